@@ -4,7 +4,7 @@
 const STEPS: i32 = 10;
 
 /// Lets others go first: the calling thread, and those it starts, get less of the processors while
-/// somebody else wants them. There is no way back, so this is for threads that end with their work.
+/// other work wants them. There is no way back, so this is for threads that end with their work.
 pub fn lower_priority() {
     // Where that is not allowed, the work is done all the same.
     let _ = rustix::process::nice(STEPS);

@@ -25,7 +25,7 @@ pub trait Progress: Sync {
     fn end(&self) {}
 }
 
-/// Progress that nobody watches.
+/// Progress that is not shown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

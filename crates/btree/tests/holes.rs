@@ -1,4 +1,4 @@
-//! Room in the middle of a file is given back, and nobody misses what was there.
+//! Room in the middle of a file is given back, and no read misses what was there.
 
 use crate::common::{create, open};
 use std::cell::RefCell;
@@ -106,7 +106,7 @@ fn a_hole_waits_for_those_who_read_what_was_there() {
     let reader = file.snapshot();
     let expected = values(&reader);
     let middle = file.sizes().file / 2;
-    // What nobody was told of before it is there is not refused.
+    // A commit that was never acknowledged before it is there is not refused.
     assert!(file.begin().unwrap().accepts(&reader));
     assert_eq!(file.punch_hole(64..middle).unwrap(), Hole::InUse, "needed");
     move_before(&file, middle, u64::MAX);

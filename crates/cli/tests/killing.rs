@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Between two looks.
 const PAUSE: Duration = Duration::from_micros(200);
 
-/// A program that nobody hears, with nobody's configuration.
+/// A program without output and without a user's configuration.
 pub(crate) fn start(program: &Path, directory: &Path, arguments: &[&str]) -> Child {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(directory);
@@ -31,7 +31,7 @@ pub(crate) fn looks(worker: &mut Child, is_under_way: impl Fn() -> bool) -> u32 
         looks += u32::from(is_under_way());
         thread::sleep(PAUSE);
     }
-    assert!(looks > 0, "nobody saw the work");
+    assert!(looks > 0, "the work was never seen");
     looks
 }
 

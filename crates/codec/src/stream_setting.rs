@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 /// Most worker threads that zstd takes.
 const MOST_THREADS: u32 = 256;
 
-/// From this level of zstd on all cores work unless somebody says otherwise.
+/// From this level of zstd on all cores work unless the settings say otherwise.
 const LEVEL_FOR_ALL_CORES: i32 = 10;
 
 /// What compresses a bundle, by the names that bundlespecs have for it.

@@ -66,7 +66,7 @@ pub enum DocdbError {
         /// Which file.
         path: PathBuf,
     },
-    /// A compaction that nobody asked for would leave old revisions of damaged documents behind.
+    /// An automatic compaction would leave old revisions of damaged documents behind.
     #[error(
         "{path} is not compacted by itself, because something cannot be read of {what}; \
          `varve verify --salvage` may still find older revisions of it, and `_compact` compacts it all the same",

@@ -79,7 +79,7 @@ impl Transport for LocalPeer {
         thread::spawn(move || {
             let mut sink = Sender(sender);
             if let Err(error) = body.send(&mut sink) {
-                // If the reader has gone there is nobody to tell.
+                // Without a reader there is no one to report to.
                 let _ = sink.0.send(Err(io::Error::other(error)));
             }
         });

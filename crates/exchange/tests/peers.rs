@@ -117,7 +117,7 @@ fn bundles_come_whole() {
 #[test]
 fn what_is_no_repository_is_told() {
     let told = |url: &str| http(url).err().unwrap().to_string();
-    // A port that nobody listens on: it was free a moment ago.
+    // A closed port: it was free a moment ago.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = free.local_addr().unwrap();
     drop(free);

@@ -10,7 +10,7 @@
 //! cannot be assigned, and globals that a script leaves behind (a forgotten `var`) are removed
 //! after each call. What stays possible is a function that keeps state in its own closure, as in
 //! `(function () { var n = 0; return function (doc) { emit(n++); }; })()`: it can spoil its own
-//! rows and nobody else's. The functions of one group share the parsed document, as in CouchDB,
+//! rows and no others. The functions of one group share the parsed document, as in CouchDB,
 //! so that a change one of them makes to it is seen by those after it.
 
 mod error;

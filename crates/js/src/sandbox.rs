@@ -167,7 +167,7 @@ impl Sandbox {
     fn settle(&self) -> Result<(), JsError> {
         let runtime = self.context.runtime();
         while runtime.is_job_pending() {
-            // What a job throws, nobody waits for.
+            // An exception in a job has no caller.
             let _ = runtime.execute_pending_job();
             if Instant::now() >= self.deadline.get() {
                 let limit = self.limits.time;

@@ -14,7 +14,7 @@
 //! F f64                        float (big-endian, as are all lengths; magnitudes are little-endian)
 //! ```
 //!
-//! Every object has its term only once, whoever asks how often for a digest: see
+//! Every object has its term only once, however often a digest is asked for: see
 //! [`Body`](crate::Body).
 
 use crate::{Number, Object, Value};

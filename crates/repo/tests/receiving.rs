@@ -304,7 +304,7 @@ fn manifests_are_compared_with_their_names_before_they_are_believed() {
     }
 }
 
-/// As while the commit of somebody else is almost done: its changeset is there and named, and its
+/// As while another process's commit is almost done: its changeset is there and named, and its
 /// journal is there too.
 #[test]
 fn a_view_knows_what_later_changesets_build_on() {

@@ -1,4 +1,4 @@
-//! Indexes that are brought up to date while nobody asks.
+//! Indexes that are brought up to date between requests.
 
 use crate::client::{Connection, Running};
 use crate::compaction::{call, until};

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use tokio::sync::oneshot;
 use varve_server::{LogOutput, ServeOptions, Served, Server};
 
-/// One admin, whose password is quickly checked; indexes wait until somebody asks.
+/// One admin, whose password is quickly checked; indexes wait for a request.
 const SETTINGS: &str =
     "[admins]\nadm = pass\n[ken]\nbatch_channels = 0\n[chttpd_auth]\niterations = 2\n";
 

@@ -222,9 +222,9 @@ fn a_damaged_design_document_is_named_to_those_who_write_and_can_be_replaced() {
         let (status, error) = get(connection, "/db/_changes?filter=d/f");
         assert_eq!(status, 500);
         names(&error, "_design/d");
-        // Local documents are asked of nobody.
+        // Local documents are asked of no replica.
         call(connection, "PUT", "/db/_local/note", &json!({}));
-        // Nobody but an admin may mend it.
+        // Only an admin may mend it.
         let path = format!("/db/_design/d?rev={}", rev.as_str().unwrap());
         let nobody = connection.send("DELETE", &path, &[JSON], "");
         assert_eq!(nobody.status, 401);

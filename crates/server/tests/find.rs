@@ -415,7 +415,7 @@ fn what_cannot_be_used_is_refused() {
             "{method} {path}"
         );
     }
-    // Whoever may not read the database finds nothing, and makes no index.
+    // A user who may not read the database finds nothing, and makes no index.
     for path in ["/d/_find", "/d/_index", "/d/_explain"] {
         let body = json!({"selector": {}, "index": {"fields": []}}).to_string();
         assert_eq!(

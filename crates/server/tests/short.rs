@@ -59,7 +59,7 @@ fn what_fails_at_once_fails_as_it_does_later() {
             status,
             "{path}"
         );
-        // Not read by whoever is not allowed to, in either way.
+        // Not read without the right to, in either way.
         assert_eq!(
             server.send("GET", path, &[], "").status,
             if path.starts_with("/n") { 404 } else { 401 },

@@ -107,7 +107,7 @@ pub fn violations(metadata: &Value) -> Vec<String> {
     found
 }
 
-/// Names in the table that are nobody's crate, other than those that later issues bring.
+/// Names in the table that no crate has, other than those that later issues bring.
 pub fn unknown_layers() -> BTreeSet<&'static str> {
     let named: BTreeSet<_> = MAY_IMPORT
         .iter()

@@ -4,7 +4,7 @@
 //! there may be torn; files are cut independently of one another. Creations, renames, removals and
 //! truncations take effect in order and whole; of bytes that are given back any part may be zero,
 //! from the beginning on, once the call was made. Symbolic links, which are locks, are in no image:
-//! whoever held them is gone. A test wraps its workload around a [`Recorder`],
+//! the process that held them is gone. A test wraps its workload around a [`Recorder`],
 //! calls [`Recorder::acknowledge`] where a caller would have been told "done", and opens each image
 //! with the real recovery code.
 

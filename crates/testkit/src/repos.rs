@@ -17,7 +17,7 @@ pub struct Variant {
     pub config: &'static [&'static str],
 }
 
-/// What `hg` 7.2 makes when nobody asks for anything else.
+/// The format that `hg` 7.2 makes by default.
 pub const DEFAULT: Variant = Variant {
     name: "zstd",
     config: &[],

@@ -112,7 +112,7 @@ impl Server {
         format!("http://{ADMIN}:{PASSWORD}@{}{path}", self.address)
     }
 
-    /// A client that is nobody.
+    /// A client without a login.
     pub fn anonymous(&self) -> Client {
         Client::new(&self.address)
     }
@@ -237,7 +237,7 @@ fn follow(
             if let Some((_, rest)) = line.split_once(READY) {
                 let rest = rest.trim_start_matches(['s', ':', '/']);
                 let address = rest.split(['/', ' ']).next().unwrap_or(rest);
-                // Nobody listens once the address is known.
+                // The pipe is not read once the address is known.
                 let _ = ready.send(address.to_owned());
             }
         }

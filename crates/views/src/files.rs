@@ -1,4 +1,4 @@
-//! Where index files stand, and which of them nobody needs.
+//! Where index files stand, and which of them are needed no more.
 
 use crate::{Signature, ViewError};
 use std::path::{Path, PathBuf};

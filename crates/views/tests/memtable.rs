@@ -1,4 +1,4 @@
-//! Few changes of an index stay in memory, until there are many or somebody compacts it.
+//! Few changes of an index stay in memory, until there are many or it is compacted.
 
 use crate::common::*;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ fn where_values_are_reduced_fewer_are_many() {
             ask(&other, question).unwrap()
         );
     }
-    // Now it is known that somebody reduces.
+    // Now it is known that values are reduced.
     edit(&it.db, 0..1, 3);
     assert!(!refresh(&it.index, &it.db).has_memtable());
     edit(&it.db, 0..10, 4);

@@ -208,7 +208,7 @@ impl Storage for DiskStorage {
     }
 }
 
-/// An empty file in `directory` that has no name any more: it is gone when nobody has it open, however
+/// An empty file in `directory` that has no name any more: it is gone when the last handle closes, however
 /// the process ends.
 ///
 /// # Errors
@@ -396,7 +396,7 @@ impl StorageFile for DiskFile {
         match self.file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Ok(Hole::InUse),
-            // Nobody could keep the file whole.
+            // No reader could keep the file whole.
             Err(TryLockError::Error(error)) if has_no_locks(&error) => return Ok(Hole::Impossible),
             Err(TryLockError::Error(error)) => return Err(self.fail("lock")(error)),
         }

@@ -1,6 +1,6 @@
 //! The one seam through which everything durable goes.
 //!
-//! Files only grow, or are replaced whole by rename; bytes that nobody needs any more may be given
+//! Files only grow, or are replaced whole by rename; bytes that no reader needs any more may be given
 //! back to the system from the middle of one. Readers use positions and never a cursor, so
 //! any number of threads read one file while one writer appends to it. The local disk
 //! ([`DiskStorage`]), memory ([`MemoryStorage`]) and one that is laid over another and leaves it as
@@ -155,7 +155,7 @@ pub struct Entry {
 pub enum Hole {
     /// It is there.
     Made,
-    /// Not now: somebody needs the file whole.
+    /// Not now: a reader needs the file whole.
     InUse,
     /// Files have no holes here.
     Impossible,

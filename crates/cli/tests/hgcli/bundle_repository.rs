@@ -222,7 +222,7 @@ fn nothing_is_written() {
     };
     let log = run(&["log", "-p"]);
     assert_eq!(log.code, Some(0), "{}", log.stderr);
-    // A lock of somebody on another machine, and a transaction that nobody has finished.
+    // A lock of another machine, and a transaction that was left unfinished.
     let store = root.join(".hg/store");
     std::os::unix::fs::symlink("elsewhere:1", store.join("lock")).unwrap();
     std::os::unix::fs::symlink("elsewhere:1", root.join(".hg/wlock")).unwrap();

@@ -232,6 +232,6 @@ fn what_templates_cannot_fill_is_refused() {
         ours.stderr.contains("'peerurls' is not supported"),
         "{ours}"
     );
-    // A name that nobody knows is empty in both.
+    // An unknown name is empty in both.
     twin.same(&["log", "-r", "0", "-T", "{nothing}{rev}\n"]);
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 const TEXT: &str = "[hooks]\npre-status = echo called\ncommit = echo called\n\
                     [alias]\nqqqq = status\n[ui]\nusername = Mallory\n[paths]\ndefault = /x\n";
 
-/// Nobody on many systems.
+/// The user without rights, on many systems.
 const STRANGER: u32 = 65534;
 
 /// Gives the configuration of both copies to a stranger; only the administrator can.

@@ -113,7 +113,7 @@ fn a_damaged_database_names_its_file_offset_and_reason() {
     }
 }
 
-/// Damage in the last commit cannot be told from one that was torn while it was written, if nobody
+/// Damage in the last commit cannot be told from one that was torn while it was written, if no one
 /// closed the database: the state before it is served.
 #[test]
 fn a_database_with_a_damaged_end_serves_the_commit_before() {

@@ -74,7 +74,7 @@ fn a_killed_copy_is_gone_on_with() {
         server.admin().get("/files").expect_status(200);
         let kept = len(&copy);
         assert!(kept > 60 << 20, "{round}: {kept}");
-        // The same file, that is: nobody has begun anew.
+        // The same file, that is: no compaction has begun anew.
         assert_eq!(*begun.get_or_insert(inode(&copy)), inode(&copy));
     }
     server

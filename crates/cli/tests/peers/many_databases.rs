@@ -96,7 +96,7 @@ fn as_many_stay_open_as_the_configuration_says() {
     while open() != 7 {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    // Whoever waits to sync a database ends with it.
+    // The thread that waits to sync a database ends with it.
     while server.threads() > before + 50 {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }

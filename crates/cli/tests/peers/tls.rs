@@ -78,7 +78,7 @@ fn both_clients_clone_stream_and_push() {
         assert!(history(&source).contains("+pushed"), "{name}");
         hg.ok(&source, &["verify", "-q"]);
         assert_eq!(state(&clone), state(&source), "{name}");
-        // Without the authority nobody believes who the server says it is.
+        // Without the authority the server's certificate is not trusted.
         let refused = run(&program, &["identify", &url]);
         assert_eq!(refused.code, Some(255), "{refused}");
         assert!(refused.stderr.contains("certificate"), "{refused}");

@@ -116,7 +116,7 @@ impl Copier {
         }
         let content = AttachmentKey::Content(record.md5, record.stored_length);
         let copied = match self.known.get(content) {
-            // Whoever can make two texts with one MD5 gets both of them back.
+            // Two texts with one MD5 both come back.
             Some(known) if is_same_data(source.from, txn, &old, &known.new)? => {
                 Copied { old, ..known }
             }

@@ -54,7 +54,7 @@ pub(super) fn resume(
     (method, begun.header().dictionaries.clone())
 }
 
-/// Puts those into the copy that came after `before` was looked at. One that nobody can read stays
+/// Puts those into the copy that came after `before` was looked at. One that cannot be read stays
 /// behind, and what names it is copied as it stands.
 pub(super) fn catch_up(
     from: &Snapshot,

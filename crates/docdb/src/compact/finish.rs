@@ -141,7 +141,7 @@ impl Compaction {
         }
         self.rounds(&watch)?;
         let old = Arc::clone(&self.old);
-        // From here on nobody writes, and nobody deletes.
+        // From here on there are no writes and no deletions.
         let writer = old.begin()?;
         let last = Snapshot::new(writer.base().clone(), database.path())?;
         self.round(&last.uncached(), Stage::Complete, &watch)?;

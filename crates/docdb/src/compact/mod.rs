@@ -101,7 +101,7 @@ impl CompactionMonitor<'_> {
 
 /// A compaction under way; dropping it leaves the database as it was.
 ///
-/// [`Compaction::copy`] has the work and disturbs nobody, so that a thread of low priority may do
+/// [`Compaction::copy`] has the work and holds no lock, so that a thread of low priority may do
 /// it; [`Compaction::finish`] is short and keeps the writer waiting, so that none should.
 pub struct Compaction {
     database: Database,

@@ -54,7 +54,7 @@ where
     })
 }
 
-/// Hands out items in turn, until there are no more or nobody takes them.
+/// Hands out items in turn, until there are no more or the receiver is gone.
 fn feed<I, E>(mut source: impl FnMut() -> Result<Option<I>, E>, inputs: &[SyncSender<Step<I, E>>]) {
     for input in inputs.iter().cycle() {
         let step = match source() {

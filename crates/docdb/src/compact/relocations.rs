@@ -115,7 +115,7 @@ impl<'s> Relocations<'s> {
         RelocatedWinner::decode(&bytes).map_err(|_| self.from.damaged("document", id))
     }
 
-    /// What an earlier compaction has copied and nobody needs any more.
+    /// Copies of an earlier compaction that are needed no more.
     fn skip_stale(
         &mut self,
         found: &RelocatedWinner,

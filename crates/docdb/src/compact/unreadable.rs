@@ -11,7 +11,7 @@ const SHOWN: usize = 10;
 /// The security object's name.
 pub(super) const SECURITY: &str = "_security";
 
-/// Documents of which a compaction could not read something: a body or an attachment. The copy has the same bytes, so whoever reads them learns of the damage as before.
+/// Documents of which a compaction could not read something: a body or an attachment. The copy has the same bytes, so their readers learn of the damage as before.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unreadable {
     ids: BTreeSet<String>,

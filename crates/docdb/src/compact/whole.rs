@@ -65,7 +65,7 @@ fn rest(
     Ok(purges.finish(txn)?)
 }
 
-/// All items of a tree, as long as nobody says stop.
+/// All items of a tree, until the interrupt is raised.
 fn each(
     from: &Snapshot,
     tree: usize,

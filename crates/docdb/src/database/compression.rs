@@ -89,7 +89,7 @@ impl Database {
         Ok(pays)
     }
 
-    /// Begins to train where it is time to. The thread keeps nobody from closing the database: it
+    /// Begins to train where it is time to. The thread does not keep the database open: it
     /// reads, and never writes.
     pub(super) fn consider_training(&self, snapshot: Snapshot) {
         let (training, method) = (&self.shared.training, self.body_codec_of(&snapshot));

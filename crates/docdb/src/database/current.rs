@@ -16,7 +16,7 @@ impl Database {
         Arc::clone(&current.file)
     }
 
-    /// Calls `work` when nobody else writes or deletes.
+    /// Calls `work` while no other thread writes or deletes.
     pub(crate) fn write<T>(
         &self,
         work: impl FnOnce(&Arc<TreeFile>, Transaction<'_>) -> Result<T, DocdbError>,
@@ -47,7 +47,7 @@ impl Database {
         }
     }
 
-    /// Puts a file that holds the same into the place of the one that nobody can write to now.
+    /// Puts a file that holds the same into the place of the one that is locked against writers.
     /// It has its name already.
     pub(crate) fn replace_file(
         &self,

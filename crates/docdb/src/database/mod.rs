@@ -128,7 +128,7 @@ fn first_header(
     })
 }
 
-/// Whether a crash cut the file's creation short, so that nobody was told of it.
+/// Whether a crash cut the file's creation short, so that it was never acknowledged.
 fn is_unfinished(storage: &Arc<dyn Storage>, path: &Path, wanted: &DatabaseOptions) -> bool {
     let file = storage.open(path, OpenMode::Read);
     if file
@@ -333,7 +333,7 @@ impl Database {
     }
 
     /// Bytes behind the newest whole commit that opening left out: an append that a crash cut
-    /// short, which nobody was told to be done, or damage that looks like one. Usually 0.
+    /// short, which was never acknowledged, or damage that looks like one. Usually 0.
     pub fn ignored_tail(&self) -> u64 {
         self.file().recovery().ignored
     }
@@ -396,7 +396,7 @@ impl Database {
     /// What the storage answers.
     pub fn delete(&self) -> Result<(), DocdbError> {
         let shared = &self.shared;
-        // Whoever writes or compacts looks at the mark after this, so nothing is committed and no
+        // Writers and compactions look at the mark after this, so nothing is committed and no
         // file comes into this place any more.
         self.write(|_, txn| {
             shared.is_deleted.store(true, Ordering::Release);

@@ -26,7 +26,7 @@ pub struct DatabaseOptions {
 }
 
 impl DatabaseOptions {
-    /// What nobody chose otherwise: CouchDB's limits and types, compactions as they are by default,
+    /// The defaults: CouchDB's limits and types, compactions as they are by default,
     /// durable commits, and dictionaries by request, so that nothing happens by itself.
     pub fn new(setting: EngineSetting, cache: NodeCache) -> Self {
         DatabaseOptions {

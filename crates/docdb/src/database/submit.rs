@@ -100,7 +100,7 @@ impl Database {
     }
 }
 
-/// What the writer does; while it has nothing to do, it keeps nobody from closing the database.
+/// The writer's loop; a writer without work does not keep the database open.
 fn write(weak: &Weak<Shared>) {
     while let Some(shared) = weak.upgrade() {
         let database = Database { shared };

@@ -41,7 +41,7 @@ impl Database {
     }
 }
 
-/// Syncs every interval until nothing waits. While it sleeps it keeps nobody from closing the
+/// Syncs every interval until nothing waits. While it sleeps it does not keep open the
 /// database, and it ends when that is closed.
 fn sync_all(weak: &Weak<Shared>, interval: Duration) {
     loop {
@@ -54,7 +54,7 @@ fn sync_all(weak: &Weak<Shared>, interval: Duration) {
         }
         let Some(shared) = weak.upgrade() else { return };
         let database = Database { shared };
-        // A failure is told to whoever commits next.
+        // The next commit reports the failure.
         let _ = database.sync();
         if database.is_deleted() || database.shared.syncs.try_stop() {
             return;
@@ -63,13 +63,13 @@ fn sync_all(weak: &Weak<Shared>, interval: Duration) {
 }
 
 impl Drop for Shared {
-    /// Nobody commits any more; what still waits is not to wait longer.
+    /// There are no more commits; those that still wait are not to wait longer.
     fn drop(&mut self) {
         self.syncs.wake();
         let is_deleted = *self.is_deleted.get_mut();
         if !is_deleted && self.syncs.has_unsynced() {
             let current = self.current.get_mut();
-            // There is nobody left to be told.
+            // No commit is left to report it.
             let _ = current.file.flush();
         }
     }

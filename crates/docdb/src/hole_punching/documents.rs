@@ -76,7 +76,7 @@ impl Relocation<'_> {
         let moved = record.move_leaves(|_, stored| self.content(base, txn, stored));
         match moved {
             Ok(()) => Ok(Some(record)),
-            // What cannot be read stays where it is, for whoever may mend it.
+            // An unreadable record stays where it is, so that a repair can find it.
             Err(error) if error.is_damage() => {
                 self.stay(base, &base.record(item.key(), item.value())?)?;
                 Ok(None)

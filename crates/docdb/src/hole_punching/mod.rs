@@ -9,7 +9,7 @@
 //!    each region says what becomes a hole ([`regions`]).
 //! 2. [`relocation`]: documents and nodes with something in a hole are written once more, by short
 //!    commits between those of others, until a last one, for which writers wait, finds nothing.
-//! 3. When nobody reads a commit from before that one, the holes are made.
+//! 3. When no reader has a commit from before that one, the holes are made.
 //!
 //! All of it is commits like others, so a crash at any point leaves a sound database, and what was
 //! moved stays moved. Places mean the same before and after; nothing is renamed.
@@ -170,7 +170,7 @@ fn wait_for_readers(
 }
 
 /// Writes down how many bytes of the file are holes: those that were made, among which are those of
-/// before, unless somebody read for too long.
+/// before, unless a reader held it for too long.
 fn note(database: &Database, made: u64) -> Result<(), DocdbError> {
     database.write(|file, mut txn| {
         let before = Snapshot::new(txn.base().clone(), database.path())?;

@@ -1,7 +1,7 @@
 //! Writing once more what stands where holes are to be.
 //!
 //! Each step is a commit of its own between those of others. What documents came to refer to by such
-//! commits is looked at in rounds, the last of them while writers wait; from then on nobody may take
+//! commits is looked at in rounds, the last of them while writers wait; from then on no reader may take
 //! anything over from an older commit, so nothing can refer to a hole any more.
 
 use super::documents::Pieces;

@@ -16,7 +16,7 @@ use crate::record::fields::{self, Malformed, Reader};
 
 /// Under which key the limit stands; no sequence gets so high.
 pub(crate) const LIMIT_KEY: &[u8] = b"limit";
-/// How many purges are kept unless somebody says otherwise.
+/// How many purges are kept by default.
 pub(crate) const DEFAULT_LIMIT: u64 = 1000;
 
 /// Revisions of one document that were to be forgotten.

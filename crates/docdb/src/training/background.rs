@@ -57,7 +57,7 @@ impl Training {
         self.state().ready.take()
     }
 
-    /// Whether there is something to do, and nobody does it.
+    /// Whether there is work, and no thread does it.
     pub(crate) fn turn(&self, snapshot: &Snapshot, method: &BodyCodec) -> Option<TrainingTurn> {
         // Looked at after every commit, so nothing here reads the file.
         if !is_due(snapshot, method, super::GROWTH).unwrap_or(false) {

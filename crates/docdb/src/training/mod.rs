@@ -1,7 +1,7 @@
 //! Training of dictionaries: when it is due, on what, and whether it pays.
 //!
-//! Nobody waits for it. A thread of its own trains on what one commit shows; the next commit that
-//! somebody makes takes the result along. Only edits that are prepared after this commit use the
+//! No commit waits for it. A thread of its own trains on the documents of one commit; the next commit
+//! takes the result along. Only edits that are prepared after this commit use the
 //! dictionary, so it is durable before the first chunk that needs it. A compaction trains as well,
 //! for its copy.
 

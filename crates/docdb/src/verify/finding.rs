@@ -71,7 +71,7 @@ impl fmt::Display for Part {
 /// Whom it hits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hit {
-    /// Nobody, or all.
+    /// No document, or all.
     Database,
     /// One of these: a dictionary, a purge.
     Number(u64),

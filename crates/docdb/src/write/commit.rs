@@ -33,7 +33,7 @@ pub(crate) struct Commit<'p> {
     pub(crate) path: &'p std::path::Path,
     /// Counts where the database has no compression of its own.
     pub(crate) configured: EngineSetting,
-    /// Whether somebody syncs later.
+    /// Whether a later commit syncs.
     pub(crate) is_deferred: bool,
 }
 

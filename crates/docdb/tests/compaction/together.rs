@@ -188,7 +188,10 @@ fn an_attachment_that_comes_during_compactions_is_whole() {
         compact(&db);
     }
     let before = db.sizes().unwrap().file;
-    assert!(before < 100_000, "{before}: what nobody has is not kept");
+    assert!(
+        before < 100_000,
+        "{before}: bytes without a reader are not kept"
+    );
     let mut edit = db.snapshot().continued("b", None).unwrap().unwrap();
     edit.attach(announced).unwrap();
     edit.bring("long", upload.finish().unwrap().unwrap());

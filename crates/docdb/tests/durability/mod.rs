@@ -11,7 +11,7 @@ use varve_docdb::{Database, DatabaseOptions, Durability, Mode};
 use varve_testkit::Recorder;
 use varve_testkit::watched::{Call, Watched, Watcher};
 
-/// No test runs for so long: nobody syncs by himself.
+/// No test runs for so long: no sync comes by itself.
 const NEVER: Duration = Duration::from_secs(24 * 60 * 60);
 const SOON: Duration = Duration::from_millis(1);
 const PER_COMMIT: usize = 3;
@@ -188,7 +188,7 @@ fn commits_share_the_syncs_that_follow_on_request_and_at_the_end() {
     let db = create(disk.clone(), NEVER);
     let before = syncs();
     (0..20).for_each(|number| commit(&db, number));
-    assert_eq!(syncs(), before, "nobody asked for a sync");
+    assert_eq!(syncs(), before, "no sync was asked for");
     db.sync().unwrap();
     db.sync().unwrap();
     assert_eq!(syncs(), before + 1, "the second has nothing to do");
@@ -221,7 +221,7 @@ fn after_a_failed_sync_writers_are_told_until_one_succeeds() {
     commit(&db, 0);
     until(|| syncs.refused.load(Ordering::SeqCst) > 0);
     let told = || db.update(vec![edit("{}")], Mode::Interactive);
-    // The one whose sync failed has told nobody yet; from then on everybody hears of it.
+    // The sync that failed has not been reported yet; from then on every commit reports it.
     until(|| told().is_err());
     assert!(told().unwrap_err().to_string().contains(PATH));
     assert!(db.sync().is_err());

@@ -1,4 +1,4 @@
-//! A disk that refuses: whoever writes is told, everything can be read all the while, and when the
+//! A disk that refuses: each writer gets the error, everything can be read all the while, and when the
 //! disk takes more, the database goes on by itself.
 
 use crate::compaction::in_place;
@@ -182,7 +182,7 @@ fn refused_at_any_call_a_commit_answers_an_error_and_the_next_one_works() {
                 if used.disk.watcher().disarm() == 0 {
                     break;
                 }
-                // Not each refusal fails somebody: what is left behind may be removed later.
+                // Not each refusal fails an edit: what is left behind may be removed later.
                 calls += used.failures.min(1);
             }
         }

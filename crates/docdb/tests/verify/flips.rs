@@ -1,4 +1,4 @@
-//! One flipped bit: whoever is not hit reads as before, and the check says where it is.
+//! One flipped bit: documents that are not hit read as before, and the check says where it is.
 
 use super::sample::{
     self, Documents, PATH, document, documents, findings, ids, salvaged, snapshot_of, storage_of,
@@ -45,7 +45,7 @@ struct Target {
     needs: BTreeMap<String, Vec<Range<u64>>>,
     /// Where the last append begins: damage there looks as if it had been cut short.
     last: u64,
-    /// Every byte that somebody needs.
+    /// Every byte that is in use.
     live: BTreeSet<u64>,
 }
 

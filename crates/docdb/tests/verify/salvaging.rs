@@ -81,7 +81,7 @@ fn an_older_revision_stands_for_a_lost_one_and_a_deletion_stays() {
     assert_eq!(leaves(&snapshot, "a"), [(first, false)]);
     assert_eq!(leaves(&snapshot, "b"), [(gone, true)]);
     assert_eq!(leaves(&snapshot, "c"), [("2-b".to_owned(), false)]);
-    // Whoever has the lost revisions can bring them back.
+    // A replica that has the lost revisions can bring them back.
     let db = Database::open(Arc::new(storage), Path::new(NEW), &options()).unwrap();
     let mut lost = sample::documents(&snapshot);
     replicate(

@@ -44,14 +44,14 @@ pub struct Login {
     pub(crate) update_to: Option<String>,
 }
 
-/// What is known of somebody who can log in.
+/// A user who can log in.
 #[derive(Clone, Debug)]
 pub(crate) struct Account {
     pub(crate) stored: Stored,
     pub(crate) roles: Vec<String>,
 }
 
-/// Somebody whose password was right.
+/// A user whose password was right.
 #[derive(Clone, Debug)]
 pub(crate) struct Proven {
     pub(crate) user: UserContext,
@@ -137,7 +137,7 @@ impl Auth {
         })
     }
 
-    /// Admins come first, so that nobody is one by a document.
+    /// Admins come first, so that no document makes one.
     async fn account(&self, name: &str) -> Result<Option<Account>, Failure> {
         match self.admins.get(name) {
             Some(stored) => Ok(Some(Account {

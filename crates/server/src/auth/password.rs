@@ -111,7 +111,7 @@ impl Stored {
         })
     }
 
-    /// Reads what a user's document says; `None` if nobody can log in by it.
+    /// Reads what a user's document says; `None` if it allows no login.
     pub(crate) fn of_document(document: &Object) -> Option<Stored> {
         let text = |name: &str| document.get(name).and_then(Value::as_str);
         let salt = text("salt")?.to_owned();

@@ -16,7 +16,7 @@ use crate::http::{BodyWriter, FinishedBody};
 use crate::runtime::Pool;
 use crate::{Answer, CouchContext, Failure, Request, UserContext};
 
-/// One request by somebody who may read the database.
+/// One request of a user who may read the database.
 pub struct Call {
     /// The server.
     pub app: Arc<CouchContext>,

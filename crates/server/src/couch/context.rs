@@ -65,7 +65,7 @@ fn most_open(settings: &Settings) -> usize {
 }
 
 impl CouchContext {
-    /// Serves a directory; nothing below it is read before somebody asks for it.
+    /// Serves a directory; nothing below it is read before the first request for it.
     ///
     /// # Errors
     /// [`ServerError::Random`].

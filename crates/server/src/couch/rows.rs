@@ -7,7 +7,7 @@ use crate::http::BodyWriter;
 /// What stands before the rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Counts<'a> {
-    /// Rows without any range; `null` if nobody counted them.
+    /// Rows without any range; `null` if they were not counted.
     pub total: Option<u64>,
     /// Rows before the first one; `null` where that means nothing.
     pub offset: Option<u64>,

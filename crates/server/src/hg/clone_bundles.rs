@@ -29,9 +29,9 @@ use varve_repo::{RepoView, Repository};
 /// The configuration's section.
 const SECTION: &str = "clone-bundles";
 
-/// `trigger.revs` where nobody sets it.
+/// Default of `trigger.revs`.
 const REVS: i64 = 1000;
-/// `trigger.below-bundled-ratio` where nobody sets it.
+/// Default of `trigger.below-bundled-ratio`.
 const RATIO: f64 = 0.95;
 
 /// What Mercurial has and this server does not: it serves the bundles itself.

@@ -1,4 +1,4 @@
-//! Hooks of a repository that somebody pushes to: lines for the shell, whose output goes to the
+//! Hooks of a repository that receives a push: lines for the shell, whose output goes to the
 //! client.
 
 use crate::hg::hgrc::RepositoryConfig;

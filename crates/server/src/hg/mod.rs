@@ -2,7 +2,7 @@
 //!
 //! Everybody may read whatever stands below `repos/`, as with `hg serve`, unless
 //! `[chttpd] require_valid_user` asks for a login or the repository's own `.hg/hgrc` says otherwise;
-//! nobody may push unless that says so. See [`rights`].
+//! no user may push unless that says so. See [`rights`].
 
 mod bundles;
 mod clone_bundles;

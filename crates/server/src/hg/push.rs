@@ -17,7 +17,7 @@ use varve_exchange::server::unbundle::PushHandler;
 use varve_exchange::server::wire::Bundle1Operation;
 use varve_repo::{LockWait, OpenOptions, Repository, StorageSettings};
 
-/// `ui.timeout` where nobody sets it: seconds that a lock is waited for.
+/// Default of `ui.timeout`: seconds to wait for a lock.
 const TIMEOUT: i64 = 600;
 
 /// Takes a push in.

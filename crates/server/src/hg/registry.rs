@@ -12,13 +12,13 @@ use varve_base::{DiskStorage, Storage, StorageError};
 use varve_config::HgServer;
 use varve_config::hgrc::{Hgrc, HgrcError};
 
-/// Repositories that stay open although nobody asks for them at the moment.
+/// Repositories that stay open between requests.
 const IDLE_REPOSITORIES: usize = 64;
 
-/// What stands above the list of a directory's repositories unless somebody names it.
+/// What stands above the list of a directory's repositories by default.
 const TITLE: &str = "Repositories";
 
-/// One repository that is served alone, with the configuration of whoever serves it.
+/// One repository that is served alone, with the configuration of the user who serves it.
 #[derive(Clone)]
 pub struct LoneRepository {
     /// Its directory; an absolute path.
@@ -83,7 +83,7 @@ impl RepoRegistry {
         RepoRegistry::new(server, (storage, directory.path.clone()), shared, holds)
     }
 
-    /// One repository, of which nothing is read before somebody asks.
+    /// One repository, of which nothing is read before the first request.
     pub(crate) fn of_one(repository: LoneRepository, server: Arc<ServerContext>) -> RepoRegistry {
         let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(Path::new("")));
         // Not in `.hg` itself, whose time would change, which looks as if the repository had.

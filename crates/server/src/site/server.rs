@@ -35,7 +35,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use varve_base::Interrupt;
 
-/// Where one repository is served unless somebody says otherwise, as `hg serve` has it.
+/// Where one repository is served by default, as `hg serve` has it.
 const PORT: u16 = 8000;
 
 /// Threads of tokio itself for what blocks: the server gives it no such work.
@@ -245,7 +245,7 @@ impl Server {
         }
     }
 
-    /// [`Server::run_until`] somebody raises `stop`.
+    /// [`Server::run_until`] with `stop` as the end.
     pub fn run_until_raised(self, stop: &Interrupt) {
         self.run_until(async {
             while !stop.is_raised() {

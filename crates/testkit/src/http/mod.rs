@@ -63,7 +63,7 @@ impl Answer {
 }
 
 impl Client {
-    /// A client that logs in as nobody. Connects at the first request.
+    /// A client without a login. Connects at the first request.
     pub fn new(address: &str) -> Client {
         Client {
             address: address.to_owned(),

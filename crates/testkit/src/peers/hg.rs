@@ -1,4 +1,4 @@
-//! The real Mercurial, with nobody's configuration.
+//! The real Mercurial, without a user's configuration.
 
 use super::{Outcome, installed, run_hg};
 use std::ffi::OsStr;
@@ -45,7 +45,7 @@ impl Hg {
     /// # Panics
     /// If it does not start.
     pub fn serve(&self, directory: &Path) -> HgServer {
-        // Its log would go to the pipe that nobody reads any more.
+        // Its log would go to a pipe that is read no more.
         self.serve_with(directory, &["-A", "/dev/null"])
     }
 

@@ -195,7 +195,7 @@ fn read_batches(
     Ok(number)
 }
 
-/// A worker: maps batches until there are no more, or nobody wants them.
+/// A worker: maps batches until there are no more, or the build has ended.
 fn map_batches(
     group: &ViewGroup,
     documents: &Snapshot,
@@ -271,7 +271,7 @@ impl<'a> Gathered<'a> {
         self.early.insert(batch.number, batch);
         while let Some(batch) = self.early.remove(&self.next) {
             self.next += 1;
-            // Nobody waits for leave once all batches are read.
+            // Permits are needed no more once all batches are read.
             let _ = self.left.try_recv();
             self.size += batch.size();
             self.run.push(batch);

@@ -63,7 +63,7 @@ impl<'a> Writer<'a> {
             put(&mut txn, tree_of_map(map), &merged(rows))?;
         }
         txn.set_user_header(&state.encode());
-        // An index can be made again, so nobody waits for it to be durable.
+        // An index can be made again, so it need not be durable.
         txn.commit_unsynced()?;
         self.index.use_file(file);
         Ok(())

@@ -1,4 +1,4 @@
-//! Documents of which only the fields that somebody names are read.
+//! Documents of which only the named fields are read.
 
 use crate::selector::{FieldPath, Node};
 use varve_json::scan::{Member, Span, members};

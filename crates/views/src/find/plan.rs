@@ -24,7 +24,7 @@ pub enum Reason {
     FieldMismatch,
     /// It sorts otherwise.
     SortOrderMismatch,
-    /// It is partial, and nobody asked for it.
+    /// It is partial, and was not asked for.
     IsPartial,
     /// The client asked for another one.
     ExcludedByUser,
@@ -61,7 +61,7 @@ pub struct Analysis {
     pub usable: bool,
     /// Why it is not.
     pub reasons: Vec<Reason>,
-    /// Whether it would answer without documents; nobody knows that of the index of all documents.
+    /// Whether it would answer without documents; that is unknown of the index of all documents.
     pub covering: Option<bool>,
 }
 

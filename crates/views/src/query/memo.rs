@@ -47,7 +47,7 @@ impl Memo {
         value.cloned()
     }
 
-    /// Whether somebody asked for reduced values.
+    /// Whether a query asked for reduced values.
     pub(crate) fn is_used(&self) -> bool {
         self.state.lock().is_used
     }

@@ -139,7 +139,7 @@ fn serve(sources: &[String], limits: Limits, jobs: Receiver<Job>) {
             (Ok(engine), None) => run(engine, &job),
             (Err(error), _) => Err(error.clone()),
         };
-        // If nobody waits any more, nobody misses the answer.
+        // Without a waiting query the answer is not missed.
         let _ = job.answer.send(result);
     }
 }

@@ -24,7 +24,7 @@ impl Stats {
         }
     }
 
-    /// Reads statistics, made here or by whoever emitted them.
+    /// Reads statistics, made here or emitted by the map function.
     fn of_object(object: &Object) -> Option<Stats> {
         let member = |name| Total::of(object.get(name)?);
         Some(Stats {

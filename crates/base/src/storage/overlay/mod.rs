@@ -28,7 +28,7 @@ pub struct OverlayStorage {
 }
 
 impl OverlayStorage {
-    /// Lays an empty one over `base`. `scratch` is an empty file that nobody else writes to.
+    /// Lays an empty one over `base`. `scratch` is an empty file without another writer.
     pub fn new(base: Arc<dyn Storage>, scratch: Arc<dyn StorageFile>) -> OverlayStorage {
         OverlayStorage {
             base,

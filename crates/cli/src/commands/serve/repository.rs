@@ -68,9 +68,9 @@ pub(crate) const COMMAND: Command = Command {
     arguments: 0..=0,
     synopsis: "[OPTION]...",
     summary: "let others read and write a repository",
-    help: "Serves the repository over HTTP until Ctrl-C or SIGTERM. Everybody may read it, and nobody \
-           may push to it, unless 'web.allow-push' and the other settings of [web] say otherwise; \
-           who asks has no name here, so that settings which name users let nobody in. The \
+    help: "Serves the repository over HTTP until Ctrl-C or SIGTERM. Everyone may read it; pushes are \
+           refused unless 'web.allow-push' and the other settings of [web] let them in. Clients have \
+           no names here, so that settings which name users let no one in. The \
            settings 'web.port', 'web.address', 'web.ipv6', 'web.prefix', 'web.name', \
            'web.accesslog', 'web.errorlog' and 'web.certificate' stand for the options.\n\n\
            Requests are noted on the standard output, faults on the standard error, unless files \

@@ -1,4 +1,4 @@
-//! Histories that nobody thought of: merges, moved lines, renames, and the same change made twice.
+//! Random histories: merges, moved lines, renames, and the same change made twice.
 
 use super::super::Twin;
 use std::collections::{BTreeMap, BTreeSet};

@@ -45,7 +45,7 @@ fn a_chosen_port_is_told_to_those_who_ask() {
         });
         assert_eq!(theirs, ours, "{option}");
     }
-    // Nobody asks here.
+    // No request comes here.
     let silent = ["-a", "127.0.0.1", "-p", &port, "-A", "/dev/null"];
     let mut process = command(&our_hg(), directory.path(), &silent)
         .spawn()

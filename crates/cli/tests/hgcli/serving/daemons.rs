@@ -16,7 +16,7 @@ fn run(command: &mut Command) -> (String, String, Option<i32>) {
     )
 }
 
-/// Waits until nobody listens there any more.
+/// Waits until the port is closed.
 fn wait_for_end(port: u16) {
     let begun = Instant::now();
     while TcpStream::connect(("127.0.0.1", port)).is_ok() {

@@ -14,7 +14,7 @@ use varve_testkit::http::Client;
 use varve_testkit::peers::{Hg, hg, hg_program};
 use varve_testkit::repos;
 
-/// Nobody in particular.
+/// The user without rights.
 const NOBODY: u32 = 65534;
 
 /// A running `serve`; it ends with this value.

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use varve_testkit::peers::hg_program;
 use varve_testkit::varve::Server;
 
-/// How often somebody is killed in one test.
+/// How many processes are killed in one test.
 const ROUNDS: u32 = 16;
 /// How many of them must have met the middle of the work; on a busy machine some come too late.
 const LEAST: u32 = 6;
@@ -128,7 +128,7 @@ fn a_server_that_is_killed_loses_nothing() {
         let more = whole[round as usize % 2] * round / (ROUNDS + 2);
         is_caught(&mut client, || scene.is_writing(), more);
         server.kill();
-        // Nobody writes any more: what is open now was open then.
+        // All writers have ended: what is open now was open then.
         caught += u32::from(scene.is_writing());
         client.wait().unwrap();
         scene.has_all_or_nothing();

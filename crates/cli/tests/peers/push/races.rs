@@ -79,7 +79,7 @@ fn a_lock_is_waited_for_as_long_as_is_configured() {
     let pair = Pair::new(&format!("{OPEN}[ui]\ntimeout = 1\n"));
     pair.commit("d");
     let lock = pair.servers()[0].join(".hg/store/lock");
-    // Nobody here knows whether that process is still there.
+    // It is unknown here whether that process still runs.
     std::os::unix::fs::symlink(format!("elsewhere:{}", std::process::id()), &lock).unwrap();
     let [ours, _] = pair.push_each("");
     let said = ours.0.failure();

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use varve_base::OpenMode;
 use varve_docdb::{DatabaseOptions, InPlace};
 
-/// Documents that nobody touches.
+/// Documents that stay unchanged.
 const COLD: u32 = 300;
 
 pub fn options(region: u64) -> DatabaseOptions {

@@ -14,7 +14,7 @@ fn who_reads_an_old_commit_reads_it_to_its_end() {
     hot(&db, "hot", 60);
     std::thread::scope(|scope| {
         let compacting = scope.spawn(|| run(&db));
-        // It waits for this reader, and nobody else does.
+        // Only the compaction waits for this reader.
         while !db.is_compacting() && !compacting.is_finished() {
             std::thread::yield_now();
         }

@@ -27,7 +27,7 @@ pub fn parse(name: &str) -> Result<EngineSetting, Failure> {
 /// Answers GET and PUT of `/{db}/_compression`.
 ///
 /// # Errors
-/// 400 for what is no setting; 401 or 403 if somebody else than an admin sets it.
+/// 400 for an unknown setting; 401 or 403 unless the user is an admin.
 pub fn answer(call: &Call) -> Result<Answer, Failure> {
     let documents = &call.database.documents;
     if call.request.method == Method::PUT {

@@ -49,7 +49,7 @@ pub fn answer(call: &Call) -> Result<Answer, Failure> {
     match call.request.method {
         Method::DELETE => {
             call.user.require_admin()?;
-            // Somebody's document had no id by accident.
+            // A document without an id is a mistake of the client.
             if call.request.query("rev").is_some() {
                 return Err(Failure::bad_request(
                     "You tried to DELETE a database with a ?=rev parameter. Did you mean to DELETE a document instead?",

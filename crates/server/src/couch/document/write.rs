@@ -105,7 +105,7 @@ impl ReadyPut {
     pub async fn answer(self) -> Result<Answer, Failure> {
         let (done, outcome) = oneshot::channel();
         let told = move |outcome| {
-            // Somebody who does not wait any more needs no outcome.
+            // A client that has gone needs no outcome.
             let _ = done.send(outcome);
         };
         self.call.database.documents.update_later(self.edit, told);

@@ -88,7 +88,7 @@ fn script_of(
     Ok(Ok(Some(Script::new(source, &whole, limits))))
 }
 
-/// What whoever writes is told of a design document that cannot be read.
+/// The answer to a write where a design document cannot be read.
 fn unknown(row: &varve_docdb::AllDocsRow, damage: &str) -> Failure {
     let what = "it may have a validation function, so documents are not written until an admin \
                 deletes or replaces it";

@@ -94,7 +94,7 @@ fn account_of(name: &str, document: &Object) -> Option<Account> {
     let roles = roles.into_iter().flatten().filter_map(Value::as_str);
     Some(Account {
         stored: Stored::of_document(document)?,
-        // Whatever way a document came in: nobody is an admin by it.
+        // However a document came in, it makes no admin.
         roles: roles
             .filter(|role| !role.starts_with('_'))
             .map(str::to_owned)

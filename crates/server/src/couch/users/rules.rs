@@ -31,7 +31,7 @@ fn text<'o>(document: &'o Object, name: &str) -> Option<&'o str> {
     document.get(name).and_then(Value::as_str)
 }
 
-/// Whether somebody may delete a user.
+/// Whether the caller may delete a user.
 ///
 /// # Errors
 /// 403.

@@ -1,4 +1,4 @@
-//! Builds of one database's indexes that are under way, so that those that nobody needs are ended.
+//! Builds of one database's indexes that are under way, so that those that are needed no more end.
 
 use parking_lot::{Mutex, MutexGuard};
 use varve_base::Interrupt;

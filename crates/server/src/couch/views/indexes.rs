@@ -77,7 +77,7 @@ impl Indexes {
         }
     }
 
-    /// Whether a power cut may undo what was written to an index: nobody waits for the disk, since an
+    /// Whether a power cut may undo what was written to an index: no request waits for the disk, since an
     /// index can be made again.
     pub fn is_unsynced(&self, signature: Signature) -> bool {
         self.lock().unsynced.contains(&signature)
@@ -154,7 +154,7 @@ pub fn index_of(
         .insert(group.signature(), Arc::clone(&index));
     let entry = (rev.clone(), Arc::clone(&index));
     open.by_design.insert(design.id().to_owned(), entry);
-    // What the design document was before, unless somebody still reads or builds it.
+    // Indexes of the earlier design document, unless they are still read or built.
     open.by_signature
         .retain(|_, index| Arc::strong_count(index) > 1);
     indexes

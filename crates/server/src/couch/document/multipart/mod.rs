@@ -18,7 +18,7 @@ pub fn boundary_of(content_type: &str) -> Option<&str> {
     (!value.is_empty()).then_some(value)
 }
 
-/// A boundary that no body has but by a chance that nobody meets.
+/// A random boundary of 128 bits, so that no body contains it.
 ///
 /// # Errors
 /// 500 if the system has no random numbers.

@@ -71,7 +71,7 @@ impl<R: Read> Parts<R> {
     }
 
     /// The headers of the next part, behind which [`Parts::body`] reads it; `None` behind the
-    /// last. What nobody has read of the part before is passed over.
+    /// last. The unread rest of the part before is passed over.
     ///
     /// # Errors
     /// 400 if the body does not go on and end with the boundary, or has too many parts; as the
