@@ -8,6 +8,7 @@ mod generate;
 mod history;
 mod local_clone;
 mod manifests;
+mod media;
 mod outgoing;
 mod part_codecs;
 mod phases;
