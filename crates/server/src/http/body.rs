@@ -27,7 +27,7 @@ use tokio::sync::OwnedSemaphorePermit;
 /// Small writes are gathered into pieces of this many bytes, so that a piece with its overrun is a block of 32 KiB.
 pub const STREAM_BUFFER: usize = (32 << 10) - OVERRUN;
 /// The longest pieces of a body whose client keeps up: each handing over costs two switches between threads.
-const LONG_PIECE: usize = (256 << 10) - OVERRUN;
+const LONG_PIECE: usize = (512 << 10) - OVERRUN;
 /// A body of fewer bytes may be made without waiting, and is then sent whole.
 const SHORT_BODY: usize = 128 << 10;
 /// Reserved behind [`STREAM_BUFFER`], as the last write of a piece runs over it.

@@ -29,8 +29,10 @@ use write::Writer;
 
 /// Documents in one batch.
 const BATCH: usize = 200;
-/// Builds of more documents run at low priority.
+/// Builds of so many documents run at low priority.
 const LONG: u64 = 5_000;
+/// As [`LONG`], where an engine runs map functions: one call may take as long as thousands of compiled ones.
+const LONG_IN_ENGINE: u64 = 500;
 /// Bytes of rows that are gathered before they are written.
 const WRITE_AT: usize = 64 << 20;
 
@@ -97,7 +99,9 @@ pub(crate) fn update(
     let workers = context.workers.min(batches).max(1);
     let writer = Writer::new(index, since == 0);
     let group = &*index.group;
-    let outcome = match total < LONG {
+    let is_compiled = group.compiled(context.compilation).eq(group.names());
+    let long = if is_compiled { LONG } else { LONG_IN_ENGINE };
+    let outcome = match total < long {
         true => {
             let context = BuildContext {
                 throttle: &|| (),
