@@ -43,8 +43,6 @@ pub(super) enum Abandoned {
 pub(super) struct PoolInner {
     settings: PoolSettings,
     state: Mutex<PoolState>,
-    /// Wakes idle threads: there is work, or the pool was closed.
-    ready: Condvar,
     /// Wakes [`Pool::wait_until_ended`]: a thread has ended.
     ended: Condvar,
     /// Large buffers that futures may still keep between their polls.
@@ -55,7 +53,9 @@ pub(super) struct PoolInner {
 struct PoolState {
     queue: VecDeque<Work>,
     threads: usize,
-    idle: usize,
+    /// Threads that sleep, each with what wakes it. The last to fall asleep is woken first: its caches are warm, and
+    /// a few threads do the work of a calm server, so that the allocator keeps buffers for a few and not for all.
+    idle: Vec<Arc<Condvar>>,
     is_closed: bool,
 }
 
@@ -71,7 +71,7 @@ impl fmt::Debug for Pool {
         f.debug_struct("Pool")
             .field("name", &self.0.settings.name)
             .field("threads", &state.threads)
-            .field("idle", &state.idle)
+            .field("idle", &state.idle.len())
             .field("queued", &state.queue.len())
             .finish_non_exhaustive()
     }
@@ -86,7 +86,6 @@ impl Pool {
         let inner = Arc::new(PoolInner {
             settings,
             state: Mutex::default(),
-            ready: Condvar::new(),
             ended: Condvar::new(),
             kept_buffers: Arc::new(Semaphore::new(KEPT_BUFFERS)),
         });
@@ -153,7 +152,7 @@ impl Pool {
     /// Threads that work now.
     pub(crate) fn busy(&self) -> usize {
         let state = self.0.state.lock();
-        state.threads - state.idle
+        state.threads - state.idle.len()
     }
 
     /// Calls and futures that wait for a thread.
@@ -166,8 +165,11 @@ impl Pool {
         let mut state = self.0.state.lock();
         state.is_closed = true;
         let queued = std::mem::take(&mut state.queue);
+        let idle = std::mem::take(&mut state.idle);
         drop(state);
-        self.0.ready.notify_all();
+        for thread in idle {
+            thread.notify_one();
+        }
         // Outside of the lock: dropping work may wake other work.
         queued.into_iter().for_each(Work::forget);
     }
@@ -191,9 +193,9 @@ impl PoolInner {
             return work.forget();
         }
         state.queue.push_back(work);
-        if state.queue.len() <= state.idle {
+        if let Some(thread) = state.idle.pop() {
             drop(state);
-            self.ready.notify_one();
+            thread.notify_one();
         } else if state.threads < self.settings.max_threads {
             state.threads += 1;
             drop(state);
@@ -202,8 +204,12 @@ impl PoolInner {
         }
     }
 
-    /// Waits for work; `None` once the pool is closed.
-    fn next<'a>(&'a self, mut state: MutexGuard<'a, PoolState>) -> Option<Work> {
+    /// Waits for work; `None` once the pool is closed. `wakeup` is that of the calling thread.
+    fn next<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, PoolState>,
+        wakeup: &Arc<Condvar>,
+    ) -> Option<Work> {
         loop {
             if state.is_closed {
                 return None;
@@ -211,14 +217,15 @@ impl PoolInner {
             if let Some(work) = state.queue.pop_front() {
                 return Some(work);
             }
-            state.idle += 1;
-            self.ready.wait(&mut state);
-            state.idle -= 1;
+            state.idle.push(Arc::clone(wakeup));
+            // The waking side takes it off the list; such a wait ends in no other way.
+            wakeup.wait(&mut state);
         }
     }
 
     fn run(&self) {
-        while let Some(work) = self.next(self.state.lock()) {
+        let wakeup = Arc::new(Condvar::new());
+        while let Some(work) = self.next(self.state.lock(), &wakeup) {
             // A panic ends the work and not the thread; the hook has printed it.
             let _ = panic::catch_unwind(AssertUnwindSafe(|| work.run()));
         }
@@ -262,6 +269,7 @@ impl Drop for Counted {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
     use std::sync::Barrier;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
@@ -311,6 +319,25 @@ mod tests {
         }
         assert_eq!(most.load(Ordering::SeqCst), 3);
         assert_eq!(pool.threads(), 3);
+    }
+
+    #[tokio::test]
+    async fn the_thread_that_slept_last_is_woken_first() {
+        let pool = Pool::for_tests(3);
+        let barrier = Arc::new(Barrier::new(3));
+        let calls = (0..3).map(|_| {
+            let (pool, barrier) = (pool.clone(), Arc::clone(&barrier));
+            tokio::spawn(async move { pool.call(move || barrier.wait().is_leader()).await })
+        });
+        for call in calls.collect::<Vec<_>>() {
+            within(call).await.unwrap().unwrap();
+        }
+        let mut threads = HashSet::new();
+        for _ in 0..50 {
+            eventually(|| pool.busy() == 0).await;
+            threads.insert(within(pool.call(|| thread::current().id())).await.unwrap());
+        }
+        assert_eq!((threads.len(), pool.threads()), (1, 3));
     }
 
     #[tokio::test]
