@@ -8,9 +8,8 @@ use varve_testkit::varve::Server;
 
 /// Bytes of the long attachment.
 const LONG: usize = 300 << 20;
-/// Memory that a server may take for it beside what it had before. Its threads keep freed blocks for a while: from run to
-/// run it is 24 to 37 MiB.
-const MEMORY: u64 = 48 << 20;
+/// Memory that a server may take for it beside what it had before.
+const MEMORY: u64 = 32 << 20;
 const SHARE: usize = 1 << 18;
 const LOGIN: &str = "YWRtaW46bGF5ZXJzLW9mLXNpbHQ=";
 

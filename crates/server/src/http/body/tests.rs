@@ -1,7 +1,16 @@
 use super::*;
+use crate::http::body::slot::{AHEAD_BYTES, AHEAD_PIECES};
+use crate::http::body::writer::{LONG_PIECE, SHORT_BODY, SMALL_BUFFER};
+use crate::http::guarded::Meter;
+use crate::http::sendfile::FilePiece;
+use bytes::Bytes;
 use http_body_util::BodyExt;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use varve_base::{DiskStorage, OpenMode, Storage, StorageFile};
 
 /// Fails a test rather than letting it hang.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -100,12 +109,12 @@ async fn a_piece_is_made_when_it_is_asked_for_and_no_thread_waits_for_that() {
     eventually(|| pool.busy() == 0 && Arc::strong_count(&made) == 1).await;
 }
 
-/// A body of ten pieces, and how many of them were begun.
+/// A body of thirty pieces, and how many of them were begun.
 fn counted(pool: &Pool, meter: &Meter) -> (BodyReceiver, Arc<AtomicUsize>) {
     let made = Arc::new(AtomicUsize::new(0));
     let producing = Arc::clone(&made);
     let body = spawn(pool, |mut writer| async move {
-        for _ in 0..10 {
+        for _ in 0..30 {
             producing.fetch_add(1, Ordering::SeqCst);
             writer.write(&vec![0; writer.piece()]).await?;
         }
@@ -127,15 +136,60 @@ async fn a_producer_runs_ahead_of_a_client_that_keeps_up_and_waits_for_one_that_
     eventually(|| is_at(1)).await;
     assert_eq!(next_len(&mut body).await, STREAM_BUFFER);
     assert_eq!((pool.queued(), is_at(1)), (0, true), "it was not asked yet");
-    for pieces in 2..6 {
-        let len = (STREAM_BUFFER << (pieces - 1)).min(LONG_PIECE);
-        assert_eq!(next_len(&mut body).await, len);
-        eventually(|| is_at(pieces + 1)).await;
-    }
-    meter.given(1);
+    let slot = Arc::clone(&body.slot());
+    let is_idle = || pool.busy() == 0 && pool.queued() == 0;
     assert_eq!(next_len(&mut body).await, LONG_PIECE);
-    assert_eq!((pool.queued(), is_at(6)), (0, true), "the client is behind");
+    eventually(|| is_idle() && slot.memory() > AHEAD_BYTES / 2).await;
+    let queued = slot.pieces();
+    assert!(
+        queued <= AHEAD_BYTES.div_ceil(LONG_PIECE),
+        "{queued} pieces"
+    );
+    assert!(is_at(2 + queued));
+    while slot.memory() > AHEAD_BYTES / 2 + LONG_PIECE {
+        assert_eq!(next_len(&mut body).await, LONG_PIECE);
+        assert!(is_idle() && is_at(2 + queued), "woken too early");
+    }
+    assert_eq!(next_len(&mut body).await, LONG_PIECE);
+    eventually(|| is_idle() && made.load(Ordering::SeqCst) > 2 + queued).await;
+    let most = made.load(Ordering::SeqCst);
+    meter.given(1);
+    while slot.pieces() > 0 {
+        assert_eq!(next_len(&mut body).await, LONG_PIECE);
+        assert!(is_idle() && is_at(most), "the client is behind");
+    }
     assert_eq!(next_len(&mut body).await, STREAM_BUFFER);
+}
+
+#[tokio::test]
+async fn files_that_are_queued_are_as_many_as_may_be_open() {
+    let (pool, meter) = (Pool::for_tests(1), Meter::new());
+    let directory = tempfile::tempdir().unwrap();
+    let file = DiskStorage::new(directory.path()).open(Path::new("f"), OpenMode::CreateNew);
+    let file: Arc<dyn StorageFile> = file.unwrap();
+    file.append(&[7; 100]).unwrap();
+    let made = Arc::new(AtomicUsize::new(0));
+    let producing = Arc::clone(&made);
+    let body = spawn(&pool, |mut writer| async move {
+        for piece in (0..100).flat_map(|_| FilePiece::cut(&file, 0, 100)) {
+            producing.fetch_add(1, Ordering::SeqCst);
+            writer.send_piece(piece).await?;
+        }
+        Ok::<_, BodyError>(writer.finish())
+    });
+    let mut body = body.on_connection(None, meter);
+    assert_eq!(next_len(&mut body).await, 100);
+    assert_eq!(next_len(&mut body).await, 100);
+    let slot = Arc::clone(&body.slot());
+    eventually(|| pool.busy() == 0 && slot.pieces() > AHEAD_PIECES / 2).await;
+    let (made, queued) = (made.load(Ordering::SeqCst), slot.pieces());
+    assert!(
+        queued <= AHEAD_PIECES && made == 2 + queued,
+        "{made}, {queued} queued"
+    );
+    for _ in 2..100 {
+        assert_eq!(next_len(&mut body).await, 100);
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,101 @@
+//! Bodies that are pulled: the next piece of one is made when the connection has taken the one before.
+//!
+//! ```text
+//! producer (a future in a pool) ── piece ──► slot ──► hyper ──► socket
+//!          ▲                                  │
+//!          └───── is woken, makes the next ───┘
+//! ```
+//!
+//! A producer writes straight on; where a piece is full it is suspended until the connection asks for the next one, and
+//! holds no thread meanwhile. So a client that reads nothing costs a piece or two and the state of the producer. Where
+//! the client keeps up, a limited number of producers of each pool run ahead: they fill a queue while the connection
+//! empties it, so that not every piece costs two switches between threads.
+
+mod feed;
+mod receiver;
+mod slot;
+mod writer;
+
+use crate::runtime::Pool;
+pub use feed::BodySender;
+pub(super) use feed::spawn_feed;
+pub(super) use receiver::BodyReceiver;
+use slot::{End, Producer};
+use std::fmt::Display;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+pub use writer::{BodyWriter, FinishedBody, STREAM_BUFFER};
+
+/// The client has gone and does not read the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the client closed the connection")]
+pub struct BodyClosed;
+
+/// Why a [`BodyWriter`] takes no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BodyError {
+    /// The client has gone.
+    #[error(transparent)]
+    Closed(#[from] BodyClosed),
+    /// A body that is made without waiting is longer than one piece.
+    #[error("the body does not fit in one buffer")]
+    WouldBlock,
+}
+
+/// Runs a producer in a pool.
+pub(super) fn spawn<P, F, E>(pool: &Pool, produce: P) -> BodyReceiver
+where
+    P: FnOnce(BodyWriter) -> F,
+    F: Future<Output = Result<FinishedBody, E>> + Send + 'static,
+    E: Display,
+{
+    let (producer, receiver) = Producer::new();
+    let body = produce(BodyWriter::of(&producer, pool));
+    pool.spawn(async move {
+        match body.await {
+            Ok(finished) => finished.hand_over(producer),
+            Err(error) => producer.end(End::Failed(error.to_string())),
+        }
+    });
+    receiver
+}
+
+/// Makes a body of at most one piece on this thread, without waiting. `None` if the producer waits for something else
+/// than its client.
+///
+/// # Errors
+/// That of the producer; among them [`BodyError::WouldBlock`] for a longer body.
+pub(super) fn short<P, F, E>(produce: P) -> Option<Result<Vec<u8>, E>>
+where
+    P: FnOnce(BodyWriter) -> F,
+    F: Future<Output = Result<FinishedBody, E>>,
+{
+    let made = poll_once(produce(BodyWriter::of_one_piece()))?;
+    Some(made.map(FinishedBody::into_bytes))
+}
+
+/// What a future gives that need not wait; `None` if it would.
+pub(crate) fn poll_once<F: Future>(future: F) -> Option<F::Output> {
+    let mut context = Context::from_waker(Waker::noop());
+    match pin!(future).poll(&mut context) {
+        Poll::Ready(output) => Some(output),
+        Poll::Pending => None,
+    }
+}
+
+/// Suspends the task once, so that others of its pool get their turn.
+async fn yield_once() {
+    let mut is_woken = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut is_woken, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+#[cfg(test)]
+mod tests;

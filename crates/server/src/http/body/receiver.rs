@@ -1,0 +1,95 @@
+//! The end of a body that the connection reads.
+
+use crate::http::body::slot::{End, Piece, Slot};
+use crate::http::guarded::Meter;
+use crate::http::sendfile::{FilePiece, FileQueue};
+use bytes::Bytes;
+use hyper::body::Frame;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// Bytes of a file that a connection reads at a time if it cannot send files.
+const READ_PIECE: usize = 64 << 10;
+
+/// The end that the connection reads.
+#[derive(Debug)]
+pub struct BodyReceiver {
+    slot: Arc<Slot>,
+    /// Where pieces of files are queued; without it they are read.
+    files: Option<FileQueue>,
+    /// Says how far the connection is behind with sending; without it it never is.
+    meter: Option<Meter>,
+    /// What is left to be read of a piece of a file.
+    unread: Option<FilePiece>,
+    ended: bool,
+}
+
+impl hyper::body::Body for BodyReceiver {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        if let Some(piece) = self.unread.take() {
+            return Poll::Ready(Some(self.read(piece)));
+        }
+        let keeps_up = !self.meter.as_ref().is_some_and(Meter::has_unsent);
+        self.slot
+            .poll_take(keeps_up, context)
+            .map(|taken| match taken {
+                Ok(Piece::Data(bytes)) => Some(Ok(Frame::data(bytes))),
+                Ok(Piece::File(piece)) => Some(match &self.files {
+                    Some(files) => Ok(Frame::data(files.push(piece))),
+                    None => self.read(piece),
+                }),
+                Err(End::Failed(reason)) => Some(Err(io::Error::other(reason))),
+                Err(End::Whole) => {
+                    self.ended = true;
+                    None
+                }
+            })
+    }
+}
+
+impl Drop for BodyReceiver {
+    fn drop(&mut self) {
+        self.slot.close();
+    }
+}
+
+impl BodyReceiver {
+    pub(super) fn of(slot: Arc<Slot>) -> BodyReceiver {
+        BodyReceiver {
+            slot,
+            files: None,
+            meter: None,
+            unread: None,
+            ended: false,
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn slot(&self) -> &Arc<Slot> {
+        &self.slot
+    }
+
+    /// Says on which connection the body leaves.
+    pub(in crate::http) fn on_connection(mut self, files: Option<FileQueue>, meter: Meter) -> Self {
+        (self.files, self.meter) = (files, Some(meter));
+        self
+    }
+
+    /// Reads the beginning of a piece and keeps the rest of it for later.
+    fn read(&mut self, piece: FilePiece) -> io::Result<Frame<Bytes>> {
+        let (first, rest) = piece.split(READ_PIECE);
+        self.unread = rest;
+        first.read().map(Frame::data)
+    }
+}
