@@ -82,7 +82,7 @@ pub fn branch_caches(data: &[u8]) {
     }
 }
 
-/// Never panics on any cache of tags; what is read is written back to the same bytes.
+/// Never panics on any cache of tags; decoded records encode to the same bytes.
 pub fn tag_caches(data: &[u8]) {
     for record in data.chunks(24) {
         let prefix = record.first_chunk().copied().unwrap_or_default();
@@ -92,8 +92,8 @@ pub fn tag_caches(data: &[u8]) {
     }
 }
 
-/// Never panics; what is read of a journal is written back to the same bytes, but for torn ends
-/// and odd spellings of numbers.
+/// Never panics; a decoded journal encodes to the same bytes, except for torn ends and odd
+/// spellings of numbers.
 pub fn journal(data: &[u8]) {
     if let Ok(lengths) = journal::decode_lengths(data) {
         let again = journal::encode_lengths(&lengths);

@@ -15,7 +15,7 @@ use varve_testkit::repos;
 /// Files by their paths below the repository.
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
-/// What the caches are for.
+/// Branches and tags, which the caches hold.
 type Answers = Vec<(Branches, BTreeMap<Vec<u8>, Node>)>;
 
 const AUDIENCES: [ViewFilter; 3] = [

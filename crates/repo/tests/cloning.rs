@@ -1,4 +1,4 @@
-//! What a clone gets besides revisions: phases, bookmarks, the default path.
+//! Contents of a clone besides revisions: phases, bookmarks, the default path.
 
 use crate::histories::{MemoryRepo, bookmarks};
 use std::path::Path;

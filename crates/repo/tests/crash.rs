@@ -86,7 +86,7 @@ fn no_cut_loses_a_changeset_or_shows_half_of_one() {
     assert!(images > 100, "only {images} images");
 }
 
-/// Undoes what was interrupted; `None` if there is no repository yet.
+/// Undoes the interrupted transaction; `None` if there is no repository yet.
 pub fn recovered(storage: &MemoryStorage) -> Option<Repository> {
     let storage: Arc<dyn Storage> = Arc::new(storage.clone());
     let repository = Repository::open(storage, Path::new("")).ok()?;

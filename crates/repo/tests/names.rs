@@ -62,7 +62,7 @@ fn commit_again(view: &RepoView) -> usize {
             .filter(|(path, entry)| old.get(*path) != Some(*entry))
             .map(|(path, entry)| {
                 let mut file = written(view, path, entry.0, entry.1);
-                // What comes from the other side as it is there was not copied by the merge.
+                // A file that equals the other side's was not copied by the merge.
                 file.copied_from.take_if(|_| other.get(path) == Some(entry));
                 file
             })

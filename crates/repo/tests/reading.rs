@@ -24,7 +24,7 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// What `hg log` with [`TEMPLATE`] says of a changeset.
+/// A changeset as `hg log` with [`TEMPLATE`] describes it.
 fn described(view: &RepoView, rev: Rev) -> String {
     let changelog = view.changelog();
     let [p1, p2] = changelog

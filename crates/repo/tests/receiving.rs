@@ -223,7 +223,7 @@ fn many_histories_grow_out_of_their_indexes_at_once() {
     );
 }
 
-/// What makes `new` of `old`: one hunk from the first difference to the last.
+/// Patch from `old` to `new`: one hunk from the first difference to the last.
 fn hunk(old: &[u8], new: &[u8]) -> Vec<u8> {
     let alike =
         |pairs: &mut dyn Iterator<Item = (&u8, &u8)>| pairs.take_while(|(a, b)| a == b).count();
@@ -268,7 +268,7 @@ fn receive_deltas(damaged: usize, check_all: bool) -> Result<Repository, String>
         let mut text = new.patch[12..].to_vec();
         let mut patch = hunk(&old, &text);
         if rev == damaged {
-            // A digit within what is new.
+            // A digit within the new text.
             let last = patch.len() - 1;
             patch[last] = if patch[last] == b'0' { b'1' } else { b'0' };
             text.clear();

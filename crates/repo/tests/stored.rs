@@ -64,7 +64,7 @@ fn stored(root: &Path) -> u64 {
     revlog.data_len()
 }
 
-/// What Varve and `hg` store of one text, with the same settings.
+/// Bytes in which Varve and `hg` store one text, with the same settings.
 fn both(hg: &Hg, text: &[u8], values: &[(&str, &str)]) -> (u64, u64) {
     let directory = tempfile::tempdir().unwrap();
     let settings = settings(values);
@@ -124,7 +124,7 @@ fn every_level_stores_as_little_as_hg() {
     assert_eq!(sizes[7], text.len() as u64 + 1);
 }
 
-/// What is too short to be tried, what does not shrink, and what begins with a zero byte.
+/// Texts too short for compression, incompressible ones, and ones that begin with a zero byte.
 #[test]
 fn short_and_odd_texts_take_as_many_bytes_as_in_hg() {
     let hg = hg();

@@ -18,7 +18,7 @@ fn strip(repository: &Repository, nodes: &[Node]) -> Result<usize, RepoError> {
     repository.strip(lock, nodes, EngineSetting::ZSTD, &Interrupt::default())
 }
 
-/// What is left, in the words of the real program.
+/// The repository after a strip, in the words of the real program.
 fn described(hg: &Hg, path: &Path) -> String {
     let names = std::fs::read_to_string(path.join(".hg/store/fncache")).unwrap();
     let mut names: Vec<_> = names.lines().collect();

@@ -1,4 +1,4 @@
-//! What Varve writes, the real `hg` verifies and reads.
+//! The real `hg` verifies and reads repositories written by Varve.
 
 use std::path::Path;
 use std::sync::Arc;

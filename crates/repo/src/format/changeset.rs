@@ -29,7 +29,7 @@ pub struct Changeset<'a> {
     pub zone: i32,
     extras: &'a [u8],
     files: &'a [u8],
-    /// What was done; without a newline at the end by convention.
+    /// Commit message; without a newline at the end by convention.
     pub description: &'a [u8],
 }
 
@@ -37,7 +37,7 @@ impl<'a> Changeset<'a> {
     /// Takes a text apart.
     ///
     /// # Errors
-    /// What is missing.
+    /// The missing line or field.
     pub fn parse(text: &'a [u8]) -> Result<Changeset<'a>, &'static str> {
         let (manifest, rest) = line(text).ok_or("no manifest line")?;
         let (user, rest) = line(rest).ok_or("no user line")?;

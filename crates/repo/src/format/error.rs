@@ -1,4 +1,4 @@
-//! What can go wrong with a repository.
+//! Errors of a repository.
 
 use crate::format::lock::{LockKind, LockOwner};
 use crate::hooks::PushKey;
@@ -44,7 +44,7 @@ pub enum RepoError {
         path: PathBuf,
         /// Which changeset.
         rev: Rev,
-        /// What is wrong.
+        /// Damage that the parser found.
         reason: &'static str,
     },
     /// A manifest's text is not one.
@@ -56,7 +56,7 @@ pub enum RepoError {
         node: Node,
         /// Where in its text.
         offset: usize,
-        /// What is wrong.
+        /// Damage that the parser found.
         reason: &'static str,
     },
     /// A small file of the repository has a line that cannot be read.
@@ -66,13 +66,13 @@ pub enum RepoError {
         path: PathBuf,
         /// Which line, from 1.
         line: usize,
-        /// What is wrong.
+        /// Damage that the parser found.
         reason: &'static str,
     },
     /// An obsolescence marker that came from elsewhere is none.
     #[error("bad obsolescence marker detected: {reason}")]
     BadMarker {
-        /// What is wrong.
+        /// Damage that the parser found.
         reason: String,
     },
     /// Something refers to a revision that is not there.
@@ -153,7 +153,7 @@ pub enum RepoError {
         part: u32,
         /// The key.
         key: Box<PushKey>,
-        /// What the hook says.
+        /// Message of the hook that refused.
         words: String,
     },
     /// A commit cannot be stored as it was given.
@@ -177,7 +177,7 @@ pub enum RepoError {
     SettingNotInteger {
         /// Section and name, with a dot between.
         key: String,
-        /// What was found.
+        /// Value in the configuration.
         value: String,
     },
     /// A setting that must be yes or no is not.
@@ -185,7 +185,7 @@ pub enum RepoError {
     SettingNotBoolean {
         /// Section and name, with a dot between.
         key: String,
-        /// What was found.
+        /// Value in the configuration.
         value: String,
     },
     /// A setting is a number that nothing is done with.
@@ -193,7 +193,7 @@ pub enum RepoError {
     SettingOutOfRange {
         /// Section and name, with a dot between.
         key: String,
-        /// What was found.
+        /// Value in the configuration.
         value: i64,
     },
     /// None of the engines that a new repository should use is known.
@@ -202,7 +202,7 @@ pub enum RepoError {
         quoted(names)
     )]
     UnknownEngines {
-        /// What was found.
+        /// Configured engines, in order of preference.
         names: Vec<String>,
     },
 }
@@ -213,7 +213,7 @@ fn quoted(names: &[String]) -> String {
 }
 
 impl RepoError {
-    /// What the user can do about it, as Mercurial puts it in brackets under the error.
+    /// Advice to the user, as Mercurial puts it in brackets under the error.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             RepoError::AbandonedTransaction => Some("run 'hg recover' to clean up transaction"),

@@ -14,7 +14,7 @@ const MARK: &[u8] = b"\x01\n";
 pub struct FileText<'a> {
     /// Where the file was copied or renamed from: path and revision of that file.
     pub copied_from: Option<(&'a [u8], Node)>,
-    /// What the user wrote.
+    /// Content of the file, without metadata.
     pub content: &'a [u8],
 }
 

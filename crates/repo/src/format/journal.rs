@@ -9,7 +9,7 @@
 //!                                 name: the file will be replaced; empty: backup is a temporary file
 //!                                 backup: its copy; empty: the file was not there
 //!                                 cache: 1 if the file may be lost without harm
-//! journal.desc                number of changesets \n what is being done \n
+//! journal.desc                number of changesets \n description of the transaction \n
 //! ```
 //! Names in the store are without encoding. After success the files become `undo…`.
 
@@ -62,7 +62,7 @@ impl BaseDir {
     }
 }
 
-/// A file that the transaction replaces, with what was there before.
+/// A file that the transaction replaces, with its backup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Backup {
     pub place: BaseDir,

@@ -11,7 +11,7 @@ use varve_revlog::Node;
 /// Zero byte, digits, flag and newline.
 const LINE_BEYOND_PATH: usize = 1 + 2 * Node::LEN + 2;
 
-/// What kind of file an entry is.
+/// Flag of a manifest entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FileKind {
     /// Neither of the others.
@@ -44,8 +44,8 @@ pub struct ManifestEntry<'a> {
     pub kind: FileKind,
 }
 
-/// The entries of a manifest's text; ends after the first error, which is the place of the line
-/// and what is wrong with it.
+/// The entries of a manifest's text; ends after the first error, which is the offset of the line
+/// and its damage.
 #[derive(Clone, Debug)]
 pub struct ManifestEntries<'a> {
     text: &'a [u8],

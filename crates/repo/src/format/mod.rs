@@ -1,4 +1,4 @@
-//! What the files of a repository contain, one module per structure, and where they are.
+//! Formats and places of a repository's files, one module per structure.
 
 pub(crate) mod bookmarks;
 pub(crate) mod changeset;

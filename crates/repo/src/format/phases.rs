@@ -1,4 +1,4 @@
-//! Phases: what is public, what is still draft, and what stays secret.
+//! Phases: public, draft and secret.
 //!
 //! `store/phaseroots` has lines `<phase> <node>`: the changeset and all its descendants have at
 //! least this phase. Without a line, or without the file, a changeset is public.
@@ -108,7 +108,7 @@ impl Phases {
     }
 }
 
-/// What the file says; else the number of the line, from 1 on, that says nothing.
+/// Phase roots of the file; the error is the number of the first malformed line, from 1.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<(Phase, Node)>, usize> {
     let lines = bytes.split(|byte| *byte == b'\n').enumerate();
     lines

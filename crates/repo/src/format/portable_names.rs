@@ -1,6 +1,6 @@
 //! Names of files that other systems cannot have.
 
-/// What Windows would have against a path.
+/// Reason for which Windows does not accept a path.
 pub fn unportable(file: &[u8]) -> Option<String> {
     if file.ends_with(b"\\") {
         return Some("filename ends with '\\', which is invalid on Windows".to_owned());

@@ -46,7 +46,7 @@ const OUTSIDE: &[&str] = &["dirstate-tracked-key-v1", "dirstate-v2", "share-safe
 pub struct Requirements(BTreeSet<String>);
 
 impl Requirements {
-    /// What a repository that is made now requires, its chunks compressed by `engine`.
+    /// Requirements of a new repository whose chunks are compressed by `engine`.
     pub(crate) fn of_new_repository(engine: CodecId) -> Requirements {
         let names = [
             "dotencode",

@@ -14,7 +14,7 @@ const ENGINES: [(CodecId, Option<&str>); 3] = [
     (CodecId::None, Some("exp-compression-none")),
 ];
 
-/// What `[format]` and `[storage]` say about revlogs.
+/// Settings of `[format]` and `[storage]` for revlogs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StorageSettings {
     /// `format.revlog-compression`: names in order of preference.

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 use varve_config::hgrc::{Hgrc, HgrcError};
 
-/// What `[hooks]` says.
+/// The hooks of `[hooks]`.
 #[derive(Clone, Debug, Default)]
 pub struct ConfiguredHooks {
     /// By priority, then as written.
@@ -91,7 +91,7 @@ impl HookCommand {
         }
     }
 
-    /// What the end of its process means.
+    /// Turns the exit status of the hook's process into its verdict.
     ///
     /// # Errors
     /// The words for a hook that refuses, or that could not be run.

@@ -3,8 +3,8 @@
 //! ```text
 //! pretxnopen                     before anything is written
 //! prechangegroup                 before changesets come from elsewhere
-//! pretxncommit                   once for each new changeset          may look at what is
-//! pretxnchangegroup              when they have come                  pending, and may refuse
+//! pretxncommit                   once for each new changeset          may read the pending
+//! pretxnchangegroup              when they have come                  data, and may refuse
 //! prepushkey                     once for each key set from elsewhere
 //! pretxnclose-bookmark, -phase   once for each that changes
 //! pretxnclose                    at last
@@ -21,8 +21,7 @@ mod configured;
 
 pub use configured::{ConfiguredHooks, HookCommand};
 
-/// What a hook that comes first may be followed by: if one of those cannot be run, nothing is
-/// begun.
+/// Hooks that may follow a first one: if one of those cannot be run, nothing is begun.
 const FOLLOWERS: &[(&str, &[&str])] = &[
     ("pretxnopen", TRANSACTION_HOOKS),
     ("prechangegroup", CHANGEGROUP_HOOKS),
@@ -42,7 +41,7 @@ pub fn followers(kind: &str) -> impl Iterator<Item = &'static str> {
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What a hook learns, by name: `node` becomes the variable `HG_NODE`.
+/// Arguments of a hook, by name: `node` becomes the variable `HG_NODE`.
 pub type HookArgs = BTreeMap<&'static str, Vec<u8>>;
 
 /// Variables that a push sends to hooks: `DEBUG` and `1` become the variable `HG_USERVAR_DEBUG=1`.
@@ -118,7 +117,7 @@ pub trait Hooks: fmt::Debug + Send + Sync {
     /// Whether there is a hook of this kind.
     fn has_hook(&self, kind: &str) -> bool;
 
-    /// Calls the hooks of a kind now. With `pending`, they may look at what is not final yet.
+    /// Calls the hooks of a kind now. With `pending`, they may read uncommitted data.
     ///
     /// # Errors
     /// The words of a hook that refuses, or of one that cannot be run.
@@ -127,7 +126,7 @@ pub trait Hooks: fmt::Debug + Send + Sync {
     /// Calls the hooks of a kind when all locks are gone. Nothing can be refused then.
     fn run_later(&self, kind: &'static str, facts: HookArgs);
 
-    /// All hooks from here on learn this too, and nothing of what was given before.
+    /// Gives these variables to all later hooks, in place of earlier ones.
     fn set_push_vars(&self, vars: PushVars);
 
     /// Tells how a failed transaction fares.

@@ -20,7 +20,7 @@ pub struct BranchHeads {
 }
 
 impl BranchHeads {
-    /// What the branch's name means: the newest open head, or the newest one if all are closed.
+    /// Changeset that the branch's name refers to: the newest open head, or the newest if all are closed.
     pub fn tip(&self) -> Option<Rev> {
         let open = |rev: &&Rev| !self.closed.contains(rev);
         self.heads.iter().rfind(open).or(self.heads.last()).copied()

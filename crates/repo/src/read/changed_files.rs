@@ -40,7 +40,7 @@ impl RepoView {
     /// Reads the outgoing changesets, and the excluded ones if there are any.
     ///
     /// # Errors
-    /// What is damaged.
+    /// A damaged changelog or manifest.
     pub fn changed_files(&self, set: &OutgoingSet<'_>) -> Result<OutgoingRevisions, RepoError> {
         let mut changed = OutgoingRevisions::default();
         let mut manifests = Vec::new();

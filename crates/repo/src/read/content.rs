@@ -1,4 +1,4 @@
-//! What a changeset's files are: its manifest, and the text of one file.
+//! Content of a changeset: its manifest, and the text of one file.
 
 use crate::format::{FileText, ManifestEntries, ManifestEntry, RepoError};
 use crate::read::RepoView;
@@ -8,7 +8,7 @@ impl RepoView {
     /// Text of a changeset's manifest; empty for the null revision.
     ///
     /// # Errors
-    /// What is damaged or missing.
+    /// A damaged or missing changeset or manifest.
     pub fn manifest_text(&self, changeset: Option<Rev>) -> Result<Vec<u8>, RepoError> {
         let Some(changeset) = changeset else {
             return Ok(Vec::new());
@@ -45,7 +45,7 @@ impl RepoView {
     /// Content of a file, without the metadata that its filelog keeps in front of it.
     ///
     /// # Errors
-    /// What is damaged or missing.
+    /// A damaged or missing filelog or revision.
     pub fn file_content(&self, path: &[u8], node: &Node) -> Result<Vec<u8>, RepoError> {
         self.file_content_with(path, node, &mut ReaderState::default())
     }
@@ -54,7 +54,7 @@ impl RepoView {
     /// one to the next.
     ///
     /// # Errors
-    /// What is damaged or missing.
+    /// A damaged or missing filelog or revision.
     pub fn file_content_with(
         &self,
         path: &[u8],

@@ -94,7 +94,7 @@ impl RepoView {
     /// revision and touches the file. `None` if the filelog names none that is there.
     ///
     /// # Errors
-    /// What is damaged.
+    /// A damaged changeset, manifest or filelog.
     pub fn introducing_changeset(
         &self,
         file: FileRevision<'_>,

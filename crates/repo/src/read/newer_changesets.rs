@@ -10,13 +10,12 @@ const TRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(20);
 
 impl RepoView {
-    /// What this view has of the history of a changeset that it does not have: the newest of its
-    /// first parents. Small files such as the dirstate are read when they are needed, and may name
-    /// what was committed since; until the journal of that commit is gone, a new view would not
-    /// have it either.
+    /// The newest of a changeset's first parents that this view has, for a changeset that it lacks.
+    /// Small files such as the dirstate are read when they are needed, and may name a changeset that was
+    /// committed since; until the journal of that commit is gone, a new view would lack it too.
     ///
     /// # Errors
-    /// [`RepoError::MissingNode`] if there is no such changeset; what is damaged.
+    /// [`RepoError::MissingNode`] if there is no such changeset; a damaged changelog.
     pub fn newest_known_ancestor(&self, node: &Node) -> Result<Option<Rev>, RepoError> {
         let path = self.changelog().path();
         let mut read = Revlog::open_or_empty(&self.context.storage, path);

@@ -83,12 +83,12 @@ impl Repository {
         &self.context.root
     }
 
-    /// What a program must know to work on this repository.
+    /// Features that a program must support to work on this repository.
     pub fn requirements(&self) -> &Requirements {
         &self.context.requirements
     }
 
-    /// Whether what is pending shows.
+    /// Whether the data of a pending transaction shows.
     pub fn shows_pending(&self) -> bool {
         self.context.opening.pending
     }
@@ -102,7 +102,7 @@ impl Repository {
     /// without a commit in between gives the same view.
     ///
     /// # Errors
-    /// What is damaged; [`RepoError::Busy`] if others write all the time.
+    /// A damaged file of the repository; [`RepoError::Busy`] if others write all the time.
     pub fn view(&self) -> Result<Arc<RepoView>, RepoError> {
         self.view_for(ViewFilter::Served)
     }

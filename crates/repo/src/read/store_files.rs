@@ -32,7 +32,7 @@ pub struct StoreSnapshot {
     pub phase_roots: Vec<u8>,
 }
 
-/// What a file without any markers may have.
+/// Length of the version byte, which is all of an obsstore without markers.
 const VERSION_LEN: u64 = 1;
 
 /// The other revlogs, in the order in which they follow the tracked files' ones. A copy that is
@@ -110,7 +110,7 @@ pub(crate) fn walk(storage: &dyn Storage, store: &Path) -> Result<Vec<Vec<u8>>, 
             match entry.kind {
                 EntryKind::Directory => directories.push(path),
                 EntryKind::File if bytes.ends_with(b".i") || bytes.ends_with(b".d") => {
-                    // What does not decode was not put there by Mercurial.
+                    // Mercurial never writes names that do not decode.
                     let name = unescape(bytes);
                     names.extend(
                         name.map(|n| {

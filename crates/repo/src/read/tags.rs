@@ -89,7 +89,7 @@ impl RepoView {
     /// Finds out which revision of `.hgtags` some heads have, and keeps that in the cache.
     ///
     /// # Errors
-    /// What is damaged.
+    /// A damaged changeset or manifest.
     pub fn keep_tag_files(&self, heads: &[Node]) -> Result<(), RepoError> {
         let named: HashSet<&Node> = heads.iter().collect();
         let mut heads = self.heads();

@@ -131,7 +131,7 @@ impl RepoView {
         {
             hidden[rev.index()] = mutable(rev);
         }
-        // What something visible builds on, or a bookmark or the working copy points at, is visible.
+        // The ancestors of visible changesets, bookmarks and the working copy's parents are visible.
         let working = self.working_parents()?;
         for node in self.bookmarks.values().chain(&working) {
             if let Some(rev) = self.changelog.rev(node) {
@@ -192,7 +192,7 @@ impl RepoView {
         &self.context.root
     }
 
-    /// What a program must know to work on this repository.
+    /// Features that a program must support to work on this repository.
     pub fn requirements(&self) -> &Requirements {
         &self.context.requirements
     }
@@ -205,7 +205,7 @@ impl RepoView {
     /// The manifests; may have revisions that belong to later changesets than this view has.
     ///
     /// # Errors
-    /// What is damaged.
+    /// A damaged manifest log.
     pub fn manifest(&self) -> Result<&Revlog, RepoError> {
         if let Some(manifest) = self.manifest.get() {
             return Ok(manifest);
@@ -219,7 +219,7 @@ impl RepoView {
     /// The history of one file; may have revisions that belong to later changesets.
     ///
     /// # Errors
-    /// A file that was never tracked is a storage error "not found"; else what is damaged.
+    /// A file that was never tracked is a storage error "not found"; else a damaged filelog.
     pub fn filelog(&self, file: &[u8]) -> Result<Revlog, RepoError> {
         let path = self.context.filelog_path(file);
         let opened = Revlog::open(&self.context.storage, &path);
@@ -332,7 +332,7 @@ impl RepoView {
     /// the caches lack.
     ///
     /// # Errors
-    /// What is damaged.
+    /// A damaged changeset.
     pub fn branchmap(&self) -> Result<&Branches, RepoError> {
         if let Some(branches) = self.branches.get() {
             return Ok(branches);
@@ -344,7 +344,7 @@ impl RepoView {
     /// Tags of all visible heads and local ones, whose changesets are visible.
     ///
     /// # Errors
-    /// What is damaged.
+    /// A damaged changeset, manifest or file of tags.
     pub fn tags(&self) -> Result<BTreeMap<Vec<u8>, Node>, RepoError> {
         if let Some(tags) = self.tags.get() {
             return Ok(tags.clone());
@@ -365,7 +365,7 @@ impl RepoView {
     /// Takes a changeset's text apart and gives it to `read`.
     ///
     /// # Errors
-    /// What is damaged.
+    /// A damaged changeset.
     pub fn with_changeset<T>(
         &self,
         rev: Rev,

@@ -8,7 +8,7 @@ use varve_base::storage::replace;
 use varve_base::{OpenMode, Storage};
 use varve_codec::CodecId;
 
-/// What stands where clients from before 2006 look for a changelog, so that they stop: a revlog
+/// A stub where clients from before 2006 look for a changelog, so that they stop: a revlog
 /// header of no version, and a message. Mercurial writes the same bytes.
 pub(crate) const DUMMY_CHANGELOG: &[u8] =
     b"\0\0\xff\xff dummy changelog to prevent using the old repo layout";

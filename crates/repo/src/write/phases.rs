@@ -6,7 +6,7 @@ use crate::write::transaction::Transaction;
 use std::collections::BTreeSet;
 use varve_revlog::{Rev, Revlog};
 
-/// What [`Phases::moved`] has found.
+/// Result of [`Phases::moved`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PhaseMove {
     /// Phases of all changesets before.
@@ -63,7 +63,7 @@ impl Phases {
         for (target, revs) in targets {
             let mut below: BTreeSet<Rev> = revs.iter().copied().collect();
             while let Some(rev) = below.pop_last() {
-                // What a changeset in this phase follows is not above it.
+                // The ancestors of a changeset in this phase are not above it.
                 if phases[rev.index()] > *target {
                     phases[rev.index()] = *target;
                     below.extend(changelog.parents(rev).into_iter().flatten());

@@ -19,7 +19,7 @@ impl Repository {
     /// the store, which the caller holds.
     ///
     /// # Errors
-    /// What is damaged in the journal, before anything is changed; what the storage answers.
+    /// A damaged journal, before anything is changed; errors of the storage.
     pub fn recover(&self, _lock: &Lock) -> Result<bool, RepoError> {
         roll_back(self.context())
     }
@@ -27,7 +27,7 @@ impl Repository {
     /// Whether a transaction was interrupted, or is under way.
     ///
     /// # Errors
-    /// What the storage answers.
+    /// Errors of the storage.
     pub fn has_journal(&self) -> Result<bool, RepoError> {
         let context = self.context();
         let path = context.store().join(JOURNAL);

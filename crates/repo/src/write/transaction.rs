@@ -1,10 +1,10 @@
 //! A change of several files that is there whole or not at all.
 //!
 //! Order, as Mercurial's: backups (second names of the files that will be replaced, which costs
-//! nothing), the journal; revisions besides those of the changelog; hooks, which may look at what is
-//! pending and refuse; files of the store; the changelog; files of `.hg`, which may speak of it; then
-//! the journal becomes `undo`, and that makes it final. What fails on the way is undone at once; what
-//! is interrupted, by [`Repository::recover`].
+//! nothing), the journal; revisions besides those of the changelog; hooks, which may read the
+//! pending data and refuse; files of the store; the changelog; files of `.hg`, which may speak of it;
+//! then the journal becomes `undo`, and that makes it final. A failed transaction is undone at once;
+//! an interrupted one, by [`Repository::recover`].
 
 use crate::format::RepoError;
 use crate::format::context::RepoContext;
@@ -39,9 +39,9 @@ pub struct Transaction {
     lengths: Vec<Length>,
     /// Whether a file was to be written when something was found wrong.
     pub(crate) write_attempted: bool,
-    /// What is added to files of the store that are no revlogs.
+    /// Bytes to be appended to files of the store that are no revlogs.
     appends: Vec<(Length, Vec<u8>)>,
-    /// What is in the journal already.
+    /// Backups and lengths in the journal already.
     started: Option<Started>,
 }
 
@@ -52,7 +52,7 @@ struct Started {
     lengths: usize,
 }
 
-/// What is written between the replacing of files.
+/// Writes between the replacing of files.
 pub(crate) trait WriteSteps {
     /// Whether any revision is new, if files of revisions are in the journal.
     fn has_new_revisions(&self) -> bool {
@@ -62,23 +62,23 @@ pub(crate) trait WriteSteps {
     /// Writes what means nothing to readers before [`WriteSteps::write_changelog`].
     ///
     /// # Errors
-    /// What the storage answers.
+    /// Errors of the storage.
     fn write_revisions(&mut self) -> Result<(), RepoError> {
         Ok(())
     }
 
-    /// Writes what hooks may look at.
+    /// Writes the changelog that hooks may read.
     ///
     /// # Errors
-    /// What the storage answers.
+    /// Errors of the storage.
     fn write_pending_changelog(&self) -> Result<(), RepoError> {
         Ok(())
     }
 
-    /// Writes what makes the rest count.
+    /// Writes the index that makes the new revisions visible.
     ///
     /// # Errors
-    /// What the storage answers.
+    /// Errors of the storage.
     fn write_changelog(self) -> Result<(), RepoError>;
 }
 
@@ -188,7 +188,7 @@ impl Transaction {
         self.set(place, name, Change::PendingOnly(bytes));
     }
 
-    /// Whether hooks may look at what is pending.
+    /// Whether any hook reads pending data.
     pub fn has_pending_readers(&self) -> bool {
         self.hooks
             .as_ref()
@@ -221,7 +221,7 @@ impl Transaction {
     /// Replaces the files.
     ///
     /// # Errors
-    /// What the storage answers; everything is then as it was.
+    /// Errors of the storage; everything is then as it was.
     pub fn finish(self) -> Result<(), RepoError> {
         self.run(0, NoSteps).map(drop)
     }
@@ -355,7 +355,7 @@ impl Transaction {
         Ok(file.sync()?)
     }
 
-    /// Undoes what was started and written.
+    /// Undoes the writes so far.
     pub(crate) fn abandon(mut self) {
         let hooks = self.hooks.take();
         self.undo(hooks);
@@ -373,7 +373,7 @@ impl Transaction {
         };
     }
 
-    /// Shows hooks what is pending and asks them.
+    /// Shows hooks the pending data and asks them.
     fn run_closing_hooks(
         &self,
         hooks: &mut TransactionHooks,
@@ -475,7 +475,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// What an interrupted transaction left behind the known end is cut off.
+    /// Cuts off the rest of an interrupted transaction behind the known end.
     fn append_to_files(&self) -> Result<(), RepoError> {
         let storage = self.context.storage.as_ref();
         for (Length { name, len }, bytes) in &self.appends {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use varve_revlog::Node;
 
-/// Kinds that may look at what is pending.
+/// Kinds that may read pending data.
 const PENDING_READERS: &[&str] = &[
     "pretxncommit",
     "pretxnchangegroup",
@@ -42,7 +42,7 @@ pub(crate) struct TransactionHooks {
     bookmarks: Vec<HookArgs>,
     phases: Vec<HookArgs>,
     arrivals: Vec<ReceivedChangegroup>,
-    /// What hooks learn before and after each is set.
+    /// Pushed keys, for the hooks before and after each is set.
     keys: Vec<PushKeyCall>,
 }
 
@@ -83,7 +83,7 @@ impl TransactionHooks {
         TransactionHooks::open(&self.hooks, description)
     }
 
-    /// Whether any hook may want to see what is pending.
+    /// Whether any hook may read pending data.
     pub(crate) fn has_pending_readers(&self) -> bool {
         PENDING_READERS.iter().any(|kind| self.hooks.has_hook(kind))
     }
@@ -168,7 +168,7 @@ impl TransactionHooks {
         self.common.insert("new_obsmarkers", count);
     }
 
-    /// What is committed comes from a bundle.
+    /// Marks the changesets as restored from a bundle.
     pub(crate) fn set_restored_changesets(&mut self, nodes: &[Node], source: &str, url: Vec<u8>) {
         let hex = |node: &Node| node.to_hex().to_vec();
         if let (Some(first), Some(last)) = (nodes.first(), nodes.last()) {
@@ -268,7 +268,7 @@ impl TransactionHooks {
         self.call("pretxnclose", &self.common, true)
     }
 
-    /// Asks whether a transaction may become final that shows nothing of what is pending.
+    /// Asks whether a transaction without visible pending data may become final.
     pub(crate) fn run_pretxnclose_without_pending(&self) -> Result<(), RepoError> {
         self.call("pretxnclose", &self.common, false)
     }

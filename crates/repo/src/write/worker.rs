@@ -31,7 +31,7 @@ pub(crate) trait BatchHandler: Send + 'static {
     /// Works a batch off.
     ///
     /// # Errors
-    /// What is damaged; what the storage answers.
+    /// Damaged data; errors of the storage.
     fn handle(&mut self, batch: Self::Batch) -> Result<(), RepoError>;
 }
 

@@ -21,7 +21,7 @@ use varve_base::Interrupt;
 /// How many locks that guard the breaking of a lock are themselves broken.
 pub(crate) const BREAKS: u32 = 3;
 
-/// What a lock guards.
+/// Files that a lock guards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockKind {
     /// The files of the working copy, the dirstate, the active bookmark.
@@ -49,7 +49,7 @@ impl fmt::Display for LockKind {
     }
 }
 
-/// What happens while a lock is waited for; [`fmt::Display`] gives Mercurial's lines.
+/// Progress of a wait for a lock; [`fmt::Display`] gives Mercurial's lines.
 #[derive(Clone, Debug)]
 pub enum LockEvent<'a> {
     /// Another process holds it.

@@ -6,11 +6,11 @@ use std::fmt::Write;
 /// A version, and lines where that is known.
 pub type FormattedMarkers = (u8, Option<Vec<String>>);
 
-/// What a list of markers says of itself: its version, and a line for each, sorted, in the form of
+/// A list of markers as text: its version, and a line for each, sorted, in the form of
 /// Mercurial's debug commands. No lines where the version is not known.
 ///
 /// # Errors
-/// The number of the marker that is damaged, from 1, and what is wrong.
+/// The number of the damaged marker, from 1, and its damage.
 pub fn format_markers(bytes: &[u8]) -> Result<FormattedMarkers, (usize, &'static str)> {
     let version = bytes.first().copied().unwrap_or(VERSION);
     if version != VERSION {

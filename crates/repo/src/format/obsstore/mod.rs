@@ -77,9 +77,9 @@ impl Marker {
 /// A marker to be written.
 #[derive(Clone, Copy, Debug)]
 pub struct NewMarker<'a> {
-    /// What becomes obsolete.
+    /// The obsolete changeset.
     pub old: Node,
-    /// What takes its range.
+    /// Its successor.
     pub new: Node,
     /// Seconds since 1970 and seconds west of UTC.
     pub date: (i64, i32),
@@ -103,7 +103,7 @@ pub(crate) fn read_with_file(
     Ok((parse(&bytes).map_err(damaged)?, bytes))
 }
 
-/// The error is the number of the marker, from 1, and what is wrong.
+/// The error is the number of the damaged marker, from 1, and its damage.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Vec<Marker>, (usize, &'static str)> {
     let mut markers = Vec::new();
     let mut rest = match bytes.split_first() {
@@ -168,7 +168,7 @@ fn parse_metadata(bytes: &[u8], count: usize) -> Option<Vec<(Vec<u8>, Vec<u8>)>>
     Some(metadata)
 }
 
-/// What is a number in a marker.
+/// The numeric fields of a marker.
 struct FixedFields {
     time: f64,
     /// Minutes west of UTC.

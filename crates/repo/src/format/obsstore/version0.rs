@@ -116,7 +116,7 @@ fn python_float(number: f64) -> String {
 }
 
 /// The same markers as a file of the version that this program stores; `bytes` begin with version 0.
-/// The error is the number of the marker, from 1, and what is wrong.
+/// The error is the number of the damaged marker, from 1, and its damage.
 pub(crate) fn as_version_1(bytes: &[u8]) -> Result<Vec<u8>, (usize, &'static str)> {
     let mut out = vec![VERSION];
     let mut rest = bytes.get(1..).unwrap_or_default();

@@ -51,7 +51,7 @@ impl BranchNames {
         BranchNames::decode(names, &revs, len, &prefix)
     }
 
-    /// Takes what is about the first `len` changesets; `prefix` gives the first bytes of their
+    /// Decodes the records of the first `len` changesets; `prefix` gives the first bytes of their
     /// nodes.
     pub fn decode(
         names: Vec<u8>,
@@ -137,7 +137,7 @@ impl BranchNames {
     /// written. Names are only ever added to, so that records in older files stay right.
     pub fn save(&self, view: &RepoView) {
         let directory = view.caches();
-        // What a damaged history may call a branch cannot stand in the file.
+        // The file cannot hold odd branch names of a damaged history.
         let is_odd = |name: &Vec<u8>| name.is_empty() || name.contains(&0);
         if self.same == self.records.len() || self.names.iter().any(is_odd) {
             return;

@@ -46,7 +46,7 @@ impl<'a> CacheDirectory<'a> {
         len.ok().flatten().unwrap_or_default()
     }
 
-    /// Parts of one file, of equal length, by their places; `None` for what is not there.
+    /// Parts of one file, of equal length, by their places; `None` for missing ones.
     pub fn read_parts(self, name: &str, len: usize, places: &[u64]) -> Vec<Option<Vec<u8>>> {
         let Ok(file) = self.0.storage.open(&self.path(name), OpenMode::Read) else {
             return vec![None; places.len()];

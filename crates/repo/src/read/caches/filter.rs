@@ -22,7 +22,6 @@ pub(crate) enum CacheFilter {
 }
 
 impl CacheFilter {
-    /// What an filter sees.
     pub fn of(filter: ViewFilter) -> CacheFilter {
         match filter {
             ViewFilter::Unfiltered => CacheFilter::All,
@@ -86,7 +85,7 @@ pub(crate) fn counts(hidden: &[bool], rev: Rev) -> bool {
     hidden.get(rev.index()).is_none_or(|hidden| !hidden)
 }
 
-/// What stands in a cache for the changesets up to `last` that do not count; `None` if all count.
+/// Hash in a cache over the changesets up to `last` that do not count; `None` if all count.
 pub(crate) fn hash_of(hidden: &[bool], last: Rev) -> Option<[u8; 20]> {
     let upto = &hidden[..hidden.len().min(last.index() + 1)];
     let mut sha1 = Sha1::new();

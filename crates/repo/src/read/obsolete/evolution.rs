@@ -1,4 +1,4 @@
-//! What `experimental.evolution` allows.
+//! The features that `experimental.evolution` enables.
 
 use varve_config::hgrc::{Hgrc, HgrcError, boolean};
 

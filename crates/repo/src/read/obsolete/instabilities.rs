@@ -7,21 +7,21 @@ use crate::read::RepoView;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use varve_revlog::{Node, Rev};
 
-/// What obsolescence means for the changesets of a repository.
+/// The obsolete and the unstable changesets of a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Instabilities {
     /// Changesets with a marker, unless public.
     pub obsolete: BTreeSet<Rev>,
-    /// Not obsolete themselves, they build on what is.
+    /// Changesets that are not obsolete, with an obsolete ancestor.
     pub orphans: BTreeSet<Rev>,
-    /// They stand in the place of what is public.
+    /// Successors of public changesets.
     pub phase_divergent: BTreeSet<Rev>,
     /// They stand in one place with others.
     pub content_divergent: BTreeSet<Rev>,
 }
 
 impl Instabilities {
-    /// What Mercurial calls the instabilities of a changeset.
+    /// Mercurial's names for the instabilities of a changeset.
     pub fn names(&self, rev: Rev) -> impl Iterator<Item = &'static str> {
         let kinds = [
             (&self.orphans, "orphan"),
@@ -65,7 +65,7 @@ impl<'a> Predecessors<'a> {
 }
 
 impl RepoView {
-    /// What obsolescence means for all changesets, hidden ones included.
+    /// The instabilities of all changesets, hidden ones included.
     ///
     /// # Errors
     /// If the markers are damaged.

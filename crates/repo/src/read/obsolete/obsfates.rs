@@ -11,9 +11,9 @@ use varve_revlog::{Node, Rev};
 /// One thing that became of a changeset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObsFate {
-    /// What stands in its place, as far as it can be seen; nothing if it was dropped.
+    /// Its visible successors; empty if it was dropped.
     pub successors: Vec<Node>,
-    /// What was done to it.
+    /// Names of the commands that rewrote it.
     pub operations: BTreeSet<Vec<u8>>,
     /// The users that did it.
     pub users: BTreeSet<Vec<u8>>,
@@ -79,7 +79,7 @@ impl RepoView {
         })
     }
 
-    /// What became of an obsolete changeset; several things if it was rewritten several times.
+    /// The fates of an obsolete changeset; several if it was rewritten several times.
     ///
     /// # Errors
     /// If the markers are damaged.

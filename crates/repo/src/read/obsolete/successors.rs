@@ -1,4 +1,4 @@
-//! What stands in the place of changesets, by way of any number of markers.
+//! Successors of changesets, by way of any number of markers.
 
 use crate::format::obsstore::Marker;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -51,7 +51,7 @@ impl<'a> Successors<'a> {
             } else if entered.insert(node) {
                 let next = self.steps(&node, start).iter();
                 let next = next.flat_map(|at| &self.markers[*at].successors);
-                // What is entered and not known lies on the way: circles lead nowhere.
+                // An entered and unknown node lies on the way: circles lead nowhere.
                 let is_new =
                     |next: &&Node| !self.known.contains_key(*next) && !entered.contains(*next);
                 let next: Vec<Node> = next.filter(is_new).copied().collect();
@@ -123,7 +123,7 @@ fn both(one: &[Node], other: &[Node]) -> SuccessorSet {
     joined
 }
 
-/// Without what is empty or part of another one, the smallest first.
+/// Without sets that are empty or part of another one, the smallest first.
 fn distinct(mut sets: Vec<SuccessorSet>) -> Vec<SuccessorSet> {
     sets.retain(|set| !set.is_empty());
     sets.sort_by_key(|set| std::cmp::Reverse(set.len()));

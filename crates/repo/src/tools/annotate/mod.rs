@@ -43,7 +43,7 @@ pub enum AnnotateStart {
 pub struct AnnotateOptions<'a> {
     /// Whether copies are followed.
     pub follow: bool,
-    /// What does not count in comparisons.
+    /// Blanks that comparisons ignore.
     pub blanks: Blanks,
     /// Changesets to skip: their lines are attributed to their parents where possible.
     pub skip: &'a dyn Fn(Rev) -> bool,
@@ -54,9 +54,9 @@ pub struct AnnotateOptions<'a> {
 /// A revision of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileVersion {
-    /// What the file was called.
+    /// Name of the file in this revision.
     pub path: Vec<u8>,
-    /// What brought it; `None` is the working copy.
+    /// Changeset that introduced it; `None` is the working copy.
     pub changeset: Option<Rev>,
 }
 
@@ -84,7 +84,7 @@ impl RepoView {
     /// Finds the revision that each line of `content` comes from.
     ///
     /// # Errors
-    /// What is damaged or missing, or that it was interrupted.
+    /// A damaged or missing revision; [`RepoError::Interrupted`].
     pub fn annotate(
         &self,
         start: &AnnotateStart,

@@ -78,7 +78,7 @@ pub(super) fn trace(
 }
 
 impl Trace<'_> {
-    /// Gives the lines of a version to its parents, and what is left to itself.
+    /// Gives the lines of a version to its parents, and the rest to itself.
     fn hand_down(&mut self, version: usize) -> Result<(), RepoError> {
         let mut open = std::mem::take(&mut self.open[version]);
         let own = &self.graph.versions[version];
@@ -199,7 +199,7 @@ struct Changed {
 impl Changed {
     /// The line of the parent that a line of the child stands in the place of: that in the same
     /// place of the stretch, or its last one, or the one before it. Mercurial takes the last line
-    /// of all for what was put before the first.
+    /// of all for lines that were put before the first.
     fn counterpart(&self, here: usize) -> usize {
         let at = self.old.start + (here - self.new.start);
         match self.old.end.checked_sub(1) {

@@ -52,8 +52,7 @@ impl Repository {
     /// Rewrites the store under both locks, with a thread for every core.
     ///
     /// # Errors
-    /// What is damaged or cannot be written; [`RepoError::Interrupted`]. The repository is then
-    /// as it was.
+    /// Damage; a failed write; [`RepoError::Interrupted`]. The repository is then as it was.
     pub fn recompress(
         &self,
         _working_copy: &Lock,
@@ -67,7 +66,7 @@ impl Repository {
         }
         let context = self.context();
         let new = context.hg().join(NEW_STORE);
-        // What an interrupted one left.
+        // An interrupted run may have left it.
         context.storage.remove_tree(&new)?;
         let made = make_beside(context, &new, how, progress, stop);
         let made = made.and_then(|report| {

@@ -49,7 +49,7 @@ pub(super) struct Rewritten {
 #[derive(Debug)]
 pub(super) struct Unchecked {
     log: StoredRevlog,
-    /// Fingerprints of what was given by revision: the text, or the delta where deltas stay.
+    /// Fingerprints of the input by revision: of the text, or of the delta where deltas stay.
     prints: Vec<u128>,
 }
 
@@ -214,7 +214,7 @@ impl Rewriter<'_> {
         })
     }
 
-    /// Everything in the new revlog is what was in the old one.
+    /// Checks that the new revlog has the entries and texts of the old one.
     fn check(&self, old: &Revlog, written: &Unchecked, tools: &mut Tools) -> Result<(), RepoError> {
         let new = self.open(self.new, &written.log)?;
         self.check_entries(old, &new)?;

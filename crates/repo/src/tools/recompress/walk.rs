@@ -1,4 +1,4 @@
-//! What is in a store, and what becomes of it.
+//! The files of a store, and how each is handled.
 
 use crate::format::context::RepoContext;
 use crate::format::{RepoError, fncache};

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use varve_revlog::{Node, Rev, Revlog};
 
-/// What the changesets speak of.
+/// Manifests and files that the changesets name.
 #[derive(Debug, Default)]
 pub(super) struct Changesets {
     pub found: Findings,

@@ -1,4 +1,4 @@
-//! What is checked of every entry of every revlog: its changeset, and that it is there once.
+//! Checks of every entry of every revlog: its changeset, and that it is there once.
 
 use super::findings::{Findings, short};
 use std::collections::HashMap;

@@ -177,7 +177,7 @@ impl File<'_> {
     fn check_texts(&mut self, log: &Revlog, state: &mut ReaderState) {
         let mut reader = log.reader_with(std::mem::take(state));
         for rev in log.revs() {
-            // What was cut out on purpose has no text to be checked.
+            // Censored revisions have no text to be checked.
             if log.flags(rev) & !flag::HINTS == flag::CENSORED {
                 let text = reader.unchecked_text(rev);
                 if text.is_ok_and(|text| text.starts_with(b"\x01\ncensored:")) {

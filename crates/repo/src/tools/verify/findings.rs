@@ -1,4 +1,4 @@
-//! What is wrong, as lines in Mercurial's words.
+//! Damage, as lines in Mercurial's words.
 
 use super::{VerifyEvent, VerifyReport};
 use varve_revlog::{Node, Revlog, RevlogError, flag};

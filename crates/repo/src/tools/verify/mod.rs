@@ -31,7 +31,7 @@ pub enum VerifyEvent<'a> {
     Problem(&'a [u8]),
 }
 
-/// Counts of what was verified and of the damage.
+/// Counts of verified items and of the damage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VerifyReport {
     /// Number of changesets.
@@ -63,7 +63,7 @@ impl Repository {
     /// Checks everything. `_lock` is that of the store, so that no other process writes meanwhile.
     ///
     /// # Errors
-    /// What cannot be opened at all; [`RepoError::Interrupted`]. Damage is reported and is no error.
+    /// A revlog that cannot be opened; [`RepoError::Interrupted`]. Damage is reported and is no error.
     pub fn verify(
         &self,
         _lock: &Lock,

@@ -23,7 +23,7 @@ impl Repository {
     /// Whether a clone may take the store's files as they are: others may see all that is in them.
     ///
     /// # Errors
-    /// What is damaged.
+    /// A damaged file of the repository.
     pub fn can_clone_by_copying(&self) -> Result<bool, RepoError> {
         Ok(!self.view_for(ViewFilter::Served)?.hides_anything())
     }
@@ -35,7 +35,7 @@ impl Repository {
     /// `_lock` is that of this store.
     ///
     /// # Errors
-    /// What the storage answers; [`RepoError::Interrupted`].
+    /// Errors of the storage; [`RepoError::Interrupted`].
     pub fn clone_by_copying(
         &self,
         _lock: &Lock,

@@ -13,7 +13,7 @@ use varve_revlog::{
     Appender, Content, NewRevision, ReaderState, Rev, RevisionHints, Revlog, WriteOptions, flag,
 };
 
-/// What a clone has brought.
+/// Number of changesets, revisions and files of a clone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CloneCounts {
     /// Number of changesets.
@@ -30,7 +30,7 @@ struct Copier<'a> {
     write: WriteOptions,
     /// New number of each changeset that comes along.
     renumbered: Vec<Option<Rev>>,
-    /// What they share with those that stay behind.
+    /// Revisions shared with the changesets that stay behind.
     outgoing_files: OutgoingRevisions,
     stop: &'a Interrupt,
 }
@@ -40,7 +40,7 @@ impl Repository {
     /// view of this one, and all that those build on.
     ///
     /// # Errors
-    /// What is damaged or cannot be written; [`RepoError::Interrupted`].
+    /// Damage; a failed write; [`RepoError::Interrupted`].
     pub fn clone_revisions(
         &self,
         source: &RepoView,

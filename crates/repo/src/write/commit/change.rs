@@ -18,11 +18,11 @@ pub struct NewChangeset<'a> {
     pub branch: &'a [u8],
     /// Further facts, key and value, in any order; `close` with `1` closes the branch.
     pub extras: &'a [(&'a [u8], &'a [u8])],
-    /// What was done.
+    /// Commit message.
     pub description: &'a [u8],
     /// Whether others may see it, and whether it may still change. Never less than its parents'.
     pub phase: Phase,
-    /// What differs from the first parent. A file that only the second parent changed counts: it
+    /// Changes against the first parent. A file that only the second parent changed counts: it
     /// is written with the content it has there.
     pub changes: &'a [FileChange<'a>],
 }
@@ -58,7 +58,7 @@ impl<'a> FileChange<'a> {
     }
 }
 
-/// What is wrong with a path for a tracked file; `None` if nothing is.
+/// The fault of a path for a tracked file; `None` if it has none.
 pub(super) fn path_fault(path: &[u8]) -> Option<&'static str> {
     let is_part = |part: &[u8]| !matches!(part, b"" | b"." | b".." | b".hg");
     let has_line_end = path.iter().any(|byte| matches!(byte, b'\n' | b'\r' | 0));

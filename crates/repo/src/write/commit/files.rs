@@ -16,7 +16,7 @@ pub(super) struct ParentFiles {
     bases: Vec<(Node, Vec<u8>)>,
 }
 
-/// What became of one file.
+/// Result of storing one file.
 #[derive(Debug)]
 pub(super) struct StoredChange {
     /// As it stands in the manifest; `None` if it is gone.

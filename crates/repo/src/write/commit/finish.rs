@@ -60,13 +60,13 @@ impl CommitBatch {
     /// Writes all changesets of the batch; returns the newest one, or [`Node::NULL`] for an empty
     /// batch in an empty repository.
     ///
-    /// The order is files, manifests, hooks, phases, changelog, each synced before the next: what is
-    /// not in the changelog is not there for any reader. Files that [`CommitBatch::transaction`]
+    /// The order is files, manifests, hooks, phases, changelog, each synced before the next: a changeset
+    /// outside the changelog exists for no reader. Files that [`CommitBatch::transaction`]
     /// was given are replaced even if there is no new changeset, and hooks hear of an empty batch
     /// too.
     ///
     /// # Errors
-    /// What the storage answers; what was written is then undone.
+    /// Errors of the storage; all writes are then undone.
     pub fn finish(self) -> Result<Node, RepoError> {
         Ok(self.finish_locked()?.0)
     }

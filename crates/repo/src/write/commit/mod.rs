@@ -69,7 +69,7 @@ impl Repository {
     /// As [`Repository::begin`], under the store's lock that the caller has taken.
     ///
     /// # Errors
-    /// [`RepoError::AbandonedTransaction`] if another writer was interrupted; what is damaged.
+    /// [`RepoError::AbandonedTransaction`] if another writer was interrupted; damage.
     pub fn begin_locked(
         &self,
         lock: Lock,
@@ -139,8 +139,8 @@ impl CommitBatch {
     /// Adds a changeset; returns its node.
     ///
     /// # Errors
-    /// [`RepoError::Commit`] for what makes no sense, such as removing a file that is not there;
-    /// what is damaged.
+    /// [`RepoError::Commit`] for a senseless change, such as removing a file that is not there;
+    /// damage.
     pub fn commit(&mut self, new: &NewChangeset<'_>) -> Result<Node, RepoError> {
         self.check(new)?;
         let mut files = self.files_from(new.parents)?;
@@ -154,7 +154,7 @@ impl CommitBatch {
     /// hold all contents in memory at once.
     ///
     /// # Errors
-    /// [`RepoError::MissingNode`]; what is damaged.
+    /// [`RepoError::MissingNode`]; damage.
     pub fn files_from(&self, parents: [Node; 2]) -> Result<CommitFiles, RepoError> {
         let [p1, p2] = [self.parent(&parents[0])?, self.parent(&parents[1])?];
         Ok(CommitFiles {
@@ -223,7 +223,7 @@ impl CommitBatch {
     /// Whether two changesets have the same manifest; the batch's own ones are known too.
     ///
     /// # Errors
-    /// [`RepoError::MissingNode`]; what is damaged.
+    /// [`RepoError::MissingNode`]; damage.
     pub fn same_files(&self, one: &Node, other: &Node) -> Result<bool, RepoError> {
         Ok(self.parent(one)?.manifest == self.parent(other)?.manifest)
     }

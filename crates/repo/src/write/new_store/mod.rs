@@ -65,7 +65,7 @@ impl Repository {
         requirements.extend(kept.filter(|name| !gone.contains(name)).map(str::to_owned));
         drop(gone);
         let new = context.hg().join(NEW_STORE);
-        // What an interrupted one left.
+        // An interrupted clone may have left it.
         context.storage.remove_tree(&new)?;
         context.storage.create_directory(&new)?;
         Ok(NewStore {
@@ -109,7 +109,7 @@ impl NewStore {
     /// More bytes of the file that was begun last.
     ///
     /// # Errors
-    /// What the storage answers, for this file or an earlier one.
+    /// Errors of the storage, for this file or an earlier one.
     pub fn append(&mut self, bytes: Vec<u8>) -> Result<(), RepoError> {
         self.writers.append(bytes)
     }
@@ -118,7 +118,7 @@ impl NewStore {
     /// opened again.
     ///
     /// # Errors
-    /// What the storage answers; the repository is then as it was.
+    /// Errors of the storage; the repository is then as it was.
     pub fn finish(mut self) -> Result<Lock, RepoError> {
         self.writers.drain()?;
         let (context, storage) = (&self.context, self.context.storage.as_ref());
@@ -159,7 +159,7 @@ impl NewStore {
         Ok(self.lock)
     }
 
-    /// Takes away what was written; the lock comes back.
+    /// Removes the new store; the lock comes back.
     pub fn abandon(self) -> Lock {
         drop(self.writers);
         // Leftovers are removed by the next call of `new_store`.

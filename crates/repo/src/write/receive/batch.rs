@@ -4,7 +4,7 @@ use crate::format::RepoError;
 use crate::write::worker::{Batch, BatchHandler};
 use varve_revlog::ReceivedRevision;
 
-/// What an item takes besides its patch.
+/// Bytes of an item besides its patch.
 const BATCH_ITEM_LEN: usize = size_of::<BatchItem>();
 
 /// Revisions in the order in which they came.
@@ -30,7 +30,7 @@ pub(crate) trait RevisionSink: Send + 'static {
     /// A file begins.
     ///
     /// # Errors
-    /// What is damaged.
+    /// A damaged revlog.
     fn begin(&mut self, _path: Vec<u8>) -> Result<(), RepoError> {
         Ok(())
     }
@@ -38,13 +38,13 @@ pub(crate) trait RevisionSink: Send + 'static {
     /// A revision comes.
     ///
     /// # Errors
-    /// What is not as it says it is.
+    /// A revision whose text, parents or node disagree.
     fn revision(&mut self, received: &ReceivedRevision<'_>) -> Result<(), RepoError>;
 
     /// The file ends.
     ///
     /// # Errors
-    /// What the storage answers.
+    /// Errors of the storage.
     fn end(&mut self) -> Result<(), RepoError> {
         Ok(())
     }

@@ -14,7 +14,7 @@ pub(super) struct Changesets {
     pub log: Appender,
     /// Of all changesets, old and new.
     pub phases: Vec<Phase>,
-    /// What new ones get, if no parent has a higher one.
+    /// Phase of new ones, if no parent has a higher one.
     pub target: Phase,
     /// The files that new changesets name and that the journal does not have yet.
     pub files: Vec<Vec<u8>>,

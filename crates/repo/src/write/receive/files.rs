@@ -214,7 +214,7 @@ impl FileReceiver {
     /// Ends all threads when everything is done that can be done without the journal.
     pub fn drain(&mut self) -> Result<(), RepoError> {
         self.end()?;
-        // What is left goes to the first.
+        // The first worker gets the last batch.
         if let Some(worker) = self.workers.first_mut().filter(|_| !self.batch.is_empty()) {
             *worker.batch() = std::mem::take(&mut self.batch);
         }
@@ -253,7 +253,7 @@ impl Receiver {
     /// Revisions of the file `path` follow.
     ///
     /// # Errors
-    /// What is damaged; what the storage answers.
+    /// A damaged manifest or filelog; errors of the storage.
     pub fn begin_file(&mut self, path: &[u8]) -> Result<(), RepoError> {
         self.files.end()?;
         self.check_path(path)?;
@@ -291,7 +291,7 @@ impl Receiver {
     /// Takes a revision of the file.
     ///
     /// # Errors
-    /// What is not as it says it is, with this revision or an earlier one.
+    /// A mismatch of text and node, with this revision or an earlier one.
     pub fn file_revision(&mut self, new: &NewRevision<'_>) -> Result<(), RepoError> {
         let received = new.linked(self.link(new)?);
         self.files.revision(&received)

@@ -1,4 +1,4 @@
-//! From what was received to what counts.
+//! Makes received revisions final.
 
 use super::{ReceiveReport, Receiver, update_branch_caches};
 use crate::format::context::RepoContext;

@@ -1,8 +1,8 @@
 //! Storing revisions that another repository sends, in one transaction of Mercurial's form.
 //!
 //! The journal is there before anything else, and learns of each file before it is touched; chunks
-//! go out as they come, so that memory does not grow with what is received. Nothing counts before
-//! the index of the changelog is written, which is last. What is not finished must be
+//! go out as they come, so that memory does not grow with the length of the stream. Nothing counts
+//! before the index of the changelog is written, which is last. An unfinished receiver must be
 //! [`Receiver::abandon`]ed, or lies there until `recover`.
 
 mod batch;
@@ -106,7 +106,7 @@ impl Repository {
     /// transaction is called.
     ///
     /// # Errors
-    /// [`RepoError::AbandonedTransaction`]; [`RepoError::Hook`]; what is damaged.
+    /// [`RepoError::AbandonedTransaction`]; [`RepoError::Hook`]; damage.
     pub fn receive(
         &self,
         lock: Lock,

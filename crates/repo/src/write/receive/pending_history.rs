@@ -19,7 +19,7 @@ impl Receiver {
         self.number(node).is_some()
     }
 
-    /// What there is by now. All that has come must be [ended](Receiver::end_changegroup).
+    /// The history so far. Each changegroup must be [ended](Receiver::end_changegroup).
     pub fn pending_history(&mut self) -> PendingHistory<'_> {
         PendingHistory {
             known: self.view.changelog(),
@@ -37,7 +37,7 @@ impl PendingHistory<'_> {
         new.or_else(|| self.known.rev(node))
     }
 
-    /// What a changeset builds on.
+    /// Parents of a changeset.
     pub fn parents(&self, rev: Rev) -> [Option<Rev>; 2] {
         self.log.parents(rev)
     }

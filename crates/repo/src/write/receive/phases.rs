@@ -26,7 +26,7 @@ impl Receiver {
             return;
         };
         for rev in (0..=newest).rev() {
-            // What a changeset in this phase follows is not above it.
+            // The ancestors of a changeset in this phase are not above it.
             if !below[rev] || phases[rev] <= phase {
                 continue;
             }

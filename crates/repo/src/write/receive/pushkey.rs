@@ -6,7 +6,7 @@ use crate::hooks::{ExchangeOrigin, PushKey};
 use varve_revlog::Node;
 
 impl Receiver {
-    /// Names the origin of what is received, for hooks, also without changesets.
+    /// Names the origin of the received data, for hooks, also without changesets.
     pub fn set_origin(&mut self, origin: &ExchangeOrigin) {
         if let Some(hooks) = &mut self.transaction.hooks {
             hooks.set_origin(origin);

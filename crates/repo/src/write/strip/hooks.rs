@@ -1,4 +1,4 @@
-//! Hooks that hear of a strip. Mercurial takes three transactions for what is one here: it cuts the
+//! Hooks that hear of a strip. Mercurial takes three transactions for this one: it cuts the
 //! store, stores again what stood above the cut, and writes the bookmarks anew. All three are asked
 //! for before anything is written, so that a refusal leaves the repository untouched.
 
@@ -9,7 +9,7 @@ use crate::read::RepoView;
 use crate::write::transaction_hooks::TransactionHooks;
 use varve_revlog::{Node, Rev};
 
-/// What Mercurial calls the source of what it stores again.
+/// Mercurial's name for the source of changesets that it stores again.
 const SOURCE: &str = "strip";
 
 /// Opens and asks all transactions after the `first` one; they are to be closed when it is done.

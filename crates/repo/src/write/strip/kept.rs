@@ -1,4 +1,4 @@
-//! What stays of the revlogs above the cuts.
+//! Revisions above the cuts that stay.
 //!
 //! A revision is linked to the changeset that stored it first. If that one goes and another one
 //! that stays has the same content with the same parents, the revision stays too, linked to the

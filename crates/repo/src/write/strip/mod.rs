@@ -35,7 +35,7 @@ impl Repository {
     ///
     /// # Errors
     /// [`RepoError::Strip`] if the working copy is at one of them; [`RepoError::MissingNode`];
-    /// [`RepoError::Hook`]; what is damaged or cannot be written: everything is then as it was.
+    /// [`RepoError::Hook`]; damage; a failed write: everything is then as it was.
     pub fn strip(
         &self,
         lock: Lock,
@@ -75,7 +75,7 @@ impl Repository {
             stop,
         };
         transaction.run(view.changelog().len(), steps)?;
-        // What was there before cannot be had back by way of those.
+        // The undo files no longer fit the store.
         remove_undo(&context)?;
         asked
             .into_iter()

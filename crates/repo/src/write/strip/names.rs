@@ -1,12 +1,12 @@
-//! The small files of the store without what was removed, and the name of the bundle that keeps it.
+//! The small files of the store without the removed names, and the name of the backup bundle.
 
 use crate::format::store_path::encode_directories;
 use sha1::{Digest, Sha1};
 use std::collections::BTreeSet;
 use varve_revlog::Node;
 
-/// What Mercurial calls a bundle of changesets: after the `oldest` one that is removed, a digest of
-/// all that are in it, in the order of their hashes, and what it is for.
+/// Mercurial's name for a bundle of changesets: the `oldest` one that is removed, a digest of
+/// the changesets in it, in the order of their hashes, and the purpose.
 pub fn bundle_name(oldest: &Node, nodes: &[Node], purpose: &str) -> String {
     let mut nodes: Vec<String> = nodes.iter().map(Node::to_string).collect();
     nodes.sort_unstable();

@@ -63,7 +63,7 @@ impl Renumbering {
             .filter_map(|(old, new)| Some((old, (*new)?)))
     }
 
-    /// What happens to the changelog, where every revision is linked to itself.
+    /// The cut of the changelog, where every revision is linked to itself.
     pub fn cut(&self) -> Cut {
         Cut {
             kept: self.first,
