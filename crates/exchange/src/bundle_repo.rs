@@ -8,7 +8,7 @@ use varve_base::storage::OverlayStorage;
 use varve_base::{Interrupt, Silent, Storage, StorageFile};
 use varve_repo::{LockKind, Repository, WriteOptions};
 
-/// Locks of others, which say nothing about what is written here alone.
+/// Locks of other processes, which do not concern writes to the overlay.
 const LOCKS: [&str; 2] = [".hg/wlock", ".hg/store/lock"];
 
 /// A repository that is `below` with a bundle's changesets and their phases; all that is written to it
@@ -18,7 +18,7 @@ const LOCKS: [&str; 2] = [".hg/wlock", ".hg/store/lock"];
 /// An unfinished transaction of the repository below, abandoned or running, is rolled back in the overlay first.
 ///
 /// # Errors
-/// What is wrong with the bundle; [`ExchangeError::NoChangegroup`].
+/// A damaged bundle; [`ExchangeError::NoChangegroup`].
 pub fn open_bundle_repo(
     below: &Repository,
     scratch: Arc<dyn StorageFile>,

@@ -90,7 +90,7 @@ const LIMITS: BundleLimits = BundleLimits {
     ratio: 10,
 };
 
-/// Reads all groups; what is parsed must be what is written again. Returns how many bytes the
+/// Reads all groups; the parsed deltas must encode to the same bytes. Returns how many bytes the
 /// groups had.
 fn walk_changegroup<R: Read + Finish>(
     mut reader: ChangegroupReader<R>,
@@ -305,7 +305,7 @@ mod tests {
         changegroup(b"\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0");
     }
 
-    /// `real` with `bytes` in place of what is there.
+    /// `real` with some of its bytes replaced by `bytes`.
     fn overwritten(real: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
         let mut data = real.to_vec();
         let at = at % data.len();
@@ -326,7 +326,7 @@ mod tests {
         }
     }
 
-    /// Two files and a cache in the form of a bundle2, and what is packed behind its magic.
+    /// Two files and a cache in the form of a bundle2, and a packed bundle behind its magic.
     const FILES: &[u8] = b"\x03\x03s\x08\x02data/a.ixys\x0d\x0000changelog.ic\x05\x01cachez";
     const PACKED: &[u8] = b"\0\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0\x02\0\x09revlogv1\0\
         data/a.i\x002\nxy00changelog.i\x000\n";
@@ -384,7 +384,7 @@ mod tests {
         }
     }
 
-    /// What servers said, each behind their capabilities.
+    /// Answers of servers, each behind their capabilities.
     const ANSWERS: [&[u8]; 7] = [
         b"batch\n0000000000000000000000000000000000000000\n;01",
         b"batch branchmap bundle2=HG20%0Aobsmarkers%3DV0%2CV1%0Astream%3Dv2 stream\n\

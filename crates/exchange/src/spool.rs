@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes that stay in memory; what is longer goes to a file.
+/// Bytes that stay in memory; a longer spool goes to a file.
 const IN_MEMORY: usize = 4 << 20;
 
 /// Takes bytes, and gives them back from the beginning.
@@ -30,7 +30,7 @@ impl Spool {
     /// Lets the next read begin with the first byte.
     ///
     /// # Errors
-    /// What the file answers.
+    /// Errors of the file.
     pub fn rewind(&mut self) -> io::Result<()> {
         self.read = 0;
         if let Some(file) = &mut self.file {

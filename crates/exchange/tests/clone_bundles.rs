@@ -1,4 +1,4 @@
-//! What becomes of clone bundles when making new ones is stopped.
+//! Clone bundles after a stop in the middle of making new ones.
 
 use crate::client::Served;
 use std::collections::BTreeMap;

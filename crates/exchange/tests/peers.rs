@@ -140,8 +140,8 @@ fn what_is_no_repository_is_told() {
     assert!(HttpPeer::new("https://host/", &odd).is_err());
 }
 
-/// Both sides get changesets of their own on top of a shared history; what is found must be
-/// exactly what both have.
+/// Both sides get changesets of their own on top of a shared history; discovery must find exactly
+/// the shared changesets.
 #[test]
 fn what_both_have_is_found() {
     let served = Served::empty();

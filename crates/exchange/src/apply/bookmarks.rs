@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use varve_repo::{PendingHistory, RepoView};
 use varve_revlog::{Node, Rev};
 
-/// What becomes of a bookmark.
+/// Effect of a pull on a bookmark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BookmarkMove {
     /// There was none of this name.
@@ -20,11 +20,11 @@ pub enum BookmarkMove {
 /// A bookmark that a pull changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PulledBookmark {
-    /// What the other side calls it.
+    /// Name of the bookmark on the other side.
     pub name: Vec<u8>,
     /// Where it is there.
     pub node: Node,
-    /// What becomes of it here.
+    /// Its move here.
     pub moves: BookmarkMove,
 }
 
@@ -68,7 +68,7 @@ pub trait BookmarkedHistory {
     /// The number of a changeset.
     fn rev(&self, node: &Node) -> Option<Rev>;
 
-    /// What a changeset builds on.
+    /// Parents of a changeset.
     fn parents(&self, rev: Rev) -> [Option<Rev>; 2];
 }
 
@@ -190,7 +190,7 @@ pub fn pulled_bookmarks(
         let moves = match compared.relation {
             BookmarkRelation::Same | BookmarkRelation::OnlyHere => continue,
             BookmarkRelation::OnlyThere => BookmarkMove::Added,
-            // What it was on here is gone.
+            // The changeset that it was on is gone.
             BookmarkRelation::Behind | BookmarkRelation::Unknown => BookmarkMove::Updated,
             BookmarkRelation::Ahead | BookmarkRelation::Apart if is_wanted => {
                 BookmarkMove::Imported

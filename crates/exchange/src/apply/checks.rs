@@ -47,7 +47,7 @@ impl Application<'_> {
         let source = self.options.source;
         let receiver = self.receiver(source)?;
         for (expected, nodes) in phase_heads::decode(payload)? {
-            // What comes before all changesets is always public.
+            // The null changeset is always public.
             for node in nodes.into_iter().filter(|node| !node.is_null()) {
                 let unknown = || ExchangeError::UnknownRevision(node.to_string());
                 let phase = receiver.phase(&node).ok_or_else(unknown)?;

@@ -99,7 +99,7 @@ impl BundleApplier<'_> {
     /// Applies a bundle under the store's lock, which comes back.
     ///
     /// # Errors
-    /// What is wrong with the bundle; [`varve_repo::RepoError::Hook`]; what the storage answers.
+    /// A damaged or refused bundle; [`varve_repo::RepoError::Hook`]; errors of the storage.
     /// The repository is then as it was.
     pub fn apply(
         self,

@@ -8,7 +8,7 @@ use crate::format::part::{PartHeader, list_keys};
 use std::collections::BTreeMap;
 use varve_repo::{Node, Phase, ViewFilter};
 
-/// What is different about a bundle that this side requested.
+/// Context of a bundle that this side requested.
 #[derive(Clone, Debug, Default)]
 pub struct PullContext<'a> {
     /// Bookmarks of the other side, if they are known already; those in the bundle replace them.

@@ -1,11 +1,11 @@
-//! What a bundle that a client pushes needs besides: hooks, output for the client, replies to its parts.
+//! Context of a bundle that a client pushes: hooks, output for the client, replies to its parts.
 
 use super::PushOutput;
 use crate::format::part::PartHeader;
 use crate::format::part::reply::Reply;
 use varve_repo::hooks::Hooks;
 
-/// What is different about a bundle that a client pushes.
+/// Context of a bundle that a client pushes.
 #[derive(Debug)]
 pub struct PushContext<'a> {
     /// Hooks that get the variables of the bundle; `None` keeps these from them.

@@ -29,7 +29,7 @@ pub fn objection_to(key: &PushKey) -> Option<String> {
 /// key.
 ///
 /// # Errors
-/// What is wrong with markers, or [`ExchangeError::MarkersNotEnabled`]; what the storage answers.
+/// Damaged markers, or [`ExchangeError::MarkersNotEnabled`]; errors of the storage.
 pub fn set_key(
     receiver: &mut Receiver,
     key: &PushKey,

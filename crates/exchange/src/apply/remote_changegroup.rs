@@ -15,7 +15,7 @@ use varve_repo::Phase;
 /// Time for the whole download of a pushed bundle: the store is locked meanwhile.
 const PUSH_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Counts and digests what is read.
+/// Counts and digests the bytes of `source`.
 struct Measured<R> {
     source: R,
     len: u64,

@@ -17,7 +17,7 @@ const BUFFER: u64 = 256 << 10;
 pub struct StreamSize {
     /// Number of files.
     pub files: u64,
-    /// What they hold together.
+    /// Their bytes together.
     pub bytes: u64,
 }
 
@@ -28,7 +28,7 @@ pub enum StreamEvent<'a> {
     Begin(StreamSize),
     /// The contents of a file follow.
     File {
-        /// What kind of file it is, where that is said: `s` in the store, `c` a cache.
+        /// The file's kind, in version 2 only: `s` in the store, `c` a cache.
         kind: Option<char>,
         /// Its name, without any encoding.
         name: &'a [u8],
@@ -51,8 +51,7 @@ impl StreamApplier<'_> {
     /// Receives a packed bundle.
     ///
     /// # Errors
-    /// [`ExchangeError::StreamIntoHistory`], or what is wrong with the bundle; the repository is then as
-    /// it was.
+    /// [`ExchangeError::StreamIntoHistory`], or a damaged bundle; the repository is then as it was.
     pub fn apply_packed(
         self,
         lock: Lock,
@@ -179,7 +178,7 @@ fn damaged(reason: String) -> ExchangeError {
     ExchangeError::DamagedBundle(reason)
 }
 
-/// What stands between commas; refuses what is not known.
+/// Splits a list at its commas; refuses unknown requirements.
 fn requirements(list: &[u8]) -> Result<Vec<String>, ExchangeError> {
     let list = String::from_utf8_lossy(list);
     let names = list.split(',').filter(|name| !name.is_empty());

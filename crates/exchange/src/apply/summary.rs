@@ -38,7 +38,7 @@ impl InstabilitySnapshot {
     /// The state now.
     ///
     /// # Errors
-    /// What is damaged.
+    /// A damaged file of the repository.
     pub fn of(repository: &Repository) -> Result<InstabilitySnapshot, RepoError> {
         let view = repository.view_for(ViewFilter::Visible)?;
         Ok(InstabilitySnapshot {
@@ -50,7 +50,7 @@ impl InstabilitySnapshot {
     /// The differences to the state now, in Mercurial's order.
     ///
     /// # Errors
-    /// What is damaged.
+    /// A damaged file of the repository.
     pub fn changes_since(
         &self,
         repository: &Repository,

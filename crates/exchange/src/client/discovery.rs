@@ -14,7 +14,7 @@ use varve_revlog::{Node, Rev, Revlog};
 /// Changesets in one question. A hundred fit into the headers that servers commonly accept.
 const SAMPLE: usize = 200;
 
-/// What both sides have.
+/// The history that both sides have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiscoveryResult {
     /// The newest of the changesets that both have; none if there are none.
@@ -48,7 +48,7 @@ enum Knowledge {
 /// that matter, instead of all its heads.
 ///
 /// # Errors
-/// What the other side answers, or that it does not.
+/// Errors of the other side and of the connection.
 pub fn discover(
     view: &RepoView,
     remote: &mut Remote,
@@ -173,7 +173,7 @@ impl<'a> Search<'a> {
         self.changelog.parents(rev).into_iter().flatten()
     }
 
-    /// Takes answers in: what is there with its ancestors, and what is not with its descendants.
+    /// Takes answers in: a changeset there implies its ancestors, an absent one its descendants.
     fn decide(&mut self, answers: impl Iterator<Item = (Rev, bool)>) {
         for (rev, is_there) in answers {
             let state = &mut self.states[rev.index()];
@@ -227,8 +227,8 @@ impl<'a> Search<'a> {
         spread(self.heads_in(Knowledge::Undecided), SAMPLE)
     }
 
-    /// Where the border may be: heads and roots of what is undecided, and changesets at doubling
-    /// distances from them, along each line of descent. What is left of the sample is spread evenly.
+    /// Where the border may be: heads and roots of the undecided changesets, and changesets at doubling
+    /// distances from them, along each line of descent. The rest of the sample is spread evenly.
     fn sample(&self) -> Vec<Rev> {
         let undecided: Vec<Rev> = self.revs_in(Knowledge::Undecided).collect();
         if undecided.len() <= SAMPLE {

@@ -18,7 +18,7 @@ pub struct Outgoing {
     pub found: DiscoveryResult,
 }
 
-/// What a discovery tells about a peer that has changesets.
+/// How the heads of a peer that has changesets relate to those of this side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeerComparison {
     /// All heads of the peer are known here.

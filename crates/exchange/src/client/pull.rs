@@ -1,4 +1,4 @@
-//! What a pull requests: the arguments of `getbundle`.
+//! The arguments of `getbundle` for a pull.
 
 use super::peer::{PeerArgs, Remote, joined};
 use crate::ExchangeError;

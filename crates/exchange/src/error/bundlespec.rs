@@ -1,4 +1,4 @@
-//! What is wrong with a bundlespec.
+//! Errors of a bundlespec.
 
 use varve_codec::StreamEngine;
 
@@ -9,10 +9,10 @@ pub enum BundleSpecError {
     /// Neither a type nor a compression.
     #[error("{0} is not a recognized bundle specification")]
     Unknown(String),
-    /// What stands before the hyphen.
+    /// The word before the hyphen.
     #[error("{0} compression is not supported")]
     Compression(String),
-    /// What stands behind the hyphen.
+    /// The word behind the hyphen.
     #[error("{0} is not a recognized bundle version")]
     Type(String),
     /// Bundle1Operation has no letters for this engine.
@@ -47,7 +47,7 @@ pub enum BundleSpecError {
         key: String,
         /// Its value.
         value: i64,
-        /// What compresses.
+        /// Engine that compresses.
         engine: StreamEngine,
     },
     /// The engine has other levels.
@@ -57,7 +57,7 @@ pub enum BundleSpecError {
         key: String,
         /// Its value.
         value: i64,
-        /// What compresses.
+        /// Engine that compresses.
         engine: StreamEngine,
         /// Its lowest level.
         least: i32,
@@ -71,7 +71,7 @@ pub enum BundleSpecError {
         key: String,
         /// Its value.
         value: i64,
-        /// What compresses.
+        /// Engine that compresses.
         engine: StreamEngine,
         /// How many threads it can use.
         most: u32,

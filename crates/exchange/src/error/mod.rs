@@ -1,4 +1,4 @@
-//! What can go wrong between a request and its answer.
+//! Errors between a request and its answer.
 
 mod bundlespec;
 
@@ -29,7 +29,7 @@ pub enum ExchangeError {
     BadRequest {
         /// Which part of the request.
         what: &'static str,
-        /// What is wrong with it.
+        /// Reason for the refusal.
         reason: String,
     },
     /// The command needs an argument that was not sent.
@@ -115,7 +115,7 @@ pub enum ExchangeError {
         node: Node,
         /// Where in its text.
         offset: usize,
-        /// What is wrong.
+        /// Damage that the parser found.
         reason: &'static str,
     },
     /// The repository cannot be read.
@@ -176,7 +176,7 @@ pub enum ExchangeError {
     /// The same, from a part of a bundle2.
     #[error("cannot apply stream clone to non empty repository")]
     StreamIntoHistory,
-    /// The files of a store require what is not known here.
+    /// The files of a store have requirements that are unknown here.
     #[error("unable to apply stream clone: unsupported format: {0}")]
     StreamRequirements(String),
     /// The files of a store cannot be looked at as a repository; these are Mercurial's words.
@@ -193,7 +193,7 @@ pub enum ExchangeError {
     EndlessBundle {
         /// Bytes read.
         compressed: u64,
-        /// What they expanded to, so far.
+        /// Expanded bytes, so far.
         expanded: u64,
     },
     /// The other side tells that it failed.
@@ -201,7 +201,7 @@ pub enum ExchangeError {
     RemoteAbort {
         /// Its words.
         message: String,
-        /// What it advises.
+        /// Its advice.
         hint: Option<String>,
     },
     /// A bundle could not be read or expanded.
@@ -233,20 +233,20 @@ pub enum ExchangeError {
     /// A part that names a URL says too little, or what cannot be.
     #[error("remote-changegroup{0}")]
     RemoteChangegroup(String),
-    /// What a URL in a bundle leads to is no bundle, or none that may stand there.
+    /// A URL in a bundle leads to no bundle, or to one that may not stand there.
     #[error("{url}: {reason}")]
     RemoteBundle {
         /// The URL.
         url: String,
-        /// What is wrong.
+        /// Reason for the refusal.
         reason: String,
     },
-    /// What a URL in a bundle leads to is not what the bundle says of it.
+    /// The data at a URL in a bundle has another length or digest than the bundle says.
     #[error("bundle at {url} is corrupted:\n{reason}")]
     RemoteDamaged {
         /// The URL.
         url: String,
-        /// What differs.
+        /// The mismatch.
         reason: String,
     },
     /// A server wants to know who asks.
@@ -254,7 +254,7 @@ pub enum ExchangeError {
     LoginNeeded {
         /// The URL, without a password.
         url: String,
-        /// What the server calls the place that it guards.
+        /// The server's name for the area that it guards.
         realm: String,
     },
     /// A server does not know this name, or not with this password.
@@ -265,7 +265,7 @@ pub enum ExchangeError {
     HttpStatus {
         /// The status.
         status: u16,
-        /// What the status means.
+        /// Meaning of the status.
         reason: String,
     },
     /// Something else than a repository answered.
@@ -291,18 +291,18 @@ pub enum ExchangeError {
         /// The beginning of the answer.
         answer: String,
     },
-    /// The other side tells that it could not store what was pushed.
+    /// The other side tells that it could not store a push.
     #[error("push failed on remote")]
     PushFailed {
         /// Its words.
         message: String,
-        /// What it advises.
+        /// Its advice.
         hint: Option<String>,
     },
     /// The other side has changed since it was asked.
     #[error("push failed:\n'{0}'")]
     PushRaced(String),
-    /// The other side does not understand a part of what was pushed.
+    /// The other side does not understand a part of a push.
     #[error("missing support for {0}")]
     NotSupportedThere(String),
     /// The other side is too old to be sent something.
@@ -323,7 +323,7 @@ pub enum ExchangeError {
     /// No repository could be made over ssh.
     #[error("could not create remote repo")]
     NotCreated,
-    /// What was started over ssh is no server of repositories.
+    /// The program started over ssh is no server of repositories.
     #[error("no suitable response from remote hg")]
     NoSuitableResponse {
         /// Lines that the other side said.
@@ -364,7 +364,7 @@ impl ExchangeError {
 }
 
 impl ExchangeError {
-    /// What to do about it, as Mercurial puts it in brackets under the error.
+    /// Advice to the user, as Mercurial puts it in brackets under the error.
     pub fn hint(&self) -> Option<String> {
         match self {
             ExchangeError::Repo(error) => error.hint().map(str::to_owned),

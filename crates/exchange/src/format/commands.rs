@@ -4,7 +4,7 @@
 /// The keys that a command takes; a star takes all others.
 pub(crate) type Parameters = &'static [&'static str];
 
-/// What follows an answer's beginning.
+/// Form of an answer over a pair of streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// Its length stands in front.

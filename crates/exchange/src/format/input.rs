@@ -11,7 +11,7 @@ const BUFFER: usize = 128 << 10;
 /// Bytes reserved at most for a length whose bytes have not arrived yet.
 const RESERVED: usize = 64 << 10;
 
-/// Counts what is read.
+/// Counts the bytes read.
 struct Counting<'a> {
     below: Box<dyn Read + Send + 'a>,
     read: u64,

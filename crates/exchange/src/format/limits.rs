@@ -1,6 +1,6 @@
 //! How much a bundle may hold.
 
-/// What ends the reading of a bundle that expands without end.
+/// Limits that end the reading of a bundle that expands without end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BundleLimits {
     /// So many expanded bytes are read whatever their compressed form was.

@@ -12,7 +12,7 @@ use varve_base::base85;
 
 /// Bytes of markers in one part, unless it has only one.
 const MOST: usize = 5300;
-/// What the names of keys begin with.
+/// Prefix of the names of keys.
 const NAME: &[u8] = b"dump";
 /// The first byte of a part.
 const VERSION: u8 = 0;

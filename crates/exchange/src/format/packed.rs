@@ -13,7 +13,7 @@ pub struct Packed<'a> {
     pub files: u64,
     /// How many bytes they have.
     pub bytes: u64,
-    /// What who takes them must understand, between commas.
+    /// Requirements for a repository with these files, between commas.
     pub requirements: Vec<u8>,
     /// The files.
     pub input: Input<'a>,

@@ -77,7 +77,7 @@ impl Write for FileWriter<'_> {
 /// reads the bundle must have their other parents.
 ///
 /// # Errors
-/// What is damaged; what the writer answers.
+/// Damaged revisions; errors of the writer.
 pub fn write_backup(
     view: &RepoView,
     revs: &[Rev],
@@ -108,7 +108,7 @@ pub fn write_backup(
 /// How large the sections of a bundle of `revs` would be.
 ///
 /// # Errors
-/// What is damaged.
+/// Damaged revisions.
 pub fn measure_bundle(view: &RepoView, revs: &[Rev]) -> Result<SectionSizes, ExchangeError> {
     let selection = selection(view, revs);
     write_changegroup(view, &selection, ChangegroupVersion::V3, &mut io::sink())

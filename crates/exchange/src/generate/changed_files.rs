@@ -1,5 +1,5 @@
-//! What the groups of manifests and files depend on: the files that the sent changesets change, and revisions that
-//! these share with excluded changesets (secret ones, or no ancestors of a requested head).
+//! Prerequisites of the groups of manifests and files: the files that the sent changesets change, and revisions
+//! that these share with excluded changesets (secret ones, or no ancestors of a requested head).
 
 use super::group::Sent;
 use super::selection::Selection;

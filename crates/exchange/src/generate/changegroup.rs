@@ -63,7 +63,7 @@ pub(crate) fn write_changegroup(
     Ok(sizes)
 }
 
-/// Counts what is written.
+/// Counts the bytes written.
 struct Counting<'a, W> {
     out: &'a mut W,
     written: u64,

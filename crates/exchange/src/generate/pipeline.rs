@@ -16,7 +16,7 @@ const WAITING: usize = 16;
 /// `take` tells why, because a maker whose output is not taken fails for that reason alone.
 ///
 /// # Errors
-/// What either of them answers.
+/// The error of either of them.
 pub(super) fn run<T: Send>(
     make: impl FnOnce(&mut PipeWriter) -> Result<T, ExchangeError> + Send,
     mut take: impl FnMut(&[u8]) -> Result<(), ExchangeError>,

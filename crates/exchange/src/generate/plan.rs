@@ -41,7 +41,7 @@ pub(super) enum PlannedPayload {
     Bytes(Vec<u8>),
 }
 
-/// What Mercurial's debug output has about a part that is written.
+/// Outline of a written part, for Mercurial's debug output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartOutline {
     /// Name of the type in lower case.
@@ -74,8 +74,8 @@ impl<'a> BundlePlan<'a> {
     /// Plans a bundle of the changesets, for which `contents` names no stream.
     ///
     /// # Errors
-    /// [`ExchangeError::ChangegroupVersion`] for a changegroup that cannot be written; what is
-    /// damaged.
+    /// [`ExchangeError::ChangegroupVersion`] for a changegroup that cannot be written; damaged
+    /// revisions.
     pub fn new(
         view: &'a RepoView,
         outgoing: &OutgoingChangesets,

@@ -2,14 +2,14 @@
 
 use varve_revlog::{Rev, Revlog};
 
-/// What a client gets and has, by changeset.
+/// Changesets that a client gets or has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Selection {
     states: Vec<Membership>,
     sent: usize,
 }
 
-/// What a changeset is for one exchange.
+/// Role of a changeset in one exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Membership {
     /// Neither sent nor at the client: hidden, or no ancestor of a requested head.

@@ -44,7 +44,7 @@ impl StreamBundle {
     /// Lists and measures the files.
     ///
     /// # Errors
-    /// What cannot be read.
+    /// A file that cannot be read.
     pub fn plan(
         repository: &Repository,
         view: &RepoView,
@@ -80,7 +80,7 @@ impl StreamBundle {
         })
     }
 
-    /// What a reader must know, sorted.
+    /// Requirements for a reader, sorted.
     pub fn requirements(&self) -> &[String] {
         &self.requirements
     }
@@ -98,7 +98,7 @@ impl StreamBundle {
     /// Writes version 2 in a bundle2.
     ///
     /// # Errors
-    /// What cannot be read or written; that the user has interrupted.
+    /// Errors of the storage and of `out`; that the user has interrupted.
     pub fn write_bundle2(&self, out: impl Write, stop: &Interrupt) -> Result<(), ExchangeError> {
         let mut bundle = BundleWriter::new(out)?.with_chunk_len(PAYLOAD_CHUNK);
         let requirements = self.requirements.join(",");

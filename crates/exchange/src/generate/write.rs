@@ -6,7 +6,7 @@
 //!
 //! bundle2:  "HG20"  u32 length  ["Compression=" two letters]            parts, see `bundle2`
 //! ```
-//! What follows the header is compressed as one stream.
+//! The rest behind the header is compressed as one stream.
 
 use super::changegroup::{SectionSizes, write_changegroup};
 use super::part_payloads::branches;
@@ -25,7 +25,7 @@ impl BundlePlan<'_> {
     /// compresses and writes.
     ///
     /// # Errors
-    /// What is damaged; what the writer answers; that the user has interrupted.
+    /// Damaged revisions; errors of the writer; that the user has interrupted.
     pub fn write(
         &self,
         setting: StreamSetting,

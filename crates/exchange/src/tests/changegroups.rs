@@ -1,4 +1,4 @@
-//! Changegroups of every version: what is framed is read, group by group; lengths that lie are refused.
+//! Changegroups of every version: framed groups are read back, one by one; lengths that lie are refused.
 
 use crate::ExchangeError;
 use crate::format::changegroup::{

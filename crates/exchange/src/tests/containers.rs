@@ -1,4 +1,4 @@
-//! The container of parts: what is written is read, however it is cut; what is missing is noticed.
+//! The container of parts: written parts are read back, however they are cut; missing bytes are noticed.
 
 use crate::ExchangeError;
 use crate::format::bundle::{Bundle, open_bundle};

@@ -54,7 +54,7 @@ proptest! {
         let heads = history.heads_of(&wanted);
         let found = found(&history, &own, &everything, Some(&heads));
         prop_assert_eq!(found.incoming, !wanted.is_subset(&own));
-        // All that is here is there too; what was asked about decides how much of it is found.
+        // The other side has all changesets of this one; the heads asked about decide how many are found.
         let common = found.common_heads.iter();
         let own_nodes = history.sorted(&own);
         prop_assert!(common.clone().all(|node| own_nodes.binary_search(node).is_ok()));

@@ -1,4 +1,4 @@
-//! Lists of clone bundles: what is listed is found, and the best of them is chosen.
+//! Lists of clone bundles: every listed bundle is found, and the best of them is chosen.
 
 use crate::client::clone_bundles::{BundlePreferences, Candidate, Candidates};
 use crate::format::clone_bundle_manifest::{CloneBundleManifest, EntryAttributes, INLINE};

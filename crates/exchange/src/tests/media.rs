@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use varve_codec::{CodecId, Expander};
 use varve_repo::Repository;
 
-/// What a client says that it reads, the content type of the answer, the bytes in front of it, and its codec.
+/// Media that a client accepts, the content type of the answer, the bytes in front of it, and its codec.
 const FORMS: [(&str, &str, &[u8], CodecId); 6] = [
     ("", TYPE_01, b"", CodecId::Zlib),
     ("0.1 comp=zstd", TYPE_01, b"", CodecId::Zlib),
@@ -114,13 +114,13 @@ fn only_equal_requests_share_an_answer() {
         bytes
     };
     assert_eq!(written(1), written(2));
-    // What is not compressed, or not for a client without any changeset, is made for each client.
+    // An answer without compression, or for a client with changesets, is made for each client.
     assert!(shared("0.2 comp=none,zstd", &caps).is_none());
     let root = history.node(0).to_string();
     assert!(shared(zstd, &[("bundlecaps", "HG20"), ("common", &root)]).is_none());
 }
 
-/// A client may leave before any buffer: the answer stops with an error, and never takes what was sent for all.
+/// A client may leave before any buffer: the answer stops with an error, and never counts as complete.
 #[test]
 fn a_client_that_leaves_ends_every_form() {
     let repository = whole_history(&History::line(30));

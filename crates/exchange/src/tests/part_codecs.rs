@@ -99,7 +99,7 @@ fn headers_keep_every_bit_that_is_not_a_length() {
     }
 }
 
-/// What an encoder writes is understood by a reader that checks mandatory parameters.
+/// A reader that checks mandatory parameters understands the output of an encoder.
 #[test]
 fn encoders_write_only_parameters_that_readers_know() {
     let aborted = ExchangeError::RemoteAbort {

@@ -365,7 +365,7 @@ fn keys_are_set_if_the_old_value_is_right() {
     assert!(repository.view().unwrap().bookmarks().is_empty());
 }
 
-/// What a server of this program can do with a push.
+/// Capabilities of a server of this program.
 fn capabilities() -> PeerCapabilities {
     PeerCapabilities::parse(b"bundle2=HG20%0Achangegroup%3D01%2C02%2C03%0Acheckheads%3Drelated")
 }

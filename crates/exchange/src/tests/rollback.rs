@@ -87,7 +87,7 @@ fn the_first_check_that_fails_is_told() {
     }
 }
 
-/// What fails behind the changesets takes these back with it.
+/// A failure behind the changesets undoes them.
 #[test]
 fn a_failure_behind_the_changesets_undoes_them() {
     let history = History::line(4);
@@ -164,7 +164,7 @@ proptest! {
                 prop_assert_eq!(&store(&repository), &before);
                 continue;
             }
-            // What was stored has the nodes that its texts have.
+            // Stored revisions have the nodes that their texts have.
             let nodes = nodes_of(&repository);
             let known = history.sorted(&all);
             prop_assert!(nodes.iter().all(|node| known.binary_search(node).is_ok()));

@@ -42,7 +42,7 @@ fn packed1(repository: &Repository) -> Vec<u8> {
     out
 }
 
-/// Applies a packed bundle; returns what was announced and the names of the files in order.
+/// Applies a packed bundle; returns the announced counts and the names of the files in order.
 fn apply_packed(
     repository: &Repository,
     bytes: &[u8],

@@ -43,7 +43,7 @@ impl PeerCapabilities {
         self.words.contains_key(name)
     }
 
-    /// What stands behind the equals sign; nothing if the capability is absent.
+    /// The value behind the equals sign; `None` if the capability is absent, empty if it has no value.
     pub fn value(&self, name: &str) -> Option<&str> {
         self.words.get(name).map(String::as_str)
     }

@@ -16,7 +16,7 @@ pub struct BranchHeads {
     pub after: Vec<Node>,
     /// Heads there that are not known here.
     pub unknown: Vec<Node>,
-    /// Heads there that stop being heads because what is sent stands in their place.
+    /// Heads there that stop being heads because the push has their successors.
     pub replaced: Vec<Node>,
 }
 
@@ -36,10 +36,10 @@ impl BranchHeads {
 }
 
 /// Looks at the branches of `missing`, which is about to be sent. `there` are the heads of the
-/// other side's branches; `view` shows everything, what is hidden too.
+/// other side's branches; `view` shows everything, hidden changesets too.
 ///
 /// # Errors
-/// What is damaged.
+/// A damaged changeset.
 pub fn branch_heads(
     view: &RepoView,
     missing: &[Rev],
@@ -138,8 +138,8 @@ fn is_replaced(
     Ok(true)
 }
 
-/// `head` and what it builds on, without what another one of `heads` builds on, down to what is
-/// public.
+/// `head` and its ancestors, without the ancestors of another one of `heads`, down to the public
+/// ones.
 fn only(view: &RepoView, head: Rev, heads: &BTreeSet<Rev>) -> Vec<Rev> {
     let parents = |rev: Rev| view.changelog().parents(rev).into_iter().flatten();
     let is_mutable = |rev: &Rev| view.phases().of(*rev) > Phase::Public;

@@ -56,7 +56,7 @@ pub struct ExpectedRemote<'a> {
 pub struct PushPlan<'a> {
     /// The changesets are read from here.
     pub view: &'a RepoView,
-    /// What the other side has of the history.
+    /// Heads of the history that the other side has.
     pub common: &'a [Rev],
     /// Changesets to be sent, oldest first.
     pub changesets: &'a [Rev],
@@ -112,7 +112,7 @@ impl PushPlan<'_> {
     /// sections, if there is one.
     ///
     /// # Errors
-    /// As of [`PushPlan::outline`]; what is damaged; what the writer fails with.
+    /// As of [`PushPlan::outline`]; damaged data; errors of the writer.
     pub fn write(
         &self,
         there: &PeerCapabilities,

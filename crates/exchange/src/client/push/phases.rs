@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use varve_repo::{Phase, RepoView};
 use varve_revlog::{Node, Rev};
 
-/// What the keys of `phases` say.
+/// The keys of `phases`, decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemotePhases {
     /// Whether all that comes there becomes public.
@@ -41,8 +41,8 @@ impl RemotePhases {
         }
     }
 
-    /// Of `changesets` here and what they build on, the heads of what is to become public there:
-    /// what is draft there or not there at all, and public here; with `publish`, all of it.
+    /// Heads of those `changesets` and ancestors of them that are to become public there: those that
+    /// are draft or missing there, and public here; with `publish`, all of them.
     pub fn outdated(
         &self,
         view: &RepoView,

@@ -15,10 +15,10 @@ use std::sync::Arc;
 /// Bytes of words that are read at most in one part.
 const LONGEST: usize = 64 << 20;
 
-/// What the other side made of a push.
+/// Result of a push on the other side.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PushReply {
-    /// What storing the changesets gave: 0 if nothing came of it; `None` if there were none.
+    /// Return code of the changegroup: 0 if it was not stored; `None` if there was none.
     pub changegroup: Option<i64>,
 }
 

@@ -1,4 +1,4 @@
-//! What `hg` 7.2.4 wrote, whole, cut, and with lengths that lie.
+//! Bundles by `hg` 7.2.4, whole, cut, and with lengths that lie.
 
 use super::*;
 use crate::format::changegroup::{ChangegroupVersion, Group};

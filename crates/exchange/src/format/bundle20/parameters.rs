@@ -13,7 +13,7 @@ const COMPRESSION: &[u8] = b"Compression";
 pub struct StreamParameter {
     /// Its name.
     pub name: Vec<u8>,
-    /// What stands behind `=`, if that is there.
+    /// The text behind `=`, if there is one.
     pub value: Option<Vec<u8>>,
 }
 

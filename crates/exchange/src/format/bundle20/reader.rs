@@ -88,7 +88,7 @@ impl<'a> PartReader<'a> {
     /// right as well.
     ///
     /// # Errors
-    /// What is cut or damaged.
+    /// A cut or damaged bundle.
     pub fn next_part(&mut self) -> Result<Option<Part<PartPayload<'_, 'a>>>, ExchangeError> {
         self.end_part()?;
         if self.at == At::End {
@@ -108,7 +108,7 @@ impl<'a> PartReader<'a> {
     /// Skips the rest of the current part and returns the length of its payload.
     ///
     /// # Errors
-    /// What is cut or damaged.
+    /// A cut or damaged bundle.
     pub fn end_part(&mut self) -> Result<u64, ExchangeError> {
         if matches!(self.at, At::Payload { .. }) {
             let mut rest = PartPayload(self);

@@ -109,7 +109,7 @@ impl<W: Write> PartWriter<'_, W> {
         self.bundle.start_part(header)?.end()
     }
 
-    /// Sends what is gathered and the end of the part.
+    /// Sends the gathered bytes and the end of the part.
     pub(crate) fn end(mut self) -> io::Result<()> {
         self.send_gathered()?;
         self.bundle.out.write_all(&0_u32.to_be_bytes())

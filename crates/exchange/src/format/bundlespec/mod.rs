@@ -81,7 +81,7 @@ impl BundleType {
     }
 }
 
-/// What goes into a bundle.
+/// Contents of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BundleContents {
     /// Changesets, manifests and files.
@@ -119,12 +119,12 @@ impl BundleSpec {
         self.kind
     }
 
-    /// What is to go into the bundle.
+    /// Contents of the bundle.
     pub fn contents(&self) -> &BundleContents {
         &self.contents
     }
 
-    /// What compresses it, with level and threads as far as the spec says them.
+    /// Compression of the bundle, with level and threads as far as the spec says them.
     pub fn setting(&self) -> StreamSetting {
         self.setting
     }

@@ -10,7 +10,7 @@ use varve_repo::Requirements;
 const LEVEL: &str = "compressionlevel";
 const THREADS: &str = "compressionthreads";
 
-/// What of a repository fills the gaps of a bundlespec.
+/// Properties of a repository that fill the gaps of a bundlespec.
 #[derive(Clone, Copy, Debug)]
 pub struct SpecDefaults {
     /// Whether its deltas have any base: bundle1 would have to make them anew.

@@ -4,7 +4,7 @@ use super::BundleSpec;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::fmt;
 
-/// What stays as it is, besides letters and digits.
+/// Characters that are not escaped, besides letters and digits.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')

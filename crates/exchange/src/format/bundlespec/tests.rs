@@ -1,4 +1,4 @@
-//! What is read and written; what `hg` says is compared in the tests of the command.
+//! Reading and writing of bundlespecs; the tests of the command compare them with `hg`.
 
 use super::{BundleSpec, BundleType, SpecDefaults};
 use proptest::prelude::*;

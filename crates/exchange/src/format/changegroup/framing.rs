@@ -89,7 +89,7 @@ pub struct DeltaHeader {
     pub p1: NodeBytes,
     /// Second parent.
     pub p2: NodeBytes,
-    /// What the patch is against.
+    /// Base of the patch.
     pub base: NodeBytes,
     /// The changeset that introduces the revision.
     pub changeset: NodeBytes,

@@ -56,7 +56,7 @@ impl<R: Read + Finish> ChangegroupReader<R> {
     /// checksum of a compressed bundle of the first version is right as well.
     ///
     /// # Errors
-    /// What is cut or damaged.
+    /// A cut or damaged changegroup.
     pub fn next_group(&mut self) -> Result<Option<Group>, ExchangeError> {
         let mut passed_over = Vec::new();
         while self.next_delta(&mut passed_over)?.is_some() {}
@@ -87,7 +87,7 @@ impl<R: Read + Finish> ChangegroupReader<R> {
     /// The next delta of the group, its patch in `patch`; `None` behind the last.
     ///
     /// # Errors
-    /// What is cut or damaged.
+    /// A cut or damaged changegroup.
     pub fn next_delta(
         &mut self,
         patch: &mut Vec<u8>,

@@ -11,14 +11,14 @@ use crate::ExchangeError;
 use crate::format::changegroup::ChangegroupVersion;
 use varve_repo::Phase;
 
-/// What the header says.
+/// Parameters of the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChangegroupParameters {
     pub(crate) version: ChangegroupVersion,
     pub(crate) target_phase: Phase,
 }
 
-/// The header; what is `None` is not written.
+/// The header; parameters that are `None` are not written.
 pub(crate) fn header(
     version: ChangegroupVersion,
     changesets: Option<usize>,

@@ -86,7 +86,7 @@ fn encode_unsupported(feature: &str) -> PartHeader {
     header
 }
 
-/// What a part tells; `None` if it is none of those that a reader knows.
+/// The error that a part reports; `None` if its type is not one of a known error.
 pub(crate) fn decode(header: &PartHeader) -> Option<ErrorPart> {
     let message = || header.text("message").unwrap_or_default();
     match header.part_type()? {

@@ -17,7 +17,7 @@ use std::io;
 /// Key and value.
 pub type PartParameter = (Vec<u8>, Vec<u8>);
 
-/// What a part says of itself before its payload.
+/// Header of a part, which precedes its payload.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartHeader {
     /// The type's name, as written.

@@ -32,7 +32,7 @@ use std::io::Read;
 pub struct Part<P> {
     /// Type, number and parameters.
     pub header: PartHeader,
-    /// What follows the header.
+    /// Data behind the header.
     pub payload: P,
 }
 

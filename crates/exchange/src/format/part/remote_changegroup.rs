@@ -23,7 +23,7 @@ pub(super) const PARAMETERS: &[&str] = &[
 
 const SCHEMES: [&str; 2] = ["http", "https"];
 
-/// What the header says.
+/// Parameters of the header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RemoteChangegroup {
     pub(crate) url: String,

@@ -26,7 +26,7 @@ pub(crate) enum Reply {
     PushKey { done: bool },
 }
 
-/// What Mercurial returns for a changegroup that made so many more heads: never 0.
+/// Mercurial's return code for a changegroup that made so many more heads: never 0.
 pub(crate) fn return_code(heads: i64) -> i64 {
     if heads < 0 { heads - 1 } else { heads + 1 }
 }

@@ -11,7 +11,7 @@ use crate::ExchangeError;
 use crate::format::quoting::QUOTED;
 use percent_encoding::{percent_decode, utf8_percent_encode};
 
-/// What the header says.
+/// Parameters of the header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stream2Parameters {
     pub(crate) bytes: u64,

@@ -42,7 +42,7 @@ pub struct CloneBundleOptions<'a> {
     pub formats: &'a [String],
     /// Whether a manifest that another program wrote may be replaced.
     pub replaces_manifest: bool,
-    /// Whether what is cloned becomes public; else the files of a store go with their phases.
+    /// Whether cloned changesets become public; else the files of a store go with their phases.
     pub publishing: bool,
     /// Gets the number of bytes written.
     pub progress: &'a dyn Progress,
@@ -55,7 +55,7 @@ pub struct CloneBundleOptions<'a> {
 pub struct CloneBundle {
     /// Name of the file.
     pub name: String,
-    /// What readers are told about its form.
+    /// Bundlespec in the manifest, for readers.
     pub spec: String,
     /// Its length.
     pub bytes: u64,
@@ -193,7 +193,7 @@ impl Format {
     }
 }
 
-/// What bundles are made of, and where.
+/// Source and target of the bundles.
 struct Subject<'a> {
     id: String,
     storage: &'a Arc<dyn Storage>,

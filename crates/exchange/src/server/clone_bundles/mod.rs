@@ -55,7 +55,7 @@ pub fn read_manifest(
     Ok(text.map(CloneBundleManifest::new))
 }
 
-/// What clients may be told: nothing of own bundles that hold what they must not see.
+/// The manifest for clients; `None` if own bundles hold changesets that clients must not see.
 ///
 /// # Errors
 /// If the manifest cannot be read.

@@ -27,7 +27,7 @@ impl<'a, R: BufRead> ChunkedBody<'a, R> {
         if self.broken {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        // What follows a length that is none cannot be told from one.
+        // The bytes behind a malformed length cannot be told from one.
         self.broken = true;
         self.left = self.frames.chunk().map_err(|error| match error {
             ExchangeError::Read(error) => error,

@@ -65,7 +65,7 @@ impl<R: BufRead> Frames<R> {
         number(&line.ok_or_else(cut)?)
     }
 
-    /// What comes behind the lines.
+    /// The input behind the lines.
     pub(super) fn input(&mut self) -> &mut R {
         &mut self.input
     }

@@ -5,15 +5,15 @@
 //! hello \n                        →   length \n bytes
 //! lookup \n key 3 \n tip          →   length \n bytes
 //! getbundle \n * 2 \n …           →   bytes: a bundle says itself where it ends
-//! unbundle \n heads 40 \n …       →   0 \n, or what is wrong with the heads
+//! unbundle \n heads 40 \n …       →   0 \n, or an error about the heads
 //! 4096 \n bytes … 0 \n            →   a bundle2, or 0 \n length \n number
 //! anything else \n                →   0 \n
 //! \n                              the end
 //! ```
-//! What is said meanwhile goes to the standard error, and so does what is wrong with a request;
-//! that ends the connection.
+//! Output of a command goes to the standard error, and so does the error of a bad request, which
+//! ends the connection.
 //!
-//! Source: Mercurial `helptext/internals/wireprotocol.txt`, and what its server answers.
+//! Source: Mercurial `helptext/internals/wireprotocol.txt`, and the answers of its server.
 
 mod body;
 mod frames;
@@ -33,7 +33,7 @@ use std::io::{self, BufRead, Write};
 pub struct StdioServer<'a> {
     /// Receives pushes; reads are answered from the same repository.
     pub handler: PushHandler<'a>,
-    /// What the configuration says about answers.
+    /// Configuration of the answers.
     pub settings: &'a WireSettings,
 }
 
@@ -49,8 +49,8 @@ impl StdioServer<'_> {
     /// Answers all that comes.
     ///
     /// # Errors
-    /// What the client did wrong, what is wrong here, a connection that breaks in the middle of a
-    /// request. What has been answered until then may be cut.
+    /// Errors of the client, of this side, a connection that breaks in the middle of a
+    /// request. The last answer may be cut then.
     pub fn serve(
         &self,
         input: impl BufRead + Send,

@@ -12,7 +12,7 @@ use crate::server::wire::WireRequest;
 use sha1::{Digest, Sha1};
 use varve_repo::{Node, RepoView};
 
-/// What the argument says.
+/// The argument `heads`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ExpectedHeads {
     Any,

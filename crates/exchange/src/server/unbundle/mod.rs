@@ -83,17 +83,17 @@ impl PushHandler<'_> {
     /// The refusal, before a bundle is sent, for a client that has seen other heads.
     ///
     /// # Errors
-    /// What is wrong with the arguments; what is damaged.
+    /// Malformed arguments; a damaged repository.
     pub fn objection(&self, request: &WireRequest) -> Result<Option<&'static str>, ExchangeError> {
         let expected = ExpectedHeads::parse(request)?;
         let fits = expected.are_those_of(&*self.repository.view()?);
         Ok((!fits).then_some(CHANGED))
     }
 
-    /// Answers `unbundle`; `body` is the bundle. What is wrong with that is in the answer.
+    /// Answers `unbundle`; `body` is the bundle. Errors of the bundle are in the answer.
     ///
     /// # Errors
-    /// What is wrong with the arguments, and locks that do not get free.
+    /// Malformed arguments, and locks that do not get free.
     pub fn unbundle(
         &self,
         request: &WireRequest,
@@ -168,7 +168,7 @@ impl PushHandler<'_> {
     /// Answers `pushkey`.
     ///
     /// # Errors
-    /// What is wrong with the arguments; locks that do not get free; what is damaged.
+    /// Malformed arguments; locks that do not get free; a damaged repository.
     pub fn pushkey(&self, request: &WireRequest) -> Result<WireResponse, ExchangeError> {
         let value = |name| request.need(name).map(<[u8]>::to_vec);
         let key = PushKey {
@@ -275,7 +275,7 @@ fn numbered(number: i64, output: &[u8]) -> WireResponse {
     }
 }
 
-/// Lines about what was received, in Mercurial's wording.
+/// Lines about received data, in Mercurial's wording.
 fn summary(report: &ReceiveReport) -> String {
     let mut lines = changesets_summary(report).unwrap_or_default();
     if report.markers > 0 {

@@ -5,7 +5,7 @@ use varve_repo::Repository;
 
 const SECTION: &str = "server";
 
-/// What such a client wants.
+/// Operation of a client that uses bundle1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bundle1Operation {
     /// To have changesets.

@@ -23,7 +23,7 @@ const FIXED: [&str; 9] = [
 const OF_HTTP: [&str; 2] = ["httpheader=1024", "httpmediatype=0.1rx,0.1tx,0.2tx"];
 const OF_STREAMS: [&str; 1] = ["protocaps"];
 
-/// What bundle2 parts and features there are, one per line before quoting.
+/// The server's bundle2 parts and features, one per line before quoting.
 const BUNDLE2: [&str; 11] = [
     "HG20",
     "bookmarks",
@@ -87,7 +87,7 @@ fn join_capabilities(
     words.join(" ")
 }
 
-/// What is understood of bundle2, quoted.
+/// The server's bundle2 capabilities, quoted.
 fn bundle2(streams: bool, settings: &WireSettings) -> String {
     let mut lines = BUNDLE2.to_vec();
     if settings.takes_markers {

@@ -110,7 +110,7 @@ struct Bundle {
     parts: Option<Parts>,
 }
 
-/// What a bundle2 holds.
+/// Parts of a bundle2.
 struct Parts {
     changegroup: Option<ChangegroupVersion>,
     small: Vec<Part<Vec<u8>>>,
@@ -160,7 +160,7 @@ impl Bundle {
             Ok(())
         };
         let content_type = media.content_type;
-        // What is not compressed is made as fast as it would be read again.
+        // An uncompressed answer is made as fast as it would be read again.
         if !is_clone || media.codec == CodecId::None {
             return WireResponse::Stream {
                 content_type,
@@ -234,7 +234,7 @@ impl Parts {
         let mut small = small_parts(view, request, caps, heads, settings)?;
         if wants_changes(request)? && caps.has("hgtagsfnodes") {
             let mut heads = heads.to_vec();
-            // In Mercurial's order: what is asked for is sorted where changesets are sent.
+            // In Mercurial's order: requested heads are sorted where changesets are sent.
             match request.get("heads") {
                 None => heads.sort_unstable(),
                 Some(_) if sends_changes => {
@@ -337,7 +337,7 @@ fn listed_parts(
     Ok(parts)
 }
 
-/// What led to the heads and to what they follow.
+/// Markers that led to the heads and to their ancestors.
 fn relevant_markers(
     view: &RepoView,
     heads: &[Rev],

@@ -40,7 +40,7 @@ pub enum WireTransport {
     Stdio,
 }
 
-/// What the server's configuration says about answers.
+/// Configuration of the answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WireSettings {
     /// Whether stream clones are offered (`server.uncompressed`).
@@ -52,11 +52,11 @@ pub struct WireSettings {
     pub streams_secret: bool,
     /// Whether clients may pull that read no bundle2 (`server.bundle1.pull`).
     pub bundle1: bool,
-    /// What long answers are compressed by, best first (`server.compressionengines`).
+    /// Codecs of long answers, best first (`server.compressionengines`).
     pub engines: Vec<CodecId>,
     /// Whether obsolescence markers are exchanged, as `experimental.evolution` says.
     pub takes_markers: bool,
-    /// Whether what is pulled becomes public, as `phases.publish` of the repository says.
+    /// Whether pulled changesets become public, as `phases.publish` of the repository says.
     pub publishing: bool,
     /// Where clients fetch the repository's clone bundles, as a URL without a slash at its end; if
     /// there is no such place, they ask for them by a command.
@@ -109,11 +109,11 @@ pub enum StreamBody {
 
 /// A body that is made in steps.
 pub trait BodySteps: Send {
-    /// Sends the next part of the body: a buffer of at most 64 KiB and what is small, or a file. Returns whether there is
-    /// more.
+    /// Sends the next part of the body: a buffer of at most 64 KiB and small pieces, or a file. Returns whether
+    /// there is more.
     ///
     /// # Errors
-    /// What cannot be read; [`ExchangeError::Closed`] once the client is gone.
+    /// Data that cannot be read; [`ExchangeError::Closed`] once the client is gone.
     fn step(&mut self, sink: &mut dyn ChunkSink) -> Result<bool, ExchangeError>;
 }
 
@@ -173,10 +173,10 @@ impl WireResponse {
     }
 }
 
-/// Answers one request. What the client did wrong is an answer too, [`WireResponse::refusal`].
+/// Answers one request. A client's error is an answer too, [`WireResponse::refusal`].
 ///
 /// # Errors
-/// What went wrong here: damage, storage, a repository that is always being written to.
+/// Errors of this side: damage, storage, a repository that is always being written to.
 pub fn respond(
     repo: &Repository,
     request: &WireRequest,

@@ -1,4 +1,4 @@
-//! What old clients ask for: what descends from some changesets, up to some heads.
+//! Requests of old clients: descendants of some changesets, up to some heads.
 
 use super::request::WireRequest;
 use crate::ExchangeError;

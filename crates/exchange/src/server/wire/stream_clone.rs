@@ -48,11 +48,11 @@ impl StreamClone {
     }
 
     /// Lists and measures the files for version 2. Clients ask for nothing else, so all that is known
-    /// of the changesets goes along: phases, where they do not become public, and caches. Markers
-    /// must be wanted, because without them what is obsolete would look as if it was not.
+    /// of the changesets goes along: phases, where they do not become public, and caches. The client must
+    /// want markers, because without them obsolete changesets would look as if they were not.
     ///
     /// # Errors
-    /// [`ExchangeError::NoStreamClone`], [`ExchangeError::StreamWithMarkers`], or what cannot be read.
+    /// [`ExchangeError::NoStreamClone`], [`ExchangeError::StreamWithMarkers`], or an unreadable file.
     pub(crate) fn plan_whole(
         repo: &Repository,
         view: &RepoView,
@@ -221,7 +221,7 @@ impl ChunkSink for Counting<'_> {
 struct Bundle {
     prefix: &'static [u8],
     files: Files,
-    /// What stands behind the files.
+    /// The parts behind the files.
     parts: Arc<Vec<Part<Vec<u8>>>>,
     /// Of the bundle whose head is sent.
     writer: Option<BundleWriter<Vec<u8>>>,

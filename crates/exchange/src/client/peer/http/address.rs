@@ -103,7 +103,7 @@ impl Address {
         self.is_near
     }
 
-    /// What stands behind the path.
+    /// The part of the URL behind the path.
     pub(super) fn query(&self) -> &str {
         &self.query
     }

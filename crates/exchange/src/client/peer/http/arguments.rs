@@ -3,7 +3,7 @@
 use crate::client::peer::PeerArgs;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
-/// What stands for itself in a form.
+/// Characters that a form does not escape, besides letters and digits.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'.')

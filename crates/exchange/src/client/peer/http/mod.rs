@@ -177,7 +177,7 @@ impl HttpPeer {
         (url, headers)
     }
 
-    /// Turns what is no answer of a repository into an error.
+    /// Turns an answer that no repository gives into an error.
     fn check(&self, mut answer: Response<Body>) -> Result<Response<Body>, ExchangeError> {
         let status = answer.status();
         if status.as_u16() == 401 {
@@ -256,7 +256,7 @@ impl Transport for HttpPeer {
     }
 
     fn unbundle(&mut self, bundle: &mut Spool) -> Result<Box<dyn Read + Send>, ExchangeError> {
-        // What is seen of the other side is checked by parts of the bundle instead.
+        // Parts of the bundle check the state of the other side instead.
         let (url, headers) = self.request("unbundle", &[("heads", b"666f726365".to_vec())]);
         bundle.rewind().map_err(ExchangeError::Write)?;
         let mut request = self.agent.post(&url).content_type(TYPE_01);
@@ -302,7 +302,7 @@ fn is_new(answer: &Response<Body>) -> bool {
 fn read_some(answer: &mut Response<Body>, limit: u64) -> String {
     let mut bytes = Vec::new();
     let body = answer.body_mut().with_config().limit(u64::MAX);
-    // What cannot be read is not shown.
+    // An unreadable rest is not shown.
     let _ = body.reader().take(limit).read_to_end(&mut bytes);
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -8,7 +8,7 @@ use ureq::unversioned::transport::{
     Buffers, ConnectionDetails, Connector, NextTimeout, Transport as Connection,
 };
 
-/// Requests, their bytes, and the bytes of what was answered, so far.
+/// Requests, their bytes, and the bytes of the answers, so far.
 #[derive(Clone, Debug, Default)]
 pub struct Traffic(Arc<Counts>);
 

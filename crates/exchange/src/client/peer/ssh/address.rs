@@ -3,7 +3,7 @@
 use crate::ExchangeError;
 use percent_encoding::percent_decode;
 
-/// What a URL names.
+/// An ssh URL, taken apart.
 #[derive(Debug, PartialEq, Eq)]
 struct Address {
     /// `user@host`, or the host alone.
@@ -54,7 +54,7 @@ impl Address {
     }
 }
 
-/// What is to be done at a URL.
+/// The command to be run at a URL.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum SshAction {
     /// To serve the repository.
@@ -63,8 +63,8 @@ pub(super) enum SshAction {
     Create,
 }
 
-/// The line for the shell that does an errand at a URL: `ssh` is how to get to another machine,
-/// `program` what is there.
+/// The line for the shell that does an errand at a URL: `ssh` is the command that reaches another
+/// machine, `program` the one that runs there.
 pub(super) fn line(
     url: &str,
     (ssh, program): (&str, &str),
@@ -82,7 +82,7 @@ pub(super) fn line(
     Ok(format!("{ssh} {port}{login} {}", here(&there.join(" "))))
 }
 
-/// What Mercurial leaves without quotes beside letters and digits, for the shell here and there.
+/// Characters besides letters and digits that Mercurial does not quote, for the shell here and there.
 const HERE: &[u8] = b"_+./-";
 const THERE: &[u8] = b"@%_+=:,./-";
 

@@ -26,7 +26,7 @@ const GREETING: usize = 500;
 /// Bytes of one piece of a bundle.
 const PIECE: usize = 32 << 10;
 
-/// What everybody sends first: its answer, one empty line, shows that all before has been read.
+/// The first request of every client: its answer, one empty line, shows that all before has been read.
 const HELLO: &[u8] = b"hello\nbetween\npairs 81\n\
     0000000000000000000000000000000000000000-0000000000000000000000000000000000000000";
 
@@ -180,7 +180,7 @@ impl Transport for SshPeer {
     }
 
     fn unbundle(&mut self, bundle: &mut Spool) -> Result<Box<dyn Read + Send>, ExchangeError> {
-        // What is seen of the other side is checked by parts of the bundle instead.
+        // Parts of the bundle check the state of the other side instead.
         self.send("unbundle", &[("heads", b"666f726365".to_vec())])?;
         bundle.rewind().map_err(ExchangeError::Write)?;
         {

@@ -27,7 +27,7 @@ pub(super) struct Pipes {
     /// The beginning of a line.
     line: Vec<u8>,
     listener: StderrListener,
-    /// What was said before it was clear that a repository answers.
+    /// Lines that the program wrote before it was clear that a repository answers.
     early: Option<Vec<Vec<u8>>>,
     buffer: Vec<u8>,
     read: usize,
@@ -52,7 +52,7 @@ impl Pipes {
         })
     }
 
-    /// Waits until the output can be read, or the input written to, and passes on what is said.
+    /// Waits until the output can be read, or the input written to, and passes on error lines.
     fn wait(&mut self, writing: bool) -> io::Result<()> {
         loop {
             let mut fds = Vec::with_capacity(2);
@@ -78,7 +78,7 @@ impl Pipes {
         }
     }
 
-    /// Passes on what is said.
+    /// Passes on error lines.
     fn hear(&mut self) -> io::Result<()> {
         let mut bytes = [0; PIECE];
         let read = match &mut self.words {
@@ -109,14 +109,14 @@ impl Pipes {
         }
     }
 
-    /// A repository answers: passes on what was said before, and from now on at once.
+    /// A repository answers: passes on the early lines, and later ones at once.
     pub(super) fn greeted(&mut self) {
         for line in self.early.take().into_iter().flatten() {
             (self.listener)(&line);
         }
     }
 
-    /// No repository answers: lets the program end, and gives what was said.
+    /// No repository answers: lets the program end, and gives its early lines.
     pub(super) fn failed(&mut self) -> Vec<Vec<u8>> {
         self.input = None;
         self.output = None;
