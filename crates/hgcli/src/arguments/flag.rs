@@ -1,6 +1,6 @@
 //! Options of commands.
 
-/// What an option takes.
+/// Value of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Nothing; `--no-NAME` takes it back.
@@ -18,9 +18,9 @@ pub struct Flag {
     pub short: Option<char>,
     /// The name behind two hyphens.
     pub long: &'static str,
-    /// What it takes.
+    /// Whether it takes a value, and which.
     pub kind: Kind,
-    /// What it does, in one line.
+    /// Description, one line.
     pub help: &'static str,
 }
 

@@ -51,7 +51,7 @@ pub const GLOBAL: &[Flag] = &[
     ),
 ];
 
-/// What must be known to read the configuration, which may define the command.
+/// Options needed to read the configuration, which may define the command.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct EarlyOptions {
     /// `--config`, in order.

@@ -49,12 +49,12 @@ impl Matches {
         values.collect()
     }
 
-    /// What is no option.
+    /// Arguments that are no options.
     pub fn arguments(&self) -> &[Vec<u8>] {
         &self.arguments
     }
 
-    /// Adds what was given before these.
+    /// Puts the options of `earlier` before these.
     pub fn precede_with(&mut self, mut earlier: Matches) {
         earlier.given.append(&mut self.given);
         self.given = earlier.given;
@@ -73,7 +73,7 @@ pub enum Order {
 /// Takes the arguments apart.
 ///
 /// # Errors
-/// What is wrong, in Mercurial's words.
+/// A wrong argument, in Mercurial's words.
 pub fn parse(
     tables: &[&'static [Flag]],
     arguments: &[Vec<u8>],

@@ -1,4 +1,4 @@
-//! `config`: what is configured, and where.
+//! `config`: settings, and the files that they come from.
 
 use crate::arguments::{Flag, Matches, TEMPLATE};
 use crate::context::{Category, Command, Context, Repo};
@@ -28,7 +28,7 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-/// What the start of an empty file says.
+/// Beginning of a new file of configuration.
 const SAMPLE: &str = "# Configuration of hg, see `hg help config`\n[ui]\n# The author of commits, \
                       for instance\n# username = Ada Lovelace <ada@example.org>\n";
 
@@ -118,7 +118,7 @@ fn print(
     }
     out.data("name", name);
     out.data("value", &item.value);
-    // What an alias would be by default is nothing at all.
+    // Aliases have no default value.
     if !name.starts_with(b"alias.") {
         out.data("defaultvalue", default_value(name));
     }

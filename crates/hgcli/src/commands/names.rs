@@ -1,4 +1,4 @@
-//! What a branch, tag or bookmark may be called.
+//! Rules for names of branches, tags and bookmarks.
 
 use crate::ui::Abort;
 

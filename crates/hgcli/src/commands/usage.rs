@@ -27,7 +27,7 @@ pub fn line(program: &str, command: &Command) -> String {
     line.trim_end().to_owned()
 }
 
-/// What stands above a table of options.
+/// Heading of a table of options.
 pub fn heading(options: &[Flag]) -> &'static str {
     if options
         .iter()

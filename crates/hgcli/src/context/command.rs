@@ -1,4 +1,4 @@
-//! What a command is: its names, its options, its help, and the function that runs it.
+//! A command: its names, its options, its help, and the function that runs it.
 
 use crate::arguments::{Flag, Matches};
 use crate::context::Context;
@@ -9,13 +9,13 @@ use std::ops::RangeInclusive;
 pub struct Command {
     /// The name, then other names for the same.
     pub names: &'static [&'static str],
-    /// What it takes besides the global options.
+    /// Options besides the global ones.
     pub options: &'static [Flag],
     /// How many arguments it takes that are not options.
     pub arguments: RangeInclusive<usize>,
-    /// What follows the name in the usage line, such as `[OPTION]... [FILE]...`.
+    /// Rest of the usage line behind the name, such as `[OPTION]... [FILE]...`.
     pub synopsis: &'static str,
-    /// What it does, in one line of lower case without a full stop.
+    /// Description, one line of lower case without a full stop.
     pub summary: &'static str,
     /// Paragraphs of further help; may be empty.
     pub help: &'static str,
@@ -36,7 +36,7 @@ pub enum Category {
     Committing,
     /// Branches, tags, bookmarks, phases.
     Organization,
-    /// What the content of files is and was.
+    /// Present and past content of files.
     Contents,
     /// Moving through history.
     Navigation,

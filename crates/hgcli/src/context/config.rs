@@ -59,7 +59,7 @@ impl Config {
         storage_settings(&self.values)
     }
 
-    /// What `experimental.evolution` allows.
+    /// The features that `experimental.evolution` enables.
     ///
     /// # Errors
     /// A setting with a value that it cannot have.

@@ -13,7 +13,7 @@ use varve_workdir::filesets::FilesetTarget;
 use varve_workdir::{Dirstate, Ignore, IgnoreFiles, PathAuditor};
 
 impl Repo {
-    /// What `patterns`, `-I` and `-X` match in the working copy: names must not lead out of it.
+    /// Matches `patterns`, `-I` and `-X` in the working copy: names must not lead out of it.
     pub fn working_matcher(
         &mut self,
         matches: &Matches,
@@ -25,7 +25,7 @@ impl Repo {
         self.matcher_with(matches, &patterns, &auditor, FilesetTarget::Working)
     }
 
-    /// What is ignored; says which files with patterns were skipped.
+    /// Patterns of ignored files; says which files with patterns were skipped.
     pub fn ignore(&self, ui: &mut Ui) -> Result<Ignore, Abort> {
         let root = self.root()?.to_owned();
         let files = self.ignore_files()?;

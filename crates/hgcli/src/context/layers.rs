@@ -71,7 +71,7 @@ impl Layers {
     /// Puts the layer of the repository in `root`, if there is one, between the others.
     ///
     /// # Errors
-    /// What is wrong in a file that counts.
+    /// An error in a file that counts.
     pub fn with(&self, root: Option<&Path>) -> Result<Layered, HgrcError> {
         let mut all = Layered {
             config: self.user.clone(),

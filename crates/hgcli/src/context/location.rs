@@ -128,7 +128,7 @@ pub fn without_scheme(typed: &[u8]) -> &[u8] {
     typed.strip_prefix(b"file:").map_or(typed, without_slashes)
 }
 
-/// What stands behind `//`, where that is there.
+/// The path behind `//`, or all of it.
 fn without_slashes(path: &[u8]) -> &[u8] {
     path.strip_prefix(b"//").unwrap_or(path)
 }

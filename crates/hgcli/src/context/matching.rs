@@ -32,7 +32,7 @@ fn asks_files(pattern: &[u8]) -> bool {
 }
 
 impl Repo {
-    /// What the arguments, `-I` and `-X` match among the files of a changeset.
+    /// Matches the arguments, `-I` and `-X` among the files of a changeset.
     pub fn matcher(&mut self, matches: &Matches) -> Result<Matcher, Abort> {
         self.matcher_with(
             matches,

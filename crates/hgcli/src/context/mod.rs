@@ -1,4 +1,4 @@
-//! What a command is given: the terminal, the configuration, the repository.
+//! Context of a command: the terminal, the configuration, the repository.
 
 mod bundles;
 mod command;
@@ -29,7 +29,7 @@ use std::sync::Arc;
 use varve_config::hgrc::Hgrc;
 use varve_repo::Repository;
 
-/// What one call of one command works with.
+/// Context of one call of one command.
 pub struct Context {
     /// Output, prompts, progress.
     pub ui: Ui,
@@ -90,7 +90,7 @@ impl Context {
     /// it was started in.
     ///
     /// # Errors
-    /// What is wrong in a file that counts.
+    /// An error in a file that counts.
     pub fn config_of_repository(&mut self) -> Result<Hgrc, Abort> {
         let root = self.repo.root()?.to_owned();
         let layered = self.config.layers.with(Some(&root))?;
@@ -111,7 +111,7 @@ impl Context {
     /// and its hooks.
     ///
     /// # Errors
-    /// What is wrong in a file of configuration that counts.
+    /// An error in a file of configuration that counts.
     pub(crate) fn for_repository(&mut self, root: &Path) -> Result<Context, Abort> {
         self.ui.out.flush()?;
         let layered = self.config.layers.with(Some(root))?;

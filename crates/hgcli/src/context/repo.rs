@@ -191,7 +191,7 @@ impl Repo {
     }
 }
 
-/// What [`Repo::replace`] has put aside.
+/// The repository and view that [`Repo::replace`] has put aside.
 pub(super) struct Replaced(Option<Repository>, Option<Arc<RepoView>>);
 
 /// The local disk; paths are used as they are.

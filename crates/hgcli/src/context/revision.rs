@@ -9,7 +9,7 @@ use varve_revset::{Engine, QueryContext, RevsetError, Set};
 use varve_workdir::filesets::FilesetTarget;
 
 impl Repo {
-    /// What answers queries about `view`, in this directory and at this time.
+    /// Engine for queries about `view`, in this directory and at this time.
     pub fn engine<'v>(&mut self, view: &'v RepoView) -> Result<Engine<'v>, Abort> {
         Ok(Engine::new(QueryContext {
             view,

@@ -50,7 +50,7 @@ impl Repo {
         Ok(exists.then_some(name))
     }
 
-    /// What a merge that is under way brings in.
+    /// Second parent of a merge that is under way.
     pub fn merge_parent(&mut self) -> Result<Option<Node>, Abort> {
         Ok(varve_workdir::other_side(&self.repository()?)?)
     }

@@ -10,7 +10,7 @@ use varve_config::hgrc::{Hgrc, Item};
 /// Options that count before the configuration is read, so that none can be in it.
 const ONLY_TYPED: &[&str] = &["--config", "--cwd", "--repository", "--repo", "-R"];
 
-/// What is to be run.
+/// Command or shell line to be run.
 #[derive(Debug)]
 pub(crate) enum ResolvedCommand {
     /// A command with its arguments, and its name or that of the alias which leads to it.
@@ -24,7 +24,7 @@ pub(crate) enum ResolvedCommand {
     },
 }
 
-/// What a word may stand for.
+/// Meaning of a command word.
 #[derive(Clone, Copy)]
 enum Meaning {
     Command(&'static Command),

@@ -15,7 +15,7 @@ pub(crate) struct HookedCommand<'a> {
     pub(crate) name: &'a str,
     /// All that was typed.
     pub(crate) typed: &'a [Vec<u8>],
-    /// What it takes; nothing if it is a line for the shell.
+    /// The command and its arguments; `None` for a line for the shell.
     pub(crate) command: Option<(&'static Command, &'a Matches)>,
 }
 
@@ -115,7 +115,7 @@ fn options_of(command: &Command, matches: &Matches) -> String {
 /// Options that Mercurial's commands do not have: hooks see them where they are given.
 const OWN: &[(&str, &str)] = &[("verify", "salvage")];
 
-/// What options are that are not given, where that is neither `None` nor empty; and those of
+/// Values of options that are not given, where that is neither `None` nor empty; and those of
 /// Mercurial that cannot be given here, because hooks expect them all the same.
 const DEFAULTS: &[(&str, &str)] = &[
     (

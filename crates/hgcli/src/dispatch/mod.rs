@@ -298,7 +298,7 @@ fn run_command(
     run_with_hooks(context, &called, |context| (command.run)(context, matches))
 }
 
-/// Refuses global options that would do what is not there.
+/// Refuses unsupported global options.
 fn check_global(config: &Config, matches: &Matches) -> Result<(), Abort> {
     for option in ["profile", "debugger"] {
         if matches.flag(option) {
@@ -338,7 +338,7 @@ fn apply_global(context: &mut Context, matches: &Matches) -> Result<(), Abort> {
     check_global(&context.config, matches)?;
     let config = context.config.values();
     let either = |flag: &str| -> Result<bool, Abort> {
-        // What is no boolean counts as off here.
+        // A value that is no boolean counts as off here.
         Ok(matches.flag(flag) || config.boolean("ui", flag, false).unwrap_or(false))
     };
     let debug = either("debug")?;

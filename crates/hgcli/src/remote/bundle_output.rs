@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Bytes that are collected before the file grows.
 const BUFFER: usize = 256 << 10;
 
-/// What a new file may be used for, as far as the user's mask lets it.
+/// Permissions of a new file, before the user's mask.
 const USUAL_MODE: u32 = 0o666;
 
 /// Where a bundle goes.
@@ -24,7 +24,7 @@ pub(crate) enum BundleOutput {
 }
 
 impl BundleOutput {
-    /// What `typed` means. [`BundleOutput::end`] must be called.
+    /// Output for the name `typed`. [`BundleOutput::end`] must be called.
     pub(crate) fn begin(context: &mut Context, typed: &[u8]) -> BundleOutput {
         if typed != b"-" {
             return BundleOutput::File(typed.to_vec());
@@ -109,7 +109,7 @@ impl TemporaryFile {
             }
             Err(error) => return Err(error),
         };
-        // What a link leads to is replaced, not the link.
+        // A link stays; the file behind it is replaced.
         let target = match mode {
             Some(_) => path.canonicalize()?,
             None => path.to_owned(),

@@ -51,7 +51,7 @@ pub(crate) enum ApplyMode<'a> {
 /// An applied bundle, with the state before it.
 #[derive(Debug)]
 pub(crate) struct AppliedBundle {
-    /// What has come.
+    /// Counts of the received data.
     pub(crate) report: ReceiveReport,
     before: InstabilitySnapshot,
 }
@@ -181,7 +181,7 @@ pub(crate) fn print_event(
             ui.status(format!("{files} files to transfer, {bytes} of data\n"))
         }
         BundleEvent::StreamApplied(load) => {
-            // What the files require may not be what was required before.
+            // The files may have other requirements than the repository had before.
             repo.reopen();
             let began = ui.transfer_began.take().unwrap_or_else(Instant::now);
             let seconds = began.elapsed().as_secs_f64().max(SHORTEST);
@@ -238,7 +238,7 @@ pub(crate) fn print_arrival(
     Ok(())
 }
 
-/// Prints what was stored, without the changesets, which a pushing client knows.
+/// Prints the counts of stored data, without the changesets, which a pushing client knows.
 pub(crate) fn print_stored(
     repo: &mut Repo,
     ui: &mut Ui,

@@ -20,7 +20,7 @@ pub(crate) struct RemotePath {
 /// Options that a path may have.
 const OPTIONS: &[&str] = &["bookmarks.mode", "multi-urls", "pushrev", "pushurl"];
 
-/// What `bookmarks.mode` may be.
+/// Values of `bookmarks.mode`.
 const BOOKMARK_MODES: &[&[u8]] = &[b"default", b"mirror", b"ignore"];
 
 /// All names, sorted.

@@ -23,7 +23,7 @@ pub(crate) struct PeerAddress {
     pub(crate) branch: Option<Vec<u8>>,
     /// Its name in `[paths]`.
     pub(crate) name: Option<Vec<u8>>,
-    /// A query for what is pushed there if nothing is named.
+    /// A query for the pushed changesets if nothing is named.
     pub(crate) push_rev: Option<Vec<u8>>,
 }
 
@@ -108,7 +108,7 @@ impl PeerAddress {
         }
     }
 
-    /// What a name of `[paths]` means for a push.
+    /// Address for a push to a name of `[paths]`.
     fn to_push(path: &RemotePath) -> PeerAddress {
         let option = |name: &str| {
             let found = path.options.iter().find(|(option, _)| *option == name);
@@ -132,7 +132,7 @@ impl PeerAddress {
     }
 }
 
-/// What a name, path or URL stands for; a name may stand for several.
+/// Addresses of a name, path or URL; a name may have several.
 pub(crate) fn sources(context: &mut Context, typed: &[u8]) -> Result<Vec<PeerAddress>, Abort> {
     let known = paths::paths(context)?;
     let named = known.iter().filter(|path| path.name == typed);
@@ -388,7 +388,7 @@ pub(crate) fn connect_local(
 
 fn peer_of(context: &mut Context, local: &LocalRepository) -> Result<LocalPeer, Abort> {
     let settings = match local.is_bundle {
-        // What comes out of a bundle stays a draft.
+        // Changesets of a bundle stay drafts.
         true => WireSettings {
             publishing: false,
             ..WireSettings::default()
@@ -430,7 +430,7 @@ fn location_of(repo: &Repo, source: &PeerAddress) -> Result<RepoLocation, Abort>
     Ok(RepoLocation::find(Some(&source.url), &repo.cwd, here))
 }
 
-/// What another repository's own configuration says about what others see of it.
+/// Settings in another repository's own configuration for clients.
 fn settings_of(context: &mut Context, root: &Path) -> Result<WireSettings, Abort> {
     let config = context.config.layers.with(Some(root))?.config;
     Ok(WireSettings {

@@ -1,5 +1,4 @@
-//! What the configuration says about servers: which certificates are believed, and through whom the
-//! way to them leads.
+//! Configuration for servers: trusted certificates and proxies.
 
 use crate::context::Config;
 use crate::ui::{Abort, environment::variable};

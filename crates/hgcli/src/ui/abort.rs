@@ -1,4 +1,4 @@
-//! What a command can fail with, in the form that scripts know from Mercurial.
+//! Failures of a command, in the form that scripts know from Mercurial.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,9 +17,9 @@ pub enum Abort {
     /// `abort: message`, and maybe a hint in parentheses on the next line.
     #[error("abort: {message}")]
     Failed {
-        /// What went wrong.
+        /// Message behind `abort:`.
         message: String,
-        /// What the user may do.
+        /// Advice to the user.
         hint: Option<String>,
         /// Mostly [`FAILED`].
         code: u8,
@@ -27,7 +27,7 @@ pub enum Abort {
     /// A revset, template, pattern or date does not follow its grammar.
     #[error("hg: parse error{}: {message}", at.map(|at| format!(" at {at}")).unwrap_or_default())]
     Parse {
-        /// What is wrong.
+        /// Fault in the text.
         message: String,
         /// Where, in bytes from the beginning.
         at: Option<usize>,
@@ -46,7 +46,7 @@ pub enum Abort {
     /// A command needs a setting that there is not.
     #[error("config error: {message}")]
     Unconfigured {
-        /// What there is not.
+        /// The missing setting.
         message: &'static str,
         /// Where to read about it.
         hint: &'static str,
@@ -58,7 +58,7 @@ pub enum Abort {
         command: &'static str,
         /// Its name, or that of the alias which leads to it.
         name: String,
-        /// What is wrong.
+        /// Fault in the arguments.
         message: String,
     },
     /// The global options before the command are wrong.
@@ -250,7 +250,7 @@ impl From<ExchangeError> for Abort {
 const FEATURES: &str = "see https://mercurial-scm.org/wiki/BundleFeature for more information";
 
 impl Abort {
-    /// A bundle cannot be used; what is wrong with the whole of it is told with its name.
+    /// A bundle cannot be used; a fault of the whole of it is told with its name.
     pub fn of_bundle(error: ExchangeError, name: &[u8]) -> Abort {
         let named = format!("{}: {error}", String::from_utf8_lossy(name));
         match error {

@@ -1,4 +1,4 @@
-//! What the process was started in: variables, directories, and the layers of configuration.
+//! Environment of the process: variables, directories, and the layers of configuration.
 
 use std::ffi::OsString;
 use std::io;
@@ -82,12 +82,12 @@ pub fn is_plain(feature: Option<&str>) -> bool {
     feature.is_none_or(|feature| !exceptions.any(|name| name == feature.as_bytes()))
 }
 
-/// Whether a hook about the repository in `root` has called, which may see what is pending there.
+/// Whether a hook about the repository in `root` has called, which may read pending data there.
 pub fn shows_pending(root: &Path) -> bool {
     variable("HG_PENDING").is_some_and(|pending| pending == root.as_os_str().as_bytes())
 }
 
-/// What the system and the user have configured.
+/// Configuration of the system and the user.
 pub fn user_layers() -> Result<Hgrc, HgrcError> {
     let mut hgrc = Hgrc::default();
     match variable("HGRCPATH") {

@@ -34,7 +34,7 @@ pub fn start(ui: &mut Ui, command: &str, typed: Option<&[u8]>) -> Result<Option<
             .config
             .boolean("ui", "paginate", true)
             .map_err(Abort::from)?,
-        // What is no boolean means what always means.
+        // A value that is no boolean means always.
         Some(text) => varve_config::hgrc::boolean(text).unwrap_or(true),
     };
     let quiet_place = environment::is_plain(Some("pager")) || !stdout().is_terminal();

@@ -74,7 +74,7 @@ impl Ui {
         if let Some(shown) = &before {
             let mut hidden = shown.clone();
             hidden.local_modes.remove(rustix::termios::LocalModes::ECHO);
-            // What cannot be hidden is typed all the same.
+            // A terminal that cannot hide input shows it.
             let _ = rustix::termios::tcsetattr(&stdin, OptionalActions::Flush, &hidden);
         }
         let line = self.read_line();
@@ -172,7 +172,7 @@ pub fn host(called: &str) -> String {
     full_name(name, &addresses, &String::from_utf8_lossy(&hosts))
 }
 
-/// What the list of hosts calls the first address of `name`: the first of its names that has a
+/// Name of `name`'s first address in the list of hosts: the first of its names that has a
 /// dot, or else the first.
 fn full_name(name: &str, addresses: &[IpAddr], hosts: &str) -> String {
     let lines = hosts.lines().filter_map(|line| {

@@ -30,9 +30,9 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-/// A gap between two chunks that is not read if enough of what is read would be useless.
+/// Bytes of the shortest gap between two chunks that a sparse read leaves out.
 const LEAST_GAP: u64 = 256 << 10;
-/// The part of what is read that must be useful.
+/// The share of the bytes read that must be useful.
 const LEAST_DENSITY: f64 = 0.5;
 
 /// Which groups of columns are printed.
@@ -125,7 +125,7 @@ fn titles(groups: Groups) -> String {
     line + "\n"
 }
 
-/// What a delta is against, in one word.
+/// Base of a delta, in one word.
 fn kind(revlog: &Revlog, depths: &[Option<u32>], rev: Rev) -> &'static str {
     let [p1, p2] = revlog.parents(rev);
     match revlog.delta_parent(rev) {

@@ -1,4 +1,4 @@
-//! What `incoming` and `outgoing` have in common: a list of the changesets that would travel; and
+//! Common parts of `incoming` and `outgoing`: a list of the changesets that would travel; and
 //! the options that say which of them are meant, wherever changesets travel.
 
 use crate::arguments::{Flag, Matches};

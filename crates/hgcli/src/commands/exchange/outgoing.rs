@@ -99,7 +99,7 @@ fn bookmarks(context: &mut Context, source: &PeerAddress) -> Result<u8, Abort> {
     Ok(0)
 }
 
-/// What one destination lacks; ends with 1 if that is nothing.
+/// Shows the changesets that one destination lacks; ends with 1 if there are none.
 fn show(context: &mut Context, matches: &Matches, source: &PeerAddress) -> Result<u8, Abort> {
     context
         .ui

@@ -74,7 +74,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     Ok(0)
 }
 
-/// What of the other side is wanted.
+/// Changesets and bookmarks of the other side to be pulled.
 #[derive(Debug, Default)]
 pub(crate) struct PullRequest {
     /// Changesets; all if there are none.
@@ -174,7 +174,7 @@ pub(crate) fn heads_of_branches(
     Ok(heads)
 }
 
-/// Brings what is wanted and not there, with bookmarks, and says what it is about.
+/// Brings the wanted changesets that are missing here, with bookmarks, and says what it is about.
 pub(crate) fn bring(
     context: &mut Context,
     source: &PeerAddress,

@@ -80,7 +80,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     Ok(0)
 }
 
-/// What a call without a command prints.
+/// Prints the help for a call without a command.
 pub(crate) fn basic(context: &mut Context) -> Result<u8, Abort> {
     let commands = context.commands.clone();
     context

@@ -7,9 +7,9 @@
 pub(super) struct Topic {
     /// Its name, then other names for the same.
     pub(super) names: &'static [&'static str],
-    /// What stands above it.
+    /// Title of the topic.
     pub(super) title: &'static str,
-    /// What it says.
+    /// Text of the topic.
     pub(super) text: &'static str,
 }
 

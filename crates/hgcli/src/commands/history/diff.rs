@@ -226,7 +226,7 @@ fn sides(context: &mut Context, matches: &Matches) -> Result<(Side, Side), Abort
     pair(context, &revs)
 }
 
-/// What any number of `-r` mean: from the first of the changesets to the last.
+/// Both sides for any number of `-r`: the first of the changesets and the last.
 fn pair(context: &mut Context, revs: &[Vec<u8>]) -> Result<(Side, Side), Abort> {
     if revs.is_empty() {
         return Ok((

@@ -33,7 +33,7 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-/// What is identified.
+/// The identified changeset or working copy.
 struct Subject {
     /// `None` stands for the null revision; a merge in the working copy has two.
     revs: Vec<Option<Rev>>,
@@ -167,7 +167,7 @@ fn print(
     Ok(0)
 }
 
-/// What stands for the node of the working copy.
+/// Stands in for the node of the working copy.
 const WORKING_DIRECTORY: &str = "ffffffffffffffffffffffffffffffffffffffff";
 
 fn numbers(subject: &Subject) -> String {
@@ -178,7 +178,7 @@ fn numbers(subject: &Subject) -> String {
     numbers.collect::<Vec<_>>().join("+") + subject.dirty
 }
 
-/// What people see, word by word.
+/// Words of the text output.
 fn words(ui: &Ui, matches: &Matches, subject: &Subject, nodes: &[Node]) -> Vec<Vec<u8>> {
     let asked = |flag| matches.flag(flag);
     let default = !["num", "id", "branch", "tags", "bookmarks"]

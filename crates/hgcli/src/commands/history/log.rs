@@ -99,8 +99,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     Ok(0)
 }
 
-/// What the options say of how changesets are to be shown, with all files that match, or those
-/// that the command line names.
+/// How the options show changesets, with all files that match, or those that the command line names.
 pub(crate) fn style(
     context: &mut Context,
     matches: &Matches,

@@ -1,4 +1,4 @@
-//! `phase`: what is public, draft or secret.
+//! `phase`: public, draft or secret changesets.
 
 use crate::arguments::{Flag, Matches};
 use crate::context::{Category, Command, Context, Repo};

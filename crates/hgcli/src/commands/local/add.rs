@@ -6,7 +6,7 @@ use crate::context::{Category, Command, Context, Repo};
 use crate::ui::Abort;
 use std::collections::{BTreeSet, HashSet};
 
-/// `-n`, of all commands that change what is tracked.
+/// `-n`, of all commands that change the set of tracked files.
 pub(crate) const DRY_RUN: Flag =
     Flag::flag('n', "dry-run", "say what would be done, and do nothing");
 

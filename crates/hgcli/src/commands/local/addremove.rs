@@ -1,4 +1,4 @@
-//! `addremove`: track what came, and stop tracking what is gone.
+//! `addremove`: track new files, and stop tracking missing ones.
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::commands::local::add::{DRY_RUN, refuse_subrepositories};

@@ -1,4 +1,4 @@
-//! Watching an update at the terminal: what is told of it, what is asked, and what merges files.
+//! Watching an update at the terminal: its output, its prompts, and the merge tools.
 
 use crate::arguments::Matches;
 use crate::context::{Config, Context};
@@ -177,7 +177,7 @@ impl UpdateObserver for Watcher<'_> {
     }
 }
 
-/// What merges files: the call's tool, or that of the environment or the configuration.
+/// Tool that merges files: the call's, or that of the environment or the configuration.
 pub(crate) fn tool_choice(config: &Config, tool: Option<&[u8]>) -> MergeOptions {
     MergeOptions {
         chosen: chosen_tool(config, tool),

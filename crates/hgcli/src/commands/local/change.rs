@@ -164,7 +164,7 @@ pub(crate) fn warn_unportable(ui: &mut Ui, config: &Config, file: &[u8]) -> Resu
     ui.warn(format!("warning: {message}\n"))
 }
 
-/// What is done about names that would make trouble elsewhere: `ui.portablefilenames`.
+/// Reaction to names that would make trouble elsewhere: `ui.portablefilenames`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Portability {
     /// Nothing.

@@ -1,4 +1,4 @@
-//! `recover`: undo what was interrupted.
+//! `recover`: undo an interrupted transaction.
 
 use crate::arguments::{Flag, Matches};
 use crate::commands::local::verify;

@@ -120,7 +120,7 @@ fn backups(config: &Config, matches: &Matches) -> Backups {
     }
 }
 
-/// What `--rev` and `--date` say.
+/// Values of `--rev` and `--date`.
 type RevisionOptions<'m> = (Option<&'m [u8]>, Option<&'m [u8]>);
 
 fn asked(matches: &Matches) -> Result<RevisionOptions<'_>, Abort> {

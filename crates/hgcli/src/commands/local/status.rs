@@ -164,7 +164,7 @@ fn working(
     Ok((status, copies))
 }
 
-/// What the options compare.
+/// The two sides that the options compare.
 fn sides(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<Sides, Abort> {
     let revs = matches.list("rev");
     let change = matches.value("change").filter(|rev| !rev.is_empty());

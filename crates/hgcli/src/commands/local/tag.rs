@@ -119,7 +119,7 @@ fn typed_tags(ui: &Ui, matches: &Matches) -> Result<Vec<Vec<u8>>, Abort> {
     Ok(tags)
 }
 
-/// What hooks learn of a tag.
+/// Arguments of hooks for a tag.
 fn facts(tag: &[u8], node: &Node, local: bool) -> HookArgs {
     HookArgs::from([
         ("tag", tag.to_vec()),
@@ -154,7 +154,7 @@ fn described(tags: &[Vec<u8>], node: &Node) -> Vec<u8> {
     .concat()
 }
 
-/// Refuses to add what is there and to remove what is not.
+/// Refuses to add existing tags and to remove missing ones.
 fn check_known(
     repo: &mut Repo,
     tags: &[Vec<u8>],

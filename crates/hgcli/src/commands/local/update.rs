@@ -70,7 +70,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     carry_out(context, matches, typed, date)
 }
 
-/// What `update` without arguments does, for commands that have brought changesets.
+/// As `update` without arguments, for commands that have brought changesets.
 pub(crate) fn to_newest(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     carry_out(context, matches, None, None)
 }

@@ -30,7 +30,7 @@ const FULL: Flag = Flag::long_flag("full", "put every manifest together and chec
 /// Verifies the repository; gives the exit code.
 ///
 /// # Errors
-/// What keeps the store from being read at all.
+/// A store that cannot be read at all.
 pub fn verify_repository(repo: &mut Repo, ui: &mut Ui, full: bool) -> Result<u8, Abort> {
     let repository = repo.repository()?;
     if repo.is_bundle() {

@@ -1,4 +1,4 @@
-//! What a changeset did to its files.
+//! Changes of a changeset to its files.
 
 use varve_repo::{Changeset, FileText, Node, RepoError, RepoView, Rev};
 

@@ -13,7 +13,7 @@ use varve_config::hgrc::Hgrc;
 pub(crate) enum Form {
     /// Lines for people.
     Lines(Lines),
-    /// What templates say.
+    /// Output of templates.
     Filled(Box<Filled>),
     /// As JSON.
     Json,
@@ -25,14 +25,14 @@ impl Default for Form {
     }
 }
 
-/// What lines for people say besides the usual.
+/// Optional lines of the text form.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Lines {
     /// The phase.
     pub(crate) phase: bool,
     /// The state in a bisection.
     pub(crate) bisect: bool,
-    /// What became of each file.
+    /// Status of each file.
     pub(crate) status: bool,
 }
 
@@ -63,7 +63,7 @@ impl Filled {
 const FORMATTERS: &[&[u8]] = &[b"cbor"];
 
 impl Form {
-    /// What the arguments ask for, or else the configuration.
+    /// Form of the arguments, or else of the configuration.
     pub(crate) fn new(context: &mut Context, matches: &Matches) -> Result<Form, Abort> {
         let form = Form::asked(context, matches)?;
         if let Form::Filled(filled) = &form {

@@ -25,7 +25,7 @@ pub(crate) struct Look {
 const SYMBOL: &[u8] = b"{graphnode}";
 
 impl Look {
-    /// What the configuration says.
+    /// Look of the configuration.
     pub(crate) fn new(context: &Context) -> Result<Look, Abort> {
         let config = &context.config;
         let plain = is_plain(Some("graph"));
@@ -61,7 +61,7 @@ impl Look {
         })
     }
 
-    /// Leaves out how changesets descend from what is not shown.
+    /// Leaves out edges to changesets that are not shown.
     pub(crate) fn of_shown_parents(self) -> Look {
         Look {
             shown_parents: true,

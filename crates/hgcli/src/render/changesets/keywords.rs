@@ -1,4 +1,4 @@
-//! What the keywords of a template mean for a changeset.
+//! Values of the keywords of a template for a changeset.
 
 use super::changed_files::{ChangedFiles, copies};
 use super::text::phase_name;

@@ -49,7 +49,7 @@ impl<'a> Latest<'a> {
         Ok(Latest { view, tags, dates })
     }
 
-    /// What is found at a changeset or below it.
+    /// The nearest tags at a changeset or below it.
     pub(super) fn of(&self, rev: Option<Rev>) -> Found {
         let nothing = Found {
             date: 0,

@@ -35,7 +35,7 @@ impl<'a> Lineage<'a> {
         }
     }
 
-    /// What a shown changeset descends from, each named once: first its own parents, ascending.
+    /// Ancestors of a shown changeset, each named once: first its own parents, ascending.
     pub(super) fn of(&mut self, rev: Option<Rev>) -> Vec<Ancestor> {
         let Some(rev) = rev else { return Vec::new() };
         let [first, second] = self.changelog.parents(rev);

@@ -69,7 +69,7 @@ pub(crate) struct Printer {
     /// The directory that paths are relative to.
     cwd: PathBuf,
     config: Arc<Hgrc>,
-    /// What obsolescence means for the changesets.
+    /// Instabilities of the changesets.
     unstable: Instabilities,
     /// The user's name, if it is configured.
     user: Option<Vec<u8>>,
@@ -84,7 +84,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) rev: Option<Rev>,
     /// Its node.
     pub(crate) node: Node,
-    /// What it says.
+    /// Its parsed text.
     pub(crate) changeset: &'a Changeset<'a>,
     /// Columns of the picture beside it.
     pub(crate) drawn: usize,
@@ -122,7 +122,7 @@ impl Printer {
         })
     }
 
-    /// What a keyword of a template means for one changeset; `None` for an unknown keyword.
+    /// Value of a keyword of a template for one changeset; `None` for an unknown keyword.
     pub(crate) fn keyword(&self, rev: Rev, name: &str) -> Result<Option<Value>, Abort> {
         let mut value = None;
         let mut reader = self.view.changelog().reader();

@@ -1,4 +1,4 @@
-//! What became of obsolete changesets, and what that means for those around them.
+//! Fates of obsolete changesets, and the instabilities of those around them.
 
 use super::{Printer, Subject};
 use crate::ui::Abort;
@@ -12,13 +12,13 @@ impl Printer {
         rev.is_some_and(|rev| self.unstable.obsolete.contains(&rev))
     }
 
-    /// What is wrong with the place of a changeset in history.
+    /// Instabilities of a changeset.
     pub(super) fn instabilities(&self, subject: &Subject<'_>) -> Vec<&'static str> {
         let names = subject.rev.map(|rev| self.unstable.names(rev).collect());
         names.unwrap_or_default()
     }
 
-    /// What became of an obsolete changeset, one line each.
+    /// Fates of an obsolete changeset, one line each.
     pub(super) fn fates(&self, subject: &Subject<'_>) -> Result<Vec<Vec<u8>>, Abort> {
         match subject.rev {
             Some(rev) if self.is_obsolete(subject) => {

@@ -1,4 +1,4 @@
-//! What commands share that show changesets as `log` does.
+//! Common parts of commands that show changesets as `log` does.
 
 use super::{Form, Printer, Style};
 use crate::arguments::Matches;

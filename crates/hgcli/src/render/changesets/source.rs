@@ -1,4 +1,4 @@
-//! What functions of templates ask about the repository of a changeset.
+//! Access of template functions to the repository of a changeset.
 
 use super::keywords::OfChangeset;
 use crate::context::matching::relative_to;
@@ -45,7 +45,7 @@ impl OfChangeset<'_> {
         })
     }
 
-    /// What the changeset changed in files that match.
+    /// Changes of the changeset to files that match.
     fn compared(&self, matcher: &Matcher) -> Result<(Comparison<'_>, Vec<DiffedFile>), Abort> {
         let printer = self.printer;
         let beside = printer.working.first().copied();

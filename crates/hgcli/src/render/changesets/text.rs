@@ -86,7 +86,7 @@ fn names(printer: &Printer, lines: Lines, subject: &Subject<'_>, out: &mut Vec<u
     }
 }
 
-/// What a phase is called.
+/// Name of a phase.
 pub(crate) fn phase_name(phase: Phase) -> &'static [u8] {
     match phase {
         Phase::Public => b"public",
@@ -167,7 +167,7 @@ fn files(
     Ok(())
 }
 
-/// What became of each file.
+/// Status of each file.
 fn status(printer: &Printer, subject: &Subject<'_>, out: &mut Vec<u8>) -> Result<(), Abort> {
     let Some(rev) = subject.rev else {
         return Ok(());

@@ -40,7 +40,7 @@ pub(super) fn push_literal(content: &[u8], out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// What is missing of the last four bytes is zero.
+/// Zeros fill up the last four bytes.
 fn push_digits(bytes: &[u8], out: &mut Vec<u8>) {
     let mut padded = bytes.to_vec();
     padded.resize(bytes.len().next_multiple_of(4), 0);

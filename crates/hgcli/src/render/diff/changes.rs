@@ -37,12 +37,12 @@ pub(crate) struct Version {
     pub(crate) kind: FileKind,
 }
 
-/// What a file is a copy of.
+/// Source of a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CopySource {
     /// The path.
     pub(crate) path: Vec<u8>,
-    /// What it had before.
+    /// Version of the source.
     pub(crate) version: Version,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct DiffedFile {
     pub(crate) old: Option<Version>,
     /// After.
     pub(crate) new: Option<Version>,
-    /// What a new file was copied from.
+    /// Source of a copied new file.
     pub(crate) source: Option<CopySource>,
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn between(
     let (old, new) = (view.manifest_text(from)?, view.manifest_text(to)?);
     let mut changes = Vec::new();
     for path in differing(&old, &new) {
-        // What was copied from where is also told by files that do not match.
+        // Files that do not match also tell about copies.
         if !with_copies && !matcher.matches(&path) {
             continue;
         }
@@ -226,7 +226,7 @@ fn files(view: &RepoView, text: &[u8], matcher: &Matcher) -> Result<Files, Abort
     Ok(files)
 }
 
-/// The same changes the other way round: what was renamed is renamed back.
+/// The same changes in reverse: renamed files get their old names back.
 pub(crate) fn undone(changes: Vec<DiffedFile>) -> Vec<DiffedFile> {
     let mut back = BTreeMap::new();
     for change in &changes {

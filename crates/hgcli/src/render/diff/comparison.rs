@@ -24,7 +24,7 @@ pub(crate) struct Comparison<'a> {
     digits: usize,
     /// Dates of both sides; that of the working copy is now.
     dates: (Date, Date),
-    /// What is tracked in the working copy, where that matters.
+    /// Tracked files of the working copy, where that matters.
     dirstate: Option<Dirstate>,
 }
 
@@ -37,7 +37,7 @@ struct Shown<'c> {
     is_renamed: bool,
 }
 
-/// What both sides have of a file.
+/// Texts of a file on both sides.
 struct Texts {
     old: Vec<u8>,
     new: Vec<u8>,
@@ -81,7 +81,7 @@ impl<'a> Comparison<'a> {
         })
     }
 
-    /// Tells what is tracked in the working copy.
+    /// Adds the tracked files of the working copy.
     pub(crate) fn with_dirstate(mut self, dirstate: Dirstate) -> Comparison<'a> {
         self.dirstate = Some(dirstate);
         self
@@ -191,7 +191,7 @@ impl<'a> Comparison<'a> {
                 .binary_search_by(|change| change.path.as_slice().cmp(path))
                 .is_ok_and(|at| changes[at].new.is_none())
         };
-        // Only the first of several copies takes the place of what is gone.
+        // Only the first of several copies takes the place of a removed file.
         let mut renamed: Vec<&[u8]> = Vec::new();
         let mut all = Vec::new();
         for change in changes {
@@ -371,7 +371,7 @@ impl<'a> Comparison<'a> {
     }
 
     /// Below another root, Mercurial looks for the name that is shown, and gives no name to the
-    /// content of what is not called so from the repository's own root.
+    /// content of a file that has not this name from the repository's own root.
     fn is_called(&self, side: Side, path: &[u8]) -> Result<bool, Abort> {
         let name = self.options.shown(path);
         if name.len() == path.len() {
@@ -398,7 +398,7 @@ fn mode(kind: FileKind) -> &'static [u8] {
     }
 }
 
-/// What a thread gives; its panic becomes ours.
+/// The result of a thread; its panic becomes ours.
 fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     match thread.join() {
         Ok(given) => given,

@@ -1,4 +1,4 @@
-//! How differences are shown: the options and what is configured.
+//! How differences are shown: options and configuration.
 
 use crate::arguments::{Flag, Matches};
 use crate::context::Context;
@@ -26,7 +26,7 @@ pub(crate) struct Options {
     pub(super) functions: bool,
     /// Which blanks do not count.
     pub(super) blanks: Blanks,
-    /// What names begin with that are shown without it: a directory, or nothing.
+    /// Prefix that is left out of shown names: a directory, or nothing.
     pub(crate) root: Vec<u8>,
 }
 
@@ -60,7 +60,7 @@ const CONTEXT: usize = 3;
 const GIT_DIGITS: usize = 40;
 
 impl Options {
-    /// What the options and the configuration say.
+    /// Values of the options and the configuration.
     pub(crate) fn new(context: &mut Context, matches: &Matches) -> Result<Options, Abort> {
         let index_digits = index_digits(context)?;
         let config = &context.config;
@@ -159,7 +159,7 @@ fn context_of(text: &[u8]) -> Result<usize, Abort> {
         .map_err(|_| Abort::new(format!("negative diff context is not supported: {number}")))
 }
 
-/// What `experimental.extendedheader.index` says; what it should not say is warned about.
+/// Value of `experimental.extendedheader.index`; a wrong one is warned about.
 fn index_digits(context: &mut Context) -> Result<usize, Abort> {
     let config = context.config.values();
     let Some(value) = config.get("experimental", "extendedheader.index") else {

@@ -51,13 +51,13 @@ fn begins_function(line: &[u8]) -> bool {
         .is_some_and(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$'))
 }
 
-/// What differs, as far as the options let it count.
+/// Differing lines, as far as the options let them count.
 fn changes(
     (old, a): (&[u8], &[&[u8]]),
     (new, b): (&[u8], &[&[u8]]),
     options: &Options,
 ) -> Vec<LineChange> {
-    // What came or went whole is shown whole.
+    // A new or removed file is shown whole.
     let blanks = match a.is_empty() || b.is_empty() {
         true => Blanks::default(),
         false => options.blanks,

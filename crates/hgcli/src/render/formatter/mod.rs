@@ -1,4 +1,4 @@
-//! What a command prints, as text for people, as JSON, or as a template has it.
+//! Output of a command, as text for people, as JSON, or through a template.
 //!
 //! A command writes each thing once, with its name and with the text that people see:
 //!
@@ -77,7 +77,7 @@ impl Formatter {
         matches!(self.form, Form::Plain)
     }
 
-    /// Whether a template picks what is printed.
+    /// Whether a template picks the output.
     pub(crate) fn is_template(&self) -> bool {
         matches!(self.form, Form::Template(_))
     }

@@ -34,15 +34,15 @@ pub(crate) enum Value {
 pub(crate) struct Row {
     /// Its name.
     pub(crate) name: Vec<u8>,
-    /// What stands for it.
+    /// Text of the row.
     pub(crate) shown: Vec<u8>,
-    /// What the name means.
+    /// Value of the name.
     pub(crate) value: Value,
     /// Everything that is known of it.
     pub(crate) parts: Vec<(Vec<u8>, Value)>,
 }
 
-/// What stands before names that templates know and that do not belong to a dictionary's data.
+/// Prefix of names that templates know and that do not belong to a dictionary's data.
 pub(crate) const HIDDEN: u8 = 0;
 
 /// Whether an entry of a dictionary is for templates alone: it is hidden, or has no name and is the
@@ -146,7 +146,7 @@ where
     }
 }
 
-/// What a list may hold; a list of bytes is text.
+/// Types that a list may hold; a list of bytes is text.
 pub(crate) trait NotByte {}
 impl NotByte for Vec<u8> {}
 impl NotByte for &[u8] {}

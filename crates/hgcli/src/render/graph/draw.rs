@@ -11,7 +11,7 @@ const GAP: Cell<'static> = Some(b" ");
 const BAR: Cell<'static> = Some(b"|");
 const FALLING: Cell<'static> = Some(b"/");
 const RISING: Cell<'static> = Some(b"\\");
-/// What a lane that ends has on the second and third line.
+/// Second and third line of a lane that ends.
 const ENDING: [&[u8]; 2] = [b"|", b"~"];
 
 impl<K: Clone + PartialEq> Graph<K> {
@@ -63,7 +63,7 @@ impl<K: Clone + PartialEq> Graph<K> {
         all.take(wanted).flat_map(|mark| [mark, GAP]).collect()
     }
 
-    /// What stands right of the symbol.
+    /// Cells right of the symbol.
     fn beside<'m>(&self, row: &Row, marks: &[Cell<'m>], slides: bool) -> Line<'m> {
         let rest = row.lanes - row.at - 1;
         if !slides || row.growth == 0 || self.before.1 != row.growth {

@@ -20,7 +20,7 @@ use lanes::{Lane, Row};
 /// How the lanes of one kind of edges look; `None` if they end at once with a `~`.
 pub(crate) type Mark = Option<Vec<u8>>;
 
-/// The picture, as far as what is to come depends on it.
+/// State of the picture on which further rows depend.
 #[derive(Clone, Debug)]
 pub(crate) struct Graph<K> {
     lanes: Vec<Lane<K>>,
@@ -64,7 +64,7 @@ impl<K: Clone + PartialEq> Graph<K> {
         let (mut symbol, mut text) = (symbol, text);
         for row in &place.rows {
             self.draw_row(row, symbol, text, out);
-            // What opens further lanes has no text.
+            // Rows that open further lanes have no text.
             (symbol, text) = (b"\\", &[]);
         }
     }

@@ -9,12 +9,12 @@ use crate::render::formatter::Value;
 use crate::ui::Abort;
 use varve_lang::date::Date;
 
-/// What keywords mean at one place.
+/// Values of keywords at one place.
 pub(crate) trait Keywords {
     /// The value of a keyword; `None` if there is none of this name.
     fn value(&self, name: &str) -> Result<Option<Value>, Abort>;
 
-    /// The repository, if what is printed is about one.
+    /// The repository of the output, if there is one.
     fn source(&self) -> Option<&dyn TemplateData> {
         None
     }
@@ -72,7 +72,7 @@ fn too_large() -> Abort {
     parse_error("number is too large")
 }
 
-/// Quotient, rounded down, and what is left; `None` if it is too large.
+/// Quotient, rounded down, and remainder; `None` if it is too large.
 pub(super) fn floor_division(left: i64, right: i64) -> Result<Option<(i64, i64)>, Abort> {
     if right == 0 {
         return Err(Abort::new("division by zero is not defined"));
@@ -171,7 +171,7 @@ fn map(list: &Expr, template: &Expr, keywords: &dyn Keywords) -> Result<Value, A
     Ok(Value::Text(out))
 }
 
-/// What one member of a list is called.
+/// Name of one member of a list.
 pub(super) fn item_name(list: &Expr) -> &str {
     let list: &str = match list {
         Expr::Symbol(name) => name,

@@ -200,7 +200,7 @@ fn before_last(text: &[u8], byte: u8) -> &[u8] {
     &text[..at.unwrap_or(0)]
 }
 
-/// What stands between angle brackets, or all.
+/// The text between angle brackets, or all.
 fn email(author: &[u8]) -> &[u8] {
     let open = author.iter().position(|byte| *byte == b'<');
     let from = open.map_or(0, |at| at + 1);

@@ -9,7 +9,7 @@ use crate::ui::Abort;
 pub(super) struct OfMember<'a> {
     pub(super) member: &'a Value,
     pub(super) around: &'a dyn Keywords,
-    /// What a plain member is called besides `item`.
+    /// Name of a plain member besides `item`.
     pub(super) name: &'a str,
     pub(super) index: usize,
 }
@@ -46,7 +46,7 @@ impl Keywords for OfMember<'_> {
     }
 }
 
-/// What `%` goes through; `None` if the value has no members.
+/// Members that `%` goes through; `None` if the value has none.
 pub(super) fn members(value: &Value) -> Option<Vec<Value>> {
     let pair = |key: &str, name: &[u8], other: &str, value: Value| {
         Value::Dict(vec![

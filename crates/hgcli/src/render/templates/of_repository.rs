@@ -115,7 +115,7 @@ pub(super) fn call(
     }
 }
 
-/// What a function needs that is not there.
+/// Mercurial's name for the missing resource of a function.
 fn resource(name: &str) -> &'static str {
     match name {
         "config" | "configbool" | "configint" => "ui",

@@ -1,4 +1,4 @@
-//! What functions ask of the repository.
+//! Requests of template functions to the repository.
 
 use crate::render::formatter::Value;
 use crate::ui::Abort;

@@ -1,4 +1,4 @@
-//! `debugbundle`: what is in a bundle.
+//! `debugbundle`: the contents of a bundle.
 
 mod parts;
 mod spec;

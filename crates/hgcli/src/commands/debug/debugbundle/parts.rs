@@ -17,7 +17,7 @@ const LONGEST: u64 = 256 << 20;
 const PHASE_RECORD: usize = 24;
 const INDENT: &str = "    ";
 
-/// Lists the parts, with what is in those that are understood.
+/// Lists the parts, with the contents of the known ones.
 pub(super) fn list(
     context: &mut Context,
     matches: &Matches,

@@ -107,7 +107,7 @@ fn write_sizes(out: &mut String, column: &Column, all: &Statistics) -> std::fmt:
     writeln!(out, "    deltas    : {}", share(all.deltas.total))
 }
 
-/// What snapshots make up of a whole, altogether and at each depth.
+/// Share of snapshots in a whole, altogether and at each depth.
 fn write_snapshots(
     out: &mut String,
     column: &Column,

@@ -45,7 +45,7 @@ impl Tally {
     }
 }
 
-/// What the report tells.
+/// Numbers of the report.
 #[derive(Debug, Default)]
 pub(super) struct Statistics {
     pub(super) revisions: u64,
@@ -64,7 +64,7 @@ pub(super) struct Statistics {
     pub(super) against: Against,
 }
 
-/// What ordinary deltas are against.
+/// Number of ordinary deltas by their base.
 #[derive(Debug, Default)]
 pub(super) struct Against {
     /// The revision before, whatever else that is.

@@ -10,13 +10,13 @@ use std::collections::BTreeSet;
 use varve_exchange::generate::OutgoingChangesets;
 use varve_repo::{RepoView, Rev};
 
-/// What was chosen.
+/// Changesets chosen for the bundle.
 pub(super) struct Choice {
     /// The changesets.
     pub(super) outgoing: OutgoingChangesets,
 }
 
-/// What `--rev` names; `None` without it.
+/// The changesets that `--rev` names; `None` without it.
 pub(super) fn asked(repo: &mut Repo, matches: &Matches) -> Result<Option<Vec<Rev>>, Abort> {
     let specs = matches.list("rev");
     if specs.is_empty() {
@@ -77,7 +77,7 @@ pub(super) fn choose(
 
 enum Base {
     Known(Vec<Rev>),
-    /// What the destinations have.
+    /// The changesets that the destinations have.
     OfDestinations,
 }
 
@@ -129,8 +129,8 @@ fn heads_among(view: &RepoView, revs: &[Rev]) -> Vec<Rev> {
     chosen.difference(&covered).copied().collect()
 }
 
-/// What at least one of the destinations lacks. As in Mercurial, everything that builds on this
-/// goes along, even if it is secret.
+/// Changesets that at least one of the destinations lacks. As in Mercurial, all their
+/// descendants go along, even if they are secret.
 fn to_destinations(
     context: &mut Context,
     matches: &Matches,

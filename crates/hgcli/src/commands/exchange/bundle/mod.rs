@@ -127,7 +127,7 @@ fn of_spec(error: BundleSpecError) -> Abort {
     Abort::new(error.to_string()).hint("see 'hg help bundlespec' for supported values for --type")
 }
 
-/// What the bundlespec says, and what the configuration adds.
+/// Contents according to the bundlespec and the configuration.
 fn contents(config: &Config, spec: &BundleSpec) -> Result<BundleContents, Abort> {
     let mut contents = spec.contents().clone();
     let switches = [
@@ -257,7 +257,7 @@ fn after(
     repo.notify_hooks(ui, "outgoing", &facts)
 }
 
-/// What the writer answers is told in the system's words.
+/// A failed write is told in the system's words.
 pub(crate) fn failed(error: ExchangeError) -> Abort {
     match error {
         ExchangeError::Write(error) if error.kind() == ErrorKind::BrokenPipe => {

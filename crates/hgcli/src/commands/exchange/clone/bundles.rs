@@ -14,7 +14,7 @@ use varve_exchange::format::clone_bundle_manifest::INLINE;
 use varve_exchange::format::limits::BundleLimits;
 use varve_repo::LockKind;
 
-/// What Mercurial advises when a bundle does not come.
+/// Mercurial's advice when a bundle does not come.
 const ADVICE: &str = "if this error persists, consider contacting the server operator or disable \
                       clone bundles via \"--config ui.clonebundles=false\"";
 

@@ -17,7 +17,7 @@ use varve_exchange::client::peer::{Remote, StreamSupport};
 use varve_exchange::client::pull::BundleRequest;
 use varve_repo::{Node, Repository};
 
-/// What is to be done.
+/// A clone to be made.
 struct ClonePlan {
     source: PeerAddress,
     target: PathBuf,

@@ -78,8 +78,8 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     Ok(code)
 }
 
-/// Shows what one source has; ends with 1 if that is nothing. One that is `near` is looked at as it
-/// is, what comes from others together with what is here.
+/// Shows the changesets of one source; ends with 1 if there are none. A source that is `near` is
+/// opened itself, the changesets of others are read together with those here.
 fn show(
     context: &mut Context,
     matches: &Matches,

@@ -1,4 +1,4 @@
-//! What changes on this side when a push is done: phases.
+//! Changes on this side when a push is done: phases.
 
 use super::PushSession;
 use crate::context::Repo;
@@ -7,7 +7,7 @@ use varve_exchange::client::peer::Remote;
 use varve_exchange::client::push::RemotePhases;
 use varve_repo::{LockKind, Phase, RepoView, Rev, ViewFilter};
 
-/// What the transaction is called, and the source that hooks learn.
+/// Name of the transaction, and the source that hooks learn.
 const RESPONSE: &str = "push-response";
 
 impl PushSession<'_> {

@@ -10,7 +10,7 @@ use varve_exchange::client::peer::Remote;
 use varve_exchange::client::push::BookmarkPush;
 use varve_repo::{Node, Phase};
 
-/// What was found out about bookmarks.
+/// Bookmarks of a push, on both sides.
 #[derive(Debug, Default)]
 pub(super) struct BookmarkPlan {
     /// Those that are pushed, by name.

@@ -1,4 +1,4 @@
-//! What a push is refused for, unless it is forced.
+//! Reasons to refuse a push, unless it is forced.
 
 use super::PushSession;
 use super::bookmarks::BookmarkPlan;
@@ -59,8 +59,7 @@ pub(super) fn refuse_to_publish(
 }
 
 impl PushSession<'_> {
-    /// Refuses heads that are obsolete, or build on what is, or compete with others; of several it
-    /// names the newest.
+    /// Refuses heads that are obsolete, orphaned or divergent; of several it names the newest.
     pub(super) fn refuse_unstable(&self) -> Result<(), Abort> {
         let unstable = self.all.instabilities()?;
         let missing = &self.outgoing.missing;

@@ -1,4 +1,4 @@
-//! Pushing to another repository of this machine: no other program stores what is sent.
+//! Pushing to another repository of this machine: no other program stores the changesets.
 
 use super::send::prepare;
 use crate::context::Context;

@@ -67,7 +67,7 @@ pub(crate) const COMMAND: Command = Command {
 /// Bytes of a parameter of a part, in which a variable is sent.
 const LONGEST: usize = 255;
 
-/// What the command line asks for, wherever it is pushed to.
+/// Options of the command line, for each destination.
 struct PushOptions {
     force: bool,
     /// Whether all of this repository goes to a new one.
@@ -76,7 +76,7 @@ struct PushOptions {
     publish: bool,
     /// Bookmarks that are pushed in any case.
     bookmarks: BTreeSet<Vec<u8>>,
-    /// What hooks of the other side are to know, as it was typed.
+    /// Variables for hooks of the other side, as typed.
     variables: Vec<Vec<u8>>,
 }
 
@@ -116,7 +116,7 @@ struct PushSession<'a> {
     /// Changesets that were asked for; `None` for all.
     heads: Option<Vec<Rev>>,
     outgoing: Outgoing,
-    /// The newest of what both sides have, of what is pushed.
+    /// Heads of the common history below the pushed changesets.
     common: Vec<Rev>,
     phases: RemotePhases,
 }
@@ -189,7 +189,7 @@ fn send_all(
     pushing.go(context, remote)
 }
 
-/// What `--rev`, `--branch`, `--bookmark` and the configuration name; `None` if they name nothing.
+/// Heads that `--rev`, `--branch`, `--bookmark` and the configuration name; `None` if they name none.
 fn heads(
     repo: &mut Repo,
     ui: &mut Ui,
@@ -306,7 +306,7 @@ impl PushSession<'_> {
     }
 }
 
-/// What hooks are to know, from `NAME=VALUE`; of several with a name the last.
+/// Variables for hooks, from `NAME=VALUE`; of several with a name the last.
 fn variables(typed: &[Vec<u8>]) -> Result<PushVars, Abort> {
     let mut given = PushVars::new();
     for typed in typed {

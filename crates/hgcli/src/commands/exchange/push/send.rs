@@ -148,7 +148,7 @@ fn line_of(part: &PartOutline) -> String {
     )
 }
 
-/// What the other side says about its failure is told before the command ends.
+/// Prints the other side's message about its failure before the command ends.
 fn of_remote(ui: &mut Ui, error: ExchangeError) -> Abort {
     if let ExchangeError::PushFailed { message, hint } = &error {
         let mut words = format!("remote: {message}\n");

@@ -1,4 +1,4 @@
-//! What is shown before each line.
+//! Columns before each line.
 
 use super::files::FileLocation;
 use super::source::{LineOrigin, WantedColumns};
@@ -39,7 +39,7 @@ pub(super) const COLUMNS: &[(Column, &str, &str)] = &[
 pub(super) struct Columns(Vec<Column>);
 
 impl Columns {
-    /// What the options say.
+    /// The columns that the options ask for.
     pub(super) fn new(matches: &Matches) -> Result<Columns, Abort> {
         let mut asked: Vec<Column> = Vec::new();
         for (column, option, _) in COLUMNS {
@@ -64,7 +64,7 @@ pub(super) struct Page {
     pub(super) view: Arc<RepoView>,
     verbosity: Verbosity,
     columns: Vec<Column>,
-    /// What is asked for, by a column or by a template.
+    /// Values that a column or a template uses.
     wanted: WantedColumns,
     place: FileLocation,
     /// First parent of the working copy.

@@ -27,7 +27,7 @@ const WORKING: &[&[u8]] = &[
 ];
 
 impl FileLocation {
-    /// What `-r` names.
+    /// The changeset or working copy that `-r` names.
     pub(super) fn of(context: &mut Context, spec: Option<&[u8]>) -> Result<FileLocation, Abort> {
         match spec {
             Some(spec) if WORKING.contains(&spec.trim_ascii()) => Ok(FileLocation::Working),
@@ -45,7 +45,7 @@ pub(super) struct File {
     stored: Option<(Rev, Node)>,
 }
 
-/// The files that match, sorted, and what is to be said about a name that is not there.
+/// The files that match, sorted, and the error about a name that is missing.
 pub(super) fn listed(
     repo: &mut Repo,
     ui: &mut Ui,
@@ -156,7 +156,7 @@ impl File {
         Ok((content, AnnotateStart::Stored(file)))
     }
 
-    /// What a file of the working copy is in its parents.
+    /// The revisions of a working copy's file in its parents.
     fn origin(&self, context: &mut Context, view: &RepoView) -> Result<AnnotateStart, Abort> {
         let dirstate = Dirstate::read(&context.repo.repository()?)?;
         let source = dirstate.copy_source(&self.path).unwrap_or(&self.path);

@@ -63,7 +63,7 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-/// What is done to each file.
+/// How each file is annotated.
 struct Task {
     blanks: Blanks,
     /// Whether all files are taken as text.

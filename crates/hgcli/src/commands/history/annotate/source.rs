@@ -1,4 +1,4 @@
-//! What is known about the version of a file that a line comes from.
+//! Known values of the version of a file that a line comes from.
 
 use super::columns::{COLUMNS, Column};
 use crate::arguments::Matches;
@@ -17,7 +17,7 @@ use varve_repo::{AnnotatedLine, FileVersion, Node, RepoView, Rev};
 /// The number of the working copy, where it counts as a changeset.
 const WORKING: i64 = 0x7fff_ffff;
 
-/// What has to be found out.
+/// Values to be found for each version.
 pub(super) struct WantedColumns {
     columns: Vec<Column>,
     /// Further keywords of a template, and what fills them.
@@ -26,7 +26,7 @@ pub(super) struct WantedColumns {
 }
 
 impl WantedColumns {
-    /// What the columns show, and what a template uses.
+    /// The values that the columns or a template use.
     pub(super) fn new(
         context: &mut Context,
         columns: &[Column],
@@ -71,7 +71,7 @@ pub(super) struct LineOrigin {
 }
 
 impl LineOrigin {
-    /// Finds out what is wanted of a version.
+    /// Finds the wanted values of a version.
     pub(super) fn of(
         context: &mut Context,
         view: &RepoView,
@@ -165,7 +165,7 @@ impl LineOrigin {
         }
         values.sort_by(|(a, _), (b, _)| a.cmp(b));
         if in_template {
-            // What stands for a line that is printed whole.
+            // The text of a line that is printed whole.
             let shown = [self.number().to_string().as_bytes(), b": ", text].concat();
             values.push((Vec::new(), Value::from(shown)));
             values.extend(self.values.iter().cloned());

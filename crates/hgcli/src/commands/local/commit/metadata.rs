@@ -41,7 +41,7 @@ pub(crate) fn date(config: &Config, matches: &Matches) -> Result<(i64, i32), Abo
     }
 }
 
-/// What `devel.default-date` says, or now.
+/// Date of `devel.default-date`, or now.
 pub(crate) fn default_date(config: &Config) -> Result<(i64, i32), Abort> {
     match config.get("devel", "default-date") {
         Some(text) => parse_date(text),
@@ -126,7 +126,7 @@ pub(crate) fn description(
 
 /// A description, and whether the user changes it.
 pub(crate) struct Text {
-    /// What it is so far.
+    /// Text so far.
     pub(crate) typed: Vec<u8>,
     /// Whether the editor is called.
     pub(crate) edits: bool,

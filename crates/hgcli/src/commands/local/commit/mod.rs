@@ -189,7 +189,7 @@ fn make(
     Ok(varve_workdir::commit(place, dirstate, status, words)?)
 }
 
-/// What will be committed, if it may be.
+/// Changes to be committed; refuses a commit that is not possible.
 fn changes(
     repo: &mut Repo,
     ui: &mut Ui,
@@ -229,7 +229,7 @@ fn refuse_interrupted(repository: &Repository) -> Result<(), Abort> {
     Ok(())
 }
 
-/// What has changed, after `--addremove` if that is asked for.
+/// Changed files, after `--addremove` if that is asked for.
 fn look(
     repo: &mut Repo,
     ui: &mut Ui,

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use varve_lang::patterns::{Pattern, PatternKind, relative_to_root};
 
-/// What the last argument of a copy is.
+/// The last argument of a copy.
 pub(super) struct Targets<'a> {
     root: &'a Path,
     cwd: std::path::PathBuf,
@@ -113,8 +113,8 @@ impl<'a> Targets<'a> {
         if !after {
             return Ok(Destination::Below(destination, with_name));
         }
-        // What was moved by hand may have gone into the directory or become it: whichever explains
-        // more of the files that are there.
+        // A source moved by hand may have gone into the directory or become it: the case counts that
+        // explains more of the files that are there.
         let explained = |skip: usize| {
             let way = Destination::Below(destination.clone(), skip);
             let there = |source: &&CopiedFile| is_there(&self.cwd, &way.target(&source.path));
