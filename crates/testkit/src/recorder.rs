@@ -8,10 +8,11 @@
 //! calls [`Recorder::acknowledge`] where a caller would have been told "done", and opens each image
 //! with the real recovery code.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::SystemTime;
 use varve_base::storage::{Entry, EntryKind, Hole};
 use varve_base::{MemoryStorage, OpenMode, Storage, StorageError, StorageFile};
@@ -64,7 +65,7 @@ impl FileState {
 
 impl Recorder {
     fn log(&self) -> MutexGuard<'_, Vec<Op>> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+        self.log.lock()
     }
 
     /// Records that the workload told its caller "this is durable".
@@ -333,10 +334,7 @@ struct RecordedFile {
 
 impl RecordedFile {
     fn push(&self, op: Op) {
-        self.log
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(op);
+        self.log.lock().push(op);
     }
 }
 

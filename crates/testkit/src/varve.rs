@@ -1,10 +1,11 @@
 //! Starts, kills and stops the real `varve`.
 
 use crate::http::Client;
+use parking_lot::Mutex;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -155,8 +156,7 @@ impl Server {
 
     /// What it has printed so far.
     pub fn printed(&self) -> String {
-        let printed = self.printed.lock();
-        printed.unwrap_or_else(PoisonError::into_inner).clone()
+        self.printed.lock().clone()
     }
 
     /// What it has printed as soon as `text` is in it.
@@ -231,7 +231,7 @@ fn follow(
     std::thread::spawn(move || {
         for line in BufReader::new(output).lines() {
             let Ok(line) = line else { break };
-            let mut printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut printed = printed.lock();
             printed.push_str(&line);
             printed.push('\n');
             if let Some((_, rest)) = line.split_once(READY) {

@@ -9,9 +9,10 @@ pub(crate) mod python;
 pub use python::list as list_of_words;
 
 use crate::ui::Abort;
+use parking_lot::{Mutex, MutexGuard};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use varve_config::hgrc::Hgrc;
 use varve_repo::hooks::{
     ConfiguredHooks, HookArgs, HookCommand, Hooks, PushVars, RollbackStage, followers,
@@ -83,12 +84,11 @@ impl HookRunner {
     }
 
     fn given_now(&self) -> PushVars {
-        let given = self.given.lock();
-        given.unwrap_or_else(PoisonError::into_inner).clone()
+        self.given.lock().clone()
     }
 
     fn queue(&self) -> MutexGuard<'_, Vec<(&'static str, HookArgs)>> {
-        self.later.lock().unwrap_or_else(PoisonError::into_inner)
+        self.later.lock()
     }
 
     /// Runs the hooks that wait for the release of the locks.
@@ -177,7 +177,7 @@ impl Hooks for HookRunner {
     }
 
     fn set_push_vars(&self, vars: PushVars) {
-        *self.given.lock().unwrap_or_else(PoisonError::into_inner) = vars;
+        *self.given.lock() = vars;
     }
 
     fn on_rollback(&self, stage: RollbackStage) {

@@ -2,8 +2,9 @@
 
 use crate::ui::signals::Guard;
 use crate::ui::{Abort, encoding, environment, progress};
+use parking_lot::Mutex;
 use std::io::{self, BufWriter, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 use varve_base::{Interrupt, Progress};
 use varve_config::hgrc::Hgrc;
@@ -77,7 +78,7 @@ impl Ui {
         if self.verbosity.debug {
             let trace = Arc::clone(&self.peer_trace);
             remote.set_debug_listener(Box::new(move |words| {
-                let mut trace = trace.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut trace = trace.lock();
                 trace.extend_from_slice(words.as_bytes());
             }));
         }
@@ -85,10 +86,7 @@ impl Ui {
 
     /// Prints what connections have traced since the last output.
     pub fn print_peer_trace(&mut self) -> io::Result<()> {
-        let mut trace = self
-            .peer_trace
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut trace = self.peer_trace.lock();
         self.out.write_all(&std::mem::take(&mut *trace))
     }
 

@@ -1,7 +1,7 @@
 //! Progress as a bar on standard error, if that is a terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 use varve_base::{Progress, Unit};
 
 /// Frames per second at most.
@@ -24,19 +24,19 @@ impl Progress for TerminalProgress {
             bar.set_style(style);
         }
         bar.set_message(step.to_owned());
-        let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.0.lock();
         *current = Some(bar);
     }
 
     fn advance(&self, amount: u64) {
-        let current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let current = self.0.lock();
         if let Some(bar) = &*current {
             bar.inc(amount);
         }
     }
 
     fn end(&self) {
-        let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.0.lock();
         if let Some(bar) = current.take() {
             bar.finish_and_clear();
         }

@@ -5,11 +5,12 @@
 //! signal.
 
 use crate::ui::abort::FAILED;
+use parking_lot::Mutex;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use varve_base::Interrupt;
 
 /// What the signal handler and the command share.
@@ -24,7 +25,7 @@ pub struct Guard {
 impl Guard {
     /// From now on a signal lets the command end at a sound point.
     pub fn writes(&self) {
-        *self.writes.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *self.writes.lock() = true;
     }
 
     /// The words for the signal that ended the command, if one came.
@@ -61,7 +62,7 @@ pub fn watch(stop: Interrupt, guard: Guard) {
             let is_second = guard.came.swap(signal, Ordering::SeqCst) != 0;
             stop.raise();
             // Held until the end, so that no command begins to write meanwhile.
-            let writes = guard.writes.lock().unwrap_or_else(PoisonError::into_inner);
+            let writes = guard.writes.lock();
             if is_second || !*writes {
                 // Nothing is left to do if even standard error is gone.
                 let _ = writeln!(io::stderr(), "{}", words(signal));

@@ -3,9 +3,9 @@
 use crate::ServerError;
 use crate::auth::password::{Stored, fill_random};
 use hmac::{Hmac, KeyInit, Mac};
+use parking_lot::Mutex;
 use sha2::Sha256;
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
 
 /// Logins that are remembered; past that all are forgotten and cost one derivation again.
 const REMEMBERED: usize = 4096;
@@ -32,14 +32,12 @@ impl Verified {
     pub(super) fn knows(&self, name: &str, password: &str, stored: &Stored) -> bool {
         let digest = self.digest(name, password, stored);
         let digests = self.digests.lock();
-        let digests = digests.unwrap_or_else(PoisonError::into_inner);
         digest.is_some_and(|digest| digests.contains(&digest))
     }
 
     pub(super) fn remember(&self, name: &str, password: &str, stored: &Stored) {
         let digest = self.digest(name, password, stored);
-        let digests = self.digests.lock();
-        let mut digests = digests.unwrap_or_else(PoisonError::into_inner);
+        let mut digests = self.digests.lock();
         if digests.len() >= REMEMBERED {
             digests.clear();
         }

@@ -2,10 +2,11 @@
 //! client.
 
 use crate::hg::hgrc::RepositoryConfig;
+use parking_lot::{Mutex, MutexGuard};
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use varve_config::hgrc::HgrcError;
 use varve_exchange::apply::PushOutput;
 use varve_repo::hooks::{
@@ -64,12 +65,11 @@ impl PushHooks {
     }
 
     fn given_now(&self) -> PushVars {
-        let given = self.given.lock();
-        given.unwrap_or_else(PoisonError::into_inner).clone()
+        self.given.lock().clone()
     }
 
     fn queue(&self) -> MutexGuard<'_, Vec<(&'static str, HookArgs)>> {
-        self.later.lock().unwrap_or_else(PoisonError::into_inner)
+        self.later.lock()
     }
 
     fn run(
@@ -124,7 +124,7 @@ impl Hooks for PushHooks {
     }
 
     fn set_push_vars(&self, vars: PushVars) {
-        *self.given.lock().unwrap_or_else(PoisonError::into_inner) = vars;
+        *self.given.lock() = vars;
     }
 
     fn on_rollback(&self, stage: RollbackStage) {

@@ -11,12 +11,13 @@ use crate::ServerError;
 use crate::runtime::log::Log;
 use hyper::StatusCode;
 use hyper::header::HeaderMap;
+use parking_lot::Mutex;
 use std::fmt;
 use std::io::Write;
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
 use varve_lang::date::{Date, Zone};
@@ -135,7 +136,7 @@ impl AccessLog {
 
     /// Writes what still waits; what is noted later is lost.
     pub(crate) fn end(&self) {
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writer = self.writer.lock();
         if let Some(writer) = writer.take() {
             // Both fail only if the writer is gone already.
             let _ = self.sender.send(Note::End);

@@ -11,7 +11,7 @@
 //! this stream   write ────────────────────────────►   sendfile            write …
 //! ```
 //!
-//! Stand-ins must reach this stream in the order and with the lengths of the pieces queued. Each
+//! Placeholders must reach this stream in the order and with the lengths of the pieces queued. Each
 //! write is checked for that before any of its bytes leaves; if hyper ever copied a placeholder into
 //! a buffer of its own, the connection would be cut and no wrong byte sent.
 //!
@@ -19,11 +19,12 @@
 //! such a connection has no queue, so there are no placeholders that could reach the wrong stream.
 
 use bytes::Bytes;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::error::Error;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
@@ -134,7 +135,7 @@ impl FileQueue {
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<FilePiece>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Whether the placeholders among the slices are those of all queued pieces.

@@ -13,11 +13,12 @@ use crate::runtime::Pool;
 use hyper::HeaderMap;
 use hyper::body::Bytes;
 use hyper::header::EXPECT;
+use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
 use std::io::{self, Read};
 use std::path::Path;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Bytes that are worth the way to another thread.
@@ -76,7 +77,7 @@ impl Upload {
     }
 
     fn lock(&self) -> MutexGuard<'_, UploadState> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock()
     }
 
     fn take(&self) -> UploadState {

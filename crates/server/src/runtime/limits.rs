@@ -4,11 +4,12 @@
 //! index or a lock. These counts bound the queue: a request beyond its class's limit is refused at once, while the
 //! other classes go on.
 
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// Network part of an IPv6 address: a client commonly has all addresses behind it.
 const NETWORK_BITS: u32 = 64;
@@ -72,10 +73,7 @@ impl Limits {
     /// Admits a connection, unless there are too many in all or of this address.
     pub(crate) fn connect(&self, peer: IpAddr) -> Option<ConnectionPermit> {
         let network = network_of(peer);
-        let mut counts = self
-            .connections
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.connections.lock();
         let of_address = counts.by_address.get(&network).copied().unwrap_or(0);
         let is_full = counts.all >= self.settings.connections;
         if is_full || of_address >= self.settings.connections_per_address {
@@ -107,7 +105,7 @@ impl Limits {
 
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
-        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.counts.lock();
         counts.all = counts.all.saturating_sub(1);
         if let Entry::Occupied(mut found) = counts.by_address.entry(self.network) {
             *found.get_mut() -= 1;
@@ -175,7 +173,7 @@ mod tests {
     fn an_address_that_left_takes_no_memory() {
         let limits = limits(10, 2, 100);
         drop(connect(&limits, "10.0.0.1"));
-        let counts = limits.connections.lock().unwrap();
+        let counts = limits.connections.lock();
         assert!(counts.all == 0 && counts.by_address.is_empty());
     }
 

@@ -1,9 +1,10 @@
 //! What runs for longer: `/_active_tasks`.
 
 use crate::runtime::{NODE_NAME, clock};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use varve_base::{Progress, Unit};
 use varve_json::{Object, Value};
 
@@ -107,7 +108,7 @@ impl Tasks {
 
 /// A panic while holding the lock leaves the map whole: every change of it is one call.
 fn lock(list: &Listed) -> MutexGuard<'_, BTreeMap<u64, Arc<Task>>> {
-    list.lock().unwrap_or_else(PoisonError::into_inner)
+    list.lock()
 }
 
 impl Task {
@@ -128,7 +129,7 @@ impl Task {
             members.insert(name.as_str(), value.as_str());
         }
         if let Some(phase) = &self.phase {
-            let phase = phase.lock().unwrap_or_else(PoisonError::into_inner);
+            let phase = phase.lock();
             members.insert("phase", phase.as_str());
         }
         members.insert("changes_done", done);
@@ -169,7 +170,7 @@ impl RunningTask {
 impl Progress for RunningTask {
     fn begin(&self, step: &str, _unit: Unit, total: Option<u64>) {
         if let Some(phase) = &self.task.phase {
-            let mut phase = phase.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut phase = phase.lock();
             step.clone_into(&mut phase);
         }
         self.task.done.store(0, Ordering::Relaxed);

@@ -7,8 +7,8 @@
 use crate::couch::admin::json;
 use crate::{Answer, CouchContext, Failure, Request};
 use hyper::{Method, StatusCode};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use varve_config::{Ini, is_known_section};
 use varve_json::{Object, Value};
 
@@ -34,7 +34,7 @@ impl NodeConfig {
     }
 
     fn lock(&self) -> MutexGuard<'_, Sections> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     fn get(&self, section: &str, key: &str) -> Option<String> {

@@ -3,7 +3,7 @@
 use crate::auth::password::fill_random;
 use crate::couch::admin::json;
 use crate::{Answer, CouchContext, Failure, Request, ServerError};
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 use varve_json::{Object, Value};
 
 /// Most ids that one request gets.
@@ -43,7 +43,7 @@ impl Uuids {
 
     /// The next id.
     pub(crate) fn next(&self) -> String {
-        let mut series = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut series = self.0.lock();
         series.step ^= series.step << 13;
         series.step ^= series.step >> 7;
         series.step ^= series.step << 17;

@@ -7,8 +7,9 @@ use crate::http::blocking;
 use crate::http::{BodyClosed, BodySender};
 use crate::{Answer, CouchContext, Failure, Request, UserContext};
 use hyper::StatusCode;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tokio::sync::watch;
 
 /// Updates that are written at once.
@@ -73,7 +74,7 @@ impl Updates {
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+        self.log.lock()
     }
 
     /// Something happened to a database.

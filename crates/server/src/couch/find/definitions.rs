@@ -1,6 +1,7 @@
 //! The json indexes that the design documents of a database define.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 use varve_btree::Direction;
 use varve_docdb::{AllDocsRow, IdRange, Rev, Snapshot};
@@ -33,7 +34,7 @@ impl Definitions {
             .iter()
             .map(|row| (row.id().to_owned(), row.rev.clone()))
             .collect();
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         if last.designs != designs {
             let mut indexes = Vec::new();
             for row in &rows {

@@ -1,7 +1,7 @@
 //! What map functions say while an index is built, and which of them fail: told to the operator, but
 //! not once for each of a million documents.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 use std::time::{Duration, Instant};
 
 use varve_views::BuildLog;
@@ -42,7 +42,7 @@ impl Default for RateLimiter {
 impl RateLimiter {
     /// Takes a line, if there is one.
     fn take(&self, now: Instant) -> bool {
-        let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut left = self.0.lock();
         let passed = now.saturating_duration_since(left.counted);
         let more = passed.as_secs() / LINE_EVERY.as_secs();
         if more > 0 {
@@ -60,7 +60,7 @@ impl RateLimiter {
 
     /// How many lines were not told since this was last asked; that is a line too.
     fn withheld(&self, now: Instant) -> u64 {
-        let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut left = self.0.lock();
         let since = left
             .summed_up
             .map(|when| now.saturating_duration_since(when));
