@@ -8,7 +8,7 @@ pub mod progress;
 pub mod storage;
 pub mod varint;
 
-pub use priority::lower_priority;
+pub use priority::{IdleTime, lower_priority};
 pub use progress::{Interrupt, Interrupted, Progress, Silent, Unit};
 pub use storage::{
     DiskStorage, Hole, MemoryStorage, OpenMode, ReadMode, Storage, StorageError, StorageFile,

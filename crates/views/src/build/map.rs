@@ -2,7 +2,7 @@
 
 use super::BuildContext;
 use super::order::compare_json;
-use super::rows::{Batch, Entries, Mapped};
+use super::rows::{Mapped, Mapping};
 use crate::ViewError;
 use crate::design::compilation;
 use crate::find::{JsonMap, Named};
@@ -72,35 +72,32 @@ impl<'a> Mapper<'a> {
         })
     }
 
-    /// Maps a batch.
-    pub(super) fn map(&mut self, batch: Batch) -> Result<Mapped, ViewError> {
-        let mut mapped = Mapped {
-            number: batch.number,
-            last_seq: batch.changes.last().map_or(0, |change| change.seq),
-            ids: Vec::with_capacity(batch.changes.len()),
-            documents: Entries::default(),
-            rows: self
-                .group
-                .maps()
-                .iter()
-                .map(|_| Entries::default())
-                .collect(),
-        };
-        for (number, change) in batch.changes.iter().enumerate() {
+    /// Maps a batch, or what is left of it; `false` if it stopped before the end because `is_starved`, which is asked
+    /// before each document, said so.
+    pub(super) fn map(
+        &mut self,
+        mapping: &mut Mapping,
+        is_starved: &mut dyn FnMut() -> bool,
+    ) -> Result<bool, ViewError> {
+        while !mapping.changes.as_slice().is_empty() {
             self.context.interrupt.check()?;
-            if number % PIECE == 0 {
+            if is_starved() {
+                return Ok(false);
+            }
+            if mapping.mapped.ids.len().is_multiple_of(PIECE) {
                 (self.context.throttle)();
             }
+            let Some(change) = mapping.changes.next() else {
+                break;
+            };
             let id = &change.id;
-            mapped.ids.push(id.to_owned());
+            mapping.mapped.ids.push(id.to_owned());
             if !change.is_deleted() && self.group.takes(id) {
-                self.run(change)?;
-                self.enter(id, &mut mapped);
+                self.run(&change)?;
+                self.enter(id, &mut mapping.mapped);
             }
         }
-        mapped.rows.iter_mut().for_each(Entries::sort);
-        mapped.documents.sort();
-        Ok(mapped)
+        Ok(true)
     }
 
     /// Runs the functions over one document; its rows are then in `emitted`.

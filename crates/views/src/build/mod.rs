@@ -9,22 +9,23 @@ mod forget;
 mod map;
 mod order;
 mod rows;
+mod workers;
 mod write;
 
 use crate::ViewError;
-use crate::group::ViewGroup;
 use crate::header::IndexHeader;
 use crate::index::ViewIndex;
 pub(crate) use forget::forget;
-use map::Mapper;
 use parking_lot::Mutex;
 use rows::{Batch, Mapped};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread::Scope;
 use varve_base::{Interrupt, Progress, Unit};
-use varve_docdb::{Direction, Snapshot};
+use varve_docdb::Snapshot;
 use varve_js::{Compilation, Limits};
+use workers::{FromWorker, Worker, WorkerPriority, drain, read_batches};
 use write::Writer;
 
 /// Documents in one batch.
@@ -101,15 +102,20 @@ pub(crate) fn update(
     let group = &*index.group;
     let is_compiled = group.compiled(context.compilation).eq(group.names());
     let long = if is_compiled { LONG } else { LONG_IN_ENGINE };
+    let work = |context: &BuildContext<'_>, priority| {
+        run(writer, documents, since, (workers, priority), context)
+    };
     let outcome = match total < long {
         true => {
             let context = BuildContext {
                 throttle: &|| (),
                 ..*context
             };
-            run(writer, group, documents, since, workers, &context)
+            work(&context, WorkerPriority::Inherited)
         }
-        false => at_low_priority(|| run(writer, group, documents, since, workers, context)),
+        false if is_compiled => at_low_priority(|| work(context, WorkerPriority::Inherited)),
+        // One call of a function may hold a processor for seconds.
+        false => at_low_priority(|| work(context, WorkerPriority::WhenIdle)),
     };
     context.progress.end();
     outcome
@@ -129,22 +135,22 @@ fn at_low_priority<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 
 fn run(
     writer: Writer<'_>,
-    group: &ViewGroup,
     documents: &Snapshot,
     since: u64,
-    workers: usize,
+    (workers, priority): (usize, WorkerPriority),
     context: &BuildContext<'_>,
 ) -> Result<(), ViewError> {
+    let group = writer.group();
     let (to_workers, batches) = sync_channel::<Batch>(workers);
-    let (to_writer, mapped) = sync_channel::<Result<Mapped, ViewError>>(workers * 2);
+    let (to_writer, mapped) = sync_channel::<FromWorker<'_>>(workers * 2);
     let (leave, left) = sync_channel::<()>(workers * AHEAD);
     let batches = Mutex::new(batches);
     let stop = AtomicBool::new(false);
     let count = AtomicU64::new(0);
     std::thread::scope(|scope| {
         for _ in 0..workers {
-            let (batches, to_writer) = (&batches, to_writer.clone());
-            scope.spawn(move || map_batches(group, documents, batches, &to_writer, context));
+            let worker = Worker::new(group, documents, &batches, to_writer.clone(), context);
+            scope.spawn(move || worker.run(priority, None));
         }
         let errors = to_writer;
         let (batches, stop, count) = (&batches, &stop, &count);
@@ -152,12 +158,12 @@ fn run(
             match read_batches(documents, since, (&to_workers, &leave), stop, context) {
                 Ok(read) => count.store(read, Ordering::Release),
                 // The writer may be gone with an error of its own.
-                Err(error) => drop(errors.send(Err(error))),
+                Err(error) => drop(errors.send(FromWorker::Failed(error))),
             }
         });
         let mut gathered = Gathered::new(writer, documents, left);
         let outcome = gathered
-            .take_all(&mapped, context)
+            .take_all(&mapped, scope, context)
             .and_then(|()| gathered.finish(count.load(Ordering::Acquire), context));
         // On an error there are threads that wait for room or for work.
         stop.store(true, Ordering::Relaxed);
@@ -166,62 +172,6 @@ fn run(
         drain(batches);
         outcome
     })
-}
-
-/// Empties the channel so that the reader, if it waits for room, sees that it is to stop.
-fn drain(batches: &Mutex<Receiver<Batch>>) {
-    let batches = batches.lock();
-    while batches.recv().is_ok() {}
-}
-
-/// Cuts the changes into batches, each with leave to be mapped; returns how many.
-fn read_batches(
-    documents: &Snapshot,
-    since: u64,
-    (to_workers, leave): (&SyncSender<Batch>, &SyncSender<()>),
-    stop: &AtomicBool,
-    context: &BuildContext<'_>,
-) -> Result<u64, ViewError> {
-    let mut changes = documents.changes(since, Direction::Forward)?;
-    let mut number = 0;
-    while !stop.load(Ordering::Relaxed) {
-        context.interrupt.check()?;
-        let batch: Result<Vec<_>, _> = changes.by_ref().take(BATCH).collect();
-        let changes = batch?;
-        if changes.is_empty() || leave.send(()).is_err() {
-            break;
-        }
-        if to_workers.send(Batch { number, changes }).is_err() {
-            break;
-        }
-        number += 1;
-    }
-    Ok(number)
-}
-
-/// A worker: maps batches until there are no more, or the build has ended.
-fn map_batches(
-    group: &ViewGroup,
-    documents: &Snapshot,
-    batches: &Mutex<Receiver<Batch>>,
-    to_writer: &SyncSender<Result<Mapped, ViewError>>,
-    context: &BuildContext<'_>,
-) {
-    let mut mapper = match Mapper::new(group, documents, context) {
-        Ok(mapper) => mapper,
-        Err(error) => {
-            let _ = to_writer.send(Err(error));
-            return;
-        }
-    };
-    loop {
-        // The lock is held while waiting: one worker waits for work, the others for it.
-        let batch = batches.lock().recv();
-        let Ok(batch) = batch else { return };
-        if to_writer.send(mapper.map(batch)).is_err() {
-            return;
-        }
-    }
 }
 
 /// Mapped batches on their way into the index.
@@ -254,15 +204,20 @@ impl<'a> Gathered<'a> {
     }
 
     /// Takes batches until all threads are done; after an error, what came before it is kept.
-    fn take_all(
+    fn take_all<'scope, 'env>(
         &mut self,
-        mapped: &Receiver<Result<Mapped, ViewError>>,
+        from_workers: &Receiver<FromWorker<'env>>,
+        scope: &'scope Scope<'scope, 'env>,
         context: &BuildContext<'_>,
     ) -> Result<(), ViewError> {
-        for batch in mapped {
-            match batch {
-                Ok(batch) => self.take(batch, context)?,
-                Err(error) => {
+        for message in from_workers {
+            match message {
+                FromWorker::Mapped(batch) => self.take(batch, context)?,
+                FromWorker::Starved(worker, begun) => {
+                    // Here, because a thread has the priority of the one that starts it.
+                    scope.spawn(move || worker.run(WorkerPriority::Inherited, Some(begun)));
+                }
+                FromWorker::Failed(error) => {
                     self.write_run(context)?;
                     return Err(error);
                 }

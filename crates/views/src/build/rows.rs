@@ -1,6 +1,7 @@
 //! Batches on their way from the database to the index.
 
 use std::ops::Range;
+use std::vec;
 use varve_docdb::Change;
 
 /// Changes for one worker.
@@ -67,6 +68,35 @@ pub(super) struct Mapped {
     pub(super) documents: Entries,
     /// For each map function its rows, sorted by key.
     pub(super) rows: Vec<Entries>,
+}
+
+/// A batch that is being mapped.
+#[derive(Debug)]
+pub(super) struct Mapping {
+    pub(super) changes: vec::IntoIter<Change>,
+    pub(super) mapped: Mapped,
+}
+
+impl Mapping {
+    /// For so many map functions.
+    pub(super) fn begin(batch: Batch, functions: usize) -> Mapping {
+        let mapped = Mapped {
+            number: batch.number,
+            last_seq: batch.changes.last().map_or(0, |change| change.seq),
+            ids: Vec::with_capacity(batch.changes.len()),
+            documents: Entries::default(),
+            rows: (0..functions).map(|_| Entries::default()).collect(),
+        };
+        let changes = batch.changes.into_iter();
+        Mapping { changes, mapped }
+    }
+
+    /// The rows of all changes that were taken.
+    pub(super) fn end(mut self) -> Mapped {
+        self.mapped.rows.iter_mut().for_each(Entries::sort);
+        self.mapped.documents.sort();
+        self.mapped
+    }
 }
 
 impl Mapped {

@@ -2,6 +2,7 @@
 
 use super::BuildContext;
 use super::rows::{Entries, Mapped};
+use crate::group::ViewGroup;
 use crate::header::IndexHeader;
 use crate::index::ViewIndex;
 use crate::row::keys_of_entry;
@@ -23,6 +24,10 @@ pub(super) struct Writer<'a> {
 impl<'a> Writer<'a> {
     pub(super) fn new(index: &'a ViewIndex, fresh: bool) -> Self {
         Writer { index, fresh }
+    }
+
+    pub(super) fn group(&self) -> &'a ViewGroup {
+        &self.index.group
     }
 
     /// Takes the batches in; the index then stands at `state`.

@@ -17,8 +17,8 @@ const FILE_CHUNK: u64 = 4 << 20;
 /// Bytes of the length before each chunk of a bundle2 payload.
 const LENGTH: usize = 4;
 
-/// Gathers bytes in buffers, each of which a client that is slow holds in memory. In a bundle2 each buffer is one chunk of the payload and begins with
-/// its length.
+/// Gathers bytes in buffers, each of which a slow client holds in memory. In a bundle2 each buffer is one chunk of the
+/// payload and begins with its length.
 pub(super) struct Frames {
     in_bundle: bool,
     buffer: Vec<u8>,
