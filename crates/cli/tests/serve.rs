@@ -1,7 +1,7 @@
 //! Starting, being asked, and stopping.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -60,6 +60,30 @@ fn a_bad_setting_is_told_with_its_line() {
         error.starts_with("varve: ") && error.ends_with(words),
         "{error}"
     );
+}
+
+#[test]
+fn a_start_that_is_refused_its_port_leaves_nothing_behind() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let dir = tempfile::tempdir().unwrap();
+    let there = dir.path().join("there");
+    std::fs::create_dir(&there).unwrap();
+    for options in [&[][..], &["-d"]] {
+        for name in ["new", "there"] {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_varve"));
+            command
+                .args(["serve", name, "-p", &port])
+                .args(options)
+                .current_dir(dir.path());
+            let run = command.output().unwrap();
+            assert!(!run.status.success());
+            let error = String::from_utf8(run.stderr).unwrap();
+            assert!(error.contains(&format!("127.0.0.1:{port}")), "{error}");
+            assert!(!dir.path().join("new").exists() && !dir.path().join("new.making").exists());
+            assert_eq!(std::fs::read_dir(&there).unwrap().count(), 0);
+        }
+    }
 }
 
 #[test]

@@ -88,9 +88,7 @@ impl ServedDirectory {
         let written = read_if_there(storage.as_ref(), file)?;
         let is_new = written.is_none();
         let before = match written {
-            Some(bytes) => String::from_utf8(bytes).map_err(|_| ServerError::ConfigText {
-                file: shown.clone(),
-            })?,
+            Some(bytes) => text_of(&shown, bytes)?,
             None => CONFIG_HEAD.to_owned(),
         };
         let (text, made_admin) = complete(&shown, &before)?;
@@ -117,6 +115,23 @@ impl ServedDirectory {
             _lock: lock,
         })
     }
+}
+
+/// The settings of a directory, or the defaults where it has none or is not there.
+///
+/// # Errors
+/// Any [`ServerError`] about the configuration.
+pub fn read_settings(path: &Path) -> Result<Settings, ServerError> {
+    let storage = DiskStorage::new(path);
+    let written = read_if_there(&storage, Path::new(CONFIG))?.unwrap_or_default();
+    let shown = path.join(CONFIG);
+    let text = text_of(&shown, written)?;
+    Ok(Settings::read(&Ini::parse(&shown, &text)?)?)
+}
+
+fn text_of(shown: &Path, written: Vec<u8>) -> Result<String, ServerError> {
+    let file = || shown.to_owned();
+    String::from_utf8(written).map_err(|_| ServerError::ConfigText { file: file() })
 }
 
 fn lock(path: &Path) -> Result<File, ServerError> {

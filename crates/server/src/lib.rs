@@ -30,4 +30,4 @@ pub use error::ServerError;
 pub use hg::{LoneConfig, LoneRepository};
 pub use http::{AccessLogOutput, Answer, Failure, Request};
 pub use runtime::{LogOutput, Registry, RunningTask, Tasks};
-pub use site::{ServeOptions, Served, Server, raise_file_limit};
+pub use site::{ListeningSocket, ServeOptions, Served, Server, raise_file_limit};

@@ -3,7 +3,7 @@
 mod route;
 mod server;
 
-pub use server::{ServeOptions, Served, Server, raise_file_limit};
+pub use server::{ListeningSocket, ServeOptions, Served, Server, raise_file_limit};
 
 use crate::auth::Login;
 use crate::hg::RepoRegistry;

@@ -15,7 +15,7 @@
 //! After a step's time the next one follows regardless: the files are safe against a power cut at any point, so
 //! nothing that was acknowledged is lost.
 
-use crate::directory::ServedDirectory;
+use crate::directory::{self, ServedDirectory};
 use crate::hg::RepoRegistry;
 use crate::http;
 use crate::http::handler::HttpContext;
@@ -114,19 +114,73 @@ pub struct Server {
     context: HttpContext,
 }
 
+/// A socket that listens before anything else is done: a start that is refused its address leaves nothing behind.
+#[derive(Debug)]
+pub struct ListeningSocket {
+    runtime: Runtime,
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+impl ServeOptions {
+    /// Listens where the options or the directory's settings say; connections wait. Writes nothing.
+    ///
+    /// # Errors
+    /// The settings cannot be read; [`ServerError::Listen`].
+    pub fn listen(&self) -> Result<ListeningSocket, ServerError> {
+        let (ip, port) = match &self.served {
+            Served::Directory { path, .. } => {
+                let settings = directory::read_settings(path)?;
+                (settings.bind_address, settings.port)
+            }
+            Served::Repository(_) => (Ipv4Addr::UNSPECIFIED.into(), PORT),
+        };
+        let address = SocketAddr::new(self.address.unwrap_or(ip), self.port.unwrap_or(port));
+        let refused = |source| ServerError::Listen { address, source };
+        let runtime = start_runtime()?;
+        let listener = runtime.block_on(TcpListener::bind(address));
+        let listener = listener.map_err(refused)?;
+        let address = listener.local_addr().map_err(refused)?;
+        Ok(ListeningSocket {
+            runtime,
+            listener,
+            address,
+        })
+    }
+}
+
+fn start_runtime() -> Result<Runtime, ServerError> {
+    Builder::new_multi_thread()
+        .worker_threads(Executor::connection_threads())
+        .max_blocking_threads(TOKIO_BLOCKING_THREADS)
+        .enable_all()
+        .thread_stack_size(STACK)
+        .thread_name("varve")
+        .build()
+        .map_err(|source| ServerError::Threads { source })
+}
+
 impl Server {
-    /// Takes what is to be served and listens; connections wait until [`Server::run_until`].
+    /// [`ServeOptions::listen`], then [`Server::open`].
     ///
     /// # Errors
     /// Any [`ServerError`].
     pub fn bind(options: ServeOptions) -> Result<Server, ServerError> {
+        let socket = options.listen()?;
+        Server::open(options, socket)
+    }
+
+    /// Takes what is to be served; connections wait until [`Server::run_until`].
+    ///
+    /// # Errors
+    /// Any [`ServerError`].
+    pub fn open(options: ServeOptions, socket: ListeningSocket) -> Result<Server, ServerError> {
         raise_file_limit();
         let tls = options.certificate.as_deref().map(Tls::read).transpose()?;
         let executor = Executor::new().map_err(|source| ServerError::Threads { source })?;
-        let (site, ip, port) = match options.served {
+        let site = match options.served {
             Served::Directory { path, title } => {
                 let directory = ServedDirectory::open(&path)?;
-                let (ip, port) = (directory.settings.bind_address, directory.settings.port);
                 let log = Log::open(&directory.settings.log, &path, options.log)?;
                 let limits = Limits::new(directory.settings.limits.clone(), socket_budget());
                 let server = Arc::new(ServerContext::new(executor, log, limits));
@@ -136,15 +190,14 @@ impl Server {
                     title,
                 ));
                 let couch = Arc::new(CouchContext::new(directory, server)?);
-                (Site::Directory(Arc::new(Halves { couch, hg })), ip, port)
+                Site::Directory(Arc::new(Halves { couch, hg }))
             }
             Served::Repository(one) => {
                 let log = Log::open(&varve_config::Log::default(), Path::new(""), options.log)?;
                 let limits = Limits::new(varve_config::Limits::default(), socket_budget());
                 let server = Arc::new(ServerContext::new(executor, log, limits));
                 let repos = RepoRegistry::of_one(one, server);
-                let anywhere = Ipv4Addr::UNSPECIFIED.into();
-                (Site::Repository(Arc::new(repos)), anywhere, PORT)
+                Site::Repository(Arc::new(repos))
             }
         };
         let server = Arc::clone(site.server());
@@ -156,25 +209,10 @@ impl Server {
             mount: Mount::parse(&options.prefix),
             access: access.transpose()?.map(Arc::new),
         };
-        let ip = options.address.unwrap_or(ip);
-        let address = SocketAddr::new(ip, options.port.unwrap_or(port));
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(Executor::connection_threads())
-            .max_blocking_threads(TOKIO_BLOCKING_THREADS)
-            .enable_all()
-            .thread_stack_size(STACK)
-            .thread_name("varve")
-            .build()
-            .map_err(|source| ServerError::Threads { source })?;
-        let refused = |source| ServerError::Listen { address, source };
-        let listener = runtime
-            .block_on(TcpListener::bind(address))
-            .map_err(refused)?;
-        let address = listener.local_addr().map_err(refused)?;
         Ok(Server {
-            runtime,
-            listener,
-            address,
+            runtime: socket.runtime,
+            listener: socket.listener,
+            address: socket.address,
             tls,
             site,
             context,

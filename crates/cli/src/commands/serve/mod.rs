@@ -81,10 +81,7 @@ pub(crate) fn run(args: &ServeArgs, context: &mut Context<'_>) -> Result<(), Cli
         Some(path) => Some(logs::access(open(Some(path))?)),
         None => None,
     };
-    if !args.directory.exists() {
-        demo::make(&args.directory, context)?;
-    }
-    let server = Server::bind(ServeOptions {
+    let options = ServeOptions {
         served: Served::Directory {
             path: args.directory.clone(),
             title: args.name.clone(),
@@ -95,7 +92,12 @@ pub(crate) fn run(args: &ServeArgs, context: &mut Context<'_>) -> Result<(), Cli
         certificate: args.certificate.clone(),
         access,
         log,
-    })?;
+    };
+    let socket = options.listen()?;
+    if !args.directory.exists() {
+        demo::make(&args.directory, context)?;
+    }
+    let server = Server::open(options, socket)?;
     let stop = server.stop_signal()?;
     greet(&server, context.out)?;
     if let Some(file) = &args.pid_file {
