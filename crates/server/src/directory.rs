@@ -58,7 +58,7 @@ pub struct ServedDirectory {
     pub path: PathBuf,
     /// Its files; paths are relative to it.
     pub storage: Arc<dyn Storage>,
-    /// What its `varve.ini` says.
+    /// Settings of its `varve.ini`.
     pub settings: Settings,
     /// The same as it is written.
     pub ini: Ini,

@@ -1,10 +1,10 @@
-//! What fuzzers call; a plain test calls it as well.
+//! Entry points of fuzzers; a plain test calls them as well.
 
 use crate::couch::document::multipart;
 use crate::couch::{parse_range, parse_since};
 
-/// What clients write outside of JSON: multipart bodies, ranges, sequences. Never panics; parts are
-/// no longer than their body, and a range lies within what it is of.
+/// Parses the input of clients other than JSON: multipart bodies, ranges, sequences. Never panics; parts are no longer
+/// than their body, and a range lies within its whole.
 pub fn request_texts(data: &[u8]) {
     let parts = multipart::collect(data, "b", data.len().max(1));
     if let Ok(parts) = &parts {

@@ -214,7 +214,7 @@ fn a_document_comes_with_its_attachments_behind_it_both_ways() {
     assert!(found[1].1 == long);
     assert!(found[2].0.contains("Content-Encoding: gzip"));
     assert_eq!(found[3].1, [0, 1, 2]);
-    // What came so may be sent back so.
+    // The parts of an answer can be sent back as they are.
     let body = related(
         &shown,
         &[("", &found[1].1), ("", &found[2].1), ("", &found[3].1)],

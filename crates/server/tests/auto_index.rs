@@ -5,7 +5,7 @@ use crate::compaction::{call, until};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// A server that builds at once what is written.
+/// A server that builds indexes directly after each write.
 fn eager() -> (Running, Connection) {
     let settings = "[ken]\nbatch_channels = 2\nwait_secs = 0\n[ken.ignore]\nleft = true\n";
     let server = Running::start_with(settings);

@@ -39,7 +39,7 @@ impl Write for Lines {
 pub struct Running {
     pub address: SocketAddr,
     pub directory: tempfile::TempDir,
-    /// What the operator was told.
+    /// Lines that were logged for the operator.
     told: Arc<Mutex<Vec<String>>>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,

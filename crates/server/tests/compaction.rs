@@ -385,8 +385,7 @@ fn compactions_begin_by_themselves_in_their_hours() {
     }
 }
 
-/// Edits a hundred documents so often, and has a view follow; its index then has much that nobody
-/// needs.
+/// Edits a hundred documents in each round, and has a view follow; its index then has much garbage.
 fn follow(connection: &mut Connection, rounds: u64) {
     for round in 1..rounds {
         let docs = call(

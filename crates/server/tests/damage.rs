@@ -1,4 +1,4 @@
-//! A database with damage: what is hit answers an error that names it, and all else goes on.
+//! A database with damage: requests for the damaged part get an error that names it, all others succeed.
 
 use crate::client::{ADMIN, Connection, Running};
 use crate::compaction::{JSON, call, until};
@@ -196,7 +196,7 @@ fn a_damaged_design_document_is_named_to_those_who_write_and_can_be_replaced() {
     for is_deleted in [true, false] {
         let server = with_damaged_design();
         let connection = &mut Connection::open(server.address);
-        // What its function would have refused is not known.
+        // The damaged function cannot check the document, so that the write is refused.
         let doc = json!({"bad": true});
         for (method, path) in [("PUT", "/db/new"), ("POST", "/db")] {
             let (status, error) = send(connection, method, path, &doc);
@@ -323,7 +323,7 @@ fn damage_that_ends_compactions_is_told_with_what_to_do_and_not_again_and_again(
     // The operator hears of it last.
     until(connection, "/db", |_| told().len() == 2);
     until(connection, "/_active_tasks", failed);
-    // What is not hit can be read, and nothing is left beside the file.
+    // The undamaged part can be read, and no file is left beside the database.
     call(connection, "GET", "/db/needle-000", &Value::Null);
     let left = std::fs::read_dir(server.directory.path().join("databases")).unwrap();
     assert_eq!(left.count(), 1);

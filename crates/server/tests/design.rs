@@ -266,7 +266,7 @@ fn update_functions_choose_the_answer() {
     assert_eq!(connection.body(&reply), b"\0\xff\xffhi");
 }
 
-/// What is asked, and the status, error and beginning of the reason of the answer.
+/// Request, and the status, error and beginning of the reason of the answer.
 const FAILURES: &[(&str, u16, &str, &str)] = &[
     ("nope", 404, "not_found", "missing json key: nope"),
     (

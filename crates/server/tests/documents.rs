@@ -1,4 +1,4 @@
-//! What clients ask of databases and documents beside the usual, and what they are told.
+//! Unusual requests for databases and documents, and their answers.
 
 use crate::client::{ADMIN, Connection, Running};
 use crate::compaction::{JSON, call};

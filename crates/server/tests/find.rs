@@ -50,7 +50,7 @@ fn make(server: &Running, name: &str, index: &Value) -> Value {
     ask(server, "/d/_index", &body)
 }
 
-/// Ids of what is found.
+/// Ids of the found documents.
 fn ids(server: &Running, query: &Value) -> String {
     ids_of(&ask(server, "/d/_find", query))
 }
@@ -310,7 +310,7 @@ fn an_index_follows_the_documents() {
         {"_id": "f", "n": 4},
     ]);
     ask(&server, "/d/_bulk_docs", &json!({"docs": docs}));
-    // What the old index knows of documents that are gone is not shown.
+    // Rows of the old index for deleted documents are not shown.
     for old in [json!({"update": false}), json!({"stale": "ok"})] {
         let mut query = query.clone();
         query

@@ -161,7 +161,7 @@ fn rows_come_with_the_documents_that_their_values_name() {
         docs,
         ["-", "b", "-", "-", "-", "a", "a", "a", "a", "a", "c"]
     );
-    // What is named is looked up when it is asked, not when it is mapped.
+    // A linked document is looked up by the query, not by the map function.
     call(&mut connection, "PUT", "/db/none", &json!({"late": true}));
     let answer = call(
         &mut connection,
@@ -224,7 +224,7 @@ fn validation_functions_see_who_writes_what() {
     let (_server, mut connection) = with_design("", &validation());
     let security = json!({"admins": {"names": ["x"], "roles": []}});
     call(&mut connection, "PUT", "/db/_security", &security);
-    // What is returned says nothing, and others of the same request are written.
+    // The return value has no effect, and other documents of the same request are written.
     let docs = json!({"docs": [{"_id": "o", "do": "false"}, {"do": "object"}, {"_id": "k", "do": "kept"}]});
     let outcomes = call(&mut connection, "POST", "/db/_bulk_docs", &docs);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! What happens to clients that are too many or too slow.
+//! Limits for clients that are too many or too slow.
 
 use crate::client::{ADMIN, Connection, Reply, Running};
 use std::io::{ErrorKind, Read, Write};

@@ -1,4 +1,4 @@
-//! `_purge` and what is told of it.
+//! `_purge` and the requests that list purges.
 
 use crate::client::{ADMIN, Running};
 use serde_json::{Value, json};

@@ -62,7 +62,7 @@ fn latest_leads_from_a_revision_to_the_leaves_that_follow_it() {
         let (status, shown) = get(query);
         assert_eq!((status, &shown["_rev"]), (200, &json!(expected)), "{query}");
     }
-    // What stands between was never there as a document.
+    // A revision that is known as an ancestor only has no document.
     assert_eq!(get("rev=2-b").0, 404);
     assert_eq!(get("rev=2-b&latest=true").1["_rev"], "3-c");
     assert_eq!(get("rev=9-z&latest=true").0, 404);

@@ -124,7 +124,7 @@ fn scene() -> Running {
     server
 }
 
-/// The body of an answer, without what is drawn by lot.
+/// The body of an answer, without its random boundaries.
 fn body(connection: &mut Connection, reply: &crate::client::Reply) -> Vec<u8> {
     let body = connection.body(reply);
     let boundaries: Vec<&[u8]> = reply

@@ -1,4 +1,4 @@
-//! What queries of views may ask for, and what design documents may ask of their indexes.
+//! Options of view queries, and options that design documents set for their indexes.
 
 use crate::client::{ADMIN, Connection, Reply, Running};
 use crate::compaction::{JSON, call, until};

@@ -308,7 +308,7 @@ fn built_in_reduces_count_what_is_there_and_forget_what_goes() {
         &groups(&mut connection, "approx_count_distinct?group_level=1"),
         1000,
     );
-    // What goes is not counted any more.
+    // Deleted documents are not counted any more.
     let path = "/db/_all_docs?startkey=\"2900\"&endkey=\"2999\"";
     let rows = call(&mut connection, "GET", path, &Value::Null);
     for row in rows["rows"].as_array().unwrap() {
@@ -463,7 +463,7 @@ fn a_design_document_that_is_mended_ends_what_is_built_for_the_one_before() {
     until(&mut connection, "/_active_tasks", |tasks| {
         tasks[0]["type"] == "indexer"
     });
-    // What has nothing to do with its views does not matter.
+    // A change outside of its views does not interrupt the build.
     let mut other = endless;
     other["filters"] = json!({"f": "function () {}"});
     let path = format!("/db/_design/e?rev={}", made["rev"].as_str().unwrap());
@@ -523,7 +523,7 @@ fn short_and_long_answers_are_the_same_before_and_after_the_index_is_fresh() {
     };
     for question in questions {
         let first = ask(question);
-        // What was kept of the first answer is found by the next two.
+        // The next two requests find the rows kept from the first answer.
         for _ in 0..2 {
             assert_eq!(ask(question), first, "{question}");
         }

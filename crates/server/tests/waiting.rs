@@ -38,7 +38,7 @@ fn count(answer: &Value) -> usize {
     answer["rows"].as_array().unwrap().len()
 }
 
-/// A member of what is told of the index.
+/// A member of the information on the index.
 fn told(connection: &mut Connection, member: &str) -> Value {
     get(connection, "/db/_design/d/_info")["view_index"][member].clone()
 }
@@ -205,7 +205,7 @@ fn queries_that_do_not_wait_take_no_threads() {
     let tasks = get(&mut connection, "/_active_tasks");
     assert_eq!(tasks.as_array().unwrap().len(), 1, "{tasks}");
     assert_eq!(told(&mut connection, "waiting_clients"), 0);
-    // What never ends is ended with its design document.
+    // A build that never ends is interrupted when its design document changes.
     let rev = get(&mut connection, "/db/_design/d")["_rev"].clone();
     let map = "function (doc) { emit(doc._id) }";
     let mended = json!({"_rev": rev, "views": {"v": {"map": map}}});

@@ -16,7 +16,7 @@ use subtle::ConstantTimeEq;
 pub(crate) const NAME: &str = "AuthSession";
 const SIGNATURE_LEN: usize = 32;
 
-/// What a cookie claims; nothing of it is true before [`Claim::is_signed`] says so.
+/// Claims of a cookie, not to be trusted before [`Claim::is_signed`] confirms them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Claim {
     /// The user's name.

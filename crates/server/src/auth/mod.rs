@@ -33,7 +33,7 @@ const WRONG: &str = "Name or password is incorrect.";
 /// strangers must not be able to keep every core busy with guesses.
 const CHECKS_AT_A_TIME: usize = 1;
 
-/// What [`Auth::login`] found out.
+/// Result of [`Auth::login`].
 #[derive(Clone, Debug, Default)]
 pub struct Login {
     /// The user.
@@ -67,7 +67,7 @@ pub(crate) trait FindAccount: fmt::Debug + Send + Sync {
     fn find<'a>(&'a self, name: &'a str) -> FoundAccount<'a>;
 }
 
-/// What [`FindAccount::find`] returns.
+/// Future that [`FindAccount::find`] returns.
 pub(crate) type FoundAccount<'a> =
     Pin<Box<dyn Future<Output = Result<Option<Account>, Failure>> + Send + 'a>>;
 

@@ -24,7 +24,7 @@ impl Names {
     }
 }
 
-/// What `_security` holds, as far as access is concerned.
+/// The part of `_security` that decides about access.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Security {
     /// May change design documents and the security object.

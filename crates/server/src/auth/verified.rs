@@ -10,9 +10,8 @@ use std::collections::HashSet;
 /// Logins that are remembered; past that all are forgotten and cost one derivation again.
 const REMEMBERED: usize = 4096;
 
-/// A set of keyed digests; neither names nor passwords stay in memory. The key is new in every
-/// process, and what is stored of the password goes into the digest, so that a login by a password
-/// that was changed is not among them.
+/// A set of keyed digests; neither names nor passwords stay in memory. The key is new in every process. A digest
+/// includes the stored key of the password, so that it no longer matches once the password is changed.
 #[derive(Debug)]
 pub(super) struct Verified {
     key: [u8; 32],

@@ -20,20 +20,20 @@ use crate::{Answer, CouchContext, Failure, Request, UserContext};
 pub struct Call {
     /// The server.
     pub app: Arc<CouchContext>,
-    /// What was asked.
+    /// The request to be answered.
     pub request: Arc<Request>,
-    /// By whom.
+    /// The user who sent it.
     pub user: UserContext,
-    /// Of which database.
+    /// The database that it addresses.
     pub database: Arc<OpenDatabase>,
-    /// Who may do what there.
+    /// Access lists of that database.
     pub security: Security,
     /// How the database is read. In [`ReadMode::CachedOnly`] nothing is changed, either.
     pub reads: ReadMode,
 }
 
 impl Call {
-    /// Opens the database and checks that the user may read it, or what is asked for of it.
+    /// Opens the database and checks that the user may read it, or the requested part of it.
     ///
     /// # Errors
     /// 404 without such a database; 401 or 403 if the user may not read it.
@@ -110,7 +110,7 @@ impl Call {
     /// The JSON body of a request whose `Content-Type` says that it is JSON.
     ///
     /// # Errors
-    /// 415 for another type, 400 for what is no JSON.
+    /// 415 for another type, 400 for invalid JSON.
     pub fn json_body(&self) -> Result<Value, Failure> {
         self.request.require_json()?;
         Ok(varve_json::parse(&self.request.body)?)

@@ -1,4 +1,4 @@
-//! What all requests to a served directory share.
+//! State shared by all requests to a served directory.
 
 use crate::auth::Auth;
 use crate::couch::Databases;
@@ -30,7 +30,7 @@ pub struct CouchContext {
     pub directory: ServedDirectory,
     /// Users and sessions.
     pub auth: Auth,
-    /// What every server has.
+    /// State that every server has, whatever it serves.
     pub(crate) server: Arc<ServerContext>,
     pub(crate) databases: Arc<Databases>,
     /// A part of the memory that is configured for caches.
@@ -123,7 +123,7 @@ impl CouchContext {
         }
     }
 
-    /// What functions in JavaScript may use.
+    /// Limits for functions in JavaScript.
     pub fn limits(&self) -> varve_js::Limits {
         let functions = &self.directory.settings.functions;
         varve_js::Limits {
@@ -138,7 +138,7 @@ impl CouchContext {
         &self.directory.storage
     }
 
-    /// What `varve.ini` says.
+    /// Settings of `varve.ini`.
     pub fn settings(&self) -> &Settings {
         &self.directory.settings
     }

@@ -1,4 +1,4 @@
-//! What an error of a lower crate means over HTTP: the only place that decides it.
+//! Maps errors of lower crates to HTTP answers: the only place that does.
 
 use varve_base::StorageError;
 use varve_docdb::{DocdbError, EditError, RevError};

@@ -151,7 +151,7 @@ pub(crate) fn parse_range(header: Option<&str>, length: u64) -> Option<std::ops:
     }
 }
 
-/// What the blocking part of a request leaves to do.
+/// Outcome of the blocking part of a request.
 enum Next {
     Answered(Answer),
     Feed(Box<changes::Feed>),

@@ -13,7 +13,7 @@ const MAX_NAME: usize = 238;
 /// Longest file name that file systems take.
 const MAX_FILE: usize = 255;
 
-/// What stays as it is in a URL.
+/// Characters that are escaped in a URL.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')

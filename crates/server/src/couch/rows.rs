@@ -4,7 +4,7 @@ use crate::Failure;
 use crate::couch::changes::sequence::{write_number, write_sequence};
 use crate::http::BodyWriter;
 
-/// What stands before the rows.
+/// Members in front of the rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Counts<'a> {
     /// Rows without any range; `null` if they were not counted.
@@ -90,9 +90,9 @@ fn write_or_null(number: Option<u64>, out: &mut Vec<u8>) {
     }
 }
 
-/// What stands before the rows of several queries.
+/// Text in front of the rows of several queries.
 pub const RESULTS_HEAD: &[u8] = b"{\"results\":[\r\n";
-/// What stands between the rows of two queries.
+/// Text between the rows of two queries.
 pub const RESULTS_SEPARATOR: &[u8] = b",\r\n";
-/// What stands behind the rows of several queries.
+/// Text behind the rows of several queries.
 pub const RESULTS_END: &[u8] = b"\r\n]}\n";

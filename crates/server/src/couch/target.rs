@@ -4,7 +4,7 @@ use hyper::Method;
 
 use crate::{Failure, Request};
 
-/// What a path addresses within a database.
+/// Resource that a path addresses within a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// The database itself.
@@ -39,7 +39,7 @@ pub enum Target {
     Compression,
     /// Forgetting of revisions.
     Purge,
-    /// What was purged.
+    /// The recorded purges.
     PurgedInfos,
     /// How many purges are remembered.
     PurgedInfosLimit,
@@ -59,7 +59,7 @@ pub enum Target {
     Update(String, String, Option<String>),
     /// A path below `_update` that names no function.
     NoUpdate,
-    /// What is known of a design document's views.
+    /// Information on a design document's views.
     ViewInfo(String),
     /// Documents by selector.
     Find,

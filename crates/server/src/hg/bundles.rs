@@ -15,7 +15,7 @@ use varve_repo::Repository;
 /// The path segment between a repository's URL and the name of a bundle.
 const SEGMENT: &str = "bundle-cache";
 
-/// What clients know as a file without further meaning.
+/// Content type of a file without further meaning.
 const TYPE: &str = "application/octet-stream";
 
 /// Where the repository's bundles are served.

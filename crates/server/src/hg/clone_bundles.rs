@@ -34,7 +34,7 @@ const REVS: i64 = 1000;
 /// Default of `trigger.below-bundled-ratio`.
 const RATIO: f64 = 0.95;
 
-/// What Mercurial has and this server does not: it serves the bundles itself.
+/// Settings of Mercurial that this server lacks: it serves the bundles itself.
 const ELSEWHERE: [&str; 3] = ["upload-command", "delete-command", "url-template"];
 
 /// Has clone bundles made when repositories need them.
@@ -114,7 +114,7 @@ fn is_on(config: &RepositoryConfig) -> Result<bool, OpenError> {
     }
 }
 
-/// What the repository is like if it needs bundles.
+/// State of the repository if it needs bundles, else `None`.
 fn due(
     repository: &Repository,
     view: &RepoView,

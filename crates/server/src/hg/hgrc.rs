@@ -1,10 +1,9 @@
-//! What is configured for a repository.
+//! Configuration of a repository.
 //!
-//! In a directory of repositories that is what its own `.hg/hgrc` says. Files that it includes are not
-//! read, so that a repository cannot name files of the server; such
-//! a repository is only read from, and its drafts stay drafts, because what is not known may be what
-//! keeps others away. Hooks are run only if the file belongs to who runs the server: they are
-//! programs. For a repository that is served alone, all of the configuration of who serves it counts.
+//! In a directory of repositories it is the repository's own `.hg/hgrc`. Files that it includes are not read, so that a
+//! repository cannot name files of the server; such a repository is only read from, and its drafts stay drafts, because
+//! the unread settings may restrict access. Hooks are run only if the file belongs to the user who runs the server:
+//! they are programs. For a repository that is served alone, all of that user's configuration counts.
 
 use crate::hg::find::Found;
 use crate::hg::registry::ServedRepos;
@@ -71,7 +70,7 @@ impl RepositoryConfig {
             && known.any(|item| (&item.key, &item.value) == (&script.name, &script.command))
     }
 
-    /// Whether what is pulled or pushed becomes public.
+    /// Whether pulled or pushed changesets become public.
     pub(super) fn publishing(&self) -> Result<bool, OpenError> {
         // Another file may say that drafts stay drafts; publishing them could not be taken back.
         Ok(self.values.boolean("phases", "publish", self.is_whole)?)

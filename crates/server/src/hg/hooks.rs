@@ -24,9 +24,9 @@ pub(super) struct PushHooks {
     /// The repository, where hooks run.
     directory: PathBuf,
     output: Arc<PushOutput>,
-    /// What is told when all locks are gone.
+    /// Hooks to be run when all locks are released.
     later: Mutex<Vec<(&'static str, HookArgs)>>,
-    /// What who pushes wants them to know.
+    /// Variables that the pushing client passes to them.
     given: Mutex<PushVars>,
 }
 

@@ -121,7 +121,7 @@ struct AdmittedRequest {
     bundle: Option<String>,
 }
 
-/// Finds the repository, and checks that the user may do what is asked for.
+/// Finds the repository, and checks that the user may do what the request asks.
 fn admit(
     repos: &Arc<RepoRegistry>,
     request: &Request,

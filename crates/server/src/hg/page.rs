@@ -1,11 +1,11 @@
-//! What a browser sees below `/hg`: plain pages that say how to clone.
+//! Pages for browsers below `/hg`: they say how to clone.
 
 use crate::Answer;
 use crate::http::IN_PATH;
 use hyper::StatusCode;
 use percent_encoding::utf8_percent_encode;
 
-/// What a repository's page says.
+/// Content of a repository's page.
 #[derive(Clone, Debug)]
 pub(super) struct Summary {
     pub(super) name: String,

@@ -15,7 +15,7 @@ use varve_config::hgrc::{Hgrc, HgrcError};
 /// Repositories that stay open between requests.
 const IDLE_REPOSITORIES: usize = 64;
 
-/// What stands above the list of a directory's repositories by default.
+/// Default heading of the list of a directory's repositories.
 const TITLE: &str = "Repositories";
 
 /// One repository that is served alone, with the configuration of the user who serves it.
@@ -35,12 +35,12 @@ impl std::fmt::Debug for LoneRepository {
     }
 }
 
-/// What is configured for a repository that is served alone.
+/// Configuration of a repository that is served alone.
 #[derive(Clone, Debug, Default)]
 pub struct LoneConfig {
-    /// All that counts.
+    /// Trusted settings.
     pub values: Hgrc,
-    /// The same with what others say who are not trusted, if there is such.
+    /// The same with untrusted settings; `None` if there are none.
     pub with_untrusted: Option<Hgrc>,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct RepoRegistry {
     pub(super) clone_bundles: CloneBundleScheduler,
 }
 
-/// What there is to find.
+/// The repositories that requests can address.
 #[derive(Debug)]
 pub(super) enum ServedRepos {
     /// All below a directory's `repos`, by their names below `/hg/`.
@@ -109,7 +109,7 @@ impl RepoRegistry {
         }
     }
 
-    /// What every server has.
+    /// State that every server has, whatever it serves.
     pub(crate) fn server(&self) -> &Arc<ServerContext> {
         &self.server
     }
@@ -143,7 +143,7 @@ impl RepoRegistry {
         self.root.join(path)
     }
 
-    /// What counts where a repository says nothing.
+    /// Defaults for settings that a repository lacks.
     pub(super) fn settings(&self) -> HgServer {
         match &self.holds {
             ServedRepos::Directory { settings, .. } => settings.clone(),

@@ -3,10 +3,10 @@
 //! ```text
 //! deny_read  = NAMES    may not read; comes first
 //! allow_read = NAMES    only they may read, if there is such a line
-//! allow-pull = no       nobody clones or pulls
+//! allow-pull = no       clones and pulls are refused
 //! push_ssl   = no       a push need not come by way of TLS
 //! deny_push  = NAMES    may not push; comes first
-//! allow-push = NAMES    they may push, nobody else
+//! allow-push = NAMES    only they may push
 //! ```
 //! `*` alone means everybody; a list that denies anybody denies those without a login too. Status
 //! and words are those of `hg serve`, because clients show them.
@@ -19,7 +19,7 @@ use hyper::{Method, StatusCode};
 /// Commands that write.
 const WRITING: [&str; 2] = ["unbundle", "pushkey"];
 
-/// What matters of a request.
+/// Properties of a request that its rights depend on.
 #[derive(Debug)]
 pub(super) struct AccessRequest<'a> {
     pub(super) command: &'a str,
@@ -69,7 +69,7 @@ impl From<Refusal> for Answer {
     }
 }
 
-/// Refuses what is not allowed.
+/// Refuses a request that the configuration does not allow.
 pub(super) fn check(config: &RepositoryConfig, asked: &AccessRequest<'_>) -> Result<(), Refusal> {
     let list = |keys: &[&str]| {
         let lists = keys.iter().map(|key| config.values.list("web", key));

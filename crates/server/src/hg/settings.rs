@@ -1,5 +1,5 @@
-//! `[server]` of a repository's `.hg/hgrc`, in front of that of `varve.ini`: how answers are
-//! compressed, and what is not answered at all.
+//! `[server]` of a repository's `.hg/hgrc`, in front of that of `varve.ini`: how answers are compressed, and which
+//! requests are not answered at all.
 
 use crate::hg::clone_bundles::serves_inline;
 use crate::hg::hgrc::RepositoryConfig;
@@ -11,8 +11,7 @@ use varve_repo::Repository;
 
 const SECTION: &str = "server";
 
-/// What the repository's and the server's settings say about answers; `bundles` is where clone
-/// bundles are served.
+/// Settings for answers, the repository's before the server's; `bundles` is the URL of the clone bundles.
 pub(super) fn wire(
     config: &RepositoryConfig,
     repos: &RepoRegistry,

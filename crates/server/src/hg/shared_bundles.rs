@@ -44,7 +44,7 @@ type Report = Box<dyn Fn(&ExchangeError) + Send>;
 /// One bundle, and how far it is.
 struct Bundle {
     write: Arc<WriteBody>,
-    /// What it follows from, if others may ask for the same.
+    /// The request that determines it, if others may send the same.
     shared_as: Option<RepeatableResponse>,
     directory: PathBuf,
     progress: watch::Sender<Progress>,
@@ -65,13 +65,13 @@ struct Progress {
 #[derive(Clone, Debug)]
 enum End {
     Whole,
-    /// There is no room for more; what was written is right.
+    /// There is no room for more; the written bytes are right.
     NoRoom,
     /// The bundle cannot be made, for this reason.
     Failed(String),
 }
 
-/// What a client finds next.
+/// Next part of the bundle for one client.
 enum Found {
     File(Arc<dyn StorageFile>, u64),
     Memory(Vec<u8>),
@@ -190,8 +190,8 @@ struct IntoFile<'a> {
 }
 
 impl IntoFile<'_> {
-    /// Appends to the file; without one, makes it and begins with what was in memory. Returns the file and how much
-    /// longer it is now.
+    /// Appends to the file; without one, makes it and begins with the bytes in memory. Returns the file and by how much
+    /// it has grown.
     fn append(
         &self,
         file: Option<Arc<dyn StorageFile>>,
@@ -247,7 +247,7 @@ impl ChunkSink for IntoFile<'_> {
     }
 }
 
-/// What one client gets of a bundle: all of it.
+/// A bundle in the answer to one client: all of it.
 #[derive(Debug)]
 pub(super) struct Part {
     bundle: Arc<Bundle>,

@@ -77,7 +77,7 @@ pub(super) async fn send_file(
     Ok(())
 }
 
-/// What one step sent.
+/// Pieces that one step sent.
 #[derive(Default)]
 struct Sent(Vec<Piece>);
 

@@ -134,7 +134,7 @@ impl AccessLog {
         }
     }
 
-    /// Writes what still waits; what is noted later is lost.
+    /// Writes the queued lines; later ones are lost.
     pub(crate) fn end(&self) {
         let mut writer = self.writer.lock();
         if let Some(writer) = writer.take() {
@@ -178,7 +178,7 @@ mod tests {
     use std::path::Path;
     use std::sync::mpsc::Sender;
 
-    /// Hands on what is written, whenever the other side takes it.
+    /// Hands on the written bytes, whenever the other side takes them.
     struct Slow(SyncSender<Vec<u8>>);
 
     impl Write for Slow {

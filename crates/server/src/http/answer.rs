@@ -6,7 +6,7 @@ use crate::runtime::Pool;
 use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
-/// What a handler returns.
+/// Response of a handler.
 #[derive(Debug)]
 pub struct Answer {
     /// HTTP status.

@@ -22,7 +22,7 @@ const HEADERS: &[&str] = &[
 const EXPOSED: &str = "content-type, cache-control, accept-ranges, etag, location, server, \
                        x-couch-request-id, x-couchdb-body-time";
 
-/// What one request's origin is granted.
+/// CORS grant for one request's origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Granted<'a> {
     cors: &'a Cors,

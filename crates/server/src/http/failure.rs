@@ -5,7 +5,7 @@ use hyper::StatusCode;
 use std::io;
 use varve_base::StorageError;
 
-/// What went wrong, as far as the server itself decides by it. CouchDB's word and the reason are text for clients.
+/// Kinds of failure that the server itself distinguishes. CouchDB's word and the reason are text for clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
     /// 400: the request makes no sense as it is.
@@ -117,7 +117,7 @@ pub struct Failure {
     pub kind: FailureKind,
     /// CouchDB's word for it, such as `not_found`. For the client only.
     pub error: String,
-    /// What was wrong with this request. For the client only.
+    /// Explanation of this failure, for the client only.
     pub reason: String,
     /// Further headers, such as `Allow`.
     pub headers: Vec<(&'static str, String)>,

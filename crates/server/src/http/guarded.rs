@@ -34,7 +34,7 @@ pub(super) struct ConnectionLimits {
     pub(super) write: Duration,
 }
 
-/// What a connection is doing, shared between its stream and the bodies of its answers.
+/// State of a connection, shared between its stream and the bodies of its answers.
 #[derive(Clone, Debug)]
 pub(super) struct Meter(Arc<Mutex<MeterState>>);
 
@@ -158,7 +158,7 @@ pub(super) struct GuardedStream<S> {
     meter: Meter,
     read_alarm: Alarm,
     write_alarm: Alarm,
-    /// Since when the socket has taken nothing of what is to be written.
+    /// Time at which the socket stopped taking pending bytes.
     blocked_since: Option<Instant>,
 }
 
@@ -190,8 +190,8 @@ impl<S> GuardedStream<S> {
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, reason)))
     }
 
-    /// Counts what was written. With the last byte of an answer it is the client's turn, and the read clock starts:
-    /// the connection may have looked for the next request before, and does not look again by itself.
+    /// Counts written bytes. With the last byte of an answer it is the client's turn, and the read clock starts: the
+    /// connection may have looked for the next request before, and does not look again by itself.
     fn metered(
         &mut self,
         written: Poll<io::Result<usize>>,

@@ -1,4 +1,4 @@
-//! What the listener asks of the rooms above it.
+//! Interface between the listener and the handlers of requests.
 
 use crate::http::{AccessLog, Answer, Failure, Mount, Request};
 use crate::runtime::{RequestClass, ServerContext};
@@ -41,7 +41,7 @@ pub(crate) trait Handler: Clone + Send + Sync + 'static {
     fn stop(&self);
 }
 
-/// What a request is about.
+/// Resource that a request addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject<'p> {
     /// A database, by its name as it stands in the path.
@@ -61,7 +61,7 @@ pub(crate) enum BodyPlan {
     WhileArriving(u64),
 }
 
-/// What the connections of one listener share.
+/// State shared by the connections of one listener.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpContext {
     pub(crate) server: Arc<ServerContext>,

@@ -79,7 +79,7 @@ pub(crate) async fn serve(
     context.server.hurry.raise();
 }
 
-/// What all requests of one connection share.
+/// State shared by all requests of one connection.
 #[derive(Clone)]
 struct ConnectionContext {
     peer: IpAddr,

@@ -24,8 +24,8 @@ impl Mount {
             .collect()
     }
 
-    /// What stands behind it in a target; `None` if that lies elsewhere. However many slashes are
-    /// between names, and whatever is escaped, means the same.
+    /// The part of a target below it; `None` if the target lies elsewhere. However many slashes are between names, and
+    /// whatever is escaped, means the same.
     pub(crate) fn strip(&self, target: &Uri) -> Option<Uri> {
         if self.0.is_empty() {
             return Some(target.clone());

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// What hyper sees instead of a quotation mark. It should be escaped as well, and no client writes it.
+/// Replaces a quotation mark before hyper parses it. It should be escaped as well, and no client writes it.
 const PLACEHOLDER: u8 = b'`';
 
 /// Whether the request line that was read last had quotation marks.

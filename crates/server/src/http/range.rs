@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// What part of a body was asked for.
+/// Requested part of a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
     /// All of it: no header, several ranges, or something that is no range of bytes.

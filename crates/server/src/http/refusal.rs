@@ -27,8 +27,8 @@ impl Drop for Refusing {
 
 /// Answers 503 with `Retry-After`, whatever is asked, and closes the connection.
 ///
-/// What the client sends meanwhile is read: a socket that is closed with unread bytes resets the connection, and
-/// the client would never see the answer.
+/// The request that the client sends meanwhile is read: a socket that is closed with unread bytes resets the
+/// connection, and the client would never see the answer.
 pub(super) fn refuse(mut stream: TcpStream) {
     let refusing = Refusing;
     if REFUSING.fetch_add(1, Ordering::Relaxed) >= MOST {

@@ -8,7 +8,7 @@ use hyper::{Method, Uri};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str};
 use std::net::IpAddr;
 
-/// What stays as it is in the path of a link.
+/// Characters that are escaped in the path of a link.
 pub(crate) const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'/')
     .remove(b'-')

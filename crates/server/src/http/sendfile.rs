@@ -69,7 +69,7 @@ impl FilePiece {
         })
     }
 
-    /// The first `len` bytes, and what is left behind them.
+    /// The first `len` bytes, and the rest behind them.
     pub(super) fn split(mut self, len: usize) -> (FilePiece, Option<FilePiece>) {
         let first = FilePiece {
             file: Arc::clone(&self.file),

@@ -9,7 +9,7 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// What connections are encrypted with.
+/// Encrypts connections.
 #[derive(Clone)]
 pub(crate) struct Tls(TlsAcceptor);
 

@@ -131,8 +131,8 @@ impl Upload {
         }
     }
 
-    /// Reads on what is unread: a client that sends all of its request before it reads must be able to, or it never
-    /// sees the answer.
+    /// Reads the unread rest: a client that sends all of its request before it reads must be able to, or it never sees
+    /// the answer.
     pub(super) async fn discard(&self) {
         if let UploadState::Arriving(mut body) = self.take() {
             body.discard(DISCARDED, Duration::MAX).await;

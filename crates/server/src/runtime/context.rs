@@ -1,4 +1,4 @@
-//! What every server has, whatever it serves.
+//! State of every server, whatever it serves.
 
 use crate::Tasks;
 use crate::runtime::log::Log;

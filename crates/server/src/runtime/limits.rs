@@ -122,7 +122,7 @@ impl Drop for RequestPermit {
     }
 }
 
-/// What counts as one address.
+/// The network whose addresses count as one; for IPv4 the address itself.
 fn network_of(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V6(address) => {

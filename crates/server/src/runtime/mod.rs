@@ -1,4 +1,4 @@
-//! What runs beside requests: threads, background work, tasks, and what all of it shares.
+//! Background machinery of the server: threads, jobs, tasks, and their shared state.
 
 pub(crate) mod clock;
 mod context;

@@ -110,8 +110,8 @@ impl<V: Resource> Registry<V> {
         })
     }
 
-    /// Does work for a key, during which no other thread opens, closes or does exclusive work for it. The work may
-    /// call [`Registry::insert`] and [`Registry::forget`] with the key; others still get what is open.
+    /// Does work for a key, during which no other thread opens, closes or does exclusive work for it. The work may call
+    /// [`Registry::insert`] and [`Registry::forget`] with the key; others still get the open value.
     pub fn exclusively<R>(&self, key: &str, work: impl FnOnce() -> R) -> R {
         loop {
             let gate = self.gate(key);

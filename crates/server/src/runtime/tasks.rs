@@ -1,4 +1,4 @@
-//! What runs for longer: `/_active_tasks`.
+//! Long-running tasks: `/_active_tasks`.
 
 use crate::runtime::{NODE_NAME, clock};
 use parking_lot::{Mutex, MutexGuard};
@@ -10,8 +10,7 @@ use varve_json::{Object, Value};
 
 /// So many tasks that failed are listed, the last ones.
 const MOST_FAILED: usize = 100;
-/// What stands before the type of a task that failed: who waits for the end of those that run looks
-/// for the type alone.
+/// Prefix of the type of a failed task: clients that wait for running tasks look for the type alone.
 const FAILED: &str = "failed_";
 
 type Listed = Arc<Mutex<BTreeMap<u64, Arc<Task>>>>;
@@ -28,7 +27,7 @@ pub struct Tasks {
 #[derive(Debug)]
 struct Task {
     kind: String,
-    /// What it is about, such as the database.
+    /// Details, such as the database.
     about: Vec<(String, String)>,
     /// Why it failed.
     error: OnceLock<String>,

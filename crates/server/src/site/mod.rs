@@ -1,4 +1,4 @@
-//! What is served: a directory with repositories and databases, or one repository.
+//! The served site: a directory with repositories and databases, or one repository.
 
 mod route;
 mod server;

@@ -58,8 +58,7 @@ async fn dispatch(halves: &Halves, request: Request, login: Login) -> Result<Ans
     couch::route(app, request, login.user).await
 }
 
-/// What answers without a login even if everything else needs one: the way to log in, and the
-/// question whether the server is alive.
+/// Whether a request is answered without a login even if all others need one: the way to log in, and the health check.
 fn is_open(request: &Request) -> bool {
     matches!(request.path().as_slice(), ["_up" | "_session"])
 }

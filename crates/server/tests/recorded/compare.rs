@@ -1,4 +1,4 @@
-//! What may differ between CouchDB's answer and ours: sequence strings, times, sizes, names.
+//! Permitted differences between CouchDB's answer and ours: sequence strings, times, sizes, names.
 
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ const OWN: &[&str] = &[
 /// Members that hold a sequence: a number, a dash, and something opaque.
 const SEQUENCES: &[&str] = &["seq", "last_seq", "update_seq", "purge_seq"];
 
-/// Everything in which the answer is not what was recorded; empty if it is the same.
+/// All differences between the answer and the recording; empty if they are the same.
 ///
 /// `same_updates` says whether the database has seen as many updates as CouchDB's had, so that
 /// sequence numbers are compared too.
@@ -138,7 +138,7 @@ fn mask_lines(text: &str, out: &mut String) {
     }
 }
 
-/// Replaces what is the server's own; says whether there was any.
+/// Replaces values that are the server's own; returns whether there was any.
 fn mask(value: &mut Value) -> bool {
     match value {
         Value::Object(members) => {
@@ -194,7 +194,7 @@ fn without_updates(text: &str) -> String {
     out
 }
 
-/// A name that ends in a digest of what is named.
+/// A name that ends in a digest, without the digest.
 fn without_digest(name: &str) -> Option<String> {
     let (start, digest) = name.split_at_checked(name.len().checked_sub(40)?)?;
     let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);

@@ -58,7 +58,7 @@ impl<'a> Recorded<'a> {
     }
 }
 
-/// What the next answers say of compactions must not depend on how long one takes.
+/// Waits for the compaction, so that the next answers do not depend on its duration.
 fn wait_for_compaction(server: &Running) {
     let begun = std::time::Instant::now();
     loop {

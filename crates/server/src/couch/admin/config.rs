@@ -19,7 +19,7 @@ type Sections = BTreeMap<String, BTreeMap<String, String>>;
 pub(crate) struct NodeConfig(Mutex<Sections>);
 
 impl NodeConfig {
-    /// What the file says.
+    /// The settings of the file.
     pub(crate) fn of(ini: &Ini) -> Self {
         let mut sections = Sections::new();
         for setting in ini.settings() {

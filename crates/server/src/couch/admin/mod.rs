@@ -1,4 +1,4 @@
-//! What concerns the whole server: welcome, sessions, lists, tasks, configuration.
+//! Endpoints of the whole server: welcome, sessions, lists, tasks, configuration.
 
 pub(crate) mod compaction;
 mod config;

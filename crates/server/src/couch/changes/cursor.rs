@@ -14,7 +14,7 @@ use crate::http::FailureKind;
 /// [`Cursor::read`] returns after that many changes even if none passed the filter.
 const PIECE_CHANGES: usize = 10_000;
 
-/// A position in the changes of a database, and what is to be shown of them.
+/// A position in the changes of a database, and how they are shown.
 pub struct Cursor {
     /// Where the feed began.
     start: u64,
@@ -159,7 +159,7 @@ impl Cursor {
         Ok(self.remaining > 0)
     }
 
-    /// Whether a function in JavaScript says what is shown.
+    /// Whether the filter is a JavaScript function.
     pub fn runs_script(&self) -> bool {
         self.filter.is_script()
     }
@@ -252,7 +252,7 @@ impl Show {
         out.push(b'}');
     }
 
-    /// What does not depend on the document's text, and no closing brace.
+    /// Writes the members that do not depend on the document's text, without the closing brace.
     fn write_revs(&self, change: &Change, (passed, tells_seq): (&Passed, bool), out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"seq\":");
         match tells_seq {

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 /// Updates that are written at once.
 const PIECE: usize = 1000;
 
-/// What became of a database.
+/// Kind of the last update of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// It was made.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub trait Style: Framing + Copy + Send + 'static {
     /// The answer's type.
     const CONTENT_TYPE: &'static str;
-    /// What is sent while nothing happens.
+    /// Bytes that are sent while nothing happens.
     const HEARTBEAT: &'static [u8];
     /// Whether the last line tells where the feed ended.
     const HAS_LAST_LINE: bool;

@@ -30,7 +30,7 @@ pub struct Feed {
     snapshot: Snapshot,
     cursor: Cursor,
     options: ChangesOptions,
-    /// What was read already.
+    /// Rows that were read during the check.
     first: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! What a request for `_changes` asks for.
+//! Options of a request for `_changes`.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use crate::http::Request;
 
 /// Longest wait of a feed without heartbeats; a longer `timeout` is cut to it, as CouchDB does.
 pub const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
-/// What `heartbeat=true` means.
+/// Interval that `heartbeat=true` means.
 const DEFAULT_HEARTBEAT: Duration = Duration::from_secs(60);
 
 /// How the answer is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feed {
-    /// What there is now.
+    /// The present changes only.
     Normal,
     /// Like normal, but waits for the first change.
     Longpoll,

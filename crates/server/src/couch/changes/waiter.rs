@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-/// What a feed waits for.
+/// Wakes a `_changes` feed when its database gets a new sequence.
 pub struct Waiter {
     /// Changes whenever there may be something to send.
     news: watch::Receiver<u64>,
@@ -34,7 +34,7 @@ impl Waiter {
         }
     }
 
-    /// What happens from here on ends the next wait.
+    /// Marks all changes so far as seen: only later ones end the next wait.
     pub fn mark_seen(&mut self) {
         self.news.borrow_and_update();
     }

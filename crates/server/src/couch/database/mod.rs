@@ -81,7 +81,7 @@ fn info(call: &Call) -> Result<Answer, Failure> {
     Ok(Answer::json(StatusCode::OK, body))
 }
 
-/// Appends what is known of the database.
+/// Appends the information that `GET /{db}` returns.
 ///
 /// # Errors
 /// 500 if its file cannot be read.

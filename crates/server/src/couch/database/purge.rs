@@ -1,4 +1,4 @@
-//! `_purge`: revisions are forgotten for good, and what is known of that.
+//! `_purge` removes revisions for good; `_purged_infos` lists the purges.
 
 use std::collections::BTreeMap;
 

@@ -47,7 +47,7 @@ pub struct OpenDatabase {
     validators: Mutex<Arc<Validators>>,
     /// Its views.
     pub indexes: Indexes,
-    /// What its design documents say of json indexes.
+    /// JSON indexes that its design documents define.
     pub definitions: Definitions,
     _subscription: Subscription,
 }
@@ -169,7 +169,7 @@ impl Databases {
         })
     }
 
-    /// What happened to databases.
+    /// The last update of every database.
     pub(crate) fn updates(&self) -> &Arc<Updates> {
         &self.updates
     }
@@ -199,7 +199,7 @@ impl Databases {
         self.open.get(name)
     }
 
-    /// What a feed holds while it reads.
+    /// Permits that feeds hold while they read.
     pub fn feed_reads(&self) -> &Semaphore {
         &self.feed_reads
     }

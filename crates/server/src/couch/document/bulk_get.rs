@@ -84,7 +84,7 @@ struct Missing {
     reason: String,
 }
 
-/// What all documents of one request are read with.
+/// Snapshot and options for all documents of one request.
 struct Reader {
     snapshot: Snapshot,
     extras: Extras,

@@ -18,7 +18,7 @@ pub mod write;
 use crate::couch::call::Call;
 use crate::{Answer, Failure};
 
-/// What an attachment is taken to be that came without a type.
+/// Type of an attachment that was sent without one.
 pub const DEFAULT_TYPE: &str = "application/octet-stream";
 
 /// Answers a request for one document.

@@ -1,4 +1,4 @@
-//! What a request for a document asks for.
+//! Options of a request for a document.
 
 use varve_json::Value;
 
@@ -14,7 +14,7 @@ pub enum OpenRevs {
     Listed(Vec<String>),
 }
 
-/// What is shown of attachments.
+/// How attachments are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Data {
     /// Names, types, digests and lengths.
@@ -26,7 +26,7 @@ pub enum Data {
     Follows,
 }
 
-/// What is put into a document beside its body.
+/// Members of a shown document beside its body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extras {
     /// `_revisions`: the ids of its ancestors.
@@ -56,7 +56,7 @@ pub struct ReadOptions {
     pub latest: bool,
     /// Attachments that came after these revisions are sent whole, the others as stubs.
     pub atts_since: Option<Vec<String>>,
-    /// What is added to the document.
+    /// Members added to the document.
     pub extras: Extras,
 }
 

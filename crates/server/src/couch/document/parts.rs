@@ -19,7 +19,7 @@ pub struct StoredRevision {
     pub document: Document,
     /// The revision.
     pub rev: Rev,
-    /// What is added to the body.
+    /// Members added to the body.
     pub extras: Extras,
     /// Attachments that came up to this generation stay stubs.
     pub whole_after: u64,
@@ -102,7 +102,7 @@ impl StoredRevision {
     }
 }
 
-/// What stands before an attachment's data.
+/// Headers of the part that holds an attachment's data.
 fn head_of(attachment: &Attachment, boundary: &str) -> String {
     let name = header_text(&attachment.name).replace('\\', "\\\\");
     let name = name.replace('"', "\\\"");
@@ -185,7 +185,7 @@ impl Outer {
         source.write(&self.inner, &mut self.writer).await
     }
 
-    /// What stands in the place of a document that cannot be had, as JSON.
+    /// Writes a JSON error in the place of a document that cannot be read.
     ///
     /// # Errors
     /// The client has gone.

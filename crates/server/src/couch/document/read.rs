@@ -16,7 +16,7 @@ const LONG: u64 = 64 << 10;
 /// Answers `GET /{db}/{id}`.
 ///
 /// # Errors
-/// 404 if there is no such document or revision, 400 for what is no revision.
+/// 404 if there is no such document or revision, 400 for an invalid revision.
 pub fn get(call: &Call, id: &str) -> Result<Answer, Failure> {
     let mut options = ReadOptions::parse(&call.request)?;
     let snapshot = call.snapshot();
@@ -104,7 +104,7 @@ pub fn whole_after(document: &Document, since: Option<&[String]>) -> Result<u64,
     Ok(highest)
 }
 
-/// What `open_revs` and `_bulk_get` give for one revision.
+/// One revision in the answer to `open_revs` or `_bulk_get`.
 pub enum Opened {
     /// The revision is there.
     Found(Rev),
@@ -115,7 +115,7 @@ pub enum Opened {
 /// The leaves of a document, or the revisions that are listed.
 ///
 /// # Errors
-/// 400 for what is no revision.
+/// 400 for an invalid revision.
 pub fn opened(
     document: Option<&Document>,
     open_revs: &OpenRevs,
@@ -268,7 +268,7 @@ pub fn source_of_copy(call: &Call, id: &str) -> Result<Edit, Failure> {
     Ok(edit)
 }
 
-/// What documents in rows and feeds carry beside their body.
+/// Members of documents in rows and feeds, beside their body.
 pub fn row_extras(conflicts: bool, attachments: bool, att_encoding_info: bool) -> Extras {
     Extras {
         conflicts,

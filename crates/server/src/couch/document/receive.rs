@@ -10,7 +10,7 @@ use varve_docdb::{Announced, Edit, Rev, Uploaded};
 
 /// A document with attachments behind it.
 pub const RELATED: &str = "multipart/related";
-/// What a browser's form sends.
+/// Content type of a browser's form.
 pub const FORM: &str = "multipart/form-data";
 /// Bytes of a form's field that is no file.
 const LONGEST_FIELD: u64 = 64 << 10;

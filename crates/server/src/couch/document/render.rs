@@ -92,10 +92,10 @@ impl Mark {
         }
     }
 
-    /// Takes back what was appended, if that failed and none of it was passed on; the inner error says why it failed.
+    /// Removes the text that a failed attempt appended, if none of it was passed on; the inner error is the failure.
     ///
     /// # Errors
-    /// Why it failed, where some of it was passed on or the attempt would block.
+    /// The failure, where some text was passed on or the attempt would block.
     pub fn settle(
         self,
         sink: &mut impl Sink,
@@ -111,7 +111,7 @@ impl Mark {
     }
 }
 
-/// What a future gives that writes into memory, and so need not wait.
+/// Output of a future that writes into memory, and so need not wait.
 ///
 /// # Errors
 /// That of the future.
@@ -130,7 +130,7 @@ pub fn write_error(failure: &Failure, out: &mut Vec<u8>) {
     }
 }
 
-/// One revision of a document, and what is to be shown of it.
+/// One revision of a document, and the members to be shown of it.
 pub struct Shown<'a> {
     /// Where it is read from.
     pub snapshot: &'a Snapshot,
@@ -142,7 +142,7 @@ pub struct Shown<'a> {
     pub stored: &'a Stored,
     /// The whole revision tree; needed where [`Extras::need_tree`].
     pub document: Option<&'a Document>,
-    /// What is added to the body.
+    /// Members added to the body.
     pub extras: Extras,
     /// With [`Extras::attachments`], those that came up to this generation stay stubs.
     pub whole_after: u64,
@@ -154,7 +154,7 @@ impl Extras {
         self.revs || self.has_meta()
     }
 
-    /// Whether what is shown depends on other revisions, so that it has no entity tag.
+    /// Whether the shown members depend on other revisions, so that the document has no entity tag.
     pub fn has_meta(&self) -> bool {
         self.revs_info || self.conflicts || self.deleted_conflicts || self.local_seq
     }

@@ -38,7 +38,7 @@ pub async fn route(
     blocking(&commits, move || answer_now(open(&target)?, target)).await
 }
 
-/// Refuses a request that need not send its body; for an attachment, says what is to be done with it.
+/// Checks a request before it sends its body; for an attachment, returns the write to be done.
 fn begin(call: Call, target: &Target) -> Result<Option<AttachmentPut>, Failure> {
     target.check_method(&call.request.method)?;
     call.check_writer()?;

@@ -49,7 +49,7 @@ pub fn put(call: &Call, id: &str) -> Result<Answer, Failure> {
     Ok(put_answer(call, mode, &accepted))
 }
 
-/// What `PUT /{db}/{id}` asks for.
+/// The edit that `PUT /{db}/{id}` requests, and its mode.
 fn edit_of(call: &Call, id: &str) -> Result<(Edit, Mode), Failure> {
     call.check_writer()?;
     let mut edit = match call.request.content_type().as_deref() {

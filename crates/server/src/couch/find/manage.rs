@@ -19,7 +19,7 @@ use crate::{Answer, Failure};
 /// Answers GET and POST of `/{db}/_index`.
 ///
 /// # Errors
-/// 400 for what is no definition of an index; 401 or 403 for those who may not write.
+/// 400 for an invalid definition of an index; 401 or 403 without the right to write.
 pub fn index(call: &Call) -> Result<Answer, Failure> {
     match call.request.method == Method::POST {
         true => make(call),

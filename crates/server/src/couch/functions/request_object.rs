@@ -105,6 +105,6 @@ fn form(call: &Call) -> Object {
         return Object::new();
     }
     let text = std::str::from_utf8(&call.request.body).unwrap_or_default();
-    // What is no form is an empty one.
+    // A body that is no form counts as an empty one.
     pairs(&parse_query(text).unwrap_or_default())
 }

@@ -26,7 +26,7 @@ pub struct Script {
     source: String,
     /// JSON text of what it may require: the design document, or `views.lib` alone for views.
     root: Arc<[u8]>,
-    /// What a call may take.
+    /// Limits of one call.
     limits: Limits,
 }
 

@@ -65,7 +65,7 @@ impl Validators {
     }
 }
 
-/// The validation function of a design document, or what is damaged about it.
+/// The validation function of a design document, or the damage to it.
 fn script_of(
     snapshot: &Snapshot,
     row: &varve_docdb::AllDocsRow,

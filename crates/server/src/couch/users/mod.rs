@@ -5,7 +5,7 @@
 //! type            user
 //! name            NAME
 //! roles           given by admins
-//! password        in what a client sends; what is stored has a key that was derived from it
+//! password        plain in a request; a stored document has a key derived from it instead
 //! ```
 //! Admins of the server or of this database see and change all of it, everybody else no more than the
 //! document of their own.
@@ -27,7 +27,7 @@ use crate::couch::target::Target;
 
 /// The database's name.
 pub const USERS: &str = "_users";
-/// What precedes the name in a document's id.
+/// Prefix of the name in a document's id.
 const PREFIX: &str = "org.couchdb.user:";
 
 /// Whether a call is about users.
@@ -118,7 +118,7 @@ pub fn admit(call: &Call, snapshot: &Snapshot, edit: &mut Edit) -> Result<(), Fa
     rules::check(edit.id(), &body, before.as_ref(), &by)
 }
 
-/// What the edit continues.
+/// Content of the revision that the edit continues.
 fn before(snapshot: &Snapshot, edit: &Edit) -> Result<Option<Object>, Failure> {
     let Some(document) = snapshot.document(edit.id())? else {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! What a user's document must be like, and who may change what of it. The reasons are the peer's,
-//! because clients show them.
+//! Rules for the form of a user's document and for the changes that each user may make to it. The reasons are the
+//! peer's, because clients show them.
 
 use varve_json::{Object, Value};
 
@@ -97,7 +97,7 @@ fn roles_of(document: &Object) -> Result<Vec<&str>, Failure> {
     roles.ok_or_else(|| Failure::forbidden("doc.roles can only contain strings"))
 }
 
-/// What is stored of the password.
+/// Checks the stored form of the password.
 fn check_password(new: &Object, most: u32) -> Checked {
     let has = |name: &str| {
         let value = new.get(name).filter(|value| !value.is_null());
@@ -139,7 +139,7 @@ fn check_password(new: &Object, most: u32) -> Checked {
     )
 }
 
-/// What users may not do with a document of their own.
+/// Refuses changes that users may not make to a document of their own.
 fn check_rights(name: &str, roles: &[&str], before: Option<&Object>, by: &By<'_>) -> Checked {
     let Some(before) = before else {
         return ensure(roles.is_empty(), "Only _admin may set roles");

@@ -1,5 +1,5 @@
-//! What map functions say while an index is built, and which of them fail: told to the operator, but
-//! not once for each of a million documents.
+//! Reports the output and the failures of map functions during an index build to the operator, but not once for each of
+//! a million documents.
 
 use parking_lot::Mutex;
 use std::time::{Duration, Instant};

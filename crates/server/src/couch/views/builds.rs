@@ -4,7 +4,7 @@ use parking_lot::{Mutex, MutexGuard};
 use varve_base::Interrupt;
 use varve_views::Signature;
 
-/// What is being built.
+/// Running index builds of one database.
 #[derive(Debug, Default)]
 pub struct Builds(Mutex<List>);
 

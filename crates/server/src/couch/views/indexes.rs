@@ -31,7 +31,7 @@ pub struct Indexes {
     /// Number of those that are open, which can be read while one is being opened.
     count: AtomicUsize,
     builds: Builds,
-    /// Clients that wait for what is built.
+    /// Clients that wait for a build.
     pub(super) waits: IndexWaits,
     limiter: RateLimiter,
 }
@@ -46,16 +46,15 @@ impl Indexes {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// Ends what is built and compacted; nothing is begun any more, and no file is made.
+    /// Ends all builds and compactions; nothing is begun any more, and no file is made.
     pub fn end(&self) {
         let open = self.lock();
         self.builds.end_all();
         open.by_signature.values().for_each(|index| index.end());
     }
 
-    /// To be called when a design document was written: if it needs another index than before, and no
-    /// other does, what is built for it ends. A function that never ends could not be mended
-    /// otherwise.
+    /// To be called when a design document was written: if it needs another index than before, and no other does, the
+    /// build of the old index ends. A function that never ends could not be mended otherwise.
     pub fn follow(&self, app: &CouchContext, snapshot: &Snapshot, id: &str) {
         let needed = snapshot.document(id).ok().flatten();
         let needed = needed.and_then(|document| {
@@ -77,8 +76,8 @@ impl Indexes {
         }
     }
 
-    /// Whether a power cut may undo what was written to an index: no request waits for the disk, since an
-    /// index can be made again.
+    /// Whether a power cut may undo writes to an index: no request waits for the disk, since an index can be made
+    /// again.
     pub fn is_unsynced(&self, signature: Signature) -> bool {
         self.lock().unsynced.contains(&signature)
     }
@@ -104,7 +103,7 @@ impl Indexes {
 
 #[derive(Debug, Default)]
 struct OpenIndexes {
-    /// What each design document meant at which revision.
+    /// Index of each design document, and the revision that defines it.
     by_design: HashMap<String, (Rev, Arc<ViewIndex>)>,
     /// No file is open twice.
     by_signature: HashMap<Signature, Arc<ViewIndex>>,
@@ -226,7 +225,7 @@ pub fn clean_up(app: &CouchContext, database: &OpenDatabase) -> Result<(), Failu
     let snapshot = database.documents.snapshot();
     let mut kept = Vec::new();
     for row in snapshot.all_docs(IdRange::DESIGN, Direction::Forward)? {
-        // What cannot be used has no file.
+        // An unusable design document has no file.
         if let Ok(group) = group_of(app, &snapshot, &row?.stored) {
             kept.push(group.signature());
         }

@@ -1,4 +1,4 @@
-//! Views: rows of indexes, what is known of them, and their removal.
+//! Views: rows of indexes, information on them, and their removal.
 
 pub(crate) mod auto_index;
 mod build_log;
@@ -272,7 +272,7 @@ struct ViewQuery {
 }
 
 impl ViewQuery {
-    /// What the answer depends on.
+    /// Entity tag of all that the answer depends on.
     fn tag(&self, request: &Request) -> String {
         let documents = self
             .options

@@ -75,7 +75,7 @@ where
     Some(made.map(FinishedBody::into_bytes))
 }
 
-/// What a future gives that need not wait; `None` if it would.
+/// Output of a future that need not wait; `None` if it would.
 pub(crate) fn poll_once<F: Future>(future: F) -> Option<F::Output> {
     let mut context = Context::from_waker(Waker::noop());
     match pin!(future).poll(&mut context) {

@@ -21,7 +21,7 @@ pub struct BodyReceiver {
     files: Option<FileQueue>,
     /// Says how far the connection is behind with sending; without it it never is.
     meter: Option<Meter>,
-    /// What is left to be read of a piece of a file.
+    /// The unread rest of a piece of a file.
     unread: Option<FilePiece>,
     ended: bool,
 }

@@ -1,4 +1,4 @@
-//! What is between a producer and the connection.
+//! Queue between a producer and the connection.
 
 use crate::http::body::{BodyClosed, BodyReceiver};
 use crate::http::sendfile::FilePiece;

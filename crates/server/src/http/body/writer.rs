@@ -135,7 +135,7 @@ impl BodyWriter {
         self.check()
     }
 
-    /// Passes on what is gathered, and waits until the connection has taken it.
+    /// Passes on the gathered bytes, and waits until the connection has taken them.
     ///
     /// # Errors
     /// [`BodyError`].
@@ -157,7 +157,7 @@ impl BodyWriter {
     }
 
     /// Runs ahead, and makes longer pieces, for a client that keeps up, as long as not too many bodies of the pool do.
-    /// The leave to do so is held until the client falls behind and then takes what is queued: till then it is in memory.
+    /// The leave to do so is held until the client falls behind and then takes the queue, which is in memory till then.
     fn adapt(&mut self) {
         let (Some(slot), Some(pool)) = (&self.slot, &self.pool) else {
             return;

@@ -72,8 +72,7 @@ impl Executor {
         })
     }
 
-    /// Takes no more work, forgets what is queued, and waits until all threads have ended, but not longer than
-    /// `limit`.
+    /// Takes no more work, drops the queue, and waits until all threads have ended, but not longer than `limit`.
     pub(crate) fn shut_down(&self, limit: Duration) {
         let deadline = Instant::now() + limit;
         for pool in self.pools() {

@@ -33,7 +33,7 @@ pub(super) struct PoolSettings {
     pub(super) abandoned: Abandoned,
 }
 
-/// What becomes of a queued call whose result no longer has a receiver.
+/// Treatment of a queued call whose result no longer has a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Abandoned {
     Run,
@@ -160,7 +160,7 @@ impl Pool {
         self.0.state.lock().queue.len()
     }
 
-    /// Takes no more work and forgets what is queued; threads end when they have done what they are doing.
+    /// Takes no more work and drops the queue; threads end with their present call.
     pub(super) fn close(&self) {
         let mut state = self.0.state.lock();
         state.is_closed = true;

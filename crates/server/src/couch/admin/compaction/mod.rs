@@ -147,8 +147,8 @@ pub(crate) fn is_compacting_index(
 /// Answers `POST /{db}/_compact`.
 ///
 /// # Errors
-/// 415 for another type than JSON, 401 or 403 for all but the database's admins, 507 if the disk
-/// has no room for what is needed of the database.
+/// 415 for another type than JSON, 401 or 403 for all but the database's admins, 507 if the disk has no room for the
+/// compacted database.
 pub fn answer(call: &Call) -> Result<Answer, Failure> {
     call.request.require_json()?;
     call.check_admin()?;

@@ -114,8 +114,8 @@ struct Past {
     uncounted: u64,
 }
 
-/// Chooses what is to be compacted of a database and its indexes. Returns whether something of it is
-/// to be, but in other hours.
+/// Chooses those files of a database and its indexes that need compaction. Returns whether one of them has to wait for
+/// other hours.
 fn examine(app: &CouchContext, name: &str, history: &History, chosen: &mut Vec<Chosen>) -> bool {
     // One that was closed again is dirty when it is opened the next time.
     let Some(database) = app.databases.if_open(name) else {
@@ -195,7 +195,7 @@ impl Chosen {
             return past;
         };
         match done {
-            // What was written meanwhile has left bytes that the next compaction gets rid of.
+            // Concurrent writes have left bytes that the next compaction reclaims.
             Ok(()) if before != after => {}
             Ok(()) => past.uncounted = file.saturating_sub(active),
             // Its hours are over, or the server stops.

@@ -83,8 +83,8 @@ impl Ids {
     }
 }
 
-/// Ids are texts, which sort between what is lower (numbers and the like) and what is higher
-/// (arrays, objects). `is_high` says which end of the range this is.
+/// Ids are strings, which collate above null, booleans and numbers, and below arrays and objects. `is_high` says which
+/// end of the range this is.
 fn bound(
     key: Option<&Value>,
     is_high: bool,

@@ -68,7 +68,7 @@ pub fn answer_queries(call: Call, which: Which) -> Result<Answer, Failure> {
     })
 }
 
-/// What becomes of keys that no document has.
+/// How keys are shown that no document has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Absent {
     AsErrors,

@@ -110,7 +110,7 @@ pub(crate) async fn store(put: AttachmentPut, mut body: PulledBody) -> Result<An
     blocking(&pool, move || begun.finish(&call, &id, begin(upload)?)).await
 }
 
-/// What is known of a new attachment before its data.
+/// A new attachment before its data.
 struct Begun {
     announced: Announced,
     edit: Edit,
