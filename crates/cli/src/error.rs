@@ -1,4 +1,4 @@
-//! What a command can fail with, and the exit code of each.
+//! Failures of a command, and the exit code of each.
 
 use crate::demo::DemoError;
 use std::io;

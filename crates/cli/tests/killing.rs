@@ -72,8 +72,8 @@ pub(crate) fn bytes_below(directory: &Path) -> u64 {
     lengths.sum()
 }
 
-/// A way to a server on which so many bytes of requests go through and no more: who sends the rest
-/// waits for an answer until it is killed. Gives its URL, and what is left of the bytes.
+/// A proxy for a server that lets so many bytes of requests through and no more: a client that sends more
+/// waits for an answer until it is killed. Gives its URL, and the number of bytes left.
 pub(crate) fn held_back(server: &str, requests: usize) -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

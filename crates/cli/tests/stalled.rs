@@ -231,7 +231,7 @@ fn thousands_of_stalled_clients_hold_no_threads_and_leave_in_time() {
     assert!(sockets(&server) >= held, "{} of {held}", sockets(&server));
     assert_bounds(&server);
     let begun = Instant::now();
-    // Those who wait for the index have done nothing wrong.
+    // The server closes the stalled clients only, not those that wait for the index.
     while sockets(&server) > WAITING + 100 {
         assert!(begun.elapsed() < DEADLINE, "{} sockets", sockets(&server));
         std::thread::sleep(Duration::from_millis(200));

@@ -1,4 +1,4 @@
-//! `varve verify FILE`: what is damaged in a database's file, and what it hits.
+//! `varve verify FILE`: damage in a database's file, and the data that it hits.
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -19,7 +19,7 @@ use varve_base::Storage;
 /// An inline revlog with at least so many bytes of chunks is split, as Mercurial does.
 pub const LONGEST_INLINE: usize = 131_072;
 
-/// What a revlog holds, which decides how it is stored.
+/// Kind of data in a revlog, which decides how it is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Full texts only, never inline.
@@ -43,7 +43,7 @@ pub struct NewRevision<'a> {
     pub link: Rev,
 }
 
-/// What the caller knows of a revision besides its text.
+/// The caller's knowledge of a revision besides its text.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RevisionHints<'a> {
     /// Its name, if the caller has compared the text with it already.
@@ -98,7 +98,7 @@ impl Appender {
     /// alone means Mercurial's defaults with this engine.
     ///
     /// # Errors
-    /// What is damaged, or a codec that does not start.
+    /// Damage in the index, or a codec that does not start.
     pub fn open(
         storage: &Arc<dyn Storage>,
         path: &Path,
@@ -308,10 +308,10 @@ impl Appender {
     }
 
     /// Writes the chunks that were buffered to the data file, where they mean nothing before
-    /// [`Appender::write`], and lets go of them. What is short enough to be inline stays.
+    /// [`Appender::write`], and frees them. Chunks short enough to be inline stay.
     ///
     /// # Errors
-    /// What the storage answers.
+    /// Errors of the storage.
     pub fn spill(&mut self) -> Result<(), RevlogError> {
         if !self.will_be_split() || self.buffered_bytes() == 0 {
             return Ok(());

@@ -1,9 +1,9 @@
 //! The choice of a stored form: a full text, or a delta and its base.
 //!
-//! Candidates are tried in groups, and the first group that has a good delta decides: what came
-//! with the revision, its parents, the revision before it, then (where snapshots may be deltas)
-//! the snapshots that the chains of these begin with, and the newest ones of all. What is good is bounded by the limits of
-//! Mercurial's sparse-revlog, so that no text takes long to put together:
+//! Candidates are tried in groups, and the first group that has a good delta decides: the base that
+//! came with the revision, its parents, the revision before it, then (where snapshots may be deltas)
+//! the snapshots that the chains of these begin with, and the newest ones of all. A good delta keeps to
+//! the limits of Mercurial's sparse-revlog, so that no text takes long to put together:
 //!
 //! - a chain has at most 1000 deltas, and at most twice as many stored bytes as the text has;
 //! - a snapshot of depth d takes at most the text's length divided by 2^d, and not more than the
@@ -39,7 +39,7 @@ const BEST_RATIO_ZSTD: usize = 100;
 /// The form of a text that was chosen.
 #[derive(Debug, Default)]
 pub(crate) struct StoredForm {
-    /// What the chunk is a delta against; `None` for a full text.
+    /// Base of the delta; `None` for a full text.
     pub base: Option<Rev>,
     pub chunk: Vec<u8>,
 }

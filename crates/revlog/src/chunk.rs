@@ -58,7 +58,7 @@ impl Packer {
         })
     }
 
-    /// What it was made with.
+    /// Engine of the packer.
     pub fn engine(&self) -> EngineSetting {
         self.engine
     }
@@ -108,7 +108,7 @@ pub fn expand(
 /// Appends the smallest of the forms that `compressor` can make of `raw` to `out`.
 ///
 /// # Errors
-/// What the codec answers; a codec that revlogs do not know counts as none.
+/// Errors of the codec; a codec that revlogs do not know counts as none.
 pub fn pack(raw: &[u8], compressor: &mut Compressor, out: &mut Vec<u8>) -> Result<(), CodecError> {
     let least = match compressor.setting().codec() {
         CodecId::Zlib => LEAST_FOR_ZLIB,

@@ -42,17 +42,17 @@ fn number(bytes: &[u8; ENTRY_LEN], at: usize) -> i32 {
 
 /// Bits of [`Entry::flags`].
 pub mod flag {
-    /// The text was removed on purpose; what is stored is a note about it.
+    /// The text was removed on purpose; a note about it is stored instead.
     pub const CENSORED: u16 = 0x8000;
     /// History behind this revision is cut (narrow clones).
     pub const ELLIPSIS: u16 = 0x4000;
-    /// The text is kept elsewhere (large files); what is stored is a pointer.
+    /// The text is kept elsewhere (large files); a pointer is stored instead.
     pub const STORED_OUTSIDE: u16 = 0x2000;
     /// Facts about the text or the delta that change nothing about reading them.
     pub const HINTS: u16 = 0x1000 | 0x0800 | 0x0400 | 0x0200 | 0x0100 | 0x0080 | 0x0040;
 }
 
-/// What the header says about the whole file.
+/// Header of the whole file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Chunks stand between the entries instead of in a file of their own.

@@ -1,4 +1,4 @@
-//! What can go wrong with a revlog.
+//! Errors of a revlog.
 
 use crate::{Node, Rev};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ pub enum RevlogError {
         path: PathBuf,
         /// Where the entry begins in the file.
         offset: u64,
-        /// What is wrong.
+        /// Damage that was found.
         reason: String,
     },
     /// A chunk lies outside the file, or does not expand.
@@ -39,7 +39,7 @@ pub enum RevlogError {
         rev: Rev,
         /// Where the chunk begins among the chunks.
         offset: u64,
-        /// What is wrong.
+        /// Damage that was found.
         reason: String,
     },
     /// The deltas of a chain do not fit.
@@ -49,7 +49,7 @@ pub enum RevlogError {
         path: PathBuf,
         /// Which revision.
         rev: Rev,
-        /// What does not fit.
+        /// The misfit.
         source: PatchError,
     },
     /// The text is not the one that the node names.
@@ -79,7 +79,7 @@ pub enum RevlogError {
         path: PathBuf,
         /// The one that is not there.
         node: Node,
-        /// What it is to the other.
+        /// Its role: `parent` or `delta base`.
         what: &'static str,
     },
     /// The text of a revision from elsewhere is not what its name says.

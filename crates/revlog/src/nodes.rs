@@ -8,7 +8,7 @@ use crate::{Node, Rev, ids};
 #[derive(Debug)]
 pub(crate) struct NodeTable(Vec<(u64, u32)>);
 
-/// What a prefix of a node in hexadecimal names.
+/// Result of looking up a prefix of a node in hexadecimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrefixMatch {
     /// No revision, or not hexadecimal.

@@ -12,7 +12,7 @@ const SMALLEST_SHARE: usize = 16;
 /// How many shares each thread should find, so that none waits long for the last one.
 const SHARES_PER_THREAD: usize = 4;
 
-/// What is done with a revision and its text.
+/// Function for a revision and its text.
 type Work<'w, E> = dyn Fn(Rev, &[u8]) -> Result<(), E> + Sync + 'w;
 
 impl Revlog {

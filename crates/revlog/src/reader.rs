@@ -87,7 +87,7 @@ impl<'a> Reader<'a> {
         Reader { revlog, state }
     }
 
-    /// What the next reader can go on with.
+    /// Contexts and buffers for the next reader.
     pub fn into_state(self) -> ReaderState {
         self.state
     }
@@ -95,8 +95,8 @@ impl<'a> Reader<'a> {
     /// Full text of a revision, checked against its node.
     ///
     /// # Errors
-    /// [`RevlogError::Flagged`] for a revision whose text is not an ordinary one, else what is
-    /// damaged.
+    /// [`RevlogError::Flagged`] for a revision whose text is not an ordinary one, else damage in
+    /// the revlog.
     ///
     /// # Panics
     /// If the revlog has no such revision.
@@ -104,11 +104,11 @@ impl<'a> Reader<'a> {
         self.state.text(self.revlog, rev)
     }
 
-    /// What is stored as the text of a revision, whatever its flags say it is, and not checked
-    /// against the node: for copies that are checked afterwards.
+    /// Stored text of a revision, whatever its flags say it is, and not checked against the node: for
+    /// copies that are checked afterwards.
     ///
     /// # Errors
-    /// What is damaged.
+    /// Damage in the revlog.
     ///
     /// # Panics
     /// If the revlog has no such revision.
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
     /// [`Revlog::delta_parent`], or the full text if that is `None`. Not checked against the node.
     ///
     /// # Errors
-    /// What is damaged.
+    /// Damage in the revlog.
     ///
     /// # Panics
     /// If the revlog has no such revision.

@@ -17,13 +17,13 @@ pub struct ReceivedRevision<'a> {
     pub node: Node,
     /// Its parents, or [`Node::NULL`].
     pub parents: [Node; 2],
-    /// What the patch is against; [`Node::NULL`] is the empty text.
+    /// Base of the patch; [`Node::NULL`] is the empty text.
     pub base: Node,
     /// The changeset that introduces it.
     pub link: Rev,
     /// Bits of [`flag`].
     pub flags: u16,
-    /// What makes the text.
+    /// Patch from the base to the text.
     pub patch: &'a [u8],
 }
 
@@ -39,7 +39,7 @@ impl Appender {
     ///
     /// # Errors
     /// [`RevlogError::UnknownNode`] if a parent or the base is not there;
-    /// [`RevlogError::WrongName`]; what is damaged.
+    /// [`RevlogError::WrongName`]; damage in the revlog.
     pub fn add_received(
         &mut self,
         new: &ReceivedRevision<'_>,
@@ -116,7 +116,7 @@ impl Appender {
     /// Compares the text of a revision with its node, which [`Appender::add_unverified`] does not.
     ///
     /// # Errors
-    /// [`RevlogError::WrongName`]; what is damaged.
+    /// [`RevlogError::WrongName`]; damage in the revlog.
     pub fn check(&self, rev: Rev) -> Result<(), RevlogError> {
         let text = self.text(rev)?;
         let parents = self.parents(rev).map(|parent| self.node_or_null(parent));
@@ -174,7 +174,7 @@ impl Appender {
         let Some(base) = base else {
             return self.patch(&[], new, text);
         };
-        // Whatever is wrong with the base shows in the name of what is made of it.
+        // A damaged base shows in the node of the patched text.
         let mut reader = std::mem::take(&mut self.reader).into_inner();
         let old = reader.unchecked(&self.revlog, base);
         let patched = old.and_then(|old| self.patch(old, new, text));

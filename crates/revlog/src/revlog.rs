@@ -17,7 +17,7 @@ const FEW: usize = 32;
 /// As many searches one by one, newest revision first, cost less than sorting all nodes.
 const FEW_SEARCHES: u32 = 8;
 
-/// One revlog as it was when it was opened; what is appended later does not show.
+/// One revlog as it was when it was opened; later revisions do not show.
 ///
 /// Threads share it. Methods that take a [`Rev`] panic if the revlog has no such revision;
 /// numbers from elsewhere go through [`Revlog::rev_at`] first.
@@ -44,8 +44,8 @@ impl Revlog {
     /// Reads and checks the index at `path` (`….i`). The data file is opened when first needed.
     ///
     /// # Errors
-    /// A missing file is an error ([`varve_base::StorageError::is_not_found`]); else what is
-    /// damaged or unknown.
+    /// A missing file is an error ([`varve_base::StorageError::is_not_found`]); else damage or an
+    /// unknown format.
     pub fn open(storage: &Arc<dyn Storage>, path: &Path) -> Result<Revlog, RevlogError> {
         let file = storage.open(path, OpenMode::Read)?;
         let len = usize::try_from(file.len()?).unwrap_or(usize::MAX);
@@ -68,7 +68,7 @@ impl Revlog {
     /// files with the first commit.
     ///
     /// # Errors
-    /// What is damaged or unknown.
+    /// Damage or an unknown format.
     pub fn open_or_empty(storage: &Arc<dyn Storage>, path: &Path) -> Result<Revlog, RevlogError> {
         match Revlog::open(storage, path) {
             Err(RevlogError::Storage(error)) if error.is_not_found() => {
@@ -96,11 +96,11 @@ impl Revlog {
         ))
     }
 
-    /// As [`Revlog::open_or_empty`], but looks only at the first `len` bytes of the index: what
-    /// lies behind them belongs to a transaction that can still be undone.
+    /// As [`Revlog::open_or_empty`], but looks only at the first `len` bytes of the index: the bytes
+    /// behind them belong to a transaction that can still be undone.
     ///
     /// # Errors
-    /// What is damaged or unknown.
+    /// Damage or an unknown format.
     pub fn open_up_to(
         storage: &Arc<dyn Storage>,
         path: &Path,
@@ -223,7 +223,7 @@ impl Revlog {
         self.index.entry(rev).flags
     }
 
-    /// What the stored delta of a revision is against; `None` if it is stored as a full text.
+    /// Base of the stored delta of a revision; `None` if it is stored as a full text.
     pub fn delta_parent(&self, rev: Rev) -> Option<Rev> {
         self.index.delta_parent(rev)
     }
@@ -233,7 +233,7 @@ impl Revlog {
         self.index.entry(rev)
     }
 
-    /// What the file's header says.
+    /// Header of the index file.
     pub fn header(&self) -> Header {
         self.index.header()
     }

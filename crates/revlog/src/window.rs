@@ -5,7 +5,7 @@ use crate::{Rev, Revlog, RevlogError};
 
 /// How much a sequential reader takes at once.
 const SPAN: u64 = 1 << 20;
-/// Chunks of a chain that lie this close together are read together with what is between them.
+/// Chunks of a chain that lie this close together are read together with the gap between them.
 const GAP: u64 = 64 << 10;
 /// One read for a chain is never longer, whatever the chain.
 const LONGEST_READ: u64 = 16 << 20;
@@ -75,7 +75,7 @@ impl Window {
         let file = revlog.data_file()?;
         let len = end.min(revlog.data_file_len()?).saturating_sub(start);
         self.start = start;
-        // What is there already is not zeroed again; it is read over.
+        // Existing bytes are not zeroed again; they are read over.
         self.bytes
             .resize(usize::try_from(len).unwrap_or(usize::MAX), 0);
         let got = file.read_at(start, &mut self.bytes);

@@ -10,7 +10,7 @@ use varve_base::{OpenMode, Storage};
 /// Bytes that are copied at a time.
 const SPAN: u64 = 1 << 20;
 
-/// What [`Appender::write`] did to the files.
+/// Effect of [`Appender::write`] on the files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// The index file was not there before.
@@ -24,7 +24,7 @@ impl Appender {
     /// caller syncs them.
     ///
     /// # Errors
-    /// What the storage answers. What was written until then is behind the end of the index's
+    /// Errors of the storage. The bytes written until then are behind the end of the index's
     /// last chunk, or invisible to readers of an older changelog.
     pub fn write(self) -> Result<Written, RevlogError> {
         self.write_files(true)
@@ -73,11 +73,11 @@ impl Appender {
         })
     }
 
-    /// Shows what [`Appender::write`] will do: writes the index as it will be to the file `beside`,
+    /// Previews [`Appender::write`]: writes the index as it will be to the file `beside`,
     /// and the chunks of a split revlog where they belong, behind the end of its index's last chunk.
     ///
     /// # Errors
-    /// What the storage answers.
+    /// Errors of the storage.
     pub fn write_pending_index(&self, beside: &Path) -> Result<(), RevlogError> {
         let storage = self.storage.as_ref();
         let is_split = self.will_be_split();
@@ -91,12 +91,12 @@ impl Appender {
         Ok(replace(storage, beside, &self.encode(0, header))?)
     }
 
-    /// Replaces the files by ones that end with what was gathered, for a revlog that was opened
+    /// Replaces the files by ones that end with the gathered revisions, for a revlog that was opened
     /// with [`Appender::open_truncated`]: nothing is changed within a file, so that second names of the
-    /// old ones keep what they had.
+    /// old ones keep their content.
     ///
     /// # Errors
-    /// What the storage answers. Index and data file may then be of different states.
+    /// Errors of the storage. Index and data file may then be of different states.
     pub fn rewrite(self) -> Result<(), RevlogError> {
         let header = Header {
             inline: !self.will_be_split(),

@@ -1,4 +1,4 @@
-//! What is appended reads back, in all forms and across reopening.
+//! Appended revisions read back, in all forms and across reopening.
 
 use proptest::prelude::*;
 use std::path::Path;

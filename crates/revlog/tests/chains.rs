@@ -21,7 +21,7 @@ fn add(appender: &mut Appender, text: &[u8], p1: Option<u32>, p2: Option<u32>) -
     appender.add(&NewRevision { text, p1, p2, link }).unwrap().0
 }
 
-/// Writes what was added and opens it.
+/// Writes the added revisions and opens the revlog.
 fn written(storage: &Arc<dyn Storage>, appender: Appender) -> Revlog {
     appender.write().unwrap();
     Revlog::open(storage, Path::new(INDEX)).unwrap()
@@ -153,7 +153,7 @@ fn a_base_500_times_shorter_than_the_text_is_not_tried() {
     }
 }
 
-/// What is stored of such a revision is a note or a pointer, not its text.
+/// Such a revision stores a note or a pointer, not its text.
 #[test]
 fn a_revision_without_an_ordinary_text_is_no_base_and_no_delta() {
     for flags in [flag::CENSORED, flag::STORED_OUTSIDE, flag::ELLIPSIS] {

@@ -101,7 +101,7 @@ fn a_split_keeps_every_chunk_as_it_was() {
     check_files(&storage, &expected);
 }
 
-/// The lengths that a journal notes are enough to undo what was written after.
+/// The lengths that a journal notes are enough to undo later writes.
 #[test]
 fn cutting_the_files_to_their_lengths_before_undoes_a_write() {
     for first in [20_000, 150_000] {
@@ -190,7 +190,7 @@ fn an_index_that_tells_of_more_data_than_there_is_is_not_continued() {
     assert_eq!(bytes_of(&storage, INDEX), index);
 }
 
-/// What a hook may look at: the index as it will be stands in another file, the chunks behind the known end.
+/// The pending index for hooks: it stands in another file, its chunks behind the known end.
 #[test]
 fn a_pending_index_shows_what_the_real_one_does_not_yet() {
     for before in [0, 1000, 200_000] {
@@ -275,7 +275,7 @@ fn what_an_appender_leaves_serves_another_revlog() {
     check_files(&storage, &expected);
 }
 
-/// What a test does with a revlog.
+/// One action of a test on a revlog.
 #[derive(Clone, Debug)]
 enum Action {
     /// Lines that compress, or bytes that do not.
@@ -286,7 +286,7 @@ enum Action {
     Spill,
     /// Lets go of texts.
     DropCaches,
-    /// Keeps a part of what is written, and adds something behind it.
+    /// Keeps a part of the written bytes, and adds something behind it.
     Cut(prop::sample::Index),
 }
 

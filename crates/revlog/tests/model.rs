@@ -16,7 +16,7 @@ pub(crate) const DATA: &str = "data/x.d";
 /// No text of a test is longer.
 const LONGEST_TEXT: usize = 1 << 24;
 
-/// What a revision of a test should read as.
+/// Expected content of a revision.
 #[derive(Clone, Debug)]
 pub(crate) struct Expected {
     pub text: Vec<u8>,

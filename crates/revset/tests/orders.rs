@@ -102,7 +102,6 @@ proptest! {
     }
 }
 
-/// What a query says is wrong, and where in its text.
 #[test]
 fn wrong_arguments_are_refused_in_words() {
     let mut history = History::new();

@@ -1,4 +1,4 @@
-//! What stands in the way of an update, and that an update which is refused has changed nothing.
+//! Obstacles to an update: a refused update changes nothing.
 
 use super::model::{Content, Files, WorkingCopy, files, letters};
 use proptest::prelude::*;

@@ -1,5 +1,5 @@
-//! The stats that the dirstate keeps: a change that leaves the same stat is found while it can be, and what was
-//! learnt is not learnt again.
+//! The stats that the dirstate keeps: a change that leaves the same stat is found while it can be, and a known stat
+//! is not computed again.
 
 use super::model::{Content, Files, WorkingCopy, letters};
 use proptest::prelude::*;

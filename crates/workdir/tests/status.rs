@@ -1,4 +1,4 @@
-//! Status against a naive comparison of what is committed, tracked and on the disk.
+//! Status against a naive comparison of the committed, tracked and actual files.
 
 use super::model::{Files, WorkingCopy, files, letters};
 use proptest::prelude::*;

@@ -43,7 +43,7 @@ pub(crate) const COMMAND: Command = Command {
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if let Some(path) = matches.arguments().first() {
         context.repo.switch_to(path);
-        // What is made is for the repository itself to say.
+        // The configuration of that repository decides about its bundles.
         let config = context.config_of_repository()?;
         context.set_config(config);
     }

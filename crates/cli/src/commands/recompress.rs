@@ -45,7 +45,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         Some(level) => level_of(engine, level)?,
         None => settings.engine(engine),
     };
-    // What came from elsewhere is weighed like everything else.
+    // Deltas from elsewhere are weighed like all others.
     write.reuse_delta = false;
     let how = RecompressOptions {
         write,

@@ -56,7 +56,7 @@ pub(super) fn make(storage: &Arc<dyn Storage>, context: &mut Context<'_>) -> Res
     Ok(())
 }
 
-/// What a commit does to the files of its first parent.
+/// Changes of a commit to the files of its first parent.
 fn changes<'a>(before: Option<&Files>, commit: &'a Commit) -> Vec<FileChange<'a>> {
     let changed = commit
         .files

@@ -490,7 +490,7 @@ fn caches_are_right_when_changesets_have_gone() {
     for amend in ["ci --amend -m one", "ci --amend --close-branch -m two"] {
         twin.all_same(&[amend]);
         twin.all_same(&looks);
-        // What either program has left is read by the other one.
+        // Each program reads the caches that the other one has left.
         for look in looks {
             let words: Vec<&str> = look.split(' ').collect();
             let [theirs, ours] = [twin.theirs(), twin.ours()].map(|path| hg().ok(path, &words));

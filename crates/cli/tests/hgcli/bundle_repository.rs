@@ -75,7 +75,7 @@ impl Made {
     }
 }
 
-/// What shows all of a repository.
+/// Commands that show all of a repository.
 const LOOKS: [&str; 21] = [
     "log",
     "log -p -v -r 5:tip",

@@ -1,5 +1,5 @@
-//! What every call takes: global options, configured extensions, text of the terminal; and what is
-//! shown of an empty repository.
+//! Common to all calls: global options, configured extensions, text of the terminal; and the output
+//! for an empty repository.
 
 use super::{Both, Twin};
 use varve_testkit::peers::hg;

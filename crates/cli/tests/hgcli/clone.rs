@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use varve_testkit::peers::hg;
 use varve_testkit::repos;
 
-/// What the real program says of the clone `name` beside each copy, after verifying it.
+/// Verifies the clone `name` beside each copy, and compares both through the real program.
 #[track_caller]
 fn same_clone(twin: &Twin, name: &str) {
     let told = |root: &std::path::Path| {

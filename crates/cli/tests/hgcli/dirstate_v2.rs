@@ -35,7 +35,7 @@ fn make(_: &Hg, path: &Path) {
     hg.ok(path, &["commit", "-m", "two", "-d", "2 0"]);
 }
 
-/// What `hg` finds in a dirstate, but for the times of files.
+/// Entries of a dirstate as `hg` reads them, but for the times of files.
 fn state(path: &Path) -> [String; 4] {
     let requires = std::fs::read_to_string(path.join(".hg/requires")).unwrap();
     assert!(requires.contains("dirstate-v2"));

@@ -392,7 +392,7 @@ fn proxies_are_asked_for_what_is_not_near() {
         twin.same(&["identify", far]);
         twin.same(&["identify", near]);
     }
-    // What answers there takes the way on to others: this proxy ends at the server itself.
+    // A proxy finds the way to hosts that do not resolve: this one ends at the server itself.
     let through = serve_proxy(near);
     let setting = format!("http_proxy.host={through}");
     let both = twin.run(&["identify", "--id", "--config", &setting, far]);

@@ -1,4 +1,4 @@
-//! What `--debug` and `--verbose` say while repositories talk.
+//! Output of `--debug` and `--verbose` while repositories talk.
 
 use super::elsewhere::{Origin, empty};
 use super::{Both, Twin};
@@ -6,8 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use varve_testkit::peers::hg_program;
 use varve_testkit::repos;
 
-/// What both programs say is compared by this: without numbers that depend on the form of requests,
-/// and without words about what this program does not do.
+/// Compares the output of both programs: without numbers that depend on the form of requests,
+/// and without words about features that this program lacks.
 pub(super) struct IgnoredOutput {
     /// Lists of keys that stock `hg` asks for and this program does without.
     pub(super) unasked: &'static [&'static str],

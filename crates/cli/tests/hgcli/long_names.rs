@@ -64,7 +64,7 @@ fn recompressing_finds_the_data_files_of_hashed_names() {
         }
         let fncache = std::fs::read_to_string(twin.ours().join(".hg/store/fncache")).unwrap();
         let data = fncache.lines().filter(|line| line.ends_with(".d"));
-        // With the same deltas, what is split stays so.
+        // With the same deltas, split revlogs stay split.
         let expected = if how.contains(&"--redelta") { 1 } else { 2 };
         assert_eq!(data.count(), expected, "{how:?}");
     }

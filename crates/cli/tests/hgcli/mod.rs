@@ -73,7 +73,7 @@ pub struct Twin {
     _directory: Option<TempDir>,
 }
 
-/// What both programs said.
+/// Outcomes of both programs.
 pub struct Both {
     pub theirs: Outcome,
     pub ours: Outcome,

@@ -1,4 +1,4 @@
-//! Names, options and what is said about wrong ones.
+//! Names, options and messages about wrong ones.
 
 use super::Twin;
 

@@ -1,4 +1,4 @@
-//! What `pull`, `clone` and `unbundle` bring besides changesets, and what hooks see of it: markers,
+//! Data that `pull`, `clone` and `unbundle` bring besides changesets, and the hooks for it: markers,
 //! phases and bookmarks, in one transaction.
 
 use super::Twin;
@@ -149,7 +149,7 @@ fn hooks_see_one_transaction() {
     };
     listening(&KINDS);
     twin.all_same(&["pull -r 0", "pull -r 0"]);
-    // Where bookmarks come, this one speaks after what is said about them.
+    // With bookmarks, this hook runs after the messages about them.
     let others = KINDS.iter().filter(|kind| **kind != "pretxnchangegroup");
     listening(&others.copied().collect::<Vec<_>>());
     twin.all_same(&["pull", "pull"]);

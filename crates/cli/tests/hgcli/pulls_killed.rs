@@ -38,7 +38,7 @@ fn is_at_work(repository: &Path) -> bool {
     signs.iter().any(|sign| repository.join(sign).exists())
 }
 
-/// What commands bring to new places, in which they are killed.
+/// A server, and places for clones and pulls that are killed.
 struct Scene {
     origin: Origin,
     server: HgServer,
@@ -62,8 +62,8 @@ impl Scene {
         run(place, &["pull", self.server.url()])
     }
 
-    /// Kills what `begin` starts in a new place, each time a little later. Afterwards `is_right` must
-    /// hold for how many changesets and bookmarks there are, and a pull brings what is missing.
+    /// Kills the child of `begin` in a new place, each time a little later. Afterwards `is_right` must
+    /// hold for the numbers of changesets and bookmarks, and a pull brings the missing ones.
     fn kill_at_all_moments(
         &self,
         begin: impl Fn(&Path) -> Child,
@@ -95,7 +95,7 @@ impl Scene {
     }
 }
 
-/// Undoes what was left half done, and tells how many changesets and bookmarks there are. Stock `hg`
+/// Undoes an interrupted transaction, and gives the numbers of changesets and bookmarks. Stock `hg`
 /// finds nothing wrong.
 fn left(origin: &Origin, repository: &Path) -> (usize, usize) {
     if repository.join(".hg/store/journal").exists() {

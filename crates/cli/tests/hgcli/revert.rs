@@ -26,7 +26,7 @@ fn disturb(path: &Path) {
     write(path, "added", b"added");
     hg().ok(path, &["add", "added"]);
     hg().ok(path, &["remove", "b"]);
-    // What an earlier revert has left.
+    // An earlier revert may have left it.
     let _ = std::fs::remove_file(path.join("copied"));
     hg().ok(path, &["copy", "k", "copied"]);
     std::fs::remove_file(path.join("d/c")).unwrap();

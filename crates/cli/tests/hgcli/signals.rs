@@ -139,7 +139,7 @@ fn updates_and_clones_stop_without_a_lock() {
         hg().ok(path, &["update", "-q", "-C", "null"]);
         ended += usize::from(interrupt(path, &["update", "0"], "INT", *after));
         no_lock_is_left(path, "update");
-        // What was done can be seen, and going on makes it whole.
+        // The half-done update can be looked at, and a second one completes it.
         hg().ok(path, &["status"]);
         hg().ok(path, &["update", "-q", "-C", "0"]);
         assert_eq!(hg().ok(path, &["status", "-mard"]), "");

@@ -4,7 +4,7 @@ use super::Twin;
 use std::path::Path;
 use varve_testkit::peers::hg;
 
-/// What the real program says of a repository and its working directory.
+/// A repository and its working directory as the real program shows them.
 fn described(root: &Path) -> String {
     let hg = hg();
     let mut all = String::new();
@@ -20,7 +20,7 @@ fn described(root: &Path) -> String {
         let said = hg.run(root, arguments);
         all.push_str(&format!("{arguments:?}\n{}{}", said.stdout, said.stderr));
     }
-    // What is known of a clean file depends on when it was written.
+    // The stat of a clean file depends on when it was written.
     for line in hg.ok(root, &["debugstate", "--no-dates"]).lines() {
         let name = line
             .find("set ")

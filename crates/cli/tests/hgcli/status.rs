@@ -209,7 +209,7 @@ fn ignore_files_are_read_the_same() {
     ]);
 }
 
-/// What is clean but looks unsure is remembered, as the real one does.
+/// The stat of a clean file that looks unsure is stored, as the real program does.
 #[test]
 fn files_that_were_read_are_remembered() {
     let remembered = |root: &Path| {

@@ -4,7 +4,7 @@ use super::Twin;
 use std::os::unix::fs::{chown, symlink};
 use std::path::Path;
 
-/// What would be seen if it counted.
+/// Settings that would show if they counted.
 const TEXT: &str = "[hooks]\npre-status = echo called\ncommit = echo called\n\
                     [alias]\nqqqq = status\n[ui]\nusername = Mallory\n[paths]\ndefault = /x\n";
 

@@ -28,7 +28,7 @@ fn history(hg: &Hg, path: &Path) {
     repos::commit(hg, path, "big");
 }
 
-/// What is done to a file of the store.
+/// Damage to a file of the store.
 enum Damage {
     Remove,
     /// To so many bytes, or by so many.

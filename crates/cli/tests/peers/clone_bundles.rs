@@ -57,7 +57,7 @@ impl Scene {
         repos::commit(&self.hg, &self.source, name);
     }
 
-    /// Has `hg` clone, and compares with a clone without bundles; gives what was said.
+    /// Has `hg` clone, and compares with a clone without bundles; gives its output.
     fn cloned(&self, url: &str, options: &[&str]) -> String {
         let target = self.work.path().join("clone");
         let plain = self.work.path().join("plain");
@@ -204,7 +204,7 @@ fn nobody_gets_what_is_secret() {
         said.contains("applying clone bundle from peer-bundle-cache://varve-"),
         "{said}"
     );
-    // What is kept back later takes the bundles with it.
+    // Changesets that become secret later take the bundles with them.
     let file = format!("/hg/team/r/bundle-cache/{}", scene.files()[0]);
     assert_eq!(server.anonymous().get(&file).status, 200);
     scene.hg.ok(

@@ -38,7 +38,7 @@ fn noisy() -> Site {
 /// The path that asks for everything.
 fn everything(site: &Site) -> String {
     let tip = hg().ok(&site.repository("r"), &["log", "-r", "tip", "-T", "{node}"]);
-    // What has just come about may still change unseen, and is read anew by each who asks.
+    // A fresh file may still change unseen, so each request reads it anew.
     std::thread::sleep(Duration::from_millis(500));
     let caps = "HG20%2Cbundle2%3DHG20%250Achangegroup%253D01%252C02";
     format!(

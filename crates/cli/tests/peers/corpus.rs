@@ -3,7 +3,7 @@
 use super::Site;
 use varve_testkit::peers::{hg, small_corpus};
 
-/// What `bench/corpus/make_repo.py small` makes on every machine.
+/// Tip of the repository that `bench/corpus/make_repo.py small` makes on every machine.
 const TIP: &str = "2a6890934a5803777328b822c293e1d602fa479f";
 const CHANGESETS: usize = 402;
 

@@ -46,7 +46,7 @@ fn running() -> (Site, Server) {
     (site, server)
 }
 
-/// Reads every document; what is answered must be right. Returns the errors.
+/// Reads every document; all answers must be right. Returns the errors.
 fn read_all(server: &mut Server) -> Vec<String> {
     let mut admin = server.admin();
     let mut errors = Vec::new();
@@ -156,7 +156,7 @@ fn inode(path: &Path) -> u64 {
     std::fs::metadata(path).unwrap().ino()
 }
 
-/// What `varve verify` says of a database, without the places in its file.
+/// Output of `varve verify` for a database, without the offsets in its file.
 fn verified(site: &Site) -> Vec<String> {
     let file = site.database_file("victim");
     let run = Command::new(crate::VARVE).arg("verify").arg(file).output();

@@ -1,4 +1,4 @@
-//! What was answered with success is there after `kill -9`, whatever was going on.
+//! Writes answered with success are there after `kill -9`, whatever was going on.
 
 use super::Site;
 use serde_json::{Value, json};

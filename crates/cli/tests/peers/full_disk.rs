@@ -43,7 +43,7 @@ fn text(seed: u32) -> String {
         .collect()
 }
 
-/// Edits one document until the disk is full; returns what was stored last.
+/// Edits one document until the disk is full; returns its last stored edit.
 fn fill(admin: &mut Client) -> Value {
     let mut last = json!({});
     for number in 1..MOST {
@@ -86,7 +86,7 @@ fn who_writes_is_told_and_room_makes_it_go_on() {
         full(&sent.unwrap());
         check(&mut admin, &last);
     }
-    // What is needed is little.
+    // A compaction needs little room.
     admin.post("/db/_compact", &json!({})).expect_status(202);
     while admin.get("/db").json()["compact_running"] == true {
         std::thread::sleep(Duration::from_millis(5));

@@ -1,4 +1,4 @@
-//! What `hg` gets from Varve equals what it gets from the same repository on the local disk, for
+//! `hg` gets the same from Varve as from the same repository on the local disk, for
 //! every format that stock `hg` makes.
 
 use super::Site;
@@ -196,7 +196,7 @@ fn a_long_history_with_a_split_changelog() {
 
 #[test]
 fn a_repository_that_does_not_publish_keeps_its_drafts() {
-    // What an included file says is not known, so drafts are not published either.
+    // Included files are not read, so drafts are not published either.
     let said = "[phases]\npublish = no\n";
     let unsaid = "%include ../rc\n[ui]\nusername = Ada\n";
     for hgrc in [said, unsaid] {

@@ -7,7 +7,7 @@ use varve_testkit::http::Client;
 use varve_testkit::varve::{Server, configure};
 
 const DATABASES: usize = 300;
-/// What the server is allowed to have open.
+/// Limit of open files for the server.
 const FILES: usize = 128;
 
 /// `varve` as it is where only so many files may be open.

@@ -47,13 +47,13 @@ pub enum Expr {
     Kind(Vec<u8>, Vec<u8>),
     /// `name(arguments)`.
     Call(Vec<u8>, Vec<Expr>),
-    /// What does not match.
+    /// Files that do not match.
     Not(Box<Expr>),
-    /// What matches both.
+    /// Files that match both.
     And(Box<Expr>, Box<Expr>),
-    /// What matches the first and not the second.
+    /// Files that match the first and not the second.
     Minus(Box<Expr>, Box<Expr>),
-    /// What matches any.
+    /// Files that match any.
     Or(Vec<Expr>),
     /// `x, y`, which only calls take.
     List(Vec<Expr>),

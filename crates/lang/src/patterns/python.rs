@@ -53,7 +53,7 @@ pub(super) fn push_regex(mut rest: &[u8], out: &mut String) -> Result<(), Python
     Ok(())
 }
 
-/// What may follow `*`, `+`, `?` and counts: `?` for as few as possible.
+/// Suffix of `*`, `+`, `?` and counts: `?` for as few as possible.
 fn after_repeat<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], PythonRegexError> {
     match rest {
         [b'?', behind @ ..] => {

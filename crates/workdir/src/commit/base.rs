@@ -23,7 +23,7 @@ pub struct CloseOptions {
     pub amends: bool,
 }
 
-/// What a commit does to the heads of its branch.
+/// Effect of a commit on the heads of its branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeadChanges {
     /// Whether the branch has one more head.
@@ -129,7 +129,7 @@ impl CommitBase {
         Ok(())
     }
 
-    /// What the commit does to the heads of its branch, if it does not amend; `closes` tells whether it closes the
+    /// Effect of the commit on the heads of its branch, if it does not amend; `closes` tells whether it closes the
     /// branch.
     ///
     /// # Errors

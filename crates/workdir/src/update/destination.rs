@@ -86,7 +86,7 @@ pub enum BookmarkChange {
     Deactivate(Vec<u8>),
 }
 
-/// What an update to `destination` does to bookmarks. `typed` is the name of the revision as the user gave it.
+/// Effect of an update to `destination` on bookmarks. `typed` is the name of the revision as the user gave it.
 ///
 /// # Errors
 /// A failure of the storage.

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, HashSet};
 /// Changed paths; `true` if the path is written, `false` if it is removed.
 type ChangedPaths<'p> = BTreeMap<&'p [u8], bool>;
 
-/// Refuses to write below what is no directory, unless the plan removes it; into what is not this
-/// repository; and over a directory that will not be empty.
+/// Refuses to write below a non-directory, unless the plan removes it; into another repository;
+/// and over a directory that will not be empty.
 pub(super) fn check(files: &WorkingFiles, plan: &Plan) -> Result<(), WorkdirError> {
     let changed_paths = plan.changed_paths();
     let goes = |path: &[u8]| changed_paths.get(path) == Some(&false);

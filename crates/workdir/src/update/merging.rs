@@ -214,7 +214,7 @@ impl<'a, 'b> Merger<'a, 'b> {
         let (end, side) = match answer {
             Resolution::Ours => (End::Resolved, ours),
             Resolution::Theirs => (End::Resolved, theirs),
-            // What is there stays for the user to decide about.
+            // The existing version stays for the user to decide about.
             Resolution::Unresolved => (End::Unresolved, if ours.is_some() { ours } else { theirs }),
         };
         match side {

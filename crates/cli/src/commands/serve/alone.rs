@@ -59,7 +59,7 @@ pub(super) fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort>
     ))
 }
 
-/// Refuses what is not there, and what cannot be together.
+/// Refuses unsupported options, and those that exclude each other.
 fn check(context: &mut Context, matches: &Matches) -> Result<(), Abort> {
     for name in NOT_THERE {
         if matches.flag(name) || matches.value(name).is_some_and(|value| !value.is_empty()) {
@@ -82,7 +82,7 @@ fn check(context: &mut Context, matches: &Matches) -> Result<(), Abort> {
     if context.repo.is_bundle() {
         return Err(Abort::new("serve does not serve bundles"));
     }
-    // What cannot be opened is not served.
+    // A repository that cannot be opened is not served.
     context.repo.repository().map(drop)
 }
 
@@ -170,7 +170,7 @@ fn announce(
     Ok(context.ui.out.flush()?)
 }
 
-/// What an option says, or else its namesake in `[web]`.
+/// Value of an option, or else of its namesake in `[web]`.
 pub(super) fn setting(context: &Context, matches: &Matches, name: &str) -> String {
     let typed = matches.value(name).filter(|value| !value.is_empty());
     let value = typed.or_else(|| context.config.get("web", name));

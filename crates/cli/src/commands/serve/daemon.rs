@@ -22,7 +22,7 @@ const TOLD: u8 = b'-';
 /// The code of a process that a signal ended.
 const KILLED: u8 = 255;
 
-/// What became of a start.
+/// Result of a start.
 pub(super) enum Started {
     /// The server runs.
     Ready,
@@ -77,7 +77,7 @@ impl Daemon {
         Ok(Some(Daemon { starter }))
     }
 
-    /// Leaves the terminal: what is printed from now on goes to `errors`, or nowhere.
+    /// Leaves the terminal: later output goes to `errors`, or nowhere.
     pub(super) fn detach(mut self, errors: Option<&File>) -> io::Result<()> {
         // A process that leads a group already has left the terminal.
         let _ = rustix::process::setsid();

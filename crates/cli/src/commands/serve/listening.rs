@@ -14,7 +14,7 @@ const USUAL_PORT: u16 = 80;
 /// Which service has which port.
 const SERVICES: &str = "/etc/services";
 
-/// What `-a`, `-p` and `-6` say, or else `[web]`.
+/// Address of `-a`, `-p` and `-6`, or else of `[web]`.
 #[derive(Debug)]
 pub(super) struct Listening {
     /// As typed; empty for all addresses of this machine.

@@ -9,7 +9,7 @@ use varve_server::{AccessLogOutput, LogOutput};
 /// The name that stands for a standard stream.
 const STANDARD: &str = "-";
 
-/// Opens a log to write behind what is in it; `None` for the standard stream.
+/// Opens a log for appending; `None` for the standard stream.
 pub(super) fn open(path: Option<&Path>) -> io::Result<Option<File>> {
     let path = path.filter(|path| *path != Path::new(STANDARD));
     let append = |path: &Path| File::options().append(true).create(true).open(path);

@@ -20,7 +20,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Refuses what is no database.
+    /// Refuses a file that is no database.
     pub(super) fn find(context: &Context, path: &[u8]) -> Result<Target, Abort> {
         let named = String::from_utf8_lossy(path).into_owned();
         let target = Target {

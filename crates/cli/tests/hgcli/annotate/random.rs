@@ -100,7 +100,7 @@ impl History {
         files
     }
 
-    /// Changes some of the files; gives what was copied.
+    /// Changes some of the files; gives the copies.
     fn change(&mut self, files: &mut BTreeMap<String, Lines>, random: &mut Random) -> Copied {
         let paths: Vec<String> = files.keys().cloned().collect();
         let path = paths[random.below(paths.len())].clone();

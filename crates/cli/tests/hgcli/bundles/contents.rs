@@ -1,4 +1,4 @@
-//! What is in the files.
+//! Contents of bundle files.
 
 use super::{files, history};
 use crate::hgcli::Twin;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos::{self, noise};
 
-/// What of a repository must come through a bundle.
+/// State of a repository that must come through a bundle.
 fn state(hg: &Hg, path: &Path, spec: &str) -> String {
     let phases = spec.contains("v3") || spec.contains("phases");
     let phase = if phases { "{phase}" } else { "" };
@@ -167,7 +167,7 @@ fn a_bundle_is_there_when_it_is_complete() {
     );
     assert!(metadata.len() > 150_000);
     bundle("/dev/null").success();
-    // What is damaged leaves nothing behind.
+    // A damaged repository leaves no file behind.
     let data = ours.join(".hg/store/data/big.d");
     std::fs::write(&data, noise(10, 1)).unwrap();
     assert_eq!(bundle("new").code, Some(255));

@@ -17,7 +17,7 @@ fn what_another_repository_lacks_is_shown() {
         "outgoing ../few -G -M -l 2",
         "outgoing ../few -G -n",
         "outgoing ../few -l 0",
-        // With several, the real program prints what is no JSON.
+        // With several, the output of the real program is no JSON.
         "outgoing ../few -T json -l 1",
         "outgoing ../most ../few -T {rev}.",
         "outgoing ../empty -q",

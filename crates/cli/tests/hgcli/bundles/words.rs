@@ -1,4 +1,4 @@
-//! What is said, and which changesets are chosen.
+//! Messages, and the chosen changesets.
 
 use super::{destinations, history};
 use crate::hgcli::Twin;
@@ -83,7 +83,7 @@ fn bundlespecs_are_refused_in_the_same_words() {
     }
 }
 
-/// What the real program takes without a word, or stops at with a trace of its own.
+/// Parameters that the real program takes without a word, or stops at with a trace of its own.
 #[test]
 fn parameters_of_our_own_are_checked() {
     let twin = Twin::writing(history);

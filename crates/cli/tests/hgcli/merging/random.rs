@@ -24,7 +24,7 @@ impl Random {
     }
 }
 
-/// What stock Mercurial reads of both merges.
+/// Compares both merges as stock Mercurial reads them.
 #[track_caller]
 pub fn same_state_of_merge(twin: &Twin) {
     for arguments in [

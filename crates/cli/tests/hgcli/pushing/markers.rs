@@ -1,4 +1,4 @@
-//! Obsolescence markers travel, and what is unstable is refused.
+//! Obsolescence markers travel, and unstable changesets are refused.
 
 use super::{Pair, commit};
 

@@ -19,12 +19,12 @@ use std::path::{Path, PathBuf};
 use varve_testkit::peers::{Hg, HgServer, hg};
 use varve_testkit::repos;
 
-/// Two clones, one for each program, and what each was cloned from.
+/// Two clones, one for each program, and their sources.
 struct Pair {
     twin: Twin,
     server: HgServer,
     url: String,
-    /// What every clone is configured with besides.
+    /// Further configuration of every clone.
     usual: String,
     hg: Hg,
 }
@@ -191,7 +191,7 @@ impl Pair {
         assert_eq!(state(self.twin.ours()), state(self.twin.theirs()));
     }
 
-    /// Stock `hg` finds nothing wrong with what was pushed.
+    /// Stock `hg` finds nothing wrong with the pushed changesets.
     fn verify(&self) {
         self.there("verify -q");
     }

@@ -52,7 +52,7 @@ impl Apart {
         );
     }
 
-    /// Everything that looks for what is common, before and after both sides are equal.
+    /// All commands with a discovery, before and after both sides are equal.
     #[track_caller]
     fn compare_all(&self) {
         for line in [

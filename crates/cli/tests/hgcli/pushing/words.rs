@@ -1,4 +1,4 @@
-//! What `--debug` and `--verbose` say while something is pushed.
+//! Output of `--debug` and `--verbose` during a push.
 
 use super::Pair;
 use crate::hgcli::exchange_words::IgnoredOutput;

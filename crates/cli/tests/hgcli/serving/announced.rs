@@ -1,4 +1,4 @@
-//! What is printed at the start and at the end, and what cannot be started.
+//! Output at the start and at the end, and refused starts.
 
 use super::super::Twin;
 use super::*;

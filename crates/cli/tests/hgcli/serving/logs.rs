@@ -81,7 +81,7 @@ fn what_stock_clients_send_is_noted_alike() {
         hg.ok(directory.path(), &["clone", "-q", &url, name]);
         hg.ok(&directory.path().join(name), &["pull", "-q"]);
         hg.ok(directory.path(), &["identify", "-r", "tip", &url]);
-        // What else clients know of a server is said by the server.
+        // The capabilities that clients send back depend on the server.
         let line = |line: &str| match line.split_once(" x-hgarg-1:bundlecaps=") {
             Some((begin, _)) => format!("{begin}\n"),
             None => format!("{line}\n"),

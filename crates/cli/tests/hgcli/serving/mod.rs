@@ -26,7 +26,7 @@ struct Serving {
     line: String,
 }
 
-/// What a server printed, with its port masked, and the code that it ended with.
+/// Output of a server, with its port masked, and its exit code.
 #[derive(Debug, PartialEq, Eq)]
 struct Ended {
     out: String,

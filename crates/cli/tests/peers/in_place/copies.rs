@@ -1,4 +1,4 @@
-//! What another program copies while the database is compacted.
+//! Copies of a file by another program while the database is compacted.
 
 use super::{SETTINGS, cold, compact, edit, has_holes, inode};
 use crate::peers::Site;

@@ -20,7 +20,7 @@ fn client(address: &str) -> Client {
 }
 
 /// Edits its documents until the server is gone, and now and then makes one that stays, so that a
-/// little is needed of what is to become a hole. Returns everything that was answered with success.
+/// little is needed of each future hole. Returns all edits answered with success.
 fn write_until_killed(
     address: &str,
     (writer, round): (u32, u32),
@@ -65,8 +65,8 @@ fn wait_for_movement(address: &str) -> bool {
     })
 }
 
-/// Kills the server while all that goes on; what was acknowledged, and whether a compaction was
-/// seen right before.
+/// Kills the server during writes and a compaction; returns the acknowledged edits, and whether a
+/// compaction was seen right before.
 fn one_round(server: Server, round: u32, known: &Documents) -> (Documents, bool) {
     let killed = AtomicBool::new(false);
     let address = server.address().to_owned();

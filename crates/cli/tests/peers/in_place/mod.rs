@@ -94,8 +94,8 @@ fn edit(client: &mut Client, id: &str, known: &mut Documents) -> std::io::Result
     Ok(())
 }
 
-/// All documents that are known are there, at that edit or the one after it, which was not
-/// answered; and each has the text of its edit. Returns what is there.
+/// All known documents are there, at the known edit or at the one after it, which was not
+/// answered; and each has the text of its edit. Returns the documents found.
 fn check(server: &Server, known: &Documents) -> Documents {
     let mut client = server.admin();
     let all = client.get("/ledger/_all_docs?include_docs=true");

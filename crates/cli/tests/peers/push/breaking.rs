@@ -28,7 +28,7 @@ pub(super) fn with_much() -> Pair {
 #[test]
 fn a_server_that_is_told_to_stop_undoes_what_cannot_end() {
     let mut pair = with_much();
-    // Longer than what is under way may take to end, and shorter than what cannot may take to be
+    // Longer than the time for running requests to end, and shorter than the time for others to be
     // undone.
     let begun = pair.site.path().join("begun");
     let hook = format!("touch {}; sleep 7", begun.display());

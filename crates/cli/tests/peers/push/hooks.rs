@@ -20,7 +20,7 @@ const KINDS: &[&str] = &[
     "pushkey",
 ];
 
-/// All hooks say what they learn, but for what is never the same.
+/// All hooks print their variables, except those that always differ.
 fn talking() -> String {
     let print = "env | grep ^HG_ | grep -v -e TXNID -e ^HG_EXE | sort | tr '\\n' ' '; echo";
     let lines = KINDS.iter().map(|kind| format!("{kind} = {print}\n"));

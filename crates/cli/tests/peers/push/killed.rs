@@ -15,7 +15,7 @@ const ROUNDS: u32 = 16;
 /// How many of them must have met the middle of the work; on a busy machine some come too late.
 const LEAST: u32 = 6;
 
-/// What is pushed, from both programs in turn, to a server that may be killed.
+/// A push, from both programs in turn, to a server that may be killed.
 struct Scene {
     pair: Pair,
     /// The client, the repository of the server, and what it holds, before the push.
@@ -64,7 +64,7 @@ impl Scene {
         start(&program, &self.client, &["push", "-f", url])
     }
 
-    /// All changesets. Their names say what is in them, if nothing is wrong.
+    /// All changesets. `verify` checks that their names match their content.
     fn history(&self, path: &Path) -> String {
         self.pair.hg.ok(path, &["log", "-T", "{node}\n"])
     }
@@ -74,7 +74,7 @@ impl Scene {
         self.repository.join(".hg/store/journal").exists()
     }
 
-    /// Undoes what was left open; tells whether anything was. Nothing is wrong then.
+    /// Undoes an open transaction; tells whether there was one. Nothing is wrong then.
     fn recover(&self, path: &Path) -> bool {
         let is_open = path.join(".hg/store/journal").exists();
         if is_open {
@@ -84,8 +84,8 @@ impl Scene {
         is_open
     }
 
-    /// The server has all of it or nothing, and what was open was undone; the client has what it
-    /// had.
+    /// The server has all of it or nothing, and an open transaction was undone; the client is
+    /// unchanged.
     fn has_all_or_nothing(&self) {
         let [before, after] = [&self.kept[1], &self.kept[0]].map(|path| self.history(path));
         let is_open = self.recover(&self.repository);
@@ -128,7 +128,7 @@ fn a_server_that_is_killed_loses_nothing() {
         let more = whole[round as usize % 2] * round / (ROUNDS + 2);
         is_caught(&mut client, || scene.is_writing(), more);
         server.kill();
-        // All writers have ended: what is open now was open then.
+        // All writers have ended: a transaction open now was open then.
         caught += u32::from(scene.is_writing());
         client.wait().unwrap();
         scene.has_all_or_nothing();
@@ -155,7 +155,7 @@ fn a_client_that_is_killed_while_the_server_stores_leaves_nothing_behind() {
         let more = *own * (round - 2) / (ROUNDS + 2);
         is_caught(&mut client, || scene.is_writing(), more);
         caught += u32::from(kill(client));
-        // What it had begun the server ends or undoes itself; the next push waits for that.
+        // The server ends or undoes the transaction itself; the next push waits for that.
         scene.recover(&scene.client);
         scene.lands(round / 2, &url);
     }

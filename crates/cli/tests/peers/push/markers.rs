@@ -109,7 +109,7 @@ fn parts_end_where_mercurial_ends_them() {
     }
 }
 
-/// What both servers list under their only key of markers.
+/// Value that both servers list under their only key of markers.
 fn listed_value(pair: &Pair) -> String {
     let listed = pair.keys(&["obsolete"]).stdout;
     let value = listed.trim_end().strip_prefix("dump0\t");

@@ -16,7 +16,7 @@ use varve_testkit::peers::{Hg, HgServer, Outcome, hg};
 use varve_testkit::repos;
 use varve_testkit::varve::Server;
 
-/// What lets everybody push.
+/// Settings that let everybody push.
 const OPEN: &str = "[web]\npush_ssl = no\nallow-push = *\n";
 
 /// A repository twice, served by Varve and by `hg serve`, and a clone of each that pushes to it.
@@ -165,7 +165,7 @@ fn commit(hg: &Hg, path: &Path, name: &str) {
     hg.ok(path, &["commit", "-A", "-m", name, "-d", "1 0"]);
 }
 
-/// What a client was told, to be compared.
+/// Outcome of a client, to be compared.
 #[derive(Debug)]
 struct PushAnswer(Outcome);
 

@@ -110,7 +110,7 @@ impl Talk {
         }
     }
 
-    /// The same, and writes down what was said. `SRC` is the address of `src`.
+    /// The same, and writes the output down. `SRC` is the address of `src`.
     fn says(&mut self, below: &str, line: &str) {
         let url = self.url("src");
         let words: Vec<String> = line

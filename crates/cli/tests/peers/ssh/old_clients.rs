@@ -1,4 +1,4 @@
-//! What clients ask for that know no `getbundle`: both servers answer the same.
+//! Requests of clients without `getbundle`: both servers answer the same.
 
 use super::raw::{answered, arg, command, output, same};
 use super::{Side, Talk};
@@ -63,8 +63,8 @@ fn branches_lead_down_to_a_merge_or_the_first() {
     assert!(said.contains(&nodes[4]), "{said}");
 }
 
-/// What a changegroup 01 brings: names of groups, and of each revision its node, its parents and its
-/// changeset. What they are patches of is for each server to choose.
+/// Contents of a changegroup 01: names of groups, and of each revision its node, its parents and its
+/// changeset. Each server chooses the bases of the patches.
 fn brought(changegroup: &[u8]) -> Vec<&[u8]> {
     let (mut found, mut rest) = (Vec::new(), changegroup);
     let mut ends = 0;

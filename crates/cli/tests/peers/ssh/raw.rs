@@ -12,7 +12,7 @@ pub(super) fn command(name: &str, args: &[Vec<u8>]) -> Vec<u8> {
     [format!("{name}\n").into_bytes(), args.concat()].concat()
 }
 
-/// What a server answers, and with which code it ends.
+/// Answer and exit code of a server.
 pub(super) fn answered(
     talk: &Talk,
     side: Side,

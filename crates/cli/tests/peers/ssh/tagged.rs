@@ -1,4 +1,4 @@
-//! What travels beside changesets: which `.hgtags` they have, and URLs where more of them lie.
+//! Data beside changesets: which `.hgtags` they have, and URLs where more of them lie.
 
 use super::raw::{answered, arg, command, output};
 use super::{Side, Talk, write_rc};
@@ -73,7 +73,7 @@ fn which_tags_heads_have_goes_along_once_it_is_known() {
     }
 }
 
-/// A bundle as ssh brings it, applied to an empty repository; what was said, and the cache.
+/// A bundle as ssh brings it, applied to an empty repository; returns the output, and the cache.
 fn pushed(talk: &Talk, side: Side, bundle: &[u8]) -> (String, String, Option<Vec<u8>>) {
     let name = if side == Side::Hg { "c" } else { "d" };
     let _ = std::fs::remove_dir_all(talk.path(name));
@@ -138,7 +138,7 @@ fn which_tags_heads_have_is_kept_when_it_comes() {
         let cache = cache.unwrap();
         assert_eq!(cache[2 * 24..], [&head[..4], &file].concat());
     }
-    // Of a head without tags; what is not true is not believed.
+    // Of a head without tags; false entries are not believed.
     let lie = [&bytes(&node(&talk, "4"))[..], &file].concat();
     let parts = [
         part("REPLYCAPS", 0, &[], b"HG20"),

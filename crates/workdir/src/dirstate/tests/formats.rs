@@ -1,4 +1,4 @@
-//! Both formats over random tables: what is written is read, and what is cut or changed is refused or read as it is.
+//! Both formats over random tables: written tables read back, and cut or changed ones are refused or read as they are.
 
 use super::super::{Damage, DirstateEntry, Parents, Stat, StatMatch, Timestamp, Tracking};
 use super::super::{fuzzing, table::Record, table::Table, v1, v2, v2_write};
@@ -174,7 +174,7 @@ proptest! {
     }
 }
 
-/// Every single bit of real files: never a panic, and what is read can be written.
+/// Every single bit of real files: never a panic, and a table that reads can be written.
 #[test]
 fn every_changed_bit_of_a_real_file_keeps_the_promises() {
     let second = [V2_DOCKET, V2_DATA].concat();

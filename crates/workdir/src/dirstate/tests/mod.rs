@@ -170,7 +170,7 @@ fn changes_are_read_back_in_every_format() {
 }
 
 proptest! {
-    /// Against a plain map, with changes over what was read.
+    /// Against a plain map, with changes over the entries read.
     #[test]
     fn the_table_is_a_sorted_map(
         first in proptest::collection::btree_set("[a-c/.]{1,4}", 0..20),

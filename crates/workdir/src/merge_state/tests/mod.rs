@@ -1,4 +1,4 @@
-//! The state of a merge: what is written is counted, and damage never hides a conflict.
+//! The state of a merge: written records are counted, and damage never hides a conflict.
 
 mod random;
 
