@@ -66,14 +66,14 @@ fn parse_wire_words(bytes: &[u8]) {
     crate::server::unbundle::parse_heads(bytes);
 }
 
-/// Never panics on what a client sends over a pair of streams, and never makes more of it.
+/// Never panics on the input of a client over a pair of streams, and never makes more of it.
 pub fn wire_streams(data: &[u8]) {
     if let Ok(read) = crate::server::stdio::read_all(data) {
         assert!(read <= data.len());
     }
 }
 
-/// Never panics; what reads as a bundlespec reads back from its own text as the same.
+/// Never panics; a parsed bundlespec reads back from its own text as the same.
 pub fn bundlespec(data: &[u8]) {
     let habits = SpecDefaults {
         general_delta: true,
@@ -84,7 +84,7 @@ pub fn bundlespec(data: &[u8]) {
     }
 }
 
-/// Little, so that what expands without end soon does.
+/// Little, so that an endless expansion soon reaches it.
 const LIMITS: BundleLimits = BundleLimits {
     free: 16 << 20,
     ratio: 10,
@@ -202,7 +202,7 @@ impl Transport for Parrot {
     }
 }
 
-/// Never panics on what servers answer, whatever was asked. The first line are the capabilities,
+/// Never panics on answers of servers, whatever was asked. The first line are the capabilities,
 /// the rest is the answer to everything else.
 pub fn server_answers(data: &[u8]) {
     let (first, answer) = match data.iter().position(|byte| *byte == b'\n') {
@@ -264,7 +264,7 @@ fn take_stream(
     }
 }
 
-/// Reads a list of clone bundles as clients and servers do: what one takes is in the list, and an own
+/// Reads a list of clone bundles as clients and servers do: a chosen bundle is in the list, and an own
 /// list keeps its lines when it is told.
 pub fn clone_bundles(data: &[u8]) {
     let manifest = CloneBundleManifest::new(data.to_vec());

@@ -99,7 +99,7 @@ impl ChunkSink for Sender {
     }
 }
 
-/// Reads what another thread makes.
+/// Reads the answer that another thread makes.
 struct Answer {
     receiver: Receiver<io::Result<Vec<u8>>>,
     buffer: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Short answers, compared with what `hg serve` 7.2.4 answered about the same repository.
+//! Short answers, compared with those of `hg serve` 7.2.4 about the same repository.
 
 use crate::client::{NULL, Served};
 

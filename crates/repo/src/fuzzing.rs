@@ -34,7 +34,7 @@ pub fn manifest(data: &[u8]) {
     let _ = ManifestEntries::find(data, &data[..data.len().min(3)]);
 }
 
-/// Never panics; a file's text without metadata is encoded back to what it says.
+/// Never panics; a file's text without metadata is encoded back to its content.
 pub fn file_text(data: &[u8]) {
     let text = FileText::parse(data);
     let encoded = text.encode();
@@ -56,7 +56,7 @@ pub fn obsolete_markers(data: &[u8]) {
 }
 
 /// Never panics on any cache of branches: a key, names up to an empty line, and records whose
-/// changesets are those that the records say. What is read is written back and read as the same.
+/// changesets are those that the records say. A decoded cache is encoded and decoded as the same.
 pub fn branch_caches(data: &[u8]) {
     if let Some(key) = Key::parse(data) {
         assert_eq!(Key::parse(&key.encode()), Some(key));
@@ -122,7 +122,7 @@ pub fn phase_roots(data: &[u8]) {
     }
 }
 
-/// Never panics on any name; what can be undone comes back.
+/// Never panics on any name; a name that can be decoded comes back.
 pub fn store_name(data: &[u8]) {
     let encoded = encode_directories(data);
     assert_eq!(store_path::decode_directories(&encoded).as_ref(), data);

@@ -1,6 +1,6 @@
 //! A Mercurial repository: requirements, store, changelog, manifest, filelogs, phases, bookmarks.
 //!
-//! [`Repository::open`] looks only at what the repository requires; [`Repository::view`] gives it
+//! [`Repository::open`] looks only at the requirements; [`Repository::view`] gives the repository
 //! as it is at one moment, without taking Mercurial's locks, and everything else hangs on that
 //! [`RepoView`].
 //!

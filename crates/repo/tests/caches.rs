@@ -1,4 +1,4 @@
-//! Mercurial's caches: what Varve answers does not depend on them, `hg` takes those that Varve
+//! Mercurial's caches: answers of Varve do not depend on them, `hg` takes those that Varve
 //! wrote, and they have the bytes that `hg` would have written.
 
 use std::collections::BTreeMap;
@@ -312,7 +312,7 @@ fn commit_on(repository: &Repository, parent: Node, branch: &[u8], closes: bool)
     batch.finish().unwrap();
 }
 
-/// The caches are what `hg` has after looking at the repository, and after making them anew.
+/// The caches equal those of `hg` after looking at the repository, and after making them anew.
 fn check_branch_caches(hg: &Hg, path: &Path) {
     let ours = caches(path);
     let said = fill(hg, path);

@@ -102,8 +102,8 @@ fn commit(repository: &Repository, parent: Node, message: &str, files: &[(&str, 
     batch.finish().unwrap()
 }
 
-/// Two branches whose changesets come in turns; what goes split a revlog, and stored a revision
-/// first that another one has too. Tells what goes.
+/// Two branches whose changesets come in turns; the removed one split a revlog, and stored a revision
+/// first that another one has too. Returns the removed one.
 fn branches(repository: &Repository) -> Node {
     let noise = repos::noise(140_000, 5);
     let root = commit(repository, Node::NULL, "root", &[("same", b"0\n")]);

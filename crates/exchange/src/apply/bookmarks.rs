@@ -1,4 +1,4 @@
-//! Bookmarks of the other side beside one's own, and what a pull makes of them.
+//! Bookmarks of the other side beside one's own, and the effect of a pull on them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use varve_repo::{PendingHistory, RepoView};
@@ -143,7 +143,7 @@ pub fn compare_bookmarks(
 }
 
 /// For each pair whether the second, newer changeset descends from the first: 64 pairs in one pass
-/// over what lies between.
+/// over the changesets between.
 fn descents(view: &impl BookmarkedHistory, pairs: &[(Rev, Rev)]) -> Vec<bool> {
     let mut order: Vec<usize> = (0..pairs.len()).collect();
     order.sort_unstable_by_key(|at| pairs[*at]);

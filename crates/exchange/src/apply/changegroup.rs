@@ -69,7 +69,7 @@ impl Application<'_> {
         self.options.progress.end();
         let receiver = self.receiver(source)?;
         let heads = receiver.end_changegroup()?;
-        // With what they follow, and also those that were here before.
+        // With their ancestors, and also those that were here before.
         receiver.lower_phases(Phase::Public, &published);
         Ok(heads)
     }

@@ -60,7 +60,7 @@ impl PushOutput {
         }
         let mut state = self.state();
         let about = match hook {
-            // Mercurial drops what this hook prints before the first part of a bundle2.
+            // Mercurial drops the output of this hook before the first part of a bundle2.
             "pretxnopen" if state.in_bundle2 => return,
             "pretxnchangegroup" => state.changes,
             "prepushkey" => state.keys,
@@ -78,7 +78,7 @@ impl PushOutput {
         self.write("", text);
     }
 
-    /// Adds what an event means to a client.
+    /// Adds the text of an event for a client.
     pub(crate) fn on_event(&self, event: BundleEvent<'_>) {
         match event {
             BundleEvent::Step(step) => self.write("", format!("{step}\n").as_bytes()),

@@ -1,4 +1,4 @@
-//! The side that asks: peers, discovery, what a push sends, which clone bundle is taken.
+//! The client: peers, discovery, contents of a push, choice of a clone bundle.
 
 pub mod clone_bundles;
 pub mod discovery;

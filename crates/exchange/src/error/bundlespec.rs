@@ -2,7 +2,7 @@
 
 use varve_codec::StreamEngine;
 
-/// A text is no bundlespec, or asks for what there is not.
+/// A text is no bundlespec, or asks for something unsupported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BundleSpecError {

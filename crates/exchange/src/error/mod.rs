@@ -207,7 +207,7 @@ pub enum ExchangeError {
     /// A bundle could not be read or expanded.
     #[error("cannot read the bundle: {0}")]
     Read(#[source] io::Error),
-    /// A URL or what belongs to it cannot be used.
+    /// A URL, or the files or settings for it, cannot be used.
     #[error("cannot use {url}: {reason}")]
     BadAddress {
         /// The URL.
@@ -230,7 +230,7 @@ pub enum ExchangeError {
     /// The connection broke in the middle of an answer.
     #[error("the answer broke off: {0}")]
     Broken(#[source] io::Error),
-    /// A part that names a URL says too little, or what cannot be.
+    /// A part that names a URL lacks a parameter, or has an impossible one.
     #[error("remote-changegroup{0}")]
     RemoteChangegroup(String),
     /// A URL in a bundle leads to no bundle, or to one that may not stand there.
@@ -249,7 +249,7 @@ pub enum ExchangeError {
         /// The mismatch.
         reason: String,
     },
-    /// A server wants to know who asks.
+    /// A server wants a login.
     #[error("http authorization required for {url}")]
     LoginNeeded {
         /// The URL, without a password.
@@ -283,7 +283,7 @@ pub enum ExchangeError {
     /// A server refuses in words.
     #[error("remote error:\n{0}")]
     Remote(String),
-    /// An answer is not what its command answers.
+    /// An answer has not the form of its command's answers.
     #[error("unexpected response from remote server: {command} answered {answer:?}")]
     UnexpectedAnswer {
         /// The command.

@@ -53,7 +53,7 @@ fn parse_command(piece: &[u8]) -> Result<BatchCommand, ExchangeError> {
     })
 }
 
-/// The characters with a meaning and what stands for them behind a colon.
+/// The characters with a meaning and the letters behind a colon that stand for them.
 const ESCAPES: [(u8, u8); 4] = [(b':', b'c'), (b',', b'o'), (b';', b's'), (b'=', b'e')];
 
 /// Appends `plain` with the separators escaped.

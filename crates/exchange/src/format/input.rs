@@ -97,8 +97,8 @@ impl Read for Input<'_> {
 
 /// Something whose end can be checked when all that counts has been read.
 pub trait Finish {
-    /// Reads on to the end of a compressed stream, which has its checksum there. What lies behind
-    /// the end of the bundle is passed over, as Mercurial does.
+    /// Reads on to the end of a compressed stream, which has its checksum there. Bytes behind
+    /// the end of the bundle are passed over, as Mercurial does.
     ///
     /// # Errors
     /// If the stream is cut or damaged.
@@ -142,7 +142,7 @@ pub(crate) fn read_array<const N: usize>(source: &mut impl Read) -> Result<[u8; 
     Ok(bytes)
 }
 
-/// Replaces what `out` holds by `len` bytes. Memory grows as they arrive.
+/// Replaces the content of `out` by `len` bytes. Memory grows as they arrive.
 pub(crate) fn read_into(
     source: &mut impl Read,
     len: usize,

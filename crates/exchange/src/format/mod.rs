@@ -1,4 +1,4 @@
-//! Byte formats of the exchange: what a server writes a client reads, and the other way round.
+//! Byte formats of the exchange: a server's output is a client's input, and the other way round.
 
 pub(crate) mod batch;
 pub mod bundle;

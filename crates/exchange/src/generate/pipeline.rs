@@ -12,7 +12,7 @@ const BUFFER: usize = 256 << 10;
 /// something long for once.
 const WAITING: usize = 16;
 
-/// Runs `make` on a thread of its own and hands what it writes to `take`, in order. If both fail,
+/// Runs `make` on a thread of its own and hands its output to `take`, in order. If both fail,
 /// `take` tells why, because a maker whose output is not taken fails for that reason alone.
 ///
 /// # Errors

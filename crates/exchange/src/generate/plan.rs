@@ -9,7 +9,7 @@ use crate::format::part::{Part, PartHeader, PartType, changegroup};
 use varve_repo::{Phase, RepoView};
 use varve_revlog::{Node, Rev};
 
-/// Which changesets go into a bundle, and what its reader has.
+/// Changesets of a bundle, and those that its reader has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OutgoingChangesets {
     /// The changesets, oldest first; every changeset between two of these must be one too.

@@ -60,7 +60,7 @@ impl Selection {
     }
 
     /// Sends `revs`, which are oldest first and have whatever lies between two of them, and nothing
-    /// else. The client has `common` and what `revs` build on.
+    /// else. The client has `common` and the parents of `revs`.
     pub(crate) fn exactly(changelog: &Revlog, revs: &[Rev], common: &[Rev]) -> Self {
         let parents = |rev: &Rev| changelog.parents(*rev).into_iter().flatten();
         let outside = |rev: &Rev| revs.binary_search(rev).is_err();
@@ -99,7 +99,7 @@ impl Selection {
         self.link_in(link, Membership::Sent)
     }
 
-    /// Whether the client has the changeset of a link, and so what it introduced.
+    /// Whether the client has the changeset of a link, and so the revisions that it introduced.
     pub(crate) fn client_has_link(&self, link: i64) -> bool {
         self.link_in(link, Membership::Common).is_some()
     }

@@ -1,4 +1,4 @@
-//! Bookmarks of two sides: how they lie to each other, and what a pull makes of them, against definitions over
+//! Bookmarks of two sides: how they lie to each other, and the effect of a pull, against definitions over
 //! random histories.
 
 use super::history::{History, histories};

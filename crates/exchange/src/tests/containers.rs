@@ -133,7 +133,7 @@ proptest! {
     }
 
     /// A reader that is not interested in a payload arrives at the next header all the same, and the length of a
-    /// part counts what it skipped.
+    /// part counts skipped bytes.
     #[test]
     fn payloads_that_are_left_are_skipped(parts in parts(), chunk in 1_usize..60, taken in 0_usize..100) {
         let bundle = written(&parts, chunk);

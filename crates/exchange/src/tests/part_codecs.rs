@@ -1,4 +1,4 @@
-//! Codecs of parts under damage: a payload with one bit changed is refused, or is read as just what it says.
+//! Codecs of parts under damage: a payload with one bit changed is refused, or is read with that change.
 
 use crate::ExchangeError;
 use crate::format::changegroup::ChangegroupVersion;
@@ -44,7 +44,7 @@ fn bookmarks_keep_every_bit() {
         bookmarks::encode(records.iter().map(|(name, node)| (&name[..], *node))).unwrap()
     };
     let read = count_read(&bytes, bookmarks::decode, encode);
-    // Each bit of a node or a name means something; each of a length moves what follows out of the payload.
+    // Each bit of a node or a name means something; each of a length moves the rest out of the payload.
     assert_eq!(read, 8 * (2 * 20 + 2 * 4));
 }
 

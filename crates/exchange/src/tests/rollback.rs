@@ -1,4 +1,4 @@
-//! Pushes that are refused: which check speaks first, and that the store is byte for byte what it was.
+//! Pushes that are refused: which check speaks first, and that the store is unchanged byte for byte.
 
 use super::history::{History, bundle_of, histories, nodes_of, some_heads};
 use super::push::{FORCE, mandatory, reply_caps, reply_to, unbundle};
@@ -130,7 +130,7 @@ fn a_failure_behind_the_changesets_undoes_them() {
                 .all(|(phase, _)| *phase == Phase::Draft)
         );
     }
-    // Without what fails, all of it is stored.
+    // Without the failing part, all of it is stored.
     let parts = [reply_caps(), changes, set, public];
     let (reply, _) = reply_to(unbundle(&repository, FORCE, &bundle_of(&parts)));
     assert_eq!(reply.unwrap().changegroup, Some(1));

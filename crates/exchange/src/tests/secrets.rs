@@ -1,4 +1,4 @@
-//! Discovery and bundles where changesets are secret: what a client may not see is neither known, sent nor found.
+//! Discovery and bundles where changesets are secret: these are neither known, sent nor found.
 
 use super::history::{
     History, apply, bundle_of, histories, nodes_in, nodes_of, some_heads, sorted,
@@ -93,7 +93,7 @@ proptest! {
         let nodes: Vec<Node> = all.iter().map(|number| history.node(*number)).collect();
         let digits: String = all.iter().map(|number| if shown.contains(number) { '1' } else { '0' }).collect();
         prop_assert_eq!(text(&repository, "known", &[("nodes", &hex(&nodes))]), digits);
-        // A secret changeset that a client claims to have tells nothing about what else it has.
+        // A secret changeset that a client claims to have tells nothing about its other changesets.
         let asked = &history.closure(&heads) & &shown;
         let claimed = history.closure(&common);
         let (heads, common) = (hex(&history.heads_of(&asked)), hex(&history.heads_of(&claimed)));

@@ -1,4 +1,4 @@
-//! Bundlespecs: what a word of one means, alone and together with others.
+//! Bundlespecs: the meaning of a word of one, alone and together with others.
 
 use crate::format::bundlespec::{BundleSpec, BundleSpecError, BundleType, SpecDefaults};
 use proptest::prelude::*;
@@ -72,7 +72,7 @@ proptest! {
         prop_assert_eq!(spec.clone(), parse(&format!("v2;x=y;{key}={}", word(second))).unwrap());
     }
 
-    /// A switch changes only what it names.
+    /// A switch changes only its own content.
     #[test]
     fn switches_are_independent(bits in 0_u8..64, kind in prop::sample::select(vec!["v1", "v2", "v3"])) {
         const KEYS: [&str; 6] = ["changegroup", "obsolescence", "obsolescence-mandatory", "phases", "revbranchcache", "tagsfnodescache"];

@@ -92,7 +92,7 @@ proptest! {
         prop_assert!(plan.files().map(|(name, _)| name.to_vec()).eq(names));
     }
 
-    /// A cut anywhere is refused. The store is there as a whole, if only what follows it was cut, or not at all; then
+    /// A cut anywhere is refused. The store is there as a whole, if the cut is behind it, or not at all; then
     /// the repository can be cloned into again.
     #[test]
     fn a_stream_that_is_cut_leaves_no_part_of_a_store(cut in any::<prop::sample::Index>()) {

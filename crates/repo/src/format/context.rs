@@ -1,4 +1,4 @@
-//! Where the files of one opened repository are, and what it requires.
+//! Paths and requirements of one opened repository.
 
 use crate::format::store_path::StoreLayout;
 use crate::format::{Changeset, RepoError, Requirements};

@@ -112,7 +112,7 @@ pub enum RepoError {
     /// A transaction was interrupted and must be undone first.
     #[error("abandoned transaction found")]
     AbandonedTransaction,
-    /// A partial clone would lack what one of its revisions builds on, because several changesets
+    /// A partial clone would lack a parent of one of its revisions, because several changesets
     /// introduced that and the first of them stays behind.
     #[error("{path}: revision {rev} builds on one that does not come along; clone without --rev", path = path.display())]
     NotInClone {

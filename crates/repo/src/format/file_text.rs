@@ -1,4 +1,4 @@
-//! The text of a file's revision: what the user wrote, behind a header if there is more to say.
+//! The text of a file's revision: the content, behind a header if there is metadata.
 //!
 //! ```text
 //! \x01\n key: value\n … \x01\n content        the header only with a copy, or if the content

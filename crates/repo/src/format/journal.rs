@@ -1,5 +1,5 @@
 //! The journal by which an interrupted transaction is undone, in Mercurial's form: `hg recover`
-//! undoes what Varve left half done, and the other way round.
+//! undoes half-done work of Varve, and the other way round.
 //!
 //! ```text
 //! store/journal               name \0 length \n           the file had this length; 0: it was not there

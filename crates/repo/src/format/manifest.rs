@@ -117,7 +117,7 @@ impl<'a> Iterator for ManifestEntries<'a> {
 /// A file of a manifest without its path.
 pub(crate) type Tracked = (Node, FileKind);
 
-/// A path and what stands there afterwards; `None` for nothing.
+/// A path and its new entry; `None` removes it.
 pub(crate) type Edit<'a> = (&'a [u8], Option<Tracked>);
 
 /// A text, and the patch that makes it.

@@ -43,7 +43,7 @@ pub(crate) fn temporary() -> impl Iterator<Item = Backup> {
     })
 }
 
-/// Reads a small file, or what it will be if the reader may see that.
+/// Reads a small file, or its pending version if the reader may see that.
 pub(crate) fn read_with_pending(
     storage: &dyn Storage,
     path: &Path,

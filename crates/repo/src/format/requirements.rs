@@ -88,7 +88,7 @@ impl Requirements {
         Ok(Requirements(names))
     }
 
-    /// Whether this program can read what has this requirement.
+    /// Whether this program can read a repository with this requirement.
     pub fn is_known(name: &str) -> bool {
         KNOWN.contains(&name)
     }
@@ -113,7 +113,7 @@ impl Requirements {
         self.0.iter().map(String::as_str)
     }
 
-    /// Those that the receiver of a stream clone must know, sorted.
+    /// Requirements that the receiver of a stream clone must know, sorted.
     pub fn streamed(&self) -> impl Iterator<Item = &str> {
         self.iter().filter(|name| !NOT_STREAMED.contains(name))
     }

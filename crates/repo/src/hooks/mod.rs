@@ -68,7 +68,7 @@ pub const PUSHKEY_HOOKS: &[&str] = &["pushkey"];
 /// A key that a client sets with `pushkey`: a bookmark, the phase of a changeset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PushKey {
-    /// Of what kind.
+    /// Such as `bookmarks` or `phases`.
     pub namespace: Vec<u8>,
     /// Its name.
     pub key: Vec<u8>,

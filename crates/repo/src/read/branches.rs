@@ -126,7 +126,7 @@ pub(crate) fn heads_of(
     Some(branches)
 }
 
-/// Takes out of each list (oldest first) what others of the same list descend from, also by way of
+/// Takes out of each list (oldest first) the ancestors of others of the same list, also by way of
 /// other branches.
 fn drop_ancestors(changelog: &Revlog, lists: &mut [Vec<Rev>]) {
     // Sixty-four lists at a time, one bit for each.

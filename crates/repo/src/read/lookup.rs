@@ -1,4 +1,4 @@
-//! From what a user typed to a changeset.
+//! From a user's word to a changeset.
 
 use crate::format::{LookupError, RepoError};
 use crate::read::{BranchHeads, RepoView};

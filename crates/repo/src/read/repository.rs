@@ -1,4 +1,4 @@
-//! A repository: where it lies and what it requires.
+//! A repository: its place and its requirements.
 
 use crate::format::context::{OpenOptions, RepoContext};
 use crate::format::store_path::StoreLayout;
@@ -26,7 +26,7 @@ impl Repository {
     /// Opens the repository whose `.hg` lies in the directory `root` of `storage`.
     ///
     /// # Errors
-    /// [`RepoError::NotFound`], [`RepoError::UnknownRequirements`], or what the storage answers.
+    /// [`RepoError::NotFound`], [`RepoError::UnknownRequirements`], or errors of the storage.
     pub fn open(storage: Arc<dyn Storage>, root: &Path) -> Result<Repository, RepoError> {
         Repository::open_with(storage, root, OpenOptions::default())
     }

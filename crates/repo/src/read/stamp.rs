@@ -35,7 +35,7 @@ impl RepoContext {
         })
     }
 
-    /// Reads without a lock: what `read` gives counts only if the stamp is the same before and
+    /// Reads without a lock: the result of `read` counts only if the stamp is the same before and
     /// after, and if `read` did not ask for another try with `None`.
     pub fn read_consistent<T>(
         &self,

@@ -54,7 +54,7 @@ impl Repository {
         Ok(self.store_snapshot()?.files)
     }
 
-    /// The same, and what else the store says at that moment.
+    /// The same, with the markers and phase roots of that moment.
     ///
     /// # Errors
     /// As of [`Repository::store_files`].

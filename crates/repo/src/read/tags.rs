@@ -48,7 +48,7 @@ fn global(view: &RepoView) -> Result<History, RepoError> {
     find(view, &missing, &mut files, &mut filelog)?;
     let mut all = merged(view, &heads, &files, &mut filelog)?;
     if !caches::has_tags(view, &all) {
-        // That a changeset has no such file is what bytes that were never written say, too.
+        // Bytes that were never written also say that a changeset has no such file.
         let is_none = |head: &&Rev| files.get(**head) == Some(Node::NULL);
         let none: Vec<Rev> = heads.iter().filter(is_none).copied().collect();
         let mut changed = false;
@@ -117,8 +117,8 @@ fn is_sure(
     Ok(filelog.is_some_and(|filelog| filelog.rev(&node).is_some()))
 }
 
-/// Finds out what some changesets have: what their parents have, if they do not speak of it, else
-/// what their manifests say.
+/// Finds the `.hgtags` of some changesets: their parents', if they do not change it, else
+/// that of their manifests.
 fn find(
     view: &RepoView,
     revs: &[Rev],
@@ -242,8 +242,8 @@ fn parse(text: &[u8]) -> History {
     tags
 }
 
-/// Adds the tags of a newer head. What a name had before counts; what it has now, in the head that
-/// loses, does not.
+/// Adds the tags of a newer head. Earlier nodes of a name count; its present node in the head that
+/// loses does not.
 fn merge(all: &mut History, newer: History) {
     for (name, mut nodes) in newer {
         if let (Some(known), Some(new)) = (all.get(&name), nodes.last().copied())

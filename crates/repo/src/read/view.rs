@@ -29,7 +29,7 @@ pub enum ViewFilter {
 }
 
 /// A repository as it was when [`crate::Repository::view`] was called: the changelog does not
-/// grow, and of the other revlogs only what belongs to its changesets counts.
+/// grow, and of the other revlogs only the revisions of its changesets count.
 ///
 /// "Visible" are the changesets that its [`ViewFilter`] shows.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub struct RepoView {
 }
 
 impl RepoView {
-    /// Reads what must be of one moment; the caller makes sure that it was.
+    /// Reads the files that must be of one moment; the caller makes sure that they are.
     pub(crate) fn read(
         context: Arc<RepoContext>,
         stamp: &Stamp,
@@ -178,7 +178,7 @@ impl RepoView {
         &self.hidden
     }
 
-    /// Where Mercurial keeps what it does not want to compute twice.
+    /// Directory of Mercurial's caches.
     pub(crate) fn caches(&self) -> CacheDirectory<'_> {
         CacheDirectory::of(&self.context)
     }

@@ -40,7 +40,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Keeps for hooks what changes.
+    /// Keeps the changes for hooks.
     fn note_bookmarks(&mut self, after: &BTreeMap<Vec<u8>, Node>) -> Result<(), RepoError> {
         let Some(hooks) = &mut self.hooks else {
             return Ok(());

@@ -18,7 +18,7 @@ impl Repository {
     /// default. Its file of requirements is written last: without it nothing is a repository.
     ///
     /// # Errors
-    /// [`varve_base::StorageError::is_already_there`] if there is one; what the storage answers.
+    /// [`varve_base::StorageError::is_already_there`] if there is one; errors of the storage.
     pub fn create(storage: Arc<dyn Storage>, root: &Path) -> Result<Repository, RepoError> {
         Repository::create_with(storage, root, CodecId::Zstd)
     }

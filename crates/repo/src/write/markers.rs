@@ -10,7 +10,7 @@ impl Transaction {
     /// Adds a marker to the others.
     ///
     /// # Errors
-    /// [`RepoError::Commit`] if a fact does not fit; what the storage answers.
+    /// [`RepoError::Commit`] if a fact does not fit; errors of the storage.
     pub fn add_marker(&mut self, marker: &NewMarker<'_>) -> Result<(), RepoError> {
         let too_long = |text: &[u8]| text.len() > usize::from(u8::MAX);
         if marker

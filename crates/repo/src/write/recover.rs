@@ -106,7 +106,7 @@ fn put_back(context: &RepoContext, backup: &Backup) -> Result<(), RepoError> {
     }
 }
 
-/// Removes the journal, and then what only it told of.
+/// Removes the journal, and then the copies that only it named.
 fn clean_up(context: &RepoContext, backups: &[Backup]) -> Result<(), RepoError> {
     let store = context.store();
     context.storage.sync_directory(&store)?;

@@ -59,7 +59,7 @@ pub(crate) trait WriteSteps {
         true
     }
 
-    /// Writes what means nothing to readers before [`WriteSteps::write_changelog`].
+    /// Writes data that readers cannot see before [`WriteSteps::write_changelog`].
     ///
     /// # Errors
     /// Errors of the storage.
@@ -99,7 +99,7 @@ enum Change {
     Remove,
     /// Written by an [`varve_revlog::Appender`]: a file of a revlog.
     ByAppender,
-    /// Written elsewhere; hooks may look at what it will be.
+    /// Written elsewhere; hooks may read its pending content.
     PendingOnly(Vec<u8>),
 }
 
@@ -314,7 +314,7 @@ impl Transaction {
         self.started.is_some()
     }
 
-    /// Adds to the journal what it lacks.
+    /// Adds the missing entries to the journal.
     pub(crate) fn extend_journal(&mut self) -> Result<(), RepoError> {
         if let Some(started) = self.started.take() {
             self.started = Some(self.append_to_journal(started)?);
@@ -543,7 +543,7 @@ pub(crate) fn remove_undo(context: &RepoContext) -> Result<(), RepoError> {
     let (store, list) = (context.store(), undo_backups(&context.store()));
     let bytes = read_if_there(context.storage.as_ref(), &list)?.unwrap_or_default();
     for old in journal::decode_backups(&bytes).unwrap_or_default() {
-        // Only what has the name of such a copy.
+        // Only files with the name of such a copy.
         let is_copy = old.backup == backup_name(UNDO, &old.name);
         if let Some(path) = old.place.path(context, &old.backup).filter(|_| is_copy) {
             remove_if_exists(context, &path)?;

@@ -226,8 +226,8 @@ impl TransactionHooks {
         commits.try_for_each(|facts| self.call("pretxncommit", facts, true))
     }
 
-    /// Asks about changesets that have come from elsewhere. Where one is refused, what comes behind
-    /// changesets, such as phases, has not happened yet as hooks see it.
+    /// Asks about changesets that have come from elsewhere. Where one is refused, the parts behind
+    /// changesets, such as phases, have not happened yet as hooks see it.
     pub(crate) fn run_pretxnchangegroup(&mut self) -> Result<(), RepoError> {
         for arrival in &self.arrivals {
             if let Err(refused) = self.call("pretxnchangegroup", &arrival.facts, true) {

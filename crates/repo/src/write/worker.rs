@@ -201,7 +201,7 @@ mod tests {
     use std::ops::Range;
     use varve_base::Interrupted;
 
-    /// Notes what comes; nothing is an error.
+    /// Notes each batch; nothing is an error.
     #[derive(Debug, Default)]
     struct Notes(Vec<usize>);
 

@@ -29,7 +29,7 @@ pub trait Transport: Send {
     /// Sends a command whose answer is long, and gives the answer as it comes, expanded.
     ///
     /// # Errors
-    /// As of [`Transport::call`]; what fails later fails the reader.
+    /// As of [`Transport::call`]; a later failure fails the reader.
     fn stream(
         &mut self,
         command: &str,
@@ -44,7 +44,7 @@ pub trait Transport: Send {
         Err(ExchangeError::NoPush)
     }
 
-    /// Name and password for what follows, where the way needs any.
+    /// Name and password for later requests, where the transport needs any.
     fn log_in(&mut self, _login: Login) {}
 
     /// Whether requests go to another process.

@@ -34,7 +34,7 @@ pub struct HeadsAndKnown {
 }
 
 impl Remote {
-    /// Asks what the other side can do.
+    /// Asks for the capabilities of the other side.
     ///
     /// # Errors
     /// It cannot be reached, refuses, or is no repository.
@@ -225,7 +225,7 @@ impl Remote {
         Ok(list_keys::bookmarks(self.list_keys("bookmarks")?))
     }
 
-    /// Name and password for what follows.
+    /// Name and password for later requests.
     pub fn log_in(&mut self, login: Login) {
         self.transport.log_in(login);
     }

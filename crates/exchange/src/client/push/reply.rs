@@ -25,8 +25,8 @@ pub struct PushReply {
 /// Reads the answer; `on_event` gets the output of the other side as it comes, and debug lines.
 ///
 /// # Errors
-/// [`ExchangeError::PushFailed`], [`ExchangeError::PushRaced`] and others for what the other side
-/// tells that it could not do; that this is no answer.
+/// [`ExchangeError::PushFailed`], [`ExchangeError::PushRaced`] and others for failures of the other
+/// side; that this is no answer.
 pub fn read_reply(
     answer: Box<dyn Read + Send>,
     on_event: &mut dyn FnMut(BundleEvent<'_>),

@@ -1,4 +1,4 @@
-//! Reading bundles: files, and what a client pushes.
+//! Reading bundles: files, and pushes of a client.
 //!
 //! ```text
 //! "HG10" compression  changegroup 01           UN: as it is; GZ: zlib; BZ: bzip2, whose own first
@@ -8,8 +8,8 @@
 //! "HGS1UN" u64 files  u64 bytes  u16 length  requirements \0  files       a packed stream clone
 //! ```
 //!
-//! Nothing is believed: a length only counts as its bytes arrive, and [`BundleLimits`] ends what
-//! expands without end.
+//! Nothing is believed: a length only counts as its bytes arrive, and [`BundleLimits`] ends an
+//! expansion without end.
 
 use super::bundle20::{MAGIC, PartReader};
 use super::input::{self, Input};

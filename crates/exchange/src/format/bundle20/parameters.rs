@@ -37,7 +37,7 @@ pub(super) fn parse(block: &[u8]) -> Result<Vec<StreamParameter>, ExchangeError>
     parameters.collect()
 }
 
-/// How the parts are compressed; refuses what must be understood and is not.
+/// How the parts are compressed; refuses an unknown mandatory parameter.
 pub(super) fn format_of(parameters: &[StreamParameter]) -> Result<StreamFormat, ExchangeError> {
     let mut format = StreamFormat::None;
     for StreamParameter { name, value } in parameters {

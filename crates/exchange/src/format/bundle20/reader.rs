@@ -53,7 +53,7 @@ impl fmt::Debug for PartReader<'_> {
 pub struct PartPayload<'r, 'a>(&'r mut PartReader<'a>);
 
 impl<'a> PartReader<'a> {
-    /// Reads what stands between the magic and the first part.
+    /// Reads the parameters between the magic and the first part.
     pub(crate) fn open(
         mut source: Box<dyn Read + Send + 'a>,
         limits: BundleLimits,
@@ -210,7 +210,7 @@ impl Finish for PartPayload<'_, '_> {
     }
 }
 
-/// Interruptions that end the reading: failures of the sender, and what must be understood and is not.
+/// Interruptions that end the reading: failures of the sender, and unknown mandatory parts.
 fn refuse_errors(header: &PartHeader) -> Result<(), ExchangeError> {
     match header.part_type() {
         Some(PartType::ErrorAbort) => match error::decode(header) {

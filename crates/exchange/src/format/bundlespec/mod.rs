@@ -15,7 +15,7 @@ pub use parse::SpecDefaults;
 use std::collections::BTreeMap;
 use varve_codec::{StreamEngine, StreamSetting};
 
-/// A bundle's container with what it usually holds.
+/// A bundle's container with its usual contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BundleType {
     /// Bundle1Operation with changegroup 01.
@@ -92,7 +92,7 @@ pub struct BundleContents {
     pub stream: Option<String>,
     /// Obsolescence markers.
     pub obsolescence: bool,
-    /// Whether a reader must know what such markers are.
+    /// Whether a reader must know such markers.
     pub obsolescence_mandatory: bool,
     /// Phases.
     pub phases: bool,
@@ -130,7 +130,7 @@ impl BundleSpec {
     }
 
     /// The same, with a level and threads for where the spec says nothing. The level comes with
-    /// the name of the setting that it is from. What the engine does not have is no mistake here,
+    /// the name of the setting that it is from. A level for an engine without levels is no mistake here,
     /// since such settings may be meant for another one.
     ///
     /// # Errors

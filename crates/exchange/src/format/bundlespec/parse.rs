@@ -72,7 +72,7 @@ fn fill_gap(
         return Ok((engine, kind));
     }
     let unknown = || BundleSpecError::Unknown(head.to_owned());
-    // Its name has a hyphen, so what stands alone never means it.
+    // Its name has a hyphen, so a single word never means it.
     let kind = BundleType::named(head).ok_or_else(unknown)?;
     let engine = match kind {
         BundleType::V1 | BundleType::V2 | BundleType::V3 => StreamEngine::Bzip2,

@@ -114,7 +114,7 @@ impl<R: Read + Finish> ChangegroupReader<R> {
         Ok(Some(header))
     }
 
-    /// Length of what follows; 0 for an end.
+    /// Length of the chunk; 0 for an end.
     fn chunk_len(&mut self) -> Result<usize, ExchangeError> {
         let len = i32::from_be_bytes(read_array(&mut self.input)?);
         if len == 0 {

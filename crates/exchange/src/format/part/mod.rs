@@ -42,7 +42,7 @@ const LONGEST_WHOLE: usize = 256 << 20;
 /// Reads a payload to its end.
 ///
 /// # Errors
-/// [`ExchangeError::DamagedBundle`] for one of more than 256 MiB; what the reader fails with.
+/// [`ExchangeError::DamagedBundle`] for one of more than 256 MiB; errors of the reader.
 pub fn read_whole(payload: &mut impl Read) -> Result<Vec<u8>, ExchangeError> {
     let mut bytes = Vec::new();
     match read_into(payload, LONGEST_WHOLE, &mut bytes) {

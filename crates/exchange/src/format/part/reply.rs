@@ -1,4 +1,4 @@
-//! `reply:*` and `output`: what became of the parts of a push.
+//! `reply:*` and `output`: results of the parts of a push.
 //!
 //! ```text
 //! reply:changegroup   in-reply-to   return: 0 nothing stored, 1 no new heads, 1+n n more, -1-n n fewer

@@ -3,7 +3,7 @@
 //! ```text
 //! bytecount     mandatory   bytes of all files, without their headers
 //! filecount     mandatory   number of files
-//! requirements  mandatory   what a reader must know, separated by commas, quoted as in a URL
+//! requirements  mandatory   requirements for a reader, separated by commas, quoted as in a URL
 //! ```
 
 use super::{PartHeader, PartType};

@@ -73,12 +73,12 @@ pub struct CloneBundleReport {
     pub left_out: bool,
 }
 
-/// Makes bundles of what everybody may see, lists them, and removes the ones before. Until the new
+/// Makes bundles of the served changesets, lists them, and removes the ones before. Until the new
 /// list stands, the old one and its bundles do.
 ///
 /// # Errors
 /// [`ExchangeError::ForeignManifest`]; [`ExchangeError::CloneBundlesLocked`]; a format that is none or
-/// not for clones; what cannot be read or written; that the work was stopped.
+/// not for clones; errors of the storage; that the work was stopped.
 pub fn make_clone_bundles(
     repository: &Repository,
     options: &CloneBundleOptions<'_>,
@@ -143,7 +143,7 @@ fn lock(storage: &dyn Storage, directory: &Path) -> Result<Arc<dyn StorageFile>,
 /// A bundlespec, for writers and for readers.
 struct Format {
     spec: BundleSpec,
-    /// Without what only writers want to know.
+    /// Without the parameters for writers.
     told: String,
 }
 
@@ -204,7 +204,7 @@ struct Subject<'a> {
 
 impl Subject<'_> {
     /// A view, and the store's files as they were at the same moment, if they are wanted and
-    /// everybody may see all that is in them.
+    /// the view hides nothing.
     fn find(
         repository: &Repository,
         formats: &[Format],
@@ -253,7 +253,7 @@ impl Subject<'_> {
             Ok(spec)
         });
         if written.is_err() {
-            // The next one to make bundles removes what stays here.
+            // The next run removes the leftover.
             let _ = self.storage.remove(&beside);
         }
         options.progress.end();
@@ -350,7 +350,7 @@ fn list(
     )?)
 }
 
-/// Removes own files that are not listed any more, and what an interruption left.
+/// Removes own files that are not listed any more, and leftovers of an interruption.
 fn sweep(subject: &Subject<'_>, bundles: &[CloneBundle]) -> Result<(), ExchangeError> {
     let heads = format!("{}{HEADS_ENDING}", subject.id);
     for entry in subject.storage.list(subject.directory)? {

@@ -1,15 +1,15 @@
-//! Clone bundles: bundles of a whole repository that are made before anybody clones it.
+//! Clone bundles: bundles of a whole repository that are made before any clone.
 //!
 //! ```text
-//! .hg/clonebundles.manifest                      what there is, one line each, Mercurial's format
+//! .hg/clonebundles.manifest                      the bundles, one line each, Mercurial's format
 //! .hg/bundle-cache/varve-COUNT-HASH-zstd-v2.hg   a bundle; its URL is peer-bundle-cache://NAME
 //! .hg/bundle-cache/varve-COUNT-HASH.heads        heads of the changesets in it, in hexadecimal
-//! .hg/bundle-cache/varve.lock                    held by who makes bundles
+//! .hg/bundle-cache/varve.lock                    held while bundles are made
 //! ```
 //! COUNT is the number of changesets, HASH the beginning of the hash over the heads. A client that
 //! comes by way of HTTP is told where the server serves the file instead of `peer-bundle-cache:`.
 //!
-//! Bundles hold what everybody may see at the moment they are made. A changeset that is secret or
+//! Bundles hold the changesets served at the moment they are made. A changeset that is secret or
 //! hidden later makes one of the recorded heads invisible: such bundles are not shown any more.
 
 mod create;
@@ -76,7 +76,7 @@ pub fn offered_manifest(
 /// The status of the bundles; `None` for a manifest of another program.
 ///
 /// # Errors
-/// If what belongs to the bundles cannot be read.
+/// If a file of the bundles cannot be read.
 pub fn clone_bundle_status(
     repository: &Repository,
     view: &RepoView,

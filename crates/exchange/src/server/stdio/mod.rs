@@ -83,7 +83,7 @@ impl StdioServer<'_> {
         output: &mut impl Write,
     ) -> Result<(), ExchangeError> {
         let response = match request.command.as_str() {
-            // Nothing that is sent depends on what the client can do.
+            // No answer depends on the client's capabilities.
             "protocaps" => return framed(b"OK", output),
             "unbundle" => return self.receive_push(request, frames, output),
             "pushkey" => self.handler.pushkey(request)?,

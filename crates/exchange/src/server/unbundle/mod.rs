@@ -1,4 +1,4 @@
-//! `unbundle` and `pushkey`: receiving what a client pushes.
+//! `unbundle` and `pushkey`: receiving pushes of a client.
 //!
 //! The bundle is applied when all of it is here, under the store's lock and in one transaction. Output of steps and
 //! hooks goes back with the part that it is about:

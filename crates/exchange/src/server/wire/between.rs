@@ -1,5 +1,5 @@
-//! `between` and `branches`: what old clients find common changesets with. The first is also what
-//! every client sends over ssh to see that a repository answers at all.
+//! `between` and `branches`: old clients find common changesets with them. Every client also sends the
+//! first over ssh to see that a repository answers at all.
 
 use super::answers::visible_rev;
 use super::request::{WireRequest, node_from_hex};
@@ -69,7 +69,7 @@ fn segment(view: &RepoView, top: Node) -> Result<[Node; 4], ExchangeError> {
     Ok([top, Node::NULL, Node::NULL, Node::NULL])
 }
 
-/// A changeset that the client names, unless that is what comes before all of them.
+/// A changeset that the client names, unless it is the null changeset.
 fn shown(view: &RepoView, node: &Node) -> Result<Option<Rev>, ExchangeError> {
     if node.is_null() {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! The argument `bundlecaps` of `getbundle`: what a client can read.
+//! The argument `bundlecaps` of `getbundle`: capabilities of the client.
 //!
 //! Words with commas between; `bundle2=` has the capabilities of bundle2.
 

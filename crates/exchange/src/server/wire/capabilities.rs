@@ -53,7 +53,7 @@ pub(super) fn capabilities(
     ))
 }
 
-/// `requirements` are what a client must know to use the files of a stream clone, `None` if there
+/// `requirements` are those of the files of a stream clone, `None` if there
 /// are no stream clones; `bundles` says whether there are clone bundles.
 fn join_capabilities(
     requirements: Option<Vec<&str>>,

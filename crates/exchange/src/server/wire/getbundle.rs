@@ -125,7 +125,7 @@ impl Bundle {
     ) -> Result<Self, ExchangeError> {
         let heads = requested_heads(&view, request)?;
         let common = request.nodes("common")?.unwrap_or_default();
-        // Unknown nodes tell nothing about what the client has of this repository.
+        // Unknown nodes tell nothing about the client's changesets of this repository.
         let common = common
             .iter()
             .filter_map(|node| visible_rev(&view, &Node(*node)));
@@ -253,7 +253,7 @@ impl Parts {
     }
 }
 
-/// Whether the client wants changesets, and what belongs to them.
+/// Whether the client wants a changegroup and the parts that belong to it.
 fn wants_changes(request: &WireRequest) -> Result<bool, ExchangeError> {
     Ok(request.get("cg").is_none() || request.flag("cg")?)
 }

@@ -91,7 +91,7 @@ impl ClientMedia {
     }
 
     /// The form of an answer that is worth compressing.
-    /// `ours` is what the server compresses by, best first.
+    /// `ours` are the server's codecs, best first.
     pub(crate) fn compressed(&self, ours: &[CodecId]) -> StreamMedia {
         if self.is_bare || self.is_near {
             return self.uncompressed();

@@ -143,7 +143,7 @@ pub enum WireResponse {
         body: Vec<u8>,
     },
     /// An answer that is made while it is sent. After an error the connection must be cut, so
-    /// that the client does not take what it got for everything.
+    /// that the client does not take a part of it for everything.
     Stream {
         /// Value of the `Content-Type` header.
         content_type: &'static str,

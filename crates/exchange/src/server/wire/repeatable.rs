@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use varve_repo::RepoView;
 
-/// An answer that can be written more than once, and what it follows from: two that are equal have
+/// An answer that can be written more than once, and its inputs: two that are equal have
 /// the same bytes.
 #[derive(Clone)]
 pub struct RepeatableResponse {

@@ -25,7 +25,7 @@ pub struct WireRequest {
 
 impl WireRequest {
     /// Decodes a request. Headers come as pairs in any order and any case of letters, with all
-    /// other headers of the request between them; `query` is what stands behind `?`; `body` may
+    /// other headers of the request between them; `query` is the text behind `?`; `body` may
     /// be empty, and is only looked at if the headers say that it holds arguments.
     ///
     /// # Errors

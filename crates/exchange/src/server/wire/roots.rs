@@ -27,12 +27,12 @@ pub(super) fn between_roots_and_heads(
     };
     let (descends, leads) = (descendants(changelog, &roots), ancestors(changelog, &heads));
     let is_asked = |rev: &Rev| descends[rev.index()] && leads[rev.index()];
-    // Of what must not be shown nothing is sent, even if it is named.
+    // Invisible changesets are not sent, even if they are named.
     let shown = changelog.revs().filter(|rev| view.is_visible(*rev));
     Ok(shown.filter(is_asked).collect())
 }
 
-/// The changesets of an argument; `None` is what comes before all of them.
+/// The changesets of an argument; `None` is the null changeset.
 fn named(
     changelog: &Revlog,
     request: &WireRequest,

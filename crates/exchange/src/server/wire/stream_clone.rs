@@ -35,7 +35,7 @@ impl StreamClone {
     /// Lists and measures the files for version 1.
     ///
     /// # Errors
-    /// [`ExchangeError::NoStreamClone`], or what cannot be read.
+    /// [`ExchangeError::NoStreamClone`], or an unreadable file.
     pub(crate) fn plan(
         repo: &Repository,
         view: &RepoView,
@@ -158,7 +158,7 @@ impl Files {
         }
     }
 
-    /// Sends what stands in front of the files of the store.
+    /// Sends the small files and headers in front of the files of the store.
     fn send_small(&mut self, sink: &mut dyn ChunkSink) -> Result<(), ExchangeError> {
         let mut head = Vec::new();
         for (location, name, bytes) in &self.clone.small {
@@ -194,7 +194,7 @@ impl BodySteps for Files {
     }
 }
 
-/// Counts what goes to a sink.
+/// Counts the bytes that go to a sink.
 struct Counting<'a> {
     sink: &'a mut dyn ChunkSink,
     sent: usize,

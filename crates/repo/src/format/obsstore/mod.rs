@@ -51,7 +51,7 @@ const NO_PARENTS: u8 = 3;
 /// Name of the file below the store.
 pub(crate) const FILE: &str = "obsstore";
 
-/// One changeset that became obsolete, and what took its range.
+/// One changeset that became obsolete, and its successors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Marker {
     pub old: Node,
@@ -60,7 +60,7 @@ pub(crate) struct Marker {
     pub parents: Vec<Node>,
     /// Where all of it stands in the file.
     pub range: Range<usize>,
-    /// Whether the successors do again what a public changeset already does, and are right so.
+    /// Whether the successors redo changes of a public changeset, and are right so.
     pub is_bumped_fix: bool,
     pub date: Date,
     pub metadata: Vec<(Vec<u8>, Vec<u8>)>,
@@ -245,7 +245,7 @@ pub(crate) fn to_stored_form(bytes: &[u8]) -> Result<Vec<u8>, RepoError> {
     Ok(bytes)
 }
 
-/// Whether a marker says that something was replaced by what comes before all changesets.
+/// Whether a marker has the null changeset as a successor.
 pub(crate) fn has_null_successor(bytes: &[u8]) -> bool {
     let markers = parse(bytes).unwrap_or_default();
     let mut successors = markers.iter().flat_map(|marker| &marker.successors);

@@ -7,8 +7,8 @@
 //!      | 0       |  | u8   | u32        | u8    | 20 B     | 20 B each  |       |
 //!      +---------+  +------+------------+-------+----------+------------+-------+
 //! ```
-//! Metadata are `key:value`, sorted, with zero bytes between. Two of them are what later versions have
-//! fields for: `date`, a number as Python writes it and the zone in seconds, and `p1` and `p2`, the
+//! Metadata are `key:value`, sorted, with zero bytes between. Two of them are fields in later
+//! versions: `date`, a number as Python writes it and the zone in seconds, and `p1` and `p2`, the
 //! parents in hexadecimal.
 
 use super::{FixedFields, LONG_NODES, Marker, VERSION, encode};
@@ -34,8 +34,8 @@ const DATE: &[u8] = b"date";
 
 type Metadata = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// The same markers in this version, of which `bytes` are a whole file in the usual one. Those that
-/// it has no form for are left out; nothing is left of none.
+/// The same markers in this version, of which `bytes` are a whole file in the usual one. Markers that
+/// this version cannot express are left out; without markers the result is empty.
 ///
 /// # Errors
 /// [`RepoError::BadMarker`].
@@ -55,7 +55,7 @@ pub fn encode_markers_v0(bytes: &[u8]) -> Result<Vec<u8>, RepoError> {
 }
 
 /// All markers in this version, each without the version's byte, sorted as Mercurial sorts them.
-/// Those that the version has no form for are left out. `file` are the bytes that they were read from.
+/// Markers that the version cannot express are left out. `file` are the bytes that they were read from.
 pub(crate) fn as_version_0(mut markers: Vec<Marker>, file: &[u8]) -> Vec<Vec<u8>> {
     let numbers = |marker: &Marker| FixedFields::of(&file[marker.range.clone()]);
     markers.sort_by(|a, b| {
@@ -130,7 +130,7 @@ pub(crate) fn as_version_1(bytes: &[u8]) -> Result<Vec<u8>, (usize, &'static str
     Ok(out)
 }
 
-/// One marker, and what stands behind it.
+/// One marker, and the bytes behind it.
 fn convert(bytes: &[u8]) -> Result<(Vec<u8>, &[u8]), &'static str> {
     let cut = "the marker is cut";
     let (head, rest) = bytes.split_first_chunk::<{ at::END }>().ok_or(cut)?;

@@ -33,7 +33,7 @@ impl CrossChecked {
     }
 }
 
-/// Finds the most changesets of `view` for which a cache of heads says what follows from `names`.
+/// Finds the most changesets of `view` for which a cache of heads agrees with `names`.
 pub(crate) fn cross_checked(
     view: &RepoView,
     names: &BranchNames,

@@ -113,7 +113,7 @@ impl BranchNames {
         self.names.len()
     }
 
-    /// Notes what a changeset says.
+    /// Notes the branch of a changeset, and whether it closes that.
     pub fn set(&mut self, rev: Rev, branch: &[u8], closes: bool) {
         let number = match self.numbers.get(branch) {
             Some(number) => *number,
@@ -133,7 +133,7 @@ impl BranchNames {
         }
     }
 
-    /// Writes what has changed since the files were read, unless another process is writing or has
+    /// Writes the changes since the files were read, unless another process is writing or has
     /// written. Names are only ever added to, so that records in older files stay right.
     pub fn save(&self, view: &RepoView) {
         let directory = view.caches();

@@ -1,5 +1,5 @@
 //! Bringing the caches of branches up to date after one more changeset, without looking at all the
-//! others: what a commit usually does.
+//! others: the usual case of a commit.
 
 use super::branch_names::BranchNames;
 use super::directory::CacheDirectory;

@@ -1,4 +1,4 @@
-//! Mercurial's caches in `.hg/cache`: what all changesets would have to be read for.
+//! Mercurial's caches in `.hg/cache`: results that would need a read of all changesets.
 //!
 //! Any of these files may be missing, stale, torn or damaged at any time, and none has a checksum.
 //! So no answer rests on one file alone: heads of branches count only if `branch2-…` and `rbc-…`,

@@ -58,14 +58,14 @@ impl<'a> TagFiles<'a> {
         self.found.get(&rev).copied()
     }
 
-    /// Notes what a changeset has.
+    /// Notes the `.hgtags` of a changeset.
     pub fn set(&mut self, rev: Rev, node: Node) {
         if self.found.insert(rev, node) != Some(node) {
             self.news.push(rev);
         }
     }
 
-    /// Writes what has been noted, unless another process is writing to the store.
+    /// Writes the notes, unless another process is writing to the store.
     pub fn save(mut self) {
         let directory = self.view.caches();
         self.news.sort_unstable();

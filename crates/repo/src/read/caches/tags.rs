@@ -1,11 +1,11 @@
-//! `tags2-…`: what the tracked files of tags say, those of all heads taken together.
+//! `tags2-…`: the tags of the tracked files, those of all heads taken together.
 //!
 //! ```text
 //! key                  see [`TagsKey`]
 //! node tag             all nodes that a tag had, oldest first; sorted by tag
 //! ```
 //!
-//! Never read for what it says, only to find another cache cross_checked.
+//! Its tags are never read; it only cross-checks another cache.
 
 use super::{CacheFilter, Key, TagsKey};
 use crate::read::tags::History;

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use varve_lang::fileset::FilesetError;
 
-/// Endings and what they multiply with; the longer before what they end with.
+/// Endings and their factors; a longer ending before its own last part.
 const UNITS: [(&str, u64); 7] = [
     ("kb", 1 << 10),
     ("mb", 1 << 20),

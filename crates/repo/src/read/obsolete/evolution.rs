@@ -9,7 +9,7 @@ const SECTION: &str = "experimental";
 pub struct Evolution {
     /// Rewriting adds markers.
     pub markers: bool,
-    /// Those that have children may be rewritten too.
+    /// Changesets that have children may be rewritten too.
     pub unstable: bool,
     /// Markers go from one repository to the other.
     pub exchange: bool,

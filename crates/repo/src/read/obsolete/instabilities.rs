@@ -1,4 +1,4 @@
-//! Changesets that obsolescence leaves without what they build on, or in competition.
+//! Changesets that obsolescence leaves without their parents, or in competition.
 
 use super::successors::Successors;
 use crate::format::obsstore::{Marker, read};
@@ -35,7 +35,7 @@ impl Instabilities {
     }
 }
 
-/// Markers by what they put in the place of others.
+/// Markers by their successors.
 struct Predecessors<'a>(HashMap<Node, Vec<&'a Marker>>);
 
 impl<'a> Predecessors<'a> {

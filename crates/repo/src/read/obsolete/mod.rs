@@ -1,4 +1,4 @@
-//! Which changesets are obsolete, and what took their place.
+//! Which changesets are obsolete, and their successors.
 
 mod evolution;
 mod instabilities;
@@ -87,7 +87,7 @@ impl RepoView {
     }
 
     /// All markers in version 0, each without the version's byte, sorted as Mercurial sorts them.
-    /// Those that the version has no form for are left out.
+    /// Markers that the version cannot express are left out.
     ///
     /// # Errors
     /// If the markers are damaged.

@@ -1,4 +1,4 @@
-//! Obsfate: what an obsolete changeset was rewritten as, when and by whom, as Mercurial shows it.
+//! Obsfate: successors of an obsolete changeset, dates and users, as Mercurial shows it.
 
 use super::successors::Successors;
 use crate::format::RepoError;

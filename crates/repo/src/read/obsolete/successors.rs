@@ -7,7 +7,7 @@ use varve_revlog::Node;
 /// Alternatives for one changeset that are looked at; markers of many splits could claim any number.
 const MOST_SETS: usize = 256;
 
-/// One alternative: what took a changeset's place together.
+/// One alternative: changesets that replace one together.
 pub(super) type SuccessorSet = Vec<Node>;
 
 /// Markers by the changeset that they make obsolete.
@@ -93,7 +93,7 @@ impl<'a> Successors<'a> {
         distinct(sets)
     }
 
-    /// The markers, by their numbers, on all ways from a changeset to some of what took its place.
+    /// The markers, by their numbers, on all ways from a changeset to some of its successors.
     pub fn markers_to(&self, start: &Node, set: &[Node]) -> BTreeSet<usize> {
         let mut by_new: HashMap<Node, Vec<usize>> = HashMap::new();
         let (mut wanted, mut seen) = (vec![*start], HashSet::from([*start]));

@@ -146,7 +146,7 @@ impl Walk<'_> {
             };
             let known = self.known.get(&(origin.filelog, origin.rev)).copied();
             let parent = match known {
-                // Only damaged metadata can make a file a copy of what descends from it.
+                // Only damaged metadata can make a file a copy of its own descendant.
                 Some(known) if self.graph.versions[known].open => continue,
                 Some(known) => known,
                 None => {

@@ -2,7 +2,7 @@
 //!
 //! First the revisions of the file that the one in question descends from are found, along copies
 //! too; that takes the indexes alone. Then the lines are handed down from each revision to its
-//! parents, as far as these have them, and what no parent has is a revision's own. Texts are read
+//! parents, as far as these have them, and lines of no parent are a revision's own. Texts are read
 //! only as long as lines are left to hand down, and are dropped when they were compared.
 
 mod graph;

@@ -233,7 +233,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// Every entry says the same as before, and with the same deltas also what they are against.
+    /// Every entry has the same fields as before, and with the same deltas also the same bases.
     fn check_entries(&self, old: &Revlog, new: &Revlog) -> Result<(), RepoError> {
         let facts = |log: &Revlog, rev| {
             let entry = log.entry(rev);
@@ -265,7 +265,7 @@ impl Rewriter<'_> {
     }
 }
 
-/// The files of a revlog with these entries and chunks. What was inline stays so as long as it is
+/// The files of a revlog with these entries and chunks. An inline revlog stays so as long as it is
 /// short.
 fn lay_out(header: Header, entries: &[Entry], chunks: Vec<u8>) -> Files {
     let inline = header.inline && chunks.len() < LONGEST_INLINE;

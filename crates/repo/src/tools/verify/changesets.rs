@@ -1,4 +1,4 @@
-//! The first part: every changeset can be read and is what its node says.
+//! The first part: every changeset can be read and matches its node.
 
 use super::entries::{about, check_link, duplicates, report_duplicate};
 use super::findings::{Findings, reason};

@@ -63,7 +63,7 @@ pub(super) fn short(node: &Node) -> Vec<u8> {
     node.to_hex()[..SHORT].to_vec()
 }
 
-/// Why a revision cannot be read. `name` is what Mercurial calls the revlog: the tracked file,
+/// Why a revision cannot be read. `name` is Mercurial's name of the revlog: the tracked file,
 /// `00changelog` or `00manifest`.
 pub(super) fn reason(error: &RevlogError, log: &Revlog, name: &[u8]) -> Vec<u8> {
     let text = match error {

@@ -1,4 +1,4 @@
-//! The second part: what the manifests name, and whether changesets name the same.
+//! The second part: the files of the manifests, and whether changesets name the same.
 
 use super::Check;
 use super::changesets::Changesets;
@@ -79,7 +79,7 @@ impl Manifests {
         Ok(this)
     }
 
-    /// Notes what the stored patch adds. A patch of a foreign writer need not begin at lines; then
+    /// Notes the lines of the stored patch. A patch of a foreign writer need not begin at lines; then
     /// the whole text is looked at.
     fn note_delta(
         &mut self,
@@ -215,7 +215,7 @@ impl Manifests {
         }
     }
 
-    /// The oldest changeset that the file's own history names for what manifests name of it.
+    /// The oldest changeset in the file's own history of the revisions that manifests name.
     fn first_link(&self, check: Check<'_>, id: FileId) -> Option<i64> {
         let path = check.context.filelog_path(&self.names[id as usize]);
         let log = Revlog::open(&check.context.storage, &path).ok()?;

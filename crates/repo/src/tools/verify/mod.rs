@@ -1,7 +1,7 @@
 //! Checking a repository: the hashes of all texts, and that changesets, manifests and files speak
 //! of each other. Findings are reported in Mercurial's words and order.
 //!
-//! As in Mercurial, manifests are not put together: what each of them adds stands in its stored
+//! As in Mercurial, manifests are not put together: the additions of each of them stand in its stored
 //! patch, and a wrong byte in there names a file's revision that does not exist. `full` puts them
 //! together all the same. Changesets and manifests are read by one thread each, files by all.
 

@@ -1,5 +1,5 @@
-//! A clone of some changesets with all that they build on: revisions are read and appended in
-//! their order, with new numbers, and with their deltas where what those are against comes along.
+//! A clone of some changesets with all their ancestors: revisions are read and appended in
+//! their order, with new numbers, and with their deltas where the bases come along.
 
 use crate::format::store_path::encode_directories;
 use crate::format::{RepoError, fncache};

@@ -7,7 +7,7 @@ use crate::format::manifest::{ManifestEntries, Tracked};
 use crate::format::{FileText, RepoError};
 use varve_revlog::{Appender, Content, NewRevision, Node, Rev};
 
-/// The files of both parents and, for a merge, of what they have in common.
+/// The files of both parents and, for a merge, of their newest common ancestors.
 #[derive(Debug)]
 pub(super) struct ParentFiles {
     pub p1: Parent,

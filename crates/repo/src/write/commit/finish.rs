@@ -1,4 +1,4 @@
-//! Writing what a [`CommitBatch`] gathered, so that a reader sees all of it or nothing, and an
+//! Writing the changesets of a [`CommitBatch`], so that a reader sees all of it or nothing, and an
 //! interruption can be undone.
 
 use crate::format::context::RepoContext;
@@ -71,7 +71,7 @@ impl CommitBatch {
         Ok(self.finish_locked()?.0)
     }
 
-    /// As [`CommitBatch::finish`]; gives the store's lock back, for what belongs together with
+    /// As [`CommitBatch::finish`]; gives the store's lock back, for work that belongs together with
     /// the commit. `None` if there was nothing to write.
     ///
     /// # Errors

@@ -78,7 +78,7 @@ impl Repository {
         self.begin_named(lock, options, "commit")
     }
 
-    /// As [`Repository::begin_locked`]; `description` is what the transaction is called.
+    /// As [`Repository::begin_locked`]; `description` is the name of the transaction.
     ///
     /// # Errors
     /// As of [`Repository::begin_locked`].
@@ -275,7 +275,7 @@ impl CommitBatch {
         Ok(node)
     }
 
-    /// Refuses what would break the formats that the texts are written in.
+    /// Refuses values that would break the formats of the texts.
     fn check(&self, new: &NewChangeset<'_>) -> Result<(), RepoError> {
         if new.user.is_empty() || new.user.contains(&b'\n') {
             return Err(self.refuse(new.user, "cannot be the name of a user"));

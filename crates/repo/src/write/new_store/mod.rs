@@ -45,11 +45,11 @@ pub struct NewStore {
 }
 
 impl Repository {
-    /// Begins to fill a store, under the lock of the empty one. `streamed` is what its files require,
-    /// all of which [`Requirements::is_known`].
+    /// Begins to fill a store, under the lock of the empty one. `streamed` are the requirements of its
+    /// files, all of which [`Requirements::is_known`].
     ///
     /// # Errors
-    /// [`RepoError::AbandonedTransaction`]; what the storage answers.
+    /// [`RepoError::AbandonedTransaction`]; errors of the storage.
     pub fn new_store<'a>(
         &self,
         lock: Lock,
@@ -83,7 +83,7 @@ impl NewStore {
     /// Begins a file of the store, whose name has no encoding.
     ///
     /// # Errors
-    /// [`RepoError::StoreName`]; what the storage answers, for this file or an earlier one.
+    /// [`RepoError::StoreName`]; errors of the storage, for this file or an earlier one.
     pub fn begin(&mut self, name: &[u8]) -> Result<(), RepoError> {
         let is_revlog = name.starts_with(b"data/")
             && (name.ends_with(b".i") || name.ends_with(b".d"))

@@ -48,7 +48,7 @@ impl Receiver {
     /// Makes everything count; gives the store's lock back.
     ///
     /// # Errors
-    /// [`RepoError::Hook`]; what the storage answers. Everything is then as it was.
+    /// [`RepoError::Hook`]; errors of the storage. Everything is then as it was.
     pub fn finish(mut self) -> Result<(ReceiveReport, Lock), RepoError> {
         if let Err(error) = self.prepare() {
             self.abandon();

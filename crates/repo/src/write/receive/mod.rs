@@ -78,7 +78,7 @@ pub struct ReceiveReport {
     pub markers: usize,
 }
 
-/// Receives revisions. The store is locked while it lives. What is wrong with a revision shows when
+/// Receives revisions. The store is locked while it lives. A bad revision fails when
 /// it is stored, which may be some calls later.
 #[derive(Debug)]
 pub struct Receiver {
@@ -102,8 +102,8 @@ pub struct Receiver {
 }
 
 impl Repository {
-    /// Begins to receive under the store's lock. The first line of `description` is what the
-    /// transaction is called.
+    /// Begins to receive under the store's lock. The first line of `description` is the name of the
+    /// transaction.
     ///
     /// # Errors
     /// [`RepoError::AbandonedTransaction`]; [`RepoError::Hook`]; damage.
@@ -218,7 +218,7 @@ impl Receiver {
         self.manifests.batch().revision(&received);
         self.manifests.send_full()
     }
-    /// All changesets, or all manifests, of a changegroup have come. What is wrong with a few shows
+    /// All changesets, or all manifests, of a changegroup have come. Bad ones among a few fail
     /// now; of many, most are not stored yet.
     ///
     /// # Errors
@@ -247,7 +247,7 @@ impl Receiver {
     /// Ends a changegroup; returns how many heads there are more than before.
     ///
     /// # Errors
-    /// A revision that does not match its node; what the storage answers.
+    /// A revision that does not match its node; errors of the storage.
     pub fn end_changegroup(&mut self) -> Result<i64, RepoError> {
         let changesets = self.changesets.drain()?;
         let manifests = self.manifests.drain()?;

@@ -1,4 +1,4 @@
-//! The phases of what comes, and what others say of the phases of all.
+//! The phases of received changesets, and phases that others report.
 
 use super::Receiver;
 use super::changesets::Changesets;

@@ -1,5 +1,5 @@
 //! Hooks that hear of a strip. Mercurial takes three transactions for this one: it cuts the
-//! store, stores again what stood above the cut, and writes the bookmarks anew. All three are asked
+//! store, restores the changesets above the cut, and writes the bookmarks anew. All three are asked
 //! for before anything is written, so that a refusal leaves the repository untouched.
 
 use super::names::bundle_name;
@@ -39,7 +39,7 @@ pub(super) fn ask(
     Ok(hooks)
 }
 
-/// Where Mercurial keeps meanwhile what it stores again.
+/// URL of the bundle from which Mercurial restores changesets.
 fn url(view: &RepoView, numbers: &Renumbering, nodes: &[Node]) -> Vec<u8> {
     let oldest = view.changelog().node(Rev(numbers.first() as u32));
     let directory = view.root().join(".hg/strip-backup");

@@ -138,7 +138,7 @@ impl Search<'_> {
         Ok(cuts)
     }
 
-    /// Looks for orphans in the manifests of what stays, oldest first.
+    /// Looks for orphans in the manifests of the kept changesets, oldest first.
     fn adopted<'o>(
         &self,
         orphans: &BTreeMap<&'o [u8], Orphans>,

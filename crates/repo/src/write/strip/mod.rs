@@ -1,6 +1,6 @@
-//! Removing changesets with all that only they brought.
+//! Removing changesets with all revisions that only they brought.
 //!
-//! Renumbering of revisions have no gaps: what stands above the oldest removed changeset and stays is
+//! Renumbering leaves no gaps: a revision that stays above the oldest removed changeset is
 //! stored again behind the cut, with new numbers. Every file that changes is replaced whole, its
 //! old self kept under a second name until the end, so that an interruption is undone by the
 //! journal like any other.
@@ -113,7 +113,7 @@ struct Stripper<'a> {
 }
 
 impl Stripper<'_> {
-    /// Stores again in memory what stays above the cuts: files, manifests, changesets.
+    /// Stores again in memory the kept revisions above the cuts: files, manifests, changesets.
     fn gather(&mut self, transaction: &mut Transaction) -> Result<(), RepoError> {
         let stays = KeptRevisions::find(self.view, self.numbers, self.stop)?;
         for (file, cut) in &stays.files {
@@ -240,7 +240,7 @@ fn refuse_working_parents(view: &RepoView, numbers: &Renumbering) -> Result<(), 
     Ok(())
 }
 
-/// Phases and bookmarks of what stays.
+/// Phases and bookmarks of the kept changesets.
 fn move_phases_and_bookmarks(
     view: &RepoView,
     numbers: &Renumbering,

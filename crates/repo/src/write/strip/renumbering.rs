@@ -8,7 +8,7 @@ use varve_revlog::{Node, Rev};
 pub(super) struct Renumbering {
     /// The oldest changeset that goes; those before it keep their numbers.
     first: usize,
-    /// From `first` on: the new number, or `None` for what goes.
+    /// From `first` on: the new number, or `None` for a removed changeset.
     after: Vec<Option<Rev>>,
 }
 

@@ -26,7 +26,7 @@ impl HttpPeer {
     ///
     /// # Errors
     /// [`ExchangeError::LoginNeeded`], [`ExchangeError::WrongPassword`],
-    /// [`ExchangeError::HttpStatus`], or what [`ExchangeError::FetchFailed`] tells.
+    /// [`ExchangeError::HttpStatus`], or [`ExchangeError::FetchFailed`].
     pub fn fetch(&self) -> Result<Box<dyn Read + Send>, ExchangeError> {
         let answer = self.get(None).map_err(|error| ExchangeError::FetchFailed {
             reason: words_of(&error),

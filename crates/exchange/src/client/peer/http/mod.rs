@@ -26,7 +26,7 @@ use ureq::{Agent, Body, SendBody};
 
 /// Which forms of answer are understood, best first.
 const READS: &str = "0.1 0.2 comp=zstd,zlib,none,bzip2";
-/// The same for a server on this machine, where both sides would work on what no line has to carry.
+/// The same for a server on this machine, where compression would cost both sides and save nothing.
 /// Stock servers do not heed the order, and compress.
 const READS_NEAR: &str = "0.1 0.2 comp=none,zstd,zlib,bzip2";
 
@@ -46,7 +46,7 @@ pub struct HttpOptions {
     pub authorities: Option<Vec<u8>>,
     /// Whether any certificate is believed.
     pub trusts_all: bool,
-    /// Through whom the way leads.
+    /// Proxy for the requests.
     pub proxy: Option<Proxy>,
 }
 
@@ -284,7 +284,7 @@ impl Transport for HttpPeer {
     }
 }
 
-/// The words behind `realm=` in what a server says about logging in.
+/// The words behind `realm=` in a server's request for a login.
 fn realm_of(asks: &str) -> String {
     let behind = asks.split_once("realm=").map_or("", |(_, behind)| behind);
     match behind.strip_prefix('"') {

@@ -66,7 +66,7 @@ impl<R: Read> Read for CountedBody<R> {
     }
 }
 
-/// Lets connections be counted, the outermost form of them: what goes out is not encrypted yet.
+/// Lets connections be counted, the outermost form of them: their output is not encrypted yet.
 #[derive(Debug)]
 pub(super) struct CountingConnector {
     pub(super) traffic: Traffic,

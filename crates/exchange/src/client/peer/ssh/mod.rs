@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// Bytes of a short answer; the heads, names and keys of large repositories need some megabytes.
 const SHORT: u64 = 256 << 20;
-/// Bytes of a line, of which the longest says what the server can do.
+/// Bytes of a line, of which the longest has the server's capabilities.
 const MAX_LINE: u64 = 1 << 20;
 /// Lines that a machine may greet with before the server says its first word.
 const GREETING: usize = 500;
@@ -37,8 +37,8 @@ pub struct SshPeer {
 }
 
 impl SshPeer {
-    /// Starts the program `there` of the machine that a URL names, by way of the program `ssh`. What is
-    /// done and answered until a repository has answered is told to `debug`, in Mercurial's words.
+    /// Starts the program `there` of the machine that a URL names, by way of the program `ssh`. Each
+    /// step until a repository has answered is told to `debug`, in Mercurial's words.
     ///
     /// # Errors
     /// The URL cannot be used; no repository answers.
@@ -62,8 +62,7 @@ impl SshPeer {
         })
     }
 
-    /// Has the program `there` make a repository at a URL. What it says goes where the words of this
-    /// process go.
+    /// Has the program `there` make a repository at a URL. Its output goes to that of this process.
     ///
     /// # Errors
     /// The URL cannot be used; [`ExchangeError::NotCreated`].
@@ -86,7 +85,7 @@ fn lock(pipes: &Mutex<Pipes>) -> MutexGuard<'_, Pipes> {
     pipes.lock()
 }
 
-/// The first words with the other side; gives what it says that it can do.
+/// The first exchange with the other side; gives its capabilities.
 fn greet(pipes: &mut Pipes, debug: &mut dyn FnMut(&[u8])) -> Option<Vec<u8>> {
     debug(b"sending hello command\nsending between command\n");
     // A failed write means that no answer will come either.

@@ -1,5 +1,5 @@
-//! A program with pipes to its three streams, all of which are looked after by one thread: what
-//! stands in the standard error is told before what came out later on the standard output.
+//! A program with pipes to its three streams, all of which are looked after by one thread: lines of
+//! the standard error are told before later output of the standard output.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -15,7 +15,7 @@ const MAX_LINE: usize = 64 << 10;
 /// Lines of it that are kept.
 const MOST_EARLY: usize = 500;
 
-/// Who hears what the other side says beside its answers, line by line.
+/// Gets the lines of the other side's standard error.
 pub type StderrListener = Box<dyn Fn(&[u8]) + Send>;
 
 /// The program and the pipes.
