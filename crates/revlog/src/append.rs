@@ -50,7 +50,7 @@ pub struct RevisionHints<'a> {
     pub node: Option<Node>,
     /// Bits of [`crate::flag`]. A revision whose text is not an ordinary one needs a node.
     pub flags: u16,
-    /// A patch that makes the text, and what it is against: `None` is the empty text.
+    /// A patch that makes the text, and its base: `None` is the empty text.
     pub delta: Option<(Option<Rev>, &'a [u8])>,
 }
 
@@ -122,7 +122,7 @@ impl Appender {
         Appender::behind(storage, revlog.share(), how, AppenderState::default())
     }
 
-    /// The same with what another appender has left.
+    /// The same with the state that another appender has left.
     ///
     /// # Errors
     /// See [`Appender::open`].
@@ -372,8 +372,8 @@ impl Appender {
         !self.is_inline() || self.is_too_long_for_inline()
     }
 
-    /// Length of the index file and of the data file as [`Appender::write`] will find them; what
-    /// is needed to undo it.
+    /// Length of the index file and of the data file as [`Appender::write`] will find them, for
+    /// undoing it.
     pub fn lengths_before(&self) -> (u64, u64) {
         let entries = (self.written * ENTRY_LEN) as u64;
         let data = self.data_len_before();

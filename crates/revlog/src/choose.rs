@@ -28,7 +28,7 @@ const MOST_SNAPSHOTS: usize = 6;
 const LONGEST_SEARCHED: usize = 16 << 20;
 /// A delta over this part of its text may not be smaller than the compressed text: both are made,
 const SURELY_SMALL: usize = 16;
-/// unless it is under this part of what the full text below it makes expect.
+/// unless it is under this part of the size to expect from the full text below it.
 const SURELY_SMALLER: u64 = 2;
 /// A delta against a parent that is smaller than this part of its text needs no rivals.
 const SMALL: usize = 64;

@@ -84,7 +84,7 @@ pub enum ChunkError {
     Codec(#[from] CodecError),
 }
 
-/// Appends what `chunk` holds to `out`, at most `limit` bytes.
+/// Appends the expanded content of `chunk` to `out`, at most `limit` bytes.
 ///
 /// # Errors
 /// [`ChunkError`].

@@ -106,7 +106,7 @@ pub struct Entry {
     pub stored_len: u32,
     /// Bytes of the full text; `None` if the writer did not say.
     pub raw_len: Option<u32>,
-    /// General delta: what the delta is against. Otherwise: where the chain starts. The revision
+    /// General delta: base of the delta. Otherwise: start of the chain. The revision
     /// itself or `None` if the chunk is a full text.
     pub base: Option<Rev>,
     /// The changeset that introduced this revision; -1 only in damaged or odd files.

@@ -82,7 +82,7 @@ pub enum RevlogError {
         /// Its role: `parent` or `delta base`.
         what: &'static str,
     },
-    /// The text of a revision from elsewhere is not what its name says.
+    /// The text of a revision from elsewhere does not match its node.
     #[error("integrity check failed on {}:{rev}", name_of(path))]
     WrongName {
         /// The index file.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use varve_base::{MemoryStorage, Storage};
 use varve_codec::Expander;
 
-/// More than this is not expanded: what a fuzzer finds should be found fast.
+/// More than this is not expanded, so that a fuzzer makes many runs.
 const LIMIT: usize = 1 << 20;
 
 /// Never panics on any index and data file; whatever opens can be asked for everything. The

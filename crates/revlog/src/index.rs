@@ -125,7 +125,7 @@ impl Index {
 }
 
 /// Takes the file of an inline revlog apart into entries and chunks. The offset field of an entry
-/// must be what the file's own layout says, or chunks would be read from the wrong place.
+/// must agree with the file's own layout, or chunks would be read from the wrong place.
 fn separate(bytes: &[u8]) -> Result<(Vec<u8>, Vec<u8>), (usize, String)> {
     let (mut entries, mut chunks) = (Vec::new(), Vec::with_capacity(bytes.len()));
     let mut at = 0;

@@ -2,7 +2,7 @@
 
 use varve_codec::EngineSetting;
 
-/// How an [`crate::Appender`] stores what it is given.
+/// How an [`crate::Appender`] stores revisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteOptions {
     /// Codec and level of new chunks: none, zlib or zstd. Chunks of other codecs may stand in the

@@ -161,7 +161,7 @@ impl ReaderState {
         }
     }
 
-    /// Drops what belongs to one revlog.
+    /// Drops the texts and bytes of one revlog.
     pub(crate) fn forget(&mut self) {
         self.window.clear();
         self.texts.clear();

@@ -18,7 +18,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Forgets what belongs to one revlog.
+    /// Forgets the bytes of one revlog.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.start = 0;

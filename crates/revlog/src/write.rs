@@ -30,7 +30,7 @@ impl Appender {
         self.write_files(true)
     }
 
-    /// The same; gives besides what the next appender can go on with.
+    /// The same; gives besides the state for the next appender.
     ///
     /// # Errors
     /// See [`Appender::write`].
@@ -205,8 +205,8 @@ fn encode_entry(entry: &Entry, first: bool, header: Header) -> [u8; ENTRY_LEN] {
     bytes
 }
 
-/// Adds bytes at `len`, which is where the file should end; what an interrupted writer left
-/// behind it is cut off.
+/// Adds bytes at `len`, which is where the file should end; bytes of an interrupted writer
+/// behind it are cut off.
 fn append_at(
     storage: &dyn Storage,
     path: &Path,

@@ -1,4 +1,4 @@
-//! In which form a revision is stored: what it is a delta against, and the limits of its chain.
+//! The form in which a revision is stored: its base, and the limits of its chain.
 
 use crate::model::{INDEX, bytes_of, lines, noise, plain_texts, storage};
 use proptest::prelude::*;
@@ -141,7 +141,7 @@ fn the_same_text_under_other_parents_is_an_empty_delta() {
 #[test]
 fn a_base_500_times_shorter_than_the_text_is_not_tried() {
     // A text of equal bytes: with the engine "none" a delta that inserts nearly all of it is still shorter than
-    // the text by what the base has.
+    // the text by the length of the base.
     for (base_len, is_tried) in [(99, false), (100, true)] {
         let storage = storage();
         let mut appender = filelog(&storage, EngineSetting::NONE);

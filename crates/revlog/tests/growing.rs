@@ -1,4 +1,4 @@
-//! Files that grow, are split, cut and continued, and what an interruption leaves.
+//! Files that grow, are split, cut and continued, and the rests of an interruption.
 
 use crate::model::{DATA, Expected, INDEX, bytes_of, check_files, entries, lines, noise, storage};
 use proptest::prelude::*;
@@ -148,7 +148,7 @@ fn nothing_is_written_before_write_and_nothing_without_news() {
     assert_eq!(storage.kind(Path::new(INDEX)).unwrap(), None);
 }
 
-/// A reader that was opened before sees what it saw then, split or not.
+/// A reader that was opened before sees the old revisions, split or not.
 #[test]
 fn a_reader_does_not_see_what_is_written_later() {
     let storage = storage();

@@ -433,7 +433,7 @@ proptest! {
         }
     }
 
-    /// Damage in the chunk of one revision is seen in that one and in what builds on it, and nowhere else.
+    /// Damage in the chunk of one revision is seen in that one and in deltas above it, and nowhere else.
     #[test]
     fn a_damaged_chunk_spoils_its_chain_only(
         seed in any::<u64>(), which in 0_usize..6, at in any::<prop::sample::Index>(),

@@ -123,7 +123,7 @@ pub(crate) fn plain_texts(index: &[u8], data: &[u8]) -> Vec<Vec<u8>> {
     texts
 }
 
-/// Compares the files with what they should hold, by both readers: texts, parents, linkrevs, names.
+/// Compares the files with the expected ones, by both readers: texts, parents, linkrevs, names.
 pub(crate) fn check_files(storage: &Arc<dyn Storage>, expected: &[Expected]) {
     let revlog = Revlog::open_or_empty(storage, Path::new(INDEX)).unwrap();
     assert_eq!(revlog.len(), expected.len());

@@ -38,7 +38,7 @@ impl History {
         self.commit_files(parents, &[], |_| {});
     }
 
-    /// A changeset over others with changes of files and what `change` sets.
+    /// A changeset over others with changes of files and the settings of `change`.
     pub fn commit_files(
         &mut self,
         parents: &[usize],

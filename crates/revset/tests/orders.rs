@@ -1,4 +1,4 @@
-//! Laws of ordered results over random histories: ranges, ends, sorting by several keys; and what a query prints.
+//! Laws of ordered results over random histories: ranges, ends, sorting by several keys; and printed queries.
 
 use super::laws::{graphs, queries, view};
 use super::memory::{History, answer, engine, numbers};

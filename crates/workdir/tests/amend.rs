@@ -1,4 +1,4 @@
-//! Amending: which changesets may be amended, which metadata the new one has, and what closes a branch.
+//! Amending: which changesets may be amended, which metadata the new one has, and when a branch is closed.
 
 use super::model::{Content, Files, WorkingCopy};
 use varve_base::Interrupt;

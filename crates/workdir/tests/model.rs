@@ -1,4 +1,4 @@
-//! A working copy beside a model of it: what each file contains, in memory.
+//! A working copy beside a model of it: the content of each file, in memory.
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! `bench`: what a choice costs and gives on the user's own data.
+//! `bench`: costs and gains of a choice, measured on the user's own data.
 
 use crate::context::Context;
 use crate::error::CliError;

@@ -58,7 +58,7 @@ pub(crate) fn make(directory: &Path, context: &mut Context<'_>) -> Result<(), De
     std::fs::rename(&making, directory).map_err(|source| moved(&making, directory, source))
 }
 
-/// Whether both halves of the demo are in a served directory.
+/// Whether a served directory has the demo's repository and database.
 pub(crate) fn is_there(storage: &dyn Storage) -> bool {
     let repository = Path::new(REPOSITORIES).join(notes::NAME);
     let there = |path: &Path| matches!(storage.kind(path), Ok(Some(_)));

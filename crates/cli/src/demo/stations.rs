@@ -1,4 +1,4 @@
-//! The demo's database: measuring stations on lakes, and what they measured. The same documents
+//! The demo's database: measuring stations on lakes, and their measurements. The same documents
 //! come out every time.
 
 use super::random::Random;

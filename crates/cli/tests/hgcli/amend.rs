@@ -335,7 +335,7 @@ fn the_editor_is_given_the_old_description() {
     same(&twin);
 }
 
-/// Prints what a hook learns, but for the name of the transaction.
+/// Prints the variables of a hook, but for the name of the transaction.
 const TELL: &str = "env | grep ^HG_ | grep -v ^HG_TXNID | sort";
 
 fn listening(twin: &Twin, kinds: &[&str], line: &str) {

@@ -47,7 +47,7 @@ fn clones_of_all_kinds_are_the_same() {
         let line = format!("clone {options} . ../{name}");
         let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
         if name == "verbose" {
-            // The real program also counts the bytes of what it pulls.
+            // The real program also counts the pulled bytes.
             twin.run(&words).ours.success();
         } else {
             twin.same(&words);

@@ -1,4 +1,4 @@
-//! `debugbundle`: the same lists of what bundles hold.
+//! `debugbundle`: the same lists of the contents of bundles.
 
 use super::Twin;
 use super::bundle_repository::Made;

@@ -229,7 +229,7 @@ fn revisions_are_named_in_all_ways() {
     ]);
 }
 
-/// More than all threads compare at a time, so that the order of what they print matters.
+/// More than all threads compare at a time, so that the order of their output matters.
 #[test]
 fn many_files_are_shown_in_their_order() {
     let twin = Twin::writing(|hg, path| {

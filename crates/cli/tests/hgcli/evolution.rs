@@ -1,4 +1,4 @@
-//! Obsolete changesets and what builds on them, as the real program shows them.
+//! Obsolete changesets and their descendants, as the real program shows them.
 
 use super::Twin;
 use std::path::Path;

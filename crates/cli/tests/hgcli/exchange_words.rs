@@ -22,7 +22,7 @@ impl IgnoredOutput {
         unsaid: &[],
     };
 
-    /// Removes what does not count; gives the number of requests if it is told.
+    /// Removes the ignored lines; gives the number of requests if it is told.
     fn trim(&self, text: &mut String) -> Option<usize> {
         let mut requests = None;
         let mut kept: Vec<String> = Vec::new();
@@ -148,11 +148,11 @@ fn bundles_tell_their_parts() {
     all_same(&twin, &lines);
 }
 
-/// Stock `hg` looks for namespaces before it lists bookmarks, and for phases when it shows what comes in.
+/// Stock `hg` asks for namespaces before it lists bookmarks, and for phases when it shows incoming changesets.
 const UNASKED: &[&str] = &["namespaces", "phases"];
 
-/// IgnoredOutput of an update about its plan, and of caches; what the machine at the other end of ssh may not
-/// learn from this program; what stock `hg` reads to show what comes in.
+/// Lines about the plan of an update, and about caches; `protocaps`, which this program does not send; a part
+/// that stock `hg` reads to show incoming changesets.
 const UNSAID: &[&str] = &[
     " branchmerge: ",
     " ancestor: ",

@@ -1,10 +1,10 @@
-//! Hooks: when they run, what they learn, what they see, and what their refusal does.
+//! Hooks: when they run, their variables, the data they see, and the effect of a refusal.
 
 use super::{Both, Twin};
 use std::path::Path;
 use varve_testkit::peers::Hg;
 
-/// Prints what a hook learns, but for the name of the transaction, which is never the same.
+/// Prints the variables of a hook, but for the name of the transaction, which is never the same.
 const TELL: &str = "env | grep ^HG_ | grep -v ^HG_TXNID | sort; pwd; echo $HG_TXNID | cut -c 1-4";
 
 /// All that is called for a command of a local repository.

@@ -120,7 +120,7 @@ fn a_kept_bundle_brings_what_was_shown() {
         twin.same(&["in", "--bundle", "none/x.hg", "-q", &source]);
     }
     let log = |root: &Path| hg().ok(root, &["log", "-p", "--debug", "-T", "{node}\n"]);
-    // One program reads what the other one kept.
+    // One program reads the bundle that the other one kept.
     twin.each(|root| {
         hg().ok(root, &["unbundle", "-q", "far.hg"]);
         hg().ok(root, &["verify", "-q"]);

@@ -1,5 +1,5 @@
-//! Commands that change which files are tracked, beside the real ones: what they say, and what the
-//! real program then finds in both working copies.
+//! Commands that change which files are tracked, beside the real ones: their output, and the
+//! working copies as the real program then sees them.
 
 use super::Twin;
 use std::fs;

@@ -265,7 +265,7 @@ fn a_cut_or_damaged_bundle_changes_nothing() {
                 twin.same(&words);
                 continue;
             }
-            // Of a bundle2, hg takes whole chunks, and is behind with what it says.
+            // Of a bundle2, hg takes whole chunks, and its output lags behind.
             let said = twin.run(&words).ours;
             let is_cut = said.stderr.contains("abort: stream ended unexpectedly (");
             let is_cut = is_cut || said.stderr.contains("abort: stream ended unexpectedly  (");

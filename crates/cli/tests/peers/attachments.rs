@@ -8,7 +8,7 @@ use varve_testkit::varve::Server;
 
 /// Bytes of the long attachment.
 const LONG: usize = 300 << 20;
-/// Memory that a server may take for it beside what it had before.
+/// Memory that a server may take for it beside its memory before.
 const MEMORY: u64 = 32 << 20;
 const SHARE: usize = 1 << 18;
 const LOGIN: &str = "YWRtaW46bGF5ZXJzLW9mLXNpbHQ=";
@@ -52,7 +52,7 @@ fn begin(server: &Server, request: &str, headers: &str) -> TcpStream {
     socket
 }
 
-/// Status and what else the head says; the body is still to be read.
+/// Status and whether the body is chunked; the body is still to be read.
 fn head(socket: TcpStream) -> (u16, bool, BufReader<TcpStream>) {
     let mut reader = BufReader::new(socket);
     let (mut first, mut is_chunked) = (String::new(), false);

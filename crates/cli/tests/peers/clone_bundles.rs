@@ -320,7 +320,7 @@ fn the_server_keeps_them_fresh() {
         said.contains("applying clone bundle") && said.contains("no changes found"),
         "{said}"
     );
-    // Bundles that hold what became secret are made anew.
+    // Bundles with a changeset that became secret are made anew.
     scene.hg.ok(&scene.source, &["phase", "-f", "-s", "tip"]);
     let second = scene.listed();
     told(&server, "capabilities");

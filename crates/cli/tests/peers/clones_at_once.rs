@@ -1,4 +1,4 @@
-//! Several clients clone a repository at the same time: what they get is made once.
+//! Several clients clone a repository at the same time: their answer is made once.
 
 use super::Site;
 use std::io::{Read, Write};

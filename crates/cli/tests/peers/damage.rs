@@ -250,7 +250,7 @@ fn a_cut_database_never_stops_the_server() {
     }
 }
 
-/// Damage of a repository, and what must be named when it is cloned.
+/// Damages a file of a repository, which an error must name when the repository is cloned.
 fn broken_repository(file: &str, break_it: impl Fn(&Path)) {
     let site = Site::new();
     let (hg, source) = (hg(), site.repository("broken"));

@@ -32,7 +32,7 @@ fn make_database(admin: &mut Client, n: usize) {
         .expect_status(201);
 }
 
-/// Whether the document of database number `n` is what it was made.
+/// Checks that the document of database number `n` is unchanged.
 fn check_database(admin: &mut Client, n: usize) {
     let doc = admin.get(&format!("/db{n}/doc")).expect_status(200);
     assert_eq!(doc.json()["n"], n);

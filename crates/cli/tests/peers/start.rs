@@ -37,7 +37,7 @@ fn a_directory_that_is_not_there_becomes_a_demo() {
     assert!(!ended.printed.contains("password"), "printed twice");
 }
 
-/// The word after "password" in what the first start printed.
+/// The word after "password" in the output of the first start.
 fn made_password(printed: &str) -> Option<String> {
     let (_, rest) = printed.split_once("password")?;
     let word = |c: char| c == ':' || c == '=' || c.is_whitespace();

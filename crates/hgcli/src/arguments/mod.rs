@@ -1,4 +1,4 @@
-//! From the typed words to options: what a command takes, and how its words are taken apart.
+//! From the typed words to options: options of each command, and the parsing of words.
 
 pub(crate) mod flag;
 pub(crate) mod global;

@@ -128,7 +128,7 @@ fn long<'a>(
     Ok(())
 }
 
-/// Mercurial looks for this option before all others: what may begin its name means it, and is then
+/// Mercurial looks for this option before all others: any beginning of its name means it, and is then
 /// refused as an abbreviation, whatever else begins like that.
 const CONFIG: &str = "config";
 

@@ -71,7 +71,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     Ok(u8::from(!found && !names.is_empty()))
 }
 
-/// The configuration with what Mercurial adds to it: the repository's place, and options that
+/// The configuration with Mercurial's additions: the repository's place, and options that
 /// count as values.
 fn shown_config(context: &Context, matches: &Matches) -> Hgrc {
     let mut config = Hgrc::clone(&context.config);

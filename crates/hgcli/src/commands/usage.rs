@@ -44,7 +44,7 @@ pub fn is_listed(flag: &Flag) -> bool {
     !flag.help.contains("(DEPRECATED)")
 }
 
-/// One line per option: letter, name, what it takes, what it does.
+/// One line per option: letter, name, value, description.
 pub fn options<'a>(flags: impl Iterator<Item = &'a Flag>) -> String {
     let rows: Vec<(String, &str)> = flags.map(|flag| (left(flag), flag.help)).collect();
     let width = rows.iter().map(|(left, _)| left.len()).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! The configuration of one call, and what its settings mean.
+//! The configuration of one call, and the meaning of its settings.
 
 use crate::context::layers::{Layers, UntrustedConfig};
 use crate::ui::Abort;

@@ -47,7 +47,7 @@ impl Repo {
     }
 
     /// Whether paths are shown from the current directory: `ui.relative-paths`, or where that is
-    /// `legacy`, as it is by default, what the command has always done.
+    /// `legacy`, as it is by default, the habit of the command.
     pub fn uses_relative_paths(&self, always: bool) -> Result<bool, Abort> {
         let setting = self.config.get("ui", "relative-paths");
         match setting {

@@ -106,7 +106,7 @@ impl Layers {
                 }
             }
         }
-        // HGPLAIN is about what files configure; --config is part of the call.
+        // HGPLAIN is about settings of files; --config is part of the call.
         environment::make_plain(&mut all.config);
         all.config.add_all(&self.arguments);
         if !all

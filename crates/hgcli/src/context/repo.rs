@@ -105,7 +105,7 @@ impl Repo {
         Ok(repository)
     }
 
-    /// The repository as it was at the first call, with what its owner sees.
+    /// The repository as it was at the first call, with the changesets that its owner sees.
     pub fn view(&mut self) -> Result<Arc<RepoView>, Abort> {
         if let Some(view) = &self.view {
             return Ok(view.clone());
@@ -130,8 +130,8 @@ impl Repo {
         self.view = None;
     }
 
-    /// Replaces the repository by `other`, whose working copy does not count; gives what
-    /// [`Repo::restore`] puts back.
+    /// Replaces the repository by `other`, whose working copy does not count; gives the old one for
+    /// [`Repo::restore`].
     pub(super) fn replace(&mut self, other: Repository) -> Replaced {
         self.ignores_working_copy = true;
         Replaced(self.repository.replace(other), self.view.take())

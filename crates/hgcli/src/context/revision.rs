@@ -1,4 +1,4 @@
-//! From what `-r` says to revisions.
+//! From the value of `-r` to revisions.
 
 use crate::context::Repo;
 use crate::ui::clock::clock;

@@ -83,7 +83,7 @@ impl Repo {
         self.working_status(StatusLists::default())
     }
 
-    /// The same with what else `listing` asks for.
+    /// The same with the further lists that `listing` asks for.
     pub fn working_status(&mut self, listing: StatusLists) -> Result<Status, Abort> {
         let repository = self.repository()?;
         let dirstate = Dirstate::read(&repository)?;

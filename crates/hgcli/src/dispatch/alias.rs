@@ -34,7 +34,7 @@ enum Meaning {
     Alias(usize),
 }
 
-/// Finds what `name` with `arguments` runs.
+/// Finds the command or shell line of `name` with `arguments`.
 ///
 /// # Errors
 /// Unknown and ambiguous names; aliases that lead nowhere.

@@ -74,7 +74,7 @@ pub(crate) fn run_with_hooks(
     done
 }
 
-/// All options of a command as a dictionary of Python, with what they were given.
+/// All options of a command as a dictionary of Python, with their values.
 fn options_of(command: &Command, matches: &Matches) -> String {
     let mut pairs: BTreeMap<String, String> = BTreeMap::new();
     let own = DEFAULTS.iter().find(|(name, _)| *name == command.name());

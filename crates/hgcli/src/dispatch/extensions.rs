@@ -1,7 +1,7 @@
 //! The section `[extensions]`: parts of Mercurial that are written in Python and cannot be loaded.
 //!
-//! Those of Mercurial that only add commands are passed over: a call of such a command says that it
-//! is unknown. All others get the line that Mercurial prints for what it cannot import.
+//! Mercurial's own that only add commands are passed over: a call of such a command says that it
+//! is unknown. All others get Mercurial's line for an extension that it cannot import.
 
 use crate::ui::environment::Environment;
 use crate::ui::system_words;
@@ -56,7 +56,7 @@ const PASSED_OVER: &[&str] = &[
     "zeroconf",
 ];
 
-/// Extensions of Mercurial that change what its commands do.
+/// Extensions of Mercurial that change its commands.
 const MISSING: &[&str] = &[
     "beautifygraph",
     "blackbox",

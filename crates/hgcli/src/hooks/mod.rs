@@ -143,7 +143,7 @@ impl HookRunner {
         script.judge(process.status())
     }
 
-    /// Runs all hooks of a kind; what fails is a warning.
+    /// Runs all hooks of a kind; a failure is a warning.
     pub(crate) fn notify(&self, kind: &str, facts: &HookArgs) {
         for script in self.set.of(kind) {
             let done = match script.is_python() {

@@ -1,4 +1,4 @@
-//! Incoming changesets: applies bundles and prints what they bring.
+//! Incoming changesets: applies bundles and prints their contents.
 
 use crate::context::{Context, Repo};
 use crate::remote::servers::download_options;
@@ -57,8 +57,8 @@ pub(crate) struct AppliedBundle {
 }
 
 /// Applies a bundle under the store's lock, which comes back, and says the steps. `source` is
-/// the command and `url` the place that it comes from, as hooks learn them; `failed` turns what
-/// is wrong with the bundle into an error.
+/// the command and `url` the place that it comes from, as hooks learn them; `failed` turns an error
+/// of the bundle into the command's.
 pub(crate) fn apply_bundle(
     context: &mut Context,
     lock: Lock,
@@ -199,7 +199,7 @@ pub(crate) fn print_event(
     }
 }
 
-/// Says what becomes of a bookmark of the other side.
+/// Prints the move of a pulled bookmark.
 pub(crate) fn print_bookmark(ui: &mut Ui, bookmark: &PulledBookmark) -> Result<(), Abort> {
     let name = &bookmark.name[..];
     match &bookmark.moves {
@@ -213,7 +213,7 @@ pub(crate) fn print_bookmark(ui: &mut Ui, bookmark: &PulledBookmark) -> Result<(
     }
 }
 
-/// Says what the other side says.
+/// Prints the output of the other side.
 pub(crate) fn print_remote(ui: &mut Ui, words: &[u8]) -> Result<(), Abort> {
     for line in words.split_inclusive(|byte| *byte == b'\n') {
         let line = line.strip_suffix(b"\n").unwrap_or(line);
@@ -222,7 +222,7 @@ pub(crate) fn print_remote(ui: &mut Ui, words: &[u8]) -> Result<(), Abort> {
     Ok(())
 }
 
-/// Says what has come.
+/// Prints the counts of received data.
 pub(crate) fn print_arrival(
     repo: &mut Repo,
     ui: &mut Ui,
@@ -300,7 +300,7 @@ fn print_new(repo: &mut Repo, ui: &mut Ui, report: &ReceiveReport) -> Result<(),
     }
 }
 
-/// Advises what to do with what has come, when there are `more` heads than before.
+/// Advises to update or merge, when there are `more` heads than before.
 pub(crate) fn advise_after_arrival(repo: &mut Repo, ui: &mut Ui, more: i64) -> Result<(), Abort> {
     let repository = repo.repository()?;
     let view = repo.view()?;

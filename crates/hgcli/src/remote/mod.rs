@@ -1,4 +1,4 @@
-//! Other repositories: their names, the ways to them, and what comes from them.
+//! Other repositories: their names, the ways to them, and data from them.
 
 pub(crate) mod bundle_output;
 pub(crate) mod incoming;

@@ -133,7 +133,7 @@ pub(crate) fn normal(path: &Path) -> PathBuf {
     out
 }
 
-/// Replaces `path://NAME` by what that name stands for.
+/// Replaces `path://NAME` by the URL of that name.
 fn follow(path: &mut RemotePath, known: &[RemotePath]) -> Result<(), Abort> {
     let Some(name) = path.url.strip_prefix(b"path://") else {
         return Ok(());

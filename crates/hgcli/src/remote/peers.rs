@@ -195,7 +195,7 @@ fn typed_destination(repo: &Repo, typed: &[u8]) -> Result<PeerAddress, Abort> {
     }
 }
 
-/// Asks another repository what it can do.
+/// Connects to another repository and asks for its capabilities.
 pub(crate) fn connect(context: &mut Context, source: &PeerAddress) -> Result<Remote, Abort> {
     let mut remote = match source.is_http() {
         true => connect_over_http(context, source)?,
@@ -271,7 +271,7 @@ pub(crate) fn prompt_login(
     })
 }
 
-/// Has the program at the other end of ssh make a repository; what that says is shown as it is.
+/// Has the program at the other end of ssh make a repository; its output is shown as it is.
 pub(crate) fn create_over_ssh(context: &mut Context, target: &PeerAddress) -> Result<(), Abort> {
     context.ui.out.flush()?;
     let [ssh, there] = ssh_programs(context);
@@ -279,7 +279,7 @@ pub(crate) fn create_over_ssh(context: &mut Context, target: &PeerAddress) -> Re
     Ok(SshPeer::create(&url, (&ssh, &there))?)
 }
 
-/// How to get to another machine, and what to start there.
+/// Commands that reach another machine, and that run there.
 fn ssh_programs(context: &Context) -> [String; 2] {
     [("ssh", "ssh"), ("remotecmd", "hg")].map(|(key, usual)| {
         let text = context.config.text("ui", key);
@@ -316,7 +316,7 @@ fn over_ssh(context: &mut Context, source: &PeerAddress) -> Result<SshPeer, Abor
     Ok(connected?)
 }
 
-/// A way to a URL of http or https, with what the configuration says about it.
+/// A way to a URL of http or https, as the configuration has it.
 pub(crate) fn over_http(
     repo: &mut Repo,
     config: &Config,

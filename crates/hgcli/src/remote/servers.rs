@@ -96,7 +96,7 @@ fn certificates(cwd: &Path, path: &str, missing: String) -> Result<Vec<u8>, Abor
     })
 }
 
-/// Through whom the way to a host leads: `[http_proxy]`, or the variable of that name.
+/// Proxy for a host: `[http_proxy]`, or the variable of that name.
 fn proxy(config: &Config, host: &str) -> Result<Option<Proxy>, Abort> {
     let text = |key| config.text(PROXY, key).filter(|text| !text.is_empty());
     let environment =

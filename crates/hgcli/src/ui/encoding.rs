@@ -1,4 +1,4 @@
-//! Text that the user types: it is UTF-8, which is also what repositories hold.
+//! Text that the user types: it is UTF-8, which is also the encoding in repositories.
 
 use crate::ui::{Abort, Ui, environment};
 

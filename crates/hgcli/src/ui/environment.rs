@@ -45,7 +45,7 @@ impl Files for Environment {
     }
 }
 
-/// `NAME…` or `{NAME}…`: the value of a variable that is set, and what follows its name.
+/// `NAME…` or `{NAME}…`: the value of a variable that is set, and the text behind its name.
 fn variable_at(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let (name, behind) = match text.strip_prefix(b"{") {
         Some(inner) => {
@@ -173,7 +173,7 @@ fn add_directory(hgrc: &mut Hgrc, path: &Path) -> Result<(), HgrcError> {
 /// Files of a repository's configuration.
 pub const OF_REPOSITORY: [&str; 2] = [".hg/hgrc", ".hg/hgrc-not-shared"];
 
-/// Sections that may not change what scripts see, with the name of their exception.
+/// Sections that may not change output for scripts, with the name of their exception.
 const NOT_PLAIN_SECTIONS: &[(&str, Option<&str>)] = &[
     ("alias", Some("alias")),
     ("color", Some("color")),
@@ -198,7 +198,7 @@ const NOT_PLAIN_UI: &[&str] = &[
     "verbose",
 ];
 
-/// Takes out what `HGPLAIN` forbids.
+/// Takes out the settings that `HGPLAIN` forbids.
 pub fn make_plain(hgrc: &mut Hgrc) {
     if !is_plain(None) {
         return;

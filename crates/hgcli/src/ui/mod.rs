@@ -1,4 +1,4 @@
-//! Output, prompts, pager, progress, signals, and what a command fails with.
+//! Output, prompts, pager, progress, signals, and failures of a command.
 
 pub mod abort;
 pub mod clock;

@@ -95,7 +95,7 @@ impl Ui {
         self.read_line().map(Some)
     }
 
-    /// Asks a question that is answered by y or n; yes is what counts without an answer.
+    /// Asks a question that is answered by y or n; yes is the default.
     pub fn confirm(&mut self, question: &str) -> Result<bool, Abort> {
         loop {
             self.write(format!("{question} (yn)? "))?;

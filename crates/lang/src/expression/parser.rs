@@ -259,7 +259,7 @@ impl<G: Grammar> Parser<'_, G> {
         }
     }
 
-    /// Parses what binds more strongly than `least`.
+    /// Parses an expression whose operators bind more strongly than `least`.
     fn expression(&mut self, least: u8, depth: usize) -> ParseResult<G::Node> {
         if depth > G::MAX_DEPTH {
             return Err(too_deep::<G>());
@@ -316,7 +316,7 @@ impl<G: Grammar> Parser<'_, G> {
         self.take(depth).map(drop)
     }
 
-    /// Parses an operator and what follows it, behind the operand `left`.
+    /// Parses an operator and its right operand, behind the operand `left`.
     fn behind_operand(&mut self, left: Tree<G::Node>, depth: usize) -> ParseResult<G::Node> {
         let entry = self.entry();
         let (at, token) = self.take(depth)?;

@@ -1,8 +1,8 @@
 //! Python's regular expressions, written in the language of the `regex` crate.
 //!
-//! Most of both is the same. What differs: brackets and operators inside of classes, braces that
-//! count nothing, escapes, comments, and bytes above 127. What needs backtracking (look-around,
-//! references to groups, possessive and atomic groups, conditions) is refused by name.
+//! Most of both is the same. Differences: brackets and operators inside of classes, braces that
+//! count nothing, escapes, comments, and bytes above 127. Forms that need backtracking (look-around,
+//! references to groups, possessive and atomic groups, conditions) are refused by name.
 
 use super::glob::push_byte;
 
@@ -86,7 +86,7 @@ fn push_escape<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], PythonR
     Ok(behind)
 }
 
-/// The byte that an escape means, and what follows.
+/// The byte that an escape means, and the rest behind it.
 fn escaped_byte(rest: &[u8]) -> Result<(u8, &[u8]), PythonRegexError> {
     let [byte, behind @ ..] = rest else {
         return Err(Invalid);

@@ -125,7 +125,7 @@ pub fn status_against(
     Ok(status)
 }
 
-/// Calls `each` for every matching path of a manifest and of a sorted list, with what each has.
+/// Calls `each` for every matching path of a manifest and of a sorted list, with the entries of both.
 fn join<'a, T>(
     view: &'a RepoView,
     old: &'a [u8],

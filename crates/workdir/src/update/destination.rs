@@ -164,8 +164,8 @@ fn working_parent(view: &RepoView) -> Result<Option<Rev>, WorkdirError> {
     Ok(parents.first().and_then(|node| view.changelog().rev(node)))
 }
 
-/// The newest head of `branch` among the descendants of `from` (`None` is the null revision), or
-/// of what the descendants go through; else a closed head; else `from` itself.
+/// The newest open head of `branch` among `from` (`None` is the null revision) and its descendants;
+/// else the newest closed one; else `from` itself.
 ///
 /// # Errors
 /// Damage in the repository.

@@ -91,7 +91,7 @@ impl Renames {
             self.plan_theirs(planner, (path, source), plan, &mut done)?;
         }
         self.note(planner, plan)?;
-        // Those that the target no longer has are still to be forgotten.
+        // Paths that the target no longer has are still to be forgotten.
         let mut kept = BTreeSet::new();
         for path in done {
             let is_moved = plan

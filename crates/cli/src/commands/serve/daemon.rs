@@ -10,7 +10,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, id};
 
-/// Names the process that started this one as its daemon. What a daemon starts itself inherits the
+/// Names the process that started this one as its daemon. Children of the daemon inherit the
 /// variable, but not that parent.
 const STARTED_BY: &str = "VARVE_DAEMON_OF";
 
@@ -88,7 +88,7 @@ impl Daemon {
         self.starter.write_all(&[READY])
     }
 
-    /// Ends the start; what went wrong is told here.
+    /// Ends the start; the failure has been told here.
     pub(super) fn report_failure(mut self) {
         // A starter that is gone need not know.
         let _ = self.starter.write_all(&[TOLD]);

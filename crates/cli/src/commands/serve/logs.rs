@@ -1,4 +1,4 @@
-//! Where a server writes what happens.
+//! Logs of a server.
 
 use std::fs::File;
 use std::io::{self, Write};

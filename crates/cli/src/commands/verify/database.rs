@@ -55,7 +55,7 @@ pub(super) fn check(context: &mut Context, target: &Target) -> Result<u8, Abort>
     Ok(u8::from(report.findings > 0))
 }
 
-/// Writes what can be read of a database into a new file.
+/// Writes the readable part of a database into a new file.
 pub(super) fn save(context: &mut Context, target: &Target, to: &[u8]) -> Result<(), Abort> {
     let named = String::from_utf8_lossy(to).into_owned();
     let paths = (target.path.as_path(), Path::new(&named));

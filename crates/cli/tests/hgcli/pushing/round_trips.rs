@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::Path;
 use varve_testkit::peers::Hg;
 
-/// Two repositories with parts of one history, and the log of who asks.
+/// Two repositories with parts of one history, and the log of requests.
 struct Apart {
     pair: Pair,
     log: tempfile::NamedTempFile,
@@ -14,7 +14,7 @@ struct Apart {
 
 impl Apart {
     /// `whole` is in the language of `debugbuilddag`; `here` and `there` are sets of its changesets,
-    /// of which each side gets what they build on as well.
+    /// of which each side gets the ancestors as well.
     fn new(whole: &str, here: &str, there: &str) -> Apart {
         let log = tempfile::NamedTempFile::new().unwrap();
         let options = ["-A", log.path().to_str().unwrap()];

@@ -1,4 +1,4 @@
-//! Hooks of a repository that is pushed to: what they learn, what they say, what they refuse.
+//! Hooks of a repository that is pushed to: their variables, their output, their refusals.
 
 use super::{OPEN, Pair};
 use varve_testkit::peers::hg_program;
@@ -148,7 +148,7 @@ fn hooks_of_strangers_and_in_python_are_not_run() {
     let hook = format!("{OPEN}[hooks]\nincoming = touch {}\n", ran.display());
     pair.configure(&hook);
     let hgrc = pair.servers()[0].join(".hg/hgrc");
-    // Who may not give files away has none of strangers either.
+    // Without the right to give files away, this part of the test is left out.
     if std::os::unix::fs::chown(&hgrc, Some(65534), None).is_ok() {
         let [ours, _] = pair.push_each("-f");
         assert!(!ran.exists(), "{}", ours.0);

@@ -18,7 +18,7 @@ const LEAST: u32 = 6;
 /// A push, from both programs in turn, to a server that may be killed.
 struct Scene {
     pair: Pair,
-    /// The client, the repository of the server, and what it holds, before the push.
+    /// The client, the repository of the server, and copies of both before the push.
     client: PathBuf,
     repository: PathBuf,
     kept: [PathBuf; 2],
@@ -44,7 +44,7 @@ impl Scene {
         }
     }
 
-    /// Puts both sides back to what they were.
+    /// Puts both sides back to their copies.
     fn reset(&self) {
         for (path, kept) in [&self.client, &self.repository].into_iter().zip(&self.kept) {
             let _ = std::fs::remove_dir_all(path);

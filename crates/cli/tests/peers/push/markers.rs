@@ -98,7 +98,7 @@ fn marker(number: usize, user: usize) -> Vec<u8> {
 #[test]
 fn parts_end_where_mercurial_ends_them() {
     let pair = Pair::new(OPEN);
-    // In parts, each of these takes 64 bytes and what its user has, or more for the date.
+    // In parts, each of these takes 64 bytes and those of its user, or more for the date.
     for user in 245..=255 {
         for server in pair.servers() {
             let markers = (0..64).flat_map(|number| marker(number, user));

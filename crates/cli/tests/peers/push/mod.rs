@@ -109,7 +109,7 @@ impl Pair {
         }
     }
 
-    /// Pushes from both clients; both must be told the same. Returns what they are told.
+    /// Pushes from both clients; both must get the same output, which is returned.
     #[track_caller]
     fn push(&self, line: &str) -> Outcome {
         let [ours, theirs] = self.push_each(line);

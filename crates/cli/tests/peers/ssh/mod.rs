@@ -1,4 +1,4 @@
-//! Over ssh, or what stands in for it: a script that passes the host over and runs the command.
+//! Over ssh, or a stand-in for it: a script that passes the host over and runs the command.
 //!
 //! A [`Talk`] is one course of events with a program at either end. All that is said and left
 //! behind is written down, and must be the same whichever programs took part.
@@ -38,7 +38,7 @@ impl Side {
     }
 }
 
-/// Who asks and who answers.
+/// Client and server.
 const PAIRS: [(Side, Side); 4] = [
     (Side::Hg, Side::Hg),
     (Side::Hg, Side::Varve),

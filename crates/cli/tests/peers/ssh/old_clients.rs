@@ -36,7 +36,7 @@ fn branched() -> (Talk, Vec<String>) {
     (talk, nodes)
 }
 
-/// Nodes by their numbers; `n` is what comes before all of them, `x` is unknown to all.
+/// Nodes by their numbers; `n` is the null node, `x` is unknown to all.
 fn list(nodes: &[String], words: &str) -> Vec<u8> {
     let node = |word: &str| match word {
         "n" => "0".repeat(40),

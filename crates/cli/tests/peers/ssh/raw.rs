@@ -138,7 +138,7 @@ fn bundles_and_keys_of_old_clients() {
             talk.stock("", &format!("clone -q empty {name}"));
             write_rc(&talk.path(name), rc);
         }
-        // Who hears that the heads are others sends no bundle.
+        // A client that hears of other heads sends no bundle.
         let heads = arg("heads", &[b'1'; 40]);
         same(
             &talk,

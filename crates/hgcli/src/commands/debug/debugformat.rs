@@ -1,4 +1,4 @@
-//! `debugformat`: the format of the repository, beside what the configuration would make.
+//! `debugformat`: the format of the repository, beside that of a new one with this configuration.
 
 use crate::arguments::{Matches, TEMPLATE};
 use crate::context::{Command, Context};

@@ -1,4 +1,4 @@
-//! `debugrequires`: what a program must know to work on the repository.
+//! `debugrequires`: the requirements of the repository.
 
 use crate::arguments::Matches;
 use crate::context::{Command, Context};

@@ -26,7 +26,7 @@ pub(crate) enum Chosen {
 }
 
 impl Chosen {
-    /// Finds what the options and the first of `names` say; `None` if that is empty or nothing.
+    /// Finds the revlog that the options and the first of `names` choose; `None` if it is empty or missing.
     pub(crate) fn find(
         context: &mut Context,
         matches: &Matches,

@@ -49,7 +49,7 @@ pub(crate) const SUBREPOS: Flag = Flag::flag(
     "with subrepositories, of which there may be none",
 );
 
-/// Refuses what does not go together in a list.
+/// Refuses options that exclude each other in a list.
 pub(crate) fn refuse_contradictions(repo: &mut Repo, matches: &Matches) -> Result<(), Abort> {
     repo.refuse_subrepositories(matches)?;
     match matches.flag("graph") && matches.flag("newest-first") {

@@ -1,4 +1,4 @@
-//! `outgoing`: what another repository lacks.
+//! `outgoing`: changesets that another repository lacks.
 
 use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH, STYLE, TEMPLATE};
 use crate::commands::exchange::exchanged;

@@ -114,7 +114,7 @@ fn pull(context: &mut Context, matches: &Matches, source: &PeerAddress) -> Resul
     Ok(0)
 }
 
-/// Looks up what `--rev`, `--branch` and `--bookmark` name.
+/// Looks up the names of `--rev`, `--branch` and `--bookmark`.
 fn wanted(
     matches: &Matches,
     source: &PeerAddress,
@@ -146,7 +146,7 @@ fn wanted(
     Ok(wanted)
 }
 
-/// Heads of the branches that are asked for; what stands behind `#` may also be another name.
+/// Heads of the branches that are asked for; the word behind `#` may also be another name.
 pub(crate) fn heads_of_branches(
     matches: &Matches,
     source: &PeerAddress,
@@ -174,7 +174,7 @@ pub(crate) fn heads_of_branches(
     Ok(heads)
 }
 
-/// Brings the wanted changesets that are missing here, with bookmarks, and says what it is about.
+/// Brings the wanted changesets that are missing here, with bookmarks, and prints the steps.
 pub(crate) fn bring(
     context: &mut Context,
     source: &PeerAddress,
@@ -216,7 +216,7 @@ pub(crate) fn bring(
     apply(context, source, remote, request, way).map(Some)
 }
 
-/// Finds out what both sides have; `heads` are those that are wanted, if not all are.
+/// Finds the common changesets; `heads` are the wanted ones of the other side, if not all are.
 pub(crate) fn compare(
     repo: &mut Repo,
     ui: &mut Ui,

@@ -1,4 +1,4 @@
-//! `help`: what commands there are, and what each of them takes.
+//! `help`: the list of commands, and the options of each.
 
 mod topics;
 
@@ -114,7 +114,7 @@ fn unknown(name: &str) -> Abort {
         .hint(format!("try 'hg help --keyword {name}'"))
 }
 
-/// Help about what a name means, first of all a topic.
+/// Help about a name: a topic first, then a command.
 fn of_name(context: &mut Context, matches: &Matches, name: &str) -> Result<u8, Abort> {
     if matches.flag("keyword") {
         return of_keyword(context, name);

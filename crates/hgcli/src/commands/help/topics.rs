@@ -1,7 +1,7 @@
 //! Help about something else than one command.
 //!
 //! A text has paragraphs; a line in brackets begins a section, and indented lines are a table of
-//! terms, each with two blanks before what it means.
+//! terms, each with two blanks before its meaning.
 
 /// One topic.
 pub(super) struct Topic {

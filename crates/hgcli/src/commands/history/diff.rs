@@ -1,4 +1,4 @@
-//! `diff`: what differs between changesets, or was changed in the working copy.
+//! `diff`: differences between changesets, or changes in the working copy.
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::context::revision::query;
@@ -140,8 +140,8 @@ fn is_merging(repo: &mut Repo) -> Result<bool, Abort> {
     Ok(repo.working_parents()?.len() > 1)
 }
 
-/// Lets only files in the directory `root` match, and warns of names outside; gives what the names
-/// of its files begin with.
+/// Lets only files in the directory `root` match, and warns of names outside; gives the prefix of
+/// the names of its files.
 fn below(
     repo: &mut Repo,
     ui: &mut Ui,

@@ -1,4 +1,4 @@
-//! `identify`: what the working copy or a changeset is.
+//! `identify`: names of the working copy or of a changeset.
 
 use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH, TEMPLATE};
 use crate::context::{Category, Command, Context, Repo};

@@ -234,7 +234,7 @@ fn by_filelogs(view: &RepoView, matcher: &Matcher) -> Result<Option<Set>, Abort>
     Ok(Some(Set::list(revs)))
 }
 
-/// Those that pass the options which ask something of each changeset.
+/// Changesets that pass the options which ask something of each.
 fn filtered(mut set: Set, matches: &Matches, engine: &Engine<'_>) -> Result<Set, Abort> {
     let call = |function: &str, argument: &[u8]| {
         let call = Expr::Call(

@@ -1,4 +1,4 @@
-//! Commands that show what a repository holds.
+//! Commands that show the contents of a repository.
 
 pub(crate) mod annotate;
 pub(crate) mod bookmarks;

@@ -1,4 +1,4 @@
-//! `parents`: what the working copy or a changeset builds on.
+//! `parents`: parents of the working copy or of a changeset.
 
 use crate::arguments::{Flag, Matches, STYLE, TEMPLATE};
 use crate::context::{Category, Command, Context, Repo};

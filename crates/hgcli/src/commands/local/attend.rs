@@ -10,7 +10,7 @@ use varve_workdir::{
     UpdateQuestion,
 };
 
-/// Prints what an update does, and asks about conflicts.
+/// Prints the steps of an update, and asks about conflicts.
 pub(crate) struct Watcher<'s> {
     context: &'s mut Context,
     interactive: bool,

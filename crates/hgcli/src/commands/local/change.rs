@@ -1,4 +1,4 @@
-//! Changing which files are tracked: the lock, the dirstate, and what `add` means.
+//! Changing which files are tracked: the lock, the dirstate, and the rules of `add`.
 
 use crate::context::{Config, Context};
 use crate::ui::{Abort, Ui};
@@ -32,7 +32,7 @@ impl DirstateChange {
         })
     }
 
-    /// Writes what changed.
+    /// Writes the changes.
     pub(crate) fn end(mut self) -> Result<(), Abort> {
         Ok(self.dirstate.write(&self.repository)?)
     }

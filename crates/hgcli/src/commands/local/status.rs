@@ -1,4 +1,4 @@
-//! `status`: what changed in the working copy, or between changesets.
+//! `status`: changes in the working copy, or between changesets.
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
 use crate::context::{Category, Command, Context, Repo};

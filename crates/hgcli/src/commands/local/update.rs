@@ -177,7 +177,7 @@ fn go(
     Ok(updated)
 }
 
-/// Updates, and prints on the way what happens.
+/// Updates, and prints the steps.
 pub(crate) fn go_to(
     context: &mut Context,
     matches: &Matches,

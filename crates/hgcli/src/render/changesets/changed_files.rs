@@ -2,7 +2,7 @@
 
 use varve_repo::{Changeset, FileText, Node, RepoError, RepoView, Rev};
 
-/// Files of one changeset, by what became of them.
+/// Files of one changeset, by the kind of their change.
 #[derive(Debug, Default)]
 pub(crate) struct ChangedFiles {
     /// In a parent before, and still there.
@@ -49,7 +49,7 @@ impl ChangedFiles {
     }
 }
 
-/// A file's new name, and what it was copied from.
+/// A file's new name, and the source of the copy.
 pub(crate) type Copied = (Vec<u8>, Vec<u8>);
 
 /// Files of a changeset that were copied or renamed in it: new name and source.

@@ -206,7 +206,7 @@ impl Printer {
         }
     }
 
-    /// Appends what `-p` and `--stat` ask for.
+    /// Appends the output of `-p` and `--stat`.
     fn push_changes(&self, subject: &Subject<'_>, out: &mut Vec<u8>) -> Result<(), Abort> {
         let Some((options, matcher)) = &self.style.diff else {
             return Ok(());

@@ -44,7 +44,7 @@ impl Printer {
         self.print_footer(&mut context.ui)
     }
 
-    /// Prints what stands before all changesets.
+    /// Prints the header before all changesets.
     pub(super) fn print_header(&self, ui: &mut Ui) -> Result<(), Abort> {
         match &self.style.form {
             Form::Filled(filled) => self.print_once(ui, filled.header.as_ref()),
@@ -52,7 +52,7 @@ impl Printer {
         }
     }
 
-    /// Prints what stands behind all changesets.
+    /// Prints the footer behind all changesets.
     pub(super) fn print_footer(&self, ui: &mut Ui) -> Result<(), Abort> {
         match &self.style.form {
             Form::Filled(filled) => self.print_once(ui, filled.footer.as_ref()),

@@ -1,4 +1,4 @@
-//! Which files differ between two sides, and what each had.
+//! Files that differ between two sides, and their versions on each.
 
 use crate::context::Repo;
 use crate::ui::{Abort, Ui};

@@ -9,10 +9,10 @@ use varve_lang::date::Date;
 use varve_repo::{FileKind, Node, ReaderState, RepoView};
 use varve_workdir::Dirstate;
 
-/// Files that each thread compares before what they printed is handed on.
+/// Files that each thread compares before their output is handed on.
 const SHARE: usize = 64;
 
-/// Two sides with what their headers say.
+/// Two sides with the values of their headers.
 pub(crate) struct Comparison<'a> {
     /// The repository.
     view: &'a RepoView,
@@ -87,8 +87,8 @@ impl<'a> Comparison<'a> {
         self
     }
 
-    /// Hands on the differences of all files, in order and in pieces. What comes before a file
-    /// that cannot be read is handed on too.
+    /// Hands on the differences of all files, in order and in pieces, also of the files before one
+    /// that cannot be read.
     pub(crate) fn write_all(
         &self,
         changes: &[DiffedFile],

@@ -70,7 +70,7 @@ impl Options {
             None => CONTEXT,
             Some(text) => context_of(text)?,
         };
-        // These change what other programs read.
+        // These change input of other programs.
         let plain = environment::is_plain(None);
         let no_prefix = matches.switch("noprefix");
         let binary = matches.switch("binary");
@@ -105,7 +105,7 @@ impl Options {
     }
 }
 
-/// A flag, or what a section of the configuration says.
+/// A flag, or its value in a section of the configuration.
 fn flag(
     context: &Context,
     matches: &Matches,

@@ -1,4 +1,4 @@
-//! Two texts as hunks with lines of context around what differs.
+//! Two texts as hunks with lines of context around the differences.
 
 use super::Options;
 use std::io::Write;
@@ -16,7 +16,7 @@ struct LineChange {
     place: usize,
 }
 
-/// The lines of a text, each with what ends it.
+/// The lines of a text, each with its line end.
 pub(crate) fn lines(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }
@@ -147,7 +147,7 @@ fn push_hunk(
 }
 
 /// Lines of a hunk at which each text ends without a newline. Mercurial goes by where the hunk says
-/// that it ends, which is wrong behind a change that does not count; what it prints then is what
+/// that it ends, which is wrong behind a change that does not count; its output is the one that
 /// people compare with.
 fn ends_without_newline(
     lines: &[(u8, &[u8])],

@@ -39,7 +39,7 @@ pub(crate) trait ItemTemplate {
     /// Prints one item; `index` counts from 0.
     fn item(&mut self, context: &mut Context, item: &Item, index: usize) -> Result<(), Abort>;
 
-    /// Prints what comes behind the last item.
+    /// Prints the end behind the last item.
     fn end(&mut self, context: &mut Context) -> Result<(), Abort>;
 
     /// Names of the values that it shows.

@@ -1,4 +1,4 @@
-//! Named values of what a command prints.
+//! Named values in the output of a command.
 
 use varve_repo::{Node, Rev};
 

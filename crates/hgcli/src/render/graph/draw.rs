@@ -3,7 +3,7 @@
 use super::Graph;
 use super::lanes::Row;
 
-/// A piece of a line: a mark or what stands between two marks. `None` is a lane that ends.
+/// A piece of a line: a mark or the text between two marks. `None` is a lane that ends.
 type Cell<'a> = Option<&'a [u8]>;
 type Line<'a> = Vec<Cell<'a>>;
 

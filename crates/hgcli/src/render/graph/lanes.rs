@@ -1,8 +1,8 @@
-//! Which lane waits for what.
+//! The lanes, and the node that each waits for.
 
 use super::{Graph, Mark, PlacedNode};
 
-/// A column, and what it waits for.
+/// A column, and the node that it waits for.
 #[derive(Clone, Debug)]
 pub(super) struct Lane<K> {
     pub(super) key: K,

@@ -1,4 +1,4 @@
-//! Members of lists, and what keywords mean for one of them.
+//! Members of lists, and the values of keywords for one of them.
 
 use super::eval::Keywords;
 use super::source::TemplateData;

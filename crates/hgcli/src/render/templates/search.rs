@@ -17,7 +17,7 @@ fn compiled(function: &str, pattern: &[u8]) -> Result<PythonRegex, Abort> {
     })
 }
 
-/// A piece of what matches are replaced with.
+/// A piece of the replacement of matches.
 enum Piece {
     Text(Vec<u8>),
     Group(usize),

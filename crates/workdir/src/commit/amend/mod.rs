@@ -28,7 +28,7 @@ pub struct AmendContext<'a> {
     pub stop: &'a Interrupt,
 }
 
-/// The changeset to amend, and what the new one says.
+/// The changeset to amend, and the metadata of the new one.
 #[derive(Clone, Copy, Debug)]
 pub struct AmendRequest<'a> {
     /// The repository as it is, hidden changesets included.
@@ -68,8 +68,8 @@ enum ContentSource {
     Old(Node, FileKind),
 }
 
-/// Commits what the old changeset did to its parents, together with what `status` says was
-/// changed since. The new changeset becomes the parent of the working copy; all bookmarks at the
+/// Commits the changes of the old changeset to its parents, together with the later ones of
+/// `status`. The new changeset becomes the parent of the working copy; all bookmarks at the
 /// old one move to it.
 ///
 /// # Errors

@@ -66,7 +66,7 @@ proptest! {
         prop_assert_eq!(merged(MergeTool::MergeLocal, &base, &ours, &theirs).0, turned);
     }
 
-    /// Taking our part of every conflict is what the tool does that decides for us.
+    /// Taking our part of every conflict equals the tool that decides for us.
     #[test]
     fn markers_hold_both_sides(base in texts(), ours in texts(), theirs in texts()) {
         for tool in [MergeTool::Merge, MergeTool::Merge3] {

@@ -6,7 +6,7 @@ use varve_exchange::format::bundle::Bundle;
 use varve_exchange::format::bundle20::PartReader;
 use varve_exchange::format::part::PartHeader;
 
-/// The bundlespec; `engine` is what a bundle of the first version names.
+/// The bundlespec; `engine` is the compression of a bundle of the first version.
 pub(super) fn of(bundle: Bundle<'_>, engine: Option<&[u8]>) -> Result<String, Abort> {
     match bundle {
         Bundle::Bundle10(_) => Ok(format!("{}-v1", name_of(engine.unwrap_or(b"UN")))),

@@ -159,7 +159,7 @@ fn setting(config: &Config, spec: &BundleSpec) -> Result<StreamSetting, Abort> {
     setting.map_err(|error| Abort::new(error.to_string()))
 }
 
-/// Runs the hooks that may refuse, and prints what will be written.
+/// Runs the hooks that may refuse, and prints the changesets to be written.
 fn announce(
     repo: &mut Repo,
     ui: &mut Ui,

@@ -328,7 +328,7 @@ fn tell_steps(ui: &mut Ui, all: bool, is_empty: bool) -> Result<(), Abort> {
     Ok(())
 }
 
-/// Prints what a clone that copies revisions got.
+/// Prints the counts of a clone that copies revisions.
 fn tell_pulled(
     ui: &mut Ui,
     target: &Repository,

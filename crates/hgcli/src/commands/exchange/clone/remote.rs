@@ -27,7 +27,7 @@ struct ClonePlan {
     update: Checkout,
 }
 
-/// Clones what a URL leads to.
+/// Clones the repository at a URL.
 pub(super) fn run(
     context: &mut Context,
     matches: &Matches,

@@ -1,4 +1,4 @@
-//! Keeping what a repository sends.
+//! Keeping the bundle that a repository sends.
 
 use crate::context::Context;
 use crate::remote::bundle_output::BundleOutput;

@@ -1,4 +1,4 @@
-//! `incoming`: what another repository has and this one lacks.
+//! `incoming`: changesets that another repository has and this one lacks.
 
 mod bookmarks;
 mod fetch;

@@ -13,7 +13,7 @@ use varve_repo::{Node, Phase};
 /// Bookmarks of a push, on both sides.
 #[derive(Debug, Default)]
 pub(super) struct BookmarkPlan {
-    /// Those that are pushed, by name.
+    /// Pushed ones, by name.
     pub(super) pushed: Vec<BookmarkPush>,
     /// Those of the other side.
     pub(super) there: BTreeMap<Vec<u8>, Node>,

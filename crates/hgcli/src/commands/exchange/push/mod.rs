@@ -281,7 +281,7 @@ impl PushSession<'_> {
         })
     }
 
-    /// Markers for what the other side will have, if it takes any.
+    /// Markers for the changesets of the other side after the push, if it takes any.
     fn markers(&self, context: &mut Context, remote: &mut Remote) -> Result<Vec<u8>, Abort> {
         let exchanges = context.config.exchanges_markers()?;
         if !exchanges || context.repo.repository()?.count_markers()? == 0 {

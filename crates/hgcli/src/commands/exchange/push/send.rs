@@ -1,4 +1,4 @@
-//! Sending what a push has planned, and telling what comes back.
+//! Sending the bundle of a planned push, and printing the reply.
 
 use crate::context::{Context, Repo};
 use crate::remote::PeerAddress;

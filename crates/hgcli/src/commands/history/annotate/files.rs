@@ -1,4 +1,4 @@
-//! Which files are annotated, and what they are in a changeset or in the working copy.
+//! The annotated files, and their versions in a changeset or in the working copy.
 
 use crate::arguments::Matches;
 use crate::context::{Context, Repo, matching};

@@ -20,7 +20,7 @@ const WORKING: i64 = 0x7fff_ffff;
 /// Values to be found for each version.
 pub(super) struct WantedColumns {
     columns: Vec<Column>,
-    /// Further keywords of a template, and what fills them.
+    /// Further keywords of a template, and the printer that fills them.
     keywords: Vec<String>,
     printer: Option<Printer>,
 }

@@ -15,7 +15,7 @@ use varve_workdir::{
     Dirstate, PathAuditor, Status, Tree, WorkdirError, message,
 };
 
-/// Hooks that Mercurial calls for what it bundles and stores again when it removes a changeset.
+/// Hooks of Mercurial for the changesets that it bundles and restores when it removes one.
 const OF_STRIPPING: &[&str] = &[
     "preoutgoing",
     "outgoing",

@@ -177,8 +177,8 @@ pub(crate) fn new_phase(config: &Config) -> Result<Phase, Abort> {
     }
 }
 
-/// User and description as the repository holds them. Mercurial finds out in the transaction what
-/// is no text, and says that it has undone that.
+/// User and description as the repository holds them. Mercurial finds malformed text only in
+/// the transaction, and says that it has undone that.
 pub(crate) fn texts(ui: &mut Ui, words: &CommitMetadata<'_>) -> Result<(Vec<u8>, Vec<u8>), Abort> {
     let user = ui.decode(words.user);
     let texts = user.and_then(|user| {

@@ -1,4 +1,4 @@
-//! `commit`: what changed in the working copy becomes a changeset.
+//! `commit`: changes in the working copy become a changeset.
 
 mod amend;
 mod before;
