@@ -17,7 +17,7 @@ impl BodyCodec {
         self.dictionary.as_ref().map(Dictionary::number)
     }
 
-    /// Whether both make the same chunks, within one database.
+    /// Whether the two codecs make the same chunks, within one database.
     pub(crate) fn is_same(&self, other: &BodyCodec) -> bool {
         self.setting == other.setting && self.number() == other.number()
     }

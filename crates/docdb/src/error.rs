@@ -1,4 +1,4 @@
-//! What can go wrong with a database, and with one edit of it.
+//! Errors of a database, and of one edit of it.
 
 use crate::RevError;
 use std::path::PathBuf;
@@ -22,17 +22,17 @@ pub enum DocdbError {
     Damaged {
         /// Which file.
         path: PathBuf,
-        /// What was read, such as `document`.
+        /// The kind of record that was read, such as `document`.
         what: &'static str,
-        /// Of which document, or at which sequence.
+        /// The document's id, or the sequence.
         key: String,
     },
-    /// What is known of a document cannot be read.
+    /// A document's record cannot be read.
     #[error("document {id:?} cannot be read: {source}")]
     Unreadable {
-        /// Which document.
+        /// Id of the document.
         id: String,
-        /// Why not.
+        /// Error of the tree.
         source: Arc<TreeError>,
     },
     /// The stored JSON text of a revision does not parse.
@@ -84,7 +84,7 @@ pub enum DocdbError {
          `varve verify --salvage NEW FILE` makes a new database of what can be read"
     )]
     Uncompacted {
-        /// What is damaged.
+        /// The damage.
         source: Box<DocdbError>,
     },
     /// The copy with which a compaction was to go on is damaged; the database is not.
@@ -92,7 +92,7 @@ pub enum DocdbError {
         "{source}; this is only a copy that was begun, and the next compaction begins a new one"
     )]
     DamagedCopy {
-        /// What is damaged.
+        /// The damage.
         source: Box<DocdbError>,
     },
     /// The disk has no room for a compacted copy.
@@ -117,8 +117,8 @@ pub enum DocdbError {
     /// The operation was asked to stop; the database is as it was.
     #[error("interrupted")]
     Interrupted,
-    /// A snapshot that reads only what is cached needs the disk, or work that takes long. The same
-    /// call with [`ReadMode::Blocking`](varve_base::ReadMode::Blocking) goes on.
+    /// A snapshot that reads only from the cache needs the disk, or work that takes long. The same call with
+    /// [`ReadMode::Blocking`](varve_base::ReadMode::Blocking) goes on.
     #[error("the read would block")]
     WouldBlock,
 }
@@ -167,7 +167,7 @@ impl DocdbError {
         }
     }
 
-    /// What ends a compaction, whose caller is told what to do about damage.
+    /// The error that ends a compaction, whose caller is told what to do about damage.
     pub(crate) fn of_compaction(self) -> Self {
         match self {
             known @ (DocdbError::Uncompacted { .. } | DocdbError::DamagedCopy { .. }) => known,

@@ -200,7 +200,7 @@ mod tests {
         }
     }
 
-    /// What `zlib.compressobj(8, zlib.DEFLATED, 31, 8, 0)` of zlib 1.2.13 makes of these.
+    /// Digest of the output of `zlib.compressobj(8, zlib.DEFLATED, 31, 8, 0)` of zlib 1.2.13.
     #[test]
     fn longer_data_has_the_digest_of_zlib() {
         let random = |len: usize, below: u64| -> Vec<u8> {

@@ -37,7 +37,7 @@ impl<'o> DocumentText<'o> {
         out.extend_from_slice(b",\"_rev\":\"");
         write_rev(out);
         out.push(b'"');
-        // What stands between the braces.
+        // The members between the braces.
         let inner = body
             .strip_prefix(b"{")
             .and_then(|rest| rest.strip_suffix(b"}"));

@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// Longest digest that is accepted, in bytes.
 const MAX_DIGEST: usize = 1024;
 
-/// What follows the generation in a revision id: 16 bytes as a rule.
+/// The part of a revision id behind the generation: 16 bytes as a rule.
 ///
 /// Replicated edits may bring any text; one of 32 hex digits is kept as 16 bytes. Compared as
 /// bytes.

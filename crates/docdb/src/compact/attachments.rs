@@ -8,16 +8,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use varve_btree::{ChunkRef, EncodedChunk, Transaction};
 
-/// What is remembered of attachments that were copied, in entries and pieces. Past it the ones
-/// that were not met for longest are forgotten, and stored once more if they come again.
+/// Size of the cache of copied attachments, in entries and pieces. Past it the least recently met ones are forgotten,
+/// and stored once more if they come again.
 const REMEMBERED: usize = 1 << 17;
 
-/// By what an attachment is recognised.
+/// Key by which an attachment is recognised.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum AttachmentKey {
     /// Where its first piece stands in the old file: revisions of a document share their pieces.
     Offset(u64),
-    /// What it holds, by MD5 and length of the stored form.
+    /// MD5 and length of the stored form.
     Content([u8; 16], u64),
 }
 

@@ -26,7 +26,7 @@ use varve_btree::{ChunkStats, CommitId, Options, Transaction, TreeFile};
 const MAGIC: &[u8; 8] = b"copying1";
 const _: () = assert!(MAGIC.len() + CommitId::LEN == 24);
 
-/// What an unfinished copy says of itself.
+/// State that an unfinished copy records in its header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Checkpoint {
     pub(crate) commit: CommitId,
@@ -65,7 +65,7 @@ impl Checkpoint {
         })
     }
 
-    /// What the copy shows so far, with its dictionaries: the tree by sequence.
+    /// Snapshot of the copy so far, with its dictionaries: the tree by sequence.
     pub(super) fn snapshot(self, copy: &TreeFile, path: &Path) -> Snapshot {
         let header = Header {
             update_seq: self.seq,

@@ -131,7 +131,7 @@ pub(super) fn named(id: &str) -> impl Fn(DocdbError) -> DocdbError + '_ {
     }
 }
 
-/// What the thread that writes the new file needs for copying single things.
+/// State of the thread that writes the new file.
 pub(super) struct Copier {
     pub(super) recoding: Recoding,
     recoder: Recoder,

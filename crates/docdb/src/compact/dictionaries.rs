@@ -44,8 +44,8 @@ pub(super) fn begin(
     Ok((method, kept))
 }
 
-/// How a copy goes on that an earlier compaction has begun: as it was, whatever its header says of
-/// what was to be used by then. `configured` counts if it says nothing.
+/// How a copy goes on that an earlier compaction has begun: as it was, whatever its header says of the setting from
+/// then on. `configured` counts if it says nothing.
 pub(super) fn resume(
     begun: &Snapshot,
     configured: EngineSetting,

@@ -30,7 +30,7 @@ impl Compaction {
         Ok(())
     }
 
-    /// Whether little was committed since what was copied.
+    /// Whether little was committed since the copied snapshot.
     fn is_near(&self, newest: &Snapshot) -> bool {
         let copied = self.copied.as_ref();
         let copied = copied.map(|(copied, _)| copied.tree().position());
@@ -80,7 +80,7 @@ impl Compaction {
         let recoding = &copier.recoding;
         let header = Header {
             security: self.security,
-            // What was copied as it is may have been written by another setting meanwhile.
+            // Unchanged chunks may have been written by another setting meanwhile.
             setting: match recoding.is_needless() {
                 true => of.header().setting,
                 false => Some(recoding.setting()),
@@ -102,8 +102,8 @@ impl Compaction {
         Ok(())
     }
 
-    /// Refuses if something of what was copied cannot be read: older revisions, which a salvage could
-    /// use, would go with the old file.
+    /// Refuses if a copied document cannot be read: its older revisions, which a salvage could use, would go with the
+    /// old file.
     ///
     /// # Errors
     /// [`DocdbError::LeftUncompacted`].
@@ -118,7 +118,7 @@ impl Compaction {
         }
     }
 
-    /// Copies what is missing while the writer waits, and puts the copy in the old file's place.
+    /// Copies the missing rest while the writer waits, and puts the copy in the old file's place.
     ///
     /// # Errors
     /// As [`Database::compact`]; also that the storage does not say that the new name is durable:

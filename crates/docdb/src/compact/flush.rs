@@ -13,7 +13,7 @@ const STEP: u64 = 32 << 20;
 /// How often its length is looked at.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Does the work that fills `file` while another thread syncs what is there.
+/// Does the work that fills `file` while another thread syncs it.
 pub(super) fn while_flushing<T>(
     file: &TreeFile,
     work: impl FnOnce() -> Result<T, DocdbError>,
@@ -24,7 +24,7 @@ pub(super) fn while_flushing<T>(
         let done = work();
         drop(working);
         match flushing.join() {
-            // What a failed sync has lost is not told of a second time.
+            // The loss of a failed sync is not reported a second time.
             Ok(flushed) => flushed.and(done),
             Err(panic) => std::panic::resume_unwind(panic),
         }

@@ -5,17 +5,16 @@
 //! db.varve.compact          the copy, until it is renamed to db.varve
 //! db.varve.sort             sorted runs, where there are more documents than fit in memory
 //! ```
-//! A commit is copied whole ([`whole`]), then what was committed meanwhile ([`catch_up`]), in
-//! rounds that become shorter; the last one while the old file's writer waits. The copy is synced
-//! before it is renamed, so a crash leaves the old file or the new one. What a crash leaves beside
-//! it is removed when the database is opened next, unless the next compaction can go on with it
-//! ([`checkpoint`]). Readers keep the file that they have.
+//! A commit is copied whole ([`whole`]), then the commits made meanwhile ([`catch_up`]), in rounds that become shorter;
+//! the last one while the old file's writer waits. The copy is synced before it is renamed, so a crash leaves the old
+//! file or the new one. Files that a crash leaves beside it are removed when the database is opened next, unless the
+//! next compaction can go on with them ([`checkpoint`]). Readers keep the file that they have.
 //!
-//! Kept are all leaves with their bodies and attachments, revision trees, local documents, purges,
-//! the security object, all numbers, and one dictionary ([`dictionaries`]). Bodies of revisions that are no leaves go.
-//! Bodies and attachments that cannot be read are copied as they stand ([`unreadable`]), so damage to one document
-//! does not keep all others from being compacted. Damage to nodes and to lists of attachments ends the compaction: what
-//! they lead to could not be copied, and would be lost.
+//! Kept are all leaves with their bodies and attachments, revision trees, local documents, purges, the security object,
+//! all numbers, and one dictionary ([`dictionaries`]). Bodies of revisions that are no leaves go. Bodies and
+//! attachments that cannot be read are copied as they stand ([`unreadable`]), so damage to one document does not keep
+//! all others from being compacted. Damage to nodes and to lists of attachments ends the compaction: the data they lead
+//! to could not be copied, and would be lost.
 
 mod attachments;
 mod catch_up;
@@ -55,7 +54,7 @@ pub(crate) const PHASES: [&str; 3] = ["document_copy", "docid_sort", "docid_copy
 /// The copy is committed after so many bytes of documents.
 const STEP: u64 = 64 << 20;
 
-/// What a compaction did.
+/// Result of a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compacted {
     /// Bytes of the file before.
@@ -64,19 +63,19 @@ pub struct Compacted {
     pub after: u64,
 }
 
-/// What a compaction that copies did.
+/// Result of a compaction that copies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finished {
     /// Lengths of the files.
     pub sizes: Compacted,
-    /// What is in the new file as unreadable as it was in the old one.
+    /// Documents in the new file that were unreadable in the old one already.
     pub unreadable: Unreadable,
 }
 
-/// What may follow a commit of the copy.
+/// Phase that may follow a commit of the copy.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// What was committed to the database meanwhile.
+    /// Commits made to the database meanwhile are copied.
     Catching,
     /// The copy is to take the database's place.
     Complete,
@@ -117,7 +116,7 @@ pub struct Compaction {
     security: Option<ChunkRef>,
     /// All chunks and nodes of the copy's commits.
     chunk_stats: ChunkStats,
-    /// What an earlier compaction has copied.
+    /// State of the copy that an earlier compaction has begun.
     begun: Option<Checkpoint>,
     /// Bytes of documents between commits of the copy.
     step: u64,
@@ -256,8 +255,8 @@ impl Compaction {
         )?)
     }
 
-    /// Commits the copy after so many bytes of documents: what is copied until then need not be
-    /// copied again if the compaction is interrupted, or ends by a crash.
+    /// Commits the copy after so many bytes of documents: the part copied until then need not be copied again if the
+    /// compaction is interrupted, or ends by a crash.
     #[must_use]
     pub fn in_steps_of(mut self, bytes: u64) -> Self {
         self.step = bytes.max(1);
@@ -342,7 +341,7 @@ impl Compaction {
         Ok(Steps::new(new, (self.step, begun.is_some()), checkpoint))
     }
 
-    /// The number of the next dictionary: higher than those in the copy and in what is copied.
+    /// The number of the next dictionary: higher than those in the copy and in its source.
     fn next_dictionary(&self, of: &Snapshot) -> u32 {
         let highest = self.dictionaries.iter().map(|record| record.number).max();
         let next = highest.map_or(1, |highest| highest.saturating_add(1));

@@ -2,7 +2,7 @@
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-/// What goes from thread to thread.
+/// Message from thread to thread.
 enum Step<T, E> {
     Item(T),
     /// Everything ends here.

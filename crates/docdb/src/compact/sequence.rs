@@ -131,7 +131,7 @@ fn worker(
     })
 }
 
-/// What is appended by the calling thread.
+/// State of the calling thread, which appends the copied changes.
 struct Loading<'l, 's> {
     tree: Loader,
     from: &'l Snapshot,

@@ -103,7 +103,7 @@ impl<'s> Sorter<'s> {
         }
     }
 
-    /// Writes what is in memory as a run.
+    /// Writes the items in memory as a run.
     fn spill(&mut self) -> Result<(), DocdbError> {
         let file = match &self.file {
             Some(file) => Arc::clone(file),
@@ -168,7 +168,7 @@ enum MergeInput {
     },
     File {
         file: Arc<dyn StorageFile>,
-        /// What is not read yet.
+        /// The range of the file not read yet.
         rest: Range<u64>,
         piece: usize,
         bytes: Vec<u8>,

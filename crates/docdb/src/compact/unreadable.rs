@@ -1,4 +1,4 @@
-//! What cannot be read is copied as it stands, and named.
+//! Unreadable bodies and attachments are copied as they stand, and named.
 
 use crate::{DocdbError, Snapshot};
 use std::collections::BTreeSet;
@@ -65,7 +65,7 @@ pub(super) struct ReadableSource<'s> {
     pub(super) id: &'s str,
 }
 
-/// What was read; `None` if its bytes are damaged.
+/// The result of a read; `None` if its bytes are damaged.
 pub(super) fn readable<T>(read: Result<T, DocdbError>) -> Result<Option<T>, DocdbError> {
     match read {
         Err(error) if error.is_damage() => Ok(None),

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use varve_btree::ChunkStats;
 use varve_codec::{CodecId, EngineSetting};
 
-/// What is known of a dictionary in the file.
+/// Properties of a dictionary in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DictionaryInfo {
-    /// By which chunks name it.
+    /// Number by which chunks name it.
     pub number: u32,
     /// Bytes that its chunk takes in the file; there is a copy of it.
     pub stored: u64,
@@ -25,7 +25,7 @@ pub struct DictionaryInfo {
 /// How a database is compressed, and what that gives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compression {
-    /// What is written from now on.
+    /// Setting of bodies from now on.
     pub setting: EngineSetting,
     /// Whether the database itself was told so, and not the server.
     pub is_own: bool,
@@ -69,8 +69,8 @@ impl Database {
         self.shared.training.number()
     }
 
-    /// Trains a dictionary on what is there now, and stores it if it pays; whether it did. Otherwise
-    /// this is done by itself, or by the next compaction.
+    /// Trains a dictionary on the present documents, and stores it if it pays; whether it did. Otherwise this is done
+    /// by itself, or by the next compaction.
     ///
     /// # Errors
     /// Damage; as [`Database::update`].
@@ -111,8 +111,8 @@ impl Database {
         });
     }
 
-    /// Sets how this database is compressed, whatever its options say; `None` leaves it to them
-    /// again. It counts for what is written from now on; the next compaction brings it to the rest.
+    /// Sets how this database is compressed, whatever its options say; `None` leaves it to them again. It counts for
+    /// later writes; the next compaction brings it to the rest.
     ///
     /// # Errors
     /// As [`Database::update`].

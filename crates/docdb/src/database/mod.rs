@@ -30,7 +30,7 @@ use varve_base::{OpenMode, ReadMode, Storage};
 use varve_btree::{ChunkStats, NoReduction, Options, Reducer, TreeError, TreeFile};
 use varve_codec::EngineSetting;
 
-/// What the header of a database's file says it is.
+/// Kind of file in the header of a database's file.
 pub const KIND: [u8; 8] = *b"database";
 
 /// A file shorter than this holds no commit: before a tree file's first one stand 64 bytes, and a
@@ -43,9 +43,9 @@ pub const DEFAULT_REVS_LIMIT: u64 = 1000;
 /// Sizes of a database in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// What the file takes: its length without holes.
+    /// Length of the file without holes.
     pub file: u64,
-    /// Of that, what the newest commit needs: leaves' bodies and attachments, tree nodes.
+    /// Of that, bytes that the newest commit needs: leaves' bodies and attachments, tree nodes.
     pub active: u64,
     /// The leaves' JSON texts and attachments before compression.
     pub external: u64,
@@ -178,8 +178,8 @@ impl Database {
         Database::make(storage, path, wanted, (file, 1))
     }
 
-    /// Opens a database; what was not acknowledged before a crash may be gone, all else is there.
-    /// What a compaction has left that a crash ended is removed, unless the next one can go on with it.
+    /// Opens a database; edits not acknowledged before a crash may be gone, all others are there. Files that a crashed
+    /// compaction has left are removed, unless the next one can go on with them.
     ///
     /// # Errors
     /// [`DocdbError::is_not_found`]; damage, naming file, offset and reason.
@@ -270,7 +270,7 @@ impl Database {
     /// an id get one.
     ///
     /// # Errors
-    /// What makes the whole commit fail; then nothing of it is done.
+    /// Errors that make the whole commit fail; then nothing of it is done.
     pub fn update(&self, mut edits: Vec<Edit>, mode: Mode) -> Result<Vec<EditOutcome>, DocdbError> {
         if edits.is_empty() {
             return Ok(Vec::new());
@@ -338,9 +338,9 @@ impl Database {
         self.file().recovery().ignored
     }
 
-    /// To be called before the database is closed for a while: from then on damage to what was
-    /// committed last hits only those documents whose bytes it hits. Without it, such damage looks
-    /// to the next opening as if the commit had been cut short by a crash.
+    /// To be called before the database is closed for a while: from then on damage to the last commit only hits those
+    /// documents whose bytes it hits. Without it, such damage looks to the next opening as if the commit had been cut
+    /// short by a crash.
     ///
     /// # Errors
     /// As [`Database::update`].
@@ -389,11 +389,11 @@ impl Database {
         self.shared.watch.subscribe(Box::new(call))
     }
 
-    /// Removes the database's file, and what a compaction has left. Handles that are still open refuse edits with
-    /// [`DocdbError::Deleted`]; snapshots can be read to their end.
+    /// Removes the database's file, and the files of an unfinished compaction. Handles that are still open refuse edits
+    /// with [`DocdbError::Deleted`]; snapshots can be read to their end.
     ///
     /// # Errors
-    /// What the storage answers.
+    /// Errors of the storage.
     pub fn delete(&self) -> Result<(), DocdbError> {
         let shared = &self.shared;
         // Writers and compactions look at the mark after this, so nothing is committed and no

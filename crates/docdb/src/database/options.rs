@@ -13,7 +13,7 @@ pub struct DatabaseOptions {
     pub setting: EngineSetting,
     /// Where decoded tree nodes are kept; databases that share a clone share its bytes.
     pub cache: NodeCache,
-    /// What is too large to be written.
+    /// Largest sizes that are written.
     pub limits: Limits,
     /// Which attachments are stored as gzip.
     pub compressible: Compressible,
@@ -50,7 +50,7 @@ pub enum TrainsBy {
     Request,
 }
 
-/// Sizes above which an edit is refused; what is stored already stays readable.
+/// Sizes above which an edit is refused; stored documents stay readable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of a document's JSON text without its special members.

@@ -1,4 +1,4 @@
-//! Syncing what was committed without.
+//! Syncing commits that were made without it.
 
 use super::{Database, Shared};
 use crate::DocdbError;
@@ -11,7 +11,7 @@ impl Database {
     /// it is already.
     ///
     /// # Errors
-    /// What the storage answers; [`DocdbError::Deleted`].
+    /// Errors of the storage; [`DocdbError::Deleted`].
     pub fn sync(&self) -> Result<(), DocdbError> {
         let syncs = &self.shared.syncs;
         if syncs.interval().is_none() {

@@ -15,7 +15,7 @@ use varve_codec::{Compressor, EngineSetting};
 /// Attachments are stored in pieces of this many bytes, so that ranges can be read.
 pub(crate) const PIECE: usize = 1 << 20;
 
-/// What is known of an attachment before its data comes.
+/// Properties of an attachment before its data comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Announced {
     /// Its name.
@@ -37,7 +37,7 @@ pub struct Upload {
     /// Of the stored form, as all below.
     md5: Md5,
     stored_length: u64,
-    /// What is less than a piece.
+    /// Bytes short of a piece.
     rest: Vec<u8>,
     places: Vec<ChunkRef>,
     runs: Vec<Run>,
@@ -48,7 +48,7 @@ pub struct Upload {
     expected: Option<u64>,
 }
 
-/// What is done to the data on its way.
+/// How the data is coded on its way.
 #[derive(Debug)]
 enum Form {
     AsItComes,
@@ -134,7 +134,7 @@ impl Upload {
     /// was announced; the upload is then of no further use.
     ///
     /// # Errors
-    /// What the storage answers.
+    /// Errors of the storage.
     pub fn write(&mut self, data: &[u8]) -> Result<Result<(), EditError>, DocdbError> {
         self.received = self.received.saturating_add(data.len() as u64);
         if self.received > self.database.shared.options.limits.attachment {
@@ -198,7 +198,7 @@ impl Upload {
     /// Ends the data. `Ok(Err(_))` if it is shorter or not of the coding that was announced.
     ///
     /// # Errors
-    /// What the storage answers.
+    /// Errors of the storage.
     pub fn finish(mut self) -> Result<Result<Uploaded, EditError>, DocdbError> {
         if self
             .expected

@@ -71,7 +71,7 @@ impl IncomingAttachment {
         }
     }
 
-    /// What is to come, if something is.
+    /// Properties of the data that follows, if any does.
     pub(crate) fn announced(&self) -> Option<Announced> {
         let Content::Follows(coding, length) = self.content else {
             return None;

@@ -21,7 +21,7 @@ pub enum Mode {
     Replicated,
 }
 
-/// What became of an accepted edit.
+/// Result of an accepted edit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
     /// The document.
@@ -32,12 +32,12 @@ pub struct Accepted {
     pub is_new: bool,
 }
 
-/// What became of one edit.
+/// Result of one edit.
 pub type EditOutcome = Result<Accepted, EditError>;
 
-/// What precedes the ids of local documents.
+/// Prefix of the ids of local documents.
 pub const LOCAL_PREFIX: &str = "_local/";
-/// What precedes the ids of design documents.
+/// Prefix of the ids of design documents.
 pub const DESIGN_PREFIX: &str = "_design/";
 
 /// One edit of one document.

@@ -1,5 +1,5 @@
-//! What can be done for an edit before the writer sees it: text, digest and compression, on the
-//! requester's thread and, for many edits, on all cores.
+//! Prepares edits before the writer sees them: text, digest and compression, on the requester's thread and, for many
+//! edits, on all cores.
 
 use super::deltas::{self, Delta};
 use super::{Coding, Content, Edit, IncomingAttachment, Mode};
@@ -45,7 +45,7 @@ pub(crate) struct Prepared {
 pub(crate) enum Text {
     /// A chunk of its own.
     Chunk(EncodedChunk),
-    /// What differs from a revision that is there.
+    /// The difference from a stored revision.
     Delta(Box<Delta>),
     /// In the tree of local documents.
     Inline(Vec<u8>),
@@ -58,7 +58,7 @@ pub(crate) struct PreparedAttachment {
     pub(crate) record: Attachment,
     /// In whose files these are.
     pub(crate) runs: Vec<Run>,
-    /// What comes behind them.
+    /// Further chunks, to be stored behind them.
     pub(crate) pieces: Vec<EncodedChunk>,
     /// Whether no revision has it yet.
     pub(crate) is_new: bool,
@@ -80,7 +80,7 @@ pub(crate) struct Preparer {
     threads: usize,
 }
 
-/// What one thread needs.
+/// State of one thread.
 #[derive(Debug)]
 struct Worker {
     compressor: BodyCompressor,

@@ -46,8 +46,8 @@ pub fn database_file(data: &[u8]) {
     check_and_save(&MemoryStorage::with_files([(PATH.into(), data.to_vec())]));
 }
 
-/// Changes records of a small database, with right checksums; never panics, and what is salvaged is
-/// whole. Each change takes four bytes: tree, item, what is done, where.
+/// Changes records of a small database, with right checksums; never panics, and salvaged documents are whole. Each
+/// change takes four bytes: tree, item, operation, offset.
 pub fn changed_database(data: &[u8]) {
     static SMALL: OnceLock<Vec<u8>> = OnceLock::new();
     let small = SMALL.get_or_init(|| small().unwrap_or_default());
@@ -154,7 +154,7 @@ mod tests {
         }
     }
 
-    /// What a check says of the small database after a change of one tree.
+    /// Findings of a check of the small database after a change of one tree.
     fn said(tree: usize, key: &[u8], change: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Vec<String> {
         let storage = MemoryStorage::with_files([(PATH.into(), small().unwrap())]);
         let file = TreeFile::open(&storage, Path::new(PATH), tree_options(&options())).unwrap();

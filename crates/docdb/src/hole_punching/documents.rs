@@ -1,4 +1,4 @@
-//! What documents have where holes are to be: bodies, attachments and the lists of them.
+//! Content of documents where holes are to be: bodies, attachments and the lists of them.
 
 use super::relocation::Relocation;
 use super::usage::{Content, overlaps_hole};

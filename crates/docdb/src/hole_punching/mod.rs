@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! file   | cold: needed | updated often: little is needed | cold | … | newest |
-//! then   | cold         | hole                            | cold | … | newest | what was needed of it |
+//! then   | cold         | hole                            | cold | … | newest | relocated data |
 //! ```
 //! 1. [`measure_usage`]: every document and node of one commit is asked which bytes it needs; the sum of
 //!    each region says what becomes a hole ([`regions`]).
@@ -11,8 +11,8 @@
 //!    commits between those of others, until a last one, for which writers wait, finds nothing.
 //! 3. When no reader has a commit from before that one, the holes are made.
 //!
-//! All of it is commits like others, so a crash at any point leaves a sound database, and what was
-//! moved stays moved. Places mean the same before and after; nothing is renamed.
+//! All of it is commits like others, so a crash at any point leaves a sound database, and moved data stays moved.
+//! Places mean the same before and after; nothing is renamed.
 
 mod documents;
 mod regions;
@@ -53,8 +53,8 @@ impl Default for InPlace {
 const READER_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often they are looked for.
 const POLL: Duration = Duration::from_millis(20);
-/// Where so many times what the file holds are holes, it is copied whole: file systems keep lists
-/// of what is between holes.
+/// Where the holes are so many times as large as the rest of the file, it is copied whole: file systems keep lists of
+/// the extents between holes.
 const MAX_HOLE_RATIO: u64 = 16;
 
 /// Says that a compaction is over.

@@ -62,9 +62,8 @@ impl Regions {
         }
     }
 
-    /// Chooses the regions of which not more than half is needed. Returns `false` if a copy of
-    /// everything were the better way: if as much had to be moved as could stay, or if most of what
-    /// is not needed stands among what is.
+    /// Chooses the regions of which not more than half is needed. Returns `false` if a copy of everything were the
+    /// better way: if as much had to be moved as could stay, or if most of the garbage stands among needed bytes.
     pub(super) fn choose(&mut self) -> bool {
         let needed = |region: usize| self.needed[region].min(self.size);
         let (mut moved, mut stays) = (0_u64, 0_u64);
@@ -81,7 +80,7 @@ impl Regions {
         moved <= stays && scattered <= freed
     }
 
-    /// What becomes holes.
+    /// Ranges of the file that become holes.
     pub(super) fn holes(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         let runs = self.is_hole.chunk_by(|a, b| a == b);
         let mut region = 0;

@@ -224,8 +224,7 @@ impl<'m> Relocation<'m> {
     }
 }
 
-/// What is done in one transaction, with its base and the header that it commits; says whether it
-/// changed anything.
+/// The changes of one transaction, with its base and the header that it commits; returns whether it changed anything.
 type Work<'w, 'm> = dyn FnMut(
         &mut Relocation<'m>,
         &Snapshot,

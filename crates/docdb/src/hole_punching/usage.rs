@@ -91,7 +91,7 @@ pub(super) fn local(
 /// All chunks that one revision's content needs.
 pub(super) struct Content {
     pub(super) body: ChunkRef,
-    /// What the body's delta stands on.
+    /// Chunks that the body's delta is based on.
     pub(super) bases: Vec<ChunkRef>,
     pub(super) list: Option<ChunkRef>,
     pub(super) attachments: Vec<Attachment>,

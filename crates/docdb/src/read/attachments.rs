@@ -36,7 +36,7 @@ struct StoredBytes<'a> {
 }
 
 impl StoredBytes<'_> {
-    /// What is left of the chunk at hand; nothing at the end.
+    /// The unread rest of the present chunk; empty at the end.
     fn rest(&mut self) -> Result<&[u8], DocdbError> {
         while let Some(chunk) = self.attachment.chunks.get(self.chunk) {
             if self.content.is_empty() {

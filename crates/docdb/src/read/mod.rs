@@ -37,7 +37,7 @@ struct SnapshotInfo {
     path: PathBuf,
 }
 
-/// What a database says of itself.
+/// Numbers of a database as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Info {
     /// Documents whose winner is not deleted.

@@ -1,4 +1,4 @@
-//! Reading what was purged.
+//! Reading the recorded purges.
 
 use super::Snapshot;
 use crate::DocdbError;

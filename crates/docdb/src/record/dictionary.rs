@@ -1,4 +1,4 @@
-//! What the user header knows of one dictionary.
+//! Entry of one dictionary in the user header.
 //!
 //! ```text
 //! +--------+-------+---------+-----------+-------+

@@ -29,7 +29,7 @@ pub(crate) struct DocumentRecord {
     parts: Vec<Known>,
 }
 
-/// What stands before the revision tree.
+/// Fields in front of the revision tree.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DocumentHead {
     pub(crate) deleted: bool,

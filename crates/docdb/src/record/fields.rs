@@ -16,7 +16,7 @@ impl<'a> Reader<'a> {
         Reader(varint::Reader::new(bytes))
     }
 
-    /// What has not been read.
+    /// The unread rest.
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.0.rest()
     }

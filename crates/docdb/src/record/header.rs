@@ -32,7 +32,7 @@ const WITHOUT_CHOICE: u8 = 2;
 const WITHOUT_SETTING: u8 = 1;
 const NO_CHUNK: ChunkRef = ChunkRef { offset: 0, len: 0 };
 
-/// What a database knows besides its trees.
+/// State of a database besides its trees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) uuid: [u8; 16],

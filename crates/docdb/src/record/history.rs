@@ -5,13 +5,13 @@
 //!
 //! | here          | part 1              | part 2                                      |
 //! | in the value  | a chunk             | a chunk                                     |
-//! | 1 to 32       | 8 times what is     | the oldest; what is cut off at its end      |
-//! | revisions     | before it, at most  | stays in the chunk and does not count       |
+//! | 1 to 32       | 8 times as many as  | the oldest; revisions cut off at its end    |
+//! | revisions     | before it, at most  | stay in the chunk and do not count          |
 //! ```
-//! An edit changes the beginning of the text and, where an old revision is forgotten, its end. So it
-//! writes what stands here, and only now and then a part: each becomes eight times as long as what
-//! stands before it before it is written again, together with that. Anything else that happens to a
-//! tree, such as a branch of an old revision, is noticed by comparing texts.
+//! An edit changes the beginning of the text and, where an old revision is forgotten, its end. So it writes the part in
+//! the value, and only now and then a chunk: each becomes eight times as long as the text before it before it is
+//! written again, together with that. Any other change of a tree, such as a branch of an old revision, is noticed by
+//! comparing texts.
 
 use super::fields::{self, Malformed, Reader};
 use crate::Rev;
@@ -270,7 +270,7 @@ mod tests {
                     1 => record.tree.stem(pick.index(80) as u64 + 1),
                     2 => _ = record.tree.merge(&[rev(node.generation + 1, seq as u8), node], stored(seq)),
                     3 => {
-                        // What was cut off comes back, with older revisions.
+                        // Revisions that were cut off come back, with older ones.
                         let path: Vec<_> = (1..=node.generation).rev().map(|g| rev(g, 0)).collect();
                         record.tree.merge(&path, stored(seq));
                     }

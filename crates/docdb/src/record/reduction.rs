@@ -1,4 +1,4 @@
-//! What inner nodes of the tree by id remember: four varints.
+//! Reduction in inner nodes of the tree by id: four varints.
 //!
 //! ```text
 //! +------+---------+--------+----------+
@@ -50,7 +50,7 @@ impl Totals {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DocumentReducer;
 
-// A value that does not decode counts as nothing here; reading the document says what is wrong.
+// A value that does not decode counts as nothing here; reading the document reports the damage.
 impl Reducer for DocumentReducer {
     fn leaf(&self, items: &mut dyn Iterator<Item = (&[u8], &[u8])>) -> Vec<u8> {
         let mut totals = Totals::default();

@@ -94,7 +94,7 @@ impl RevTree {
         Ok(())
     }
 
-    /// Drops what is further than `limit` revisions from every leaf.
+    /// Drops revisions that are further than `limit` from every leaf.
     pub fn stem(&mut self, limit: u64) {
         if self.nodes.len() as u64 <= limit {
             return;

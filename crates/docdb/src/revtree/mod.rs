@@ -12,7 +12,7 @@ use varve_btree::ChunkRef;
 
 pub(crate) use encode::{TreeText, chunk, encode_stored, put_chunk, skip_to_winner};
 
-/// What the database keeps of a revision's content.
+/// Stored content of a revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
     /// Whether the revision deletes the document.

@@ -1,4 +1,4 @@
-//! What revisions hold: bodies and attachments.
+//! Content of revisions: bodies and attachments.
 
 use super::{LEFT_OUT, Salvage};
 use crate::record::{Attachment, decode_attachments, encode_attachments};

@@ -1,4 +1,4 @@
-//! Documents: from the tree by id, and from the tree by sequence what is missing there.
+//! Documents: from the tree by id, and those missing there from the tree by sequence.
 
 use super::files::Files;
 use super::{LEFT_OUT, Salvage};

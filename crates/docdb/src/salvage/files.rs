@@ -7,13 +7,13 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use varve_base::{Storage, StorageError};
 
-/// What is removed when the salvage ends, and what it is renamed to.
+/// Files that are removed when the salvage ends, and the name of the new one.
 pub(super) struct Files<'s> {
     storage: &'s dyn Storage,
     to: PathBuf,
     /// The new file until it is complete.
     pub(super) copy: PathBuf,
-    /// Runs of what only the tree by sequence knows.
+    /// Runs of documents that only the tree by sequence has.
     pub(super) missing: PathBuf,
     /// Runs sorted by sequence.
     pub(super) by_seq: PathBuf,

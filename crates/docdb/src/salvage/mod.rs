@@ -34,10 +34,10 @@ use varve_base::Storage;
 use varve_btree::{ChunkRef, ChunkStats, Transaction, TreeError, TreeFile};
 use varve_codec::{CodecId, Compressor, EngineSetting};
 
-/// What became of most of what cannot be read.
+/// Fate of most unreadable parts.
 const LEFT_OUT: &str = "left out";
 
-/// What was written into the new file, and how much was told to be left out.
+/// Numbers of written and of left out parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Salvaged {
     /// Documents, deleted ones too.

@@ -1,4 +1,4 @@
-//! What is not a document: the security object, local documents, purges.
+//! Records that are no documents: the security object, local documents, purges.
 
 use super::{LEFT_OUT, Salvage};
 use crate::DocdbError;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 /// Whether some database of this process is training: one at a time is enough.
 static IS_TRAINING: AtomicBool = AtomicBool::new(false);
 
-/// What one database knows of its training.
+/// State of one database's training.
 #[derive(Debug)]
 pub(crate) struct Training {
     /// The number of the next dictionary: in the file and in a copy of it, each is given once.
@@ -52,7 +52,7 @@ impl Training {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// What the next commit is to take along.
+    /// The dictionary that the next commit is to store.
     pub(crate) fn take(&self) -> Option<Trained> {
         self.state().ready.take()
     }
@@ -74,8 +74,8 @@ impl Training {
         (!is_taken).then(|| TrainingTurn(()))
     }
 
-    /// Keeps what was trained for the next commit. What did not pay, or cannot be read, is not tried
-    /// again with every commit.
+    /// Keeps a trained dictionary for the next commit. A dictionary that did not pay, or samples that cannot be read,
+    /// are not tried again with every commit.
     pub(crate) fn end(&self, trained: Result<Option<Trained>, DocdbError>, snapshot: &Snapshot) {
         let mut state = self.state();
         state.ready = trained.unwrap_or_default();

@@ -77,7 +77,7 @@ pub(crate) struct Trained {
 }
 
 impl Trained {
-    /// What is known of it once it has a number and a place.
+    /// Its entry in the header, with its number and its place.
     pub(crate) fn record(&self, number: u32, place: ChunkRef) -> DictionaryRecord {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         DictionaryRecord {
@@ -111,7 +111,7 @@ fn is_due(snapshot: &Snapshot, method: &BodyCodec, growth: u64) -> Result<bool, 
     })
 }
 
-/// What is known of the dictionary that is used at present.
+/// Entry of the dictionary that is used at present.
 fn present<'s>(snapshot: &'s Snapshot, method: &BodyCodec) -> Option<&'s DictionaryRecord> {
     let number = method.dictionary.as_ref()?.number();
     let known = &snapshot.header().dictionaries;
@@ -187,7 +187,7 @@ fn train(
         setting: method.setting,
         dictionary: Some(numbered),
     };
-    // What is learnt from is part of what is to become shorter, so some of it may be met again.
+    // The training samples are part of the data to be compressed, so some of them may be met again.
     let measured = sample::bodies(snapshot, &totals, Offset::Half, effort.measured)?;
     let (before, after) = (share(&measured, method)?, share(&measured, &with)?);
     let gain = before.saturating_sub(after);
@@ -200,7 +200,7 @@ fn train(
     }))
 }
 
-/// What 1000 bytes of the samples become.
+/// Stored length of 1000 bytes of the samples.
 fn share(samples: &[Vec<u8>], method: &BodyCodec) -> Result<u64, DocdbError> {
     let mut compressor = BodyCompressor::new(method)?;
     let (mut raw, mut stored) = (0, 0);

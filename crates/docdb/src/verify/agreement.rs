@@ -6,10 +6,10 @@ use crate::{DocdbError, Snapshot};
 use std::hash::{BuildHasher, RandomState};
 use varve_btree::Visited;
 
-/// What does not fit about an item of one tree, and of which document that is.
+/// Disagreement about an item of one tree: the document's id, and the reason.
 type Compare = fn(&Snapshot, &[u8], &[u8]) -> Option<(String, &'static str)>;
 
-/// Sums of hashes, with a key that no file can know: of what documents amount to, and of what the
+/// Sums of hashes, with a key that no file can know: of the changes that documents amount to, and of those that the
 /// tree by sequence holds.
 #[derive(Default)]
 pub(super) struct Sums {

@@ -86,7 +86,7 @@ pub(crate) fn check_attachment(
         true => count(&mut MultiGzDecoder::new(&mut stored), attachment.length),
         false => Ok(attachment.length),
     };
-    // What a decoder has left, or all of it.
+    // Bytes that the decoder has left, or all of them.
     let rest = count(&mut stored, u64::MAX);
     if let Some(trouble) = stored.trouble {
         return Err(trouble);

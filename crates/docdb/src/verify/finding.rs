@@ -1,10 +1,10 @@
-//! What is wrong with a database file, and whom it hits.
+//! Damage found in a database file, and the documents it hits.
 
 use crate::Rev;
 use std::fmt;
 use varve_btree::TreeError;
 
-/// What kind of place something is wrong with.
+/// Kind of the damaged part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Part {
@@ -12,7 +12,7 @@ pub enum Part {
     FileHeader,
     /// The newest commit.
     Commit,
-    /// What the newest commit says of the database as a whole.
+    /// The user header in the newest commit, which describes the database as a whole.
     Header,
     /// A dictionary.
     Dictionary,
@@ -30,7 +30,7 @@ pub enum Part {
     Document,
     /// Old revisions of a document, in a chunk of their own.
     History,
-    /// What the feed of changes says of a document.
+    /// A document's entry in the feed of changes.
     Change,
     /// A revision's body.
     Body,
@@ -190,13 +190,13 @@ impl fmt::Display for Hit {
 /// One thing that is wrong. `Display` is one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What kind of place.
+    /// Kind of the damaged part.
     pub part: Part,
     /// Where in the file it begins, if it has one place.
     pub offset: Option<u64>,
-    /// Whom it hits.
+    /// The documents that the damage hits.
     pub hit: Hit,
-    /// What is wrong.
+    /// Description of the damage.
     pub reason: String,
 }
 

@@ -59,7 +59,7 @@ impl std::fmt::Debug for Watch<'_> {
     }
 }
 
-/// What was checked, and how much of it is wrong.
+/// Numbers of checked parts and of findings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
     /// How many findings were told.
@@ -84,7 +84,7 @@ pub struct Verified {
 /// checked.
 ///
 /// # Errors
-/// What keeps it from being opened; [`DocdbError::Interrupted`].
+/// Errors that keep it from being opened; [`DocdbError::Interrupted`].
 pub fn verify(
     storage: &dyn Storage,
     path: &Path,
@@ -117,7 +117,7 @@ struct Verifier<'v, 'w> {
     walked: Snapshot,
     watch: &'v mut Watch<'w>,
     report: Verified,
-    /// What is wrong with attachments that were read, if anything.
+    /// Results for attachments that were read: the damage, if any.
     known: Remembered<Option<Trouble>>,
     sums: Sums,
     items: u64,
@@ -144,7 +144,7 @@ impl Verifier<'_, '_> {
         self.report(&Trouble::new(offset, reason).finding(part, hit));
     }
 
-    /// What opening the file found.
+    /// Reports damage that opening the file found.
     fn opening(&mut self, recovery: Recovery, len: u64) {
         if recovery.is_header_damaged {
             let reason = "one bit of it is flipped; it is read as it was";
@@ -204,7 +204,7 @@ impl Verifier<'_, '_> {
     }
 }
 
-/// What is wrong with the end of a file of this length, if anything.
+/// Damage to the end of a file of this length, if any.
 pub(crate) fn torn(recovery: Recovery, len: u64) -> Option<Trouble> {
     let ignored = recovery.ignored;
     let reason = format!(

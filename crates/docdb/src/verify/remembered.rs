@@ -1,4 +1,4 @@
-//! What became of attachments: revisions of a document share theirs.
+//! Results for attachments that were met: revisions of a document share theirs.
 
 use crate::Attachment;
 use std::collections::HashMap;
@@ -26,7 +26,7 @@ impl<T> Default for Remembered<T> {
 }
 
 impl<T: Clone> Remembered<T> {
-    /// By what an attachment is recognised: where its data stands, and what is said of it.
+    /// Key by which an attachment is recognised: the place of its data, and its metadata.
     pub(crate) fn key(&self, attachment: &Attachment) -> u64 {
         let Attachment {
             md5,

@@ -1,4 +1,4 @@
-//! What is not a document: dictionaries, the security object, local documents, purges.
+//! Records that are no documents: dictionaries, the security object, local documents, purges.
 
 use super::finding::Trouble;
 use super::{Hit, Part, Verifier};

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use varve_btree::{ChunkRef, EncodedChunk, Transaction, TreeError};
 use varve_codec::{CodecId, Compressor, EngineSetting};
 
-/// What one requester wants.
+/// Change that one requester wants.
 #[derive(Debug)]
 pub(crate) enum Job {
     /// Edits of documents.
@@ -89,8 +89,8 @@ pub(crate) fn commit(
     Ok((Some(Snapshot::new(committed, path)?), outcomes))
 }
 
-/// Makes a commit of its own of what was committed last, so that damage to that hits no more than its
-/// own place: see [`Transaction::repeat_roots`].
+/// Makes a commit of its own of the last commit's roots, so that damage to that hits no more than its own place: see
+/// [`Transaction::repeat_roots`].
 pub(crate) fn seal(mut txn: Transaction<'_>, path: &std::path::Path) -> Result<(), DocdbError> {
     if !txn.repeat_roots()? {
         return Ok(());
@@ -113,7 +113,7 @@ pub(crate) fn seal(mut txn: Transaction<'_>, path: &std::path::Path) -> Result<(
 pub(super) struct Work<'f> {
     pub(super) txn: Transaction<'f>,
     pub(super) header: Header,
-    /// What the transaction adds to.
+    /// Snapshot that the transaction adds to.
     pub(super) before: &'f Snapshot,
 }
 
@@ -126,8 +126,8 @@ pub(super) struct Entry<'j> {
 }
 
 impl Work<'_> {
-    /// What a job brings may be compressed otherwise than what was there; it may also have been
-    /// made before the setting was changed.
+    /// The chunks of a job may be compressed otherwise than those in the file; they may also have been made before the
+    /// setting was changed.
     fn keep_setting(&mut self, job: &Job) {
         let Some(found) = self.header.setting else {
             return;

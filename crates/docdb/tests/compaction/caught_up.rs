@@ -24,7 +24,7 @@ impl<C: FnOnce() + Send> Progress for Changing<C> {
     fn advance(&self, _: u64) {}
 }
 
-/// Copies all that is there, and then what is changed meanwhile.
+/// Copies the whole database, and then the changes made meanwhile.
 fn copied(db: &Database, change: impl FnOnce() + Send) -> Compaction {
     let mut compaction = db.begin_compaction().unwrap().in_steps_of(STEP);
     let changing = Changing(Mutex::new(Some(change)));
@@ -83,7 +83,7 @@ fn a_copy_that_ends_again_and_again_while_it_catches_up_comes_to_its_end() {
     begin(&db, 50);
     for round in 0..6 {
         let compaction = copied(&db, || change(&db, 2 * round));
-        // What the copy does not have yet is met by the next one.
+        // A change that the copy lacks is met by the next compaction.
         change(&db, 2 * round + 1);
         let kept = len_of_copy(&disk);
         db = crash(&disk, (db, compaction));

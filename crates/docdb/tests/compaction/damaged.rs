@@ -1,4 +1,4 @@
-//! What cannot be read is in the copy as it was: as unreadable, and named; all else is compacted.
+//! Unreadable parts are in the copy as they were: still unreadable, and named; all else is compacted.
 
 use super::{compact, names};
 use crate::verify::sample::{self, Documents, bytes, document, findings, ids, noise, storage_of};
@@ -63,7 +63,7 @@ fn answers_of(snapshot: &Snapshot, ids: Vec<String>) -> Documents {
     ids.into_iter().map(answer).collect()
 }
 
-/// What is found, without places.
+/// The findings, without places.
 fn hits(storage: &MemoryStorage) -> Vec<(Part, Hit)> {
     let found = findings(storage, PATH).unwrap().1;
     let of = |finding: Finding| (finding.part, finding.hit);
@@ -103,7 +103,7 @@ fn is_leaf(snapshot: &Snapshot, hit: &Hit) -> bool {
     leaves.any(|leaf| leaf.rev == *rev)
 }
 
-/// A compaction says what is to be done, and leaves the file as it is.
+/// The error of a compaction says what to do, and the file stays as it is.
 fn assert_refused(storage: &MemoryStorage, db: &Database, at: usize) {
     let kept = bytes(storage, PATH);
     let error = copied(db).expect_err("something is damaged");

@@ -4,7 +4,7 @@ use super::*;
 use crate::attaching;
 use proptest::prelude::*;
 
-/// What is done to one of few documents.
+/// Change of one of few documents.
 #[derive(Clone, Debug)]
 enum Step {
     /// An edit of a leaf, with some attachments.
@@ -148,7 +148,7 @@ fn apply(db: &Database, step: &Step) {
     }
 }
 
-/// Without what is random in each database.
+/// Answers of a database without those that are random in each.
 fn comparable(db: &Database) -> Vec<String> {
     answers(&db.snapshot()).split_off(1)
 }

@@ -7,7 +7,7 @@ use varve_base::OpenMode;
 use varve_docdb::DocdbError;
 use varve_testkit::watched::{Call, Watched, Watcher};
 
-/// What the disk refuses at the moment.
+/// Calls that the disk refuses at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Refuses {
     Nothing,

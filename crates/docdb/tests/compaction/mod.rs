@@ -140,8 +140,8 @@ fn old_bodies_go_and_leaves_stay() {
     assert_eq!(document.tree().len(), 3);
     let sizes = db.sizes().unwrap();
     assert_eq!(sizes.file, done.after);
-    // Besides what is counted there are the header of the file, its first commit, zeros, and what
-    // the last commit repeats: roots and a record.
+    // Not counted are the header of the file, its first commit, zeros, and the repetition in the last commit: roots and
+    // a record.
     assert!(
         sizes.active <= sizes.file && sizes.file - sizes.active < 800,
         "{sizes:?}"

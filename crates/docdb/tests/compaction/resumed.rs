@@ -51,7 +51,7 @@ pub fn go_on(db: &Database) -> Compacted {
     compaction.finish(&Interrupt::default()).unwrap().sizes
 }
 
-/// Counts what is appended to the copy.
+/// Counts bytes that are appended to the copy.
 #[derive(Debug, Default)]
 pub struct Copied(pub AtomicU64);
 

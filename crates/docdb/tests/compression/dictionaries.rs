@@ -232,7 +232,7 @@ fn no_cut_leaves_a_chunk_without_its_dictionary() {
     );
 }
 
-/// Checks what is found of the dictionary of a file.
+/// Checks the findings on the dictionary of a file.
 fn dictionary_is_told(storage: &MemoryStorage, expected: &[&str]) {
     let (_, found) = findings(storage, PATH).unwrap();
     let found = found.iter().filter(|each| each.part == Part::Dictionary);

@@ -32,7 +32,7 @@ fn chunks(db: &Database, name: &str) -> u64 {
     chunk_stats.of(form.unwrap()).chunks
 }
 
-/// What the header counts is what stands in the file.
+/// Checks that the counts in the header are those of the chunks in the file.
 fn check_counts(db: &Database, storage: &MemoryStorage) {
     let found = scan(storage, Path::new(PATH));
     assert_eq!(db.compression().unwrap().chunk_stats, Some(found));

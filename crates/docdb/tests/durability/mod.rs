@@ -139,7 +139,7 @@ fn a_disk_that_writes_in_any_order_leaves_a_whole_commit() {
         assert_eq!(commits_of(&db, &cut), commits + 1);
         found.push(commits);
     }
-    // What came before the first lost page is there.
+    // Commits before the first lost page are there.
     assert!(found[6] > 10 && found[6] < 100, "{found:?}");
 }
 

@@ -182,7 +182,7 @@ fn refused_at_any_call_a_commit_answers_an_error_and_the_next_one_works() {
                 if used.disk.watcher().disarm() == 0 {
                     break;
                 }
-                // Not each refusal fails an edit: what is left behind may be removed later.
+                // Not each refusal fails an edit: files left behind may be removed later.
                 calls += used.failures.min(1);
             }
         }

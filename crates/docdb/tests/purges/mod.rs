@@ -63,7 +63,7 @@ fn only_leaves_go_with_what_leads_to_them_alone() {
     assert!(purge(&db, "nobody", &["1-a"]).is_empty());
     let seqs: Vec<_> = remembered(&db).into_iter().map(|(seq, _)| seq).collect();
     assert_eq!(seqs, [1, 2, 3, 4]);
-    // What was purged may come again.
+    // Purged revisions may come again.
     branched(&db);
     assert_eq!(known(&db, "a"), ["3-c", "2-d"]);
 }

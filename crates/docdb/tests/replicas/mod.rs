@@ -89,7 +89,7 @@ fn push(from: &Database, to: &Database, direction: Direction) {
     }
 }
 
-/// What two replicas must agree on.
+/// The state that two replicas must agree on.
 fn state(db: &Database) -> Vec<(String, String, Vec<String>)> {
     let snapshot = db.snapshot();
     let mut all: Vec<_> = snapshot

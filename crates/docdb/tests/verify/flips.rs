@@ -16,7 +16,7 @@ use varve_testkit::watched::{Call, Watched, Watcher};
 /// Length of what the file begins with, which is needed in any case.
 const HEADER: u64 = 40;
 
-/// Notes what is read.
+/// Notes the ranges that are read.
 #[derive(Debug, Default)]
 struct Reads(Mutex<Vec<Range<u64>>>);
 
@@ -41,7 +41,7 @@ struct Target {
     documents: Documents,
     /// The documents as the commit before the last one left them.
     before: Documents,
-    /// What is read for each document.
+    /// Ranges that are read for each document.
     needs: BTreeMap<String, Vec<Range<u64>>>,
     /// Where the last append begins: damage there looks as if it had been cut short.
     last: u64,

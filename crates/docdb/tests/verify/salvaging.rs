@@ -1,4 +1,4 @@
-//! What comes out of a damaged file.
+//! Salvaged content of a damaged file.
 
 use super::sample::{self, PATH, document, findings, noise, options, salvaged, storage_of};
 use crate::{attaching, put_rev, replicate};
@@ -165,7 +165,7 @@ fn what_stands_there_is_not_replaced() {
     let storage = storage_of(&sample::small());
     let refused = salvaged(&storage, PATH).unwrap_err();
     assert!(refused.is_already_there(), "{refused}");
-    // What a salvage left that was cut short is no hindrance.
+    // The remains of an interrupted salvage are no hindrance.
     let rest = Path::new("new.varve.salvage");
     varve_base::storage::replace(&storage, rest, b"half").unwrap();
     salvaged(&storage, NEW).unwrap();

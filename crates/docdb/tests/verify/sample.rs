@@ -1,4 +1,4 @@
-//! Databases with something of everything, and what is read of them.
+//! Databases with records of every kind, and their content as it is read.
 
 use crate::{attaching, edit, put_rev, replicate};
 use std::collections::BTreeMap;
@@ -240,7 +240,7 @@ pub fn snapshot_of(storage: &dyn Storage) -> Result<Snapshot, DocdbError> {
     Database::read_only(storage, Path::new(PATH), &options())
 }
 
-/// What checking a file finds.
+/// Findings of a check of a file.
 pub fn findings(storage: &dyn Storage, path: &str) -> Result<(Verified, Vec<Finding>), DocdbError> {
     let mut found = Vec::new();
     let mut watch = Watch {
@@ -253,7 +253,7 @@ pub fn findings(storage: &dyn Storage, path: &str) -> Result<(Verified, Vec<Find
     Ok((report, found))
 }
 
-/// Writes what can be read into a new file; also returns what is told to be left out.
+/// Writes all readable parts into a new file; also returns the findings on those left out.
 pub fn salvaged(storage: &dyn Storage, to: &str) -> Result<(Salvaged, Vec<Finding>), DocdbError> {
     let mut told = Vec::new();
     let mut watch = Watch {

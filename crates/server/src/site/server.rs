@@ -38,13 +38,13 @@ use varve_base::Interrupt;
 /// Where one repository is served by default, as `hg serve` has it.
 const PORT: u16 = 8000;
 
-/// Threads of tokio itself for what blocks: the server gives it no such work.
+/// Threads of tokio itself for blocking calls: the server gives it no such work.
 const TOKIO_BLOCKING_THREADS: usize = 2;
 
 /// How often it is looked whether to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// When the server stops, what cannot end any more has this long to be undone.
+/// When the server stops, calls that cannot be ended have this long to be undone.
 const UNDONE_WITHIN: Duration = Duration::from_secs(5);
 
 /// Feeds hold a socket each. Not more than that is asked for: who is started by the server may go
@@ -70,7 +70,7 @@ fn socket_budget() -> usize {
     })
 }
 
-/// What to serve.
+/// Content of a server.
 #[derive(Clone, Debug)]
 pub enum Served {
     /// The repositories and databases of a directory; above the list of repositories stands the title.
@@ -84,10 +84,10 @@ pub enum Served {
     Repository(LoneRepository),
 }
 
-/// What to serve, and where.
+/// Content of a server, and its address.
 #[derive(Debug)]
 pub struct ServeOptions {
-    /// What.
+    /// The content to serve.
     pub served: Served,
     /// Takes the place of `[chttpd] bind_address`; without both, all of this machine's.
     pub address: Option<IpAddr>,
@@ -170,7 +170,7 @@ impl Server {
         Server::open(options, socket)
     }
 
-    /// Takes what is to be served; connections wait until [`Server::run_until`].
+    /// Opens the content; connections wait until [`Server::run_until`].
     ///
     /// # Errors
     /// Any [`ServerError`].

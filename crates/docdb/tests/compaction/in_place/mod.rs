@@ -1,4 +1,4 @@
-//! Compaction in place: what is cold stays where it is, and room in the middle is given back.
+//! Compaction in place: cold data stays where it is, and room in the middle is given back.
 
 mod crash;
 mod old;
@@ -122,7 +122,7 @@ fn cold_documents_stay_where_they_are() {
     assert_eq!((copied.sizes.after, db.sizes().unwrap().file), (len, len));
 }
 
-/// What stands behind the cold documents of everything that is not a plain document.
+/// Writes, behind the cold documents, records of every kind but plain documents.
 fn fill_more(db: &Database) {
     let security = varve_json::parse_object(br#"{"members":{"names":["ann"]}}"#).unwrap();
     for number in 0..8 {

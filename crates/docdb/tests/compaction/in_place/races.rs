@@ -29,8 +29,8 @@ fn who_reads_an_old_commit_reads_it_to_its_end() {
     });
 }
 
-/// Edits that take over what was there before: deltas, attachments that are kept, uploads, copies.
-/// Returns the text and how many attachments there are.
+/// Edits that take over parts of earlier ones: deltas, attachments that are kept, uploads, copies. Returns the text and
+/// how many attachments there are.
 fn take_over(db: &Database, writer: u32, stop: &AtomicBool) -> (String, usize) {
     let id = format!("busy-{writer}");
     let mut text = noise(6000, writer + 1);
