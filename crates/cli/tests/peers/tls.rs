@@ -8,7 +8,7 @@ use varve_testkit::peers::{Outcome, hg, hg_program, run_hg};
 use varve_testkit::repos;
 use varve_testkit::varve::{Server, configure};
 
-/// A certificate with its key, and who signed it; good for nothing but tests.
+/// A certificate with its key and its issuer; good for nothing but tests.
 fn pem(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/hgcli/tls")

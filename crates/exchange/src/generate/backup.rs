@@ -73,8 +73,8 @@ impl Write for FileWriter<'_> {
     }
 }
 
-/// Writes `revs`, which are all descendants of some of them and nothing else, oldest first. Who
-/// reads the bundle must have their other parents.
+/// Writes `revs`, which are all descendants of some of them and nothing else, oldest first. A
+/// reader of the bundle must have their other parents.
 ///
 /// # Errors
 /// Damaged revisions; errors of the writer.

@@ -9,7 +9,6 @@ use varve_config::hgrc::{Files, Item, SettingSource, boolean, list};
 /// A name with the place that it stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RemotePath {
-    /// The name.
     pub(crate) name: Vec<u8>,
     /// A URL, or an absolute path.
     pub(crate) url: Vec<u8>,

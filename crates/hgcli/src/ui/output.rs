@@ -1,4 +1,4 @@
-//! The terminal side of one command: what it prints, asks and shows while it works.
+//! The terminal side of one command: its output, prompts and progress.
 
 use crate::ui::signals::Guard;
 use crate::ui::{Abort, encoding, environment, progress};
@@ -73,7 +73,7 @@ impl Default for Ui {
 }
 
 impl Ui {
-    /// Keeps what a connection traces with `--debug`; it is printed before the next output.
+    /// Keeps the trace of a connection with `--debug`; it is printed before the next output.
     pub fn trace(&self, remote: &mut Remote) {
         if self.verbosity.debug {
             let trace = Arc::clone(&self.peer_trace);
@@ -84,7 +84,7 @@ impl Ui {
         }
     }
 
-    /// Prints what connections have traced since the last output.
+    /// Prints the traces of connections since the last output.
     pub fn print_peer_trace(&mut self) -> io::Result<()> {
         let mut trace = self.peer_trace.lock();
         self.out.write_all(&std::mem::take(&mut *trace))

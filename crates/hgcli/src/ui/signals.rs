@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 use varve_base::Interrupt;
 
-/// What the signal handler and the command share.
+/// Flags shared by the signal handler and the command.
 #[derive(Clone, Debug, Default)]
 pub struct Guard {
     /// Whether there may be something to finish or to take back.

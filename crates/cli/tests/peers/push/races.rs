@@ -1,4 +1,4 @@
-//! Several who push at once.
+//! Several pushes at once.
 
 use super::{OPEN, Pair, commit, copy};
 use std::thread;

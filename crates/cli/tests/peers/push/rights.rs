@@ -1,4 +1,4 @@
-//! Who may push, and who may read.
+//! Rights to push and to read.
 
 use super::{OPEN, Pair};
 use varve_testkit::varve::{ADMIN, PASSWORD};

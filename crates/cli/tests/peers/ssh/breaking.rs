@@ -1,4 +1,4 @@
-//! Several who push at once, and programs that are killed in the middle.
+//! Several pushes at once, and programs that are killed in the middle.
 
 use super::{PAIRS, Talk, apart_by_much};
 use std::process::{Child, Stdio};

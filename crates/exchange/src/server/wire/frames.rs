@@ -64,7 +64,7 @@ impl Frames {
         Ok(())
     }
 
-    /// Sends a big file behind what was gathered before it.
+    /// Sends a big file behind the gathered bytes.
     fn hand_over(
         &mut self,
         file: &Arc<dyn StorageFile>,

@@ -16,7 +16,6 @@ pub(crate) const MANIFEST: Flag = Flag::flag('m', "manifest", "look at the manif
 pub(crate) enum Chosen {
     /// The changelog or the manifest, which the view holds.
     Shared {
-        /// The view.
         view: Arc<RepoView>,
         /// Which of the two.
         manifest: bool,
@@ -26,7 +25,7 @@ pub(crate) enum Chosen {
 }
 
 impl Chosen {
-    /// Finds the revlog that the options and the first of `names` choose; `None` if it is empty or missing.
+    /// Finds the revlog that the options or `name` choose; `None` if it is empty or missing.
     pub(crate) fn find(
         context: &mut Context,
         matches: &Matches,
@@ -70,7 +69,6 @@ impl Chosen {
         })
     }
 
-    /// The revlog.
     pub(crate) fn revlog(&self) -> Result<&Revlog, Abort> {
         Ok(match self {
             Chosen::Shared {

@@ -3,7 +3,6 @@
 //! A text has paragraphs; a line in brackets begins a section, and indented lines are a table of
 //! terms, each with two blanks before its meaning.
 
-/// One topic.
 pub(super) struct Topic {
     /// Its name, then other names for the same.
     pub(super) names: &'static [&'static str],
@@ -96,7 +95,6 @@ impl Topic {
         format!("{}\n{line}\n\n{}", self.title, laid_out(self.text))
     }
 
-    /// One section.
     pub(super) fn section(&self, name: &str) -> Option<String> {
         let head = format!("[{name}]");
         let mut lines = self

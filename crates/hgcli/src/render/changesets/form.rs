@@ -9,7 +9,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use varve_config::hgrc::Hgrc;
 
-/// A form.
 pub(crate) enum Form {
     /// Lines for people.
     Lines(Lines),
@@ -28,7 +27,6 @@ impl Default for Form {
 /// Optional lines of the text form.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Lines {
-    /// The phase.
     pub(crate) phase: bool,
     /// The state in a bisection.
     pub(crate) bisect: bool,

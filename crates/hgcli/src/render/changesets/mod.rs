@@ -82,7 +82,6 @@ pub(crate) struct Printer {
 pub(crate) struct Subject<'a> {
     /// `None` for the null revision.
     pub(crate) rev: Option<Rev>,
-    /// Its node.
     pub(crate) node: Node,
     /// Its parsed text.
     pub(crate) changeset: &'a Changeset<'a>,

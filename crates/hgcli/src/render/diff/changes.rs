@@ -40,7 +40,6 @@ pub(crate) struct Version {
 /// Source of a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CopySource {
-    /// The path.
     pub(crate) path: Vec<u8>,
     /// Version of the source.
     pub(crate) version: Version,
@@ -49,7 +48,6 @@ pub(crate) struct CopySource {
 /// A file that differs.
 #[derive(Clone, Debug)]
 pub(crate) struct DiffedFile {
-    /// Its path.
     pub(crate) path: Vec<u8>,
     /// Before; `None` if it was not there.
     pub(crate) old: Option<Version>,

@@ -9,7 +9,6 @@ const NARROWEST: usize = 10;
 /// One file's counts.
 #[derive(Clone, Debug)]
 pub(crate) struct FileStat {
-    /// Its path.
     pub(crate) path: Vec<u8>,
     /// Lines that came.
     pub(crate) added: usize,

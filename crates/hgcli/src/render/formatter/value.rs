@@ -32,7 +32,6 @@ pub(crate) enum Value {
 /// One thing of a [`Value::Table`].
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
-    /// Its name.
     pub(crate) name: Vec<u8>,
     /// Text of the row.
     pub(crate) shown: Vec<u8>,
@@ -64,7 +63,6 @@ impl Item {
         }
     }
 
-    /// A value.
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         let at = self.0.binary_search_by_key(&name, |(known, _)| known);
         at.ok().map(|at| &self.0[at].1)

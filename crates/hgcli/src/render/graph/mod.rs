@@ -1,7 +1,7 @@
 //! A picture of how things descend from each other, drawn line by line beside their texts.
 //!
 //! ```text
-//! o    tip          A lane is a column that waits for one thing. What is drawn takes the place of
+//! o    tip          A lane is a column that waits for one node. A drawn node takes the place of
 //! |\   merge        its lane and leaves lanes for its parents: none if all are waited for already,
 //! | o  side         so that the lanes to the right move left; one; or two, so that they move
 //! | |               right. More than two open row by row.

@@ -23,7 +23,6 @@ pub(crate) enum Expr {
     Template(Vec<Expr>),
     /// A keyword.
     Symbol(String),
-    /// A number.
     Number(i64),
     /// `value|filter`.
     Filter(Box<Expr>, String),

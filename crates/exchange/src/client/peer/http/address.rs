@@ -1,4 +1,4 @@
-//! URLs of repositories, and who logs in there.
+//! URLs of repositories, and the logins in them.
 
 use crate::ExchangeError;
 use base64::Engine;

@@ -12,7 +12,6 @@ use varve_repo::{RepoView, Rev};
 
 /// Changesets chosen for the bundle.
 pub(super) struct Choice {
-    /// The changesets.
     pub(super) outgoing: OutgoingChangesets,
 }
 

@@ -38,7 +38,6 @@ impl FileLocation {
     }
 }
 
-/// One file.
 pub(super) struct File {
     pub(super) path: Vec<u8>,
     /// Where it is stored; `None` for one of the working copy.
