@@ -50,7 +50,7 @@ pub(crate) const HEAD_LEN: usize = at::HEAD_SUM + 8;
 pub(crate) const ALIGN: u64 = 64;
 const _: () = assert!(HEAD_LEN == 64 && at::HEAD_SUM == 56);
 
-/// What every record begins with.
+/// First bytes of every record.
 pub(crate) const MAGIC: &[u8; 8] = b"\x8bcommit\n";
 
 /// Longest record.

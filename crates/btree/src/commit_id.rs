@@ -79,7 +79,7 @@ impl TreeFile {
     /// Whether the newest commit is this one or follows it.
     ///
     /// # Errors
-    /// What the storage answers.
+    /// Errors of the storage.
     pub fn follows(&self, id: &CommitId) -> Result<bool, TreeError> {
         let is_past = id.position <= self.snapshot().position();
         let found = CommitId::at(&self.pages, ReadMode::Blocking, id.position)?;

@@ -30,7 +30,7 @@ pub struct ChainLink {
     pub ordinal: u64,
 }
 
-/// What stands before the frame.
+/// Fields in front of the frame.
 pub(crate) struct DeltaHead {
     pub(crate) base: ChunkRef,
     ordinal: u64,
@@ -71,8 +71,8 @@ impl DeltaHead {
 }
 
 impl EncodedChunk {
-    /// What differs from the content `text` of the chunk at `base`, as the delta of this ordinal;
-    /// `None` if `raw` is too long for that.
+    /// The difference from the content `text` of the chunk at `base`, as the delta of this ordinal; `None` if `raw` is
+    /// too long for that.
     ///
     /// # Errors
     /// [`TreeError::Compress`] if the codec refuses.

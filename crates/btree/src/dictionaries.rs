@@ -6,7 +6,7 @@
 use parking_lot::RwLock;
 use varve_codec::Dictionary;
 
-/// What all readers and the writer of an open file share; dictionaries only come.
+/// Dictionaries of an open file, shared by its readers and its writer; they are added, never removed.
 #[derive(Debug, Default)]
 pub(crate) struct Dictionaries(RwLock<Vec<Dictionary>>);
 

@@ -90,7 +90,7 @@ pub(crate) fn root_of(parent: &Node, level: u8) -> Root {
 /// Room for the key and the reduction of a child that was not there before.
 const NEW_CHILD: usize = 64;
 
-/// What takes the place of `node`; `None` if the changes change nothing.
+/// The replacement of `node`; `None` if the changes change nothing.
 fn edit(
     writer: &mut Transaction<'_>,
     tree: usize,

@@ -1,4 +1,4 @@
-//! What can go wrong with a tree file.
+//! Errors of a tree file.
 
 use std::path::{Path, PathBuf};
 use varve_base::StorageError;
@@ -48,14 +48,14 @@ pub enum TreeError {
         /// Which file.
         path: PathBuf,
     },
-    /// Bytes that are not what was once written.
+    /// Bytes that differ from the written ones.
     #[error("{path} is damaged at byte {offset}: {reason}", path = path.display())]
     Damaged {
         /// Which file.
         path: PathBuf,
         /// Where the damaged structure begins.
         offset: u64,
-        /// What does not fit.
+        /// The violated rule.
         reason: &'static str,
     },
     /// A chunk's checksum holds, but it does not expand.
@@ -146,7 +146,7 @@ impl TreeError {
     }
 }
 
-/// Refuses what is longer than the format takes.
+/// Refuses values that are longer than the format takes.
 pub(crate) fn check_len(what: &'static str, len: usize, limit: usize) -> Result<(), TreeError> {
     if len <= limit {
         return Ok(());

@@ -20,7 +20,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// How to open or create a file.
 #[derive(Clone)]
 pub struct Options {
-    /// What the file is for, in ASCII, filled up with zeros; another kind is refused.
+    /// Purpose of the file, in ASCII, filled up with zeros; another kind is refused.
     pub kind: [u8; 8],
     /// One for each tree, at most 255; another number of trees is refused.
     pub reducers: Vec<Arc<dyn Reducer>>,
@@ -95,7 +95,7 @@ impl TreeFile {
     /// Makes a file with empty trees; durable when this returns.
     ///
     /// # Errors
-    /// What the storage answers, among it that the file is there already.
+    /// Errors of the storage, among them that the file is there already.
     pub fn create(storage: &dyn Storage, path: &Path, options: Options) -> Result<Self, TreeError> {
         TreeFile::create_with(storage, path, options, &[])
     }
@@ -158,7 +158,7 @@ impl TreeFile {
         if recovery.ignored > 0 {
             file.truncate(state.end)?;
         }
-        // Whether the newest commit was synced is not known; its own record says what was.
+        // Whether the newest commit was synced is not known; its own record names the last synced one.
         let durable = state.commit.durable;
         TreeFile::make(file, header, options, state, Some(durable), recovery)
     }
@@ -282,7 +282,7 @@ impl TreeFile {
         })
     }
 
-    /// What opening had to leave out.
+    /// Bytes that opening had to leave out, and other damage.
     pub fn recovery(&self) -> Recovery {
         self.recovery
     }
@@ -325,19 +325,19 @@ impl TreeFile {
         self.begin()?.sync_base()
     }
 
-    /// Length of the file with what a transaction under way has appended so far.
+    /// Length of the file with the bytes that a transaction under way has appended so far.
     ///
     /// # Errors
-    /// What the storage answers.
+    /// Errors of the storage.
     pub fn appended(&self) -> Result<u64, TreeError> {
         Ok(self.pages.file.len()?)
     }
 
-    /// Syncs the bytes that a long transaction has appended so far, so that its commit syncs less. After a failure the transaction must not be committed: the next sync may say
-    /// nothing of what was lost.
+    /// Syncs the bytes that a long transaction has appended so far, so that its commit syncs less. After a failure the
+    /// transaction must not be committed: the next sync may not report the lost bytes.
     ///
     /// # Errors
-    /// What the storage answers.
+    /// Errors of the storage.
     pub fn flush(&self) -> Result<(), TreeError> {
         Ok(self.pages.file.sync()?)
     }
@@ -380,8 +380,8 @@ impl TreeFile {
     }
 }
 
-/// Reads the header, compares it with what is wanted, and finds the newest commit. Also returns
-/// what is not as it was written.
+/// Reads the header, compares it with the options, and finds the newest commit. Also returns the damage that was passed
+/// over.
 fn examine(
     file: &dyn StorageFile,
     options: &Options,
@@ -396,7 +396,7 @@ fn examine(
     Ok((header, state, recovery))
 }
 
-/// Reads the header and compares it with what is wanted; also returns whether it is damaged.
+/// Reads the header and compares it with the options; also returns whether it is damaged.
 fn identify(file: &dyn StorageFile, options: &Options) -> Result<(Header, bool), TreeError> {
     let (header, is_damaged) = Header::read(file)?;
     if header.kind != options.kind || usize::from(header.trees) != options.reducers.len() {

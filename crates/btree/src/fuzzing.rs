@@ -1,4 +1,4 @@
-//! What a fuzzer runs; a plain test runs it over saved and mutated inputs.
+//! Entry points of a fuzzer; a plain test runs them over saved and mutated inputs.
 
 use crate::node::Node;
 use crate::{NoReduction, NodeCache, Options, TreeFile};

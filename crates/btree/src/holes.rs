@@ -74,7 +74,7 @@ impl TreeFile {
     /// it. [`Hole::InUse`] while a reader, here or in another process, has an older commit.
     ///
     /// # Errors
-    /// What the storage answers.
+    /// Errors of the storage.
     pub fn punch_hole(&self, bytes: Range<u64>) -> Result<Hole, TreeError> {
         let floor = self.live_commits.floor.load(Ordering::Acquire);
         if bytes.end > floor || self.has_older_readers() {
@@ -170,7 +170,7 @@ impl Transaction<'_> {
         Ok(is_changed.then_some(new))
     }
 
-    /// Moves a child, or what is below it, and enters it into its new parent.
+    /// Moves a child, or its descendants, and enters it into its new parent.
     fn move_child(
         &mut self,
         walk: &mut MoveWalk<'_>,

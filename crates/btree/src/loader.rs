@@ -56,11 +56,11 @@ impl Loader {
         Ok(loader)
     }
 
-    /// Makes what was pushed so far the tree's content. More may follow in this transaction or,
-    /// once this one has committed, in the next one; until then the tree has a few nodes more than needed.
+    /// Makes the items pushed so far the tree's content. More may follow in this transaction or, once this one has
+    /// committed, in the next one; until then the tree has a few nodes more than needed.
     ///
     /// # Errors
-    /// What the storage answers.
+    /// Errors of the storage.
     pub fn pause(&self, txn: &mut Transaction<'_>) -> Result<(), TreeError> {
         self.clone().finish(txn)
     }
@@ -111,10 +111,10 @@ impl Loader {
         }
     }
 
-    /// Makes what was pushed the tree's whole content.
+    /// Makes the pushed items the tree's whole content.
     ///
     /// # Errors
-    /// What the storage answers.
+    /// Errors of the storage.
     pub fn finish(mut self, txn: &mut Transaction<'_>) -> Result<(), TreeError> {
         txn.check_tree(self.tree)?;
         let mut root = Root::default();

@@ -11,10 +11,10 @@ use crate::node::Node;
 use crate::snapshot::Snapshot;
 use crate::{ChunkForm, TreeError};
 
-/// What the walk visits, in the order of keys.
+/// Object that the walk visits, in the order of keys.
 #[derive(Debug)]
 pub enum Visited<'n> {
-    /// A node that could be read, before what is in it.
+    /// A readable node, before its content.
     Node {
         /// Where it stands.
         at: ChunkRef,
@@ -36,7 +36,7 @@ pub enum Visited<'n> {
     Mismatched {
         /// Where it stands.
         at: ChunkRef,
-        /// What its parent has wrong.
+        /// The wrong part of its parent's description.
         reason: &'static str,
     },
 }
@@ -142,7 +142,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Reads a node and visits it, and what is in it if that is items.
+    /// Reads a node and visits it, and its items if it is a leaf.
     fn visit_node<E: From<TreeError>>(
         &self,
         tree: usize,
@@ -201,7 +201,7 @@ impl Snapshot {
         Ok((node, form))
     }
 
-    /// What the parent's description has wrong.
+    /// The wrong part of the parent's description, if any.
     fn mismatch(
         &self,
         tree: usize,

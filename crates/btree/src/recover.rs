@@ -18,8 +18,8 @@ use xxhash_rust::xxh3::Xxh3;
 const BLOCK: u64 = 1 << 20;
 /// The first step backwards, in which a file that was closed in peace has its record.
 const FIRST_BLOCK: u64 = 8 << 10;
-/// Among what was not synced a power cut may break as many commits as there are. Before that, a file
-/// with so many is not worth a search.
+/// A power cut may break any number of the commits that were not synced. Before those, a file with so many broken ones
+/// is not worth a search.
 const MAX_TRIES: usize = 64;
 
 /// A record's head and where it stands.

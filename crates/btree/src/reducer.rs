@@ -1,4 +1,4 @@
-//! What inner nodes remember about the items below them.
+//! Summaries in inner nodes of the items below them.
 
 /// Summaries of a tree's items. Counting needs none: nodes always carry counts.
 ///

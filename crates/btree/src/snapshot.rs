@@ -92,7 +92,7 @@ impl Snapshot {
         self.state.commit.roots.len()
     }
 
-    /// What summarizes the items of a tree that there is.
+    /// Reducer of an existing tree.
     pub(crate) fn reducer(&self, tree: usize) -> &dyn Reducer {
         self.pages.reducers[tree].as_ref()
     }

@@ -7,7 +7,7 @@ use crate::{ChunkForm, TreeError};
 use std::fmt;
 use varve_codec::{CodecId, Dictionary};
 
-/// Chunks that stand at most so far from one another are read by one call, with what is between.
+/// Chunks that stand at most so far from one another are read by one call, with the bytes between them.
 const GAP: u64 = 16 << 10;
 /// One call reads no more than this, unless a single chunk is longer.
 const SPAN: u64 = 1 << 20;
@@ -133,13 +133,12 @@ impl Snapshot {
         self.pages.dictionaries.get(number)
     }
 
-    /// Whether both are of the same file: only then places of one mean something in the other.
+    /// Whether the two snapshots are of the same file: only then places of one mean something in the other.
     pub fn is_same_file(&self, other: &Snapshot) -> bool {
         self.pages.header.id == other.pages.header.id
     }
 
-    /// The same, for a walk over everything: what it reads does not drive out of the cache what
-    /// others need.
+    /// The same, for a walk over everything: its reads do not evict cached nodes that others need.
     pub fn uncached(&self) -> Snapshot {
         Snapshot {
             pages: std::sync::Arc::new(self.pages.uncached()),
@@ -148,8 +147,8 @@ impl Snapshot {
         }
     }
 
-    /// The same for who reads chunks about in the order in which they stand in the file: what stands
-    /// behind one is read along with it. Clones share what was read, so they are for one thread.
+    /// The same for reading chunks about in the order in which they stand in the file: the bytes behind a chunk are
+    /// read along with it. Clones share the read bytes, so they are for one thread.
     #[must_use]
     pub fn in_order(&self) -> Snapshot {
         Snapshot {

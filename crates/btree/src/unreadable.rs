@@ -30,14 +30,14 @@ struct RawChunk {
 impl RawChunk {
     fn read(from: &Snapshot, at: ChunkRef) -> Result<RawChunk, TreeError> {
         from.check_place(at)?;
-        // What is committed is in the file, so this is no claim.
+        // A committed chunk is in the file, so its length is no mere claim.
         let mut bytes = vec![0; at.len as usize];
         let file = &from.pages.file;
         file.read_exact_by(from.mode, at.offset, &mut bytes)?;
         Ok(RawChunk { at, bytes })
     }
 
-    /// What a whole delta says before its frame, and that frame.
+    /// Head and frame of a whole delta.
     fn delta(&self, from: &Snapshot) -> Option<(DeltaHead, &[u8])> {
         let checked = chunk::check(&self.bytes, (from.pages.path(), self.at.offset));
         match checked {
@@ -71,7 +71,7 @@ impl Transaction<'_> {
     /// the chunks that it is a delta of.
     ///
     /// # Errors
-    /// Damage if the place is outside of what is committed; what the storage answers.
+    /// Damage if the place is outside of the committed bytes; errors of the storage.
     pub fn append_unreadable(
         &mut self,
         from: &Snapshot,

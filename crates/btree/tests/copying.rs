@@ -1,4 +1,4 @@
-//! What copying a file needs: diff of two commits, and chunks as they are stored.
+//! Functions for copying a file: diff of two commits, and chunks as they are stored.
 
 use crate::common;
 use proptest::prelude::*;

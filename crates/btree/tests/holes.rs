@@ -1,4 +1,4 @@
-//! Room in the middle of a file is given back, and no read misses what was there.
+//! Room in the middle of a file is given back, and no read misses its old content.
 
 use crate::common::{create, open};
 use std::cell::RefCell;

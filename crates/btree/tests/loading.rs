@@ -155,7 +155,7 @@ fn appending_in_batches_fills_nodes_and_random_order_does_not_waste_them() {
 fn removing_gives_nodes_back() {
     let file = common::create(&MemoryStorage::default());
     let (before, _) = fill(&load(&file, ITEMS));
-    // Nine of ten, scattered: what is left fits into far fewer nodes.
+    // Nine of ten, scattered: the other items fit into far fewer nodes.
     for part in 1..10 {
         let mut txn = file.begin().unwrap();
         let changes: Vec<_> = (0..ITEMS / 10)

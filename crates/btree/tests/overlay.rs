@@ -159,7 +159,7 @@ fn changes_that_end_where_they_began_are_none() {
     assert_eq!(one.reduce_by_rank(0, 0..9).unwrap(), common::number(3));
     let none = with_changes(&one, &Batch::from([(b"a".to_vec(), None)]), b"y");
     assert_eq!((none.changed_items(), none.len(0).unwrap()), (0, 1));
-    // Nor is what was not there and is not.
+    // Nor is the removal of an absent key counted.
     let none = with_changes(&none, &Batch::from([(b"c".to_vec(), None)]), b"z");
     assert_eq!((none.changed_items(), none.len(0).unwrap()), (0, 1));
     assert!(none.changed_bytes() < one.changed_bytes());

@@ -7,7 +7,7 @@ use varve_base::{MemoryStorage, OpenMode, Storage};
 use varve_btree::{Reducer, TreeError, TreeFile, Visited};
 use varve_codec::EngineSetting;
 
-/// How many items and nodes are seen, how many items are lost, and what is not so.
+/// Numbers of items and nodes seen and of items lost, and the reasons of mismatches.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     items: u64,

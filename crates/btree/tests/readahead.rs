@@ -51,7 +51,7 @@ fn filled(count: u32) -> (Disk, TreeFile, Vec<ChunkRef>) {
     (disk, file, places)
 }
 
-/// Reads chunks in an order, and says what was asked of the disk.
+/// Reads chunks in an order, and returns the lengths of the disk's reads.
 fn read(disk: &Disk, snapshot: &Snapshot, places: &[ChunkRef], order: &[u32]) -> Vec<usize> {
     disk.watcher().seen.lock().unwrap().clear();
     for &number in order {
@@ -82,7 +82,7 @@ fn what_follows_is_read_along_and_nothing_else() {
     let back: Vec<u32> = all.iter().rev().copied().collect();
     let asked = read(&disk, &snapshot.in_order(), &places, &back);
     assert_eq!((asked.len(), asked.iter().sum::<usize>()), (2000, stored));
-    // Here and there: what is far from the last one is read alone.
+    // Here and there: a chunk far from the last one is read alone.
     let far: Vec<u32> = (0..200).map(|number| number * 997 % 2000).collect();
     let lens = |order: &[u32]| order.iter().map(|&n| places[n as usize].len as usize).sum();
     let asked = read(&disk, &snapshot.in_order(), &places, &far);

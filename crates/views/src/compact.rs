@@ -29,7 +29,7 @@ impl Drop for Running<'_> {
     }
 }
 
-/// What the caller raises, and what the index does.
+/// Interrupts of the caller and of the index.
 struct Stop<'s>(&'s Interrupt, &'s Interrupt);
 
 impl Stop<'_> {

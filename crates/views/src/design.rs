@@ -1,4 +1,4 @@
-//! What a design document must look like to be stored.
+//! Rules that a design document must follow to be stored.
 
 use crate::reduce::Reduction;
 use varve_js::{JsError, Limits};

@@ -1,4 +1,4 @@
-//! What can go wrong with a view.
+//! Errors of views.
 
 use crate::find::FindError;
 use crate::{DesignError, OptionError};
@@ -41,7 +41,7 @@ pub enum ViewError {
     /// A row in the index file has not the form that rows have.
     #[error("a view index is damaged: {reason}")]
     Row {
-        /// What does not fit.
+        /// The violated rule.
         reason: &'static str,
     },
     /// The directory of the index files could not be used.

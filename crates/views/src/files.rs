@@ -4,9 +4,9 @@ use crate::{Signature, ViewError};
 use std::path::{Path, PathBuf};
 use varve_base::Storage;
 
-/// What follows the signature in the name of an index file.
+/// Extension of an index file, behind the signature.
 const EXTENSION: &str = "view";
-/// What follows that in the name of a compacted copy.
+/// Suffix of a compacted copy, behind that.
 const COPY: &str = ".compact";
 
 /// Where the copy stands while the index is compacted.
@@ -29,11 +29,11 @@ pub(crate) fn file_name(signature: Signature) -> String {
     format!("{signature}.{EXTENSION}")
 }
 
-/// Removes the index files in `directory` that no group in `kept` has, and returns how many. Who has
-/// one of them open goes on reading it.
+/// Removes the index files in `directory` that no group in `kept` has, and returns how many. Readers that have one of
+/// them open go on reading it.
 ///
 /// # Errors
-/// What the storage answers.
+/// Errors of the storage.
 pub fn remove_stale(
     storage: &dyn Storage,
     directory: &Path,

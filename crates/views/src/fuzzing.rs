@@ -1,4 +1,4 @@
-//! What fuzzers run, and a test over a few inputs.
+//! Entry points of fuzzers, and a test over a few inputs.
 
 use crate::find::{FindOptions, JsonIndex, KeyRange, NewIndex, Plan, explain};
 use crate::reduce::Reduced;
@@ -10,7 +10,7 @@ use varve_json::{Object, Value};
 /// Never panics, and makes no more keys than the entry has bytes.
 pub fn index_values(data: &[u8]) {
     let mut keys = Vec::new();
-    // A damaged entry is `None`; what was read until then is checked all the same.
+    // A damaged entry is `None`; the keys read until then are checked all the same.
     let _ = keys_of_entry("id", data, &mut keys);
     assert!(keys.len() <= data.len());
     for index in 0..3 {

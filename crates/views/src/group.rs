@@ -12,10 +12,10 @@ use varve_json::{Object, Value};
 /// An index file has one tree for each map function besides its own, and at most 255.
 const MAX_MAPS: usize = 254;
 
-/// Begins what is hashed; another one makes every index anew.
+/// Begins the hashed text; another one makes every index anew.
 const SIGNATURE_VERSION: &[u8] = b"varve view index 1";
 
-/// Begins what is hashed where reduces may grow.
+/// Begins the hashed text where reduces may grow.
 const GROWING: &[u8] = b"varve view index, reduces may grow";
 
 /// Names an index file: the MD5 over everything that decides its content, and the names of its
@@ -123,8 +123,8 @@ impl ViewGroup {
         })
     }
 
-    /// The same group with an index of its own if it has reduce functions in JavaScript: their results
-    /// may grow with what they are made of, and what was refused as growing stands in inner nodes.
+    /// The same group with an index of its own if it has reduce functions in JavaScript: their results may grow with
+    /// their input, and results refused as growing stand in inner nodes.
     pub fn with_growing_reduces(mut self) -> Self {
         let is_script = |reduction: &Reduction| matches!(reduction, Reduction::Script(_));
         let mut reductions = self.maps.iter().flat_map(|map| &map.reductions);

@@ -134,7 +134,7 @@ impl ViewIndex {
     /// at its creation, or of another version is replaced by an empty one.
     ///
     /// # Errors
-    /// What the storage answers.
+    /// Errors of the storage.
     pub fn open(
         storage: Arc<dyn Storage>,
         directory: &Path,
@@ -192,7 +192,7 @@ impl ViewIndex {
     /// `documents`.
     ///
     /// # Errors
-    /// What the storage answers; [`ViewError::is_would_block`].
+    /// Errors of the storage; [`ViewError::is_would_block`].
     pub fn current(&self, documents: &varve_docdb::Snapshot) -> Result<IndexSnapshot, ViewError> {
         let rows = self.state().rows;
         let state = self.usable_header(&rows, documents);
@@ -322,7 +322,7 @@ impl ViewIndex {
     /// Applies a builder's changes: few stay in the memtable, many go into the file.
     ///
     /// # Errors
-    /// What the storage answers.
+    /// Errors of the storage.
     pub(crate) fn apply(&self, rows: Overlay) -> Result<(), ViewError> {
         let file = self.state().file;
         let most = match self.memo.is_used() || self.group.reduces_by_scripts() {
@@ -356,7 +356,7 @@ impl ViewIndex {
     /// Puts an empty index in the place of one that answered with damage.
     ///
     /// # Errors
-    /// What the storage answers.
+    /// Errors of the storage.
     pub fn discard(&self) -> Result<(), ViewError> {
         let _builder = self.lock();
         self.replace().map(|_| ())

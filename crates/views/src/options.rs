@@ -67,7 +67,7 @@ pub enum Update {
     After,
 }
 
-/// What a query asks for.
+/// Options of a query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueryOptions {
     /// Only rows with these keys, in this order.
@@ -152,8 +152,7 @@ impl QueryOptions {
         Ok(options)
     }
 
-    /// Takes the decoded names and values of a query string, which count more than what was set
-    /// before.
+    /// Takes the decoded names and values of a query string, which override options set before.
     ///
     /// # Errors
     /// The first value that cannot be used.
@@ -166,7 +165,7 @@ impl QueryOptions {
             .try_for_each(|(name, text)| self.set_text(name, text))
     }
 
-    /// Takes the members of a JSON body, which count more than what was set before.
+    /// Takes the members of a JSON body, which override options set before.
     ///
     /// # Errors
     /// The first value that cannot be used.

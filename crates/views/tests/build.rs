@@ -184,7 +184,7 @@ fn many_queries_share_one_build() {
     assert_eq!(*seen, (vec![Some(900)], 900));
 }
 
-/// Totals of the steps that began, and what was counted.
+/// Totals of the steps that began, and the sum of their progress.
 #[derive(Default)]
 struct Counter(Mutex<(Vec<Option<u64>>, u64)>);
 
@@ -212,7 +212,7 @@ impl BuildLog for Messages {
     }
 }
 
-/// Builds an index of these documents with tight limits; what was told, and the rows.
+/// Builds an index of these documents with tight limits; returns the log messages and the rows.
 fn told(documents: &[&str], map: &str) -> (Vec<String>, String) {
     let storage = memory();
     let db = database(Arc::clone(&storage));

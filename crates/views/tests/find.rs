@@ -74,7 +74,7 @@ impl World {
         Plan::new(&self.indexes, options)
     }
 
-    /// What is found, its cost and the next bookmark.
+    /// The found documents, their cost and the next bookmark.
     fn run(&self, options: &FindOptions) -> Result<(Vec<Value>, FindStats, String), ViewError> {
         self.run_in(ReadMode::Blocking, options)
     }
@@ -105,7 +105,7 @@ impl World {
         self.run(&options(request)).unwrap().0
     }
 
-    /// Ids of what is found, one behind the other.
+    /// Ids of the found documents, one behind the other.
     fn ids(&self, request: &str) -> String {
         ids_of(&self.find(request)).join(" ")
     }

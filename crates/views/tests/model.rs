@@ -47,7 +47,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What documents amount to: rows of `keys` as the index gives them.
+/// The expected rows of documents: those of `keys` as the index gives them.
 fn rows(model: &BTreeMap<u8, (u8, Vec<u8>)>) -> String {
     let mut rows = Vec::new();
     for (id, (value, keys)) in model {

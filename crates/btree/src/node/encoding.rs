@@ -49,7 +49,7 @@ impl Node {
     /// Reads what [`Node::encode`] wrote.
     ///
     /// # Errors
-    /// What does not fit.
+    /// The violated rule of the format.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Node, &'static str> {
         let mut reader = Reader::new(bytes);
         let level = reader.byte().ok_or(SHORT)?;

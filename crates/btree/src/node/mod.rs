@@ -32,7 +32,7 @@ struct Slot {
     shared: u32,
 }
 
-/// What an inner node knows about a child, besides key and reduction.
+/// Entry of a child in an inner node, besides key and reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Child {
     pub(crate) at: ChunkRef,

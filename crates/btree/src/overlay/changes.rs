@@ -28,7 +28,7 @@ impl Effect {
         }
     }
 
-    /// What a change does that comes after one with this effect; none if nothing is left of both.
+    /// Combined effect of a change with this effect and a later one; `None` if the two cancel out.
     fn then(self, has_value: bool) -> Option<Effect> {
         match (self, has_value) {
             (Effect::Insert, true) => Some(Effect::Insert),

@@ -129,7 +129,7 @@ impl<'f> Transaction<'f> {
     /// Adds a chunk and returns where it will stand once committed.
     ///
     /// # Errors
-    /// What the storage answers; the transaction is then of no further use.
+    /// Errors of the storage; the transaction is then of no further use.
     pub fn append_chunk(&mut self, chunk: &EncodedChunk) -> Result<ChunkRef, TreeError> {
         let offset = self.position();
         self.writer.buffer.extend_from_slice(chunk.bytes());

@@ -123,7 +123,7 @@ impl Transaction<'_> {
     /// Makes the commits durable that this transaction adds to.
     ///
     /// # Errors
-    /// What the storage answers; the next transaction then writes them once more.
+    /// Errors of the storage; the next transaction then writes them once more.
     pub fn sync_base(&mut self) -> Result<(), TreeError> {
         match self.writer.durable < self.base.state.end {
             true => self.sync(),
@@ -135,8 +135,8 @@ impl Transaction<'_> {
     /// transaction was longer than fits in memory.
     ///
     /// # Errors
-    /// What the storage answers; nothing is committed then, and the next transaction starts from
-    /// the same commit as this one.
+    /// Errors of the storage; nothing is committed then, and the next transaction starts from the same commit as this
+    /// one.
     pub fn commit(self) -> Result<Snapshot, TreeError> {
         self.finish(true)
     }
@@ -174,7 +174,7 @@ impl Transaction<'_> {
 
     fn finish(mut self, wanted: bool) -> Result<Snapshot, TreeError> {
         if self.spilled > 0 {
-            // What was spilled is made durable first, so that opening need not check it.
+            // Spilled bytes are made durable first, so that opening need not check them.
             self.append_buffer()?;
             self.sync()?;
             self.span = self.position();

@@ -16,7 +16,7 @@ use varve_json::{Value, collate, parse};
 /// Documents between two calls of [`BuildContext::throttle`].
 const PIECE: usize = 20;
 
-/// What makes rows of documents.
+/// Maker of rows from documents.
 enum Engine {
     /// Functions.
     Script(Box<MapFunctions>),
@@ -72,7 +72,7 @@ impl<'a> Mapper<'a> {
         })
     }
 
-    /// Maps a batch, or what is left of it; `false` if it stopped before the end because `is_starved`, which is asked
+    /// Maps a batch, or the rest of it; `false` if it stopped before the end because `is_starved`, which is asked
     /// before each document, said so.
     pub(super) fn map(
         &mut self,
@@ -126,7 +126,7 @@ impl<'a> Mapper<'a> {
         let engine = match &mut self.engine {
             Engine::Script(engine) => engine,
             Engine::Fields(maps, named) => {
-                // What the database holds was parsed when it was written.
+                // The database has parsed its texts when they were written.
                 let document = named.read(&self.json);
                 for (map, of_map) in maps.iter().enumerate() {
                     let key = of_map.key(&document);
@@ -140,7 +140,7 @@ impl<'a> Mapper<'a> {
             Ok(emissions) => emissions,
             Err(limit) => {
                 self.context.log.failure(id, None, &limit.to_string());
-                // What the document has left in the old one may fail the next.
+                // State that the document has left in the old engine may fail the next document.
                 **engine = compile(self.group, self.context)?;
                 return Ok(());
             }

@@ -20,7 +20,7 @@ pub(super) enum WorkerPriority {
     WhenIdle,
 }
 
-/// What the threads of a build send to its writer.
+/// Message from a thread of a build to its writer.
 pub(super) enum FromWorker<'a> {
     Mapped(Mapped),
     /// The worker hardly ever ran, and is to go on in a thread of higher priority.

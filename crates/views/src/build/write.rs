@@ -90,7 +90,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// What the index holds of documents that changed.
+/// Indexed rows of documents that changed.
 #[derive(Default)]
 struct OldRows {
     /// Keys in the tree by document.

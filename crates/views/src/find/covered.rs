@@ -15,7 +15,7 @@ pub(super) fn covers(index: &JsonIndex, node: &Node, shown: &[FieldPath]) -> boo
     all
 }
 
-/// What an index knows of one document.
+/// Fields of one document that are in an index.
 struct Known<'a> {
     fields: Vec<&'a FieldPath>,
     values: &'a [Value],
@@ -41,7 +41,7 @@ pub(super) struct Covered<'a> {
 }
 
 impl Covered<'_> {
-    /// What is shown of the document of a row; `None` if it does not pass.
+    /// The shown fields of the document of a row; `None` if it does not pass.
     pub(super) fn show(&self, row: &Row) -> Option<Object> {
         let id = Value::from(row.id());
         let key = parse(row.key()).ok()?;

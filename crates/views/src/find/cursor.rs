@@ -15,7 +15,7 @@ use varve_base::ReadMode;
 use varve_docdb::{AllDocs, AllDocsRow, DESIGN_PREFIX, Direction, IdRange, Snapshot};
 use varve_json::{Value, parse, write_object};
 
-/// What a query has cost so far.
+/// Cost of a query so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FindStats {
     /// Rows of the index.
@@ -36,7 +36,7 @@ const SHORT_DOCUMENT: usize = 64 << 10;
 const SCAN_WARNING: u64 = 10;
 
 impl FindStats {
-    /// What the client should know.
+    /// The warning that the client gets.
     pub fn warning(&self) -> Option<&'static str> {
         let many = self.documents > self.results.max(1).saturating_mul(SCAN_WARNING);
         many.then_some(
@@ -87,7 +87,7 @@ pub struct Cursor<'a> {
     last: Option<Bookmark>,
     stats: FindStats,
     text: Vec<u8>,
-    /// What of documents decides, or is shown of them.
+    /// Fields of documents that the selector needs or that are shown.
     named: Named,
 }
 
@@ -140,13 +140,13 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Appends what is shown of the next document, if it is among the next `most` rows: a search that finds little
-    /// does not keep its thread from others. `read` appends a document's JSON text and says whether there is such a
+    /// Appends the shown fields of the next document, if it is among the next `most` rows: a search that finds little
+    /// does not keep its thread from others. `read` appends a document's JSON text and returns whether there is such a
     /// document.
     ///
     /// # Errors
-    /// What `read` answers; damage; [`ViewError::is_would_block`] with a snapshot in
-    /// [`ReadMode::CachedOnly`], also for many rows and long documents.
+    /// Errors of `read`; damage; [`ViewError::is_would_block`] with a snapshot in [`ReadMode::CachedOnly`], also for
+    /// many rows and long documents.
     pub fn next<E: From<ViewError>>(
         &mut self,
         most: u64,
@@ -183,7 +183,7 @@ impl<'a> Cursor<'a> {
         Ok(Step::End)
     }
 
-    /// Appends what is shown of a document, if it passes.
+    /// Appends the shown fields of a document, if it passes.
     fn show<E: From<ViewError>>(
         &mut self,
         hit: &Hit,
@@ -207,7 +207,7 @@ impl<'a> Cursor<'a> {
         self.mode
             .refuse_long_work(is_long)
             .map_err(ViewError::from)?;
-        // What the database holds was parsed when it was written.
+        // The database has parsed its texts when they were written.
         let document = self.named.read(&self.text);
         if !options.selector.matches(&document) {
             return Ok(false);
@@ -224,7 +224,7 @@ impl<'a> Cursor<'a> {
         self.last.as_ref()
     }
 
-    /// What it has cost so far.
+    /// Its cost so far.
     pub fn stats(&self) -> FindStats {
         self.stats
     }

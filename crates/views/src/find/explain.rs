@@ -1,4 +1,4 @@
-//! What `_explain` tells of a query.
+//! Answer of `_explain` for a query.
 
 use super::index::{JsonIndex, all_docs_to_json};
 use super::options::FindOptions;

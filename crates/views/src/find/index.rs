@@ -19,7 +19,7 @@ pub(crate) const QUERY: &str = "query";
 /// The member that limits which documents are in an index.
 pub(crate) const FILTER: &str = "partial_filter_selector";
 
-/// What an index makes of documents.
+/// Maps documents to the rows of a JSON index.
 #[derive(Clone, Debug)]
 pub(crate) struct JsonMap {
     pub(crate) sorting: Vec<Sorting>,
@@ -205,7 +205,7 @@ impl NewIndex {
         })
     }
 
-    /// What names an index that the client gave no name: indexes that hold the same share it.
+    /// Identity of an index without a name of the client's: indexes with the same content share it.
     pub fn identity(&self) -> Vec<u8> {
         let mut text = Vec::new();
         varve_json::write(&self.map_to_json(), &mut text);

@@ -12,7 +12,7 @@ const FEW: usize = 16;
 pub(crate) struct Named(Option<Vec<String>>);
 
 impl Named {
-    /// What selectors and paths name.
+    /// Members that selectors and paths name.
     pub(crate) fn of<'a>(
         selectors: impl Iterator<Item = &'a Node>,
         paths: impl Iterator<Item = &'a FieldPath>,

@@ -10,10 +10,10 @@ use varve_json::{Object, Value};
 /// How many documents are answered unless the client says otherwise.
 const DEFAULT_LIMIT: u64 = 25;
 
-/// What a client asks for.
+/// Options of a query.
 #[derive(Clone, Debug)]
 pub struct FindOptions {
-    /// Which documents.
+    /// Selects the documents.
     pub selector: Selector,
     /// The design document, and perhaps the view, of the index that is wished for.
     pub use_index: Vec<String>,
@@ -27,7 +27,7 @@ pub struct FindOptions {
     pub skip: u64,
     /// In which order.
     pub sort: Vec<Sorting>,
-    /// What of the documents; all of them if this is empty.
+    /// Shown fields of the documents; all of them if this is empty.
     pub fields: Vec<FieldPath>,
     /// The same, to be asked of documents.
     pub(super) projection: Projection,
@@ -155,7 +155,7 @@ impl FindOptions {
         Value::Object(out)
     }
 
-    /// What `_explain` tells of the query of the index.
+    /// Flags that `_explain` shows of the query of the index.
     pub(super) fn flags(&self) -> (bool, bool) {
         (self.stable || self.is_stale, self.updates())
     }

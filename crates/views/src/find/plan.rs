@@ -54,7 +54,7 @@ impl Reason {
     }
 }
 
-/// What was found of an index that is not used.
+/// Why an index is not used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Analysis {
     /// Whether it could have been used.
@@ -70,7 +70,7 @@ pub struct Analysis {
 pub struct Candidate<'i> {
     /// The index.
     pub index: Option<&'i JsonIndex>,
-    /// What was found.
+    /// Why it is not used.
     pub analysis: Analysis,
 }
 
@@ -87,7 +87,7 @@ pub struct Plan<'i> {
     pub covering: bool,
     /// The indexes that are not used, the best first.
     pub candidates: Vec<Candidate<'i>>,
-    /// What the client should know.
+    /// Warnings that the client gets.
     pub warnings: Vec<String>,
 }
 
@@ -164,7 +164,7 @@ impl<'i> Plan<'i> {
         })
     }
 
-    /// What is left behind the client's bookmark.
+    /// The ranges behind the client's bookmark.
     ///
     /// # Errors
     /// [`FindError::Value`] if the bookmark is that of another index.

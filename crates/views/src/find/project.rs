@@ -1,4 +1,4 @@
-//! What of a document a query shows.
+//! Projection of a document to the fields that a query shows.
 
 use crate::selector::{FieldPath, Fields, Found};
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ pub(super) struct Projection {
 enum Member {
     /// Shown as it stands in the document.
     Whole(FieldPath),
-    /// An object of what is asked for below it.
+    /// An object of the requested fields below it.
     Part(Projection),
 }
 
@@ -35,7 +35,7 @@ enum DraftMember {
 impl Projection {
     pub(super) fn new(fields: &[FieldPath]) -> Self {
         let mut draft = Draft::default();
-        // No document is deeper, and what is made of drafts recurses.
+        // No document is deeper, and the projection made of drafts recurses.
         let fields = fields
             .iter()
             .filter(|field| field.parts().len() <= MAX_DEPTH);
@@ -43,7 +43,7 @@ impl Projection {
         draft.finish()
     }
 
-    /// What is there of the fields, where they stood in the document.
+    /// The present ones of the fields, where they stood in the document.
     pub(super) fn of(&self, source: &impl Fields) -> Object {
         let members = self.members.iter().filter_map(|(name, member)| {
             let value = match member {

@@ -23,7 +23,7 @@ pub struct KeyRange {
 /// Runs of values: ascending, and none touches another.
 pub(crate) type Ranges = Vec<KeyRange>;
 
-/// What ranges are about.
+/// Values that ranges are made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
     /// Sort keys.
@@ -199,8 +199,8 @@ fn united(mut ranges: Ranges) -> Ranges {
     out
 }
 
-/// What all sets of ranges have in common; `None` if there are none. Two and two, so that a long
-/// one is not gone through for each of many.
+/// Intersection of all sets of ranges; `None` if there are none. Two and two, so that a long one is not gone through
+/// for each of many.
 fn common_to_all(mut sets: Vec<Ranges>) -> Option<Ranges> {
     while sets.len() > 1 {
         let pairs = sets.chunks(2).map(|pair| match pair {
@@ -212,7 +212,7 @@ fn common_to_all(mut sets: Vec<Ranges>) -> Option<Ranges> {
     sets.pop()
 }
 
-/// What two sets of ranges have in common.
+/// Intersection of two sets of ranges.
 fn common(a: &[KeyRange], b: &[KeyRange]) -> Ranges {
     let (mut a, mut b) = (a.iter().peekable(), b.iter().peekable());
     let mut out = Vec::new();
@@ -231,7 +231,7 @@ fn common(a: &[KeyRange], b: &[KeyRange]) -> Ranges {
     out
 }
 
-/// What a selector makes of the columns of an index.
+/// Restriction of the columns of an index by a selector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Columns {
     /// The ranges of its keys.

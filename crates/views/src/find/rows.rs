@@ -36,7 +36,7 @@ impl Position {
         Position { at, behind }
     }
 
-    /// What is left of ranges behind this position, in the direction of reading.
+    /// The part of ranges behind this position, in the direction of reading.
     pub(super) fn rest(&self, mut ranges: Vec<KeyRange>, descending: bool) -> Vec<KeyRange> {
         for range in &mut ranges {
             match descending {

@@ -14,7 +14,7 @@ use crate::{QueryOptions, ViewError};
 use bounds::Segments;
 use varve_btree::{Direction, Overlay};
 
-/// What a query found; rows are read as they are taken.
+/// Result of a query; rows are read as they are taken.
 #[derive(Debug)]
 pub enum Answer {
     /// Emitted rows.
@@ -29,7 +29,7 @@ struct ViewQuery {
     rows: Overlay,
     tree: usize,
     direction: Direction,
-    /// The state of the index, and what is known of it.
+    /// The version of the index, and the memo of its reduced values.
     state: memo::IndexVersion,
     memo: Memo,
 }

@@ -54,7 +54,7 @@ impl Sketch {
         }
     }
 
-    /// Adds what is in another set; damage adds something or other.
+    /// Adds the items of another set; damage adds something or other.
     pub(super) fn join(&mut self, encoded: &[u8]) {
         match encoded.split_first() {
             Some((&FEW, entries)) => {

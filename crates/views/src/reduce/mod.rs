@@ -85,7 +85,7 @@ impl Reduction {
     }
 }
 
-/// What one reduce makes of some rows.
+/// Result of one reduce over some rows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Reduced {
     /// There were no rows, or only their number counts.

@@ -1,4 +1,4 @@
-//! From the JSON of a selector to what is asked of documents.
+//! Compiles the JSON of a selector to conditions on documents.
 
 use super::SelectorError;
 use super::condition::{Argument, Arguments, Condition, Relation, Test};
@@ -14,7 +14,7 @@ const MAX_NESTING: usize = 100;
 const MAX_PATHS: usize = 4 << 20;
 /// Each pattern can take some memory.
 const MAX_PATTERNS: usize = 200;
-/// How much: its program, and what is remembered of its states while it runs.
+/// Bytes of a pattern's program, and of the states that are cached while it runs.
 const PATTERN_SIZE: usize = 1 << 18;
 
 type Compiled<T = Node> = Result<T, SelectorError>;
@@ -34,7 +34,7 @@ pub(super) fn compile(selector: &Value) -> Compiled {
     }
 }
 
-/// What has been spent on one selector.
+/// Limits that one selector has used up so far.
 #[derive(Default)]
 struct Compiler {
     paths: usize,
@@ -105,8 +105,7 @@ impl Compiler {
         self.condition(value, &at)
     }
 
-    /// What stands behind a field: an object of operators or of further fields, or a value to
-    /// equal.
+    /// The condition on a field: an object of operators or of further fields, or a value to equal.
     fn condition(&mut self, value: &Value, at: &At) -> Compiled {
         match value {
             Value::Object(object) if !object.is_empty() => self.object(object, at.clone()),

@@ -1,4 +1,4 @@
-//! What is demanded of one value.
+//! Conditions on one value.
 
 use super::node::{Fields, Node};
 use regex::bytes::Regex;
@@ -13,7 +13,7 @@ pub(crate) struct Condition {
     pub(crate) wanted: bool,
 }
 
-/// What an operator asks. Arguments are kept beside what they are compared by, to be shown.
+/// An operator. Arguments are kept beside the form that they are compared by, to be shown.
 #[derive(Clone, Debug)]
 pub(crate) enum Test {
     Exists,

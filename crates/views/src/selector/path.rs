@@ -9,7 +9,7 @@ pub struct FieldPath {
     parts: Vec<String>,
 }
 
-/// What stands at a path.
+/// Result of looking up a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Found<'v> {
     /// A value.
