@@ -27,7 +27,7 @@ pub fn encode(bytes: &[u8]) -> Vec<u8> {
 pub fn decode(text: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() / 5 * 4 + 4);
     for group in text.chunks(5) {
-        // What is missing is taken for the highest digit, so that what is cut off does not count.
+        // Missing digits are taken for the highest one, so that they do not change the bytes that are kept.
         let mut digits = [84; 5];
         for (digit, byte) in digits.iter_mut().zip(group) {
             *digit = DIGITS.iter().position(|known| known == byte)?;

@@ -1,4 +1,4 @@
-//! What every crate of Varve stands on: the storage seam, progress, and interruption.
+//! Base of every crate of Varve: the storage seam, progress, and interruption.
 //!
 //! Nothing here knows of terminals, environment variables or home directories.
 

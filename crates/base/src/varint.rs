@@ -28,7 +28,7 @@ impl<'a> Reader<'a> {
         self.rest.is_empty()
     }
 
-    /// What was not taken yet.
+    /// The unread rest.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }

@@ -1,4 +1,4 @@
-//! What can go wrong while measuring.
+//! Errors of measurements.
 
 use std::path::PathBuf;
 use varve_base::{Interrupted, StorageError};

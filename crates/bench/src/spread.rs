@@ -1,4 +1,4 @@
-//! What several runs of the same work gave.
+//! Median and range over several runs of the same work.
 
 use std::time::Duration;
 

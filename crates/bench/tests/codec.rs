@@ -1,4 +1,4 @@
-//! Which chunks are found, and that the report says what was measured. Never how fast.
+//! Which chunks are found, and that the report names all measurements. Never how fast.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What is measured, and that what is written reads back. Never how fast.
+//! Which measurements are made, and that written chunks read back. Never how fast.
 
 use std::path::Path;
 use std::sync::Arc;

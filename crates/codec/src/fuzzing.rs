@@ -1,11 +1,11 @@
-//! What a fuzzer runs; a plain test runs it over mutated inputs.
+//! Entry points of a fuzzer; a plain test runs them over mutated inputs.
 
 use crate::{Dictionary, DictionaryCompressor, Expander, content_len, dictionary_of};
 use std::sync::OnceLock;
 
 /// Most bytes that a payload may expand to here.
 const LIMIT: usize = 10_000;
-/// What deltas are of.
+/// Base of the deltas.
 const BASE: &[u8] = b"{\"text\":\"what stood there before, and what most of it still is\"}";
 
 /// One of which payloads name the number 1.

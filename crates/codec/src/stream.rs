@@ -16,7 +16,7 @@ const FAR: [CParameter; 2] = [
 /// From this level on zstd looks so long that no overlap is worth looking at twice.
 const SLOW_LEVEL: i32 = 10;
 
-/// Compresses what is written to it into the writer below.
+/// Compresses the bytes written to it into the writer below.
 pub enum StreamEncoder<W: Write> {
     /// Bytes as they are.
     None(W),
@@ -121,7 +121,7 @@ impl<W: Write> StreamEncoder<W> {
     /// Writes the end of the stream and gives the writer back.
     ///
     /// # Errors
-    /// What the writer below answers.
+    /// Errors of the writer below.
     pub fn finish(self) -> io::Result<W> {
         match self {
             StreamEncoder::None(out) => Ok(out),

@@ -1,4 +1,4 @@
-//! What a bundle may be compressed with: engine, level, threads.
+//! Compression of a bundle: engine, level, threads.
 
 use std::ops::RangeInclusive;
 
@@ -8,7 +8,7 @@ const MOST_THREADS: u32 = 256;
 /// From this level of zstd on all cores work unless the settings say otherwise.
 const LEVEL_FOR_ALL_CORES: i32 = 10;
 
-/// What compresses a bundle, by the names that bundlespecs have for it.
+/// Compression engine of a bundle, by the names that bundlespecs have for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamEngine {
     /// Nothing does.
@@ -86,10 +86,10 @@ impl StreamEngine {
     }
 }
 
-/// An engine with what was asked of it.
+/// An engine with its options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamSetting {
-    /// What compresses.
+    /// Compression engine.
     pub engine: StreamEngine,
     /// One of [`StreamEngine::levels`]; else its usual one.
     pub level: Option<i32>,

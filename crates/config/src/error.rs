@@ -1,4 +1,4 @@
-//! Configuration that is refused: where, what was expected, and what was found.
+//! Configuration that is refused: place, expected form, and found text.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ pub enum ConfigError {
         line: usize,
         /// Section and key with a dot between them.
         key: String,
-        /// What would have been right, as a phrase.
+        /// The expected form, as a phrase.
         expected: String,
         /// The value as written.
         found: String,
@@ -26,7 +26,7 @@ pub enum ConfigError {
         file: PathBuf,
         /// The line, from 1 on.
         line: usize,
-        /// What would have been right, as a phrase.
+        /// The expected form, as a phrase.
         expected: &'static str,
         /// The line as written.
         found: String,

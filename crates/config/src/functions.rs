@@ -1,5 +1,5 @@
-//! What functions of design documents may use, in CouchDB's words: `[couchdb] os_process_timeout`,
-//! `[quickjs]` and `[query_server_config]`.
+//! Limits of functions in design documents, in CouchDB's words: `[couchdb] os_process_timeout`, `[quickjs]` and
+//! `[query_server_config]`.
 
 use crate::{ConfigError, Ini, Setting};
 use std::time::Duration;
@@ -51,7 +51,7 @@ fn bytes(setting: &Setting) -> Result<usize, ConfigError> {
     Ok(usize::try_from(size).unwrap_or(usize::MAX))
 }
 
-/// `log` lets them grow too: what is logged by CouchDB says nothing here.
+/// `log` lets them grow too: CouchDB logs growing reduces, this server does not.
 fn reduces(setting: &Setting) -> Result<bool, ConfigError> {
     match setting.value.as_str() {
         "log" => Ok(false),

@@ -19,7 +19,7 @@ pub struct Ini {
     settings: Vec<Setting>,
 }
 
-/// What one line of the file is.
+/// Kind of one line of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Line<'a> {
     /// Empty, or only a comment.

@@ -8,7 +8,7 @@ const MOST: i64 = 1_000_000_000;
 /// Least room for the answer and for the body of one client.
 const LEAST_BUFFER: u64 = 4 << 10;
 
-/// What clients may hold.
+/// Limits of the resources that clients may hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// `[chttpd]` or `[httpd] max_connections`: default 16,384.

@@ -13,11 +13,11 @@ pub enum LogLevel {
     Off,
     /// Faults of the server and its files.
     Error,
-    /// What an operator should look at.
+    /// Events that an operator should look at.
     Warn,
     /// One line for each answered request.
     Info,
-    /// What the server does in the background, too.
+    /// Background work of the server, too.
     Debug,
     /// Everything.
     Trace,

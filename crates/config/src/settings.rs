@@ -1,4 +1,4 @@
-//! What a server needs to know, typed and checked as a whole before anything starts.
+//! Settings of a server, typed and checked as a whole before anything starts.
 
 use crate::{
     ConfigError, Functions, Ini, Ken, Limits, Log, Setting, Smoosh, functions, ken, known, limits,
@@ -48,9 +48,9 @@ pub struct Settings {
     pub smoosh: Smoosh,
     /// `[ken]`: which indexes are kept up to date behind writes.
     pub ken: Ken,
-    /// What clients may hold of the server, and for how long.
+    /// Limits of the server's resources that clients may hold, and for how long.
     pub limits: Limits,
-    /// What functions in JavaScript may use.
+    /// Limits of functions in JavaScript.
     pub functions: Functions,
     /// `[log]`.
     pub log: Log,

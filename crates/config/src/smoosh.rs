@@ -4,12 +4,12 @@
 use crate::{ConfigError, Ini, Setting};
 use std::time::Duration;
 
-/// What precedes a channel's name in the name of its section.
+/// Prefix of a channel's name in the name of its section.
 pub(crate) const CHANNEL: &str = "smoosh.";
 
 /// Bytes of slack from which a file is compacted.
 const SLACK: f64 = 536_870_912.0;
-/// Ratio of the file to what is needed from which it is compacted.
+/// Ratio of the file to its needed bytes from which it is compacted.
 const RATIO: f64 = 2.0;
 /// Smaller files are left alone.
 const MIN_SIZE: u64 = 1 << 20;
@@ -44,12 +44,12 @@ pub struct Channel {
     pub window: Option<Window>,
 }
 
-/// What makes a compaction urgent.
+/// Measure of a compaction's urgency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
-    /// The file's size divided by that of what is needed of it.
+    /// The file's size divided by that of its needed bytes.
     Ratio,
-    /// The file's size without what is needed of it.
+    /// The file's size without its needed bytes.
     Slack,
 }
 

@@ -4,7 +4,7 @@ use crate::blocks::{Block, blocks};
 use crate::tokens::{Cut, Tokens};
 use std::borrow::Cow;
 
-/// What does not count. By default everything does.
+/// Differences that do not count. By default all do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Blanks {
     /// No blank counts.

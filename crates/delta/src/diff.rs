@@ -1,9 +1,8 @@
 //! From two texts to the patch that leads from one to the other.
 //!
-//! Long texts are first matched by blocks of about a kilobyte, what is left by shorter ones, and
-//! only what is left then by lines: the work grows with the length of the texts, and hardly with
-//! the number of their lines. Where lines are long, or there are none, short runs of bytes stand
-//! in for them.
+//! Long texts are first matched by blocks of about a kilobyte, the unmatched regions by shorter ones, and only the
+//! regions still unmatched by lines: the work grows with the length of the texts, and hardly with the number of their
+//! lines. Where lines are long, or there are none, short runs of bytes stand in for them.
 
 use crate::matching::matching;
 use crate::patch::push_hunk;
@@ -21,7 +20,7 @@ pub enum Grain {
 
 /// Up to this length texts are matched by lines at once.
 const SHORT: usize = 256 << 10;
-/// What blocks did not match is not looked at line by line beyond this length.
+/// Regions that blocks did not match are not compared by lines beyond this length.
 const LONGEST_BY_LINES: usize = 16 << 20;
 /// Lines of more than so many bytes on average are too long to be good tokens.
 const LONG_LINES: usize = 256;
@@ -95,7 +94,7 @@ impl Differ<'_> {
         }
     }
 
-    /// How a region is matched, and what is done with what is left; `None` if it is not matched.
+    /// How a region is matched, and the next step for its unmatched parts; `None` if it is not matched.
     fn step(&self, a: &Range<usize>, b: &Range<usize>, step: Step) -> Option<(Cut, Option<Step>)> {
         let longest = a.len().max(b.len());
         if self.grain == Grain::Bytes && longest > SHORT {

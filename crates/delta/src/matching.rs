@@ -40,7 +40,7 @@ pub(crate) fn matching(tokens: &Tokens) -> Vec<Run> {
     matcher.runs
 }
 
-/// What is still to do, last one first, so that runs come out in order.
+/// Pending work, last one first, so that runs come out in order.
 enum Work {
     Keep(Run),
     Match(Range<usize>, Range<usize>, usize),

@@ -17,9 +17,9 @@ pub enum Piece<'t> {
     Conflict {
         /// As the lines were.
         base: &'t [u8],
-        /// What the first text made of them.
+        /// As the first text has them.
         ours: &'t [u8],
-        /// What the second text made of them.
+        /// As the second text has them.
         theirs: &'t [u8],
     },
 }
@@ -94,7 +94,7 @@ fn kept_by_both(ours: &[Block], theirs: &[Block]) -> Vec<Kept> {
 
 type Side<'l, 't> = (&'l Lines<'t>, Range<usize>);
 
-/// What stands between two fixed points.
+/// The lines between two fixed points.
 struct Between<'l, 't> {
     base: Side<'l, 't>,
     ours: Side<'l, 't>,

@@ -62,7 +62,7 @@ pub struct Hunk<'a> {
     pub start: u32,
     /// End of the replaced bytes; not before `start`.
     pub end: u32,
-    /// What stands there instead.
+    /// The replacement.
     pub data: &'a [u8],
 }
 
@@ -179,7 +179,7 @@ pub fn patched_len(patch: &[u8], old_len: usize) -> Result<usize, PatchError> {
                 len: old_len,
             });
         }
-        // What is replaced lies within the old text, each byte once.
+        // Replaced bytes lie within the old text, each once.
         len = len - (hunk.end - hunk.start) as usize + hunk.data.len();
     }
     Ok(len)

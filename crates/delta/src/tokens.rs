@@ -1,8 +1,8 @@
 //! Texts as sequences of numbers, one per different token, so that tokens compare in one step.
 //!
-//! A token is a line, or a run of bytes that ends where the bytes themselves say so. The same bytes
-//! are cut in the same way wherever they stand, so that what was inserted before them does not
-//! matter; nor does it matter whether there are lines at all.
+//! A token is a line, or a run of bytes that ends where the bytes themselves say so. The same bytes are cut in the same
+//! way wherever they stand, so that an insertion before them does not matter; nor does it matter whether there are
+//! lines at all.
 
 use memchr::memchr_iter;
 use std::hash::{BuildHasher, RandomState};

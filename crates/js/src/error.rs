@@ -1,4 +1,4 @@
-//! What can go wrong with a script.
+//! Errors of scripts.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ pub enum JsError {
         /// The thrown error as text, or the thrown value as JSON.
         message: String,
     },
-    /// What was given to a script as an argument is not JSON.
+    /// An argument of a script is not JSON.
     #[error("cannot read {what} as JSON: {reason}")]
     Argument {
         /// Which argument.

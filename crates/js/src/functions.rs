@@ -35,7 +35,7 @@ pub struct MapFunctions {
     natives: Vec<Option<Native>>,
     engine: Option<MapEngine>,
     said: String,
-    /// What `said` tells of, in order.
+    /// Functions whose output `said` has, in order.
     order: Vec<usize>,
 }
 
@@ -118,7 +118,7 @@ impl MapFunctions {
         Ok(Emitted::new(&self.said, &self.order))
     }
 
-    /// Runs what runs natively and says what is left to the engine.
+    /// Runs the native functions and returns those left to the engine.
     fn run_natives(&mut self, document: &[u8]) -> Vec<usize> {
         let mut left = Vec::new();
         let text = std::str::from_utf8(document);

@@ -1,5 +1,5 @@
-//! What fuzzers run: functions of the supported grammar and documents, both grown from bytes, and the
-//! two ways of running them side by side.
+//! Entry points of fuzzers: functions of the supported grammar and documents, both grown from bytes, and the two ways
+//! of running them side by side.
 
 mod grow;
 

@@ -14,7 +14,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// What CouchDB gives its engine (5 s, 64 MiB) and a quarter of a thread's usual stack.
+    /// The limits of CouchDB's engine (5 s, 64 MiB) and a quarter of a thread's usual stack.
     fn default() -> Self {
         Limits {
             time: Duration::from_secs(5),

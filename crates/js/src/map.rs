@@ -95,7 +95,7 @@ pub enum Emission<'a> {
     Logged(&'a str),
 }
 
-/// What a document's functions emitted: rows by function, each in the order of `emit`.
+/// Output of a document's functions: rows by function, each in the order of `emit`.
 #[derive(Clone, Debug)]
 pub struct Emitted<'a> {
     lines: std::str::SplitTerminator<'a, char>,
@@ -104,7 +104,7 @@ pub struct Emitted<'a> {
 }
 
 impl<'a> Emitted<'a> {
-    /// Reads what was said of some functions.
+    /// Reads the output of some functions.
     pub(crate) fn new(said: &'a str, functions: &'a [usize]) -> Self {
         Emitted {
             lines: said.split_terminator('\n'),

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Instant;
 
-/// What scripts find. The engine's own async functions need `Promise`; `prelude.js` hides it.
+/// Built-in objects of scripts. The engine's own async functions need `Promise`; `prelude.js` hides it.
 type Language = (
     intrinsic::Eval,
     intrinsic::Promise,
@@ -195,7 +195,7 @@ impl<'a> Watch<'a> {
         self.deadline.set(Instant::now() + self.limits.time);
     }
 
-    /// What `error` means; takes the pending exception.
+    /// Converts `error`; takes the pending exception.
     fn failure(self, ctx: &Ctx<'_>, error: Error) -> JsError {
         self.meaning(match error {
             Error::Exception => describe(&ctx.catch()),

@@ -10,7 +10,7 @@ pub struct UpdateEngine {
     answer: String,
 }
 
-/// What an update function decided.
+/// Outcome of an update function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Updated {
     /// It returned: JSON text of an array of what it has for a document, and the response, which is

@@ -10,7 +10,7 @@ pub struct ValidateEngine {
     answer: String,
 }
 
-/// What a validation function decided.
+/// Outcome of a validation function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It returned.

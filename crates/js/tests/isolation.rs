@@ -1,4 +1,4 @@
-//! What a document or a script cannot do to the next document's rows.
+//! Isolation: neither a document nor a script changes the next document's rows.
 
 use super::said;
 use varve_js::{Limits, MapEngine};
@@ -76,7 +76,7 @@ fn nothing_outside_the_language_is_there() {
 /// A zone half an hour off, which the tests' own process has not.
 const ZONE: (&str, &str) = ("TZ", "XYZ-5:30");
 
-/// What dates say, in UTC.
+/// Results of date functions, in UTC.
 const DATES: [(&str, &str); 16] = [
     (
         "new Date(0).getHours() + new Date(0).getTimezoneOffset()",

@@ -27,7 +27,7 @@ fn said(engine: &mut MapEngine, document: &str) -> Vec<String> {
         .collect()
 }
 
-/// What one map function says about one document.
+/// Output of one map function for one document.
 fn one(source: &str, document: &str) -> Vec<String> {
     let mut engine = MapEngine::compile(&[source], Limits::default()).unwrap();
     said(&mut engine, document)

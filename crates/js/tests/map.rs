@@ -136,7 +136,7 @@ fn a_document_that_is_not_json_is_an_error_and_the_engine_lives_on() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// What a document says is what the row says, and never the frame around the rows.
+    /// A row holds the document's text unchanged, and never the frame around the rows.
     #[test]
     fn any_string_passes_through(text in any::<String>()) {
         let literal: String = text.chars().flat_map(|c| {

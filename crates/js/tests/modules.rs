@@ -8,7 +8,7 @@ fn with_modules(source: &str, root: &str) -> MapEngine {
     MapEngine::with_modules(&[source], Some(root.as_bytes()), Limits::default()).unwrap()
 }
 
-/// What a map function that emits the value of `expression` says.
+/// Output of a map function that emits the value of `expression`.
 fn value_of(expression: &str, root: &str) -> String {
     let mut engine = with_modules(&format!("function (doc) {{ emit({expression}) }}"), root);
     let first = said(&mut engine, r#"{"n":1}"#);

@@ -239,7 +239,7 @@ fn work_and_memory_are_counted_wherever_a_document_can_make_them_large() {
         (looped(200, "a < 'y';"), text(1 << 20, "x")),
         (looped(200, "Number(a);"), text(1 << 20, "x")),
         (looped(200, "'y'.includes(a);"), text(1 << 20, "x")),
-        // What is made is counted as if it stayed.
+        // New values are counted as if they were never freed.
         (looped(70, "doc.a;"), text(1 << 20, "\\\\")),
         (
             looped(30_000, &format!("a = [{}1];", "1,".repeat(99))),

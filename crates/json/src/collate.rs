@@ -33,7 +33,7 @@ const OBJECT: u8 = 8;
 /// continue them.
 pub const ABOVE_ALL: u8 = 0xff;
 
-/// What remains to be written of the containers that are open.
+/// Rest of the open containers that remains to be written.
 enum OpenContainer<'a> {
     Array(std::slice::Iter<'a, Value>),
     Object(std::slice::Iter<'a, (String, Value)>),
@@ -104,8 +104,8 @@ fn string_key(text: &str, out: &mut Vec<u8>) {
     out.push(END);
 }
 
-/// What the order of strings depends on: the same number as long as the collation data orders texts as it
-/// did. It is made of the sort keys of many characters, so that it follows the data by itself.
+/// Number for the order of strings: the same as long as the collation data orders texts as before. It is made of the
+/// sort keys of many characters, so that it follows the data by itself.
 pub fn version() -> u64 {
     static VERSION: OnceLock<u64> = OnceLock::new();
     *VERSION.get_or_init(|| {

@@ -9,7 +9,7 @@ pub enum JsonError {
     Unexpected {
         /// Position of the byte.
         at: usize,
-        /// What could have stood here.
+        /// The permitted tokens at this place.
         expected: &'static str,
         /// The byte, as a character of Latin-1.
         found: char,
@@ -19,7 +19,7 @@ pub enum JsonError {
     Truncated {
         /// Length of the text.
         at: usize,
-        /// What could have stood here.
+        /// The permitted tokens at this place.
         expected: &'static str,
     },
     /// Bytes that are not UTF-8.

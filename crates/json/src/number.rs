@@ -82,8 +82,8 @@ pub(crate) fn read_float(token: &str) -> Option<f64> {
     if float.abs() >= f64::MIN_POSITIVE || token.contains('.') {
         return Some(float);
     }
-    // What underflows without a point, the peer computes as integer times power of ten, so that
-    // `5e-324` becomes 0.0 while `5.0e-324` does not.
+    // A float that underflows without a point is computed by the peer as integer times power of ten, so that `5e-324`
+    // becomes 0.0 while `5.0e-324` does not.
     let (mantissa, exponent) = token.split_once(['e', 'E'])?;
     let mantissa: f64 = mantissa.parse().ok()?;
     let power: f64 = format!("1e{exponent}").parse().ok()?;

@@ -146,7 +146,7 @@ impl Parser<'_, '_> {
     }
 }
 
-/// What a value did to the innermost open container.
+/// Effect of a value on the innermost open container.
 enum Step {
     /// There is none: the value is the whole text.
     Done(Value),

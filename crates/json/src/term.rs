@@ -24,12 +24,12 @@ use md5::{Digest, Md5};
 pub(crate) const LONGEST_BYTE_LIST: usize = 65_535;
 /// A list's tag and count.
 pub(crate) const LIST_HEAD: usize = 5;
-/// What precedes the list of an object's members.
+/// Bytes in front of the list of an object's members.
 pub(crate) const OBJECT: &[u8] = b"h\x01";
 /// The empty list, and the end of every other.
 pub(crate) const END: u8 = b'j';
 
-/// What the digest counts of an attachment.
+/// Fields of an attachment that count for the digest.
 #[derive(Clone, Copy, Debug)]
 pub struct AttachmentTerm<'a> {
     /// Name.
@@ -77,7 +77,7 @@ pub fn revision_digest(
     md5.finalize().into()
 }
 
-/// What remains to be written of the containers that are open.
+/// Rest of the open containers that remains to be written.
 enum OpenContainer<'a> {
     List(std::slice::Iter<'a, Value>),
     Members(std::slice::Iter<'a, (String, Value)>),
@@ -149,7 +149,7 @@ fn opening<'a>(value: &'a Value, open: &mut Vec<OpenContainer<'a>>, out: &mut Ve
     }
 }
 
-/// What precedes a member's value.
+/// Writes the bytes in front of a member's value.
 pub(crate) fn member_head(name: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(b"h\x02");
     binary(name.as_bytes(), out);
@@ -179,7 +179,7 @@ pub(crate) fn atom(name: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(name.as_bytes());
 }
 
-/// What precedes the bytes of a list that has nothing but bytes.
+/// Head of a list that has nothing but bytes.
 pub(crate) fn head_of_bytes(count: usize) -> [u8; 3] {
     let [high, low] = (count as u16).to_be_bytes();
     [b'k', high, low]

@@ -3,7 +3,7 @@
 
 use crate::{Object, Value};
 
-/// What remains to be written of the containers that are open.
+/// Rest of the open containers that remains to be written.
 enum OpenContainer<'a> {
     Array(std::slice::Iter<'a, Value>),
     Object(std::slice::Iter<'a, (String, Value)>),

@@ -77,7 +77,7 @@ const ASYNC: &[&str] = &[
 ];
 const ASYNC_OWNER: &str = "server";
 
-/// What is wrong with the imports in the output of `cargo metadata --no-deps`.
+/// Forbidden imports in the output of `cargo metadata --no-deps`.
 pub fn violations(metadata: &Value) -> Vec<String> {
     let table: BTreeMap<&str, &[&str]> = MAY_IMPORT.iter().copied().collect();
     let mut found = Vec::new();

@@ -40,12 +40,12 @@ pub struct Recorder {
     log: Arc<Mutex<Vec<Op>>>,
 }
 
-/// What a power cut left behind.
+/// Files that a power cut left behind.
 #[derive(Debug)]
 pub struct CrashImage {
     /// How many times [`Recorder::acknowledge`] had been called by then.
     pub acknowledged: usize,
-    /// What was cut where, for the message of a failing test.
+    /// Place of the cut, for the message of a failing test.
     pub cut: String,
     /// The files.
     pub storage: MemoryStorage,

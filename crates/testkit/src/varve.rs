@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 pub const ADMIN: &str = "admin";
 /// The administrator's password.
 pub const PASSWORD: &str = "layers-of-silt";
-/// What precedes the address in the line that says the server is ready.
+/// Prefix of the address in the line that says the server is ready.
 const READY: &str = "listening on http";
 /// Far more than a start needs on a busy machine.
 const START_LIMIT: Duration = Duration::from_secs(120);
@@ -32,7 +32,7 @@ pub struct Server {
 pub struct Ended {
     /// Its exit status.
     pub status: ExitStatus,
-    /// What it printed.
+    /// Printed text.
     pub printed: String,
 }
 
@@ -154,12 +154,12 @@ impl Server {
         tasks.expect("a running process has threads").count()
     }
 
-    /// What it has printed so far.
+    /// The text printed so far.
     pub fn printed(&self) -> String {
         self.printed.lock().clone()
     }
 
-    /// What it has printed as soon as `text` is in it.
+    /// The text printed so far, as soon as `text` is in it.
     #[track_caller]
     pub fn printed_with(&self, text: &str) -> String {
         let begun = Instant::now();

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use varve_base::storage::{Entry, EntryKind, Hole};
 use varve_base::{OpenMode, Storage, StorageError, StorageFile};
 
-/// What is about to be done; calls that no test has asked for yet are passed on unseen.
+/// Call that is about to be made; calls that no test has asked for yet are passed on unseen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
     /// Opening a file.
@@ -51,10 +51,10 @@ impl Call {
     }
 }
 
-/// What a test does with the calls.
+/// Reaction of a test to the calls.
 pub trait Watcher: Debug + Send + Sync + 'static {
-    /// Called before each; what it says is what the caller gets. Of a refused append half arrives,
-    /// as on a disk that becomes full. [`ErrorKind::WouldBlock`] becomes [`StorageError::WouldBlock`].
+    /// Called before each; its result is what the caller gets. Of a refused append half arrives, as on a disk that
+    /// becomes full. [`ErrorKind::WouldBlock`] becomes [`StorageError::WouldBlock`].
     fn before(&self, call: Call, path: &Path) -> Result<(), ErrorKind>;
 
     /// How much room the disk has.
@@ -80,7 +80,7 @@ impl<S: Clone, W> Clone for Watched<S, W> {
 }
 
 impl<S: Storage, W: Watcher> Watched<S, W> {
-    /// Lets `watcher` see what is done with `inner`.
+    /// Lets `watcher` see the calls on `inner`.
     pub fn new(inner: S, watcher: W) -> Self {
         Watched {
             inner,

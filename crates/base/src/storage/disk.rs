@@ -240,9 +240,8 @@ pub fn scratch_file(directory: &Path) -> Result<Arc<dyn StorageFile>, StorageErr
 /// A cached read copies at most this many bytes.
 const MAX_CACHED_READ: usize = 256 << 10;
 
-/// One read from the page cache. Every failure but an interruption counts as
-/// [`StorageError::WouldBlock`]: some file systems cannot say what they have cached, and a blocking
-/// read reports what is really wrong.
+/// One read from the page cache. Every failure but an interruption counts as [`StorageError::WouldBlock`]: some file
+/// systems cannot say what they have cached, and a blocking read reports the real error.
 fn read_page_cache(file: &File, offset: u64, buf: &mut [u8]) -> Result<usize, StorageError> {
     let mut parts = [io::IoSliceMut::new(buf)];
     loop {
@@ -288,12 +287,12 @@ fn fallocate_hole(_: &File, _: Range<u64>) -> io::Result<Hole> {
     Ok(Hole::Impossible)
 }
 
-/// Gives a file with several names bytes of its own, so that what is appended does not appear
-/// under the others: local clones of Mercurial share files until one of them writes.
+/// Gives a file with several names bytes of its own, so that appended bytes do not appear under the others: local
+/// clones of Mercurial share files until one of them writes.
 fn detach(full: &Path) -> Result<(), StorageError> {
     match fs::symlink_metadata(full) {
         Ok(found) if found.is_file() && found.nlink() > 1 => {}
-        // What is not there is told by opening it.
+        // Opening reports a missing file.
         _ => return Ok(()),
     }
     let mut beside = full.as_os_str().to_owned();

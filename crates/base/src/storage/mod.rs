@@ -30,9 +30,9 @@ pub enum StorageError {
     /// The system refused; `op` is a verb such as `read`.
     #[error("cannot {op} {path}: {source}", path = path.display())]
     Io {
-        /// What was being done.
+        /// The operation that failed.
         op: &'static str,
-        /// To which file or directory.
+        /// The file or directory that it was applied to.
         path: PathBuf,
         /// The system's reason.
         source: io::Error,
@@ -130,7 +130,7 @@ pub enum OpenMode {
     CreateNew,
 }
 
-/// What a path or a directory's entry is.
+/// Kind of a path or of a directory's entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     /// A regular file.
@@ -150,10 +150,10 @@ pub struct Entry {
     pub kind: EntryKind,
 }
 
-/// What became of a hole that was to be made in a file.
+/// Result of making a hole in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hole {
-    /// It is there.
+    /// The hole is there.
     Made,
     /// Not now: a reader needs the file whole.
     InUse,
@@ -169,7 +169,7 @@ pub trait Storage: Send + Sync + Debug {
     /// [`StorageError::is_not_found`] or [`StorageError::is_already_there`] as the mode demands.
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn StorageFile>, StorageError>;
 
-    /// What stands at `path`; `None` if nothing does.
+    /// Kind of the entry at `path`; `None` if there is none.
     fn kind(&self, path: &Path) -> Result<Option<EntryKind>, StorageError>;
 
     /// Length of a file without opening it; `None` if there is no such file.
@@ -211,8 +211,8 @@ pub trait Storage: Send + Sync + Debug {
     /// [`StorageError::is_already_there`] if anything stands at `path`.
     fn create_symlink(&self, target: &str, path: &Path) -> Result<(), StorageError>;
 
-    /// What the symbolic link at `path` says; of a file its text, because systems without such
-    /// links write files in their place. `None` if nothing is there.
+    /// Target of the symbolic link at `path`; of a file its text, because systems without such links write files in
+    /// their place. `None` if nothing is there.
     fn read_symlink(&self, path: &Path) -> Result<Option<String>, StorageError>;
 
     /// Makes creations, renames and removals in this directory survive a power cut.
@@ -221,7 +221,7 @@ pub trait Storage: Send + Sync + Debug {
     /// Bytes that files in this directory may still take; `None` if the storage sets no limit.
     ///
     /// # Errors
-    /// What the system answers.
+    /// Errors of the system.
     fn free_bytes(&self, _directory: &Path) -> Result<Option<u64>, StorageError> {
         Ok(None)
     }
@@ -280,15 +280,15 @@ pub trait StorageFile: Send + Sync + Debug {
     /// Gives the room that some bytes take back to the system; they may read as zeros from then on.
     ///
     /// # Errors
-    /// What the system answers.
+    /// Errors of the system.
     fn punch_hole(&self, _bytes: Range<u64>) -> Result<Hole, StorageError> {
         Ok(Hole::Impossible)
     }
 
-    /// Has everybody, in other processes too, make no holes until this handle is closed.
+    /// Keeps all processes from making holes until this handle is closed.
     ///
     /// # Errors
-    /// What the system answers.
+    /// Errors of the system.
     fn pin(&self) -> Result<(), StorageError> {
         Ok(())
     }

@@ -14,7 +14,7 @@ const SHARE: usize = 64;
 /// Removes a directory with all that is in it. Symbolic links are removed, not followed.
 pub(super) fn remove_tree(directory: &Path) -> io::Result<()> {
     let tree = Tree::below(directory)?;
-    // What cannot be removed is met again at the end, and told of there.
+    // An entry that cannot be removed is met again at the end, and reported there.
     each(&tree.files, |path| {
         let _ = fs::remove_file(path);
     });
@@ -43,7 +43,7 @@ fn each(paths: &[PathBuf], work: impl Fn(&Path) + Sync) {
     });
 }
 
-/// What is in a directory.
+/// Content of a directory.
 struct Tree {
     /// Everything but directories.
     files: Vec<PathBuf>,

@@ -17,7 +17,7 @@ const NOT_YET: Spread = Spread {
     high: 0.0,
 };
 
-/// What all measurements share.
+/// State shared by all measurements.
 pub(super) struct Bench<'a> {
     corpus: &'a Corpus,
     runs: usize,

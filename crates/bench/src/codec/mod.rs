@@ -18,7 +18,7 @@ use varve_codec::{CodecId, Dictionary, EngineSetting};
 
 pub use render::{csv, json, table};
 
-/// What to measure, and how often.
+/// Settings to measure, and numbers of runs.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Which codecs at which levels, in the order of the report.
@@ -50,7 +50,7 @@ impl Default for Options {
     }
 }
 
-/// What a path turned out to be.
+/// Kind of a measured path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceKind {
     /// A Mercurial repository.
@@ -80,7 +80,7 @@ impl SourceKind {
 pub struct ChunkSource {
     /// Where it is.
     pub path: PathBuf,
-    /// What it is.
+    /// Kind of its path.
     pub kind: SourceKind,
     /// How many chunks it has.
     pub chunks: u64,
@@ -119,7 +119,7 @@ impl Row {
     }
 }
 
-/// What was measured, on what.
+/// Measurements and their sources.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// Where the chunks came from.

@@ -5,7 +5,7 @@ use crate::Spread;
 use serde_json::{Value, json as value};
 use std::fmt::Write as _;
 
-/// A table for a terminal of 100 columns, with what was measured above it.
+/// A table for a terminal of 100 columns, with the sources above it.
 pub fn table(report: &Report) -> String {
     let mut out = String::new();
     for source in &report.sources {

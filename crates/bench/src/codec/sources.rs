@@ -101,7 +101,7 @@ impl Sink<'_> {
         Ok(())
     }
 
-    /// What the revlogs of a repository hold, whatever they are compressed with.
+    /// The content of a repository's revlogs, whatever it is compressed with.
     fn repository(&mut self, root: &Path, hg: &Path) -> Result<(), BenchError> {
         self.start(root, SourceKind::Repository);
         let store = hg.join("store");

@@ -64,7 +64,7 @@ impl<'b> Bench<'b> {
         })
     }
 
-    /// Codec and level of what is written.
+    /// Codec and level of written chunks.
     pub(super) fn engine(&self) -> EngineSetting {
         self.write.engine
     }

@@ -15,7 +15,7 @@ use varve_repo::Repository;
 
 pub use render::{json, table};
 
-/// What to measure, and how often.
+/// Numbers of runs, threads and revisions.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// How often each measurement is made; at least 3.
@@ -43,11 +43,11 @@ impl Default for Options {
 /// One kind of work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What was done.
+    /// Kind of work that was measured.
     pub work: &'static str,
-    /// By how many threads.
+    /// Number of threads.
     pub threads: usize,
-    /// With how many revisions.
+    /// Number of revisions.
     pub revisions: usize,
     /// How long each run took, the fastest first.
     pub times: Vec<Duration>,
@@ -63,7 +63,7 @@ impl Row {
     }
 }
 
-/// What was measured, on what.
+/// Measurements of one repository.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// The repository.

@@ -4,7 +4,7 @@ use super::{Report, Row};
 use serde_json::{Value, json as value};
 use std::fmt::Write as _;
 
-/// A table for a terminal of 80 columns, with what was measured above it.
+/// A table for a terminal of 80 columns, with the repository and the engine above it.
 pub fn table(report: &Report) -> String {
     let mut out = format!(
         "{}, written with {}; seconds, median (fastest to slowest)\n\n",

@@ -60,7 +60,7 @@ pub(super) fn expand(
     let claimed = FrameHead::read(payload).and_then(|head| head.content);
     let claimed = claimed.and_then(|len| usize::try_from(len).ok());
     let claimed = claimed.ok_or_else(|| CodecError::failed("zstd", &"the frame has no length"))?;
-    // Memory is reserved by what is really there.
+    // Memory is reserved by the base's real length, not by the claimed one.
     let limit = limit.min(base.len().saturating_mul(MOST_GROWTH));
     if claimed > limit {
         return Err(CodecError::TooLong { limit });

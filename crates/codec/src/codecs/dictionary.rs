@@ -18,14 +18,14 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use zstd::zstd_safe::{CCtx, CDict, DCtx, DDict, DParameter, FrameFormat, compress_bound};
 
-/// What trained dictionaries begin with.
+/// First bytes of trained dictionaries.
 const MAGIC: [u8; 4] = [0x37, 0xa4, 0x30, 0xec];
 /// Where their number stands.
 const NUMBER: std::ops::Range<usize> = 4..8;
 /// Length of the magic number that a frame begins with elsewhere.
 pub(super) const FRAME_MAGIC: usize = 4;
 
-/// A trained dictionary; clones share it, and what is made of it for reading and writing.
+/// A trained dictionary; clones share it, and the contexts made of it for reading and writing.
 #[derive(Clone)]
 pub struct Dictionary {
     shared: Arc<Shared>,
@@ -136,7 +136,7 @@ impl fmt::Debug for DictionaryCompressor {
 }
 
 impl DictionaryCompressor {
-    /// Longest content that a dictionary is used for; what is longer has enough of its own.
+    /// Longest content that a dictionary is used for; longer content has enough of its own.
     pub const LONGEST: usize = 64 << 10;
 
     /// A compressor at one of zstd's levels.
@@ -197,7 +197,7 @@ pub fn content_len(frame: &[u8]) -> Option<u64> {
     FrameHead::read(frame.get(FRAME_MAGIC..)?)?.content
 }
 
-/// What a frame's head says, behind the magic number.
+/// Fields of a frame's head, behind the magic number.
 pub(super) struct FrameHead {
     dictionary: u32,
     /// Length of the content, if it is there.

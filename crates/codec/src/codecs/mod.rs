@@ -131,7 +131,7 @@ impl Compressor {
         })
     }
 
-    /// What this compressor was made with.
+    /// Setting that this compressor was made with.
     pub fn setting(&self) -> EngineSetting {
         self.setting
     }

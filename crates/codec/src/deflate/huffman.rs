@@ -40,8 +40,8 @@ impl Codes {
         }
     }
 
-    /// Optimal codes for these frequencies, none longer than `max_bits`. At least two symbols get
-    /// a code: `frequencies` gains what is missing.
+    /// Optimal codes for these frequencies, none longer than `max_bits`. At least two symbols get a code: `frequencies`
+    /// gains the missing ones.
     pub(super) fn optimal(frequencies: &mut [u32], max_bits: usize) -> Codes {
         Builder::new(frequencies).codes(max_bits)
     }

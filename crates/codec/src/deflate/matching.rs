@@ -11,7 +11,7 @@ const MAX_MATCH: usize = 258;
 const MAX_DISTANCE: usize = WINDOW - LOOKAHEAD;
 /// A match of three bytes from farther away than this costs more than it saves.
 const TOO_FAR: usize = 4096;
-/// So many bytes behind a position decide what is done there.
+/// So many bytes behind a position decide about its match.
 const LOOKAHEAD: usize = MAX_MATCH + MIN_MATCH + 1;
 /// Bytes that stay before the position: more than the window, and than a block can have that is
 /// stored as it is (its symbols take at most four bytes each).
@@ -65,7 +65,7 @@ pub(super) struct Matcher {
     previous: Vec<usize>,
     /// The next byte to look at.
     at: usize,
-    /// What was found at the byte before.
+    /// Match found at the byte before.
     found: Match,
     /// Whether the byte before waits to become a literal or the begin of a match.
     is_pending: bool,

@@ -18,7 +18,7 @@ pub trait Files {
     /// The bytes of a file.
     ///
     /// # Errors
-    /// What the system says; a file that is not there is passed over.
+    /// Errors of the system; a file that is not there is passed over.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
     /// A path as written, with `~` and `$VARIABLE` replaced.
@@ -69,7 +69,7 @@ pub enum HgrcError {
     Syntax {
         /// File and line.
         place: SettingSource,
-        /// The line, or what is wrong with it.
+        /// The line, or its error.
         text: String,
     },
     /// A value is not of its setting's type.

@@ -1,4 +1,4 @@
-//! What single values mean.
+//! Parsing of single values.
 
 /// `1 yes true on always` and `0 no false off never`, in any case.
 pub fn boolean(value: &[u8]) -> Option<bool> {

@@ -6,7 +6,7 @@ use super::run::Machine;
 use super::stringify;
 use super::value::{Result, Stop, Value};
 
-/// What every object inherits.
+/// Members that every object inherits.
 const INHERITED: [&str; 13] = [
     "__defineGetter__",
     "__defineSetter__",
@@ -24,7 +24,7 @@ const INHERITED: [&str; 13] = [
 ];
 
 impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
-    /// What looks into a value.
+    /// Evaluates an expression that looks into a value.
     pub(super) fn access(&mut self, expression: &'p Expression) -> Result<Value<'p>> {
         match expression {
             Expression::Member {
@@ -157,7 +157,7 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
     }
 }
 
-/// What an object says of a name that it has not.
+/// Value of a member that an object does not have.
 fn absent<'p>(name: &str) -> Result<Value<'p>> {
     match INHERITED.contains(&name) {
         true => Err(Stop::Unsure),

@@ -75,7 +75,7 @@ impl<'a> Text<'a> {
         span.of(text)
     }
 
-    /// What stands at a place.
+    /// The value at a place.
     pub(super) fn value(&self, span: Span) -> Result<Value<'a>> {
         let json = self.json(span);
         Ok(match json.as_bytes().first() {

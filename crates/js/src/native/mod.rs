@@ -5,10 +5,10 @@
 //! and opens only the containers that it names. It must emit to the byte what the engine emits. Two
 //! things keep that simple:
 //!
-//! - what is not in the grammar is not compiled: the function runs in the engine;
-//! - what a compiled function meets in a document and does not surely know how to do (a conversion of
-//!   an object to text, a letter outside of ASCII in `toUpperCase`, a loop without end) it leaves:
-//!   the engine then runs the function for that document ([`Outcome::Unsure`]).
+//! - a function outside of the grammar is not compiled: it runs in the engine;
+//! - an operation in a compiled function whose result is not certain (a conversion of an object to text, a letter
+//!   outside of ASCII in `toUpperCase`, a loop without end) ends it: the engine then runs the function for that
+//!   document ([`Outcome::Unsure`]).
 //!
 //! `tests/native.rs` runs random functions over random documents both ways.
 

@@ -6,7 +6,7 @@ use super::value::{Result, Stop, Value};
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-/// What an operator makes of two values; `in` is not among them.
+/// Result of an operator for two values; `in` is not among them.
 pub(super) fn apply<'a>(
     operator: Binary,
     left: &Value<'a>,

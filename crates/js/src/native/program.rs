@@ -1,4 +1,4 @@
-//! What a function has become: statements and expressions with every name resolved to a slot.
+//! A compiled function: statements and expressions with every name resolved to a slot.
 
 use std::ops::Range;
 
@@ -76,7 +76,7 @@ pub(super) enum Expression {
         key: Operand,
         is_optional: bool,
     },
-    /// What an `?.` inside gives up.
+    /// A chain that becomes `undefined` where a `?.` inside ends it.
     Chain(Operand),
     Unary(Unary, Operand),
     Binary(Binary, Operand, Operand),
@@ -88,7 +88,7 @@ pub(super) enum Expression {
     Template(Box<[Box<str>]>, Box<[Expression]>),
     Sequence(Box<[Expression]>),
     Assign(Slot, Operand),
-    /// `++` and `--`: what is added, and whether the value before it counts.
+    /// `++` and `--`: the increment, and whether the result is the value before it.
     Step {
         slot: Slot,
         by: f64,

@@ -22,7 +22,7 @@ pub(crate) enum Outcome {
     Done,
     /// It threw and has no rows.
     Failed {
-        /// What the engine would say.
+        /// Reason that the engine would give.
         reason: String,
     },
     /// Only the engine knows.
@@ -105,7 +105,7 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
         Ok(value)
     }
 
-    /// What stands at a place in the document; a string or number is read once more each time.
+    /// The value at a place in the document; a string or number is read once more each time.
     pub(super) fn value(&mut self, span: Span) -> Result<Value<'p>> {
         let value = self.document.value(span)?;
         if !matches!(value, Value::Stored(_)) {

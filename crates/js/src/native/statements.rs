@@ -97,7 +97,7 @@ impl Translator {
             let slot = self.scopes.slot(name_of(&declarator.id)?)?;
             let value = match &declarator.init {
                 Some(value) => self.expression(value)?,
-                // What it is already.
+                // The slot is `undefined` already, or keeps its value.
                 None if is_var => continue,
                 None => Expression::UNDEFINED,
             };

@@ -61,7 +61,7 @@ fn function_of<'p, 'a>(script: &'p ast::Program<'a>) -> Option<&'p ast::Expressi
     }
 }
 
-/// What a `break` or `continue` at this place would leave.
+/// Statements that a `break` or `continue` at this place would leave.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Leaves {
     pub(super) breaks: bool,

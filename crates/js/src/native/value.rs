@@ -118,7 +118,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// What `typeof` says.
+    /// Result of `typeof`.
     pub(super) fn type_name(&self) -> &'static str {
         match self {
             Value::Unset | Value::Undefined => "undefined",
@@ -155,7 +155,7 @@ impl<'a> Value<'a> {
         Ok(())
     }
 
-    /// As [`Value::push_to`], without a copy of what is a string already.
+    /// As [`Value::push_to`], without a copy of a value that is a string already.
     pub(super) fn to_chars(&self) -> Result<Chars<'_>> {
         if let Value::Text(text) = self {
             return Ok(Chars::Borrowed(text));

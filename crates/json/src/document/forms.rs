@@ -4,7 +4,7 @@ use crate::lexer::{NumberToken, StringToken};
 use crate::{Body, Number, term, write_string};
 use std::ops::Range;
 
-/// Text and term of what was read so far.
+/// Text and term of the part read so far.
 #[derive(Default)]
 pub(super) struct Forms {
     pub(super) text: Vec<u8>,
@@ -51,7 +51,7 @@ impl Forms {
         term::number(number, &mut self.term);
     }
 
-    /// Writes a string; what was read without an escape needs none.
+    /// Writes a string; one that was read without an escape needs none.
     fn write(&mut self, string: &StringToken<'_>) {
         match string {
             StringToken::Plain(plain) => {

@@ -86,7 +86,7 @@ impl<'t> NumberToken<'t> {
         self.text
     }
 
-    /// What it means.
+    /// The number that the token stands for.
     pub(crate) fn read(&self) -> Result<Number, JsonError> {
         let at = self.at;
         if let Some(float) = self.exact_float() {

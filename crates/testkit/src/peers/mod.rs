@@ -35,7 +35,7 @@ pub fn small_corpus() -> PathBuf {
     installed("corpus-small")
 }
 
-/// What a peer said and how it ended.
+/// Output and exit code of a peer.
 #[derive(Debug)]
 pub struct Outcome {
     /// The command line, for messages.

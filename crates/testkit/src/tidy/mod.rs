@@ -1,4 +1,4 @@
-//! The tidy rules: pure functions from the text of a file to what is wrong with it.
+//! The tidy rules: pure functions from the text of a file to its violations.
 //!
 //! `tests/main.rs` runs each over the tree, and over a made-up text to see that it can fail.
 

@@ -1,5 +1,5 @@
 //! Words that code and documents do not use: names that this project once coined where the field has a word, and
-//! sentences whose subject is nobody in particular.
+//! sentences whose subject is no particular thing.
 
 /// Names that had to go, each with the field's word. None of them comes back.
 pub const COINED: &[(&str, &str)] = &[

@@ -1,5 +1,4 @@
-//! A storage laid over another one: what is written stays here, and is gone with it; the base is
-//! only read.
+//! A storage laid over another one: all writes stay here, and are gone with it; the base is only read.
 //!
 //! A file that is appended to keeps its first bytes in the base. All bytes that are written go into
 //! one scratch file, so that neither memory nor the number of open files grows with them. A file of
@@ -112,7 +111,7 @@ impl Storage for OverlayStorage {
             OpenMode::Read => match tree.get(path) {
                 Some(OverlayEntry::File(content)) => Arc::clone(content),
                 None if tree.shows_base(path) => {
-                    // What is no file the base refuses in its own way.
+                    // The base refuses anything but a file in its own way.
                     if self.base.kind(path)? != Some(EntryKind::File) {
                         return self.base.open(path, mode);
                     }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 const FILES: [&str; 6] = ["a/x", "a/y", "a/b/x", "a/b/z", "c/x", "d/e/x"];
 const DIRECTORIES: [&str; 5] = ["a", "a/b", "c", "d", "d/e"];
 
-/// What both storages are asked to do.
+/// Operation applied to both storages.
 #[derive(Clone, Debug)]
 enum Step {
     Append(usize, Vec<u8>),

@@ -1,5 +1,4 @@
-//! What an overlay has at each path: something of its own, nothing although the base has
-//! something, or whatever the base has.
+//! Entries of an overlay by path: one of its own, a removal of the base's, or none, which shows the base's.
 
 use super::super::{EntryKind, Storage, StorageError};
 use super::content::Content;
@@ -9,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// What stands at a path in place of what the base has there.
+/// Entry that replaces the base's at a path.
 #[derive(Clone, Debug)]
 pub(super) enum OverlayEntry {
     File(Arc<Content>),
@@ -23,7 +22,7 @@ pub(super) enum OverlayEntry {
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     over: BTreeMap<PathBuf, OverlayEntry>,
-    /// Files of the base that are open for reading: who has one sees what is appended here.
+    /// Files of the base that are open for reading: their readers see bytes that are appended here.
     open: HashMap<PathBuf, Weak<Content>>,
     /// When something last happened in a directory, by the count of all that happened.
     changed: HashMap<PathBuf, u64>,
@@ -55,7 +54,7 @@ impl Tree {
         }
     }
 
-    /// What of the overlay's own stands right below a directory.
+    /// The overlay's own entries directly in a directory.
     pub(super) fn children(
         &self,
         directory: &Path,
@@ -90,12 +89,12 @@ impl Tree {
         }
     }
 
-    /// What the base's time of a directory is shifted by.
+    /// Shift of the base's time of a directory.
     pub(super) fn shift(&self, directory: &Path) -> Duration {
         Duration::from_micros(self.changed.get(directory).copied().unwrap_or_default())
     }
 
-    /// Takes away what is at a path and below.
+    /// Removes the entries at a path and below.
     pub(super) fn clear(&mut self, base: &dyn Storage, path: &Path) -> Result<(), StorageError> {
         let own: Vec<PathBuf> = self.below(path).map(|(path, _)| path.to_owned()).collect();
         for path in own {
