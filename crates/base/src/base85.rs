@@ -1,5 +1,5 @@
-//! Bytes as text of 85 characters, in the order of RFC 1924: four bytes are five of them, the higher
-//! digits first. What is left of a last group of less than four bytes has one character more than bytes.
+//! Bytes as text of 85 characters, in the order of RFC 1924: four bytes are five of them, the higher digits first. A
+//! last group of less than four bytes has one character more than bytes.
 //!
 //! Git's binary patches use them, and so do Mercurial's keys.
 

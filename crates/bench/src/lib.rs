@@ -1,5 +1,5 @@
-//! The measuring library behind `varve bench`: what a choice of compression costs and gives on
-//! the user's own data, and how fast its revlogs are read and written.
+//! The measuring library behind `varve bench`: costs and gains of a compression setting on the user's own data, and how
+//! fast its revlogs are read and written.
 
 pub mod codec;
 mod error;

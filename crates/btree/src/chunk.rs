@@ -24,7 +24,7 @@ mod at {
     pub const CHECKSUM: usize = CODEC + 1;
 }
 
-/// Length of what stands before the payload.
+/// Length of the head in front of the payload.
 pub(crate) const CHUNK_HEAD: usize = at::CHECKSUM + 8;
 const _: () = assert!(CHUNK_HEAD == 13);
 
@@ -64,8 +64,8 @@ impl EncodedChunk {
         Ok(EncodedChunk { bytes })
     }
 
-    /// Compresses `raw`, at most [`DictionaryCompressor::LONGEST`] bytes, with a dictionary. Those who
-    /// read the file must know the dictionary by its number.
+    /// Compresses `raw`, at most [`DictionaryCompressor::LONGEST`] bytes, with a dictionary. Readers of the file must
+    /// know the dictionary by its number.
     ///
     /// # Errors
     /// [`TreeError::Compress`] if the codec refuses.
@@ -189,7 +189,7 @@ pub(crate) fn form_of(stored: &[u8]) -> ChunkForm {
         .unwrap_or(ChunkForm::Plain(CodecId::None))
 }
 
-/// Whose chunk is read: what it may need, and where it stands, for messages.
+/// Context of a chunk that is read: its limits, and its place for messages.
 #[derive(Clone, Copy)]
 pub(crate) struct ChunkContext<'p> {
     pub(crate) dictionaries: &'p Dictionaries,
@@ -233,7 +233,7 @@ pub(crate) fn check<'s>(
     Ok((form, payload))
 }
 
-/// Appends what a checked payload expands to, if that needs no other chunk.
+/// Appends the expanded form of a checked payload, if that needs no other chunk.
 pub(crate) fn expand(
     form: ChunkForm,
     payload: &[u8],

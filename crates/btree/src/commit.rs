@@ -71,7 +71,7 @@ pub(crate) struct Root {
     pub(crate) reduction: Vec<u8>,
 }
 
-/// A record without the checksum over what stands before it.
+/// A record without the checksum over its other bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Commit {
     pub(crate) previous: u64,

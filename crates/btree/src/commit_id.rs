@@ -36,7 +36,7 @@ impl CommitId {
         out
     }
 
-    /// Reads what [`CommitId::encode`] made.
+    /// Reads the output of [`CommitId::encode`].
     pub fn decode(bytes: &[u8; CommitId::LEN]) -> CommitId {
         let number = |at: usize| {
             let mut number = [0; 8];
@@ -67,7 +67,7 @@ impl Snapshot {
     /// Identity of this commit.
     ///
     /// # Errors
-    /// Damage; what the storage answers.
+    /// Damage; an error of the storage.
     pub fn commit_id(&self) -> Result<CommitId, TreeError> {
         let position = self.position();
         let damaged = || self.pages.damaged(position, "a commit record is gone");

@@ -1,4 +1,4 @@
-//! Chunks that hold only what differs from a chunk before them.
+//! Chunks that hold only the difference from a chunk before them.
 //!
 //! ```text
 //! payload +--------+--------+---------+------------------------------------+
@@ -6,9 +6,9 @@
 //!         | varint | varint | varint  | number, with the base as prefix    |
 //!         +--------+--------+---------+------------------------------------+
 //! ```
-//! Offset and length are the place of the base, which stands further ahead in the file and may be a
-//! delta itself: at most [`DEEPEST`] deltas lie on one whole chunk. The ordinal counts the deltas of
-//! one base; it is of use only to those who choose bases.
+//! Offset and length are the place of the base, which stands further ahead in the file and may be a delta itself: at
+//! most [`DEEPEST`] deltas lie on one whole chunk. The ordinal counts the deltas of one base; it is of use only to a
+//! caller that chooses bases.
 
 use crate::TreeError;
 use crate::chunk::{ChunkRef, EncodedChunk, MAX_RAW};
@@ -92,8 +92,7 @@ impl EncodedChunk {
 }
 
 impl Pages {
-    /// Appends what a delta makes of its base. Its chunk begins at the scope's limit and was
-    /// checked before.
+    /// Appends the text that a delta and its base give. Its chunk begins at the scope's limit and was checked before.
     pub(crate) fn expand_delta(
         &self,
         payload: &[u8],

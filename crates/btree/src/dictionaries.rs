@@ -1,7 +1,6 @@
 //! The dictionaries of one open file, by their numbers.
 //!
-//! Where they stand in the file is known to those who use it; they tell, before they read a chunk
-//! that needs one.
+//! The callers know where they stand in the file, and add a dictionary before they read a chunk that needs it.
 
 use parking_lot::RwLock;
 use varve_codec::Dictionary;

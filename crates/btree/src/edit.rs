@@ -27,7 +27,7 @@ struct Replacement {
 enum ChildEdit {
     /// The old child with this index.
     Kept(usize),
-    /// A new node, and whether it is what a removal left over.
+    /// A new node, and whether it is the rest of a removal.
     Fresh(Node, bool),
 }
 

@@ -14,13 +14,13 @@ pub enum TreeError {
     /// The file begins with other bytes than a tree file does.
     #[error("{path} is not a varve file", path = path.display())]
     Foreign {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// A later Varve wrote the file.
     #[error("{path} has format version {found}; this build reads version {known}", path = path.display())]
     Version {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
         /// The version it has.
         found: u8,
@@ -31,7 +31,7 @@ pub enum TreeError {
     #[error("{path} is a {found} with {found_trees} trees, not a {expected} with {expected_trees}",
             path = path.display())]
     WrongKind {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
         /// The kind in the file's header.
         found: String,
@@ -45,13 +45,13 @@ pub enum TreeError {
     /// The file's creation was cut short: it holds no commit, so no caller was told that it exists.
     #[error("{path} was never finished: it holds no commit", path = path.display())]
     Unfinished {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// Bytes that differ from the written ones.
     #[error("{path} is damaged at byte {offset}: {reason}", path = path.display())]
     Damaged {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
         /// Where the damaged structure begins.
         offset: u64,
@@ -61,7 +61,7 @@ pub enum TreeError {
     /// A chunk's checksum holds, but it does not expand.
     #[error("cannot expand the chunk at byte {offset} of {path}: {source}", path = path.display())]
     Expand {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
         /// Where the chunk begins.
         offset: u64,
@@ -74,13 +74,13 @@ pub enum TreeError {
     /// The file was opened for reading only.
     #[error("{path} is open for reading only", path = path.display())]
     ReadOnly {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// Keys that were to come in ascending order, each once, did not.
     #[error("key {position} of a batch for tree {tree} does not come after the key before it")]
     Unsorted {
-        /// Which tree.
+        /// Index of the tree.
         tree: usize,
         /// Index of the key in the batch.
         position: u64,
@@ -88,7 +88,7 @@ pub enum TreeError {
     /// The file has fewer trees.
     #[error("{path} has {trees} trees, so none with number {tree}", path = path.display())]
     NoTree {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
         /// The number that was asked for.
         tree: usize,
@@ -108,7 +108,7 @@ pub enum TreeError {
     /// The system has no random bytes for the name of a new file.
     #[error("cannot make an id for {path}: no random bytes", path = path.display())]
     NoRandom {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
     },
 }

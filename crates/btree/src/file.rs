@@ -42,8 +42,7 @@ impl fmt::Debug for Options {
 pub struct Sizes {
     /// The file up to its newest commit.
     pub file: u64,
-    /// Of that, what the newest commit's trees and record take. Chunks are known only to those
-    /// who appended them.
+    /// Of that, the newest commit's trees and record. Chunks are known only to the callers that appended them.
     pub nodes: u64,
     /// Of these, the roots: a file that was put away has them twice.
     pub roots: u64,
@@ -151,7 +150,7 @@ impl TreeFile {
     ///
     /// # Errors
     /// [`TreeError::Foreign`], [`TreeError::Version`], [`TreeError::WrongKind`],
-    /// [`TreeError::Unfinished`], [`TreeError::Damaged`], or what the storage answers.
+    /// [`TreeError::Unfinished`], [`TreeError::Damaged`], or an error of the storage.
     pub fn open(storage: &dyn Storage, path: &Path, options: Options) -> Result<Self, TreeError> {
         let file = storage.open(path, OpenMode::Append)?;
         let (header, state, recovery) = examine(file.as_ref(), &options)?;
@@ -179,9 +178,9 @@ impl TreeFile {
         TreeFile::make(file, header, options, state, None, recovery)
     }
 
-    /// Opens a file for reading of which as much is to be seen as can be read: the newest commit
-    /// with a whole record counts even if what it covers is damaged or was cut short. A tree whose
-    /// root cannot be read is seen as the newest whole commit has it.
+    /// Opens a file for reading, with as much of it as can be read: the newest commit with a whole record counts even
+    /// if the bytes it covers are damaged or were cut short. A tree whose root cannot be read is seen as the newest
+    /// whole commit has it.
     ///
     /// # Errors
     /// See [`TreeFile::open`].
@@ -228,7 +227,7 @@ impl TreeFile {
     /// Kind and number of trees of the tree file at `path`; `None` if something else is there.
     ///
     /// # Errors
-    /// [`TreeError::Version`], [`TreeError::Damaged`], or what the storage answers.
+    /// [`TreeError::Version`], [`TreeError::Damaged`], or an error of the storage.
     pub fn kind_of(
         storage: &dyn Storage,
         path: &Path,
@@ -306,8 +305,7 @@ impl TreeFile {
     /// Starts the next commit; waits until a transaction that was started before is done.
     ///
     /// # Errors
-    /// [`TreeError::ReadOnly`]; what the storage answers when it is to remove what a failed
-    /// transaction left.
+    /// [`TreeError::ReadOnly`]; errors of the storage on removing the bytes of a failed transaction.
     pub fn begin(&self) -> Result<Transaction<'_>, TreeError> {
         let writer = self.writer.as_ref().ok_or_else(|| TreeError::ReadOnly {
             path: self.pages.path().to_owned(),

@@ -1,4 +1,4 @@
-//! The first bytes of a tree file: what it is and which one it is.
+//! The first bytes of a tree file: kind and identity.
 //!
 //! ```text
 //! byte 0         5         6       7      8        16        32         40

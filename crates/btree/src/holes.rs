@@ -101,7 +101,7 @@ impl Transaction<'_> {
     /// go on from.
     ///
     /// # Errors
-    /// Damage; what the storage answers.
+    /// Damage; an error of the storage.
     pub fn move_nodes(
         &mut self,
         tree: usize,

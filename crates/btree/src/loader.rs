@@ -27,10 +27,10 @@ impl Loader {
         }
     }
 
-    /// A loader that goes on behind what a tree has.
+    /// A loader that goes on behind the items of a tree.
     ///
     /// # Errors
-    /// Damage; what the storage answers.
+    /// Damage; an error of the storage.
     pub fn resume(tree: usize, txn: &Transaction<'_>) -> Result<Self, TreeError> {
         let mut loader = Loader::new(tree);
         let root = txn.root(tree)?;
@@ -68,7 +68,7 @@ impl Loader {
     /// Adds an item behind the others.
     ///
     /// # Errors
-    /// [`TreeError::Unsorted`], [`TreeError::TooLong`], or what the storage answers.
+    /// [`TreeError::Unsorted`], [`TreeError::TooLong`], or an error of the storage.
     pub fn push(
         &mut self,
         txn: &mut Transaction<'_>,

@@ -164,8 +164,8 @@ impl Pages {
         self.expand(form, payload, ReadScope::blocking(offset), out)
     }
 
-    /// Appends what a payload expands to. Its chunk begins at the scope's limit and was checked
-    /// before; the chunks that it is a delta of are read as the scope allows.
+    /// Appends the expanded form of a payload. Its chunk begins at the scope's limit and was checked before; the chunks
+    /// that it is a delta of are read as the scope allows.
     pub(crate) fn expand(
         &self,
         form: ChunkForm,
@@ -245,7 +245,7 @@ impl Pages {
         node
     }
 
-    /// Refuses what cannot be a chunk that ends before `limit`.
+    /// Refuses a place that cannot be a chunk ending before `limit`.
     pub(crate) fn check_place(&self, at: ChunkRef, limit: u64) -> Result<(), TreeError> {
         let fits = at.end().is_some_and(|end| end <= limit);
         if fits && at.offset >= HEADER_LEN as u64 && at.len as usize >= CHUNK_HEAD {
@@ -277,7 +277,7 @@ impl Pages {
         })
     }
 
-    /// Refuses a node that is not what its parent says, which also ends every cycle.
+    /// Refuses a node that differs from its parent's description, which also ends every cycle.
     pub(crate) fn check_node(
         &self,
         node: &Node,

@@ -1,9 +1,9 @@
 //! Reachability: a walk over everything that a root refers to, in a tree that may be damaged. A node
 //! that cannot be read is passed over with all below it; everything else is still visited.
 //!
-//! A node is entered if it is what its parent says (level and count), and if its keys lie between
-//! those that its parent gives it. As the keys of two children never overlap, a node that several
-//! parents claim is entered below one of them at most, so the walk is no longer than the file.
+//! A node is entered if it fits its parent's description (level and count), and if its keys lie between those that its
+//! parent gives it. As the keys of two children never overlap, a node that several parents claim is entered below one
+//! of them at most, so the walk is no longer than the file.
 
 use crate::chunk::ChunkRef;
 use crate::commit::Root;
@@ -23,9 +23,9 @@ pub enum Visited<'n> {
     },
     /// An item.
     Item {
-        /// Its key.
+        /// Key of the item.
         key: &'n [u8],
-        /// Its value.
+        /// Value of the item.
         value: &'n [u8],
         /// Where its leaf stands.
         leaf: ChunkRef,

@@ -118,7 +118,7 @@ impl Snapshot {
     /// The item with this key.
     ///
     /// # Errors
-    /// Damage, or what the storage answers; so for all calls below.
+    /// Damage, or an error of the storage; so for all calls below.
     pub fn get(&self, tree: usize, key: &[u8]) -> Result<Option<Item>, TreeError> {
         read::get(self, self.root(tree)?, key)
     }

@@ -9,7 +9,7 @@ pub enum ChunkForm {
     Plain(CodecId),
     /// By zstd with a dictionary that the payload names.
     Dictionary,
-    /// As what differs from a chunk before it.
+    /// As the difference from a chunk before it.
     Delta,
 }
 

@@ -68,7 +68,7 @@ impl Snapshot {
     /// in the file. Neighbours are read together.
     ///
     /// # Errors
-    /// Damage; what the storage answers; an error of `visit` ends the walk.
+    /// Damage; an error of the storage; an error of `visit` ends the walk.
     pub fn visit_stored<E: From<TreeError>>(
         &self,
         places: &[ChunkRef],
@@ -123,7 +123,7 @@ impl Snapshot {
         })
     }
 
-    /// Makes a dictionary known to all who read this file.
+    /// Makes a dictionary known to all readers of this file.
     pub fn add_dictionary(&self, dictionary: &Dictionary) {
         self.pages.dictionaries.add(dictionary);
     }

@@ -42,7 +42,7 @@ fn nodes(snapshot: &Snapshot) -> Vec<ChunkRef> {
     all
 }
 
-/// Moves what begins before `end`, in steps of so many bytes; returns how many steps there were.
+/// Moves the nodes that begin before `end`, in steps of so many bytes; returns the number of steps.
 fn move_before(file: &TreeFile, end: u64, most: u64) -> usize {
     let mut steps = 0;
     for tree in 0..2 {

@@ -20,7 +20,7 @@ fn batch() -> impl Strategy<Value = Batch> {
     proptest::collection::btree_map(key(), value, 0..60)
 }
 
-/// The changes as the one who looked the items up knows them.
+/// The changes with the present items that their caller has looked up.
 fn with_changes(view: &Overlay, batch: &Batch, header: &[u8]) -> Overlay {
     let keys: Vec<&Vec<u8>> = batch.keys().collect();
     let known = view.get_many(0, &keys).unwrap();

@@ -1,4 +1,4 @@
-//! Walking over trees that are damaged, or not what their parents say.
+//! Walking over trees that are damaged, or differ from their parents' descriptions.
 
 use crate::common::{self, PATH};
 use std::path::Path;
@@ -102,7 +102,7 @@ fn wrong_reductions_are_told_and_the_items_are_seen() {
     let file = TreeFile::open_read_only(&storage, Path::new(PATH), options).unwrap();
     let seen = visit_reachable(&file);
     assert_eq!((seen.items, seen.lost), (ITEMS, 0));
-    // Inner nodes add up what their entries say, so only leaves are other than said.
+    // Inner nodes add up their entries' claims, so only leaves differ from them.
     let told = "a node has another reduction than its parent says";
     assert!(seen.misjudged.iter().all(|reason| *reason == told));
     assert!(seen.misjudged.len() + 3 > seen.nodes.len(), "{seen:?}");

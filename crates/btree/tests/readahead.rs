@@ -1,4 +1,4 @@
-//! Chunks read about in their order: what stands behind one is read along.
+//! Chunks read about in their order: the bytes behind one are read along.
 
 use crate::common;
 use std::io::ErrorKind;

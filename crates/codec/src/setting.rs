@@ -75,7 +75,7 @@ impl EngineSetting {
         self.level
     }
 
-    /// The same codec at its fastest level that compresses, for what will not stay long.
+    /// The same codec at its fastest level that compresses, for short-lived data.
     #[must_use]
     pub fn fastest(self) -> Self {
         let level = match self.codec {

@@ -82,9 +82,9 @@ impl<W: Write> StreamEncoder<W> {
 
     /// Starts a zstd stream that looks back over [`FAR_WINDOW`] bytes, for long answers.
     ///
-    /// One worker thread compresses what the caller makes meanwhile. It also makes the work
-    /// itself cheaper: it has pieces of four windows in one place, while a stream without a worker
-    /// wraps around in a buffer of one window and searches in two places all the time.
+    /// One worker thread compresses while the caller makes more. It also makes the work itself cheaper: it has pieces
+    /// of four windows in one place, while a stream without a worker wraps around in a buffer of one window and
+    /// searches in two places all the time.
     ///
     /// # Errors
     /// [`CodecError::Failed`] if a context cannot be had.

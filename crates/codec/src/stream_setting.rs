@@ -11,7 +11,7 @@ const LEVEL_FOR_ALL_CORES: i32 = 10;
 /// Compression engine of a bundle, by the names that bundlespecs have for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamEngine {
-    /// Nothing does.
+    /// No compression.
     None,
     /// A zlib stream.
     Gzip,

@@ -23,7 +23,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// The error that says what would have been right here.
+    /// The error that names the expected form.
     pub fn refuse(&self, expected: impl Display) -> ConfigError {
         ConfigError::Value {
             file: self.file.clone(),

@@ -1,9 +1,9 @@
 //! Which lines of two texts Mercurial shows as the same.
 //!
-//! The longest run of equal lines is found first, then likewise what lies before and behind it.
-//! Lines that occur very often do not begin a run, and of runs of the same length one near the
-//! middle is taken, which keeps the halves alike. People compare diffs, so the choice between
-//! equally good answers is Mercurial's; deltas, which are not shown to users, are made by `matching`.
+//! The longest run of equal lines is found first, then likewise those before and behind it. Lines that occur very often
+//! do not begin a run, and of runs of the same length one near the middle is taken, which keeps the halves alike.
+//! People compare diffs, so the choice between equally good answers is Mercurial's; deltas, which are not shown to
+//! users, are made by `matching`.
 
 use std::ops::Range;
 

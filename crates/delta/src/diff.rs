@@ -62,8 +62,8 @@ struct Differ<'t> {
 }
 
 impl Differ<'_> {
-    /// Finds the hunks of a part of both texts. It calls itself for what a step leaves, so at most
-    /// as deep as there are steps.
+    /// Finds the hunks of a part of both texts. It calls itself for the unmatched parts of a step, so at most as deep
+    /// as there are steps.
     fn region(&mut self, mut a: Range<usize>, mut b: Range<usize>, step: Step) {
         let same = common_lines_at_start(&self.old[a.clone()], &self.new[b.clone()]);
         (a.start, b.start) = (a.start + same, b.start + same);

@@ -74,8 +74,8 @@ impl PatchComposer {
         Self::default()
     }
 
-    /// Appends to `out` what the patches `chain` (ranges of `patches`, the first one first) make
-    /// of `old`.
+    /// Applies the patches `chain` (ranges of `patches`, the first one first) to `old`, and appends the result to
+    /// `out`.
     ///
     /// # Errors
     /// [`PatchError`] if a patch is damaged or the chain does not fit; `out` then holds a
@@ -102,7 +102,7 @@ impl PatchComposer {
         written
     }
 
-    /// Appends to `out` one patch that does what the patches `chain` do one after the other.
+    /// Appends to `out` one patch that has the effect of the patches `chain` one after the other.
     ///
     /// # Errors
     /// [`PatchError`] if a patch is damaged. Whether the chain fits its text shows only when the

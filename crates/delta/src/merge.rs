@@ -1,8 +1,8 @@
-//! Three texts into one: what two texts each made of a third.
+//! Merges two texts that were each made from a third.
 //!
-//! Lines that both kept are fixed points. Between two of them either only one side changed
-//! something, or both made the same of it, or the merge has a conflict there. Which lines count as
-//! kept is what [`blocks`] says, so that a merge ends where Mercurial's does.
+//! Lines that both kept are fixed points. Between two of them either only one side changed something, or both made the
+//! same change, or the merge has a conflict there. Which lines count as kept is decided by [`blocks`], so that a merge
+//! ends where Mercurial's does.
 
 use crate::blocks::{Block, blocks};
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ pub enum Piece<'t> {
     },
 }
 
-/// Merges what `ours` and `theirs` made of `base`, in order; no piece is empty.
+/// Merges the changes of `ours` and `theirs` to `base`, in order; no piece is empty.
 pub fn merge<'t>(base: &'t [u8], ours: &'t [u8], theirs: &'t [u8]) -> Vec<Piece<'t>> {
     let mut numbers = HashMap::new();
     let [base, ours, theirs] = [base, ours, theirs].map(|text| Lines::new(text, &mut numbers));

@@ -48,7 +48,7 @@ pub enum PatchError {
     /// The patch speaks of bytes that the old text does not have.
     #[error("patch reaches byte {wanted} of a text of {len} bytes")]
     OutsideText {
-        /// The end of what the patch needs.
+        /// The end of the range that the patch needs.
         wanted: u64,
         /// Length of the old text.
         len: usize,
@@ -142,7 +142,7 @@ pub fn push_hunk(patch: &mut Vec<u8>, start: u32, end: u32, data: &[u8]) {
     patch.extend_from_slice(data);
 }
 
-/// Appends to `out` what `patch` makes of `old`.
+/// Applies `patch` to `old`, and appends the result to `out`.
 ///
 /// # Errors
 /// [`PatchError`] if the patch is damaged or does not fit; `out` then holds a beginning.

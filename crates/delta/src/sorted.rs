@@ -7,8 +7,8 @@ use std::cmp::Ordering;
 /// Appends to `out` a patch that makes `new` of `old`, hunks at lines only. Both are shorter than
 /// 4 GiB.
 ///
-/// Lines are expected in ascending order of what stands before their first zero byte; the patch
-/// is right for any text, but small only for such.
+/// Lines are expected in ascending order of their bytes before the first zero byte; the patch is right for any text,
+/// but small only for such.
 pub fn diff_sorted(old: &[u8], new: &[u8], out: &mut Vec<u8>) {
     // Where the lines begin that are compared next, and where the hunk at work began.
     let (mut a, mut b) = (0, 0);

@@ -1,5 +1,5 @@
-//! Loads documents of about 1 KB in batches, reads them back and compacts the file, printing what each
-//! step takes:
+//! Loads documents of about 1 KB in batches, reads them back and compacts the file, printing the time and size of each
+//! step:
 //!
 //! ```text
 //! cargo run --release -p varve-docdb --example bulk_load -- [documents] [batch] [setting]

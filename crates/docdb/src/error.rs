@@ -17,10 +17,10 @@ pub enum DocdbError {
     /// The storage refused.
     #[error(transparent)]
     Storage(Arc<StorageError>),
-    /// A value in a tree is not what this version writes.
+    /// A value in a tree has not the form that this version writes.
     #[error("{path} is damaged: the {what} of {key:?} does not decode", path = path.display())]
     Damaged {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
         /// The kind of record that was read, such as `document`.
         what: &'static str,
@@ -38,9 +38,9 @@ pub enum DocdbError {
     /// The stored JSON text of a revision does not parse.
     #[error("{path} is damaged: the body of {id:?} is no JSON: {source}", path = path.display())]
     Body {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// Which document.
+        /// Id of the document.
         id: String,
         /// Where it ends to be JSON.
         source: JsonError,
@@ -48,13 +48,13 @@ pub enum DocdbError {
     /// The database was deleted while this handle was open.
     #[error("database {path} was deleted", path = path.display())]
     Deleted {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// A commit panicked; what it was asked is not done.
+    /// A commit panicked; its requests are not done.
     #[error("the commit of {path} was abandoned", path = path.display())]
     Abandoned {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// The system has no random bytes for an id.
@@ -63,7 +63,7 @@ pub enum DocdbError {
     /// The database is being compacted already.
     #[error("{path} is being compacted already", path = path.display())]
     CompactionRuns {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// An automatic compaction would leave old revisions of damaged documents behind.
@@ -73,12 +73,12 @@ pub enum DocdbError {
         path = path.display()
     )]
     LeftUncompacted {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
         /// The documents.
         what: String,
     },
-    /// Damage that a compaction cannot go around: what the damaged bytes lead to would be lost.
+    /// Damage that a compaction cannot go around: data behind the damaged bytes would be lost.
     #[error(
         "not compacted: {source}; `varve verify FILE` says what is hit, and \
          `varve verify --salvage NEW FILE` makes a new database of what can be read"
@@ -99,7 +99,7 @@ pub enum DocdbError {
     #[error("compacting {path} needs about {needed} bytes, but its disk has only {free} free",
             path = path.display())]
     NoRoom {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
         /// Bytes that the copy would take.
         needed: u64,
@@ -109,9 +109,9 @@ pub enum DocdbError {
     /// A document could not be copied into a compacted file.
     #[error("cannot copy document {id:?}: {source}")]
     Uncopied {
-        /// Which document.
+        /// Id of the document.
         id: String,
-        /// Why not.
+        /// The cause.
         source: Box<DocdbError>,
     },
     /// The operation was asked to stop; the database is as it was.

@@ -103,7 +103,7 @@ pub(crate) fn compress(data: &[u8], level: Level) -> Vec<u8> {
     out
 }
 
-/// Follows a gzip stream to register_dictionaries whether it is one, and how long what it expands to is.
+/// Follows a gzip stream to learn whether it is one, and its expanded length.
 #[derive(Debug)]
 pub(crate) struct Following(MultiGzDecoder<Length>);
 
@@ -137,7 +137,7 @@ impl Following {
     }
 }
 
-/// Length of what a gzip stream expands to; `None` if it is none.
+/// Expanded length of a gzip stream; `None` if it is none.
 pub(crate) fn expanded_len(data: &[u8]) -> Option<u64> {
     let mut following = Following::new();
     following.write(data).ok()?;

@@ -101,8 +101,8 @@ pub fn write_digest(md5: &[u8; 16], out: &mut Vec<u8>) {
     out.extend_from_slice(STANDARD.encode(md5).as_bytes());
 }
 
-/// Appends the value of `_attachments` without data; `with_encoding` adds what
-/// `att_encoding_info=true` asks for.
+/// Appends the value of `_attachments` without data; `with_encoding` adds the members that `att_encoding_info=true`
+/// asks for.
 pub fn write_attachment_stubs(attachments: &[Attachment], with_encoding: bool, out: &mut Vec<u8>) {
     for (index, attachment) in attachments.iter().enumerate() {
         out.push(if index > 0 { b',' } else { b'{' });

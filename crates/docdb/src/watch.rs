@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 type Callback = Arc<dyn Fn(u64) + Send + Sync>;
 
-/// The newest update sequence, and what waits for the next one.
+/// The newest update sequence, and the waiters for the next one.
 #[derive(Debug)]
 pub(crate) struct Watch {
     state: Arc<Mutex<WatchState>>,

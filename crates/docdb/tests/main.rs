@@ -1,4 +1,4 @@
-//! Databases from outside: edits, reading, replication, crashes, what CouchDB answered.
+//! Databases from outside: edits, reading, replication, crashes, recorded answers of CouchDB.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod compaction;

@@ -49,7 +49,7 @@ impl ViewIndex {
     /// if the index was made anew meanwhile. [`ViewIndex::end`] interrupts it.
     ///
     /// # Errors
-    /// [`ViewError::Interrupted`]; damage; what the storage answers. The index is then as it was.
+    /// [`ViewError::Interrupted`]; damage; an error of the storage. The index is then as it was.
     pub fn compact(&self, progress: &dyn Progress, stop: &Interrupt) -> Result<(), ViewError> {
         if self.is_compacting.swap(true, Ordering::AcqRel) {
             return Ok(());

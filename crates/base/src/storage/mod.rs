@@ -232,8 +232,8 @@ pub trait StorageFile: Send + Sync + Debug {
     /// Path as given to [`Storage::open`], for messages.
     fn path(&self) -> &Path;
 
-    /// The open file of the system behind this one, if that is what it is: for handing its
-    /// contents to a socket inside the kernel.
+    /// The open file of the system behind this one, if there is one: for handing its contents to a socket inside the
+    /// kernel.
     fn disk_file(&self) -> Option<&File> {
         None
     }

@@ -132,11 +132,9 @@ pub struct Report {
     pub bytes: u64,
     /// How often each measurement was made.
     pub runs: usize,
-    /// Speed of copying the chunks one behind the other, which is what compressing is measured
-    /// against.
+    /// Speed of copying the chunks one behind the other, the reference for compression.
     pub memcpy_all: Spread,
-    /// Speed of copying each chunk into the same buffer, which is what expanding is measured
-    /// against.
+    /// Speed of copying each chunk into the same buffer, the reference for expansion.
     pub memcpy_each: Spread,
     /// The measurements.
     pub rows: Vec<Row>,

@@ -16,7 +16,7 @@ use varve_revlog::Revlog;
 /// Plain files are cut into pieces of this length.
 const PIECE: usize = 1 << 20;
 
-/// Where chunks go, and who is told.
+/// Destination of chunks, and receiver of progress.
 struct Sink<'a> {
     storage: &'a Arc<dyn Storage>,
     corpus: &'a mut Corpus,

@@ -51,7 +51,7 @@ pub struct Row {
     pub revisions: usize,
     /// How long each run took, the fastest first.
     pub times: Vec<Duration>,
-    /// Stored bytes that were written, and what the repository has in their place.
+    /// Stored bytes that were written, and those of the repository in their place.
     pub written: Option<(u64, u64)>,
 }
 
@@ -77,7 +77,7 @@ pub struct Report {
 /// Measures the repository at `path`.
 ///
 /// # Errors
-/// [`BenchError`]: what cannot be read, too few runs, or the interrupt.
+/// [`BenchError`]: an unreadable file, too few runs, or the interrupt.
 pub fn run(
     storage: &Arc<dyn Storage>,
     path: &Path,

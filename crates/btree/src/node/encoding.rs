@@ -46,7 +46,7 @@ impl Node {
         }
     }
 
-    /// Reads what [`Node::encode`] wrote.
+    /// Reads the output of [`Node::encode`].
     ///
     /// # Errors
     /// The violated rule of the format.

@@ -18,8 +18,8 @@ pub(super) enum Segment {
     },
 }
 
-/// A number of items after so many were added. No file has 2^63 items; what a damaged one claims
-/// is found when the place is looked at.
+/// A number of items after so many were added. No file has 2^63 items; a damaged file's claim is found when the place
+/// is looked at.
 pub(super) fn moved(rank: u64, by: i64) -> u64 {
     rank.saturating_add_signed(by)
 }

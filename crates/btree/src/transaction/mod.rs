@@ -144,8 +144,8 @@ impl<'f> Transaction<'f> {
     /// tree. Keys must ascend, each once. Removing a key that is not there changes nothing.
     ///
     /// # Errors
-    /// [`TreeError::Unsorted`] and [`TreeError::TooLong`] before anything was changed; damage; what
-    /// the storage answers.
+    /// [`TreeError::Unsorted`] and [`TreeError::TooLong`] before anything was changed; damage; an
+    /// error of the storage.
     pub fn update<K: AsRef<[u8]>, V: AsRef<[u8]>>(
         &mut self,
         tree: usize,

@@ -158,7 +158,7 @@ impl Transaction<'_> {
     /// known to be durable.
     ///
     /// # Errors
-    /// Damage; what the storage answers.
+    /// Damage; an error of the storage.
     pub fn repeat_roots(&mut self) -> Result<bool, TreeError> {
         if self.writer.durable < self.base.state.end {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! A text as what differs from another one: a zstd frame that begins with that one as its prefix.
+//! A text as the difference from another one: a zstd frame that begins with that one as its prefix.
 //!
 //! The frame stands without the four bytes of its magic number, and its head says how long the
 //! content is.
@@ -8,10 +8,10 @@ use super::{CodecError, context};
 use std::fmt;
 use zstd::zstd_safe::{CCtx, DCtx, DParameter, FrameFormat, compress_bound};
 
-/// Content is at most so many times as long as what it is a delta of; what claims more is refused.
+/// Content is at most so many times as long as the base of its delta; a longer claim is refused.
 const MOST_GROWTH: usize = 2;
 
-/// Compresses texts to what differs from others, for one thread.
+/// Compresses texts to their differences from others, for one thread.
 #[derive(Default)]
 pub struct DeltaCompressor {
     context: Option<CCtx<'static>>,
@@ -24,8 +24,8 @@ impl fmt::Debug for DeltaCompressor {
 }
 
 impl DeltaCompressor {
-    /// Appends what makes `raw` of `base` to `out`, at one of zstd's levels; `false`, and nothing,
-    /// if `raw` is too long for that.
+    /// Appends the difference of `raw` from `base` to `out`, at one of zstd's levels; `false`, and nothing, if `raw` is
+    /// too long for that.
     ///
     /// # Errors
     /// [`CodecError::Failed`] if zstd refuses.
@@ -50,7 +50,7 @@ impl DeltaCompressor {
     }
 }
 
-/// Appends what `payload` makes of `base`, at most `limit` bytes of it.
+/// Appends the text that `payload` and `base` give, at most `limit` bytes of it.
 pub(super) fn expand(
     base: &[u8],
     payload: &[u8],

@@ -56,7 +56,7 @@ pub enum CodecError {
     /// The codec found its data damaged, or refused to work.
     #[error("{codec} failed: {reason}")]
     Failed {
-        /// Which codec.
+        /// Name of the codec.
         codec: &'static str,
         /// Its own words.
         reason: String,
@@ -64,7 +64,7 @@ pub enum CodecError {
     /// The codec exists only for single chunks.
     #[error("{codec} has no streaming form")]
     NoStream {
-        /// Which codec.
+        /// Name of the codec.
         codec: &'static str,
     },
 }
@@ -86,8 +86,8 @@ pub trait Codec: Send {
     /// [`CodecError::Failed`] if the codec refuses.
     fn compress(&mut self, raw: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError>;
 
-    /// Appends the expanded chunk to `out`, at most `limit` bytes of it. Memory is reserved by
-    /// what comes out, never by what the chunk claims.
+    /// Appends the expanded chunk to `out`, at most `limit` bytes of it. Memory is reserved by the output so far, never
+    /// by the chunk's claim.
     ///
     /// # Errors
     /// [`CodecError::TooLong`] past the limit, [`CodecError::Failed`] for damaged data.
@@ -204,7 +204,7 @@ impl Expander {
 }
 
 impl Expander {
-    /// Appends what a payload of [`DictionaryCompressor`] expands to, at most `limit` bytes of it.
+    /// Appends the expanded form of a payload of [`DictionaryCompressor`], at most `limit` bytes of it.
     ///
     /// # Errors
     /// See [`Codec::expand`]; also for another dictionary than the payload's.
@@ -218,7 +218,7 @@ impl Expander {
         self.dictionary.expand(dictionary, payload, limit, out)
     }
 
-    /// Appends what a payload of [`DeltaCompressor`] makes of `base`, at most `limit` bytes of it.
+    /// Appends the text that a payload of [`DeltaCompressor`] and `base` give, at most `limit` bytes of it.
     ///
     /// # Errors
     /// See [`Codec::expand`].

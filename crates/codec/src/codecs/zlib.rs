@@ -28,7 +28,7 @@ impl Zlib {
 /// For each level of zlib, the level of libdeflate that makes chunks at least as small.
 const LEVELS: [i32; 10] = [0, 1, 2, 4, 5, 6, 7, 8, 9, 9];
 
-/// Least room for what a chunk expands to.
+/// Least room for an expanded chunk.
 const STEP: usize = 4096;
 
 /// Longest output that one byte of deflate can stand for.

@@ -41,7 +41,7 @@ impl Zstd {
     }
 }
 
-/// Writes behind what `out` holds.
+/// Writes behind the content of `out`.
 pub(super) fn behind(out: &mut Vec<u8>) -> Cursor<&mut Vec<u8>> {
     let end = out.len() as u64;
     let mut cursor = Cursor::new(out);

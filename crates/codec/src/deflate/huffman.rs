@@ -140,7 +140,7 @@ impl Builder {
         }
     }
 
-    /// Lengths from depths; what would be too long is evened out as zlib does it.
+    /// Lengths from depths; too long ones are evened out as zlib does it.
     fn lens(self, max_bits: usize) -> Vec<u8> {
         let mut len = vec![0usize; self.parent.len()];
         let mut counts = vec![0usize; max_bits + 2];

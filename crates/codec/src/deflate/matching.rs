@@ -96,7 +96,7 @@ impl Window {
         self.bytes.get(start..end - self.base)
     }
 
-    /// Forgets what lies far before `at`, now and then.
+    /// Forgets the bytes far before `at`, now and then.
     fn shorten(&mut self, at: usize) {
         let behind = at - self.base;
         if behind > 2 * KEPT {

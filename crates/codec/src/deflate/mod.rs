@@ -108,7 +108,7 @@ mod tests {
         (0..len).map(|_| next() as u8).collect()
     }
 
-    /// Lengths and checksums of what `zlib.compress` of zlib 1.2.13 makes of these.
+    /// Lengths and checksums of the output of `zlib.compress` of zlib 1.2.13.
     #[test]
     fn streams_are_those_of_zlib() {
         let words = words(70_000);
@@ -132,7 +132,7 @@ mod tests {
         words.into_bytes()
     }
 
-    /// By level, from 1 on: lengths and checksums of what zlib 1.2.13 makes.
+    /// By level, from 1 on: lengths and checksums of the output of zlib 1.2.13.
     #[test]
     fn every_level_is_that_of_zlib() {
         let of_words = [

@@ -98,10 +98,10 @@ pub enum HgrcError {
 }
 
 impl Hgrc {
-    /// Adds what a file says; one that is not there says nothing.
+    /// Adds the settings of a file; a missing one has none.
     ///
     /// # Errors
-    /// [`HgrcError::Syntax`], also for what it includes; [`HgrcError::Unreadable`].
+    /// [`HgrcError::Syntax`], also for included files; [`HgrcError::Unreadable`].
     pub fn add_file(&mut self, files: &dyn Files, path: &Path) -> Result<(), HgrcError> {
         match files.read(path) {
             Ok(text) => {
@@ -116,7 +116,7 @@ impl Hgrc {
         }
     }
 
-    /// Adds what the text of a file says.
+    /// Adds the settings in the text of a file.
     ///
     /// # Errors
     /// As [`Hgrc::add_file`].

@@ -5,7 +5,7 @@
 //! [section]
 //! key = value            to the end of the line, whatever is in it
 //!  more                  an indented line continues the value above it
-//! %unset key             forgets what an earlier line or file set
+//! %unset key             forgets the value from an earlier line or file
 //! %include other/file    read here; relative to this file's directory; may be missing
 //! ```
 

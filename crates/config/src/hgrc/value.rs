@@ -57,8 +57,8 @@ pub fn list(value: &[u8]) -> Vec<Vec<u8>> {
     words
 }
 
-/// A word in quotes at the beginning, and what follows it; `None` if the quotes are not closed or
-/// close in the middle of a word.
+/// A word in quotes at the beginning, and the text behind it; `None` if the quotes are not closed or close in the
+/// middle of a word.
 fn quoted(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let mut rest = text.strip_prefix(b"\"")?;
     let mut word = Vec::new();

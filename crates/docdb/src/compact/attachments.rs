@@ -153,8 +153,8 @@ impl Copier {
     }
 }
 
-/// Whether pieces of the old file hold what pieces of the new one do. What cannot be read is not
-/// known to be the same.
+/// Whether pieces of the old file and pieces of the new one have the same content. Unreadable pieces are not known to
+/// be the same.
 fn is_same_data(
     from: &Snapshot,
     txn: &Transaction<'_>,

@@ -1,4 +1,4 @@
-//! Bringing a copy up to a later commit: what changed in each tree since the one that was copied.
+//! Bringing a copy up to a later commit: the changes of each tree since the copied commit.
 
 use super::CompactionMonitor;
 use super::copier::{Copier, named};

@@ -11,9 +11,9 @@
 //! ```
 //! - `commit`: the commit of the old file that was copied. Only a file that follows it is gone on
 //!   with: in another one, or in one that lost it, the same sequences may mean other updates.
-//! - `sequence`: documents whose last update is not later are in the tree by sequence, with their
-//!   bodies. What was edited or purged since then has a later sequence, or none. The other trees do
-//!   not count: they are soon built, without bodies, and an older copy has them empty.
+//! - `sequence`: documents whose last update is not later are in the tree by sequence, with their bodies. Documents
+//!   edited or purged since then have a later sequence, or none. The other trees do not count: they are soon built,
+//!   without bodies, and an older copy has them empty.
 
 use super::files::{copy_path, remove, sort_path};
 use crate::record::Header;
@@ -117,8 +117,8 @@ impl Begun {
     }
 }
 
-/// Removes what a compaction has left, but for a copy with which the next one can go on. Returns
-/// the number that the next dictionary may have because of it.
+/// Removes the files of an unfinished compaction, but for a copy with which the next one can go on. Returns the number
+/// that the next dictionary may have because of it.
 pub(crate) fn keep_begun(
     storage: &dyn Storage,
     path: &Path,

@@ -7,8 +7,8 @@ use crate::{Database, DocdbError, Snapshot, training};
 use varve_btree::{ChunkRef, Transaction, TreeError};
 use varve_codec::{CodecId, EngineSetting};
 
-/// Puts the dictionary into the copy that its bodies are to begin with: the present one, or one
-/// that is better. The others stay behind, and what names them is compressed anew.
+/// Puts the dictionary into the copy that its bodies are to begin with: the present one, or one that is better. The
+/// others stay behind, and chunks that name them are compressed anew.
 pub(super) fn begin(
     database: &Database,
     from: &Snapshot,
@@ -54,8 +54,8 @@ pub(super) fn resume(
     (method, begun.header().dictionaries.clone())
 }
 
-/// Puts those into the copy that came after `before` was looked at. One that cannot be read stays
-/// behind, and what names it is copied as it stands.
+/// Puts those into the copy that came after `before` was looked at. An unreadable one stays behind, and chunks that
+/// name it are copied as they stand.
 pub(super) fn catch_up(
     from: &Snapshot,
     method: &BodyCodec,

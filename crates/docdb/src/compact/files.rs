@@ -35,14 +35,14 @@ pub(super) fn remove(storage: &dyn Storage, path: &Path) -> Result<(), DocdbErro
     }
 }
 
-/// Removes what a compaction that did not come to its end has left.
+/// Removes the files of a compaction that did not come to its end.
 pub(crate) fn remove_rests(storage: &dyn Storage, path: &Path) -> Result<(), DocdbError> {
     remove(storage, &sort_path(path))?;
     remove(storage, &copy_path(path))
 }
 
-/// Refuses if the disk is too full; `there` bytes of the copy are on it. What is needed is known roughly, unless everything is copied
-/// as it is.
+/// Refuses if the disk is too full; `there` bytes of the copy are on it. The needed room is known roughly, unless
+/// everything is copied as it is.
 pub(super) fn check_room(
     database: &Database,
     recoding: &Recoding,

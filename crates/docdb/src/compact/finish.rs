@@ -68,7 +68,7 @@ impl Compaction {
         Ok(())
     }
 
-    /// Commits a copy of what `of` shows: as one that may be gone on with, unless it is complete.
+    /// Commits a copy of the snapshot `of`: as one that may be gone on with, unless it is complete.
     pub(super) fn commit(
         &mut self,
         mut txn: Transaction<'_>,
@@ -91,7 +91,7 @@ impl Compaction {
             holes: 0,
             ..of.header().clone()
         };
-        // Who goes on learns of all that cannot be read.
+        // A resumed compaction would not know the unreadable parts that this one has met.
         let is_resumable = self.is_long && copier.unreadable.is_empty();
         let header = match stage == Stage::Catching && is_resumable {
             true => Checkpoint::new(of, of.update_seq(), header)?.encode(),

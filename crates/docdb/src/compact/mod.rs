@@ -1,4 +1,4 @@
-//! Compaction: what a database still needs is copied into a new file, which then takes its place.
+//! Compaction: the parts that a database still needs are copied into a new file, which then takes its place.
 //!
 //! ```text
 //! db.varve                  the database; read and written all the time
@@ -81,7 +81,7 @@ enum Stage {
     Complete,
 }
 
-/// Whom a compaction tells how far it is, and who may end it.
+/// Progress and interruption of a compaction.
 pub(crate) struct CompactionMonitor<'w> {
     pub(crate) database: &'w Database,
     pub(crate) progress: &'w dyn Progress,
@@ -106,7 +106,7 @@ pub struct Compaction {
     database: Database,
     old: Arc<TreeFile>,
     new: Arc<TreeFile>,
-    /// The newest commit that is in the copy, and who copied it.
+    /// The newest commit that is in the copy, and its copier.
     copied: Option<(Snapshot, Copier)>,
     /// The dictionaries in the copy.
     dictionaries: Vec<DictionaryRecord>,
@@ -145,13 +145,13 @@ impl Drop for Compaction {
 }
 
 impl Database {
-    /// Compacts the database while others read and write it: in place where that is much less work
-    /// than a copy. What a copy cannot read of documents is in it as it stands.
+    /// Compacts the database while others read and write it: in place where that is much less work than a copy.
+    /// Unreadable parts of documents are copied as they stand.
     ///
     /// # Errors
     /// [`DocdbError::CompactionRuns`], [`DocdbError::NoRoom`], [`DocdbError::Interrupted`],
     /// [`DocdbError::Deleted`]; damage to nodes, and other damage where the compaction is in place;
-    /// what the storage answers. The database is then as it was.
+    /// an error of the storage. The database is then as it was.
     pub fn compact(
         &self,
         progress: &dyn Progress,
@@ -165,7 +165,7 @@ impl Database {
         compaction.finish(stop).map(|done| done.sizes)
     }
 
-    /// Checks that the disk has room for a compacted copy. What may be compacted in place needs none.
+    /// Checks that the disk has room for a compacted copy. A compaction in place needs none.
     ///
     /// # Errors
     /// [`DocdbError::NoRoom`].

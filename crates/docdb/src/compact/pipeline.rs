@@ -1,4 +1,4 @@
-//! Work on several threads whose results come out in the order of what went in.
+//! Work on several threads whose results come out in the order of its input.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -17,8 +17,8 @@ impl<T, E> Step<T, E> {
     }
 }
 
-/// Takes what `source` gives through workers, each made on a thread of its own, to `take`, which
-/// runs on the calling thread. Few items are under way at any time.
+/// Takes the items of `source` through workers, each made on a thread of its own, to `take`, which runs on the calling
+/// thread. Few items are under way at any time.
 pub(super) fn in_order<I, O, E, W>(
     threads: usize,
     source: impl FnMut() -> Result<Option<I>, E> + Send,

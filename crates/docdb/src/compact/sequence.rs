@@ -57,7 +57,7 @@ pub(super) fn by_sequence<'f>(
         )?;
         let is_short = slice.is_last && slice.left > 0 && steps.seq() == 0;
         let (is_last, last) = (slice.is_last, slice.last);
-        // Who goes on learns of all that cannot be read.
+        // A resumed compaction would not know the unreadable parts that this one has met.
         let is_readable = loading.copier.unreadable.is_empty();
         if let Some(last) = last.filter(|_| !is_short && is_readable) {
             loading.tree.pause(&mut txn)?;
@@ -70,9 +70,8 @@ pub(super) fn by_sequence<'f>(
     }
 }
 
-/// Tells where those went that an earlier compaction has copied. All of it is read once more:
-/// what the disk has damaged since then is an error, so that it does not come into the database
-/// while the old file still has it whole.
+/// Tells where those went that an earlier compaction has copied. All of it is read once more: later damage on the disk
+/// is an error, so that it does not come into the database while the old file still has it whole.
 pub(super) fn remember(
     copy: &Snapshot,
     moved: &mut Sorter<'_>,

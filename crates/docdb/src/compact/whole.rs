@@ -22,7 +22,7 @@ use varve_btree::{Direction, Item, Loader, Transaction};
 /// Documents between two looks at whether to stop.
 const LOOK: u64 = 128;
 
-/// Copies everything but the header. `begun` is what an earlier compaction has copied.
+/// Copies everything but the header. `begun` is the state that an earlier compaction has reached.
 pub(super) fn copy<'f>(
     (from, begun): (&Snapshot, Option<&Snapshot>),
     txn: Transaction<'f>,
@@ -45,7 +45,7 @@ pub(super) fn copy<'f>(
     Ok(txn)
 }
 
-/// Copies what belongs to no document.
+/// Copies the records that belong to no document.
 fn rest(
     from: &Snapshot,
     txn: &mut Transaction<'_>,
@@ -84,7 +84,7 @@ fn each(
     Ok(())
 }
 
-/// Builds the tree by id, and copies what leaves besides the winners have.
+/// Builds the tree by id, and copies the content of leaves besides the winners.
 fn by_id(
     from: &Snapshot,
     txn: &mut Transaction<'_>,

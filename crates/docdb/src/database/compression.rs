@@ -22,7 +22,7 @@ pub struct DictionaryInfo {
     pub documents: u64,
 }
 
-/// How a database is compressed, and what that gives.
+/// How a database is compressed, and its compressed sizes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compression {
     /// Setting of bodies from now on.

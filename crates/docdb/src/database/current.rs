@@ -1,5 +1,4 @@
-//! The file that a database is in at the moment, who may write to it, and how a compaction puts
-//! another one in its place.
+//! The file that a database is in at the moment, the right to write to it, and its replacement by a compaction.
 
 use super::{Current, Database};
 use crate::{DocdbError, InPlace, Snapshot};
@@ -36,9 +35,9 @@ impl Database {
         }
     }
 
-    /// Makes a commit the newest one. The writer of its file is free again by then: if a compaction
-    /// was waiting for that, it has taken the commit over and shows it already, and another writer
-    /// may have been quicker to show what came after it.
+    /// Makes a commit the newest one. The writer of its file is free again by then: if a compaction was waiting for
+    /// that, it has taken the commit over and shows it already, and another writer may have been quicker to show a
+    /// later one.
     pub(crate) fn publish(&self, file: &Arc<TreeFile>, snapshot: Snapshot) {
         let mut current = self.shared.current.write();
         let is_newer = snapshot.tree().position() > current.newest.tree().position();

@@ -145,7 +145,7 @@ impl Database {
     /// Makes a new database; durable when this returns.
     ///
     /// # Errors
-    /// [`DocdbError::is_already_there`] if something stands at `path`; what the storage answers.
+    /// [`DocdbError::is_already_there`] if something stands at `path`; an error of the storage.
     pub fn create(
         storage: Arc<dyn Storage>,
         path: &Path,
@@ -192,7 +192,7 @@ impl Database {
         let options = tree_options(wanted);
         let next = compact::keep_begun(storage.as_ref(), path, options, &file)?;
         let database = Database::make(storage, path, wanted, (file, next))?;
-        // Who committed last may have been killed before the sync that was to follow.
+        // The last writer may have been killed before the sync that was to follow.
         database.sync()?;
         Ok(database)
     }

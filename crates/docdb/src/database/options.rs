@@ -17,7 +17,7 @@ pub struct DatabaseOptions {
     pub limits: Limits,
     /// Which attachments are stored as gzip.
     pub compressible: Compressible,
-    /// Who trains dictionaries for zstd.
+    /// How dictionaries for zstd are trained.
     pub trains: TrainsBy,
     /// When a commit is on the disk.
     pub durability: Durability,
@@ -41,7 +41,7 @@ impl DatabaseOptions {
     }
 }
 
-/// Who trains dictionaries.
+/// Trigger of the training of dictionaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrainsBy {
     /// A thread of its own, once there are enough documents; and compactions.

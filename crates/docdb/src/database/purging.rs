@@ -8,8 +8,8 @@ use std::sync::Arc;
 use varve_btree::TreeFile;
 
 impl Database {
-    /// Forgets leaves of documents for good, with what nothing else leads to; returns those that
-    /// were there, by document. Durable when this returns.
+    /// Forgets leaves of documents for good, with the ancestors that no other leaf needs; returns those that were
+    /// there, by document. Durable when this returns.
     ///
     /// # Errors
     /// As [`Database::update`].
@@ -37,7 +37,7 @@ impl Database {
         })
     }
 
-    /// Makes a commit the newest one, and tells those who wait.
+    /// Makes a commit the newest one, and wakes its waiters.
     pub(super) fn show(&self, file: &Arc<TreeFile>, snapshot: Snapshot) {
         let seq = snapshot.update_seq();
         self.publish(file, snapshot);

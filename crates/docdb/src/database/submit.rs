@@ -32,8 +32,8 @@ impl Database {
         Ok(ReadyEdit(prepared))
     }
 
-    /// [`Database::update_one`] for those who cannot wait: `done` is called with the outcome, on
-    /// another thread; it must be short. It is dropped if the last handle of the database is.
+    /// [`Database::update_one`] for callers that cannot wait: `done` is called with the outcome, on another thread; it
+    /// must be short. It is dropped if the last handle of the database is.
     pub fn update_later(
         &self,
         edit: ReadyEdit,
@@ -92,7 +92,7 @@ impl Database {
         Ok(outcomes)
     }
 
-    /// Begins a thread that writes for those who cannot wait. Whether there is one.
+    /// Begins a thread that writes for callers that cannot wait. Whether there is one.
     fn spawn_writer(&self) -> bool {
         let shared = Arc::downgrade(&self.shared);
         let thread = thread::Builder::new().name("writer".to_owned());

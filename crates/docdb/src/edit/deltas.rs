@@ -5,9 +5,8 @@
 //!   ▲         ▲         ▲
 //!   └ many    └ many    └ many             and any number that have the same base
 //! ```
-//! Deltas of one base become longer with every edit. Once those of one base have together taken
-//! what a new base would take, there is a new one: a delta one step nearer to the whole chunk, or a
-//! whole chunk.
+//! Deltas of one base become longer with every edit. Once those of one base have together taken the room of a new base,
+//! there is a new one: a delta one step nearer to the whole chunk, or a whole chunk.
 
 use super::Mode;
 use crate::edit::Edit;
@@ -35,8 +34,8 @@ pub(crate) struct Delta {
     pub(crate) text: Vec<u8>,
 }
 
-/// The text of an edit as a delta of what it continues; `None` where that does not pay, or nothing
-/// is there to continue.
+/// The text of an edit as a delta of the revision it continues; `None` where that does not pay, or there is no such
+/// revision.
 pub(super) fn delta(
     edit: &Edit,
     mode: Mode,

@@ -18,7 +18,7 @@ pub(crate) struct IncomingAttachment {
 /// Where an attachment's data comes from.
 #[derive(Clone, Debug)]
 pub(crate) enum Content {
-    /// It is here.
+    /// The data is here.
     Data(Vec<u8>, Coding),
     /// A later part of the request brings it, and so many bytes if that is known.
     Follows(Coding, Option<u64>),

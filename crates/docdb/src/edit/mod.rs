@@ -209,7 +209,7 @@ impl Edit {
         self.attachments.len() < before
     }
 
-    /// Makes the edit delete what it continues.
+    /// Makes the edit delete the revision it continues.
     pub fn delete(&mut self) {
         self.deleted = true;
     }
@@ -244,7 +244,7 @@ impl Edit {
     }
 }
 
-/// Whether a member is taken out of the body. What replicators keep in their documents stays.
+/// Whether a member is taken out of the body. Replicators' own members in their documents stay.
 fn is_special(name: &str) -> bool {
     name.starts_with('_') && !name.starts_with("_replication_")
 }

@@ -1,4 +1,4 @@
-//! Whole databases whose bytes or records are not what this version writes.
+//! Whole databases whose bytes or records differ from those that this version writes.
 
 use crate::database::tree_options;
 use crate::record::TREES;
@@ -17,7 +17,7 @@ fn options() -> DatabaseOptions {
     DatabaseOptions::new(EngineSetting::ZSTD, NodeCache::new(1 << 20))
 }
 
-/// Checks a database, writes what can be read into a new one, and checks that: it must be whole.
+/// Checks a database, writes its readable parts into a new one, and checks that: it must be whole.
 fn check_and_save(storage: &dyn Storage) {
     let stop = Interrupt::default();
     let mut watch = Watch {

@@ -9,7 +9,7 @@ use crate::record::fields::Malformed;
 use crate::record::{Change, DocumentRecord, Purge, decode_attachments, encode_attachments};
 use varve_btree::ChunkRef;
 
-/// Never panics; a document's value that decodes, encodes to what decodes equal.
+/// Never panics; a document's value that decodes is equal after encoding and decoding.
 pub fn document_record(data: &[u8]) {
     read_document(data, &[]);
     // Once more with a chunk: the first byte says how long the value before it is.
@@ -47,7 +47,7 @@ fn read_document(value: &[u8], chunk: &[u8]) {
     }
 }
 
-/// Never panics; a change's value that decodes, encodes to what decodes equal.
+/// Never panics; a change's value that decodes is equal after encoding and decoding.
 pub fn change_record(data: &[u8]) {
     let key = 7u64.to_be_bytes();
     if let Ok(change) = Change::decode(&key, data) {
@@ -57,7 +57,7 @@ pub fn change_record(data: &[u8]) {
     }
 }
 
-/// Never panics; a purge that decodes, encodes to what decodes equal.
+/// Never panics; a purge that decodes is equal after encoding and decoding.
 pub fn purge_record(data: &[u8]) {
     let key = 7u64.to_be_bytes();
     if let Ok(purge) = Purge::decode(&key, data) {
@@ -67,7 +67,7 @@ pub fn purge_record(data: &[u8]) {
     }
 }
 
-/// Never panics; a list of attachments that decodes, encodes to what decodes equal.
+/// Never panics; a list of attachments that decodes is equal after encoding and decoding.
 pub fn attachment_list(data: &[u8]) {
     if let Ok(attachments) = decode_attachments(data) {
         let mut encoded = Vec::new();
@@ -76,7 +76,7 @@ pub fn attachment_list(data: &[u8]) {
     }
 }
 
-/// Never panics; a checkpoint of a copy that decodes, encodes to what decodes equal.
+/// Never panics; a checkpoint of a copy that decodes is equal after encoding and decoding.
 pub fn checkpoint(data: &[u8]) {
     if let Ok(checkpoint) = Checkpoint::decode(data) {
         assert_eq!(Checkpoint::decode(&checkpoint.encode()), Ok(checkpoint));

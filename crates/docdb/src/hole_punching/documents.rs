@@ -34,7 +34,7 @@ impl Pieces {
 }
 
 impl Relocation<'_> {
-    /// Moves what documents have in holes, as they are now. Returns whether any had something.
+    /// Moves the present content of documents out of the holes. Returns whether any had something there.
     pub(super) fn documents(
         &mut self,
         base: &Snapshot,

@@ -5,8 +5,8 @@
 //! file   | cold: needed | updated often: little is needed | cold | … | newest |
 //! then   | cold         | hole                            | cold | … | newest | relocated data |
 //! ```
-//! 1. [`measure_usage`]: every document and node of one commit is asked which bytes it needs; the sum of
-//!    each region says what becomes a hole ([`regions`]).
+//! 1. [`measure_usage`]: every document and node of one commit is asked which bytes it needs; the sums of the regions
+//!    decide which become holes ([`regions`]).
 //! 2. [`relocation`]: documents and nodes with something in a hole are written once more, by short
 //!    commits between those of others, until a last one, for which writers wait, finds nothing.
 //! 3. When no reader has a commit from before that one, the holes are made.
@@ -35,7 +35,7 @@ use varve_base::{Hole, Interrupt, Progress};
 pub struct InPlace {
     /// Databases that need fewer bytes are copied whole: that is soon done.
     pub from: u64,
-    /// Bytes of a region, a multiple of what file systems allocate at once.
+    /// Bytes of a region, a multiple of the file system's allocation unit.
     pub region: u64,
 }
 

@@ -1,8 +1,8 @@
-//! Writing once more what stands where holes are to be.
+//! Writing once more the data that stands where holes are to be.
 //!
-//! Each step is a commit of its own between those of others. What documents came to refer to by such
-//! commits is looked at in rounds, the last of them while writers wait; from then on no reader may take
-//! anything over from an older commit, so nothing can refer to a hole any more.
+//! Each step is a commit of its own between those of others. References that documents got by such commits are looked
+//! at in rounds, the last of them while writers wait; from then on no reader may take anything over from an older
+//! commit, so nothing can refer to a hole any more.
 
 use super::documents::Pieces;
 use super::regions::Regions;
@@ -183,7 +183,7 @@ impl<'m> Relocation<'m> {
         Ok(!changes.is_empty())
     }
 
-    /// Moves what the header refers to.
+    /// Moves the chunks that the header refers to.
     fn headers(
         &mut self,
         base: &Snapshot,

@@ -13,7 +13,7 @@ use varve_btree::{ChunkRef, Visited};
 /// Documents between two looks at whether to stop.
 const POLL: u64 = 256;
 
-/// Asks everything for what it needs.
+/// Adds up the bytes that every document and node needs.
 pub(super) fn measure_usage(
     of: &Snapshot,
     region: u64,

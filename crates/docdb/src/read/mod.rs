@@ -166,8 +166,8 @@ impl Snapshot {
         }
     }
 
-    /// The same for who reads bodies about in the order in which they stand in the file, as most
-    /// scans do: they are read many at a time.
+    /// The same for reading bodies about in the order in which they stand in the file, as most scans do: they are read
+    /// many at a time.
     #[must_use]
     pub fn in_order(&self) -> Snapshot {
         Snapshot {
@@ -354,8 +354,8 @@ impl Snapshot {
     }
 }
 
-/// Makes the file's dictionaries known to those who read it. One that cannot be read is left out:
-/// then each body that needs it says so, and the others are there.
+/// Makes the file's dictionaries known to its readers. One that cannot be read is left out: then reading each body that
+/// needs it fails, and the others are there.
 fn register_dictionaries(tree: &varve_btree::Snapshot, header: &Header) {
     for record in &header.dictionaries {
         if tree.dictionary(record.number).is_some() {

@@ -77,7 +77,7 @@ pub(super) fn put_all(dictionaries: &[DictionaryRecord], out: &mut Vec<u8>) {
     }
 }
 
-/// Reads what [`put_all`] wrote.
+/// Reads the output of [`put_all`].
 pub(super) fn read_all(reader: &mut Reader<'_>) -> Result<Vec<DictionaryRecord>, Malformed> {
     let mut dictionaries = Vec::new();
     for _ in 0..reader.number()? {

@@ -113,7 +113,7 @@ impl DocumentRecord {
         Ok(value)
     }
 
-    /// Reads what [`DocumentRecord::encode`] wrote; `read` reads a chunk of the file.
+    /// Reads the output of [`DocumentRecord::encode`]; `read` reads a chunk of the file.
     pub(crate) fn decode<E>(
         bytes: &[u8],
         read: impl FnMut(ChunkRef, &mut Vec<u8>) -> Result<(), E>,
@@ -125,8 +125,8 @@ impl DocumentRecord {
         }
     }
 
-    /// Reads what there is: the first part of the history that cannot be read is left out, with all
-    /// that is older, and why it cannot be read is returned as well.
+    /// Reads the readable part: the first part of the history that cannot be read is left out, with all that is older,
+    /// and its error is returned as well.
     pub(crate) fn decode_newest<E>(
         bytes: &[u8],
         read: impl FnMut(ChunkRef, &mut Vec<u8>) -> Result<(), E>,

@@ -62,7 +62,7 @@ pub(crate) fn put_parts(parts: &[Part], out: &mut Vec<u8>) {
     }
 }
 
-/// Reads what [`put_parts`] wrote.
+/// Reads the output of [`put_parts`].
 pub(crate) fn read_parts(reader: &mut Reader<'_>) -> Result<Vec<Part>, Malformed> {
     let count = reader.number()?;
     if count == 0 || count > MOST_PARTS {
@@ -78,8 +78,8 @@ pub(crate) fn read_parts(reader: &mut Reader<'_>) -> Result<Vec<Part>, Malformed
     Ok(parts)
 }
 
-/// Puts a tree together from what stands here and the texts of its parts. Parts without a text are
-/// left out, with all that is older; then none is known.
+/// Puts a tree together from the text in the value and the texts of its parts. Parts without a text are left out, with
+/// all that is older; then none is known.
 pub(crate) fn join(
     here: Reader<'_>,
     parts: &[Part],
@@ -144,8 +144,7 @@ fn unchanged(known: &[Known], tree: &RevTree, text: &TreeText) -> (usize, Vec<Pa
     (tree.len(), Vec::new())
 }
 
-/// The parts as they follow each other from a revision to the end of the text; `None` if they are
-/// not what stands there.
+/// The parts as they follow each other from a revision to the end of the text; `None` if they differ from the text.
 fn at_end(known: &[Known], text: &TreeText, mut at: usize) -> Option<Vec<Part>> {
     let mut parts = Vec::with_capacity(known.len());
     for Known { part, text: of, .. } in known {

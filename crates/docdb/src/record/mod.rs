@@ -31,7 +31,7 @@ use fields::{Malformed, Reader};
 pub(crate) const BY_ID: usize = 0;
 /// Changes by update sequence; keys are big-endian numbers of 64 bits.
 pub(crate) const BY_SEQ: usize = 1;
-/// Local documents by what follows `_local/`.
+/// Local documents by their ids behind `_local/`.
 pub(crate) const LOCAL: usize = 2;
 /// Purges by their sequence, and how many are kept.
 pub(crate) const PURGES: usize = 3;

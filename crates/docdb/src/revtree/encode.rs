@@ -97,7 +97,7 @@ impl RevTree {
         }
     }
 
-    /// Reads what [`RevTree::encode`] wrote.
+    /// Reads the output of [`RevTree::encode`].
     pub(crate) fn decode(reader: Reader<'_>) -> Result<RevTree, Malformed> {
         Ok(RevTree::decode_runs(reader, &[], false)?.0)
     }

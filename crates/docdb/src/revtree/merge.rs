@@ -147,7 +147,7 @@ impl Editing {
         }
     }
 
-    /// Hangs `child` below the first of `known`, and adds what the rest tells of its ancestors.
+    /// Hangs `child` below the first of `known`, and adds the ancestors in the rest.
     fn join(&mut self, child: Option<u32>, known: &[Rev]) {
         let Some(mut at) = known.first().and_then(|rev| self.find(rev)) else {
             return;

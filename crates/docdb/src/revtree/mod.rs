@@ -127,7 +127,7 @@ impl RevTree {
         self.path(rev).map(|node| node.rev.digest.clone()).collect()
     }
 
-    /// The leaves that descend from a revision, or are it: what `latest=true` asks for.
+    /// The leaves that descend from a revision, or are it, as `latest=true` asks.
     pub fn leaves_above<'t>(&'t self, rev: &Rev) -> Vec<&'t Node> {
         let found = self.leaves().filter(|leaf| {
             let mut path = self.path(&leaf.rev);
@@ -196,7 +196,7 @@ impl Node {
     }
 }
 
-/// By what leaves are preferred.
+/// Order in which leaves are preferred.
 fn rank(leaf: &Node) -> (bool, &Rev) {
     (!leaf.is_deleted(), &leaf.rev)
 }

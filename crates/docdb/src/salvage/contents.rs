@@ -16,7 +16,7 @@ impl Salvage<'_, '_> {
         read.map_err(|error| Trouble::of(&error, at.offset))
     }
 
-    /// Reads what has to be the text of a JSON object.
+    /// Reads a chunk that has to be the text of a JSON object.
     pub(super) fn read_json(&mut self, at: ChunkRef) -> Result<(), Trouble> {
         self.read(at)?;
         Trouble::of_json(&self.text, Some(at.offset))
@@ -58,7 +58,7 @@ impl Salvage<'_, '_> {
         Ok(Some(copied))
     }
 
-    /// Copies what can be read of a revision's attachments.
+    /// Copies the readable parts of a revision's attachments.
     fn attachments(
         &mut self,
         (id, rev): (&str, &Rev),

@@ -31,7 +31,7 @@ impl Salvage<'_, '_> {
         self.load_by_id(by_id)
     }
 
-    /// Copies what can be read of the tree by id; returns how many documents cannot.
+    /// Copies the readable documents of the tree by id; returns how many cannot be read.
     fn known_documents(&mut self, by_seq: &mut Sorter<'_>) -> Result<u64, DocdbError> {
         let (walked, mut missing) = (self.walked.clone(), 0_u64);
         walked.tree().visit_reachable(BY_ID, &mut |met| {
@@ -130,7 +130,7 @@ impl Salvage<'_, '_> {
         Ok(missing)
     }
 
-    /// Copies what a change tells of a document.
+    /// Copies the winner of a document that only its change names.
     fn winner(&mut self, change: Change, by_seq: &mut Sorter<'_>) -> Result<(), DocdbError> {
         let mut reason = "the document's revision tree cannot be read".to_owned();
         if !change.others.is_empty() {

@@ -22,7 +22,7 @@ pub(super) struct Files<'s> {
 }
 
 impl<'s> Files<'s> {
-    /// Refuses if anything stands at `to`; removes what a salvage that was cut short left beside it.
+    /// Refuses if anything stands at `to`; removes the files of an interrupted salvage beside it.
     pub(super) fn new(storage: &'s dyn Storage, to: &Path) -> Result<Self, DocdbError> {
         let beside = |suffix: &str| {
             let mut name: OsString = to.file_name().unwrap_or_default().to_owned();

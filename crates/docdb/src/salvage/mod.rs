@@ -6,16 +6,16 @@
 //! new.varve.salvage.by-seq
 //! new.varve.salvage.by-id
 //! ```
-//! Documents come from the tree by id; where a part of that cannot be read, from the tree by
-//! sequence, which knows of winners but not of their histories. What is kept of each is copied,
-//! recompressed, and sorted by sequence, then by id, so both trees are built from left to right.
+//! Documents come from the tree by id; where a part of that cannot be read, from the tree by sequence, which knows of
+//! winners but not of their histories. The kept parts of each are copied, recompressed, and sorted by sequence, then by
+//! id, so both trees are built from left to right.
 //!
 //! - A leaf whose body cannot be read is left out, and the newest revision before it that can be
 //!   read and leads to no other leaf stands in its place. A deletion stays, without its body.
 //! - An attachment that cannot be read is left out, and its revision stays.
 //! - Everything that is left out is told.
 //!
-//! The new file is another database to those who follow it: it has a uuid of its own.
+//! The new file is another database to replicators: it has a uuid of its own.
 
 mod contents;
 mod documents;
@@ -44,7 +44,7 @@ pub struct Salvaged {
     pub documents: u64,
     /// Revisions with their bodies: the leaves.
     pub leaves: u64,
-    /// Attachments of them; what several share counts each time.
+    /// Attachments of them; one that several revisions share counts each time.
     pub attachments: u64,
     /// Local documents.
     pub local_documents: u64,
@@ -56,8 +56,8 @@ pub struct Salvaged {
 /// when it is complete, or not at all. The old file is not changed.
 ///
 /// # Errors
-/// [`DocdbError::is_already_there`] if anything stands at `to`; what keeps the old file from being
-/// opened; [`DocdbError::Interrupted`]; what the storage answers.
+/// [`DocdbError::is_already_there`] if anything stands at `to`; errors that keep the old file from being opened;
+/// [`DocdbError::Interrupted`]; errors of the storage.
 pub fn salvage(
     storage: &dyn Storage,
     (old_path, to): (&Path, &Path),
@@ -119,7 +119,7 @@ pub fn salvage(
     Ok(report)
 }
 
-/// By what bodies are compressed: as the database says itself, or as it was.
+/// Codec of bodies: the one that the database sets itself, or that it had.
 fn method(from: &Snapshot, configured: EngineSetting) -> BodyCodec {
     from.method(from.header().setting.unwrap_or(configured))
 }

@@ -1,4 +1,4 @@
-//! Training of dictionaries: when it is due, on what, and whether it pays.
+//! Training of dictionaries: when it is due, its samples, and whether it pays.
 //!
 //! No commit waits for it. A thread of its own trains on the documents of one commit; the next commit
 //! takes the result along. Only edits that are prepared after this commit use the
@@ -19,7 +19,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use varve_btree::{ChunkRef, TreeError};
 use varve_codec::{CodecId, Compressor, Dictionary};
 
-/// So many documents are enough to register_dictionaries from,
+/// So many documents are enough to train on,
 const ENOUGH_DOCUMENTS: u64 = 1000;
 /// or so many bytes of them.
 const ENOUGH_BYTES: u64 = 1 << 20;
@@ -94,12 +94,12 @@ fn totals(snapshot: &Snapshot) -> Result<Totals, DocdbError> {
     snapshot.totals((Bound::Unbounded, Bound::Unbounded))
 }
 
-/// How many documents there are to register_dictionaries from.
+/// Number of documents to train on.
 pub(crate) fn documents(snapshot: &Snapshot) -> Result<u64, DocdbError> {
     Ok(totals(snapshot)?.live)
 }
 
-/// Whether there is enough to register_dictionaries from, and more than the present dictionary has seen.
+/// Whether there are enough documents to train on, and more than the present dictionary has seen.
 fn is_due(snapshot: &Snapshot, method: &BodyCodec, growth: u64) -> Result<bool, DocdbError> {
     if method.setting.codec() != CodecId::Zstd {
         return Ok(false);
@@ -131,8 +131,8 @@ pub(crate) fn for_copy(
     }
 }
 
-/// A dictionary for the documents to come: the first, or one in the place of what has become worse
-/// or has learnt from too few.
+/// A dictionary for the documents to come: the first, or one in the place of one that has become worse or was trained
+/// on too few.
 pub(crate) fn in_passing(
     snapshot: &Snapshot,
     method: &BodyCodec,
@@ -163,8 +163,7 @@ fn is_worse(snapshot: &Snapshot, method: &BodyCodec, measured: u64) -> Result<bo
     Ok(share(&measured, method)? > present.share + present.share / 10)
 }
 
-/// A dictionary better than what there is; `None` if it would not pay. The same commit gives the
-/// same dictionary.
+/// A dictionary better than the present one; `None` if it would not pay. The same commit gives the same dictionary.
 fn train(
     snapshot: &Snapshot,
     method: &BodyCodec,
@@ -176,7 +175,7 @@ fn train(
     if samples.len() < FEWEST {
         return Ok(None);
     }
-    // At most LONGEST. What zstd cannot register_dictionaries from is left without a dictionary.
+    // At most LONGEST. Samples that zstd cannot train on give no dictionary.
     let Ok(dictionary) = Dictionary::train(&samples, size as usize) else {
         return Ok(None);
     };
@@ -191,7 +190,7 @@ fn train(
     let measured = sample::bodies(snapshot, &totals, Offset::Half, effort.measured)?;
     let (before, after) = (share(&measured, method)?, share(&measured, &with)?);
     let gain = before.saturating_sub(after);
-    // A thirtieth less, and by more than what the dictionary takes itself.
+    // A thirtieth less, and by more than the dictionary takes itself.
     let pays = gain * 30 >= before && totals.external / 1000 * gain > stored;
     Ok(pays.then_some(Trained {
         dictionary,

@@ -79,8 +79,8 @@ impl Verifier<'_, '_> {
     }
 }
 
-/// Whether the tree by sequence says of a document what its tree amounts to. Where that tree cannot
-/// be read, its nodes were told of.
+/// Whether the change in the tree by sequence agrees with the document's revision tree. Where that tree cannot be read,
+/// its nodes were reported.
 fn has_change(snapshot: &Snapshot, key: &[u8], value: &[u8]) -> Option<(String, &'static str)> {
     let id = String::from_utf8_lossy(key).into_owned();
     let record = snapshot.record(key, value).ok()?;

@@ -1,4 +1,4 @@
-//! The data of attachments: every piece is read, put together and compared with what the list says.
+//! The data of attachments: every piece is read, put together and compared with the list.
 
 use super::finding::Trouble;
 use crate::{Attachment, Snapshot};
@@ -65,7 +65,7 @@ fn count(reader: &mut dyn Read, limit: u64) -> io::Result<u64> {
     }
 }
 
-/// Whether an attachment is what its list says. Its chunks are counted.
+/// Whether an attachment agrees with its list. Its chunks are counted.
 pub(crate) fn check_attachment(
     snapshot: &Snapshot,
     attachment: &Attachment,

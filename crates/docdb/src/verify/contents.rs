@@ -1,4 +1,4 @@
-//! Lists of attachments, and what they refer to.
+//! Lists of attachments, and the data they refer to.
 
 use super::attachments::check_attachment;
 use super::finding::Trouble;
@@ -26,7 +26,7 @@ impl Verifier<'_, '_> {
         }
     }
 
-    /// Whether an attachment is what its list says; its chunks are counted the first time.
+    /// Whether an attachment agrees with its list; its chunks are counted the first time.
     fn attachment(&mut self, record: &Attachment) -> Option<Trouble> {
         let key = self.known.key(record);
         if let Some(known) = self.known.get(key) {

@@ -74,14 +74,14 @@ impl Verifier<'_, '_> {
         }
     }
 
-    /// Reads what has to be the text of a JSON object.
+    /// Reads a chunk that has to be the text of a JSON object.
     pub(super) fn body(&mut self, at: ChunkRef) -> Result<(), Trouble> {
         self.read(at)?;
         Trouble::of_json(&self.text, Some(at.offset))
     }
 }
 
-/// Whether what stands before a revision tree is what the tree says.
+/// Whether the fields in front of a revision tree agree with the tree.
 fn fits(value: &[u8], record: &DocumentRecord, update_seq: u64) -> Result<(), &'static str> {
     let head = DocumentHead::decode(&mut Reader::new(value));
     let head = head.map_err(|_| "it does not decode")?;

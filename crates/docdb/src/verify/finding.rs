@@ -68,7 +68,7 @@ impl fmt::Display for Part {
     }
 }
 
-/// Whom it hits.
+/// The documents that damage hits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hit {
     /// No document, or all.

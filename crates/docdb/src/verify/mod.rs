@@ -1,9 +1,9 @@
 //! Checking a whole database file, whatever its bytes are.
 //!
-//! Both trees of documents are walked, and all that they refer to is read: bodies (with what deltas
-//! and dictionaries need), lists of attachments, their data; then local documents, purges, the
-//! security object. Nodes are compared with what their parents say of them. What is damaged is told
-//! and passed over: a node with all that is below it, anything else alone.
+//! Both trees of documents are walked, and all that they refer to is read: bodies (with the bases of their deltas and
+//! their dictionaries), lists of attachments, their data; then local documents, purges, the security object. Nodes are
+//! compared with their parents' descriptions. Damage is reported and passed over: a node with all that is below it,
+//! anything else alone.
 //!
 //! That both trees speak of the same documents is seen from two sums of hashes: of the change that
 //! each document amounts to, and of each change that is there. Only where they differ documents and
@@ -35,7 +35,7 @@ use varve_btree::{
 /// Items between two looks at whether to stop.
 const LOOK: u64 = 64;
 
-/// Whom a long check tells what it finds and how far it is, and who may end it.
+/// Receivers of a long check's findings and progress, and its interrupt.
 pub struct Watch<'w> {
     /// Called with each finding.
     pub report: &'w mut dyn FnMut(&Finding),
@@ -70,7 +70,7 @@ pub struct Verified {
     pub revisions: u64,
     /// Bodies that could be read.
     pub bodies: u64,
-    /// Attachments that could be read; what several revisions share counts once.
+    /// Attachments that could be read; one that several revisions share counts once.
     pub attachments: u64,
     /// Local documents.
     pub local_documents: u64,

@@ -109,7 +109,7 @@ pub(crate) fn seal(mut txn: Transaction<'_>, path: &std::path::Path) -> Result<(
     Ok(())
 }
 
-/// A transaction with what its jobs share.
+/// A transaction with the state that its jobs share.
 pub(super) struct Work<'f> {
     pub(super) txn: Transaction<'f>,
     pub(super) header: Header,

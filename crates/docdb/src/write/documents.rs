@@ -69,7 +69,7 @@ impl<'j> Documents<'j> {
         Ok(())
     }
 
-    /// Writes what changed; returns whether anything did.
+    /// Writes the changes; returns whether there were any.
     pub(super) fn write(self, work: &mut Work<'_>) -> Result<bool, DocdbError> {
         let limit = work.header.revs_limit;
         let mut by_id = Vec::new();
@@ -163,7 +163,7 @@ impl PendingDocument<'_> {
 }
 
 impl Work<'_> {
-    /// Appends what an edit brings.
+    /// Appends the body and the attachments of an edit.
     fn store(&mut self, edit: &Prepared, generation: u64, seq: u64) -> Result<Stored, DocdbError> {
         let (body, bases) = self.text_chunk(edit)?;
         let mut stored = Stored {

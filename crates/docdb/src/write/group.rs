@@ -191,8 +191,8 @@ impl<J, R> Group<J, R> {
         queue.idle.take_if(|idle| idle.id() == own).is_none()
     }
 
-    /// Takes the queue, with what threads that are ready to run add before they sleep: a commit costs
-    /// nearly as much for one job as for ten. Where no other thread runs, this is no pause.
+    /// Takes the queue, with jobs that threads ready to run add before they sleep: a commit costs nearly as much for
+    /// one job as for ten. Where no other thread runs, this is no pause.
     fn gather(&self) -> Vec<(J, Waiter<R>)> {
         let mut known = self.queue.lock().waiting.len();
         for _ in 0..MAX_YIELDS {

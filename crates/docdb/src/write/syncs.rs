@@ -99,7 +99,7 @@ impl Syncs {
         state.has_failed = true;
     }
 
-    /// Whether commits wait.
+    /// Whether commits are not synced yet.
     pub(crate) fn has_unsynced(&self) -> bool {
         self.state().has_unsynced
     }

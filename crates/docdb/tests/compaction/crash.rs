@@ -8,7 +8,7 @@ use varve_testkit::Recorder;
 const BEFORE: usize = 12;
 const COMMITS: usize = 6;
 
-/// Opens what a cut has left; returns the documents that are there, after having gone on.
+/// Opens the files after a cut; returns the documents that are there, after having gone on.
 fn recover(storage: MemoryStorage, cut: &str) -> BTreeSet<String> {
     let names_before = names(&storage);
     let shared: Arc<dyn Storage> = Arc::new(storage.clone());

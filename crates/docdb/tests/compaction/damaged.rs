@@ -44,7 +44,7 @@ fn find(storage: &MemoryStorage, part: &[u8]) -> usize {
     found
 }
 
-/// Every document, and what it answers if it cannot be read.
+/// Every document, and its error if it cannot be read.
 fn answers(snapshot: &Snapshot) -> Documents {
     answers_of(snapshot, ids(snapshot))
 }
@@ -122,8 +122,8 @@ fn assert_refused(storage: &MemoryStorage, db: &Database, at: usize) {
 
 type Hits = Vec<(Part, Hit)>;
 
-/// Compacts a file with these documents, after flipping a bit of it; what of it was damaged, as an
-/// error if that could not be done.
+/// Compacts a file with these documents, after flipping a bit of it; returns the damaged parts, as an error if the
+/// compaction failed.
 fn compact_flipped(whole: &[u8], at: usize, ids: &[String]) -> Result<Hits, Hits> {
     let mut flipped = whole.to_vec();
     flipped[at] ^= 1 << (at / 7 % 8);
@@ -185,7 +185,7 @@ fn a_flipped_bit_is_as_harmful_after_a_compaction_as_before() {
     assert!(ended.contains(&Part::AttachmentList), "{ended:?}");
 }
 
-/// A long document with two edits, stored as what they change; its first revision.
+/// A long document with two edits, stored as deltas; its first revision.
 fn with_deltas() -> (MemoryStorage, Database, Rev) {
     let storage = MemoryStorage::default();
     let db = sample::create(&storage);

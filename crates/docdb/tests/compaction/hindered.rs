@@ -65,7 +65,7 @@ impl Watcher for Moods {
     }
 }
 
-/// A full disk is what a compaction in place is good for.
+/// A compaction in place works on a full disk.
 #[test]
 fn a_large_database_needs_no_room_for_a_copy() {
     let full = disk(Some(0));

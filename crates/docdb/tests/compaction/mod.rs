@@ -19,7 +19,7 @@ use varve_docdb::{
     Compacted, Database, Direction, Edit, IdRange, LocalDocument, Mode, Rev, Snapshot,
 };
 
-/// Compacts to the end, without anybody who watches.
+/// Compacts to the end, without progress or interruption.
 pub fn compact(db: &Database) -> Compacted {
     db.compact(&Silent, &Interrupt::default()).unwrap()
 }

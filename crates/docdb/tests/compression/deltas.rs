@@ -1,4 +1,4 @@
-//! Edits of long documents are stored as what differs from the revision before.
+//! Edits of long documents are stored as deltas of the revision before.
 
 use super::dictionaries::{create, open};
 use super::{check_counts, chunks};

@@ -1,4 +1,4 @@
-//! A database's own compression, and what it says of its chunks.
+//! A database's own compression, and its numbers of chunks.
 
 mod deltas;
 mod dictionaries;

@@ -1,4 +1,4 @@
-//! Commits that are synced later: what a power cut may undo, and who syncs when.
+//! Commits that are synced later: the commits that a power cut may undo, and the times of syncs.
 
 use crate::{PATH, edit, options};
 use std::io::ErrorKind;

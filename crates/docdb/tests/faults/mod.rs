@@ -65,7 +65,7 @@ fn disk() -> Disk {
     Watched::new(MemoryStorage::default(), Fuse::default())
 }
 
-/// A database, and what its users were told to be stored.
+/// A database, and the documents acknowledged to its users.
 struct Used {
     disk: Disk,
     db: Database,

@@ -13,7 +13,7 @@ use varve_docdb::verify::Part;
 use varve_docdb::{Database, Salvaged, Snapshot};
 use varve_testkit::watched::{Call, Watched, Watcher};
 
-/// Length of what the file begins with, which is needed in any case.
+/// Length of the file's header, which is needed in any case.
 const HEADER: u64 = 40;
 
 /// Notes the ranges that are read.
@@ -35,7 +35,7 @@ impl Reads {
     }
 }
 
-/// A file, and what of it is needed for what.
+/// A file, and the ranges of it that each document needs.
 struct Target {
     bytes: Vec<u8>,
     documents: Documents,
@@ -136,7 +136,7 @@ impl Target {
         hit
     }
 
-    /// Salvages what there is; the new file is whole, and has all that is not hit.
+    /// Salvages the readable parts; the new file is whole, and has all documents that are not hit.
     fn salvage(&self, at: u64) -> Salvaged {
         let storage = self.flipped(at);
         let (done, told) = salvaged(&storage, "new.varve").unwrap();

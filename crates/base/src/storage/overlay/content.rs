@@ -171,7 +171,7 @@ impl OverlayFile {
         Ok(there as usize)
     }
 
-    /// Reads what lies in the scratch file from `offset` on; `buf` ends where the file does.
+    /// Reads the extents in the scratch file from `offset` on; `buf` ends where the file does.
     fn read_extents(
         &self,
         state: &FileContent,

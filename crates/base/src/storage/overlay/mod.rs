@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 use tree::{OverlayEntry, Tree};
 
-/// See the module. What it says of two threads that write is what [`Storage`] says.
+/// See the module. The rules for two threads that write are those of [`Storage`].
 #[derive(Debug)]
 pub struct OverlayStorage {
     base: Arc<dyn Storage>,

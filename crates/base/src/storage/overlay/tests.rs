@@ -42,7 +42,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Whether a step makes sense: what else memory allows, file systems refuse.
+/// Whether a step makes sense: memory allows further steps that file systems refuse.
 fn is_sound(model: &MemoryStorage, step: &Step) -> bool {
     let kind = |path: &str| model.kind(Path::new(path)).unwrap();
     let has_directory = |path: &str| {

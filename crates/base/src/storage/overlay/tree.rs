@@ -34,7 +34,7 @@ impl Tree {
         self.over.get(path)
     }
 
-    /// Whether what the base has at a path counts.
+    /// Whether the base's entry at a path counts.
     pub(super) fn shows_base(&self, path: &Path) -> bool {
         !path.ancestors().any(|above| self.over.contains_key(above))
     }
@@ -109,7 +109,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Makes what the base has at a path, and all that is below, the overlay's own.
+    /// Makes the base's entry at a path, and all below it, the overlay's own.
     pub(super) fn adopt(&mut self, base: &dyn Storage, path: &Path) -> Result<(), StorageError> {
         let (mut left, mut found) = (vec![path.to_owned()], Vec::new());
         while let Some(path) = left.pop() {
@@ -130,14 +130,14 @@ impl Tree {
             };
             found.push((path, over));
         }
-        // Last, because a directory hides what the base has below.
+        // Last, because a directory hides the base's entries below it.
         for (path, over) in found {
             self.put(&path, over);
         }
         Ok(())
     }
 
-    /// The content of a file that the base has; who has it open already sees the same.
+    /// The content of a file that the base has; open handles of it see the same.
     pub(super) fn of_base(
         &mut self,
         base: &dyn Storage,
@@ -152,7 +152,7 @@ impl Tree {
         Ok(content)
     }
 
-    /// Moves what the overlay itself has at some paths to others.
+    /// Moves the overlay's own entries at some paths to others.
     pub(super) fn move_own(&mut self, moved: impl Fn(&Path) -> Option<PathBuf>) {
         let mut places = Vec::new();
         for (path, over) in std::mem::take(&mut self.over) {
@@ -163,7 +163,7 @@ impl Tree {
                 }
             }
         }
-        // Last: what stood there meanwhile only hid what the base has.
+        // Last: the entries that stood there meanwhile only hid the base's.
         self.over.extend(places);
     }
 }

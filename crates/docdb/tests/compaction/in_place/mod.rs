@@ -47,7 +47,7 @@ fn cold(db: &Database, count: u32) {
     }
 }
 
-/// Edits a document so often that most of what it writes is of no use soon.
+/// Edits a document so often that most of its written bytes are of no use soon.
 pub fn hot(db: &Database, id: &str, edits: u32) {
     let found = db.snapshot().document(id).unwrap();
     let rev = found.map(|found| found.winner().unwrap().0.to_string());

@@ -67,8 +67,8 @@ fn old_revisions_and_lists_are_looked_at_as_well() {
     let storage = MemoryStorage::default();
     let db = open(storage.clone(), 4096);
     let text = |number: u32| noise(900, 300 + number);
-    // Old bodies stand among what goes, new ones and attachments among what stays, and lists of
-    // attachments the other way round.
+    // Old bodies stand among garbage, new ones and attachments among needed data, and lists of attachments the other
+    // way round.
     let mut revs = Vec::new();
     for number in 0..20 {
         hot(&db, "hot", 3);
