@@ -49,7 +49,7 @@ pub enum JsError {
     /// An argument of a script is not JSON.
     #[error("cannot read {what} as JSON: {reason}")]
     Argument {
-        /// Which argument.
+        /// Name of the argument.
         what: &'static str,
         /// The engine's words.
         reason: String,

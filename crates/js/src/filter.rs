@@ -23,8 +23,8 @@ impl FilterEngine {
         })
     }
 
-    /// Whether the function lets this document pass. Both arguments are JSON text; the request is
-    /// parsed anew for each document, so that no document sees what another did to it.
+    /// Whether the function lets this document pass. Both arguments are JSON text; the request is parsed anew for each
+    /// document, so that no document sees a change that another made to it.
     ///
     /// # Errors
     /// [`JsError::Thrown`] if the function throws; a limit that was reached.

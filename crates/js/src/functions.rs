@@ -97,8 +97,8 @@ impl MapFunctions {
     /// Runs every function over one document, the JSON text of an object as this program writes it.
     ///
     /// A function that throws has no rows for this document and is reported as
-    /// [`Emission::Failed`](crate::Emission::Failed); the others go on. What a function changes in its
-    /// document, those behind it in the engine see.
+    /// [`Emission::Failed`](crate::Emission::Failed); the others go on. Functions later in the engine see the changes
+    /// that a function makes to its document.
     ///
     /// # Errors
     /// A limit that was reached, or a document that is not JSON: then nothing is known about the

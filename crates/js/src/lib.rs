@@ -4,14 +4,13 @@
 //! files, no network, no timers, no time zone. An engine belongs to one thread; a caller with several workers
 //! makes one for each.
 //!
-//! # What one document can do to the next
-//! Rows must depend on their document alone, or two workers would build two different indexes. So
-//! built-in objects and their prototypes are frozen before the first script runs, built-in names
-//! cannot be assigned, and globals that a script leaves behind (a forgotten `var`) are removed
-//! after each call. What stays possible is a function that keeps state in its own closure, as in
-//! `(function () { var n = 0; return function (doc) { emit(n++); }; })()`: it can spoil its own
-//! rows and no others. The functions of one group share the parsed document, as in CouchDB,
-//! so that a change one of them makes to it is seen by those after it.
+//! # Isolation of documents
+//! Rows must depend on their document alone, or two workers would build two different indexes. So built-in objects and
+//! their prototypes are frozen before the first script runs, built-in names cannot be assigned, and globals that a
+//! script leaves behind (a forgotten `var`) are removed after each call. A function can still keep state in its own
+//! closure, as in `(function () { var n = 0; return function (doc) { emit(n++); }; })()`: it can spoil its own rows and
+//! no others. The functions of one group share the parsed document, as in CouchDB, so that a change one of them makes
+//! to it is seen by those after it.
 
 mod error;
 mod filter;

@@ -9,7 +9,7 @@ pub struct Limits {
     pub time: Duration,
     /// Bytes that the engine's heap may hold.
     pub memory: usize,
-    /// Bytes of the calling thread's stack that scripts may use; well under what the thread has.
+    /// Bytes of the calling thread's stack that scripts may use; well under the thread's size.
     pub stack: usize,
 }
 

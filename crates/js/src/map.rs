@@ -56,7 +56,7 @@ impl MapEngine {
         Ok(Emitted::new(&self.said, &self.every))
     }
 
-    /// Runs the chosen functions, or all, and appends what they say.
+    /// Runs the chosen functions, or all, and appends their output.
     pub(crate) fn run(
         &mut self,
         document: &[u8],

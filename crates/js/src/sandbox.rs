@@ -46,7 +46,7 @@ const DRIVERS: [&str; 5] = ["map", "reduce", "filter", "validate", "update"];
 /// One argument of a driver function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Argument<'a> {
-    /// JSON text, and what it is, for messages.
+    /// JSON text, and its kind for messages.
     Json(&'static str, &'a [u8]),
     /// The position of a compiled function.
     Index(usize),
@@ -162,8 +162,8 @@ impl Sandbox {
         outcome.and_then(|()| self.settle())
     }
 
-    /// Runs what async functions left to be done later, within the time of the same call. It
-    /// comes too late to say anything, but waiting work would fill the heap.
+    /// Runs the jobs that async functions left, within the time of the same call. They come too late for any output,
+    /// but waiting jobs would fill the heap.
     fn settle(&self) -> Result<(), JsError> {
         let runtime = self.context.runtime();
         while runtime.is_job_pending() {
@@ -241,7 +241,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Hands the driver what `require` looks into.
+/// Hands the driver the object in which `require` finds modules.
 fn set_root<'js>(
     ctx: &Ctx<'js>,
     driver: &Object<'js>,
@@ -270,7 +270,7 @@ pub(crate) fn as_script(source: &str) -> String {
     format!("Object().f = {source}\n")
 }
 
-/// An error while compiling, with the source it is about. Limits stay what they are.
+/// An error while compiling, with its source. Limits stay as they are.
 fn in_source(error: JsError, index: usize, source: &str) -> JsError {
     match error {
         JsError::Thrown { message } => JsError::Compile {

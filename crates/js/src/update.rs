@@ -13,8 +13,7 @@ pub struct UpdateEngine {
 /// Outcome of an update function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Updated {
-    /// It returned: JSON text of an array of what it has for a document, and the response, which is
-    /// an object.
+    /// It returned: JSON text of an array of the new document, if any, and the response, which is an object.
     Returned(String),
     /// It returned no response.
     NoResponse,

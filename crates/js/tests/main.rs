@@ -1,5 +1,4 @@
-//! Scripts within limits: every kind of function, every limit, and what documents cannot do to
-//! each other.
+//! Scripts within limits: every kind of function, every limit, and the isolation of documents.
 #![allow(clippy::unwrap_used)]
 
 mod isolation;

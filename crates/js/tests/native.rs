@@ -1,4 +1,4 @@
-//! Functions that run without an engine give what the engine gives, to the byte.
+//! Functions that run without an engine give the engine's output, to the byte.
 
 use super::limits::tight;
 use proptest::prelude::*;

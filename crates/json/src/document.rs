@@ -47,7 +47,7 @@ impl Document {
 /// A request that brings a list of documents.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The list; `None` if there is none. What is no object stands there as the value it is.
+    /// The list; `None` if there is none. An element that is no object stands there as its value.
     pub documents: Option<Vec<Result<Document, Value>>>,
     /// The other members, or the whole value if it is no object.
     pub rest: Value,

@@ -2,8 +2,8 @@
 
 use crate::{Document, Request, Value, collate, parse, write};
 
-/// Never panics; what parses, writes back to what parses equal, and has a sort key. A document read
-/// without a tree of values is the same as one read with it, and so are many of them.
+/// Never panics; a parsed value is equal after writing and parsing, and has a sort key. A document read without a tree
+/// of values is the same as one read with it, and so are many of them.
 pub fn json(data: &[u8]) {
     let is_special = |name: &str| name.starts_with("_i");
     let (parsed, document) = (parse(data), Document::parse(data, is_special));

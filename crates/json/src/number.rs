@@ -1,4 +1,4 @@
-//! Exact numbers: what CouchDB reads, keeps and writes back.
+//! Exact numbers, read, kept and written back as CouchDB does.
 //!
 //! A number without point and exponent is an integer of any size; every other is a binary64.
 //! Floats are written shortest, with a point always: `100.0`, `1e-7`, `1e+21`; both zeros as `0.0`.

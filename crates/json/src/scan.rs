@@ -1,5 +1,5 @@
-//! Looking into JSON text without reading all of it: where the items of an array and the members
-//! of an object stand. What stands between is skipped, at the speed of finding its end.
+//! Looking into JSON text without reading all of it: the places of the items of an array and of the members of an
+//! object. The text between them is skipped, at the speed of finding its end.
 //!
 //! The text is one that this program wrote. One that is not JSON gives `None`, or spans that are
 //! no values; never a panic, and never one outside of the text.

@@ -1,5 +1,4 @@
-//! The served directory: what stands where, its configuration, and the lock that keeps a second
-//! server out.
+//! The served directory: its layout, its configuration, and the lock that keeps a second server out.
 //!
 //! ```text
 //! DIR/varve.ini      settings, admins with hashed passwords, the key of the cookies
@@ -152,7 +151,7 @@ fn lock(path: &Path) -> Result<File, ServerError> {
     }
 }
 
-/// Adds what every directory needs: an admin, hashed passwords, an identity, a key for cookies.
+/// Adds the entries that every directory needs: an admin, hashed passwords, an identity, a key for cookies.
 fn complete(file: &Path, text: &str) -> Result<(String, Option<MadeAdmin>), ServerError> {
     let ini = Ini::parse(file, text)?;
     let settings = Settings::read(&ini)?;

@@ -75,7 +75,7 @@ pub enum ServerError {
     Certificate {
         /// The file.
         file: PathBuf,
-        /// Why not.
+        /// The cause.
         reason: String,
     },
     /// Ctrl-C and SIGTERM could not be caught.

@@ -318,7 +318,7 @@ fn damage_that_ends_compactions_is_told_with_what_to_do_and_not_again_and_again(
     }
     assert_eq!(told().len(), 1, "{:?}", told());
     assert!(told()[0].ends_with(error), "{:?}", told());
-    // Who asks for it is told once more.
+    // A compaction on request reports it once more.
     call(connection, "POST", "/db/_compact", &Value::Null);
     // The operator hears of it last.
     until(connection, "/db", |_| told().len() == 2);

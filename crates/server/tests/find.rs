@@ -80,7 +80,7 @@ fn indexes_are_design_documents() {
             "options": {"def": {"fields": ["kind", "n"]}},
         })
     );
-    // An index without names is named by what it holds.
+    // An index without names is named by its definition.
     let unnamed = json!({"index": {"fields": ["at.x"]}});
     let first = ask(&server, "/d/_index", &unnamed);
     assert_eq!(

@@ -172,7 +172,7 @@ fn rows_come_with_the_documents_that_their_values_name() {
     assert_eq!(answer["rows"][0]["doc"]["late"], true);
 }
 
-/// A validation function that does what the document says.
+/// A validation function that obeys the document.
 fn validation() -> Value {
     let validate = "function (now, old, user, security) { \
         if (now.do === 'text') throw 'text'; \

@@ -1,4 +1,4 @@
-//! The log: which lines are written, where to, and what they say of a request.
+//! The log: which lines are written, where to, and how they describe a request.
 
 use super::client::{ADMIN, Running};
 use std::path::Path;

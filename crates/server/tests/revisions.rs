@@ -1,4 +1,4 @@
-//! Revisions as clients name them: in queries, in headers, and by what follows them.
+//! Revisions as clients name them: in queries, in headers, and by their descendants.
 
 use crate::client::{ADMIN, Connection, Running};
 use crate::compaction::{JSON, call};

@@ -81,7 +81,7 @@ fn noise(len: usize) -> Vec<u8> {
     out
 }
 
-/// A server with a database and a repository whose answers are longer than what sockets take in.
+/// A server with a database and a repository whose answers are longer than sockets take in.
 fn scene() -> Running {
     let server = Running::start();
     let text = "0123456789abcdef".repeat(1 << 10);
@@ -178,7 +178,7 @@ fn stalled_readers_of_every_kind_hold_no_thread_and_lose_nothing() {
         assert_eq!(security.status, 200);
         assert_eq!(server.get("/hg/big?cmd=capabilities").status, 200);
     }
-    // One of each kind reads on, and finds what a client that did not stall finds.
+    // One of each kind reads on, and its answer is that of a client that did not stall.
     for (number, (method, path, headers, sent)) in kinds().into_iter().enumerate() {
         if path.contains("feed=continuous") {
             continue;

@@ -226,7 +226,7 @@ fn many_at_once_and_those_who_leave_do_not_disturb_each_other() {
     assert_eq!(scene.server.get("/_up").status, 200);
 }
 
-/// Longer than what socket buffers hold.
+/// Longer than socket buffers.
 const LONG: u64 = 64 << 20;
 
 #[test]

@@ -1,4 +1,4 @@
-//! `_users`: who is in it can log in, and sees no more of it than the document of their own.
+//! `_users`: a user with a document in it can log in, and sees no more of it than that document.
 
 use crate::client::{ADMIN, Reply, Running};
 use serde_json::{Value, json};

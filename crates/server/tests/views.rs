@@ -1,4 +1,4 @@
-//! Views over HTTP: builds, and what functions may do to them.
+//! Views over HTTP: builds, and the influence of functions on them.
 
 use crate::client::{ADMIN, Connection, Running};
 use crate::compaction::{JSON, call, until};

@@ -1,4 +1,4 @@
-//! Queries that wait for their index, and what functions may take meanwhile.
+//! Queries that wait for their index, and the limits of functions meanwhile.
 
 use crate::client::{ADMIN, Connection, Reply, Running};
 use crate::compaction::{JSON, call, until};
@@ -71,7 +71,7 @@ fn a_query_that_waited_for_long_enough_is_told_so_and_the_index_is_built_all_the
         let answer: Value = serde_json::from_str(&reply.body).unwrap();
         assert_eq!((reply.status, answer), (500, expected), "{method} {path}");
     }
-    // Who does not want to wait need not, and the build has gone on.
+    // A client that does not want to wait need not, and the build has gone on.
     until(&mut connection, &format!("{VIEW}?update=false"), |answer| {
         count(answer) == 4
     });
@@ -91,7 +91,7 @@ fn a_query_gets_its_answer_when_the_index_is_ready() {
             format!("[fabric]\nrequest_timeout = {timeout}\n[couchdb]\nos_process_timeout = 200\n");
         let (server, mut connection) = endless_for(&settings, 3);
         let clients = [(); 3].map(|()| asks(server.address, ""));
-        // A document that comes meanwhile is in the answer of who asks behind it.
+        // A document that comes meanwhile is in the answer to a later request.
         write(&mut connection, &["f"]);
         assert_eq!(count(&get(&mut connection, VIEW)), 3, "{timeout}");
         for client in clients {

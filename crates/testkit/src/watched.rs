@@ -88,7 +88,7 @@ impl<S: Storage, W: Watcher> Watched<S, W> {
         }
     }
 
-    /// Who watches.
+    /// The watcher of the calls.
     pub fn watcher(&self) -> &W {
         &self.watcher
     }

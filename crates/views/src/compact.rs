@@ -1,8 +1,8 @@
 //! Compaction of an index: its rows go into a new file, which then takes the old one's place.
 //!
-//! Nothing in an index points into its file, so items are copied as they are: all of one commit
-//! while others build and read, then what changed since, while building waits. The copy is named as
-//! the index with `.compact` behind it; what a crash leaves of it goes when the index is opened.
+//! Nothing in an index points into its file, so items are copied as they are: all of one commit while others build and
+//! read, then the later changes, while building waits. The copy is named as the index with `.compact` behind it; a copy
+//! left by a crash goes when the index is opened.
 
 use crate::ViewError;
 use crate::files::{copy_path, remove_rest};
@@ -17,7 +17,7 @@ use varve_btree::{DiffEntry, Direction, Item, Loader, Snapshot, Transaction, Tre
 /// Items between two looks at whether to stop, and the most that are changed at once.
 const BATCH: usize = 4096;
 
-/// Ends what [`ViewIndex::compact`] began.
+/// Ends a run of [`ViewIndex::compact`].
 struct Running<'i>(&'i ViewIndex);
 
 impl Drop for Running<'_> {

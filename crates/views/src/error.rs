@@ -32,7 +32,7 @@ pub enum ViewError {
         id: String,
         /// Its winning revision.
         rev: varve_docdb::Rev,
-        /// Why not.
+        /// The cause.
         source: Box<DocdbError>,
     },
     /// The index file could not be read or written.

@@ -22,7 +22,7 @@ pub fn index_values(data: &[u8]) {
     }
 }
 
-/// Never panics on what a client says: a design document, or the body of a query.
+/// Never panics on a client's input: a design document, or the body of a query.
 pub fn requests(data: &[u8]) {
     if let Ok(object) = varve_json::parse_object(data) {
         drop(ViewGroup::read(&object));

@@ -1,4 +1,4 @@
-//! The views of one design document, as far as they decide what its index holds.
+//! The views of one design document, as far as they decide the content of its index.
 
 use crate::design::{JAVASCRIPT, LIBRARY, library};
 use crate::find::{JsonMap, QUERY};
@@ -57,7 +57,7 @@ pub struct ViewGroup {
     is_query: bool,
     maps: Vec<Map>,
     views: Vec<(String, ViewLocation)>,
-    /// JSON text of what map functions may require.
+    /// JSON text of the modules that map functions may require.
     library: Option<String>,
 }
 

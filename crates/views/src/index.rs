@@ -46,11 +46,11 @@ pub struct IndexOptions {
     pub memtable_budget: MemtableBudget,
     /// Limits of the engines that reduce.
     pub limits: Limits,
-    /// Whether what functions in JavaScript make of many values must be shorter than these.
+    /// Whether the results of reduce functions in JavaScript must be shorter than their many values.
     pub reduce_limit: bool,
 }
 
-/// An open index. Reservation it behind an [`Arc`]; all calls may come from any thread.
+/// An open index. Keep it behind an [`Arc`]; all calls may come from any thread.
 pub struct ViewIndex {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) path: PathBuf,
@@ -209,8 +209,8 @@ impl ViewIndex {
     /// it first.
     ///
     /// # Errors
-    /// See [`ViewError`]. What was built until then is kept. [`ViewError::is_would_block`] if there
-    /// is anything to do and `documents` is read in another mode than [`ReadMode::Blocking`].
+    /// See [`ViewError`]. The rows built until then are kept. [`ViewError::is_would_block`] if there is anything to do
+    /// and `documents` is read in another mode than [`ReadMode::Blocking`].
     ///
     /// [`ReadMode::Blocking`]: varve_base::ReadMode::Blocking
     pub fn update_to(

@@ -1,9 +1,8 @@
 //! View indexes: building, reduces and queries.
 //!
-//! A [`ViewGroup`] is what a design document says about views. Its [`ViewIndex`] is one file with
-//! one tree for each map function, in the order of the keys, and one that tells which rows a
-//! document has; it is brought up to date from a snapshot of a database and then queried. The file's
-//! format is described in `docs/formats/view-index.md`.
+//! A [`ViewGroup`] is the views of a design document. Its [`ViewIndex`] is one file with one tree for each map
+//! function, in the order of the keys, and one that tells which rows a document has; it is brought up to date from a
+//! snapshot of a database and then queried. The file's format is described in `docs/formats/view-index.md`.
 
 mod build;
 mod compact;

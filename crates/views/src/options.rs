@@ -51,7 +51,7 @@ pub enum Grouping {
     None,
     /// By the first items of keys that are arrays, and by other keys whole. Never 0.
     Level(u64),
-    /// By whole keys.
+    /// Each whole key is a group.
     Exact,
 }
 
@@ -90,7 +90,7 @@ pub struct QueryOptions {
     pub skip: u64,
     /// Whether to reduce; unless given, a view that can is reduced.
     pub reduce: Option<bool>,
-    /// How to group: what the next two say.
+    /// Grouping that `group` and `group_level` set.
     pub grouping: Grouping,
     /// Whether to group by whole keys.
     pub group: Option<bool>,

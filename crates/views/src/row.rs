@@ -73,7 +73,7 @@ impl Row {
     }
 }
 
-/// The document id in what stands behind the sort key.
+/// The document id in the bytes behind the sort key.
 pub(crate) fn id_of_tail(tail: &[u8]) -> String {
     let mut id = Vec::new();
     let mut bytes = tail.iter();
@@ -99,7 +99,7 @@ pub(crate) fn push_id(id: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a document id and what ends it.
+/// Appends a document id and its terminator.
 pub(crate) fn push_whole_id(id: &str, out: &mut Vec<u8>) {
     push_id(id, out);
     out.push(ID_END);

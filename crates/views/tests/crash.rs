@@ -39,7 +39,7 @@ fn no_power_cut_leaves_a_wrong_index() {
     let mut states = BTreeMap::new();
     for round in 0..4 {
         edit(&db, round);
-        // A new handle each time, so that some rounds open what an earlier one left.
+        // A new handle each time, so that some rounds open the file of an earlier one.
         let view = refresh(&open_writing(Arc::new(recorder.clone()), DESIGN), &db);
         states.insert(view.update_seq(), seen(&view).unwrap());
     }

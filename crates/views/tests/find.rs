@@ -1,4 +1,4 @@
-//! Queries by selector: every index that can be used finds what a look at all documents finds.
+//! Queries by selector: every usable index finds the documents that a scan of all documents finds.
 
 use crate::common::{database, open, put, refresh};
 use proptest::prelude::*;
@@ -155,7 +155,7 @@ fn the_index_is_chosen_as_documented() {
     for (request, expected) in [
         (r#"{"selector":{"a":2}}"#, "a"),
         (r#"{"selector":{"a":2,"b":"x"}}"#, "ab"),
-        // A range ends what the selector says of keys.
+        // A range on one field ends the use of further fields.
         (r#"{"selector":{"a":{"$gt":1},"b":"x"}}"#, "ba"),
         (r#"{"selector":{"c":2}}"#, "none"),
         (r#"{"selector":{"a":2},"use_index":"t"}"#, "a"),

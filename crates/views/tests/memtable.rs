@@ -69,7 +69,7 @@ fn few_changes_are_seen_before_they_are_in_the_file() {
 #[test]
 fn many_changes_go_into_the_file() {
     let it = Indexed::new(ROWS);
-    // Each is one of the row that was, one of the row that is, and one of what tells of both.
+    // Each edit changes the old row, the new row, and the document's entry.
     for (generation, documents) in [(2, 0..900), (3, 0..900), (4, 0..900)] {
         edit(&it.db, documents, generation);
         assert!(refresh(&it.index, &it.db).has_memtable());

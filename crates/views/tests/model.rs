@@ -1,5 +1,4 @@
-//! Random edits: the index that followed them equals one made from scratch, and both equal what
-//! the edits amount to.
+//! Random edits: the index that followed them equals one made from scratch, and both equal the model.
 
 use crate::common::*;
 use proptest::prelude::*;

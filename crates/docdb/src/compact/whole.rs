@@ -1,10 +1,10 @@
 //! Copying everything that one commit shows into an empty file.
 //!
-//! Documents are walked by sequence ([`sequence`](super::sequence)), which is about the order in
-//! which their bodies stand in the file: workers read and, where that is wanted, recompress the winners' bodies; the calling thread
-//! appends them and builds the tree by sequence. Where each body went is sorted by the document's
-//! id. A walk by id then brings together revision trees and places, copies what other leaves have,
-//! and builds the tree by id. Both trees are built from left to right, and nothing is read twice.
+//! Documents are walked by sequence ([`sequence`](super::sequence)), which is about the order in which their bodies
+//! stand in the file: workers read and, where that is wanted, recompress the winners' bodies; the calling thread
+//! appends them and builds the tree by sequence. The new places of the bodies are sorted by the document's id. A walk
+//! by id then brings together revision trees and places, copies the bodies of other leaves, and builds the tree by id.
+//! Both trees are built from left to right, and nothing is read twice.
 
 use super::checkpoint::Steps;
 use super::copier::{Copier, named};

@@ -132,7 +132,7 @@ pub fn document(data: &[u8]) -> String {
     for name in ["a", "b", "type"] {
         document.insert(name.to_owned(), choices.json());
     }
-    // Mostly what their names promise.
+    // Mostly values of the kinds that their names promise.
     let shapes: [(&str, Shape); 4] = [
         ("s", |choices| Value::from(choices.of_these(&WORDS))),
         ("n", |choices| Value::from(choices.below(256) as u64)),

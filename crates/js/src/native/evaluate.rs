@@ -178,7 +178,7 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
     }
 }
 
-/// Halves go up; what rounds to zero from below is a negative zero.
+/// Halves go up; a negative number that rounds to zero gives a negative zero.
 fn round(number: f64) -> f64 {
     let floor = number.floor();
     let rounded = match number - floor >= 0.5 {

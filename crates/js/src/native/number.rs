@@ -45,8 +45,8 @@ fn is_written_so(token: &str) -> bool {
     }
 }
 
-/// A string as a number: plain decimals with blanks around them. What is surely no number is NaN;
-/// what could be one of the language's other forms is not known here.
+/// A string as a number: plain decimals with blanks around them. Text that is surely no number is NaN; text that could
+/// be one of the language's other forms is left to the engine.
 pub(super) fn of_text(text: &str) -> Result<f64> {
     let blanks = [' ', '\t', '\n', '\r', '\u{b}', '\u{c}'];
     let text = text.trim_matches(&blanks[..]);

@@ -106,7 +106,7 @@ impl Translator {
         Some(())
     }
 
-    /// Declares what `let` and `const` among the statements name.
+    /// Declares the names of `let` and `const` among the statements.
     pub(super) fn declare_lexical(
         &mut self,
         statements: &[ast::Statement<'_>],

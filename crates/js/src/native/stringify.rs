@@ -5,8 +5,8 @@ use super::number;
 use super::value::{Result, Stop, Value};
 use varve_json::scan::{Span, items, members};
 
-/// The engine may not have stack for parts of the document that are deeper. What a function makes is
-/// less deep than that.
+/// The engine may not have stack for parts of the document that are deeper. Values that a function makes are less deep
+/// than that.
 const MAX_DEPTH: usize = 128;
 /// Names that are read as positions come before all others, up to this one.
 const LAST_INDEX: u32 = u32::MAX - 1;
@@ -20,7 +20,7 @@ pub(super) struct Writer<'w, 'd> {
 }
 
 impl Writer<'_, '_> {
-    /// Appends a value; `null` for what JSON cannot say.
+    /// Appends a value; `null` for a value without a form in JSON.
     pub(super) fn push(&mut self, value: &Value<'_>) -> Result<()> {
         self.nested(value, MAX_DEPTH)
     }

@@ -7,7 +7,7 @@ use varve_json::scan::Span;
 /// Why a function does not go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// The engine must say what happens here.
+    /// The result is left to the engine.
     Unsure,
     /// The function threw; the text is the engine's.
     Thrown(String),

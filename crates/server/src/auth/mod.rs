@@ -1,4 +1,4 @@
-//! Who asks, and what they may do.
+//! The user of a request, and the user's rights.
 //!
 //! A request without a login is answered as far as everybody may read; nothing is ever written for
 //! it. Admins come from the `[admins]` section of `varve.ini`, all others from the database `_users`.

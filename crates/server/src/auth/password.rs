@@ -80,7 +80,7 @@ impl Prf {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scheme {
     Pbkdf2(Prf, u32),
-    /// SHA-1 of password and salt: what old documents have.
+    /// SHA-1 of password and salt, as in old documents.
     Simple,
 }
 
@@ -111,7 +111,7 @@ impl Stored {
         })
     }
 
-    /// Reads what a user's document says; `None` if it allows no login.
+    /// Reads the password fields of a user's document; `None` if it allows no login.
     pub(crate) fn of_document(document: &Object) -> Option<Stored> {
         let text = |name: &str| document.get(name).and_then(Value::as_str);
         let salt = text("salt")?.to_owned();

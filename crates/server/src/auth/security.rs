@@ -1,4 +1,4 @@
-//! A database's security object: who may read and write it, and who may change its design.
+//! A database's security object: the rights to read and write it, and to change its design.
 
 use crate::Failure;
 use crate::auth::UserContext;

@@ -53,7 +53,7 @@ impl UserContext {
         }
     }
 
-    /// 401 for those who could still log in, 403 for those who have.
+    /// 401 for a request without a login, 403 for one with a login.
     pub(super) fn refused(&self, reason: &str) -> Failure {
         match self.name {
             None => Failure::unauthorized(reason),

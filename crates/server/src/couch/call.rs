@@ -91,7 +91,7 @@ impl Call {
         }
     }
 
-    /// Refuses those who may not write documents.
+    /// Refuses users without the right to write documents.
     ///
     /// # Errors
     /// 401 or 403.
@@ -99,7 +99,7 @@ impl Call {
         self.security.check_writer(&self.user)
     }
 
-    /// Refuses those who may not change the database itself.
+    /// Refuses users without the right to change the database itself.
     ///
     /// # Errors
     /// 401 or 403.

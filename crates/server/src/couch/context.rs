@@ -56,8 +56,8 @@ fn durability(settings: &Settings) -> Durability {
     interval.map_or(Durability::Commit, Durability::Interval)
 }
 
-/// How many files of databases and indexes are kept open: at most half of what this process may have
-/// open, so that there is room for clients.
+/// Number of files of databases and indexes that are kept open: at most half of this process's limit, so that there is
+/// room for clients.
 fn most_open(settings: &Settings) -> usize {
     let allowed = getrlimit(Resource::Nofile).current;
     let half = allowed.map_or(u64::MAX, |allowed| allowed / 2);

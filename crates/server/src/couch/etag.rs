@@ -26,7 +26,7 @@ pub fn opaque(parts: &[&[u8]]) -> String {
     tag
 }
 
-/// Whether the client has what carries this tag.
+/// Whether the client's copy carries this tag.
 pub fn matches(request: &Request, tag: &str) -> bool {
     let given = request.header("if-none-match").unwrap_or("");
     given.split(',').any(|known| {

@@ -179,7 +179,7 @@ fn answer(call: Call, target: Target) -> Result<Next, Failure> {
     }
 }
 
-/// Answers what never waits for an index or for changes.
+/// Answers requests that never wait for an index or for changes.
 pub(in crate::couch) fn answer_now(call: Call, target: Target) -> Result<Answer, Failure> {
     match target {
         Target::Database => database::answer(&call),

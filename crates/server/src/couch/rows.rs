@@ -73,7 +73,7 @@ impl<'w> Rows<'w> {
         Ok(self.writer.flush_if_full().await?)
     }
 
-    /// Writes what ends the rows.
+    /// Writes the end of the rows.
     ///
     /// # Errors
     /// The client has gone.

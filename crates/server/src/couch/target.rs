@@ -1,4 +1,4 @@
-//! From the path behind a database's name to what it addresses, and the methods that it knows.
+//! Maps the path behind a database's name to a resource, and lists its methods.
 
 use hyper::Method;
 

@@ -25,15 +25,15 @@ pub(super) struct RepositoryConfig {
     pub(super) values: Hgrc,
     /// Whether the values are all there are: no other file is included.
     pub(super) is_whole: bool,
-    /// Whether the file belongs to who runs the server.
+    /// Whether the file belongs to the user who runs the server.
     pub(super) is_trusted: bool,
     /// The values with those of strangers, whose hooks are known but not run.
     pub(super) with_untrusted: Option<Hgrc>,
 }
 
 impl RepositoryConfig {
-    /// Reads it. A file that cannot be read is refused rather than passed over: it may be what keeps
-    /// drafts from being published.
+    /// Reads it. A file that cannot be read is refused rather than passed over: it may keep drafts from being
+    /// published.
     pub(super) fn read(repos: &RepoRegistry, found: &Found) -> Result<RepositoryConfig, OpenError> {
         if let ServedRepos::Lone(one) = repos.holds() {
             let config = (one.configuration)()?;

@@ -13,7 +13,7 @@ use varve_repo::hooks::{
     ConfiguredHooks, HookArgs, HookCommand, Hooks, PushVars, RollbackStage, followers,
 };
 
-/// Bytes of what one hook says that go to the client.
+/// Bytes of one hook's output that go to the client.
 const HEARD: u64 = 1 << 20;
 
 /// The hooks of one push.

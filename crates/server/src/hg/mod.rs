@@ -112,7 +112,7 @@ enum Admission {
     Answered(Answer),
 }
 
-/// A request that may do what it asks for.
+/// A request whose user has the right to it.
 struct AdmittedRequest {
     found: Found,
     repository: Arc<OpenRepository>,
@@ -121,7 +121,7 @@ struct AdmittedRequest {
     bundle: Option<String>,
 }
 
-/// Finds the repository, and checks that the user may do what the request asks.
+/// Finds the repository, and checks that the user has the right to the request.
 fn admit(
     repos: &Arc<RepoRegistry>,
     request: &Request,

@@ -68,7 +68,7 @@ pub(super) fn receive(
     Ok(send(repos, request, response))
 }
 
-/// Who pushes, in the form that hooks know.
+/// Address and user of a pushing client, in the form that hooks know.
 fn url(request: &Request, asked: &AccessRequest<'_>) -> String {
     let scheme = if asked.is_secure { "https" } else { "http" };
     let peer = request.peer.map(|peer| peer.to_string());

@@ -1,4 +1,4 @@
-//! Who may read a repository and who may push to it, as `[web]` of its `.hg/hgrc` says.
+//! Rights to read a repository and to push to it, from `[web]` of its `.hg/hgrc`.
 //!
 //! ```text
 //! deny_read  = NAMES    may not read; comes first

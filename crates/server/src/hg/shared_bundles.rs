@@ -332,7 +332,7 @@ impl Drop for Part {
     }
 }
 
-/// Takes a part of a bundle that begins behind what the client has.
+/// Takes a part of a bundle that begins behind the client's part.
 struct Window {
     passed: u64,
     bytes: Vec<u8>,

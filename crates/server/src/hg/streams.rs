@@ -25,7 +25,7 @@ pub(super) enum SendError {
     NotMade(String),
 }
 
-/// A body that is made in steps: the next one when the client has taken what the one before gave.
+/// A body that is made in steps: the next one when the client has taken the output of the one before.
 pub(super) fn in_steps(
     repos: &RepoRegistry,
     content_type: &str,
@@ -53,7 +53,7 @@ pub(super) fn in_steps(
 /// Sends a range of a file.
 ///
 /// # Errors
-/// The client has gone; what cannot be read.
+/// The client has gone; the file cannot be read.
 pub(super) async fn send_file(
     writer: &mut BodyWriter,
     file: &Arc<dyn StorageFile>,

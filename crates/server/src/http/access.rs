@@ -22,7 +22,7 @@ use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
 use varve_lang::date::{Date, Zone};
 
-/// Lines that may wait; with what clients usually send that is a few MiB.
+/// Lines that may wait; with usual requests that is a few MiB.
 const WAITING: usize = 10_000;
 /// Lines that wait are written together up to so many bytes.
 const TOGETHER: usize = 64 << 10;

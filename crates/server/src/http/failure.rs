@@ -113,7 +113,7 @@ impl FailureKind {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{error}: {reason}")]
 pub struct Failure {
-    /// Decides the status, and what the server itself does about the failure.
+    /// Decides the status, and how the server itself reacts.
     pub kind: FailureKind,
     /// CouchDB's word for it, such as `not_found`. For the client only.
     pub error: String,
@@ -239,7 +239,7 @@ impl Failure {
     }
 }
 
-/// A body that was spooled cannot be read, or is not what its `Content-Encoding` says.
+/// A spooled body cannot be read, or does not fit its `Content-Encoding`.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         match error.get_ref() {

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! hyper alone would take 400 KiB of an answer for a client that reads nothing. With the meter the body is asked for
-//! its next piece only when the socket has taken enough of those before, so that a stalled client costs what its last
-//! pieces do, and its producer nothing.
+//! its next piece only when the socket has taken enough of those before, so that a stalled client costs no more than
+//! its last pieces, and its producer nothing.
 //!
 //! A connection has one of two clocks running: the read clock between requests and while a head arrives, the write
 //! clock while bytes wait that the socket does not take. The clock of a body is that of [`crate::http::intake`].

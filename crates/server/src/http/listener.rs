@@ -134,7 +134,7 @@ fn connect(
     });
 }
 
-/// Answers what comes over a connection until it ends.
+/// Answers the requests of a connection until it ends.
 async fn converse(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     client: ConnectionContext,

@@ -1,4 +1,4 @@
-//! The path below which a server has everything: what lies outside is not there.
+//! The path below which a server has everything: requests for other paths find nothing.
 
 use hyper::Uri;
 use percent_encoding::{percent_decode_str, utf8_percent_encode};

@@ -49,7 +49,7 @@ enum RequestPosition {
     Start,
     /// In the path of a request line.
     Path,
-    /// In its query.
+    /// In the query of a request line.
     Query,
     /// Anywhere else.
     Beyond,

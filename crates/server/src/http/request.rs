@@ -132,7 +132,7 @@ impl Request {
         parts.any(|part| part.split(';').next().unwrap_or("").trim() == media)
     }
 
-    /// Whether JSON is among what the client takes.
+    /// Whether the client accepts JSON.
     pub fn takes_json(&self) -> bool {
         let any = |media: &&str| self.accepts(media);
         let all = ["application/json", "application/*", "*/*"];

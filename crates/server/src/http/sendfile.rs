@@ -1,9 +1,9 @@
 //! Files that go from the page cache to the socket inside the kernel.
 //!
-//! hyper only knows bytes in memory. So a body gives it a *placeholder* for each piece of a file: a
-//! slice of the right length whose address tells what it is, and whose bytes are never read. hyper
-//! puts its framing around that as around any other bytes. The stream between hyper and the socket
-//! knows placeholders by their address, and sends the piece of the file in their place:
+//! hyper only knows bytes in memory. So a body gives it a *placeholder* for each piece of a file: a slice of the right
+//! length that is known by its address, and whose bytes are never read. hyper puts its framing around that as around
+//! any other bytes. The stream between hyper and the socket recognises placeholders by their address, and sends the
+//! piece of the file in their place:
 //!
 //! ```text
 //! body          "s…name"   piece 1    piece 2

@@ -12,7 +12,7 @@ use varve_base::Interrupt;
 /// This server's name where CouchDB's answers name a node of a cluster.
 pub(crate) const NODE_NAME: &str = "varve@127.0.0.1";
 
-/// One running server, without what it serves.
+/// One running server, without its content.
 #[derive(Debug)]
 pub(crate) struct ServerContext {
     /// The threads that requests run on.

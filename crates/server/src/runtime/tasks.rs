@@ -29,7 +29,7 @@ struct Task {
     kind: String,
     /// Details, such as the database.
     about: Vec<(String, String)>,
-    /// Why it failed.
+    /// Reason of the failure.
     error: OnceLock<String>,
     /// The name of the step, if the task shows it.
     phase: Option<Mutex<String>>,
@@ -91,13 +91,13 @@ impl Tasks {
         }
     }
 
-    /// Forgets what failed of a database that is no more.
+    /// Forgets the failed tasks of a database that is no more.
     pub fn forget(&self, database: &str) {
         let is_of = |(name, value): &(String, String)| name == "database" && value == database;
         lock(&self.failed).retain(|_, failed| !failed.about.iter().any(is_of));
     }
 
-    /// The list as JSON: what runs, and then what failed.
+    /// The list as JSON: the running tasks, and then the failed ones.
     pub fn list(&self) -> Value {
         let lists = [&self.running, &self.failed].map(|list| lock(list).clone());
         let all = lists.iter().flatten();

@@ -47,8 +47,8 @@ const LOOK: Duration = Duration::from_millis(100);
 /// When the server stops, calls that cannot be ended have this long to be undone.
 const UNDONE_WITHIN: Duration = Duration::from_secs(5);
 
-/// Feeds hold a socket each. Not more than that is asked for: who is started by the server may go
-/// through all of them.
+/// Feeds hold a socket each. Not more than that is asked for: a process started by the server may go through all of
+/// them.
 const SOCKETS: u64 = 65_536;
 
 /// Lets this process have many files and sockets open at a time, as far as it may.

@@ -92,7 +92,7 @@ fn compare_json(
     masked
 }
 
-/// Takes out what CouchDB does not tell: which functions run compiled.
+/// Takes out members that CouchDB does not have: which functions run compiled.
 fn take_additions(answer: &mut Value) {
     if let Some(index) = answer.get_mut("view_index").and_then(Value::as_object_mut) {
         index.remove("compiled");
@@ -168,7 +168,7 @@ fn mask(value: &mut Value) -> bool {
     }
 }
 
-/// The number of a sequence stays, what follows the dash is opaque.
+/// The number of a sequence stays, the part behind the dash is opaque.
 fn shape(sequence: &str) -> String {
     match sequence.split_once('-') {
         Some((number, opaque)) if number.parse::<u64>().is_ok() && !opaque.is_empty() => {

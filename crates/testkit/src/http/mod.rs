@@ -131,7 +131,7 @@ impl Client {
     /// Sends a request and returns as soon as the head of the answer is there, for feeds.
     ///
     /// # Errors
-    /// When the connection breaks or what comes is not HTTP.
+    /// When the connection breaks or the answer is not HTTP.
     pub fn send(
         &mut self,
         method: &str,

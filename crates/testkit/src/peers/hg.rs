@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// Runs `hg` with no configuration but what the test gives, so that two runs make the same hashes.
+/// Runs `hg` with no configuration but the test's, so that two runs make the same hashes.
 #[derive(Clone, Debug)]
 pub struct Hg {
     program: PathBuf,

@@ -22,7 +22,7 @@ const ALLOWED: &[&str] = &[
     "bzip2-1.0.6",
 ];
 
-/// Packages in the output of `cargo metadata` whose licence is not allowed, with what they say.
+/// Packages in the output of `cargo metadata` whose licence is not allowed, each with its licence.
 pub fn forbidden_licences(metadata: &Value) -> Vec<String> {
     let packages = metadata["packages"].as_array().into_iter().flatten();
     packages

@@ -32,7 +32,7 @@ pub const COINED: &[(&str, &str)] = &[
 /// still stands in the sources; the numbers may only fall.
 pub const VAGUE: &[&str] = &["whoever", "somebody", "nobody"];
 
-/// Lines (from 1) with a coined name, each with the name and what to write.
+/// Lines (from 1) with a coined name, each with the name and its replacement.
 pub fn coined_names(text: &str) -> Vec<(usize, &'static str, &'static str)> {
     let lines = text.lines().zip(1..);
     lines

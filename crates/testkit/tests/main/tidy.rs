@@ -52,7 +52,7 @@ fn source_files_are_short() {
         .filter(|path| read(path).lines().count() > FILE_AIM)
         .count();
     let share = 100 * long / all.len();
-    // Straight to the terminal: what a passing test prints otherwise is thrown away.
+    // Straight to the terminal: other output of a passing test is thrown away.
     let mut terminal = std::io::stderr();
     writeln!(
         terminal,

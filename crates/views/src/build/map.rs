@@ -294,8 +294,8 @@ fn take(bytes: &mut Vec<u8>, map: usize, key: &str, value: &str) -> Emitted {
     }
 }
 
-/// Reads what the engine wrote. The only thing that it can say and JSON of Unicode text cannot is
-/// half of a surrogate pair, which becomes U+FFFD.
+/// Reads the engine's JSON. Its only form that JSON of Unicode text does not have is half of a surrogate pair, which
+/// becomes U+FFFD.
 fn normal(json: &str) -> Value {
     parse(json.as_bytes()).unwrap_or_else(|_| {
         let repaired = without_lone_surrogates(json);

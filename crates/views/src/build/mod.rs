@@ -203,7 +203,7 @@ impl<'a> Gathered<'a> {
         }
     }
 
-    /// Takes batches until all threads are done; after an error, what came before it is kept.
+    /// Takes batches until all threads are done; after an error, the batches before it are kept.
     fn take_all<'scope, 'env>(
         &mut self,
         from_workers: &Receiver<FromWorker<'env>>,

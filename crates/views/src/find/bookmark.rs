@@ -21,7 +21,7 @@ pub struct Bookmark {
 }
 
 impl Bookmark {
-    /// Reads what a client was given earlier.
+    /// Reads a bookmark that a client got earlier.
     ///
     /// # Errors
     /// [`FindError::Value`] for anything else.

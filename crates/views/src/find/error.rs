@@ -13,13 +13,13 @@ pub enum FindError {
     /// A member that must be there is not.
     #[error("Missing required key: {key}")]
     Missing {
-        /// Its name.
+        /// Name of the member.
         key: &'static str,
     },
     /// A member that means nothing.
     #[error("Invalid key {key} for this request.")]
     UnknownKey {
-        /// Its name.
+        /// Name of the member.
         key: String,
     },
     /// A member has a value of the wrong kind.
@@ -33,7 +33,7 @@ pub enum FindError {
     /// A kind of index that this server does not have.
     #[error("{kind}")]
     NoService {
-        /// Which.
+        /// The kind.
         kind: String,
     },
     /// No index gives the order that is asked for.

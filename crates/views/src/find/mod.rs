@@ -1,5 +1,4 @@
-//! Queries by selector: which index answers one, which of its ranges, and what of the documents is
-//! shown.
+//! Queries by selector: which index answers one, which of its ranges, and which fields of the documents are shown.
 
 mod bookmark;
 mod covered;

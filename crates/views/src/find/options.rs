@@ -25,7 +25,7 @@ pub struct FindOptions {
     pub limit: u64,
     /// So many documents are left out first.
     pub skip: u64,
-    /// In which order.
+    /// Order of the documents.
     pub sort: Vec<Sorting>,
     /// Shown fields of the documents; all of them if this is empty.
     pub fields: Vec<FieldPath>,
@@ -39,7 +39,7 @@ pub struct FindOptions {
     is_stale: bool,
     update: bool,
     stable: bool,
-    /// Whether the answer tells what it cost.
+    /// Whether the answer tells the query's cost.
     pub execution_stats: bool,
     /// Whether another index may be used than the one that is wished for.
     pub allow_fallback: bool,

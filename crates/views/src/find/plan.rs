@@ -22,7 +22,7 @@ use std::cmp::Reverse;
 pub enum Reason {
     /// The query does not name all of its fields.
     FieldMismatch,
-    /// It sorts otherwise.
+    /// The index sorts otherwise.
     SortOrderMismatch,
     /// It is partial, and was not asked for.
     IsPartial,

@@ -1,8 +1,7 @@
 //! Which parts of an index can hold documents that pass a selector.
 //!
-//! All ranges are of bytes, from the first that belongs to the first that does not. For the values
-//! of a field those are sort keys, for document ids the ids themselves. What is found in a range
-//! must still be asked whether it passes.
+//! All ranges are of bytes, from the first that belongs to the first that does not. For the values of a field those are
+//! sort keys, for document ids the ids themselves. Documents in a range must still be matched.
 
 use crate::selector::{Condition, FieldPath, Node, Relation, Test, key_of};
 use std::cmp::{max, min};
@@ -119,8 +118,8 @@ impl Space {
         Some(united(vec![KeyRange { low, high }]))
     }
 
-    /// Texts that begin so. Sort keys of ASCII begin with what stands for the characters whatever
-    /// follows; other characters may be weighed together with those behind them.
+    /// Texts that begin so. Sort keys of ASCII begin with the weights of the characters whatever follows; other
+    /// characters may be weighed together with those behind them.
     fn of_prefix(self, prefix: &str) -> KeyRange {
         let low = match self {
             Space::Ids => prefix.as_bytes().to_vec(),

@@ -10,7 +10,7 @@ use std::ops::{Bound, Range as Run};
 use varve_btree::{Direction, Item, Overlay, OverlayRange};
 use varve_json::Value;
 
-/// A row that was read already: what comes before it, or with it, is left out.
+/// A row that was read already: rows up to it are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Position {
     /// Not above the row, above all before it.

@@ -117,7 +117,7 @@ impl GroupRows {
         Ok(Group { run, key })
     }
 
-    /// With what the keys of all rows of a row's group begin, and no others; and the group's key.
+    /// The bytes with which the keys of all rows of a row's group begin, and no others; and the group's key.
     fn edge_and_key(&self, row: &Row) -> (Vec<u8>, Vec<u8>) {
         if let Grouping::Level(level) = self.grouping
             && row.key().first() == Some(&b'[')

@@ -1,6 +1,6 @@
-//! Reduced values that were asked for: until the index changes, the next query that groups in the same
-//! way finds them. What inner nodes of the tree tell is quickly found anyhow; this saves reducing the
-//! rows at both ends of each group.
+//! Reduced values that were asked for: until the index changes, the next query that groups in the same way finds them.
+//! Summaries in inner nodes of the tree are quickly found anyhow; this saves reducing the rows at both ends of each
+//! group.
 
 use parking_lot::Mutex;
 use std::collections::HashMap;

@@ -94,7 +94,7 @@ impl Iterator for MapRows {
 }
 
 impl Row {
-    /// Appends the row's JSON object, without what ends it, so that a document can follow:
+    /// Appends the row's JSON object, without its end, so that a document can follow:
     /// `{"id":…,"key":…,"value":…`
     pub fn write_open(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"id\":");

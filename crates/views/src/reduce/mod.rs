@@ -1,4 +1,4 @@
-//! Reduces: what an index remembers about runs of rows.
+//! Reduces: summaries of runs of rows in an index.
 //!
 //! The summary of some rows holds one part for each reduce over their map function, in order:
 //!

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use varve_js::{JsError, Limits, ReduceEngine};
 
-/// Longer results must be shorter than half of what they were made of, as in CouchDB.
+/// Longer results must be shorter than half of their input, as in CouchDB.
 const MAY_GROW: usize = 4096;
 
 /// A function that passed its limit of time so often, one time after the other, is not called any more

@@ -159,7 +159,7 @@ impl Relation {
 }
 
 impl Condition {
-    /// Whether a value passes; `fields` is what it was found in.
+    /// Whether a value passes; `fields` is the object that holds it.
     pub(crate) fn passes(&self, value: &Value, fields: &impl Fields) -> bool {
         self.test.passes(value, fields) == self.wanted
     }

@@ -14,7 +14,7 @@ pub(crate) enum Node {
     Field(Arc<FieldPath>, Condition),
 }
 
-/// Where fields are looked for: a document, or what an index knows of one.
+/// Source of fields: a document, or the fields of one in an index.
 pub(crate) trait Fields {
     fn find(&self, path: &FieldPath) -> Found<'_>;
 

@@ -53,7 +53,7 @@ impl NodeConfig {
     }
 }
 
-/// Answers what stands behind `/_node/NAME`; the caller is an admin.
+/// Answers requests below `/_node/NAME`; the caller is an admin.
 pub(super) fn route(
     app: &CouchContext,
     request: &Request,

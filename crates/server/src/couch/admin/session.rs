@@ -1,4 +1,4 @@
-//! `/_session`: who am I, logging in with a cookie, logging out.
+//! `/_session`: the present login, logging in with a cookie, logging out.
 
 use crate::auth::{Login, UserContext};
 use crate::couch::admin::json;

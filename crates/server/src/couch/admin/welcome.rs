@@ -6,7 +6,7 @@ use crate::{Answer, CouchContext, Failure, Request};
 use hyper::StatusCode;
 use varve_json::{Object, Value};
 
-/// The CouchDB whose interface this is: clients choose what they do by this number.
+/// The CouchDB whose interface this is: clients choose their requests by this number.
 const COUCHDB_VERSION: &str = "3.5.0";
 
 pub(super) fn welcome(app: &CouchContext, request: &Request) -> Result<Answer, Failure> {

@@ -44,9 +44,9 @@ struct Show {
 
 /// How changes are put one after the other.
 pub trait Framing {
-    /// Appends what stands before a change.
+    /// Appends the text in front of a change.
     fn before(&mut self, out: &mut Vec<u8>);
-    /// Appends what stands behind it.
+    /// Appends the text behind a change.
     fn after(&mut self, update: u64, incarnation: &str, out: &mut Vec<u8>);
 }
 

@@ -18,11 +18,11 @@ const PIECE: usize = 1000;
 /// Kind of the last update of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// It was made.
+    /// The database was made.
     Created,
     /// It was written to, or was there before the server was.
     Updated,
-    /// It was removed.
+    /// The database was removed.
     Deleted,
 }
 

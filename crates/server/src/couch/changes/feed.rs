@@ -12,7 +12,7 @@ use crate::http::blocking;
 use crate::{Answer, CouchContext, Failure};
 use std::sync::Arc;
 
-/// How the changes of an endless feed are put one after the other, and what it says meanwhile.
+/// Format of the changes of an endless feed, and of its heartbeats.
 pub trait Style: Framing + Copy + Send + 'static {
     /// The answer's type.
     const CONTENT_TYPE: &'static str;

@@ -59,7 +59,7 @@ impl Filter {
     /// Prepares the filter that a request names.
     ///
     /// # Errors
-    /// 404 if its design document or function is not there; 400 if what it needs is not given.
+    /// 404 if its design document or function is not there; 400 if a parameter that it needs is missing.
     pub fn load(call: &Call, snapshot: &Snapshot, name: &FilterName) -> Result<Filter, Failure> {
         Ok(match name {
             FilterName::None => Filter::None,

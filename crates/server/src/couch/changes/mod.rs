@@ -1,7 +1,7 @@
 //! The changes feed.
 //!
-//! [`begin`] checks a request on a blocking thread; the [`Feed`] that it gives is answered by a
-//! stream (what there is now) or by a task that waits without holding a thread.
+//! [`begin`] checks a request on a blocking thread; the [`Feed`] that it gives is answered by a stream (present
+//! changes) or by a task that waits without holding a thread.
 
 mod cursor;
 pub(crate) mod db_updates;

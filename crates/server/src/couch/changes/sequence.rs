@@ -1,8 +1,8 @@
 //! Update sequences as clients see them: `12-6f3a9c0d41b2e857`.
 //!
-//! The number counts the database's updates; what follows names the database's incarnation, so
-//! that a checkpoint taken from a database that was since deleted and made anew is dirty.
-//! Clients keep these as opaque text. A plain number is accepted too.
+//! The number counts the database's updates; the part behind it names the database's incarnation, so that a checkpoint
+//! taken from a database that was since deleted and made anew is dirty. Clients keep these as opaque text. A plain
+//! number is accepted too.
 
 use crate::Failure;
 
@@ -11,7 +11,7 @@ use crate::Failure;
 pub enum Since {
     /// Changes after this update; 0 is the beginning.
     Update(u64),
-    /// Only what comes after the request.
+    /// Only changes after the request.
     Now,
 }
 
@@ -39,7 +39,7 @@ pub fn write_number(mut number: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// Reads what a client gives as `since`: `now`, a number, or a sequence (in quotes or not).
+/// Parses a client's `since`: `now`, a number, or a sequence (in quotes or not).
 ///
 /// A sequence of another incarnation means nothing here: the feed begins at the start.
 ///

@@ -11,7 +11,7 @@ use crate::couch::call::Call;
 use crate::couch::changes::sequence::write_number;
 use crate::{Answer, Failure};
 
-/// In a second.
+/// Microseconds in a second.
 const MICROSECONDS: u64 = 1_000_000;
 
 /// Reads the name of a setting.
@@ -108,7 +108,7 @@ fn write_dictionaries(compression: &Compression, out: &mut Vec<u8>) {
     out.push(b']');
 }
 
-/// Writes what stands in the file by codec; codecs without a chunk are left out.
+/// Writes the chunks in the file by codec; codecs without a chunk are left out.
 fn write_chunks(compression: &Compression, out: &mut Vec<u8>) {
     out.extend_from_slice(b",\"chunks\":");
     let Some(chunk_stats) = &compression.chunk_stats else {

@@ -28,7 +28,7 @@ pub(crate) async fn all(
 /// Most databases that one `/_dbs_info` describes.
 const MOST_KEYS: usize = 100;
 
-/// `/_dbs_info`: what `GET /{db}` answers, for many databases at once.
+/// `/_dbs_info`: the answers of `GET /{db}`, for many databases at once.
 pub(crate) async fn info(
     app: Arc<CouchContext>,
     request: Request,

@@ -19,7 +19,7 @@ use crate::{Answer, CouchContext, Failure, Request, UserContext};
 
 /// The generation of the file format that CouchDB's tools expect to read here.
 const DISK_FORMAT_VERSION: u64 = 8;
-/// In a second.
+/// Microseconds in a second.
 const MICROSECONDS: u64 = 1_000_000;
 
 /// Answers `PUT /{db}`.

@@ -195,7 +195,7 @@ impl Outer {
         Ok(self.writer.write(text).await?)
     }
 
-    /// Writes what ends the parts.
+    /// Writes the end of the parts.
     ///
     /// # Errors
     /// The client has gone.

@@ -248,7 +248,7 @@ pub fn write_local(document: &LocalDocument, out: &mut Vec<u8>) {
     DocumentText::local(&document.id, write_rev, &document.body, out).end();
 }
 
-/// An edit that repeats what a COPY is to repeat.
+/// An edit with the content that a COPY is to repeat.
 ///
 /// # Errors
 /// As [`get`].

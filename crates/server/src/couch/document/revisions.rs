@@ -1,4 +1,4 @@
-//! `_revs_diff` and `_missing_revs`: what a replicator asks before it sends documents.
+//! `_revs_diff` and `_missing_revs`: a replicator's questions before it sends documents.
 
 use hyper::StatusCode;
 use varve_docdb::{Rev, Snapshot};

@@ -90,7 +90,7 @@ fn name_of(new: &NewIndex) -> String {
 /// Answers `DELETE /{db}/_index/{ddoc}/json/{name}`. With its last index the design document goes.
 ///
 /// # Errors
-/// 404 if there is no such index; 401 or 403 for those who may not write.
+/// 404 if there is no such index; 401 or 403 without the right to write.
 pub fn delete(call: &Call, design_name: &str, kind: &str, name: &str) -> Result<Answer, Failure> {
     call.check_writer()?;
     let id = id_of(design_name);
@@ -116,7 +116,7 @@ pub fn delete(call: &Call, design_name: &str, kind: &str, name: &str) -> Result<
 /// Answers `POST /{db}/_index/_bulk_delete`: whole design documents of indexes go.
 ///
 /// # Errors
-/// 400 without a list of ids; 401 or 403 for those who may not write.
+/// 400 without a list of ids; 401 or 403 without the right to write.
 pub fn delete_many(call: &Call) -> Result<Answer, Failure> {
     call.check_writer()?;
     let body = body_of(call)?;

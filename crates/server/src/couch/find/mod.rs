@@ -33,7 +33,7 @@ const JSON: &str = "application/json";
 /// Answers `POST /{db}/_find`.
 ///
 /// # Errors
-/// 400 for what cannot be used, or if no index can answer.
+/// 400 for an invalid query, or if no index can answer.
 pub fn answer(call: &Call) -> Result<Next, Failure> {
     let mut query = FindQuery::of(call)?;
     let streams = call.streams();

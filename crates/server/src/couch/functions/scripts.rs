@@ -24,7 +24,7 @@ const KEPT: usize = 8;
 pub struct Script {
     /// Its text.
     source: String,
-    /// JSON text of what it may require: the design document, or `views.lib` alone for views.
+    /// JSON text of the modules that it may require: the design document, or `views.lib` alone for views.
     root: Arc<[u8]>,
     /// Limits of one call.
     limits: Limits,

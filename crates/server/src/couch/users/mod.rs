@@ -1,4 +1,4 @@
-//! The database `_users`: a document for everybody who may log in and is no admin.
+//! The database `_users`: a document for each user who may log in and is no admin.
 //!
 //! ```text
 //! _id             org.couchdb.user:NAME
@@ -35,8 +35,7 @@ pub fn is_about(call: &Call) -> bool {
     call.database.name == USERS
 }
 
-/// Who may do what where no security object says so: everybody may ask, and [`check_target`] sees for
-/// what.
+/// Rights where no security object sets them: every request is admitted, and [`check_target`] restricts it.
 pub fn default_security() -> Security {
     Security {
         members: Names::default(),
@@ -56,7 +55,7 @@ pub fn check_security_change(call: &Call) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses what only admins may ask for, and documents of others.
+/// Refuses requests that are for admins only, and documents of others.
 ///
 /// # Errors
 /// 401 without a login; 403; 404 for documents of others.

@@ -10,7 +10,7 @@ use crate::couch::users::PREFIX;
 /// Rounds that a key of the user's own making may ask for: others wait for their logins meanwhile.
 const MOST_OF_USERS: u32 = 1_000_000;
 
-/// Who edits.
+/// The user who edits.
 pub(super) struct By<'a> {
     pub(super) name: Option<&'a str>,
     /// Of the server or of this database.

@@ -46,7 +46,7 @@ impl Builds {
         }
     }
 
-    /// Ends what builds this index.
+    /// Ends the running build of this index.
     pub fn end(&self, index: Signature) {
         let list = self.list();
         let of_index = list.running.iter().filter(|(_, built, _)| *built == index);

@@ -102,7 +102,7 @@ impl BodyWriter {
     }
 
     /// Whether the producer may keep a large buffer while it waits for its client: all bodies of a pool may together
-    /// keep a limited number of them. The others have to read again what they still need.
+    /// keep a limited number of them. The others have to read their unsent part again.
     pub fn may_keep_buffer(&mut self) -> bool {
         let Some(pool) = &self.pool else {
             return true;

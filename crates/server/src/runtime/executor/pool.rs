@@ -53,8 +53,9 @@ pub(super) struct PoolInner {
 struct PoolState {
     queue: VecDeque<Work>,
     threads: usize,
-    /// Threads that sleep, each with what wakes it. The last to fall asleep is woken first: its caches are warm, and
-    /// a few threads do the work of a calm server, so that the allocator keeps buffers for a few and not for all.
+    /// Threads that sleep, each with its condition variable. The last to fall asleep is woken first: its caches are
+    /// warm, and a few threads do the work of a calm server, so that the allocator keeps buffers for a few and not for
+    /// all.
     idle: Vec<Arc<Condvar>>,
     is_closed: bool,
 }

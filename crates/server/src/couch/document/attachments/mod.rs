@@ -173,7 +173,7 @@ fn get(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
     if etag::matches(&call.request, &tag) {
         return Ok(etag::not_modified(&tag));
     }
-    // Ranges would be of the stored form, which is not what clients see.
+    // Ranges would be of the stored form, which clients do not see.
     let is_plain = !attachment.is_gzip;
     let (form, length) = match accepts_gzip(call) {
         true => (Form::Stored, attachment.stored_length),

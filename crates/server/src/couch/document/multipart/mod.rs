@@ -41,7 +41,7 @@ pub fn parameter(disposition: &str, name: &str) -> Option<String> {
     }
 }
 
-/// A parameter's value, quoted or not, and what stands behind it.
+/// A parameter's value, quoted or not, and the text behind it.
 fn value_of(text: &str) -> (String, &str) {
     let Some(quoted) = text.strip_prefix('"') else {
         let end = text.find(';').unwrap_or(text.len());

@@ -35,7 +35,7 @@ impl Headers {
 /// Where the reader stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
-    /// In what stands before the first boundary, or in a part.
+    /// In the text before the first boundary, or in a part.
     Body,
     /// Right behind a boundary.
     Boundary,
