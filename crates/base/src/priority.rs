@@ -7,7 +7,7 @@ use thread_priority::{
     set_thread_priority_and_policy, thread_native_id,
 };
 
-/// How much less long work gets, in the steps of `nice`: about a tenth of what a thread beside it gets.
+/// How much less long work gets, in the steps of `nice`: about a tenth of the share of a thread beside it.
 const STEPS: i32 = 10;
 
 /// Lets others go first: the calling thread, and those it starts, get less of the processors while

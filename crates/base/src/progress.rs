@@ -15,7 +15,7 @@ pub enum Unit {
     Items,
 }
 
-/// Receives what a long operation has done so far.
+/// Receives the progress of a long operation.
 pub trait Progress: Sync {
     /// Starts a step. `total` is `None` where it cannot be known beforehand.
     fn begin(&self, step: &str, unit: Unit, total: Option<u64>);

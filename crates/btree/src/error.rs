@@ -42,7 +42,7 @@ pub enum TreeError {
         /// How many trees were asked for.
         expected_trees: usize,
     },
-    /// The file's creation was cut short: it holds no commit, so no caller was told that it exists.
+    /// The file's creation was cut short: it holds no commit, so creation has not returned.
     #[error("{path} was never finished: it holds no commit", path = path.display())]
     Unfinished {
         /// Path of the file.

@@ -16,8 +16,8 @@ pub enum StreamFormat {
     Zstd,
 }
 
-/// Expands what it reads from the reader below, up to the end of the one stream there. Checksums
-/// are checked at that end, before the reader says that there is no more.
+/// Expands the bytes of the reader below, up to the end of the one stream there. Checksums are checked at that end,
+/// before the reader says that there is no more.
 pub enum StreamDecoder<R: BufRead> {
     /// Bytes as they are.
     None(R),

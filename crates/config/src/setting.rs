@@ -39,7 +39,7 @@ impl Setting {
         format!("{}.{}", self.section, self.key)
     }
 
-    /// Any type whose parse error names what it expects, such as an engine setting.
+    /// Any type whose parse error names the expected form, such as an engine setting.
     ///
     /// # Errors
     /// [`ConfigError::Value`] with that error as the expectation.

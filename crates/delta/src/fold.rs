@@ -267,8 +267,7 @@ fn write_text(
         wanted,
         len: old.len(),
     };
-    // The text in one piece of memory from the start. Whatever the patches say, it cannot be longer
-    // than what it is made of.
+    // The text in one piece of memory from the start. Whatever the patches say, it cannot be longer than its pieces.
     let rest = old.len() as u64 - pieces.rest.min(old.len() as u64);
     let len = pieces.list.iter().map(|piece| piece.len).sum::<u64>() + rest;
     let most = old.len() + patches.len();

@@ -39,7 +39,7 @@ mod tests {
             mut bytes in proptest::collection::vec(prop_oneof![Just(0_u8), 0_u8..20, any::<u8>()], 0..120),
         ) {
             super::patch(&bytes);
-            // Make deep hunks likely: zero the high bytes of what may be numbers.
+            // Make deep hunks likely: zero the high bytes of possible numbers.
             for (i, byte) in bytes.iter_mut().enumerate().skip(2) {
                 if i % 4 != 1 { *byte = 0; }
             }

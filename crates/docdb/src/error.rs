@@ -167,7 +167,7 @@ impl DocdbError {
         }
     }
 
-    /// The error that ends a compaction, whose caller is told what to do about damage.
+    /// The error that ends a compaction; for damage it says how to go on.
     pub(crate) fn of_compaction(self) -> Self {
         match self {
             known @ (DocdbError::Uncompacted { .. } | DocdbError::DamagedCopy { .. }) => known,

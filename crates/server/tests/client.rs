@@ -99,7 +99,7 @@ impl Running {
         }
     }
 
-    /// The lines that the operator was told so far.
+    /// The lines that were logged for the operator so far.
     pub fn told(&self) -> Vec<String> {
         self.told.lock().unwrap().clone()
     }

@@ -83,7 +83,7 @@ fn purged_documents_are_forgotten() {
     purge("a", "1-b");
     purge("b", "1-a");
     assert_eq!(rows(&index), r#"[{"id":"a","key":1},{"id":"c","key":4}]"#);
-    // Purged and there again, before anybody looked.
+    // Purged and there again, before any query.
     purge("c", "1-a");
     replicate(&db, &[r#"{"_id":"c","_rev":"1-a","n":5}"#]);
     assert_eq!(rows(&index), r#"[{"id":"a","key":1},{"id":"c","key":5}]"#);

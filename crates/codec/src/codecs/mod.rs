@@ -47,7 +47,7 @@ impl fmt::Display for CodecId {
 /// A chunk could not be compressed or expanded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CodecError {
-    /// The chunk expands past what the caller allows.
+    /// The chunk expands past the caller's limit.
     #[error("chunk expands past {limit} bytes")]
     TooLong {
         /// The limit in bytes.

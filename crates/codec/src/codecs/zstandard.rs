@@ -12,7 +12,7 @@ const STEP: usize = 128 << 10;
 
 pub(super) struct Zstd {
     level: i32,
-    /// Both are made when first needed: hardly anybody needs both.
+    /// Both contexts are made when first needed: few callers need both.
     compress: Option<CCtx<'static>>,
     expand: Option<DCtx<'static>>,
     dictionary: Option<Dictionary>,

@@ -1,4 +1,4 @@
-//! Mercurial's configuration: files in layers, each of which replaces what the ones before it say.
+//! Mercurial's configuration: files in layers, each of which overrides the ones before it.
 //!
 //! Values are bytes, because names of users and files need not be UTF-8. Where a value was written
 //! is kept with it. Files are read through [`Files`]: this crate knows no disk and no environment.

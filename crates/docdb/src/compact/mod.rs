@@ -273,7 +273,7 @@ impl Compaction {
         done.map_err(DocdbError::of_compaction)
     }
 
-    /// Leaves a copy behind that was told to stop, for the next compaction.
+    /// Leaves the copy of an interrupted compaction behind, for the next one.
     fn keep_if_interrupted<T>(&mut self, done: &Result<T, DocdbError>) {
         self.is_kept = matches!(done, Err(DocdbError::Interrupted)) && Checkpoint::is_in(&self.new);
     }

@@ -27,7 +27,7 @@ pub struct DictionaryInfo {
 pub struct Compression {
     /// Setting of bodies from now on.
     pub setting: EngineSetting,
-    /// Whether the database itself was told so, and not the server.
+    /// Whether the setting is the database's own, and not the server's.
     pub is_own: bool,
     /// The setting of all bodies in the file; `None` where they differ, or it is not known.
     pub found: Option<EngineSetting>,

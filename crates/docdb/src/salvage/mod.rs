@@ -13,7 +13,7 @@
 //! - A leaf whose body cannot be read is left out, and the newest revision before it that can be
 //!   read and leads to no other leaf stands in its place. A deletion stays, without its body.
 //! - An attachment that cannot be read is left out, and its revision stays.
-//! - Everything that is left out is told.
+//! - Everything that is left out is reported.
 //!
 //! The new file is another database to replicators: it has a uuid of its own.
 
@@ -48,7 +48,7 @@ pub struct Salvaged {
     pub attachments: u64,
     /// Local documents.
     pub local_documents: u64,
-    /// How many findings were told.
+    /// Number of reported findings.
     pub findings: u64,
 }
 

@@ -62,7 +62,7 @@ impl std::fmt::Debug for Watch<'_> {
 /// Numbers of checked parts and of findings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
-    /// How many findings were told.
+    /// Number of reported findings.
     pub findings: u64,
     /// Documents, deleted ones too.
     pub documents: u64,

@@ -1,7 +1,7 @@
 //! The user of a request, and the user's rights.
 //!
-//! A request without a login is answered as far as everybody may read; nothing is ever written for
-//! it. Admins come from the `[admins]` section of `varve.ini`, all others from the database `_users`.
+//! A request without a login may read public content; nothing is ever written for it. Admins come from the `[admins]`
+//! section of `varve.ini`, all others from the database `_users`.
 
 pub(crate) mod cookie;
 pub(crate) mod password;
@@ -75,7 +75,7 @@ pub(crate) type FoundAccount<'a> =
 #[derive(Debug)]
 pub struct Auth {
     admins: HashMap<String, Stored>,
-    /// Everybody else.
+    /// All other users.
     users: Box<dyn FindAccount>,
     secret: String,
     timeout: u64,

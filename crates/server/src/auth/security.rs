@@ -29,7 +29,7 @@ impl Names {
 pub struct Security {
     /// May change design documents and the security object.
     pub admins: Names,
-    /// May read and write documents; an empty side means everybody.
+    /// May read and write documents; an empty side admits every user, also without a login.
     pub members: Names,
 }
 

@@ -28,7 +28,7 @@ impl UserContext {
         self.roles.iter().any(|role| role == ADMIN_ROLE)
     }
 
-    /// Refuses everybody but server admins.
+    /// Refuses all users but server admins.
     ///
     /// # Errors
     /// 401 or 403 in CouchDB's words.

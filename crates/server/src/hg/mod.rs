@@ -1,8 +1,7 @@
 //! Repositories: Mercurial's wire protocol below `/hg/`, and plain pages for browsers.
 //!
-//! Everybody may read whatever stands below `repos/`, as with `hg serve`, unless
-//! `[chttpd] require_valid_user` asks for a login or the repository's own `.hg/hgrc` says otherwise;
-//! no user may push unless that says so. See [`rights`].
+//! Every client may read whatever stands below `repos/`, as with `hg serve`, unless `[chttpd] require_valid_user` asks
+//! for a login or the repository's own `.hg/hgrc` says otherwise; no user may push unless that says so. See [`rights`].
 
 mod bundles;
 mod clone_bundles;

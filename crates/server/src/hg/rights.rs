@@ -8,8 +8,8 @@
 //! deny_push  = NAMES    may not push; comes first
 //! allow-push = NAMES    only they may push
 //! ```
-//! `*` alone means everybody; a list that denies anybody denies those without a login too. Status
-//! and words are those of `hg serve`, because clients show them.
+//! `*` alone means every client; a non-empty denying list denies clients without a login too. Status and words are
+//! those of `hg serve`, because clients show them.
 
 use crate::auth::UserContext;
 use crate::hg::hgrc::RepositoryConfig;

@@ -38,7 +38,7 @@ pub(crate) struct SharedBundles {
     on_their_way: Mutex<Vec<Weak<Bundle>>>,
 }
 
-/// Hears why a bundle broke off, where that is told in the bundle itself.
+/// Receives the error of a broken bundle, where the bundle itself reports it.
 type Report = Box<dyn Fn(&ExchangeError) + Send>;
 
 /// One bundle, and how far it is.

@@ -3,9 +3,9 @@
 //! ```text
 //! PEER - - [DAY/MONTH/YEAR HOUR:MINUTE:SECOND] "METHOD TARGET VERSION" STATUS - HEADER:VALUE …
 //! ```
-//! with those headers whose names begin with `x-`, sorted. Lines are written by a thread of their
-//! own, so that no request waits for a disk or a pipe. If so many wait that no more may, lines are
-//! lost, and their number is told when there is room again.
+//! with those headers whose names begin with `x-`, sorted. Lines are written by a thread of their own, so that no
+//! request waits for a disk or a pipe. If the queue is full, lines are lost, and their number is logged when there is
+//! room again.
 
 use crate::ServerError;
 use crate::runtime::log::Log;

@@ -34,7 +34,7 @@ use tracing::instrument::WithSubscriber;
 
 /// `hg` sends long arguments in numbered headers of 1 KiB each, 24 nodes in one.
 const MAX_HEADERS: usize = 400;
-/// Requests that run when the server is told to stop may take this much longer.
+/// Requests that run when the server stops may take this much longer.
 const FINISH_WITHIN: Duration = Duration::from_secs(5);
 /// Pause after a failed accept, so that a shortage of file handles does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);

@@ -32,7 +32,7 @@ const FEW_ROWS: u64 = 500;
 /// In bytes: the longest document that it matches there.
 const SHORT_DOCUMENT: usize = 64 << 10;
 
-/// So many documents may be read for each that is found before the client is told.
+/// So many documents may be read for each that is found before the client gets a warning.
 const SCAN_WARNING: u64 = 10;
 
 impl FindStats {

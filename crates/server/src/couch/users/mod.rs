@@ -7,8 +7,8 @@
 //! roles           given by admins
 //! password        plain in a request; a stored document has a key derived from it instead
 //! ```
-//! Admins of the server or of this database see and change all of it, everybody else no more than the
-//! document of their own.
+//! Admins of the server or of this database see and change all of it, all other users no more than the document of
+//! their own.
 
 mod directory;
 mod rules;

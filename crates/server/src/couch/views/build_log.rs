@@ -8,7 +8,7 @@ use varve_views::BuildLog;
 
 use crate::{CouchContext, RunningTask};
 
-/// So many lines are told at once for a database.
+/// So many lines are logged at once for a database.
 const LINES: u32 = 20;
 /// After this, one line more.
 const LINE_EVERY: Duration = Duration::from_secs(10);
@@ -24,7 +24,7 @@ struct Left {
     lines: u32,
     counted: Instant,
     withheld: u64,
-    /// When it was told how many were withheld.
+    /// When the number of withheld lines was last logged.
     summed_up: Option<Instant>,
 }
 

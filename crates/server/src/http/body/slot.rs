@@ -109,7 +109,7 @@ impl Slot {
         wake(connection);
     }
 
-    /// Lets the producer run ahead if `may_run_ahead`, which is told whether the connection keeps up, says so.
+    /// Lets the producer run ahead if `may_run_ahead`, which gets whether the connection keeps up, says so.
     pub(super) fn adapt(&self, may_run_ahead: impl FnOnce(bool) -> bool) -> bool {
         let mut state = self.0.lock();
         state.runs_ahead = may_run_ahead(state.keeps_up);

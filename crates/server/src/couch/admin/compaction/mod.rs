@@ -101,7 +101,7 @@ enum Failed {
 }
 
 impl Failed {
-    /// Whether it was told to stop.
+    /// Whether the compaction was interrupted.
     fn is_interruption(&self) -> bool {
         matches!(
             self,
