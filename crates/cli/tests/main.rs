@@ -12,6 +12,7 @@ mod killing;
 mod peers;
 mod serve;
 mod stalled;
+mod tour;
 mod verify_database;
 
 /// The program under test.

@@ -63,11 +63,23 @@ impl Server {
     /// # Errors
     /// As of [`Server::try_start`].
     pub fn start_with(program: &str, directory: &Path, options: &[&str]) -> Result<Server, Ended> {
-        let mut child = Command::new(program)
-            .arg("serve")
-            .arg(directory)
-            .args(["-p", "0"])
-            .args(options)
+        let mut command = Command::new(program);
+        command.arg("serve").arg(directory).args(["-p", "0"]);
+        Server::of(command.args(options), program)
+    }
+
+    /// As [`Server::try_start`], for a user who is in `directory` and names the directory `name` in it.
+    ///
+    /// # Errors
+    /// As of [`Server::try_start`].
+    pub fn try_start_in(program: &str, directory: &Path, name: &str) -> Result<Server, Ended> {
+        let mut command = Command::new(program);
+        command.args(["serve", name, "-p", "0"]);
+        Server::of(command.current_dir(directory), program)
+    }
+
+    fn of(command: &mut Command, program: &str) -> Result<Server, Ended> {
+        let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -1,21 +1,25 @@
 //! Scripts for Node that use npm clients.
 
 use super::{Outcome, installed};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Runs a JavaScript file in which PouchDB and nano can be required. It gets `settings` as
 /// environment variables and must end with 0; returns what it printed.
 #[track_caller]
 pub fn run_script(script: &Path, settings: &[(&str, &str)]) -> String {
-    let modules = installed("node_modules");
     let mut command = Command::new("node");
     command
         .arg(script)
-        .env("NODE_PATH", modules)
+        .env("NODE_PATH", node_modules())
         .env("NODE_NO_WARNINGS", "1")
         .envs(settings.iter().copied());
     Outcome::of(&mut command, Path::new("node")).success()
+}
+
+/// Directory of the npm clients, for `NODE_PATH`.
+pub fn node_modules() -> PathBuf {
+    installed("node_modules")
 }
 
 #[cfg(test)]
