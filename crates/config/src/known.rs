@@ -40,6 +40,8 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "enable_cors",
             "max_connections",
             "require_valid_user",
+            "trusted_proxies",
+            "allowed_hosts",
             // Without effect here.
             "authentication_handlers",
             "backlog",
@@ -120,6 +122,10 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "write_timeout",
             "answer_buffer",
             "body_buffer",
+            "json_body",
+            "body_memory",
+            "logins",
+            "logins_per_address",
         ],
     ),
     (
@@ -196,6 +202,8 @@ const AUTH_KEYS: &[&str] = &[
     "iterations",
     "pbkdf2_prf",
     "allow_persistent_cookies",
+    "same_site",
+    "cookie_domain",
     // Without effect here.
     "authentication_db",
     "authentication_redirect",
@@ -204,7 +212,6 @@ const AUTH_KEYS: &[&str] = &[
     "max_iterations",
     "min_iterations",
     "require_valid_user",
-    "same_site",
 ];
 
 /// Sections in which every key is a name of the user's.

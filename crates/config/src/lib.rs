@@ -5,6 +5,7 @@
 //! changes single values and leaves the rest of the file as its owner wrote it. [`hgrc`] is
 //! Mercurial's own form, in layers.
 
+mod cors;
 pub mod edit;
 mod error;
 mod functions;
@@ -14,10 +15,13 @@ mod ken;
 mod known;
 mod limits;
 mod log;
+mod sessions;
 mod setting;
 mod settings;
 mod smoosh;
+mod trust;
 
+pub use cors::Cors;
 pub use error::ConfigError;
 pub use functions::Functions;
 pub use ini::Ini;
@@ -25,9 +29,11 @@ pub use ken::Ken;
 pub use known::is_known_section;
 pub use limits::Limits;
 pub use log::{LOG_PARTS, Log, LogFormat, LogLevel};
+pub use sessions::{SameSite, Sessions};
 pub use setting::Setting;
-pub use settings::{Attachments, Compaction, Cors, HgServer, Sessions, Settings};
+pub use settings::{Attachments, Compaction, HgServer, Settings};
 pub use smoosh::{Channel, Priority, Smoosh, Window};
+pub use trust::{Network, Trust};
 
 /// Bodies for fuzzing; see the crate's tests for saved inputs.
 pub mod fuzzing {

@@ -39,6 +39,14 @@ pub struct Limits {
     /// `body_buffer`: bytes of a body of several parts, or of a push, that wait in memory for the rest of
     /// it; more are written to an unnamed file. Default 256 KiB.
     pub body_buffer: u64,
+    /// `json_body`: bytes of a JSON body as it is parsed, and bytes of the values that it becomes; default 64 MiB.
+    pub json_body: u64,
+    /// `body_memory`: bytes of bodies of all requests that are in memory at a time; default 512 MiB.
+    pub body_memory: u64,
+    /// `logins`: different names and passwords that wait to be checked; default 64.
+    pub logins: usize,
+    /// `logins_per_address`: of one IPv4 address, or of the first 64 bits of an IPv6 address; default 8.
+    pub logins_per_address: usize,
 }
 
 impl Default for Limits {
@@ -58,6 +66,10 @@ impl Default for Limits {
             write_timeout: minute,
             answer_buffer: 16 << 10,
             body_buffer: 256 << 10,
+            json_body: 64 << 20,
+            body_memory: 512 << 20,
+            logins: 64,
+            logins_per_address: 8,
         }
     }
 }
@@ -86,6 +98,10 @@ pub(crate) fn read(ini: &Ini) -> Result<Limits, ConfigError> {
         write_timeout: time("write_timeout", usual.write_timeout)?,
         answer_buffer: room("answer_buffer", usual.answer_buffer)?,
         body_buffer: room("body_buffer", usual.body_buffer)?,
+        json_body: room("json_body", usual.json_body)?,
+        body_memory: room("body_memory", usual.body_memory)?,
+        logins: count(of("logins"), usual.logins)?,
+        logins_per_address: count(of("logins_per_address"), usual.logins_per_address)?,
     })
 }
 
@@ -129,7 +145,8 @@ mod tests {
         let text = "[chttpd]\nmax_connections = 1\n[limits]\nconnections_per_address = infinity\n\
                     reads = 2\nwrites = 3\nqueries = 4\nexchanges = 5\nhead_timeout = 6\n\
                     body_timeout = 7\nbody_rate = 8kb\nidle_timeout = 9\nwrite_timeout = 10\n\
-                    answer_buffer = 4kb\nbody_buffer = 1mb\n";
+                    answer_buffer = 4kb\nbody_buffer = 1mb\njson_body = 2mb\nbody_memory = 3mb\n\
+                    logins = 11\nlogins_per_address = 12\n";
         let seconds = Duration::from_secs;
         let expected = Limits {
             connections: 1,
@@ -145,6 +162,10 @@ mod tests {
             write_timeout: seconds(10),
             answer_buffer: 4 << 10,
             body_buffer: 1 << 20,
+            json_body: 2 << 20,
+            body_memory: 3 << 20,
+            logins: 11,
+            logins_per_address: 12,
         };
         assert_eq!(limits(text), Ok(expected));
         let older = limits("[httpd]\nmax_connections = 2048\n").unwrap();

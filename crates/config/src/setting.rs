@@ -112,6 +112,15 @@ impl Setting {
     }
 }
 
+/// The typed value of a setting, or a default if it is not there.
+pub(crate) fn or<T>(
+    setting: Option<&Setting>,
+    read: impl FnOnce(&Setting) -> Result<T, ConfigError>,
+    default: T,
+) -> Result<T, ConfigError> {
+    setting.map_or(Ok(default), read)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

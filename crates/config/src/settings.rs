@@ -1,8 +1,9 @@
 //! Settings of a server, typed and checked as a whole before anything starts.
 
+use crate::setting::or;
 use crate::{
-    ConfigError, Functions, Ini, Ken, Limits, Log, Setting, Smoosh, functions, ken, known, limits,
-    log, smoosh,
+    ConfigError, Cors, Functions, Ini, Ken, Limits, Log, Sessions, Setting, Smoosh, Trust, cors,
+    functions, ken, known, limits, log, sessions, smoosh, trust,
 };
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -64,6 +65,8 @@ pub struct Settings {
     pub admins: Vec<Setting>,
     /// Cookies.
     pub sessions: Sessions,
+    /// `[chttpd] trusted_proxies` and `allowed_hosts`.
+    pub trust: Trust,
     /// `[chttpd] enable_cors` with `[cors]`; `None` if it is off.
     pub cors: Option<Cors>,
     /// `[server]`, as Mercurial's servers know it.
@@ -91,36 +94,6 @@ pub struct Compaction {
     /// `in_place_from`: bytes that a database needs from which it may be compacted in place;
     /// default 64 MiB.
     pub in_place_from: u64,
-}
-
-/// `[chttpd_auth]`, by its older name `[couch_httpd_auth]`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sessions {
-    /// `timeout`: how long a cookie is good without being used; default 600 s.
-    pub timeout: Duration,
-    /// `secret`: key of the cookies' signatures; made at the first start.
-    pub secret: Option<String>,
-    /// `iterations` of PBKDF2 for new hashes; default 600,000.
-    pub iterations: u32,
-    /// `pbkdf2_prf` of new hashes of users; default `sha256`.
-    pub prf: String,
-    /// `allow_persistent_cookies`: whether browsers keep the cookie when they close; default true.
-    pub persistent: bool,
-}
-
-/// `[cors]`: which pages of other sites may use this server from a browser.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cors {
-    /// `origins`; `*` allows all.
-    pub origins: Vec<String>,
-    /// `credentials`: whether cookies may be sent along.
-    pub credentials: bool,
-    /// `headers` that scripts may send, besides those every CouchDB client needs.
-    pub headers: Vec<String>,
-    /// `methods` that scripts may use.
-    pub methods: Vec<String>,
-    /// `max_age` of a permission, in seconds.
-    pub max_age: Duration,
 }
 
 /// `[server]`: how repositories are served.
@@ -193,22 +166,14 @@ impl Settings {
             )?,
             compaction: compaction(ini)?,
             admins: ini.section("admins").into_iter().cloned().collect(),
-            sessions: sessions(ini)?,
-            cors: cors(ini)?,
+            sessions: sessions::read(ini)?,
+            trust: trust::read(ini)?,
+            cors: cors::read(ini)?,
             hg: hg_server(ini)?,
             revlog_zlib_level: level(ini.get("storage", "revlog.zlib.level"), 0, 9)?,
             revlog_zstd_level: level(ini.get("storage", "revlog.zstd.level"), 0, 22)?,
         })
     }
-}
-
-/// The typed value of a setting, or a default if it is not there.
-fn or<T>(
-    setting: Option<&Setting>,
-    read: impl FnOnce(&Setting) -> Result<T, ConfigError>,
-    default: T,
-) -> Result<T, ConfigError> {
-    setting.map_or(Ok(default), read)
 }
 
 fn address(setting: &Setting) -> Result<IpAddr, ConfigError> {
@@ -291,42 +256,6 @@ fn compaction(ini: &Ini) -> Result<Compaction, ConfigError> {
         share: u32::try_from(share).unwrap_or(100),
         in_place_from: or(of("in_place_from"), Setting::size, 64 << 20)?,
     })
-}
-
-fn sessions(ini: &Ini) -> Result<Sessions, ConfigError> {
-    let auth = |key| {
-        let newer = ini.get("chttpd_auth", key);
-        newer.or_else(|| ini.get("couch_httpd_auth", key))
-    };
-    let iterations = or(auth("iterations"), |s| s.number(1..=10_000_000), 600_000)?;
-    Ok(Sessions {
-        timeout: or(auth("timeout"), Setting::seconds, Duration::from_secs(600))?,
-        secret: auth("secret").map(|setting| setting.value.clone()),
-        iterations: u32::try_from(iterations).unwrap_or(u32::MAX),
-        prf: or(auth("pbkdf2_prf"), known_prf, "sha256".to_owned())?,
-        persistent: or(auth("allow_persistent_cookies"), Setting::boolean, true)?,
-    })
-}
-
-fn known_prf(setting: &Setting) -> Result<String, ConfigError> {
-    match setting.value.as_str() {
-        known @ ("sha" | "sha224" | "sha256" | "sha384" | "sha512") => Ok(known.to_owned()),
-        _ => Err(setting.refuse("sha, sha224, sha256, sha384 or sha512")),
-    }
-}
-
-fn cors(ini: &Ini) -> Result<Option<Cors>, ConfigError> {
-    let cors = |key| ini.get("cors", key);
-    let list = |key| cors(key).map(Setting::list).unwrap_or_default();
-    let settings = Cors {
-        origins: list("origins"),
-        credentials: or(cors("credentials"), Setting::boolean, false)?,
-        headers: list("headers"),
-        methods: list("methods"),
-        max_age: or(cors("max_age"), Setting::seconds, Duration::from_secs(600))?,
-    };
-    let enabled = or(ini.get("chttpd", "enable_cors"), Setting::boolean, false)?;
-    Ok(enabled.then_some(settings))
 }
 
 fn hg_server(ini: &Ini) -> Result<HgServer, ConfigError> {

@@ -9,8 +9,7 @@ use tokio::sync::oneshot;
 use varve_server::{LogOutput, ServeOptions, Served, Server};
 
 /// One admin, whose password is quickly checked; indexes wait for a request.
-const SETTINGS: &str =
-    "[admins]\nadm = pass\n[ken]\nbatch_channels = 0\n[chttpd_auth]\niterations = 2\n";
+const SETTINGS: &str = "[admins]\nadm = pass\n[chttpd]\nallowed_hosts = varve.test\n[ken]\nbatch_channels = 0\n[chttpd_auth]\niterations = 2\n";
 
 /// The admin's basic login.
 pub const ADMIN: (&str, &str) = ("authorization", "Basic YWRtOnBhc3M=");

@@ -15,6 +15,7 @@ mod design;
 mod documents;
 mod feeds;
 mod find;
+mod forgery;
 mod functions;
 mod hg;
 mod limits;

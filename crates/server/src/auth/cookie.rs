@@ -11,6 +11,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
+use varve_config::SameSite;
 
 /// Name of the cookie.
 pub(crate) const NAME: &str = "AuthSession";
@@ -71,15 +72,33 @@ fn sign(plain: &[u8], secret: &str, salt: &str) -> Vec<u8> {
     mac.finalize().into_bytes().to_vec()
 }
 
-/// A `Set-Cookie` header's value. `keep` is how many seconds a browser keeps the cookie when it is
-/// closed; `None` lets it forget the cookie then.
-pub(crate) fn header(value: &str, now: u64, keep: Option<u64>) -> String {
-    let kept = keep.map(|seconds| {
+/// How browsers treat a cookie.
+#[derive(Clone, Debug)]
+pub(crate) struct Attributes {
+    /// Seconds for which a browser keeps it when it is closed; `None` lets it forget the cookie then.
+    pub(crate) keep: Option<u64>,
+    pub(crate) domain: Option<String>,
+    pub(crate) same_site: SameSite,
+}
+
+/// A `Set-Cookie` header's value. A cookie that comes over TLS is never sent without it.
+pub(crate) fn header(value: &str, now: u64, attributes: &Attributes, is_secure: bool) -> String {
+    let kept = attributes.keep.map(|seconds| {
         let expires = date(now.saturating_add(seconds));
         format!(" Expires={expires}; Max-Age={seconds};")
     });
     let kept = kept.unwrap_or_default();
-    format!("{NAME}={value}; Version=1;{kept} Path=/; HttpOnly")
+    let secure = if is_secure { " Secure;" } else { "" };
+    let domain = attributes.domain.as_ref();
+    let domain = domain.map_or_else(String::new, |name| format!(" Domain={name};"));
+    let same_site = match attributes.same_site {
+        SameSite::Strict => "Strict",
+        SameSite::Lax => "Lax",
+        SameSite::None => "None",
+    };
+    format!(
+        "{NAME}={value}; Version=1;{kept}{secure}{domain} Path=/; HttpOnly; SameSite={same_site}"
+    )
 }
 
 /// `Fri, 20-Nov-2026 16:57:21 GMT`.
@@ -153,13 +172,24 @@ mod tests {
 
     #[test]
     fn headers_have_couchdbs_form() {
+        let mut attributes = Attributes {
+            keep: Some(600),
+            domain: None,
+            same_site: SameSite::Lax,
+        };
         assert_eq!(
-            header("", 1_795_193_241 - 600, Some(600)),
-            "AuthSession=; Version=1; Expires=Fri, 20-Nov-2026 16:47:21 GMT; Max-Age=600; Path=/; HttpOnly"
+            header("", 1_795_193_241 - 600, &attributes, false),
+            "AuthSession=; Version=1; Expires=Fri, 20-Nov-2026 16:47:21 GMT; Max-Age=600; Path=/; \
+             HttpOnly; SameSite=Lax"
         );
+        attributes = Attributes {
+            keep: None,
+            domain: Some("a.test".to_owned()),
+            same_site: SameSite::None,
+        };
         assert_eq!(
-            header("v", 0, None),
-            "AuthSession=v; Version=1; Path=/; HttpOnly"
+            header("v", 0, &attributes, true),
+            "AuthSession=v; Version=1; Secure; Domain=a.test; Path=/; HttpOnly; SameSite=None"
         );
         assert_eq!(date(951_782_400), "Tue, 29-Feb-2000 00:00:00 GMT");
         assert_eq!(date(0), "Thu, 01-Jan-1970 00:00:00 GMT");

@@ -1,10 +1,11 @@
 //! The user of a request, and the user's rights.
 //!
-//! A request without a login may read public content; nothing is ever written for it. Admins come from the `[admins]`
-//! section of `varve.ini`, all others from the database `_users`.
+//! A request without a login may read public content; nothing is ever written to a database for it. Admins come from
+//! the `[admins]` section of `varve.ini`, all others from the database `_users`.
 
 pub(crate) mod cookie;
 pub(crate) mod password;
+mod queue;
 mod security;
 mod user;
 mod verified;
@@ -12,26 +13,23 @@ mod verified;
 pub use security::{Names, Security};
 pub use user::{ADMIN_ROLE, UserContext};
 
-use crate::http::blocking;
 use crate::runtime::Pool;
 use crate::runtime::clock::now;
-use crate::{Failure, ServerError};
+use crate::{Failure, Request, ServerError};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use cookie::Claim;
+use cookie::{Attributes, Claim};
 use hyper::header::{AUTHORIZATION, COOKIE, HeaderMap};
 use password::Stored;
+use queue::CheckQueue;
 use std::collections::HashMap;
 use std::fmt;
+use std::net::IpAddr;
 use std::pin::Pin;
-use tokio::sync::Semaphore;
 use varve_config::Settings;
 use verified::Verified;
 
 const WRONG: &str = "Name or password is incorrect.";
-/// Passwords that are checked at a time. One check takes a good part of a second of CPU, and
-/// strangers must not be able to keep every core busy with guesses.
-const CHECKS_AT_A_TIME: usize = 1;
 
 /// Result of [`Auth::login`].
 #[derive(Clone, Debug, Default)]
@@ -79,11 +77,11 @@ pub struct Auth {
     users: Box<dyn FindAccount>,
     secret: String,
     timeout: u64,
-    persistent: bool,
+    attributes: Attributes,
     verified: Verified,
-    checks: Semaphore,
-    /// Where passwords are checked, which takes a while.
-    pool: Pool,
+    checks: CheckQueue,
+    /// Stands for the password of names that do not exist.
+    nobody: Stored,
 }
 
 impl Auth {
@@ -111,25 +109,29 @@ impl Auth {
             users,
             secret,
             timeout: sessions.timeout.as_secs(),
-            persistent: sessions.persistent,
+            attributes: Attributes {
+                keep: sessions.persistent.then_some(sessions.timeout.as_secs()),
+                domain: sessions.domain.clone(),
+                same_site: sessions.same_site,
+            },
             verified: Verified::new()?,
-            checks: Semaphore::new(CHECKS_AT_A_TIME),
-            pool,
+            checks: CheckQueue::new(pool, &settings.limits),
+            nobody: Stored::of_nobody(sessions.iterations)?,
         })
     }
 
     /// Finds the user of a request from its headers: a good cookie counts first, then basic login.
     ///
     /// # Errors
-    /// 401 if a name and password are given and wrong, 400 if the cookie is malformed.
-    pub async fn login(&self, headers: &HeaderMap) -> Result<Login, Failure> {
-        if let Some(login) = self.by_cookie(headers).await? {
+    /// 401 if a name and password are given and wrong, 400 if the cookie is malformed, 503 if too many logins wait.
+    pub async fn login(&self, request: &Request) -> Result<Login, Failure> {
+        if let Some(login) = self.by_cookie(request).await? {
             return Ok(login);
         }
-        let Some((name, password)) = basic(headers) else {
+        let Some((name, password)) = basic(&request.headers) else {
             return Ok(Login::default());
         };
-        let proven = self.check(&name, &password).await?;
+        let proven = self.check(&name, &password, request.client()).await?;
         Ok(Login {
             user: proven.user,
             by: Some("default"),
@@ -148,24 +150,30 @@ impl Auth {
         }
     }
 
-    /// The user of that name, if the password is right.
+    /// The user of that name, if the password is right. A wrong name takes as long as a wrong password.
     ///
     /// # Errors
-    /// 401.
-    pub(crate) async fn check(&self, name: &str, password: &str) -> Result<Proven, Failure> {
+    /// 401; 503 if too many logins wait.
+    pub(crate) async fn check(
+        &self,
+        name: &str,
+        password: &str,
+        client: Option<IpAddr>,
+    ) -> Result<Proven, Failure> {
         let wrong = || Failure::unauthorized(WRONG);
-        let Account { stored, roles } = self.account(name).await?.ok_or_else(wrong)?;
-        if !self.verified.knows(name, password, &stored) {
-            let permit = self.checks.acquire().await;
-            let permit = permit.map_err(Failure::internal)?;
-            let (checked, given) = (stored.clone(), password.to_owned());
-            let right = blocking(&self.pool, move || Ok(checked.verify(&given))).await?;
-            drop(permit);
-            if !right {
+        let account = self.account(name).await?;
+        let stored = account.as_ref().map_or(&self.nobody, |known| &known.stored);
+        let key = self.verified.digest(name, password, stored);
+        if account.is_none() || !self.verified.knows(&key) {
+            let (checked, slowest) = (stored.clone(), self.nobody.clone());
+            let given = password.to_owned();
+            let verify = move || checked.verify_slowly(&given, &slowest);
+            if !self.checks.check(client, key, verify).await? || account.is_none() {
                 return Err(wrong());
             }
-            self.verified.remember(name, password, &stored);
+            self.verified.remember(key);
         }
+        let Account { stored, roles } = account.ok_or_else(wrong)?;
         Ok(Proven {
             user: UserContext {
                 name: Some(name.to_owned()),
@@ -176,30 +184,24 @@ impl Auth {
     }
 
     /// A `Set-Cookie` value that logs the user in from now on.
-    pub(crate) fn cookie_for(&self, proven: &Proven) -> String {
-        self.new_cookie(
-            proven.user.name.as_deref().unwrap_or_default(),
-            &proven.salt,
-        )
+    pub(crate) fn cookie_for(&self, proven: &Proven, is_secure: bool) -> String {
+        let name = proven.user.name.as_deref().unwrap_or_default();
+        self.new_cookie(name, &proven.salt, is_secure)
     }
 
-    fn new_cookie(&self, name: &str, salt: &str) -> String {
+    fn new_cookie(&self, name: &str, salt: &str, is_secure: bool) -> String {
         let now = now();
         let value = cookie::make(name, now, &self.secret, salt);
-        cookie::header(&value, now, self.kept())
+        cookie::header(&value, now, &self.attributes, is_secure)
     }
 
     /// A `Set-Cookie` value that logs out.
-    pub(crate) fn no_cookie(&self) -> String {
-        cookie::header("", now(), self.kept())
+    pub(crate) fn no_cookie(&self, is_secure: bool) -> String {
+        cookie::header("", now(), &self.attributes, is_secure)
     }
 
-    fn kept(&self) -> Option<u64> {
-        self.persistent.then_some(self.timeout)
-    }
-
-    async fn by_cookie(&self, headers: &HeaderMap) -> Result<Option<Login>, Failure> {
-        let Some(value) = session_cookie(headers).filter(|value| !value.is_empty()) else {
+    async fn by_cookie(&self, request: &Request) -> Result<Option<Login>, Failure> {
+        let Some(value) = session_cookie(&request.headers).filter(|value| !value.is_empty()) else {
             return Ok(None);
         };
         let claim = Claim::parse(value).ok_or_else(|| {
@@ -213,8 +215,8 @@ impl Auth {
             return Ok(None);
         }
         // A new cookie for every request would be noise; one for the last nine tenths is enough.
-        let update_to =
-            (age > self.timeout / 10).then(|| self.new_cookie(&claim.name, stored.salt()));
+        let new_cookie = || self.new_cookie(&claim.name, stored.salt(), request.is_secure());
+        let update_to = (age > self.timeout / 10).then(new_cookie);
         Ok(Some(Login {
             user: UserContext {
                 name: Some(claim.name),
@@ -253,7 +255,7 @@ fn session_cookie(headers: &HeaderMap) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hyper::StatusCode;
+    use hyper::{Method, StatusCode};
     use std::path::Path;
     use varve_config::Ini;
 
@@ -278,30 +280,31 @@ mod tests {
         .unwrap()
     }
 
-    fn headers(name: hyper::header::HeaderName, value: &str) -> HeaderMap {
-        HeaderMap::from_iter([(name, value.parse().unwrap())])
+    fn request(name: hyper::header::HeaderName, value: &str) -> Request {
+        let headers = HeaderMap::from_iter([(name, value.parse().unwrap())]);
+        Request::new(Method::GET, &"/".parse().unwrap(), headers, Vec::new()).unwrap()
     }
 
-    fn basic_header(plain: &str) -> HeaderMap {
-        headers(AUTHORIZATION, &format!("Basic {}", STANDARD.encode(plain)))
+    fn with_basic(plain: &str) -> Request {
+        request(AUTHORIZATION, &format!("Basic {}", STANDARD.encode(plain)))
     }
 
     #[tokio::test]
     async fn basic_login_is_right_wrong_or_absent() {
         let auth = auth();
         for _ in 0..2 {
-            let login = auth.login(&basic_header("adm:pass:word")).await.unwrap();
+            let login = auth.login(&with_basic("adm:pass:word")).await.unwrap();
             assert_eq!(login.user, UserContext::admin("adm"));
             assert_eq!(login.by, Some("default"));
         }
         for wrong in ["adm:pass", "eve:pass:word", "adm:"] {
-            let refused = auth.login(&basic_header(wrong)).await.unwrap_err();
+            let refused = auth.login(&with_basic(wrong)).await.unwrap_err();
             assert_eq!(
                 (refused.status(), refused.reason.as_str()),
                 (StatusCode::UNAUTHORIZED, WRONG)
             );
         }
-        let nobody = auth.login(&HeaderMap::new()).await.unwrap();
+        let nobody = auth.login(&request(COOKIE, "other=1")).await.unwrap();
         assert_eq!((nobody.user.name, nobody.by), (None, None));
     }
 
@@ -311,8 +314,8 @@ mod tests {
         let stored = &auth.admins["adm"];
         let aged = |age| cookie::make("adm", now() - age, "s", stored.salt());
         let login = async |value: String| {
-            let headers = headers(COOKIE, &format!("other=1; AuthSession={value}"));
-            auth.by_cookie(&headers).await.unwrap()
+            let request = request(COOKIE, &format!("other=1; AuthSession={value}"));
+            auth.by_cookie(&request).await.unwrap()
         };
         let fresh = login(aged(0)).await.unwrap();
         assert_eq!((fresh.by, fresh.update_to), (Some("cookie"), None));
@@ -325,7 +328,7 @@ mod tests {
         );
         assert!(login(cookie::make("eve", now(), "s", "")).await.is_none());
         let malformed = auth
-            .by_cookie(&headers(COOKIE, "AuthSession=x"))
+            .by_cookie(&request(COOKIE, "AuthSession=x"))
             .await
             .unwrap_err();
         assert_eq!(malformed.status(), 400);

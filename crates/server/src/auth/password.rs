@@ -177,6 +177,39 @@ impl Stored {
         is_done && bool::from(derived.ct_eq(&self.derived))
     }
 
+    /// A password that nobody has. Checking against it takes as long as a new hash of these settings.
+    ///
+    /// # Errors
+    /// [`ServerError::Random`].
+    pub(crate) fn of_nobody(iterations: u32) -> Result<Stored, ServerError> {
+        let mut derived = vec![0; SHA256_LEN];
+        fill_random(&mut derived)?;
+        Ok(Stored {
+            scheme: Scheme::Pbkdf2(Prf::Sha256, iterations),
+            derived,
+            salt: random_hex(SALT_LEN)?,
+        })
+    }
+
+    /// As [`Stored::verify`]; a wrong password takes no less time than one that is checked against `slowest`.
+    pub(crate) fn verify_slowly(&self, password: &str, slowest: &Stored) -> bool {
+        let is_right = self.verify(password);
+        let missing = slowest.iterations().saturating_sub(self.iterations());
+        if !is_right && missing > 0 {
+            let mut unused = [0; SHA256_LEN];
+            Prf::Sha256.derive(password, &slowest.salt, missing, &mut unused);
+            std::hint::black_box(unused);
+        }
+        is_right
+    }
+
+    fn iterations(&self) -> u32 {
+        match self.scheme {
+            Scheme::Pbkdf2(_, iterations) => iterations,
+            Scheme::Simple => 0,
+        }
+    }
+
     /// The salt, which also goes into the signatures of this user's cookies, so that a new
     /// password ends their sessions.
     pub(crate) fn salt(&self) -> &str {

@@ -28,30 +28,32 @@ impl Verified {
         })
     }
 
-    pub(super) fn knows(&self, name: &str, password: &str, stored: &Stored) -> bool {
-        let digest = self.digest(name, password, stored);
+    /// Whether the login was right before.
+    pub(super) fn knows(&self, digest: &[u8; 32]) -> bool {
         let digests = self.digests.lock();
-        digest.is_some_and(|digest| digests.contains(&digest))
+        digests.contains(digest)
     }
 
-    pub(super) fn remember(&self, name: &str, password: &str, stored: &Stored) {
-        let digest = self.digest(name, password, stored);
+    pub(super) fn remember(&self, digest: [u8; 32]) {
         let mut digests = self.digests.lock();
         if digests.len() >= REMEMBERED {
             digests.clear();
         }
-        digests.extend(digest);
+        digests.insert(digest);
     }
 
-    fn digest(&self, name: &str, password: &str, stored: &Stored) -> Option<[u8; 32]> {
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).ok()?;
+    /// Tells logins apart.
+    pub(super) fn digest(&self, name: &str, password: &str, stored: &Stored) -> [u8; 32] {
+        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.key) else {
+            return [0; 32]; // HMAC takes keys of any length
+        };
         // The lengths keep ("ab", "c") and ("a", "bc") apart.
         for part in [name.as_bytes(), stored.salt().as_bytes(), stored.derived()] {
             mac.update(&(part.len() as u64).to_le_bytes());
             mac.update(part);
         }
         mac.update(password.as_bytes());
-        Some(mac.finalize().into_bytes().into())
+        mac.finalize().into_bytes().into()
     }
 }
 
@@ -65,11 +67,13 @@ mod tests {
         let stored = |text: &str| Stored::parse(text).unwrap();
         let old = stored("-pbkdf2-4b007901b765489abead49d926f721d065a429c1,salt,4096");
         let new = stored("-pbkdf2-5b007901b765489abead49d926f721d065a429c1,salt,4096");
-        verified.remember("ab", "c", &old);
-        assert!(verified.knows("ab", "c", &old));
-        assert!(!verified.knows("ab", "c", &new));
-        assert!(!verified.knows("a", "bc", &old));
-        assert!(!verified.knows("ab", "d", &old));
-        assert!(!Verified::new().unwrap().knows("ab", "c", &old));
+        let digest = |name, password, stored| verified.digest(name, password, stored);
+        verified.remember(digest("ab", "c", &old));
+        assert!(verified.knows(&digest("ab", "c", &old)));
+        assert!(!verified.knows(&digest("ab", "c", &new)));
+        assert!(!verified.knows(&digest("a", "bc", &old)));
+        assert!(!verified.knows(&digest("ab", "d", &old)));
+        let other = Verified::new().unwrap();
+        assert_ne!(other.digest("ab", "c", &old), digest("ab", "c", &old));
     }
 }

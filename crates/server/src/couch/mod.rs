@@ -55,6 +55,10 @@ pub async fn route(
     let path = request.path();
     let (name, rest) = path.split_first().ok_or_else(missing_database)?;
     let (name, target) = ((*name).to_owned(), Target::parse(rest));
+    if target == Target::Database && request.method == Method::DELETE {
+        // Before it is looked whether there is such a database.
+        user.require_admin()?;
+    }
     let request = Arc::new(request);
     if request.upload.is_some() {
         let open = {

@@ -1,8 +1,7 @@
 //! Interface between the listener and the handlers of requests.
 
-use crate::http::{AccessLog, Answer, Failure, Mount, Request};
+use crate::http::{AccessLog, Answer, Failure, Mount, Request, TrustPolicy};
 use crate::runtime::{RequestClass, ServerContext};
-use hyper::header::HeaderMap;
 use std::sync::Arc;
 
 /// Finds the user of a request and answers it.
@@ -17,10 +16,8 @@ pub(crate) trait Handler: Clone + Send + Sync + 'static {
     ///
     /// # Errors
     /// 401 or 400 for a login that is none.
-    fn login(
-        &self,
-        headers: &HeaderMap,
-    ) -> impl Future<Output = Result<Self::Login, Failure>> + Send;
+    fn login(&self, request: &Request)
+    -> impl Future<Output = Result<Self::Login, Failure>> + Send;
 
     /// The most bytes of body that this request may have, and how the body is read.
     fn body_plan(&self, request: &Request, login: &Self::Login) -> BodyPlan;
@@ -68,4 +65,5 @@ pub(crate) struct HttpContext {
     /// The path below which everything is.
     pub(crate) mount: Mount,
     pub(crate) access: Option<Arc<AccessLog>>,
+    pub(crate) trust: TrustPolicy,
 }

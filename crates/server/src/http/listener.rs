@@ -240,13 +240,18 @@ async fn take_in<H: Handler>(
     let Some(uri) = mount.strip(&parts.uri) else {
         return Err(Failure::not_found("Not Found"));
     };
-    let login = handler.login(&parts.headers).await?;
+    context.trust.check_host(parts.version, &parts.headers)?;
+    let mut request = Request::new(parts.method, &uri, parts.headers, Vec::new())?;
+    request.mount = mount.path();
+    request.peer = Some(client.peer);
+    request.is_encrypted = client.is_encrypted;
+    request.is_proxied = context.trust.is_proxy(client.peer);
+    let login = handler.login(&request).await?;
     let settings = context.server.limits.settings();
     let time = BodyTime {
         pause: settings.body_timeout,
         rate: settings.body_rate,
     };
-    let mut request = Request::new(parts.method, &uri, parts.headers, Vec::new())?;
     match handler.body_plan(&request, &login) {
         BodyPlan::WhileArriving(limit) => {
             let body = ArrivingBody::new(incoming, time, limit);
@@ -258,9 +263,6 @@ async fn take_in<H: Handler>(
             request.body = read_body(body, &request.headers, limit).await?;
         }
     }
-    request.mount = mount.path();
-    request.peer = Some(client.peer);
-    request.is_encrypted = client.is_encrypted;
     Ok((request, login))
 }
 

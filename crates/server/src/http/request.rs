@@ -39,6 +39,8 @@ pub struct Request {
     pub peer: Option<IpAddr>,
     /// Whether it came over TLS of this server's own.
     pub is_encrypted: bool,
+    /// Whether it came from a proxy whose `X-Forwarded-` headers are believed.
+    pub is_proxied: bool,
     /// The path below which the server has everything, escaped; it is no part of the paths here.
     pub mount: String,
 }
@@ -74,6 +76,7 @@ impl Request {
             upload: None,
             peer: None,
             is_encrypted: false,
+            is_proxied: false,
             mount: String::new(),
         })
     }
@@ -100,9 +103,28 @@ impl Request {
         self.segments.iter().map(String::as_str).collect()
     }
 
-    /// Whether it could not be read on the way: by TLS here, or as a proxy in front says.
+    /// Whether it could not be read on the way: by TLS here, or as a trusted proxy in front says.
     pub fn is_secure(&self) -> bool {
-        self.is_encrypted || self.header("x-forwarded-proto") == Some("https")
+        self.is_encrypted || self.forwarded("x-forwarded-proto") == Some("https")
+    }
+
+    /// A header that counts from trusted proxies only.
+    fn forwarded(&self, name: &str) -> Option<&str> {
+        self.header(name).filter(|_| self.is_proxied)
+    }
+
+    /// The address of the client, also behind a trusted proxy.
+    pub fn client(&self) -> Option<IpAddr> {
+        let addresses = self.forwarded("x-forwarded-for");
+        // A proxy appends the address that it saw; what stands before it is the client's own word.
+        let nearest = addresses.and_then(|list| list.rsplit(',').next());
+        let nearest = nearest.and_then(|address| address.trim().parse().ok());
+        nearest.or(self.peer)
+    }
+
+    /// Name and port as the client addressed this server.
+    pub fn host(&self) -> Option<&str> {
+        self.forwarded("x-forwarded-host").or(self.header("host"))
     }
 
     /// Where this server has everything, as the client addressed it, without a slash at the end:
@@ -113,9 +135,8 @@ impl Request {
 
     /// `http://HOST` as the client addressed this server.
     pub fn origin(&self) -> String {
-        let host = self.header("x-forwarded-host").or(self.header("host"));
         let scheme = if self.is_secure() { "https" } else { "http" };
-        format!("{scheme}://{}", host.unwrap_or("127.0.0.1"))
+        format!("{scheme}://{}", self.host().unwrap_or("127.0.0.1"))
     }
 
     /// The media type of the body in lower case, without parameters.
@@ -153,6 +174,33 @@ impl Request {
             )),
         }
     }
+}
+
+/// Host name and port of an authority such as `a.test:5984` or `[::1]:5984`.
+pub(crate) fn authority(text: &str) -> (&str, Option<&str>) {
+    match text.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
+        _ => (text, None),
+    }
+}
+
+/// Whether a URL or an origin is one of the server, as the client of a request addressed it.
+pub(crate) fn same_host(request: &Request, url: &str) -> bool {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return false;
+    };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let usual = match scheme {
+        "http" if !request.is_secure() => "80",
+        "https" => "443",
+        _ => return false,
+    };
+    let parts = |text| {
+        let (host, port) = authority(text);
+        (host.to_ascii_lowercase(), port.unwrap_or(usual).to_owned())
+    };
+    let own = request.host();
+    own.is_some_and(|own| parts(own) == parts(&rest[..end]))
 }
 
 /// POST with `X-HTTP-Method-Override` stands for the method that the header names.
@@ -219,6 +267,25 @@ mod tests {
         let uri: Uri = "/a%ff".parse().unwrap();
         let got = Request::new(Method::GET, &uri, HeaderMap::new(), Vec::new());
         assert_eq!(got.unwrap_err().status(), 400);
+    }
+
+    #[test]
+    fn only_trusted_proxies_are_believed() {
+        let headers = [
+            ("host", "inner:5984"),
+            ("x-forwarded-proto", "https"),
+            ("x-forwarded-host", "db.example"),
+            ("x-forwarded-for", "192.0.2.1, 198.51.100.7"),
+        ];
+        let mut got = request(Method::GET, "/", &headers);
+        got.peer = Some("10.0.0.1".parse().unwrap());
+        assert!(!got.is_secure());
+        assert_eq!(got.origin(), "http://inner:5984");
+        assert_eq!(got.client(), got.peer);
+        got.is_proxied = true;
+        assert!(got.is_secure());
+        assert_eq!(got.origin(), "https://db.example");
+        assert_eq!(got.client().unwrap().to_string(), "198.51.100.7");
     }
 
     #[test]

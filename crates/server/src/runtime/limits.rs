@@ -123,7 +123,7 @@ impl Drop for RequestPermit {
 }
 
 /// The network whose addresses count as one; for IPv4 the address itself.
-fn network_of(peer: IpAddr) -> IpAddr {
+pub(crate) fn network_of(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V6(address) => {
             let network = address.to_bits() >> NETWORK_BITS << NETWORK_BITS;

@@ -1,5 +1,6 @@
 //! The served site: a directory with repositories and databases, or one repository.
 
+mod forgery;
 mod route;
 mod server;
 
@@ -7,10 +8,11 @@ pub use server::{ListeningSocket, ServeOptions, Served, Server, raise_file_limit
 
 use crate::auth::Login;
 use crate::hg::RepoRegistry;
+use crate::http::TrustPolicy;
 use crate::http::handler::{BodyPlan, Handler, Subject};
 use crate::runtime::{RequestClass, ServerContext};
 use crate::{Answer, CouchContext, Failure, Request, UserContext, couch, hg};
-use hyper::header::HeaderMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,6 +44,14 @@ impl Site {
                 halves.couch.settings().max_request_size.min(ANONYMOUS_BODY)
             }
             (Site::Repository(_), _) => ANONYMOUS_BODY,
+        }
+    }
+
+    /// What is believed of requests to this address. `hg serve` knows no proxies and no names.
+    fn trust_policy(&self, listening: IpAddr) -> TrustPolicy {
+        match self {
+            Site::Directory(halves) => TrustPolicy::new(&halves.couch.settings().trust, listening),
+            Site::Repository(_) => TrustPolicy::default(),
         }
     }
 
@@ -81,9 +91,9 @@ impl Site {
 impl Handler for Site {
     type Login = Login;
 
-    async fn login(&self, headers: &HeaderMap) -> Result<Login, Failure> {
+    async fn login(&self, request: &Request) -> Result<Login, Failure> {
         match self {
-            Site::Directory(halves) => halves.couch.auth.login(headers).await,
+            Site::Directory(halves) => halves.couch.auth.login(request).await,
             Site::Repository(_) => Ok(Login::default()),
         }
     }

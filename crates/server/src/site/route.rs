@@ -3,7 +3,7 @@
 use crate::auth::Login;
 use crate::couch::admin;
 use crate::http::cors;
-use crate::site::{Halves, Site};
+use crate::site::{Halves, Site, forgery};
 use crate::{Answer, Failure, Request, couch, hg};
 use std::sync::Arc;
 
@@ -21,7 +21,10 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
     let asked = format!("{} {}", request.method, request.raw_path);
     let answered = match site {
         Site::Directory(halves) => dispatch(halves, request, login).await,
-        Site::Repository(repos) => hg::route(Arc::clone(repos), request, login.user).await,
+        Site::Repository(repos) => match forgery::check(&request, None, None) {
+            Ok(()) => hg::route(Arc::clone(repos), request, login.user).await,
+            Err(failure) => Err(failure),
+        },
     };
     if let Err(failure) = &answered
         && failure.kind.is_server_fault()
@@ -44,6 +47,7 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
 
 async fn dispatch(halves: &Halves, request: Request, login: Login) -> Result<Answer, Failure> {
     let app = Arc::clone(&halves.couch);
+    forgery::check(&request, Some(&login), app.settings().cors.as_ref())?;
     if app.settings().require_valid_user && !is_open(&request) && login.user.name.is_none() {
         let refused = Failure::unauthorized("Authentication required.");
         // Clients such as hg ask their user for a password only if they are told how to send it.

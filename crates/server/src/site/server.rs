@@ -206,6 +206,7 @@ impl Server {
             .map(|output| AccessLog::start(output, server.log.clone()));
         let context = HttpContext {
             server,
+            trust: site.trust_policy(socket.address.ip()),
             mount: Mount::parse(&options.prefix),
             access: access.transpose()?.map(Arc::new),
         };

@@ -17,7 +17,7 @@ pub(super) async fn route(
         Method::POST => log_in(app, request).await,
         Method::DELETE => {
             let done = redirect(request)?.unwrap_or_else(|| Answer::ok(StatusCode::OK));
-            Ok(done.with_header("set-cookie", &app.auth.no_cookie()))
+            Ok(done.with_header("set-cookie", &app.auth.no_cookie(request.is_secure())))
         }
         _ => Err(Failure::method_not_allowed("GET,HEAD,POST,DELETE")),
     }
@@ -49,9 +49,10 @@ fn who(request: &Request, login: &Login) -> Result<Answer, Failure> {
 
 async fn log_in(app: &CouchContext, request: &Request) -> Result<Answer, Failure> {
     let (given, password) = credentials(request)?;
-    let checked = app.auth.check(&given, &password).await;
+    let checked = app.auth.check(&given, &password, request.client()).await;
     // Also a refusal clears the cookie, so that a wrong login does not keep the one before.
-    let proven = checked.map_err(|e| e.with_header("set-cookie", app.auth.no_cookie()))?;
+    let no_cookie = || app.auth.no_cookie(request.is_secure());
+    let proven = checked.map_err(|e| e.with_header("set-cookie", no_cookie()))?;
     let done = match redirect(request)? {
         Some(answer) => answer,
         None => {
@@ -62,7 +63,10 @@ async fn log_in(app: &CouchContext, request: &Request) -> Result<Answer, Failure
             json(&answer.into())
         }
     };
-    Ok(done.with_header("set-cookie", &app.auth.cookie_for(&proven)))
+    Ok(done.with_header(
+        "set-cookie",
+        &app.auth.cookie_for(&proven, request.is_secure()),
+    ))
 }
 
 /// Name and password from JSON or from an HTML form.

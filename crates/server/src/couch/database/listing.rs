@@ -97,6 +97,7 @@ async fn describe(
         upload: None,
         peer: None,
         is_encrypted: false,
+        is_proxied: false,
         mount: String::new(),
     };
     match couch::route(Arc::clone(app), question, user.clone()).await {
