@@ -35,7 +35,7 @@ fn it_answers_and_ends_cleanly_on_sigterm() {
     let (port, _out) = address_line(&mut child);
     let mut connection = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
     connection
-        .write_all(b"GET /_up HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+        .write_all(b"GET /_up HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
         .unwrap();
     let mut reply = String::new();
     connection.read_to_string(&mut reply).unwrap();

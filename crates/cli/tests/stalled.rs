@@ -141,7 +141,7 @@ async fn stall(server: &Server) -> Vec<TcpStream> {
     let mut streams = Vec::new();
     for n in 0..STALLED {
         let path = ANSWERS[n / 2 % ANSWERS.len()];
-        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\n{}\r\n", login(n));
+        let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n{}\r\n", login(n));
         streams.push(send(server, &request).await);
     }
     for stream in &mut streams {
@@ -162,7 +162,8 @@ async fn wait_for_index(server: &Server) -> Vec<TcpStream> {
     let mut streams = Vec::new();
     for n in 0..WAITING {
         let login = login(n);
-        let request = format!("GET /slow/_design/s/_view/v HTTP/1.1\r\nhost: x\r\n{login}\r\n");
+        let request =
+            format!("GET /slow/_design/s/_view/v HTTP/1.1\r\nhost: localhost\r\n{login}\r\n");
         streams.push(send(server, &request).await);
     }
     streams
@@ -177,7 +178,7 @@ async fn upload(server: &Server) -> Vec<TcpStream> {
     let mut streams = Vec::new();
     for n in 0..UPLOADING {
         let (path, kind) = kinds[n % kinds.len()];
-        let head = format!("PUT {path}{n} HTTP/1.1\r\nhost: x\r\n{}", login(1));
+        let head = format!("PUT {path}{n} HTTP/1.1\r\nhost: localhost\r\n{}", login(1));
         let more = format!("content-type: {kind}\r\ncontent-length: 10000000\r\n\r\n--x\r\n");
         streams.push(send(server, &(head + &more)).await);
     }

@@ -22,7 +22,7 @@ impl Feed {
             .set_read_timeout(Some(Duration::from_secs(30)))
             .unwrap();
         let (name, value) = ADMIN;
-        let head = format!("GET {path} HTTP/1.1\r\nhost: x\r\n{name}: {value}\r\n\r\n");
+        let head = format!("GET {path} HTTP/1.1\r\nhost: varve.test\r\n{name}: {value}\r\n\r\n");
         stream.write_all(head.as_bytes()).unwrap();
         Feed(BufReader::new(stream))
     }

@@ -110,7 +110,8 @@ fn a_body_that_does_not_come_in_time_is_ended() {
         for length in [100, 10_000_000] {
             let mut socket = connect(&server);
             let (key, value) = ADMIN;
-            let head = format!("PUT {path} HTTP/1.1\r\nhost: x\r\n{key}: {value}\r\n{more}");
+            let head =
+                format!("PUT {path} HTTP/1.1\r\nhost: varve.test\r\n{key}: {value}\r\n{more}");
             let request = format!("{head}content-length: {length}\r\n\r\n--x\r\n");
             socket.write_all(request.as_bytes()).unwrap();
             let answer = read_to_end(socket);
@@ -135,7 +136,7 @@ fn a_silent_connection_is_closed() {
     }
     let mut socket = connect(&server);
     socket
-        .write_all(b"GET /_up HTTP/1.1\r\nhost: x\r\n\r\n")
+        .write_all(b"GET /_up HTTP/1.1\r\nhost: varve.test\r\n\r\n")
         .unwrap();
     let answer = read_to_end(socket);
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
@@ -154,7 +155,7 @@ fn a_client_that_takes_nothing_is_disconnected() {
     assert_eq!(stored.status, 201);
     let mut stalled = connect(&server);
     let (key, value) = ADMIN;
-    let request = format!("GET /d/a/long HTTP/1.1\r\nhost: x\r\n{key}: {value}\r\n\r\n");
+    let request = format!("GET /d/a/long HTTP/1.1\r\nhost: varve.test\r\n{key}: {value}\r\n\r\n");
     stalled.write_all(request.as_bytes()).unwrap();
     // The head shows that the connection was admitted.
     stalled.read_exact(&mut [0; 12]).unwrap();

@@ -45,7 +45,7 @@ impl Stuff {
 fn begin(server: &Server, request: &str, headers: &str) -> TcpStream {
     let mut socket = TcpStream::connect(server.address()).unwrap();
     let head = format!(
-        "{request} HTTP/1.1\r\nHost: varve.test\r\nAuthorization: Basic {LOGIN}\r\n\
+        "{request} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Basic {LOGIN}\r\n\
          Connection: close\r\n{headers}\r\n"
     );
     socket.write_all(head.as_bytes()).unwrap();

@@ -55,7 +55,7 @@ impl Slow {
         let mut stream = TcpStream::connect(server.address()).unwrap();
         let (name, value) = COMPRESSED;
         let head = format!(
-            "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{name}: {value}\r\n\r\n"
+            "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{name}: {value}\r\n\r\n"
         );
         stream.write_all(head.as_bytes()).unwrap();
         // It has been taken in when the answer begins.

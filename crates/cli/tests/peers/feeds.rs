@@ -12,7 +12,7 @@ const THREADS: usize = 600;
 
 fn open(address: &str) -> BufReader<TcpStream> {
     let mut socket = TcpStream::connect(address).unwrap();
-    let head = "GET /db/_changes?feed=continuous&heartbeat=true HTTP/1.1\r\nHost: varve.test\r\n\
+    let head = "GET /db/_changes?feed=continuous&heartbeat=true HTTP/1.1\r\nHost: localhost\r\n\
                 Authorization: Basic YWRtaW46bGF5ZXJzLW9mLXNpbHQ=\r\n\r\n";
     socket.write_all(head.as_bytes()).unwrap();
     BufReader::with_capacity(512, socket)

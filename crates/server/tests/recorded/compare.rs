@@ -258,6 +258,8 @@ fn path_of(location: &str) -> &str {
 fn cookie_shape(cookie: &str) -> Vec<String> {
     cookie
         .split("; ")
+        // CouchDB sets the attribute only where `same_site` says so.
+        .filter(|part| *part != "SameSite=Lax")
         .map(|part| match part.split_once('=') {
             Some((name @ ("AuthSession" | "Expires"), value)) => {
                 format!("{name}={}", if value.is_empty() { "" } else { "…" })

@@ -39,7 +39,7 @@ fn a_server_that_is_told_to_stop_undoes_what_cannot_end() {
     let bundle = std::fs::read(pair.site.path().join("all.hg")).unwrap();
     let mut stream = TcpStream::connect(pair.ours.address()).unwrap();
     let head = format!(
-        "POST /hg/r?cmd=unbundle&heads=666f726365 HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n",
+        "POST /hg/r?cmd=unbundle&heads=666f726365 HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n\r\n",
         bundle.len()
     );
     stream.write_all(head.as_bytes()).unwrap();
@@ -62,7 +62,7 @@ fn a_client_that_sends_slowly_keeps_nobody_from_pushing() {
     let pair = with_much();
     let client = &pair.clients()[0];
     let mut stream = TcpStream::connect(pair.ours.address()).unwrap();
-    let head = "POST /hg/r?cmd=unbundle&heads=666f726365 HTTP/1.1\r\nHost: x\r\nContent-Length: 99999\r\n\r\nHG20";
+    let head = "POST /hg/r?cmd=unbundle&heads=666f726365 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999\r\n\r\nHG20";
     stream.write_all(head.as_bytes()).unwrap();
     // It has been taken in when another request behind it has been answered.
     pair.hg.ok(client, &["identify", &pair.urls()[0]]);
