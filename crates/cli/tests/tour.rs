@@ -73,7 +73,8 @@ fn run(commands: &[String], directory: &Path) -> Vec<Vec<String>> {
         .env("HGRCPATH", "");
     let printed = shell.output().unwrap().stdout;
     let printed = String::from_utf8(printed).unwrap();
-    let outputs = printed.split(&format!("{MARK}\n")).skip(1);
+    let mark = format!("{MARK}\n");
+    let outputs = printed.split(&mark).skip(1);
     outputs
         .map(|output| output.lines().map(str::to_owned).collect())
         .collect()
