@@ -110,3 +110,45 @@ fn a_client_that_leaves_stops_the_stream() {
         );
     }
 }
+
+/// A list of the store's files that lost lines is of the right form all the same.
+#[test]
+fn files_that_the_list_lacks_are_pulled_and_streamed() {
+    let served = Served::nothing();
+    repos::make(&served.hg, &served.source(), repos::DEFAULT);
+    let expected = cloned_by_hg(&served);
+    let list = served.source().join(".hg/store/fncache");
+    let lines = std::fs::read_to_string(&list).unwrap();
+    let split = format!("data/{}", repos::SPLIT_FILE);
+    let lost = |line: &str| line == "data/chain.txt.i" || line == format!("{split}.d");
+    let kept: String = lines
+        .split_inclusive('\n')
+        .filter(|line| !lost(line.trim_end()))
+        .collect();
+    assert_eq!(kept.lines().count() + 2, lines.lines().count());
+    std::fs::write(&list, kept).unwrap();
+    let pulled = served.bundle("01,02,03", &[("common", NULL), ("phases", "1")]);
+    let streamed = served.bundle("03", &[("stream", "1"), ("cg", "0"), ("bookmarks", "1")]);
+    for (name, bundle) in [("pulled", pulled), ("streamed", streamed)] {
+        served.init(name);
+        served.unbundle(name, &bundle);
+        assert_eq!(served.log(name), expected, "{name}");
+    }
+}
+
+/// As `hg` 7.2.4, which aborts with the same words.
+#[test]
+fn a_file_whose_history_is_gone_is_not_left_out() {
+    let served = Served::empty();
+    served.commit("one", &[("a", "a\n"), ("b", "b\n")]);
+    std::fs::remove_file(served.source().join(".hg/store/data/b.i")).unwrap();
+    for lists in ["data/a.i\ndata/b.i\n", "data/a.i\n"] {
+        std::fs::write(served.source().join(".hg/store/fncache"), lists).unwrap();
+        let bundle = served.bundle("02", &[("common", NULL)]);
+        let words = b"empty or missing file data for b";
+        assert!(
+            bundle.windows(words.len()).any(|found| found == words),
+            "{lists}"
+        );
+    }
+}

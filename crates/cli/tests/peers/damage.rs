@@ -292,3 +292,8 @@ fn cut_revlogs_are_named() {
     broken_repository("data/chain.txt.i", |path| cut(path, 0.7));
     broken_repository("00manifest.i", |path| cut(path, 0.35));
 }
+
+#[test]
+fn a_repository_without_its_changelog_is_not_empty() {
+    broken_repository("00changelog.i", |path| std::fs::remove_file(path).unwrap());
+}

@@ -40,7 +40,7 @@ pub(crate) fn write_changegroup(
     sizes.changesets = writer.out.take();
     // In a clone of everything each link is right, and the list of files is at hand.
     let (changed, files) = if selection.is_everything() {
-        (Prerequisites::default(), view.tracked_files()?)
+        (Prerequisites::default(), view.files_with_history()?)
     } else {
         let mut changed = Prerequisites::read(view, selection)?;
         let files = std::mem::take(&mut changed.files).into_keys().collect();
@@ -61,6 +61,10 @@ pub(crate) fn write_changegroup(
     }
     write_end(writer.out.out)?;
     Ok(sizes)
+}
+
+fn lossy(path: &[u8]) -> String {
+    String::from_utf8_lossy(path).into_owned()
 }
 
 /// Counts the bytes written.
@@ -114,12 +118,15 @@ impl<W: Write> ChangegroupWriter<'_, W> {
         self.below(manifest, &sent)
     }
 
-    /// A file without a filelog was listed but never stored: there is nothing to send. Returns
-    /// how many revisions were.
+    /// Returns how many revisions were sent. A file that the store lists, has no filelog for and no changeset names was
+    /// never stored: there is nothing to send.
     fn file(&mut self, path: &[u8], changed: &Prerequisites) -> Result<usize, ExchangeError> {
         let filelog = match self.view.filelog(path) {
             Err(RepoError::Revlog(RevlogError::Storage(error))) if error.is_not_found() => {
-                return Ok(0);
+                return match self.view.is_named(path) {
+                    true => Err(RepoError::MissingFileData(lossy(path)).into()),
+                    false => Ok(0),
+                };
             }
             other => other?,
         };

@@ -85,6 +85,15 @@ pub enum RepoError {
         /// The revlog.
         path: PathBuf,
     },
+    /// The changelog is gone, and other files of the store are there.
+    #[error("{path} is missing, though the store has manifests", path = path.display())]
+    LostChangelog {
+        /// Its index file.
+        path: PathBuf,
+    },
+    /// Changesets name a file whose history is not in the store.
+    #[error("empty or missing file data for {0}")]
+    MissingFileData(String),
     /// Others wrote to the repository all the time while it was read.
     #[error("repository {path} is being written to; no consistent state was seen in {tries} tries", path = path.display())]
     Busy {

@@ -5,7 +5,7 @@
 //! free. Every line ends with a newline.
 
 use crate::format::RepoError;
-use crate::format::store_path::decode_directories;
+use crate::format::store_path::{decode_directories, encode_directories};
 use std::path::Path;
 use varve_base::Storage;
 use varve_base::storage::read_if_there;
@@ -17,6 +17,16 @@ pub(crate) const FILE: &str = "fncache";
 pub(crate) fn read(storage: &dyn Storage, store: &Path) -> Result<Vec<Vec<u8>>, RepoError> {
     let bytes = read_if_there(storage, &store.join(FILE))?.unwrap_or_default();
     decode(&bytes).ok_or(RepoError::TornFncache)
+}
+
+/// The bytes of a list of these names, which are without any encoding.
+pub(crate) fn encode<'a>(names: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for name in names {
+        bytes.extend_from_slice(&encode_directories(name));
+        bytes.push(b'\n');
+    }
+    bytes
 }
 
 /// The names, or `None` if the last line has no end.

@@ -15,6 +15,7 @@ mod repository;
 mod stamp;
 pub(crate) mod store_files;
 pub(crate) mod tags;
+mod unlisted;
 mod view;
 
 pub use branches::{BranchHeads, Branches};

@@ -46,7 +46,8 @@ const LAST: [&str; 4] = [
 
 impl Repository {
     /// Every revlog file of one committed state, the changelog's index last. Listed files that
-    /// are not there are left out, as Mercurial does.
+    /// are not there are left out, as Mercurial does; files that are there and not listed come along, which Mercurial
+    /// leaves out.
     ///
     /// # Errors
     /// [`RepoError::Busy`] if a transaction is under way all the time, or one was left behind.
@@ -64,7 +65,7 @@ impl Repository {
             if stamp.journal {
                 return Ok(None);
             }
-            let names = self.view()?.store_names()?.into_iter();
+            let names = self.view()?.all_store_names()?.into_iter();
             let last = LAST.iter().map(|name| name.as_bytes().to_vec());
             let (storage, store) = (self.storage(), context.store());
             let mut files = Vec::new();

@@ -45,6 +45,7 @@ pub struct RepoView {
     heads: OnceLock<Vec<Rev>>,
     branches: OnceLock<Branches>,
     tags: OnceLock<BTreeMap<Vec<u8>, Node>>,
+    unlisted: OnceLock<Vec<Vec<u8>>>,
 }
 
 impl RepoView {
@@ -70,7 +71,10 @@ impl RepoView {
             None if seen => {
                 Revlog::open_with_index(storage, &path, &store.join(pending::CHANGELOG))?
             }
-            None => Revlog::open_or_empty(storage, &path)?,
+            None => {
+                refuse_lost_changelog(storage.as_ref(), &store, stamp)?;
+                Revlog::open_or_empty(storage, &path)?
+            }
         };
         let phases = Phases::read(&context, &changelog)?;
         let bookmarks = bookmarks::read(&context, &changelog)?;
@@ -84,6 +88,7 @@ impl RepoView {
             heads: OnceLock::new(),
             branches: OnceLock::new(),
             tags: OnceLock::new(),
+            unlisted: OnceLock::new(),
             context,
         };
         view.hidden = view.hidden_from(filter)?;
@@ -109,6 +114,7 @@ impl RepoView {
             heads: OnceLock::new(),
             branches: OnceLock::new(),
             tags: OnceLock::new(),
+            unlisted: OnceLock::new(),
             context,
         })
     }
@@ -263,7 +269,11 @@ impl RepoView {
         Ok(files)
     }
 
-    /// Names of the store's files below `data/`, without any encoding.
+    pub(crate) fn known_unlisted(&self) -> &OnceLock<Vec<Vec<u8>>> {
+        &self.unlisted
+    }
+
+    /// Names of the store's files below `data/` that are listed, without any encoding, sorted.
     pub(crate) fn store_names(&self) -> Result<Vec<Vec<u8>>, RepoError> {
         if self.requirements().has("fncache") {
             fncache::read(self.storage(), &self.context.store())
@@ -430,4 +440,21 @@ fn journaled_len(
     });
     let len = len.and_then(|digits| std::str::from_utf8(digits).ok());
     Ok(len.and_then(|digits| digits.parse().ok()))
+}
+
+/// A store without changelog is empty only if it has no manifests either: a commit writes the changelog last, and undoes
+/// the rest by its journal.
+fn refuse_lost_changelog(
+    storage: &dyn Storage,
+    store: &Path,
+    stamp: &Stamp,
+) -> Result<(), RepoError> {
+    let path = store.join("00changelog.i");
+    if stamp.journal || storage.kind(&path)?.is_some() {
+        return Ok(());
+    }
+    match storage.file_len(&store.join("00manifest.i"))? {
+        None | Some(0) => Ok(()),
+        Some(_) => Err(RepoError::LostChangelog { path }),
+    }
 }

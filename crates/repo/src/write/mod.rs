@@ -19,5 +19,6 @@ pub use commit::{CommitBatch, CommitFiles, FileChange, NewChangeset};
 pub use new_store::NewStore;
 pub use phases::PhaseMove;
 pub use receive::{ChangegroupCounts, NewRevision, PendingHistory, ReceiveReport, Receiver};
+pub use recover::AbandonedTransaction;
 pub use strip::bundle_name;
 pub use transaction::Transaction;

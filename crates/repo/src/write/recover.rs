@@ -8,11 +8,32 @@ use crate::format::context::RepoContext;
 use crate::format::journal::{
     self, Backup, BaseDir, DESCRIPTION, JOURNAL, Length, remove_if_exists,
 };
-use crate::format::lock::Lock;
+use crate::format::lock::{Lock, LockKind, LockOwner};
 use crate::read::Repository;
+use std::fmt;
 use std::path::Path;
 use varve_base::storage::{read_if_there, replace};
 use varve_base::{OpenMode, StorageError};
+
+/// A transaction that was undone because its process has died.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AbandonedTransaction {
+    /// The process, if its lock was still there.
+    pub owner: Option<LockOwner>,
+}
+
+/// What the operator's log says, behind the name of the repository.
+impl fmt::Display for AbandonedTransaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.owner {
+            Some(owner) => write!(
+                f,
+                "undid the transaction of {owner}, which has ended without finishing it"
+            ),
+            None => f.write_str("undid a transaction that was interrupted"),
+        }
+    }
+}
 
 impl Repository {
     /// Undoes the transaction that was interrupted; `false` if there is none. `lock` is that of
@@ -22,6 +43,29 @@ impl Repository {
     /// A damaged journal, before anything is changed; errors of the storage.
     pub fn recover(&self, _lock: &Lock) -> Result<bool, RepoError> {
         roll_back(self.context())
+    }
+
+    /// Undoes a transaction whose process has died, without being asked to; `None` if there is none, or if a process
+    /// that may be alive holds the store's lock.
+    ///
+    /// # Errors
+    /// As of [`Repository::recover`].
+    pub fn recover_abandoned(&self) -> Result<Option<AbandonedTransaction>, RepoError> {
+        if !self.has_journal()? {
+            return Ok(None);
+        }
+        let context = self.context();
+        let owner = LockOwner::of(context.storage.as_ref(), &LockKind::Store.path(context))?;
+        if owner.as_ref().is_some_and(|owner| !owner.is_gone()) {
+            return Ok(None);
+        }
+        let lock = match self.try_lock(LockKind::Store) {
+            Err(RepoError::LockHeld { .. }) => return Ok(None),
+            other => other?,
+        };
+        Ok(self
+            .recover(&lock)?
+            .then_some(AbandonedTransaction { owner }))
     }
 
     /// Whether a transaction was interrupted, or is under way.

@@ -10,6 +10,7 @@ use std::fmt;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use varve_base::{Storage, StorageError};
 
 const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 const NAMESPACE: &str = "/proc/self/ns/pid";
@@ -22,6 +23,14 @@ impl LockOwner {
     /// This process.
     pub(crate) fn this_process() -> LockOwner {
         LockOwner(format!("{}:{}", this_host(), std::process::id()))
+    }
+
+    /// The holder of the lock at `path`, if it is held.
+    pub(crate) fn of(
+        storage: &dyn Storage,
+        path: &Path,
+    ) -> Result<Option<LockOwner>, StorageError> {
+        Ok(storage.read_symlink(path)?.map(LockOwner))
     }
 
     pub(crate) fn of_text(text: String) -> LockOwner {

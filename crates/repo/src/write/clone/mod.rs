@@ -64,11 +64,14 @@ impl Repository {
             progress.advance(1);
         }
         progress.end();
-        let kept = [
-            Some(fncache::FILE),
-            Some("obsstore"),
-            phases.then_some("phaseroots"),
-        ];
+        if self.requirements().has("fncache") {
+            let names = files.iter().map(|file| &file.name[..]);
+            let list = fncache::encode(names.filter(|name| name.starts_with(b"data/")));
+            if !list.is_empty() {
+                write_new(storage.as_ref(), &to.join(fncache::FILE), &list)?;
+            }
+        }
+        let kept = [Some("obsstore"), phases.then_some("phaseroots")];
         for name in kept.into_iter().flatten() {
             if let Some(bytes) = read_if_there(storage.as_ref(), &from.join(name))? {
                 write_new(storage.as_ref(), &to.join(name), &bytes)?;

@@ -106,7 +106,7 @@ impl Copier<'_> {
         let (storage, store) = (&context.storage, context.store());
         let (mut pulled, mut names) = (CloneCounts::default(), Vec::new());
         let mut state = ReaderState::default();
-        let tracked = self.source.tracked_files()?;
+        let tracked = self.source.files_with_history()?;
         progress.begin(
             "adding file changes",
             Unit::Items,
