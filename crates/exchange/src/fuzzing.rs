@@ -88,6 +88,7 @@ pub fn bundlespec(data: &[u8]) {
 const LIMITS: BundleLimits = BundleLimits {
     free: 16 << 20,
     ratio: 10,
+    longest: u64::MAX,
 };
 
 /// Reads all groups; the parsed deltas must encode to the same bytes. Returns how many bytes the

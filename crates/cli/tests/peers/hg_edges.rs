@@ -162,3 +162,25 @@ fn big_files_are_streamed_in_both_versions() {
         }
     }
 }
+
+/// `hg serve` answers 400 to both; a browser does not take the summary for the page.
+#[test]
+fn what_is_not_there_is_not_answered_with_the_summary() {
+    let site = Site::new();
+    let hg = hg();
+    let path = site.repository("team/r");
+    std::fs::create_dir_all(&path).unwrap();
+    hg.ok(&path, &["init"]);
+    let server = site.serve();
+    let mut client = server.anonymous();
+    for (path, status) in [
+        ("/hg/team/r", 200),
+        ("/hg/team/r/", 200),
+        ("/hg/team/r?cmd=capabilities", 200),
+        ("/hg/team/r/nothing", 404),
+        ("/hg/team/r/rev/tip", 404),
+        ("/hg/team/r?cmd=frob", 400),
+    ] {
+        assert_eq!(client.get(path).status, status, "{path}");
+    }
+}

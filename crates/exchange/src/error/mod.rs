@@ -170,6 +170,12 @@ pub enum ExchangeError {
     /// The files of a store, where changesets are wanted.
     #[error("packed bundles cannot be applied with \"hg unbundle\"")]
     PackedBundle,
+    /// A push is longer than this server takes.
+    #[error("this server takes no push of more than {longest} bytes (web.max-push-size)")]
+    PushTooLong {
+        /// Bytes that a push may have.
+        longest: u64,
+    },
     /// The files of a store come from a packed bundle into a repository that has changesets.
     #[error("cannot apply stream clone bundle on non-empty repo")]
     PackedIntoHistory,

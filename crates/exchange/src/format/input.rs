@@ -1,7 +1,7 @@
 //! The expanded bytes of a bundle.
 
 use super::limits::BundleLimits;
-use crate::ExchangeError;
+use crate::{ExchangeError, Spool};
 use std::fmt;
 use std::io::{self, BufReader, Read};
 use varve_codec::{StreamDecoder, StreamFormat};
@@ -10,6 +10,8 @@ use varve_codec::{StreamDecoder, StreamFormat};
 const BUFFER: usize = 128 << 10;
 /// Bytes reserved at most for a length whose bytes have not arrived yet.
 const RESERVED: usize = 64 << 10;
+/// A longer piece is kept in a file until all of it has arrived, so that memory is taken only for what was sent, and once.
+const LONG_PIECE: usize = 16 << 20;
 
 /// Counts the bytes read.
 struct Counting<'a> {
@@ -142,16 +144,33 @@ pub(crate) fn read_array<const N: usize>(source: &mut impl Read) -> Result<[u8; 
     Ok(bytes)
 }
 
-/// Replaces the content of `out` by `len` bytes. Memory grows as they arrive.
+/// Replaces the content of `out` by `len` bytes. Memory grows as they arrive; where fewer come, those are in `out`.
 pub(crate) fn read_into(
     source: &mut impl Read,
     len: usize,
     out: &mut Vec<u8>,
 ) -> Result<(), ExchangeError> {
     out.clear();
+    if len > LONG_PIECE {
+        return read_long(source, len, out);
+    }
     out.reserve(len.min(RESERVED));
     let read = source.by_ref().take(len as u64).read_to_end(out);
     let got = read.map_err(read_failed)?;
+    if got < len {
+        return Err(ExchangeError::StreamEnded { got, expected: len });
+    }
+    Ok(())
+}
+
+/// As [`read_into`], by way of a file. What arrived before a cut is in `out`, too.
+fn read_long(source: &mut impl Read, len: usize, out: &mut Vec<u8>) -> Result<(), ExchangeError> {
+    let mut arrived = Spool::default();
+    io::copy(&mut source.by_ref().take(len as u64), &mut arrived).map_err(read_failed)?;
+    arrived.rewind().map_err(ExchangeError::Read)?;
+    let got = usize::try_from(arrived.len()).unwrap_or(len);
+    out.reserve_exact(got);
+    arrived.read_to_end(out).map_err(ExchangeError::Read)?;
     if got < len {
         return Err(ExchangeError::StreamEnded { got, expected: len });
     }

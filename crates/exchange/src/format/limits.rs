@@ -7,6 +7,8 @@ pub struct BundleLimits {
     pub free: u64,
     /// Behind those, at most so many for each compressed byte.
     pub ratio: u64,
+    /// Expanded bytes of a compressed bundle, however long its compressed form is.
+    pub longest: u64,
 }
 
 impl Default for BundleLimits {
@@ -17,14 +19,26 @@ impl Default for BundleLimits {
         BundleLimits {
             free: 4 << 30,
             ratio: 1032,
+            longest: u64::MAX,
         }
     }
 }
 
 impl BundleLimits {
+    /// For a bundle that a client pushes: what it makes the server hold must have been sent, up to a factor. Clients
+    /// compress few pushes, and texts seldom to less than a tenth. `longest` bounds the whole.
+    pub fn for_push(longest: Option<u64>) -> BundleLimits {
+        BundleLimits {
+            free: 64 << 20,
+            ratio: 32,
+            longest: longest.unwrap_or(u64::MAX),
+        }
+    }
+
     /// How many bytes may have come out of `compressed` ones.
     pub(super) fn allowed(&self, compressed: u64) -> u64 {
         self.free
             .saturating_add(compressed.saturating_mul(self.ratio))
+            .min(self.longest)
     }
 }

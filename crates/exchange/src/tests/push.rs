@@ -56,6 +56,7 @@ pub(super) fn with_handler<T>(
         publishing: false,
         takes_bundle1: true,
         takes_variables: false,
+        longest: None,
         downloads: None,
         wait: LockWait {
             timeout: Some(Duration::ZERO),

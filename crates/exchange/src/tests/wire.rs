@@ -1,6 +1,7 @@
 //! Commands of the wire protocol, answered from a repository in memory.
 
 use super::history::{History, histories, nodes_in, some_heads, sorted};
+use crate::ExchangeError;
 use crate::server::wire::{
     ClientMedia, TYPE_ERROR, WireRequest, WireResponse, WireSettings, respond,
 };
@@ -154,8 +155,7 @@ fn wrong_requests_are_refused_in_words() {
     let repository = history.repository(&history.closure(&[0]));
     let unknown = "ab".repeat(20);
     for (command, args, words) in [
-        ("nothing", &[][..], "unknown command \"nothing\"\n"),
-        ("lookup", &[], "command lookup needs the argument key\n"),
+        ("lookup", &[][..], "command lookup needs the argument key\n"),
         (
             "known",
             &[("nodes", "xyz")],
@@ -181,6 +181,16 @@ fn wrong_requests_are_refused_in_words() {
         assert_eq!(content_type, TYPE_ERROR, "{command}");
         assert_eq!(String::from_utf8(body).unwrap(), words);
     }
+    let unknown_command = WireRequest {
+        command: "nothing".to_owned(),
+        args: Vec::new(),
+        accepts: ClientMedia::bare(),
+    };
+    let refused = respond(&repository, &unknown_command, &WireSettings::default()).err();
+    assert!(matches!(
+        refused,
+        Some(ExchangeError::UnknownCommand { .. })
+    ));
     let (_, bundle) = ask(
         &repository,
         "getbundle",

@@ -75,7 +75,7 @@ pub(crate) async fn route(
     if let Some(upload) = request.upload.clone() {
         let request = request.clone();
         if !upload.is_short()
-            && let Some(refusal) = refusal(&repos, request, &user).await?
+            && let Some(refusal) = refusal(&repos, request, &user, upload.announced()).await?
         {
             return Ok(refusal);
         }
@@ -95,13 +95,22 @@ async fn refusal(
     repos: &Arc<RepoRegistry>,
     request: Request,
     user: &UserContext,
+    announced: u64,
 ) -> Result<Option<Answer>, Failure> {
     let pool = repos.server().executor.reads.clone();
     let (repos, user) = (Arc::clone(repos), user.clone());
     let admission = blocking(&pool, move || admit(&repos, &request, &user));
-    Ok(match admission.await? {
-        Admission::Answered(answer) => Some(answer),
-        Admission::Admitted(_) => None,
+    let admitted = match admission.await? {
+        Admission::Answered(answer) => return Ok(Some(answer)),
+        Admission::Admitted(admitted) => admitted,
+    };
+    Ok(match push::longest(&admitted.config) {
+        Ok(Some(longest)) if announced > longest => {
+            let too_long = ExchangeError::PushTooLong { longest };
+            Some(refuse(&too_long.to_string()))
+        }
+        Ok(_) => None,
+        Err(error) => Some(refuse(&error.to_string())),
     })
 }
 
@@ -138,8 +147,12 @@ fn admit(
         let missing = Answer::text(StatusCode::NOT_FOUND, missing);
         return Ok(Admission::Answered(missing));
     };
-    let opened =
-        open(repos, &found).and_then(|opened| Ok((opened, RepositoryConfig::read(repos, &found)?)));
+    let opened = open(repos, &found)
+        .and_then(|opened| {
+            recover(repos, &found, &opened.repository);
+            Ok(opened)
+        })
+        .and_then(|opened| Ok((opened, RepositoryConfig::read(repos, &found)?)));
     let (repository, config) = match opened {
         Ok(opened) => opened,
         Err(error) => return Ok(Admission::Answered(refuse(&error.to_string()))),
@@ -194,6 +207,10 @@ fn answer(
         return Ok(sent.unwrap_or_else(|error| refuse(&error.to_string())));
     }
     if request.query("cmd").is_none() && !request.headers.contains_key("x-hgargs-post") {
+        if segments_behind(repos, request, &found).next().is_some() {
+            let missing = format!("there is no page {:?}\n", request.segments.join("/"));
+            return Ok(Answer::text(StatusCode::NOT_FOUND, missing));
+        }
         return browse(&repository.repository, &found, request);
     }
     let answered = match asked.writes() {
@@ -208,6 +225,18 @@ fn answer(
         log.scope(|| tracing::error!(repository = name, "clone bundles of {name}: {error}"));
     }
     Ok(answered.unwrap_or_else(|error| refuse(&error.to_string())))
+}
+
+/// The segments of a path behind those of the repository. An empty one is a slash at the end.
+fn segments_behind<'a>(
+    repos: &RepoRegistry,
+    request: &'a Request,
+    found: &Found,
+) -> impl Iterator<Item = &'a String> {
+    let segments = repos.segments(&request.segments).iter();
+    segments
+        .skip(found.depth())
+        .filter(|segment| !segment.is_empty())
 }
 
 /// The repository, opened anew if another one stands in its place.
@@ -229,6 +258,25 @@ fn open(repos: &RepoRegistry, found: &Found) -> Result<Arc<OpenRepository>, Open
             requires,
         })
     })
+}
+
+/// Undoes what a killed process has left half done: until then every push is refused, and no store's files are streamed.
+/// A failure is logged, and the repository served as far as that goes.
+fn recover(repos: &RepoRegistry, found: &Found, repository: &Repository) {
+    let name = &found.name;
+    let log = &repos.server().log;
+    match repository.recover_abandoned() {
+        Ok(None) => {}
+        Ok(Some(undone)) => {
+            log.scope(|| tracing::warn!(repository = name, "repository {name}: {undone}"));
+        }
+        Err(error) => {
+            let failed = format!(
+                "repository {name}: a transaction was interrupted and cannot be undone: {error}"
+            );
+            log.scope(|| tracing::error!(repository = name, "{failed}"));
+        }
+    }
 }
 
 /// Why a repository cannot be served.
@@ -272,10 +320,12 @@ fn send(
     request: &Request,
     response: Result<WireResponse, ExchangeError>,
 ) -> Answer {
+    let status = match &response {
+        Err(ExchangeError::UnknownCommand { .. }) => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
+    };
     match response.unwrap_or_else(|error| WireResponse::refusal(&error)) {
-        WireResponse::Whole { content_type, body } => {
-            Answer::whole(StatusCode::OK, content_type, body)
-        }
+        WireResponse::Whole { content_type, body } => Answer::whole(status, content_type, body),
         WireResponse::Stream {
             content_type,
             body: StreamBody::InSteps(steps),

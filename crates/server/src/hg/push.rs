@@ -20,6 +20,11 @@ use varve_repo::{LockWait, OpenOptions, Repository, StorageSettings};
 /// Default of `ui.timeout`: seconds to wait for a lock.
 const TIMEOUT: i64 = 600;
 
+/// `web.max-push-size`: bytes that a push may have, as sent and expanded.
+pub(super) fn longest(config: &RepositoryConfig) -> Result<Option<u64>, OpenError> {
+    Ok(config.values.bytes("web", "max-push-size")?)
+}
+
 /// Takes a push in.
 pub(super) fn receive(
     repos: &Arc<RepoRegistry>,
@@ -49,6 +54,7 @@ pub(super) fn receive(
         publishing: config.publishing()?,
         takes_bundle1: Bundle1Operation::Push.is_served(&repository, &config.values)?,
         takes_variables: config.values.boolean("push", "pushvars.server", false)?,
+        longest: longest(config)?,
         downloads: Some(&HttpOptions::default()),
         wait: LockWait {
             timeout: u64::try_from(timeout).ok().map(Duration::from_secs),

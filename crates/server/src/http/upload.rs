@@ -36,6 +36,7 @@ pub struct Upload(Arc<Shared>);
 
 struct Shared {
     is_short: bool,
+    announced: u64,
     state: Mutex<UploadState>,
 }
 
@@ -67,6 +68,7 @@ impl Upload {
         let is_asking = headers.contains_key(EXPECT);
         Ok(Upload(Arc::new(Shared {
             is_short: !is_asking && size.upper().is_some_and(|upper| upper <= SHORT),
+            announced: size.lower(),
             state: Mutex::new(UploadState::Arriving(arriving)),
         })))
     }
@@ -74,6 +76,11 @@ impl Upload {
     /// Whether the body is announced so short that it need not be refused before it is read.
     pub(crate) fn is_short(&self) -> bool {
         self.0.is_short
+    }
+
+    /// Bytes that the client says it sends; 0 if it does not say.
+    pub(crate) fn announced(&self) -> u64 {
+        self.0.announced
     }
 
     fn lock(&self) -> MutexGuard<'_, UploadState> {

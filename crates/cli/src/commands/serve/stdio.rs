@@ -72,6 +72,7 @@ pub(super) fn run(context: &mut Context) -> Result<u8, Abort> {
             publishing: settings.publishing,
             takes_bundle1,
             takes_variables: context.config.boolean("push", "pushvars.server", false)?,
+            longest: context.config.bytes("web", "max-push-size")?,
             downloads: downloads
                 .as_ref()
                 .map(|options| options as &dyn BundleDownloader),

@@ -182,3 +182,46 @@ fn a_client_that_is_killed_while_it_sends_leaves_nothing_behind() {
     }
     assert_eq!(caught, ROUNDS);
 }
+
+/// A server that was killed in the middle of a push, and has left its journal and its lock.
+fn left_behind(scene: &Scene) {
+    for round in 0..4 * ROUNDS {
+        scene.reset();
+        let server = scene.serve();
+        let mut client = scene.push(round, &server.url("/hg/r"));
+        is_caught(&mut client, || scene.is_writing(), 0);
+        server.kill();
+        client.wait().unwrap();
+        if scene.is_writing() {
+            return;
+        }
+    }
+    panic!("no push was met in its middle");
+}
+
+#[test]
+fn what_a_killed_server_left_half_done_is_undone_by_the_next_one() {
+    let scene = Scene::new();
+    let hg = &scene.pair.hg;
+    for (round, first) in ["clone --stream", "push"].into_iter().enumerate() {
+        left_behind(&scene);
+        let server = scene.serve();
+        let url = server.url("/hg/r");
+        if first == "push" {
+            scene.lands(round as u32, &url);
+        } else {
+            let target = scene.directory.join("streamed");
+            hg.ok(
+                &scene.directory,
+                &["clone", "-U", "--stream", &url, "streamed"],
+            );
+            assert_eq!(scene.history(&target), scene.history(&scene.kept[1]));
+            assert!(!scene.is_writing());
+        }
+        let said = server.printed_with("repository r: undid the transaction of process '");
+        assert!(
+            said.contains("which has ended without finishing it"),
+            "{said}"
+        );
+    }
+}

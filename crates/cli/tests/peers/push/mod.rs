@@ -4,6 +4,7 @@ mod breaking;
 mod forms;
 mod hooks;
 mod killed;
+mod long;
 mod markers;
 mod parts;
 mod races;

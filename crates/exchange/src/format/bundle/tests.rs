@@ -184,6 +184,7 @@ fn what_expands_without_end_is_stopped() {
     let limits = BundleLimits {
         free: 1 << 20,
         ratio: 10,
+        longest: u64::MAX,
     };
     let mut zeros = varve_codec::StreamEncoder::bzip2(Vec::new());
     io::copy(&mut io::repeat(0).take(8 << 20), &mut zeros).unwrap();
@@ -203,4 +204,28 @@ fn what_expands_without_end_is_stopped() {
         matches!(error, ExchangeError::EndlessBundle { .. }),
         "{error}"
     );
+}
+
+/// A piece that goes through a file on its way.
+#[test]
+fn long_pieces_are_read_whole_or_told_to_be_cut() {
+    let len = 17 << 20;
+    let text: Vec<u8> = (0..len).map(|n: u32| (n % 251) as u8).collect();
+    let mut out = Vec::new();
+    let mut rest = &text[..];
+    input::read_into(&mut rest, text.len() - 1, &mut out).unwrap();
+    assert!(out == text[..text.len() - 1] && rest.len() == 1);
+    let cut = input::read_into(&mut &text[..], text.len() + 1, &mut out);
+    let Err(ExchangeError::StreamEnded { got, expected }) = cut else {
+        panic!("{cut:?}");
+    };
+    assert_eq!((got, expected), (text.len(), text.len() + 1));
+    assert!(out == text, "callers that read to the end want what came");
+}
+
+#[test]
+fn a_pushed_bundle_expands_only_so_far() {
+    let limits = BundleLimits::for_push(None);
+    assert!(limits.allowed(2000) < 65 << 20);
+    assert_eq!(BundleLimits::for_push(Some(1000)).allowed(2000), 1000);
 }

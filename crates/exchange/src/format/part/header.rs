@@ -85,10 +85,10 @@ impl PartHeader {
     /// Decodes `bytes`, which must hold exactly one header.
     ///
     /// # Errors
-    /// [`ExchangeError::DamagedBundle`] if they are cut.
+    /// [`ExchangeError::DamagedBundle`] if they are cut, or longer than what they say.
     pub(crate) fn decode(bytes: &[u8]) -> Result<PartHeader, ExchangeError> {
-        let is_cut = || ExchangeError::DamagedBundle("the header of a part is cut".to_owned());
-        read(bytes).ok_or_else(is_cut)
+        let reason = "the length of a part's header is wrong";
+        read(bytes).ok_or_else(|| ExchangeError::DamagedBundle(reason.to_owned()))
     }
 
     /// The type; `None` if it is unknown here.
@@ -194,7 +194,7 @@ fn read(bytes: &[u8]) -> Option<PartHeader> {
         parameters.push((key, value));
     }
     let advisory = parameters.split_off(counts[0].into());
-    Some(PartHeader {
+    rest.is_empty().then_some(PartHeader {
         name,
         id,
         mandatory: parameters,
@@ -234,6 +234,8 @@ mod tests {
         assert_eq!(header.value("targetphase"), None);
         let summary = "\"changegroup\" (params: 1 mandatory 1 advisory)";
         assert_eq!(header.debug_summary(), summary);
+        let longer = [GOLDEN, b"x"].concat();
+        assert!(PartHeader::decode(&longer).is_err());
     }
 
     #[test]

@@ -59,6 +59,8 @@ pub struct PushHandler<'a> {
     pub takes_bundle1: bool,
     /// Whether variables for hooks are accepted.
     pub takes_variables: bool,
+    /// Bytes that a bundle may have, as sent and expanded.
+    pub longest: Option<u64>,
     /// Reaches URLs that a bundle names; without it none are.
     pub downloads: Option<&'a dyn BundleDownloader>,
     /// Waiting time for the store's lock; also stops the work.
@@ -103,7 +105,14 @@ impl PushHandler<'_> {
         self.hooks.set_push_vars(PushVars::new());
         // A client that sends slowly must not keep the lock.
         let mut bundle = Spool::default();
-        io::copy(&mut body, &mut bundle).map_err(ExchangeError::Read)?;
+        let longest = self.longest.unwrap_or(u64::MAX);
+        let mut within = body.by_ref().take(longest.saturating_add(1));
+        let sent = io::copy(&mut within, &mut bundle).map_err(ExchangeError::Read)?;
+        if sent > longest {
+            // The client reads no answer before it has sent everything.
+            io::copy(&mut body, &mut io::sink()).map_err(ExchangeError::Read)?;
+            return Err(ExchangeError::PushTooLong { longest });
+        }
         bundle.rewind().map_err(ExchangeError::Read)?;
         let lock = self.repository.lock(LockKind::Store, &self.wait)?;
         if !expected.are_those_of(&*self.repository.view()?) {
@@ -237,7 +246,7 @@ impl PushHandler<'_> {
         body: impl Read + Send,
         replies: &mut ReplyParts,
     ) -> Result<ReceiveReport, ExchangeError> {
-        let bundle = open_bundle(body, BundleLimits::default())?;
+        let bundle = open_bundle(body, BundleLimits::for_push(self.longest))?;
         let output = self.output;
         let mut on_event = |event: BundleEvent<'_>| output.on_event(event);
         let unbundle = BundleApplier {

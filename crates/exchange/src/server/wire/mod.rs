@@ -183,6 +183,10 @@ pub fn respond(
     settings: &WireSettings,
 ) -> Result<WireResponse, ExchangeError> {
     match dispatch(repo, request, settings) {
+        // Not one of a batch.
+        Err(ExchangeError::UnknownCommand { command }) if command == request.command => {
+            Err(ExchangeError::UnknownCommand { command })
+        }
         Err(error) if error.is_clients_fault() => match request.command.as_str() {
             "getbundle" => getbundle::refusal(request, &error),
             _ => Ok(WireResponse::refusal(&error)),
