@@ -62,6 +62,21 @@ impl WorkingFiles {
         }
     }
 
+    /// Whether a directory that leads to a file is a symbolic link.
+    ///
+    /// # Errors
+    /// A failure of the file system.
+    pub(crate) fn is_behind_link(&self, file: &[u8]) -> Result<bool, WorkdirError> {
+        for directory in directories_above(file) {
+            match self.look(directory)? {
+                Some(found) if found.is_symlink() => return Ok(true),
+                Some(_) => {}
+                None => return Ok(false),
+            }
+        }
+        Ok(false)
+    }
+
     /// The stat of a file or link; `None` if there is neither.
     ///
     /// # Errors

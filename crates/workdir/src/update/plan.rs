@@ -353,7 +353,11 @@ impl Planner<'_> {
 
     /// A file of the target that is on the disk and not tracked.
     fn collision(&self, path: &[u8], new: TreeEntry) -> Result<Decision, WorkdirError> {
-        if self.files.stat(path)?.is_none() || self.local == LocalChanges::Discard {
+        // Behind a link is another file. A link that does not go is refused when the directories are checked.
+        if self.local == LocalChanges::Discard
+            || self.files.stat(path)?.is_none()
+            || self.files.is_behind_link(path)?
+        {
             return Ok(Decision::Do(Step::Write(new)));
         }
         let (content, there) = self.files.read(path)?;
