@@ -23,6 +23,19 @@ pub(crate) enum CliError {
         /// The system's reason.
         source: io::Error,
     },
+    /// The repositories of a directory that is to be served stand in it and not where they belong.
+    #[error(
+        "{repository} is a repository, and 'varve serve' looks for those below {repos}; make that directory and move \
+         the repositories there, or serve one of them alone with 'varve -R REPOSITORY serve'",
+        repository = repository.display(),
+        repos = directory.join(varve_server::directory::REPOSITORIES).display()
+    )]
+    BareRepositories {
+        /// What was to be served.
+        directory: PathBuf,
+        /// One of them.
+        repository: PathBuf,
+    },
     /// The server in the background has ended already, and has said why.
     #[error("the server in the background has not started")]
     Daemon {
@@ -50,6 +63,7 @@ impl CliError {
                 WRONG_INPUT
             }
             CliError::Bench(BenchError::NoSource { .. } | BenchError::Nothing) => WRONG_INPUT,
+            CliError::BareRepositories { .. } => WRONG_INPUT,
             CliError::Daemon { code } => *code,
             CliError::Output(_)
             | CliError::Server(_)

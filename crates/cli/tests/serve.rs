@@ -121,3 +121,22 @@ fn a_new_directory_gets_a_demo_and_an_admin_whose_password_is_shown_once() {
     );
     assert!(directory.join("databases/stations.varve").is_file());
 }
+
+/// It would be served with an empty list.
+#[test]
+fn a_directory_of_repositories_is_left_alone_and_told_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(dir.path().join("mine/.hg")).unwrap();
+    let child = serve(dir.path());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(2));
+    let told = String::from_utf8(ended.stderr).unwrap();
+    let repos = dir.path().join("repos");
+    let words = format!(
+        "looks for those below {}; make that directory",
+        repos.display()
+    );
+    assert!(told.contains(&words), "{told}");
+    let left = std::fs::read_dir(dir.path()).unwrap().count();
+    assert_eq!(left, 1, "nothing is written");
+}

@@ -72,6 +72,9 @@ fn global_options_do_what_they_do() {
     let Both { ours, .. } = twin.run(&["status", "--color", "always"]);
     let words = "abort: output with colours (always) is not supported\n";
     assert_eq!((ours.stderr.as_str(), ours.code), (words, Some(255)));
+    // In a file it is for all commands, whose output stays plain.
+    let Both { ours, .. } = twin.run(&["status", "--config", "ui.color=always"]);
+    assert_eq!((ours.stderr.as_str(), ours.code), ("", Some(0)));
 }
 
 #[test]

@@ -117,3 +117,51 @@ fn nothing_is_written_through_links_or_over_what_is_in_the_way() {
     );
     assert_eq!(std::fs::read(twin.ours().join("d")).unwrap(), b"a file");
 }
+
+#[test]
+fn a_link_to_a_directory_becomes_a_directory_of_its_name() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        write(path, "real/f", b"real\n");
+        std::os::unix::fs::symlink("real", path.join("d")).unwrap();
+        commit(hg, path, "link");
+        std::fs::remove_file(path.join("d")).unwrap();
+        write(path, "d/f", b"other\n");
+        commit(hg, path, "directory");
+    });
+    twin.all_same(&["update 0", "update 1", "status", "update 0", "status"]);
+    same_state(&twin);
+}
+
+#[test]
+fn subrepositories_are_said_to_be_left_out() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        write(path, "a", b"a\n");
+        commit(hg, path, "zero");
+        hg.ok(path, &["init", "vendor/lib"]);
+        write(&path.join("vendor/lib"), "x", b"x\n");
+        commit(hg, &path.join("vendor/lib"), "lib");
+        write(
+            path,
+            ".hgsub",
+            b"# those of others\nvendor/lib = vendor/lib\n",
+        );
+        commit(hg, path, "one");
+    });
+    let words = "subrepositories are not supported and were left out: vendor/lib\n";
+    for line in [
+        &["update", "tip"][..],
+        &["clone", ".", "../local"],
+        &["clone", "--pull", ".", "../pulled"],
+    ] {
+        let ours = twin.run(line).ours;
+        assert_eq!(
+            (ours.code, ours.stderr.as_str()),
+            (Some(1), words),
+            "{line:?}"
+        );
+    }
+    let before = twin.run(&["update", "0"]).ours;
+    assert_eq!((before.code, before.stderr.as_str()), (Some(0), ""));
+}

@@ -15,7 +15,7 @@ use crate::arguments::options::{self, Order};
 use crate::arguments::{INSECURE, Matches, REMOTECMD, SSH};
 use crate::commands::{self, usage};
 use crate::context::layers::{Layered, Layers};
-use crate::context::{Command, CommandTable, Config, Context, Repo, RepoLocation, location};
+use crate::context::{Command, CommandTable, Context, Repo, RepoLocation, location};
 use crate::ui::{Abort, Ui, Verbosity, encoding, environment, pager, signals};
 use alias::ResolvedCommand;
 use command_hooks::{HookedCommand, run_with_hooks};
@@ -299,18 +299,18 @@ fn run_command(
 }
 
 /// Refuses unsupported global options.
-fn check_global(config: &Config, matches: &Matches) -> Result<(), Abort> {
+fn check_global(matches: &Matches) -> Result<(), Abort> {
     for option in ["profile", "debugger"] {
         if matches.flag(option) {
             return Err(Abort::new(format!("--{option} is not supported")));
         }
     }
-    // HGPLAIN keeps the output without colours whatever is asked for.
+    // HGPLAIN keeps the output without colours whatever is asked for. `ui.color` is a wish for all commands, which plain
+    // output does no harm; the option asks for colours now.
     let typed = matches.value("color");
-    let color = typed.or_else(|| config.get("ui", "color"));
-    if let Some(color) = color.filter(|_| !environment::is_plain(Some("color"))) {
+    if let Some(color) = typed.filter(|_| !environment::is_plain(Some("color"))) {
         let shown = String::from_utf8_lossy(color).into_owned();
-        let always = typed.is_some() && varve_config::hgrc::boolean(color) == Some(true);
+        let always = varve_config::hgrc::boolean(color) == Some(true);
         if always || ["always", "debug"].contains(&&*shown.to_ascii_lowercase()) {
             return Err(Abort::new(format!(
                 "output with colours ({shown}) is not supported"
@@ -335,7 +335,7 @@ fn check_encoding(name: &str, value: &[u8]) -> Result<(), Abort> {
 }
 
 fn apply_global(context: &mut Context, matches: &Matches) -> Result<(), Abort> {
-    check_global(&context.config, matches)?;
+    check_global(matches)?;
     let config = context.config.values();
     let either = |flag: &str| -> Result<bool, Abort> {
         // A value that is no boolean counts as off here.

@@ -17,7 +17,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use varve_server::directory::CONFIG;
+use varve_server::directory::{CONFIG, REPOSITORIES};
 use varve_server::{ServeOptions, Served, Server};
 
 /// Serve the repositories and databases of a directory
@@ -81,6 +81,7 @@ pub(crate) fn run(args: &ServeArgs, context: &mut Context<'_>) -> Result<(), Cli
         Some(path) => Some(logs::access(open(Some(path))?)),
         None => None,
     };
+    refuse_bare_repositories(&args.directory)?;
     let options = ServeOptions {
         served: Served::Directory {
             path: args.directory.clone(),
@@ -109,6 +110,25 @@ pub(crate) fn run(args: &ServeArgs, context: &mut Context<'_>) -> Result<(), Cli
     }
     server.run_until(stop);
     Ok(())
+}
+
+/// A directory whose repositories stand in itself would be served without them: they belong below `repos`.
+fn refuse_bare_repositories(directory: &Path) -> Result<(), CliError> {
+    let has = |name: &str| directory.join(name).exists();
+    if has(CONFIG) || has(REPOSITORIES) {
+        return Ok(());
+    }
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        return Ok(());
+    };
+    let mut names = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    match names.find(|path| path.join(".hg").is_dir()) {
+        Some(repository) => Err(CliError::BareRepositories {
+            directory: directory.to_owned(),
+            repository,
+        }),
+        None => Ok(()),
+    }
 }
 
 fn open(log: Option<&Path>) -> Result<Option<File>, CliError> {

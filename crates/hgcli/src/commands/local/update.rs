@@ -38,7 +38,8 @@ pub(crate) const COMMAND: Command = Command {
            :forcedump or :prompt. Other programs are not started: with them, an update that \
            would need one is refused.\n\n\
            A REV that is a bookmark makes it the active one; any other REV leaves the active \
-           bookmark.\n\nEnds with 0; with 1 if files are unresolved.",
+           bookmark.\n\nSubrepositories are left out.\n\nEnds with 0; with 1 if files are unresolved or subrepositories \
+           were left out.",
     category: Some(Category::WorkingDirectory),
     run,
 };
@@ -99,7 +100,32 @@ fn carry_out(
     if typed.is_none() {
         tell_other_heads(&mut context.repo, &mut context.ui, &repository)?;
     }
-    Ok(code)
+    let is_complete = tell_left_out(&mut context.ui, &view, destination.rev)?;
+    Ok(if is_complete { code } else { UNRESOLVED })
+}
+
+/// Warns if the changeset has subrepositories, which are not brought here; returns whether it has none.
+pub(crate) fn tell_left_out(ui: &mut Ui, view: &RepoView, rev: Option<Rev>) -> Result<bool, Abort> {
+    let manifest = view.manifest_text(rev)?;
+    let Some(entry) = view.find_in_manifest(&manifest, b".hgsub")? else {
+        return Ok(true);
+    };
+    let text = view.file_content(b".hgsub", &entry.node)?;
+    let lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    // As in any file of configuration, sections begin with a bracket.
+    let named = lines.filter(|line| !line.is_empty() && !b"#;[".contains(&line[0]));
+    let paths = named.filter_map(|line| line.split(|byte| *byte == b'=').next());
+    let paths: Vec<_> = paths
+        .map(|path| String::from_utf8_lossy(path.trim_ascii()))
+        .collect();
+    if paths.is_empty() {
+        return Ok(true);
+    }
+    let paths = paths.join(", ");
+    ui.warn(format!(
+        "subrepositories are not supported and were left out: {paths}\n"
+    ))?;
+    Ok(false)
 }
 
 /// The destination that was given as a revision or a date, or the default one; and the name of its revision, if one
@@ -214,7 +240,7 @@ pub(crate) fn go_to(
 }
 
 /// The exit code when files are left with conflicts.
-const UNRESOLVED: u8 = 1;
+pub(crate) const UNRESOLVED: u8 = 1;
 
 /// Prints the counts of an update; returns the exit code.
 pub(crate) fn report(ui: &mut Ui, updated: &UpdateStats) -> Result<u8, Abort> {

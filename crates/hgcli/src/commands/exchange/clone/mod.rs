@@ -58,7 +58,7 @@ pub(crate) const COMMAND: Command = Command {
            SOURCE is a directory of this machine or a URL of http, https or ssh, see 'hg help pull'. \
            DEST may be a URL of ssh if SOURCE is on this machine: then what SOURCE has that is not \
            secret is pushed to a new repository there.\n\n\
-           Ends with 0.",
+           Ends with 0; with 1 if subrepositories were left out.",
     category: Some(Category::Creation),
     run,
 };
@@ -124,8 +124,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         discard(&plan.target, made_directory);
     }
     let target = outcome?;
-    check_out(context, matches, (&plan.update, &plan.target), &target)?;
-    Ok(0)
+    check_out(context, matches, (&plan.update, &plan.target), &target)
 }
 
 /// Makes the clone on another machine.
@@ -367,16 +366,16 @@ fn tell_pulled(
     ui.status(format!("new changesets {range}{drafts}\n"))
 }
 
-/// Fills the clone's working copy.
+/// Fills the clone's working copy, and returns the exit code.
 fn check_out(
     context: &mut Context,
     matches: &Matches,
     (update, directory): (&Checkout, &Path),
     target: &Repository,
-) -> Result<(), Abort> {
+) -> Result<u8, Abort> {
     let view = target.view_for(ViewFilter::Visible)?;
     let destination = match update {
-        Checkout::Nothing => return Ok(()),
+        Checkout::Nothing => return Ok(0),
         Checkout::To(node) => Destination {
             rev: view.changelog().rev(node),
             bookmark: None,
@@ -402,7 +401,11 @@ fn check_out(
     }
     context.repo.after_update(&mut context.ui, &parents, 0)?;
     drop(lock);
-    update::report(&mut context.ui, &updated).map(drop)
+    update::report(&mut context.ui, &updated)?;
+    match update::tell_left_out(&mut context.ui, &view, destination.rev)? {
+        true => Ok(0),
+        false => Ok(update::UNRESOLVED),
+    }
 }
 
 /// Prints the bookmark or else the branch that the working copy is updated to.

@@ -65,8 +65,7 @@ pub(super) fn run(
     outcome?;
     context.repo.run_queued_hooks(&mut context.ui)?;
     let repository = context.repo.repository()?;
-    check_out(context, matches, (&plan.update, &plan.target), &repository)?;
-    Ok(0)
+    check_out(context, matches, (&plan.update, &plan.target), &repository)
 }
 
 /// The directory that was typed, or else the last word of the URL.
