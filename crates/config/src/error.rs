@@ -31,10 +31,20 @@ pub enum ConfigError {
         /// The line as written.
         found: String,
     },
+    /// No section or key has this name, and none is close to it.
+    #[error("{file}:{line}: there is no setting {key}", file = file.display())]
+    Unknown {
+        /// The file.
+        file: PathBuf,
+        /// The line, from 1 on.
+        line: usize,
+        /// Section and key with a dot between them.
+        key: String,
+    },
     /// No section or key has this name; most likely it is misspelled.
     #[error("{file}:{line}: there is no setting {key}; did you mean {nearest}?",
             file = file.display())]
-    Unknown {
+    Misspelled {
         /// The file.
         file: PathBuf,
         /// The line, from 1 on.

@@ -2,8 +2,7 @@
 
 use crate::{ConfigError, Ini, Setting, ken, smoosh};
 
-/// Sections whose keys are checked, with the keys that have an effect and those of the ancestors
-/// that are accepted without one, so that an existing file can be taken over as it is.
+/// Sections whose keys are checked, with the keys that have an effect.
 const SECTIONS: &[(&str, &[&str])] = &[
     (
         "couchdb",
@@ -18,17 +17,6 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "max_attachment_size",
             "max_attachments_per_doc",
             "uuid",
-            // Without effect here.
-            "attachment_stream_buffer_size",
-            "changes_doc_ids_optimization_threshold",
-            "database_dir",
-            "default_engine",
-            "default_security",
-            "delayed_commits",
-            "enable_database_recovery",
-            "maintenance_mode",
-            "single_node",
-            "view_index_dir",
         ],
     ),
     (
@@ -40,18 +28,9 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "enable_cors",
             "max_connections",
             "require_valid_user",
+            "require_valid_user_except_for_up",
             "trusted_proxies",
             "allowed_hosts",
-            // Without effect here.
-            "authentication_handlers",
-            "backlog",
-            "buffer_response",
-            "changes_timeout",
-            "docroot",
-            "prefer_minimal",
-            "require_valid_user_except_for_up",
-            "server_options",
-            "socket_options",
         ],
     ),
     ("attachments", &["compressible_types", "compression_level"]),
@@ -62,51 +41,10 @@ const SECTIONS: &[(&str, &[&str])] = &[
         "cors",
         &["origins", "credentials", "headers", "methods", "max_age"],
     ),
-    (
-        "ken",
-        &[
-            "batch_channels",
-            "wait_secs",
-            // Without effect here.
-            "incremental_channels",
-            "limit",
-            "max_incremental_updates",
-            "prune_interval",
-        ],
-    ),
-    (
-        "query_server_config",
-        &[
-            "reduce_limit",
-            // Without effect here.
-            "commit_freq",
-            "os_process_idle_limit",
-            "os_process_limit",
-            "os_process_soft_limit",
-            "partition_query_limit",
-            "query_limit",
-            "reduce_limit_ratio",
-            "reduce_limit_threshold",
-        ],
-    ),
+    ("ken", &["batch_channels", "wait_secs"]),
+    ("query_server_config", &["reduce_limit"]),
     ("quickjs", &["memory_limit_bytes"]),
-    (
-        "fabric",
-        &[
-            "request_timeout",
-            // Without effect here.
-            "all_docs_concurrency",
-            "all_docs_timeout",
-            "attachments_timeout",
-            "changes_duration",
-            "partition_view_timeout",
-            "search_timeout",
-            "shard_timeout_factor",
-            "shard_timeout_min_msec",
-            "uuid_prefix_len",
-            "view_timeout",
-        ],
-    ),
+    ("fabric", &["request_timeout"]),
     (
         "limits",
         &[
@@ -128,20 +66,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "logins_per_address",
         ],
     ),
-    (
-        "smoosh",
-        &[
-            "db_channels",
-            "view_channels",
-            "wait_secs",
-            // Without effect here.
-            "cleanup_channels",
-            "cleanup_index_files",
-            "compaction_log_level",
-            "persist",
-            "staleness",
-        ],
-    ),
+    ("smoosh", &["db_channels", "view_channels", "wait_secs"]),
     (
         "log",
         &[
@@ -166,18 +91,93 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "compressionengines",
             "zliblevel",
             "zstdlevel",
-            // Without effect here.
-            "bookmarks-pushkey-compat",
-            "bundle1",
-            "concurrent-push-mode",
-            "disablefullbundle",
-            "maxhttpheaderlen",
-            "preferuncompressed",
-            "streamunbundle",
-            "validate",
-            "view",
         ],
     ),
+];
+
+/// Keys of Mercurial that are accepted in `[server]` without an effect.
+const IDLE_SERVER_KEYS: &[&str] = &[
+    "bookmarks-pushkey-compat",
+    "bundle1",
+    "concurrent-push-mode",
+    "disablefullbundle",
+    "maxhttpheaderlen",
+    "preferuncompressed",
+    "streamunbundle",
+    "validate",
+    "view",
+];
+
+/// Sections that CouchDB has as well: what is not known there is one of its keys without an effect here, so that an
+/// existing file can be taken over as it is, unless it looks like a misspelled one that has an effect.
+const OF_COUCHDB: &[&str] = &[
+    "attachments",
+    "chttpd",
+    "chttpd_auth",
+    "couch_httpd_auth",
+    "couchdb",
+    "cors",
+    "fabric",
+    "ken",
+    "log",
+    "query_server_config",
+    "quickjs",
+    "smoosh",
+];
+
+/// Keys of CouchDB that look like one with an effect and are another.
+const OTHER_KEYS: &[&str] = &[
+    "couch_httpd_auth.max_iterations",
+    "couch_httpd_auth.min_iterations",
+    "chttpd_auth.max_iterations",
+    "chttpd_auth.min_iterations",
+    "couchdb.max_document_id_length",
+];
+
+/// Settings of CouchDB that its users rely on, and what takes their place here.
+const ELSEWHERE: &[(&str, &str, &str)] = &[
+    (
+        "ssl",
+        "enable",
+        "TLS is switched on by `varve serve --certificate FILE`",
+    ),
+    (
+        "ssl",
+        "cert_file",
+        "the certificate is given by `varve serve --certificate FILE`",
+    ),
+    (
+        "ssl",
+        "key_file",
+        "the key stands in the file of `varve serve --certificate FILE`",
+    ),
+    (
+        "jwt_auth",
+        "required_claims",
+        "there is no login by JSON Web Tokens",
+    ),
+    ("jwt_keys", "", "there is no login by JSON Web Tokens"),
+    (
+        "couchdb",
+        "database_dir",
+        "databases are in databases/ of the served directory",
+    ),
+    (
+        "couchdb",
+        "view_index_dir",
+        "indexes are in indexes/ of the served directory",
+    ),
+    (
+        "couchdb",
+        "default_security",
+        "new databases are for server admins until they get a security object",
+    ),
+    (
+        "chttpd",
+        "authentication_handlers",
+        "logins are by cookie or basic",
+    ),
+    ("couch_peruser", "enable", "databases of users are not made"),
 ];
 
 /// Keys of `[smoosh.CHANNEL]`, whatever the channel's name.
@@ -190,10 +190,6 @@ const CHANNEL_KEYS: &[&str] = &[
     "from",
     "to",
     "strict_window",
-    // Without effect here.
-    "capacity",
-    "concurrency",
-    "min_changes",
 ];
 
 const AUTH_KEYS: &[&str] = &[
@@ -204,14 +200,8 @@ const AUTH_KEYS: &[&str] = &[
     "allow_persistent_cookies",
     "same_site",
     "cookie_domain",
-    // Without effect here.
-    "authentication_db",
-    "authentication_redirect",
-    "auth_cache_size",
-    "hash_algorithms",
-    "max_iterations",
-    "min_iterations",
     "require_valid_user",
+    "require_valid_user_except_for_up",
 ];
 
 /// Sections in which every key is a name of the user's.
@@ -227,51 +217,108 @@ pub fn is_known_section(section: &str) -> bool {
 /// Names that differ in at most this many letters are taken for one another.
 const MISSPELLED_WITHIN: usize = 2;
 
-/// Refuses unknown keys of known sections, and sections that look like a known one.
-pub(crate) fn check(ini: &Ini) -> Result<(), ConfigError> {
-    ini.settings().try_for_each(check_one)
+/// Refuses misspelled names; returns those that are accepted without an effect, each with what is known of it.
+pub(crate) fn check(ini: &Ini) -> Result<Vec<IdleSetting>, ConfigError> {
+    let mut idle: Vec<IdleSetting> = Vec::new();
+    for setting in ini.settings() {
+        if !has_effect(setting)? {
+            let name = setting.name();
+            let is_new = idle.iter().all(|known| known.name != name);
+            let is_set = !setting.value.is_empty();
+            idle.extend((is_new && is_set).then(|| IdleSetting::of(setting, name)));
+        }
+    }
+    Ok(idle)
 }
 
-fn check_one(setting: &Setting) -> Result<(), ConfigError> {
-    let section = setting.section.as_str();
-    if FREE.contains(&section) {
-        return Ok(());
+/// A setting that is accepted without an effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdleSetting {
+    /// Section and key with a dot between them.
+    pub name: String,
+    /// What takes its place, where users may rely on it.
+    pub instead: Option<&'static str>,
+}
+
+impl IdleSetting {
+    fn of(setting: &Setting, name: String) -> IdleSetting {
+        let is_it = |section: &str, key: &str| {
+            section == setting.section && (key == setting.key || key.is_empty())
+        };
+        let mut elsewhere = ELSEWHERE.iter();
+        let instead = elsewhere.find(|(section, key, _)| is_it(section, key));
+        IdleSetting {
+            name,
+            instead: instead.map(|(_, _, words)| *words),
+        }
     }
-    let unknown = |nearest: String| {
-        Err(ConfigError::Unknown {
-            file: setting.file.clone(),
-            line: setting.line,
-            key: setting.name(),
-            nearest,
-        })
-    };
+}
+
+fn has_effect(setting: &Setting) -> Result<bool, ConfigError> {
+    let (section, key) = (setting.section.as_str(), setting.key.as_str());
+    if FREE.contains(&section) {
+        return Ok(true);
+    }
+    let is_channel = section.starts_with(smoosh::CHANNEL);
     let found = SECTIONS.iter().find(|(name, _)| *name == section);
-    let found = match section.starts_with(smoosh::CHANNEL) {
+    let keys = match is_channel {
         true => Some(CHANNEL_KEYS),
         false => found.map(|(_, keys)| *keys),
     };
-    if let Some(keys) = found {
-        if keys.contains(&setting.key.as_str()) {
-            return Ok(());
+    let Some(keys) = keys else {
+        return section_without_effect(setting);
+    };
+    if keys.contains(&key) {
+        return Ok(true);
+    }
+    let near = nearest(keys.iter().copied(), key).map(|key| format!("{section}.{key}"));
+    let is_other = OTHER_KEYS.contains(&setting.name().as_str());
+    let is_couchdbs = is_channel || OF_COUCHDB.contains(&section);
+    let is_idle = section == "server" && IDLE_SERVER_KEYS.contains(&key);
+    match is_other || is_idle || is_couchdbs && near.is_none() {
+        true => Ok(false),
+        false => Err(unknown(setting, near)),
+    }
+}
+
+/// A section of another program, unless it looks like a misspelled one. `[httpd]` is CouchDB's older `[chttpd]`.
+fn section_without_effect(setting: &Setting) -> Result<bool, ConfigError> {
+    let section = setting.section.as_str();
+    let known = SECTIONS.iter().map(|(name, _)| *name);
+    match nearest(known.chain(FREE.iter().copied()), section) {
+        Some(near) if !OTHERS.contains(&section) => {
+            Err(unknown(setting, Some(format!("{near}.{}", setting.key))))
         }
-        let nearest = keys.iter().min_by_key(|key| distance(key, &setting.key));
-        return unknown(format!("{section}.{}", nearest.unwrap_or(&"")));
+        _ => {
+            let read = ["max_http_request_size", "max_connections"];
+            Ok(section == "httpd" && read.contains(&setting.key.as_str()))
+        }
     }
-    let names = SECTIONS
-        .iter()
-        .map(|(name, _)| *name)
-        .chain(FREE.iter().copied());
-    let nearest = names
-        .min_by_key(|name| distance(name, section))
-        .unwrap_or("");
-    if distance(nearest, section) <= MISSPELLED_WITHIN && !OTHERS.contains(&section) {
-        return unknown(format!("{nearest}.{}", setting.key));
+}
+
+fn unknown(setting: &Setting, nearest: Option<String>) -> ConfigError {
+    let (file, line, key) = (setting.file.clone(), setting.line, setting.name());
+    match nearest {
+        Some(nearest) => ConfigError::Misspelled {
+            file,
+            line,
+            key,
+            nearest,
+        },
+        None => ConfigError::Unknown { file, line, key },
     }
-    Ok(())
+}
+
+/// The most similar name, if it is close: a short name has few letters that may differ.
+fn nearest<'n>(names: impl Iterator<Item = &'n str>, given: &str) -> Option<&'n str> {
+    let near = names.map(|name| (distance(name, given), name)).min();
+    let allowed = MISSPELLED_WITHIN.min(given.len() / 3);
+    near.filter(|(distance, _)| *distance <= allowed)
+        .map(|(_, name)| name)
 }
 
 /// Sections of the ancestors that look like a known one and are another.
-const OTHERS: &[&str] = &["httpd", "chttpds"];
+const OTHERS: &[&str] = &["httpd", "chttpds", "stats", "uuids"];
 
 /// Number of letters to insert, remove or replace.
 fn distance(a: &str, b: &str) -> usize {
@@ -310,6 +357,38 @@ mod tests {
             words("[chtpd]\nport = 1").unwrap(),
             "varve.ini:2: there is no setting chtpd.port; did you mean chttpd.port?"
         );
+    }
+
+    #[test]
+    fn suggestions_are_close_or_there_are_none() {
+        assert_eq!(
+            words("[limits]\nreplies = 1").unwrap(),
+            "varve.ini:2: there is no setting limits.replies"
+        );
+        assert_eq!(words("[couchdb]\njs_engine = quickjs"), None);
+        assert_eq!(words("[chttpd_auth]\nmin_iterations = 1"), None);
+    }
+
+    #[test]
+    fn settings_of_couchdb_without_effect_are_told_once() {
+        let text = "[couchdb]\ndatabase_dir = /a\ndatabase_dir = /b\nbtree_chunk_size = 1279\n\
+                    [ssl]\nenable = true\n[jwt_keys]\nhmac:a = b\n[httpd]\nsecure_rewrites = true\n\
+                    max_connections = 1\n[smoosh.slack_dbs]\ncapacity = 9\n[cluster]\nq=2\nn=\n";
+        let ini = Ini::parse(Path::new("varve.ini"), text).unwrap();
+        let idle = check(&ini).unwrap();
+        let names: Vec<&str> = idle.iter().map(|idle| idle.name.as_str()).collect();
+        let expected = [
+            "couchdb.database_dir",
+            "couchdb.btree_chunk_size",
+            "ssl.enable",
+            "jwt_keys.hmac:a",
+            "httpd.secure_rewrites",
+            "smoosh.slack_dbs.capacity",
+            "cluster.q",
+        ];
+        assert_eq!(names, expected);
+        let told = idle.iter().filter(|idle| idle.instead.is_some());
+        assert_eq!(told.count(), 3);
     }
 
     #[test]

@@ -26,12 +26,12 @@ pub use error::ConfigError;
 pub use functions::Functions;
 pub use ini::Ini;
 pub use ken::Ken;
-pub use known::is_known_section;
+pub use known::{IdleSetting, is_known_section};
 pub use limits::Limits;
 pub use log::{LOG_PARTS, Log, LogFormat, LogLevel};
 pub use sessions::{SameSite, Sessions};
 pub use setting::Setting;
-pub use settings::{Attachments, Compaction, HgServer, Settings};
+pub use settings::{Attachments, Compaction, HgServer, Settings, bind_address};
 pub use smoosh::{Channel, Priority, Smoosh, Window};
 pub use trust::{Network, Trust};
 

@@ -2,8 +2,8 @@
 
 use crate::setting::or;
 use crate::{
-    ConfigError, Cors, Functions, Ini, Ken, Limits, Log, Sessions, Setting, Smoosh, Trust, cors,
-    functions, ken, known, limits, log, sessions, smoosh, trust,
+    ConfigError, Cors, Functions, IdleSetting, Ini, Ken, Limits, Log, Sessions, Setting, Smoosh,
+    Trust, cors, functions, ken, known, limits, log, sessions, smoosh, trust,
 };
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -14,6 +14,8 @@ const LONGEST_INTERVAL: u64 = 60_000;
 /// All settings of one served directory.
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// Settings that are accepted without an effect.
+    pub idle: Vec<IdleSetting>,
     /// `[chttpd] bind_address`; default 127.0.0.1.
     pub bind_address: IpAddr,
     /// `[chttpd] port`; default 5984, 0 takes any free one.
@@ -129,15 +131,16 @@ impl Settings {
     /// # Errors
     /// The first [`ConfigError`] found.
     pub fn read(ini: &Ini) -> Result<Settings, ConfigError> {
-        known::check(ini)?;
+        let idle = known::check(ini)?;
         let chttpd = |key| ini.get("chttpd", key);
         let couchdb = |key| ini.get("couchdb", key);
         let httpd = |key| chttpd(key).or_else(|| ini.get("httpd", key));
         Ok(Settings {
+            idle,
             bind_address: or(chttpd("bind_address"), address, Ipv4Addr::LOCALHOST.into())?,
             port: or(chttpd("port"), port, 5984)?,
             max_request_size: or(httpd("max_http_request_size"), Setting::size, 4 << 30)?,
-            require_valid_user: or(chttpd("require_valid_user"), Setting::boolean, false)?,
+            require_valid_user: requires_user(ini)?,
             file_compression: couchdb("file_compression").cloned(),
             sync_interval: or(couchdb("durability"), durability, None)?,
             max_dbs_open: or(couchdb("max_dbs_open"), |s| s.number(1..=1_000_000), 400)?
@@ -177,14 +180,28 @@ impl Settings {
 }
 
 fn address(setting: &Setting) -> Result<IpAddr, ConfigError> {
-    let given = match setting.value.as_str() {
-        "any" => "0.0.0.0",
-        "localhost" => "127.0.0.1",
-        text => text.trim_matches(['[', ']']),
-    };
-    given
-        .parse()
-        .map_err(|_| setting.refuse("an IP address such as 127.0.0.1"))
+    let address = bind_address(&setting.value);
+    address.ok_or_else(|| setting.refuse("an IP address such as 127.0.0.1"))
+}
+
+/// An address to listen on: `any`, `localhost`, or an IP address.
+pub fn bind_address(text: &str) -> Option<IpAddr> {
+    match text {
+        "any" => Some(Ipv4Addr::UNSPECIFIED.into()),
+        "localhost" => Some(Ipv4Addr::LOCALHOST.into()),
+        text => text.trim_matches(['[', ']']).parse().ok(),
+    }
+}
+
+/// In any of the sections in which CouchDB reads it. `/_up` answers in either form.
+fn requires_user(ini: &Ini) -> Result<bool, ConfigError> {
+    let mut required = false;
+    for section in ["chttpd", "chttpd_auth", "couch_httpd_auth"] {
+        for key in ["require_valid_user", "require_valid_user_except_for_up"] {
+            required |= or(ini.get(section, key), Setting::boolean, false)?;
+        }
+    }
+    Ok(required)
 }
 
 fn port(setting: &Setting) -> Result<u16, ConfigError> {
@@ -358,6 +375,17 @@ mod tests {
             let said = format!("varve.ini:2: {words}, not {wrong:?}");
             assert_eq!(timeout(&format!("request_timeout = {wrong}")), Err(said));
         }
+    }
+
+    #[test]
+    fn a_user_is_required_wherever_couchdb_reads_it() {
+        for section in ["chttpd", "chttpd_auth", "couch_httpd_auth"] {
+            for key in ["require_valid_user", "require_valid_user_except_for_up"] {
+                let settings = read(&format!("[{section}]\n{key} = true\n")).unwrap();
+                assert!(settings.require_valid_user && settings.idle.is_empty());
+            }
+        }
+        assert!(!read("").unwrap().require_valid_user);
     }
 
     #[test]

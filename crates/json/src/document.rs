@@ -11,6 +11,18 @@ use crate::parse::value;
 use crate::{Body, JsonError, Object, Value};
 use transcode::Transcoder;
 
+/// Room that documents may take whatever the length of their text.
+const LEAST_ROOM: usize = 64 << 20;
+/// Room for each byte of text.
+const ROOM_FACTOR: usize = 4;
+/// What one of many documents takes beside its text: as it was read, as an edit, and until it is committed.
+const DOCUMENT: usize = 512;
+
+/// What may be made of a text: many small documents, values and names take many times their text.
+fn room_for(text: &[u8]) -> usize {
+    LEAST_ROOM.saturating_add(text.len().saturating_mul(ROOM_FACTOR))
+}
+
 /// A document, taken apart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
@@ -26,7 +38,7 @@ impl Document {
     /// # Errors
     /// As [`parse_object`](crate::parse_object).
     pub fn parse(text: &[u8], is_special: fn(&str) -> bool) -> Result<Document, JsonError> {
-        let mut lexer = Lexer::new(text)?;
+        let mut lexer = Lexer::bounded(text, room_for(text))?;
         let read = Transcoder::new(is_special).item(&mut lexer)?;
         lexer.end()?;
         read.map_err(|other| JsonError::NotAnObject {
@@ -64,7 +76,7 @@ impl Request {
         list: &str,
         is_special: fn(&str) -> bool,
     ) -> Result<Request, JsonError> {
-        let mut lexer = Lexer::new(text)?;
+        let mut lexer = Lexer::bounded(text, room_for(text))?;
         let (mut documents, mut rest) = (None, Vec::new());
         if lexer.peek() != Some(b'{') {
             let rest = value(&mut lexer)?;
@@ -105,6 +117,7 @@ fn all(
     lexer.enter()?;
     let mut goes_on = !lexer.leave(b']');
     while goes_on {
+        lexer.charge(DOCUMENT)?;
         items.push(transcoder.item(lexer)?);
         goes_on = lexer.goes_on(b']', "',' or ']'")?;
     }

@@ -54,6 +54,12 @@ pub enum JsonError {
         /// Position of the bracket that went too far.
         at: usize,
     },
+    /// Values that would take more memory than the reader of the text allows.
+    #[error("the values up to byte {at} take too much memory")]
+    TooLarge {
+        /// Position behind the last value that was read.
+        at: usize,
+    },
     /// Something else than an object where one is demanded.
     #[error("expected a JSON object, found {found}")]
     NotAnObject {

@@ -15,10 +15,17 @@ pub(crate) struct Lexer<'t> {
     at: usize,
     /// How many containers are open.
     depth: usize,
+    /// Bytes that what is read may still take in memory.
+    room: usize,
 }
 
 impl<'t> Lexer<'t> {
     pub(crate) fn new(bytes: &'t [u8]) -> Result<Self, JsonError> {
+        Self::bounded(bytes, usize::MAX)
+    }
+
+    /// What is read takes at most `room` bytes in memory, as far as the readers [charge](Self::charge) for it.
+    pub(crate) fn bounded(bytes: &'t [u8], room: usize) -> Result<Self, JsonError> {
         let text = std::str::from_utf8(bytes).map_err(|error| JsonError::InvalidUtf8 {
             at: error.valid_up_to(),
         })?;
@@ -27,7 +34,15 @@ impl<'t> Lexer<'t> {
             bytes: text.as_bytes(),
             at: 0,
             depth: 0,
+            room,
         })
+    }
+
+    /// Takes room for what is kept of the text.
+    pub(crate) fn charge(&mut self, bytes: usize) -> Result<(), JsonError> {
+        let room = self.room.checked_sub(bytes);
+        self.room = room.ok_or(JsonError::TooLarge { at: self.at })?;
+        Ok(())
     }
 
     /// Where the next token begins, or the blanks before it.

@@ -6,6 +6,13 @@
 use crate::lexer::Lexer;
 use crate::{JsonError, Object, Value};
 
+/// What the allocator keeps beside each string and container, about.
+const ALLOCATION: usize = 16;
+/// A value, on the stack of open containers and in its own.
+const ITEM: usize = 2 * size_of::<Value>();
+/// A member, likewise.
+const MEMBER: usize = 2 * size_of::<(String, Value)>();
+
 /// Deepest nesting of arrays and objects that is accepted.
 pub const MAX_DEPTH: usize = 2_500;
 
@@ -15,6 +22,17 @@ pub const MAX_DEPTH: usize = 2_500;
 /// The first place where the bytes are not JSON, or go beyond a limit.
 pub fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
     let mut lexer = Lexer::new(bytes)?;
+    let value = value(&mut lexer)?;
+    lexer.end()?;
+    Ok(value)
+}
+
+/// Reads one value whose parts take at most `room` bytes in memory, which may be many times their text.
+///
+/// # Errors
+/// As [`parse`]; [`JsonError::TooLarge`].
+pub fn parse_bounded(bytes: &[u8], room: usize) -> Result<Value, JsonError> {
+    let mut lexer = Lexer::bounded(bytes, room)?;
     let value = value(&mut lexer)?;
     lexer.end()?;
     Ok(value)
@@ -105,6 +123,7 @@ impl Parser<'_, '_> {
         };
         match *open {
             OpenContainer::Array { items } => {
+                self.lexer.charge(ITEM)?;
                 self.items.push(value);
                 if !self.lexer.goes_on(b']', "',' or ']'")? {
                     self.open.pop();
@@ -129,14 +148,19 @@ impl Parser<'_, '_> {
 
     /// Leaves a member whose value is yet to come.
     fn name(&mut self) -> Result<(), JsonError> {
-        let name = self.lexer.name()?.into();
+        let name: String = self.lexer.name()?.into();
+        self.lexer.charge(MEMBER + ALLOCATION + name.len())?;
         self.members.push((name, Value::Null));
         Ok(())
     }
 
     fn scalar(&mut self) -> Result<Value, JsonError> {
         Ok(match self.lexer.peek() {
-            Some(b'"') => Value::String(self.lexer.string()?.into()),
+            Some(b'"') => {
+                let text: String = self.lexer.string()?.into();
+                self.lexer.charge(ALLOCATION + text.len())?;
+                Value::String(text)
+            }
             Some(b'-' | b'0'..=b'9') => Value::Number(self.lexer.number()?.read()?),
             Some(b't') => self.lexer.word("true").map(|()| Value::Bool(true))?,
             Some(b'f') => self.lexer.word("false").map(|()| Value::Bool(false))?,
@@ -203,6 +227,24 @@ mod tests {
             );
         }
         assert_eq!(parse(b"\"\xff\""), Err(JsonError::InvalidUtf8 { at: 1 }));
+    }
+
+    #[test]
+    fn values_take_no_more_memory_than_allowed() {
+        let is_refused = |text: &str, room| match parse_bounded(text.as_bytes(), room) {
+            Ok(_) => false,
+            Err(error) => matches!(error, JsonError::TooLarge { .. }),
+        };
+        for item in ["1", "\"\"", "[]", "{}", "{\"\":0}", "null"] {
+            let text = format!("[{}]", vec![item; 10_000].join(","));
+            assert!(
+                is_refused(&text, 100 * text.len() / item.len().max(2) / 10),
+                "{item}"
+            );
+            assert!(!is_refused(&text, 100 * text.len()), "{item}");
+        }
+        let long = format!("\"{}\"", "x".repeat(1000));
+        assert!(is_refused(&long, 1000) && !is_refused(&long, 1016));
     }
 
     #[test]

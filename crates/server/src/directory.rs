@@ -77,10 +77,12 @@ impl ServedDirectory {
     /// # Errors
     /// Any [`ServerError`] about the directory or its configuration.
     pub fn open(path: &Path) -> Result<ServedDirectory, ServerError> {
-        let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(path));
+        let storage: Arc<dyn Storage> =
+            Arc::new(DiskStorage::new(path).with_private(&[DATABASES, INDEXES]));
         for directory in [REPOSITORIES, DATABASES, INDEXES] {
             storage.create_directory(Path::new(directory))?;
         }
+        protect(path)?;
         let lock = lock(path)?;
         let file = Path::new(CONFIG);
         let shown = path.join(CONFIG);
@@ -131,6 +133,16 @@ pub fn read_settings(path: &Path) -> Result<Settings, ServerError> {
 fn text_of(shown: &Path, written: Vec<u8>) -> Result<String, ServerError> {
     let file = || shown.to_owned();
     String::from_utf8(written).map_err(|_| ServerError::ConfigText { file: file() })
+}
+
+/// Keeps all but the owner out of databases and indexes, also of those that an earlier version made for everybody.
+fn protect(path: &Path) -> Result<(), ServerError> {
+    for directory in [DATABASES, INDEXES] {
+        let file = path.join(directory);
+        let only_owner = std::fs::set_permissions(&file, Permissions::from_mode(0o700));
+        only_owner.map_err(|source| ServerError::Protect { file, source })?;
+    }
+    Ok(())
 }
 
 fn lock(path: &Path) -> Result<File, ServerError> {
@@ -194,6 +206,7 @@ fn new_password() -> Result<String, ServerError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use varve_base::OpenMode;
 
     const QUICK: &str = "[chttpd_auth]\niterations = 2\n";
 
@@ -222,6 +235,28 @@ mod tests {
         );
         let stored = password::Stored::parse(&second.settings.admins[0].value).unwrap();
         assert!(stored.verify(&made.password));
+    }
+
+    #[test]
+    fn databases_and_indexes_are_for_their_owner() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join(CONFIG), QUICK).unwrap();
+        let mode = |path: &str| {
+            let found = std::fs::metadata(dir.path().join(path)).unwrap();
+            found.permissions().mode() & 0o777
+        };
+        for old in ["databases", "indexes"] {
+            std::fs::create_dir(dir.path().join(old)).unwrap();
+        }
+        let directory = ServedDirectory::open(dir.path()).unwrap();
+        assert_eq!((mode("databases"), mode("indexes")), (0o700, 0o700));
+        let storage = &directory.storage;
+        storage.create_directory(Path::new("indexes/db")).unwrap();
+        for file in ["databases/db.varve", "indexes/db/a"] {
+            storage.open(Path::new(file), OpenMode::CreateNew).unwrap();
+            assert_eq!(mode(file), 0o600, "{file}");
+        }
+        assert_eq!(mode("indexes/db"), 0o700);
     }
 
     #[test]

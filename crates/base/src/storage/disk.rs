@@ -8,7 +8,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::ops::Range;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -17,12 +17,29 @@ use std::time::SystemTime;
 #[derive(Clone, Debug)]
 pub struct DiskStorage {
     root: PathBuf,
+    /// What is made below these is for its owner only.
+    private: Vec<PathBuf>,
 }
 
 impl DiskStorage {
     /// All paths will be taken relative to `root`.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        DiskStorage { root: root.into() }
+        DiskStorage {
+            root: root.into(),
+            private: Vec::new(),
+        }
+    }
+
+    /// Files and directories that are made in these directories are for their owner only (0600, 0700), whatever the
+    /// umask says. Those that are there stay as they are.
+    #[must_use]
+    pub fn with_private(mut self, directories: &[&str]) -> Self {
+        self.private = directories.iter().map(PathBuf::from).collect();
+        self
+    }
+
+    fn is_private(&self, path: &Path) -> bool {
+        self.private.iter().any(|known| path.starts_with(known))
     }
 
     fn at(&self, path: &Path) -> PathBuf {
@@ -57,6 +74,9 @@ impl Storage for DiskStorage {
             OpenMode::Append => options.write(true),
             OpenMode::CreateNew => options.write(true).create_new(true),
         };
+        if self.is_private(path) {
+            options.mode(0o600);
+        }
         let op = if mode == OpenMode::CreateNew {
             "create"
         } else {
@@ -124,7 +144,13 @@ impl Storage for DiskStorage {
 
     fn create_directory(&self, directory: &Path) -> Result<(), StorageError> {
         let full = self.at(directory);
-        fs::create_dir_all(&full).map_err(|e| StorageError::io("create directory", &full, e))
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        if self.is_private(directory) {
+            builder.mode(0o700);
+        }
+        let made = builder.create(&full);
+        made.map_err(|e| StorageError::io("create directory", &full, e))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), StorageError> {

@@ -222,6 +222,10 @@ impl Work<'_> {
     ) -> Result<bool, DocdbError> {
         let mut changes: BTreeMap<&str, Option<Vec<u8>>> = BTreeMap::new();
         for entry in entries {
+            if let Some(error) = &entry.edit.refused {
+                settle(entry, Err(error.clone()));
+                continue;
+            }
             let (key, value, outcome) = self.local_edit(entry.edit)?;
             changes.insert(key, value);
             settle(entry, Ok(outcome));

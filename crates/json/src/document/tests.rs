@@ -126,3 +126,21 @@ fn requests_are_read_in_any_order_of_their_members() {
     let deep = format!("{{\"docs\":[{{\"a\":{}", "[".repeat(2498));
     assert_eq!(read(&deep).unwrap_err(), JsonError::TooDeep { at });
 }
+
+#[test]
+fn many_small_documents_take_no_more_memory_than_their_text_allows() {
+    let list = |count: usize, item: &str| format!("{{\"docs\":[{}]}}", vec![item; count].join(","));
+    let read = |text: &str| Request::parse(text.as_bytes(), "docs", |_| false).map(drop);
+    assert_eq!(read(&list(100_000, "{}")), Ok(()));
+    let refused = read(&list(200_000, "{}"));
+    assert!(
+        matches!(refused, Err(JsonError::TooLarge { .. })),
+        "{refused:?}"
+    );
+    let names = format!("{{{}}}", vec!["\"\":0"; 3_000_000].join(","));
+    let refused = Document::parse(names.as_bytes(), |_| false).map(drop);
+    assert!(
+        matches!(refused, Err(JsonError::TooLarge { .. })),
+        "{refused:?}"
+    );
+}

@@ -14,6 +14,8 @@ use std::ops::Range;
 
 /// Up to this many names are compared pairwise; above, through a hash set.
 const PAIRWISE: usize = 16;
+/// A place, and an entry of the hash set that finds repeated names.
+const NAME: usize = size_of::<Range<usize>>() + 2 * size_of::<&[u8]>();
 const OBJECT_GOES_ON: &str = "',' or '}'";
 
 /// Reads documents one after another.
@@ -23,6 +25,8 @@ pub(super) struct Transcoder {
     open: Vec<OpenContainer>,
     /// Where in the text the names of open objects stand.
     names: Vec<Range<usize>>,
+    /// The most names that stood there so far.
+    most_names: usize,
     has_repeated: bool,
 }
 
@@ -53,6 +57,7 @@ impl Transcoder {
             forms: Forms::default(),
             open: Vec::new(),
             names: Vec::new(),
+            most_names: 0,
             has_repeated: false,
         }
     }
@@ -99,7 +104,7 @@ impl Transcoder {
                 }
                 let before = self.forms.term.len();
                 let place = self.forms.name(&name);
-                self.names.push(place);
+                self.note(place, lexer)?;
                 self.value(lexer)?;
                 match term::counts(&name) {
                     true => count += 1,
@@ -202,7 +207,16 @@ impl Transcoder {
     /// Reads the name of a member whose value is yet to come.
     fn name(&mut self, lexer: &mut Lexer<'_>) -> Result<(), JsonError> {
         let place = self.forms.name(&lexer.name()?);
+        self.note(place, lexer)
+    }
+
+    /// Remembers where the name of a member of an open object stands.
+    fn note(&mut self, place: Range<usize>, lexer: &mut Lexer<'_>) -> Result<(), JsonError> {
         self.names.push(place);
+        if self.names.len() > self.most_names {
+            self.most_names = self.names.len();
+            return lexer.charge(NAME);
+        }
         Ok(())
     }
 

@@ -110,10 +110,12 @@ impl Call {
     /// The JSON body of a request whose `Content-Type` says that it is JSON.
     ///
     /// # Errors
-    /// 415 for another type, 400 for invalid JSON.
+    /// 415 for another type, 400 for invalid JSON, 413 for values that take more than `[limits] json_body` in memory.
     pub fn json_body(&self) -> Result<Value, Failure> {
         self.request.require_json()?;
-        Ok(varve_json::parse(&self.request.body)?)
+        let room = usize::try_from(self.app.settings().limits.json_body);
+        let room = room.unwrap_or(usize::MAX);
+        Ok(varve_json::parse_bounded(&self.request.body, room)?)
     }
 
     /// The body that was spooled; empty if it was read before.

@@ -143,6 +143,13 @@ impl CouchContext {
         &self.directory.settings
     }
 
+    /// The most bytes of a JSON body: `[limits] json_body`, or one document if that may be longer.
+    pub fn longest_json(&self) -> u64 {
+        let settings = self.settings();
+        let longest = settings.limits.json_body.max(settings.max_document_size);
+        longest.min(settings.max_request_size)
+    }
+
     /// Runs `attempt` on the calling thread, which serves connections: all that it reads is read in
     /// the mode that it is given, and it changes nothing. `None` if it would block; it is then done
     /// again on a blocking thread.

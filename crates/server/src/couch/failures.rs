@@ -60,6 +60,7 @@ impl From<JsonError> for Failure {
             JsonError::TooDeep { .. } | JsonError::NumberTooLong { .. } => {
                 Failure::bad_request(error.to_string())
             }
+            JsonError::TooLarge { .. } => Failure::too_large(),
             _ => Failure::bad_request("invalid UTF-8 JSON"),
         }
     }

@@ -137,6 +137,65 @@ pub(crate) fn reads_while_arriving(request: &Request) -> bool {
         }
 }
 
+/// Most bytes of a body that is no data: settings, logins, names of databases.
+const SHORT_BODY: u64 = 1 << 20;
+
+/// The most bytes of body that a request of this path and method may have, also after gunzipping.
+pub(crate) fn longest_body(app: &CouchContext, request: &Request) -> u64 {
+    let path = request.path();
+    let target = Target::parse(path.get(1..).unwrap_or_default());
+    let has_data = matches!(request.method.as_str(), "PUT" | "POST") && path.len() > 1;
+    match target {
+        _ if admin::claims(request) => SHORT_BODY,
+        Target::Database if request.method == Method::POST => app.longest_json(),
+        Target::Security
+        | Target::RevsLimit
+        | Target::Compression
+        | Target::PurgedInfosLimit
+        | Target::EnsureFullCommit
+        | Target::Compact(_)
+        | Target::ViewCleanup
+        | Target::Database => SHORT_BODY,
+        // The function sees the body as a text of JavaScript.
+        Target::Update(..) => app.settings().max_document_size.min(app.longest_json()),
+        _ if has_data => app.longest_json(),
+        _ => SHORT_BODY,
+    }
+}
+
+/// Refuses a request that may not do what it asks for, before its body is read.
+///
+/// # Errors
+/// As [`route`].
+pub(crate) async fn check_rights(
+    app: &Arc<CouchContext>,
+    request: Request,
+    user: UserContext,
+) -> Result<(), Failure> {
+    let path = request.path();
+    let (name, rest) = path.split_first().ok_or_else(missing_database)?;
+    let (name, target) = ((*name).to_owned(), Target::parse(rest));
+    let (app, reads) = (Arc::clone(app), &app.executor().reads);
+    let check = move || {
+        if target == Target::Database && request.method == Method::PUT {
+            return user.require_admin();
+        }
+        if !names::is_legal(&name) {
+            return Err(missing_database());
+        }
+        // Update functions decide by themselves what they write.
+        let writes = target.writes(&request) && !matches!(target, Target::Update(..));
+        let request = Arc::new(request);
+        let call = Call::open(app, request, user, (&name, &target), ReadMode::Blocking)?;
+        target.check_method(&call.request.method)?;
+        match writes {
+            true => call.check_writer(),
+            false => Ok(()),
+        }
+    };
+    blocking(reads, check).await
+}
+
 /// Which limit a request counts against.
 pub(crate) fn class(request: &Request) -> RequestClass {
     let path = request.path();

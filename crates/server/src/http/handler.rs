@@ -22,6 +22,16 @@ pub(crate) trait Handler: Clone + Send + Sync + 'static {
     /// The most bytes of body that this request may have, and how the body is read.
     fn body_plan(&self, request: &Request, login: &Self::Login) -> BodyPlan;
 
+    /// Refuses a request before its body is read. Not asked for short bodies: answering them does it.
+    ///
+    /// # Errors
+    /// Any [`Failure`] that answering would have for these rights.
+    fn check_rights(
+        &self,
+        request: &Request,
+        login: &Self::Login,
+    ) -> impl Future<Output = Result<(), Failure>> + Send;
+
     /// Which limit a request counts against.
     fn class(&self, request: &Request) -> RequestClass;
 

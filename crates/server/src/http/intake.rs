@@ -2,6 +2,7 @@
 
 use crate::Failure;
 use crate::http::arriving::{ArrivingBody, BodyError};
+use crate::runtime::BodyReservation;
 use flate2::read::MultiGzDecoder;
 use hyper::header::{CONTENT_ENCODING, EXPECT, HeaderMap};
 use std::io::Read;
@@ -11,17 +12,22 @@ use std::time::Duration;
 const TRUSTED_CLAIM: u64 = 1 << 20;
 /// Bytes that are passed over of a body that is refused.
 const PASSED_OVER: u64 = 64 << 20;
+/// Up to this length a body is read before it is known whether it is wanted.
+const SHORT: u64 = 64 << 10;
+/// Bytes that are unpacked at a time.
+const UNPACKED_PIECE: usize = 64 << 10;
 /// A client that sends nothing for so long waits for the answer.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Reads the whole body, at most `limit` bytes of it, also after gunzipping.
 ///
 /// # Errors
-/// 408 if it does not come in time, 413 past the limit, 415 for an unknown encoding, 400 for a cut or damaged body.
+/// 408 if it does not come in time, 413 past the limit, 503 if all bodies take too much memory, 415 for an unknown encoding, 400 for a cut or damaged body.
 pub(crate) async fn read_body(
     mut arriving: ArrivingBody,
     headers: &HeaderMap,
     limit: u64,
+    memory: &mut BodyReservation,
 ) -> Result<Vec<u8>, Failure> {
     let claimed = arriving.size_hint().lower();
     if claimed > limit {
@@ -30,7 +36,8 @@ pub(crate) async fn read_body(
     let mut body = Vec::with_capacity(usize::try_from(claimed.min(TRUSTED_CLAIM)).unwrap_or(0));
     loop {
         match arriving.next().await {
-            Ok(Some(data)) => body.extend_from_slice(&data),
+            Ok(Some(data)) if memory.grow(data.len()) => body.extend_from_slice(&data),
+            Ok(Some(_)) => return Err(refuse(arriving, headers, no_memory()).await),
             Ok(None) => break,
             Err(BodyError::TooLong) => return Err(too_large(arriving, headers).await),
             Err(error) => return Err(error.into()),
@@ -38,7 +45,7 @@ pub(crate) async fn read_body(
     }
     match headers.get(CONTENT_ENCODING).map(|value| value.as_bytes()) {
         None | Some(b"identity") => Ok(body),
-        Some(b"gzip") => gunzip(&body, limit),
+        Some(b"gzip") => gunzip(&body, limit, memory),
         Some(_) => Err(Failure::unknown_encoding()),
     }
 }
@@ -46,27 +53,58 @@ pub(crate) async fn read_body(
 /// Refuses a body for its length. A client that is still sending must be able to come to its end, or
 /// the cut connection takes the answer along; one that first asks whether it may send is told at
 /// once.
-pub(super) async fn too_large(mut arriving: ArrivingBody, headers: &HeaderMap) -> Failure {
+pub(super) async fn too_large(arriving: ArrivingBody, headers: &HeaderMap) -> Failure {
+    refuse(arriving, headers, Failure::too_large()).await
+}
+
+/// Refuses a body, likewise.
+pub(super) async fn refuse(
+    mut arriving: ArrivingBody,
+    headers: &HeaderMap,
+    failure: Failure,
+) -> Failure {
     if !headers.contains_key(EXPECT) {
         arriving.discard(PASSED_OVER, PAUSE).await;
     }
-    Failure::too_large()
+    failure
 }
 
-fn gunzip(packed: &[u8], limit: u64) -> Result<Vec<u8>, Failure> {
-    let mut body = Vec::new();
-    let mut bounded = MultiGzDecoder::new(packed).take(limit + 1);
-    let read = bounded.read_to_end(&mut body);
-    read.map_err(|e| Failure::bad_request(format!("the body is no valid gzip: {e}")))?;
-    if body.len() as u64 > limit {
-        return Err(Failure::too_large());
+/// Whether a body is announced so short, also unpacked, that it need not be refused before it is read.
+pub(super) fn is_short(arriving: &ArrivingBody, headers: &HeaderMap) -> bool {
+    let is_plain = !headers.contains_key(EXPECT) && !headers.contains_key(CONTENT_ENCODING);
+    let upper = arriving.size_hint().upper();
+    upper == Some(0) || is_plain && upper.is_some_and(|upper| upper <= SHORT)
+}
+
+fn no_memory() -> Failure {
+    Failure::overloaded("the bodies of requests take too much memory at this moment")
+}
+
+/// Unpacks piece by piece: what a short body claims to be takes no memory before it is.
+fn gunzip(packed: &[u8], limit: u64, memory: &mut BodyReservation) -> Result<Vec<u8>, Failure> {
+    let mut decoder = MultiGzDecoder::new(packed);
+    let (mut body, mut piece) = (Vec::new(), vec![0; UNPACKED_PIECE]);
+    loop {
+        let read = decoder.read(&mut piece);
+        let len =
+            read.map_err(|e| Failure::bad_request(format!("the body is no valid gzip: {e}")))?;
+        let Some(unpacked) = piece.get(..len).filter(|unpacked| !unpacked.is_empty()) else {
+            return Ok(body);
+        };
+        if (body.len() + len) as u64 > limit {
+            return Err(Failure::too_large());
+        }
+        if !memory.grow(len) {
+            return Err(no_memory());
+        }
+        body.extend_from_slice(unpacked);
     }
-    Ok(body)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtime::Limits;
     use flate2::{Compression, write::GzEncoder};
     use std::io::Write;
 
@@ -75,8 +113,19 @@ mod tests {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
         encoder.write_all(&[b'x'; 100_000]).unwrap();
         let packed = encoder.finish().unwrap();
+        let settings = varve_config::Limits {
+            body_memory: 150_000,
+            ..varve_config::Limits::default()
+        };
+        let limits = Limits::new(settings, 1);
+        let gunzip = |packed: &[u8], limit| super::gunzip(packed, limit, &mut limits.body());
         assert_eq!(gunzip(&packed, 100_000).unwrap().len(), 100_000);
         assert_eq!(gunzip(&packed, 99_999).unwrap_err().status(), 413);
+        let mut held = limits.body();
+        assert!(held.grow(100_000));
+        assert_eq!(gunzip(&packed, 100_000).unwrap_err().status(), 503);
+        drop(held);
+        assert_eq!(gunzip(&packed, 100_000).unwrap().len(), 100_000);
         assert_eq!(gunzip(b"\x1f\x8bnot", 10).unwrap_err().status(), 400);
     }
 }

@@ -12,7 +12,7 @@ use crate::http::refusal;
 use crate::http::sendfile;
 use crate::http::sendfile::{FileQueue, SendfileStream};
 use crate::http::tls::Tls;
-use crate::http::{Answer, Body, Request, Upload, read_body};
+use crate::http::{Answer, Body, Request, Upload, intake};
 use crate::runtime::{ConnectionPermit, Limits};
 use http_body_util::{Either, Full};
 use hyper::body::{Bytes, Incoming};
@@ -260,7 +260,14 @@ async fn take_in<H: Handler>(
         }
         BodyPlan::Whole(limit) => {
             let body = ArrivingBody::new(incoming, time, limit);
-            request.body = read_body(body, &request.headers, limit).await?;
+            if !intake::is_short(&body, &request.headers)
+                && let Err(failure) = handler.check_rights(&request, &login).await
+            {
+                return Err(intake::refuse(body, &request.headers, failure).await);
+            }
+            let mut memory = context.server.limits.body();
+            request.body = intake::read_body(body, &request.headers, limit, &mut memory).await?;
+            request.memory = Some(Arc::new(memory));
         }
     }
     Ok((request, login))

@@ -29,7 +29,6 @@ pub use answer::{Answer, Body};
 pub(crate) use body::poll_once;
 pub use body::{BodyClosed, BodyError, BodySender, BodyWriter, FinishedBody, STREAM_BUFFER};
 pub use failure::{Failure, FailureKind};
-pub(crate) use intake::read_body;
 pub(crate) use listener::serve;
 pub(crate) use mount::Mount;
 pub(crate) use request::{IN_PATH, same_host};

@@ -3,10 +3,12 @@
 use crate::Failure;
 use crate::http::FailureKind;
 use crate::http::Upload;
+use crate::runtime::BodyReservation;
 use hyper::header::HeaderMap;
 use hyper::{Method, Uri};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// Characters that are escaped in the path of a link.
 pub(crate) const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC
@@ -35,6 +37,8 @@ pub struct Request {
     pub body: Vec<u8>,
     /// A body that is to be read as it arrives.
     pub upload: Option<Upload>,
+    /// The room that the body takes of what all bodies may.
+    pub(crate) memory: Option<Arc<BodyReservation>>,
     /// From where the request came.
     pub peer: Option<IpAddr>,
     /// Whether it came over TLS of this server's own.
@@ -74,6 +78,7 @@ impl Request {
             headers,
             body,
             upload: None,
+            memory: None,
             peer: None,
             is_encrypted: false,
             is_proxied: false,

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Network part of an IPv6 address: a client commonly has all addresses behind it.
 const NETWORK_BITS: u32 = 64;
@@ -33,12 +33,43 @@ pub(crate) struct Limits {
     settings: varve_config::Limits,
     connections: Arc<Mutex<ConnectionCounts>>,
     in_flight: [Arc<AtomicUsize>; 4],
+    bodies: Arc<BodyMemory>,
 }
 
 #[derive(Debug, Default)]
 struct ConnectionCounts {
     all: usize,
     by_address: HashMap<IpAddr, usize>,
+}
+
+/// Bytes of bodies that are in memory, of all requests.
+#[derive(Debug)]
+pub(crate) struct BodyMemory {
+    used: AtomicU64,
+    most: u64,
+}
+
+/// What one body takes of [`BodyMemory`], until it is dropped.
+#[derive(Debug)]
+pub(crate) struct BodyReservation {
+    memory: Arc<BodyMemory>,
+    bytes: u64,
+}
+
+impl BodyReservation {
+    /// Takes more; returns whether it is there.
+    pub(crate) fn grow(&mut self, bytes: usize) -> bool {
+        let bytes = bytes as u64;
+        let before = self.memory.used.fetch_add(bytes, Ordering::Relaxed);
+        self.bytes += bytes;
+        before.saturating_add(bytes) <= self.memory.most
+    }
+}
+
+impl Drop for BodyReservation {
+    fn drop(&mut self) {
+        self.memory.used.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 /// One admitted connection; frees its place when it is dropped.
@@ -56,6 +87,10 @@ impl Limits {
     /// `sockets` is how many connections the process has file descriptors for.
     pub(crate) fn new(settings: varve_config::Limits, sockets: usize) -> Limits {
         let connections = settings.connections.min(sockets);
+        let bodies = BodyMemory {
+            used: AtomicU64::new(0),
+            most: settings.body_memory,
+        };
         Limits {
             settings: varve_config::Limits {
                 connections,
@@ -63,6 +98,7 @@ impl Limits {
             },
             connections: Arc::default(),
             in_flight: Default::default(),
+            bodies: Arc::new(bodies),
         }
     }
 
@@ -86,6 +122,14 @@ impl Limits {
             counts: Arc::clone(&self.connections),
             network,
         })
+    }
+
+    /// For a body of which nothing has come yet.
+    pub(crate) fn body(&self) -> BodyReservation {
+        BodyReservation {
+            memory: Arc::clone(&self.bodies),
+            bytes: 0,
+        }
     }
 
     /// Admits a request, unless too many of its class are in flight.

@@ -16,7 +16,7 @@ pub(crate) mod throttle;
 
 pub(crate) use context::{NODE_NAME, ServerContext};
 pub(crate) use executor::{Executor, NotDone, Pool, STACK};
-pub(crate) use limits::{ConnectionPermit, Limits, RequestClass, network_of};
+pub(crate) use limits::{BodyReservation, ConnectionPermit, Limits, RequestClass, network_of};
 pub use log::LogOutput;
 pub use registry::{Registry, Resource};
 pub use tasks::{RunningTask, Tasks};

@@ -16,7 +16,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Largest body that a request without a login may send: arguments of reads, no data.
+/// Largest body that a request without a login may send, and one to a repository that is no push: arguments of reads, no data.
 const ANONYMOUS_BODY: u64 = 8 << 20;
 
 /// The two halves of a served directory.
@@ -36,7 +36,7 @@ pub(crate) enum Site {
 }
 
 impl Site {
-    /// The most bytes of body that a request of this user may have.
+    /// The most bytes of a body that is read while it arrives, for this user.
     fn body_limit(&self, user: &UserContext) -> u64 {
         match (self, &user.name) {
             (Site::Directory(halves), Some(_)) => halves.couch.settings().max_request_size,
@@ -124,7 +124,19 @@ impl Handler for Site {
                 BodyPlan::WhileArriving(u64::MAX)
             }
             false if couch::reads_while_arriving(request) => BodyPlan::WhileArriving(limit),
-            _ => BodyPlan::Whole(limit),
+            _ => BodyPlan::Whole(match self {
+                Site::Directory(halves) if !is_about_hg => {
+                    limit.min(couch::longest_body(&halves.couch, request))
+                }
+                _ => limit.min(ANONYMOUS_BODY),
+            }),
+        }
+    }
+
+    async fn check_rights(&self, request: &Request, login: &Login) -> Result<(), Failure> {
+        match self {
+            Site::Directory(halves) => route::check_rights(halves, request, login).await,
+            Site::Repository(_) => Ok(()),
         }
     }
 

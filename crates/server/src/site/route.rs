@@ -45,14 +45,28 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
     answer
 }
 
-async fn dispatch(halves: &Halves, request: Request, login: Login) -> Result<Answer, Failure> {
-    let app = Arc::clone(&halves.couch);
-    forgery::check(&request, Some(&login), app.settings().cors.as_ref())?;
-    if app.settings().require_valid_user && !is_open(&request) && login.user.name.is_none() {
-        let refused = Failure::unauthorized("Authentication required.");
-        // Clients such as hg ask their user for a password only if they are told how to send it.
-        return Err(refused.with_header("www-authenticate", "Basic realm=\"varve\""));
+/// Refuses a request with a long body before that is read.
+pub(super) async fn check_rights(
+    halves: &Halves,
+    request: &Request,
+    login: &Login,
+) -> Result<(), Failure> {
+    check_entry(halves, request, login)?;
+    if hg::claims(&request.raw_path) {
+        return Ok(());
     }
+    if admin::claims(request) {
+        return match request.path().first() {
+            Some(&"_node") => login.user.require_admin(),
+            _ => Ok(()),
+        };
+    }
+    couch::check_rights(&halves.couch, request.clone(), login.user.clone()).await
+}
+
+async fn dispatch(halves: &Halves, request: Request, login: Login) -> Result<Answer, Failure> {
+    check_entry(halves, &request, &login)?;
+    let app = Arc::clone(&halves.couch);
     if hg::claims(&request.raw_path) {
         return hg::route(Arc::clone(&halves.hg), request, login.user).await;
     }
@@ -60,6 +74,18 @@ async fn dispatch(halves: &Halves, request: Request, login: Login) -> Result<Ans
         return admin::route(app, request, login).await;
     }
     couch::route(app, request, login.user).await
+}
+
+/// What holds for all requests to a directory.
+fn check_entry(halves: &Halves, request: &Request, login: &Login) -> Result<(), Failure> {
+    let settings = halves.couch.settings();
+    forgery::check(request, Some(login), settings.cors.as_ref())?;
+    if settings.require_valid_user && !is_open(request) && login.user.name.is_none() {
+        let refused = Failure::unauthorized("Authentication required.");
+        // Clients such as hg ask their user for a password only if they are told how to send it.
+        return Err(refused.with_header("www-authenticate", "Basic realm=\"varve\""));
+    }
+    Ok(())
 }
 
 /// Whether a request is answered without a login even if all others need one: the way to log in, and the health check.

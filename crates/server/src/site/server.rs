@@ -34,6 +34,7 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use varve_base::Interrupt;
+use varve_config::IdleSetting;
 
 /// Where one repository is served by default, as `hg serve` has it.
 const PORT: u16 = 8000;
@@ -59,6 +60,21 @@ pub fn raise_file_limit() {
         limit.current = Some(most);
         // With fewer it works too, for fewer clients.
         let _ = setrlimit(Resource::Nofile, limit);
+    }
+}
+
+/// Tells once which settings were accepted and change nothing.
+fn tell_idle(idle: &[IdleSetting]) {
+    for IdleSetting { name, instead } in idle {
+        if let Some(instead) = instead {
+            tracing::warn!("the setting {name} has no effect here: {instead}");
+        }
+    }
+    let others = idle.iter().filter(|idle| idle.instead.is_none());
+    let others: Vec<&str> = others.map(|idle| idle.name.as_str()).collect();
+    if !others.is_empty() {
+        let names = others.join(", ");
+        tracing::warn!("settings of CouchDB without an effect here: {names}");
     }
 }
 
@@ -182,6 +198,7 @@ impl Server {
             Served::Directory { path, title } => {
                 let directory = ServedDirectory::open(&path)?;
                 let log = Log::open(&directory.settings.log, &path, options.log)?;
+                log.scope(|| tell_idle(&directory.settings.idle));
                 let limits = Limits::new(directory.settings.limits.clone(), socket_budget());
                 let server = Arc::new(ServerContext::new(executor, log, limits));
                 let hg = Arc::new(RepoRegistry::of_directory(

@@ -34,8 +34,8 @@ pub(crate) struct ServeArgs {
     /// Port to listen on; 0 takes any free one [default: 5984, or that of DIR/varve.ini]
     #[arg(short, long)]
     port: Option<u16>,
-    /// IP address to listen on [default: 127.0.0.1, or that of DIR/varve.ini]
-    #[arg(short, long)]
+    /// IP address to listen on, `localhost` or `any` [default: 127.0.0.1, or that of DIR/varve.ini]
+    #[arg(short, long, value_parser = address)]
     address: Option<IpAddr>,
     /// Certificate and key in PEM: with it all connections are TLS
     #[arg(long, value_name = "FILE")]
@@ -172,4 +172,10 @@ fn greet(server: &Server, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     out.flush()
+}
+
+/// Reads what `[chttpd] bind_address` takes as well.
+fn address(text: &str) -> Result<IpAddr, String> {
+    let expected = "expected an IP address such as 127.0.0.1, localhost or any";
+    varve_config::bind_address(text).ok_or_else(|| expected.to_owned())
 }

@@ -27,6 +27,8 @@ pub(crate) async fn all(
 
 /// Most databases that one `/_dbs_info` describes.
 const MOST_KEYS: usize = 100;
+/// What a list of names may take in memory.
+const LISTED_ROOM: usize = 8 << 20;
 
 /// `/_dbs_info`: the answers of `GET /{db}`, for many databases at once.
 pub(crate) async fn info(
@@ -61,7 +63,7 @@ pub(crate) async fn info(
 fn posted_keys(request: &Request) -> Result<Vec<String>, Failure> {
     let needed = || Failure::bad_request("`keys` member must exist.");
     let invalid = |error: varve_json::JsonError| Failure::bad_request(error.to_string());
-    let body = varve_json::parse(&request.body).map_err(invalid)?;
+    let body = varve_json::parse_bounded(&request.body, LISTED_ROOM).map_err(invalid)?;
     let keys = body.get("keys").ok_or_else(needed)?;
     let keys = keys
         .as_array()
@@ -98,6 +100,7 @@ async fn describe(
         peer: None,
         is_encrypted: false,
         is_proxied: false,
+        memory: None,
         mount: String::new(),
     };
     match couch::route(Arc::clone(app), question, user.clone()).await {

@@ -19,6 +19,8 @@ use crate::{Answer, CouchContext, Failure, Request, UserContext};
 
 /// The generation of the file format that CouchDB's tools expect to read here.
 const DISK_FORMAT_VERSION: u64 = 8;
+/// A security object is read with every request: what its values may take in memory.
+const SECURITY_ROOM: usize = 4 << 20;
 /// Microseconds in a second.
 const MICROSECONDS: u64 = 1_000_000;
 
@@ -124,7 +126,8 @@ pub fn security(call: &Call) -> Result<Answer, Failure> {
     if call.request.method == Method::PUT {
         call.check_admin()?;
         users::check_security_change(call)?;
-        let Value::Object(object) = varve_json::parse(&call.request.body)? else {
+        let Value::Object(object) = varve_json::parse_bounded(&call.request.body, SECURITY_ROOM)?
+        else {
             return Err(Failure::bad_request("Request body must be a JSON object"));
         };
         Security::parse(&object)?;

@@ -24,7 +24,7 @@ pub fn related(call: &Call, id: &str) -> Result<Edit, Failure> {
     if parts.next()?.is_none() {
         return Err(Failure::bad_request("the multipart body has no document"));
     }
-    let mut edit = Edit::parse(Some(id), &parts.whole_body(u64::MAX)?)?;
+    let mut edit = Edit::parse(Some(id), &parts.whole_body(call.app.longest_json())?)?;
     // Parts name their attachment, or come in the order of the document.
     let awaited: Vec<Announced> = edit.awaited().collect();
     for next in &awaited {
@@ -64,7 +64,7 @@ pub fn form(call: &Call, id: &str) -> Result<Answer, Failure> {
     let mut files: Vec<(Announced, Uploaded)> = Vec::new();
     while let Some(headers) = parts.next()? {
         match field_name(&headers).as_deref() {
-            Some("_doc") => document = Some(parts.whole_body(u64::MAX)?),
+            Some("_doc") => document = Some(parts.whole_body(call.app.longest_json())?),
             Some("_rev") => rev = Some(field(&mut parts)?).filter(|rev| !rev.is_empty()),
             Some("_attachments") => {
                 let Some(announced) = file(&headers) else {
