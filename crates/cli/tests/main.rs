@@ -6,6 +6,7 @@
     reason = "helpers of tests fail by panicking, and explain themselves"
 )]
 
+mod bodies;
 mod help;
 mod hgcli;
 mod killing;

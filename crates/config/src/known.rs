@@ -125,15 +125,6 @@ const OF_COUCHDB: &[&str] = &[
     "smoosh",
 ];
 
-/// Keys of CouchDB that look like one with an effect and are another.
-const OTHER_KEYS: &[&str] = &[
-    "couch_httpd_auth.max_iterations",
-    "couch_httpd_auth.min_iterations",
-    "chttpd_auth.max_iterations",
-    "chttpd_auth.min_iterations",
-    "couchdb.max_document_id_length",
-];
-
 /// Settings of CouchDB that its users rely on, and what takes their place here.
 const ELSEWHERE: &[(&str, &str, &str)] = &[
     (
@@ -272,10 +263,9 @@ fn has_effect(setting: &Setting) -> Result<bool, ConfigError> {
         return Ok(true);
     }
     let near = nearest(keys.iter().copied(), key).map(|key| format!("{section}.{key}"));
-    let is_other = OTHER_KEYS.contains(&setting.name().as_str());
     let is_couchdbs = is_channel || OF_COUCHDB.contains(&section);
     let is_idle = section == "server" && IDLE_SERVER_KEYS.contains(&key);
-    match is_other || is_idle || is_couchdbs && near.is_none() {
+    match is_idle || is_couchdbs && near.is_none() {
         true => Ok(false),
         false => Err(unknown(setting, near)),
     }
@@ -318,7 +308,7 @@ fn nearest<'n>(names: impl Iterator<Item = &'n str>, given: &str) -> Option<&'n 
 }
 
 /// Sections of the ancestors that look like a known one and are another.
-const OTHERS: &[&str] = &["httpd", "chttpds", "stats", "uuids"];
+const OTHERS: &[&str] = &["httpd", "chttpds", "compactions"];
 
 /// Number of letters to insert, remove or replace.
 fn distance(a: &str, b: &str) -> usize {
