@@ -30,7 +30,11 @@ fn packed(begin: &str, item: &str, count: usize, end: &str) -> Vec<u8> {
         input.write_all(end.as_bytes()).unwrap();
     });
     let mut packed = Vec::new();
-    gzip.stdout.take().unwrap().read_to_end(&mut packed).unwrap();
+    gzip.stdout
+        .take()
+        .unwrap()
+        .read_to_end(&mut packed)
+        .unwrap();
     writer.join().unwrap();
     assert!(gzip.wait().unwrap().success());
     packed
@@ -47,15 +51,32 @@ fn short_bodies_do_not_become_much_memory() {
     let long = packed("{\"keys\":[\"", "xxxxxxxxxxxxxxxx", 60_000_000, "\"]}");
     for body in [&lists, &long] {
         assert!(body.len() < 2_000_000);
-        for path in ["/d/_all_docs", "/d/_find", "/d/_bulk_get", "/d/_revs_diff", "/d/_bulk_docs"] {
-            let anonymous = server.anonymous().request("POST", path, &[JSON, GZIP], body);
+        for path in [
+            "/d/_all_docs",
+            "/d/_find",
+            "/d/_bulk_get",
+            "/d/_revs_diff",
+            "/d/_bulk_docs",
+        ] {
+            let anonymous = server
+                .anonymous()
+                .request("POST", path, &[JSON, GZIP], body);
             assert_eq!(anonymous.unwrap().status, 401, "{path}");
         }
     }
     let growth = server.peak_memory() - before;
-    assert!(growth < 32 << 20, "{growth} bytes for clients without rights");
+    assert!(
+        growth < 32 << 20,
+        "{growth} bytes for clients without rights"
+    );
     for body in [&lists, &long] {
-        for path in ["/d/_all_docs", "/d/_find", "/d/_bulk_get", "/d/_revs_diff", "/d/_bulk_docs"] {
+        for path in [
+            "/d/_all_docs",
+            "/d/_find",
+            "/d/_bulk_get",
+            "/d/_revs_diff",
+            "/d/_bulk_docs",
+        ] {
             let answer = admin.request("POST", path, &[JSON, GZIP], body).unwrap();
             assert_eq!(answer.status, 413, "{path}: {}", answer.text());
         }
@@ -71,7 +92,11 @@ fn long_documents_are_refused_before_they_come() {
     let mut admin = server.admin();
     admin.put("/d", &serde_json::Value::Null).expect_status(201);
     let login = "Authorization: Basic YWRtaW46bGF5ZXJzLW9mLXNpbHQ=";
-    for (path, status) in [("/d/doc", "413"), ("/d/_security", "413"), ("/d/_local/a", "413")] {
+    for (path, status) in [
+        ("/d/doc", "413"),
+        ("/d/_security", "413"),
+        ("/d/_local/a", "413"),
+    ] {
         let mut socket = TcpStream::connect(server.address()).unwrap();
         let head = format!(
             "PUT {path} HTTP/1.1\r\nHost: localhost\r\n{login}\r\nContent-Length: 1073741824\r\n\

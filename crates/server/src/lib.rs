@@ -31,3 +31,4 @@ pub use hg::{LoneConfig, LoneRepository};
 pub use http::{AccessLogOutput, Answer, Failure, Request};
 pub use runtime::{LogOutput, Registry, RunningTask, Tasks};
 pub use site::{ListeningSocket, ServeOptions, Served, Server, raise_file_limit};
+pub use varve_config::bind_address;

@@ -7,10 +7,10 @@
 use crate::Failure;
 use crate::http::blocking;
 use crate::runtime::{Pool, network_of};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::fmt;
 use std::net::IpAddr;
-use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 use tokio::sync::oneshot;
 

@@ -177,5 +177,5 @@ fn greet(server: &Server, out: &mut dyn Write) -> io::Result<()> {
 /// Reads what `[chttpd] bind_address` takes as well.
 fn address(text: &str) -> Result<IpAddr, String> {
     let expected = "expected an IP address such as 127.0.0.1, localhost or any";
-    varve_config::bind_address(text).ok_or_else(|| expected.to_owned())
+    varve_server::bind_address(text).ok_or_else(|| expected.to_owned())
 }
