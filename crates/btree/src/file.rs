@@ -7,13 +7,14 @@ use crate::holes::LiveCommits;
 use crate::pages::{NodeSource, Pages};
 use crate::reducer::Reducer;
 use crate::snapshot::{CommitState, Snapshot};
+use crate::tail::{self, CommitPlace, Tail};
 use crate::transaction::Transaction;
 use crate::{NodeCache, TreeError, recover};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use varve_base::{OpenMode, ReadMode, Storage, StorageFile};
+use varve_base::{OpenMode, ReadMode, Storage, StorageError, StorageFile};
 use varve_codec::{Compressor, EngineSetting};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -53,6 +54,8 @@ pub struct Sizes {
 pub struct Recovery {
     /// Length in bytes of the torn append behind the newest whole commit, which is ignored; usually 0.
     pub ignored: u64,
+    /// What that is.
+    pub tail: Tail,
     /// Whether one bit of the file's header is not as it was written; it is read as it was.
     pub is_header_damaged: bool,
 }
@@ -146,14 +149,68 @@ impl TreeFile {
         TreeFile::make(file, header, options, state, Some(end), Recovery::default())
     }
 
-    /// Opens a file for reading and writing; a torn append at its end is cut off.
+    /// Opens a file for reading and writing; a torn append at its end is cut off. A file with more behind its newest
+    /// whole commit than a crash explains, see [`Recovery::tail`], is left as it is and cannot be written to.
     ///
     /// # Errors
     /// [`TreeError::Foreign`], [`TreeError::Version`], [`TreeError::WrongKind`],
     /// [`TreeError::Unfinished`], [`TreeError::Damaged`], or an error of the storage.
     pub fn open(storage: &dyn Storage, path: &Path, options: Options) -> Result<Self, TreeError> {
         let file = storage.open(path, OpenMode::Append)?;
-        let (header, state, recovery) = examine(file.as_ref(), &options)?;
+        TreeFile::open_cutting(file, options, |_, _| Ok(()))
+    }
+
+    /// As [`TreeFile::open`]; what is cut off and may be a damaged commit is kept in [`kept_tail`](crate::kept_tail).
+    /// A file that may not be written to is opened for reading only.
+    ///
+    /// # Errors
+    /// See [`TreeFile::open`].
+    pub fn open_keeping(
+        storage: &dyn Storage,
+        path: &Path,
+        options: Options,
+    ) -> Result<Self, TreeError> {
+        let file = match storage.open(path, OpenMode::Append) {
+            Err(error) if error.is_refused() => {
+                return TreeFile::open_read_only(storage, path, options);
+            }
+            opened => opened?,
+        };
+        TreeFile::open_cutting(file, options, |file, end| tail::keep(storage, file, end))
+    }
+
+    /// As [`TreeFile::open`], whatever stands behind the newest whole commit: it is cut off.
+    ///
+    /// # Errors
+    /// See [`TreeFile::open`].
+    pub fn cut_off_tail(
+        storage: &dyn Storage,
+        path: &Path,
+        options: &Options,
+    ) -> Result<u64, TreeError> {
+        let file = storage.open(path, OpenMode::Append)?;
+        let (_, state, recovery) = examine(file.as_ref(), options)?;
+        if recovery.ignored > 0 {
+            file.truncate(state.end)?;
+            file.sync()?;
+        }
+        Ok(recovery.ignored)
+    }
+
+    fn open_cutting(
+        file: Arc<dyn StorageFile>,
+        options: Options,
+        keep: impl FnOnce(&dyn StorageFile, u64) -> Result<(), StorageError>,
+    ) -> Result<Self, TreeError> {
+        let (header, state, mut recovery) = examine(file.as_ref(), &options)?;
+        if recovery.tail == Tail::Broken && keep(file.as_ref(), state.end).is_err() {
+            recovery.tail = Tail::Damaged(
+                "the newest commit is not whole, and what stands in its place could not be kept in another file",
+            );
+        }
+        if recovery.tail.damage().is_some() {
+            return TreeFile::make(file, header, options, state, None, recovery);
+        }
         if recovery.ignored > 0 {
             file.truncate(state.end)?;
         }
@@ -194,9 +251,11 @@ impl TreeFile {
         let (header, is_header_damaged) = identify(file.as_ref(), &options)?;
         let len = file.len()?;
         let whole = newest(file.as_ref(), &header, len);
-        let whole_end = whole.as_ref().map_or(HEADER_LEN as u64, |state| state.end);
+        let whole_place = whole.as_ref().map_or(BEFORE_ALL, place_of);
+        let whole_end = whole_place.end;
         let recovery = Recovery {
             ignored: len - whole_end,
+            tail: Tail::judge(file.as_ref(), &header, whole_place, len)?,
             is_header_damaged,
         };
         let record = recover::newest_record(file.as_ref(), &header, len)?;
@@ -279,6 +338,16 @@ impl TreeFile {
             recovery,
             live_commits,
         })
+    }
+
+    /// Whether the file has no name any more, so that what is written to it is lost with the last handle.
+    pub fn is_removed(&self) -> bool {
+        self.pages.file.is_removed()
+    }
+
+    /// Whether commits are refused.
+    pub fn is_read_only(&self) -> bool {
+        self.writer.is_none()
     }
 
     /// Bytes that opening had to leave out, and other damage.
@@ -378,6 +447,17 @@ impl TreeFile {
     }
 }
 
+/// Stands for a file without a whole commit.
+const BEFORE_ALL: CommitPlace = CommitPlace {
+    at: 0,
+    end: HEADER_LEN as u64,
+};
+
+fn place_of(state: &CommitState) -> CommitPlace {
+    let (at, end) = (state.at, state.end);
+    CommitPlace { at, end }
+}
+
 /// Reads the header, compares it with the options, and finds the newest commit. Also returns the damage that was passed
 /// over.
 fn examine(
@@ -389,6 +469,7 @@ fn examine(
     let state = newest(file, &header, len)?;
     let recovery = Recovery {
         ignored: len - state.end,
+        tail: Tail::judge(file, &header, place_of(&state), len)?,
         is_header_damaged,
     };
     Ok((header, state, recovery))

@@ -31,6 +31,7 @@ mod reducer;
 mod snapshot;
 mod stats;
 mod stored;
+mod tail;
 mod transaction;
 mod unreadable;
 
@@ -50,4 +51,5 @@ pub use reducer::{NoReduction, Reducer};
 pub use snapshot::Snapshot;
 pub use stats::{ChunkCount, ChunkForm, ChunkStats};
 pub use stored::StoredChunk;
+pub use tail::{Tail, kept_tail};
 pub use transaction::Transaction;

@@ -18,19 +18,33 @@ use xxhash_rust::xxh3::Xxh3;
 const BLOCK: u64 = 1 << 20;
 /// The first step backwards, in which a file that was closed in peace has its record.
 const FIRST_BLOCK: u64 = 8 << 10;
+/// Where the first record may stand.
+const FIRST: u64 = HEADER_LEN as u64;
+/// A shorter file without a commit may be one whose creation was cut short.
+const SHORT_FILE: u64 = 64 << 10;
 /// A power cut may break any number of the commits that were not synced. Before those, a file with so many broken ones
 /// is not worth a search.
 const MAX_TRIES: usize = 64;
 
 /// A record's head and where it stands.
 #[derive(Clone, Copy)]
-struct RecordHead {
+pub(crate) struct RecordHead {
     at: u64,
     head: Head,
 }
 
 impl RecordHead {
-    fn end(&self) -> u64 {
+    /// Everything before this position was synced before the record was written.
+    pub(crate) fn durable(&self) -> u64 {
+        self.head.durable
+    }
+
+    /// Where the record before it stands.
+    pub(crate) fn previous(&self) -> u64 {
+        self.head.previous
+    }
+
+    pub(crate) fn end(&self) -> u64 {
         self.at.saturating_add(u64::from(self.head.len))
     }
 }
@@ -52,9 +66,8 @@ pub(crate) fn newest_commit(
     let mut durable = None;
     let mut tries = 0;
     while tries < MAX_TRIES {
-        let Some(found) = last_head(file, header, upto)? else {
-            let path = file.path().to_owned();
-            return Err(TreeError::Unfinished { path });
+        let Some(found) = last_head(file, header, (FIRST, upto))? else {
+            return Err(without_commit(file, len));
         };
         tries += usize::from(found.end() <= *durable.get_or_insert(found.head.durable));
         match judge(file, header, found, len)? {
@@ -77,7 +90,7 @@ pub(crate) fn newest_record(
 ) -> Result<Option<CommitState>, TreeError> {
     let mut upto = len;
     for _ in 0..MAX_TRIES {
-        let Some(found) = last_head(file, header, upto)? else {
+        let Some(found) = last_head(file, header, (FIRST, upto))? else {
             break;
         };
         let (at, end) = (found.at, found.end());
@@ -91,13 +104,37 @@ pub(crate) fn newest_record(
     Ok(None)
 }
 
-/// The last head that begins at a multiple of [`ALIGN`] and ends before `upto`.
-fn last_head(
+/// Why a file has no commit.
+fn without_commit(file: &dyn StorageFile, len: u64) -> TreeError {
+    let path = file.path();
+    match len < SHORT_FILE {
+        true => TreeError::Unfinished {
+            path: path.to_owned(),
+        },
+        false => TreeError::damaged(path, FIRST, "the file is long, but no commit is whole"),
+    }
+}
+
+/// The last head that begins at a multiple of [`ALIGN`] within a range of the file.
+pub(crate) fn last_head(
     file: &dyn StorageFile,
     header: &Header,
-    upto: u64,
+    range: (u64, u64),
 ) -> Result<Option<RecordHead>, TreeError> {
-    let first = (HEADER_LEN as u64).next_multiple_of(ALIGN);
+    last_piece(file, range, MAGIC, |bytes, at| {
+        Head::decode(bytes, header, at).map(|head| RecordHead { at, head })
+    })
+}
+
+/// Looks backwards at the pieces of [`ALIGN`] bytes within a range of the file that begin with `magic`, until `find`
+/// makes something of one.
+pub(crate) fn last_piece<T>(
+    file: &dyn StorageFile,
+    (from, upto): (u64, u64),
+    magic: &[u8],
+    find: impl Fn(&[u8; HEAD_LEN], u64) -> Option<T>,
+) -> Result<Option<T>, TreeError> {
+    let first = from.next_multiple_of(ALIGN);
     let mut end = upto - upto % ALIGN;
     let mut step = FIRST_BLOCK;
     let mut block = Vec::new();
@@ -107,15 +144,12 @@ fn last_head(
         block.resize((end - start) as usize, 0);
         file.read_exact_at(start, &mut block)?;
         for (index, piece) in block.chunks_exact(HEAD_LEN).enumerate().rev() {
-            if !piece.starts_with(MAGIC) {
+            if !piece.starts_with(magic) {
                 continue;
             }
             let at = start + index as u64 * ALIGN;
-            let head = piece
-                .first_chunk()
-                .and_then(|bytes| Head::decode(bytes, header, at));
-            if let Some(head) = head {
-                return Ok(Some(RecordHead { at, head }));
+            if let Some(found) = piece.first_chunk().and_then(|bytes| find(bytes, at)) {
+                return Ok(Some(found));
             }
         }
         end = start;
@@ -163,13 +197,21 @@ fn predecessor(
     header: &Header,
     found: RecordHead,
 ) -> Result<Option<RecordHead>, TreeError> {
-    let at = found.head.previous;
+    let previous = head_at(file, header, found.head.previous)?;
+    Ok(previous.filter(|previous| previous.end() == found.head.span))
+}
+
+/// The head of a record at this place, if it is one.
+pub(crate) fn head_at(
+    file: &dyn StorageFile,
+    header: &Header,
+    at: u64,
+) -> Result<Option<RecordHead>, TreeError> {
     let mut bytes = [0; HEAD_LEN];
-    if at < HEADER_LEN as u64 || file.read_at(at, &mut bytes)? < HEAD_LEN {
+    if at < FIRST || file.read_at(at, &mut bytes)? < HEAD_LEN {
         return Ok(None);
     }
-    let previous = Head::decode(&bytes, header, at).map(|head| RecordHead { at, head });
-    Ok(previous.filter(|previous| previous.end() == found.head.span))
+    Ok(Head::decode(&bytes, header, at).map(|head| RecordHead { at, head }))
 }
 
 /// The commit, if its body and all bytes of its span have the right checksums.

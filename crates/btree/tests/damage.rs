@@ -4,7 +4,7 @@ use crate::common::{self, PATH};
 use std::ops::Bound::Unbounded;
 use std::path::Path;
 use varve_base::{MemoryStorage, OpenMode, Storage};
-use varve_btree::{ChunkRef, Direction, EncodedChunk, TreeError, TreeFile};
+use varve_btree::{ChunkRef, Direction, EncodedChunk, Tail, TreeError, TreeFile};
 use varve_codec::{Compressor, EngineSetting};
 
 /// A file of two commits, and a chunk of each.
@@ -259,4 +259,75 @@ fn fuzz_bodies_run_over_mutated_inputs() {
         bytes.truncate(bytes.len() - random(2) * random(bytes.len()));
         run(&bytes);
     }
+}
+
+/// What opening for writing says of a tail, and how long the file is then.
+fn opened_for_writing(bytes: Vec<u8>) -> (Tail, bool, u64) {
+    let storage = MemoryStorage::with_files([(PATH.into(), bytes)]);
+    let options = common::options(EngineSetting::NONE);
+    let file = TreeFile::open(&storage, Path::new(PATH), options).unwrap();
+    let len = storage.file_len(Path::new(PATH)).unwrap().unwrap();
+    (file.recovery().tail, file.is_read_only(), len)
+}
+
+#[test]
+fn only_what_a_crash_explains_is_cut_off() {
+    let (two, _, first_end) = file();
+    // Cut in its second commit, the file is as a kill leaves it.
+    let cut = two[..two.len() - 100].to_vec();
+    assert_eq!(opened_for_writing(cut), (Tail::Torn, false, first_end));
+    // The second commit's head is there, but what it covers is not: a power cut may do that.
+    let mut broken = two.clone();
+    broken[first_end as usize + 10] ^= 1;
+    assert_eq!(opened_for_writing(broken), (Tail::Broken, false, first_end));
+    // A third one says that the second was synced.
+    let storage = MemoryStorage::with_files([(PATH.into(), two.clone())]);
+    let options = common::options(EngineSetting::NONE);
+    let third = TreeFile::open(&storage, Path::new(PATH), options).unwrap();
+    third.sync().unwrap();
+    let mut txn = third.begin().unwrap();
+    txn.update(0, &[("key", Some("value"))]).unwrap();
+    txn.commit().unwrap();
+    let stored = storage.open(Path::new(PATH), OpenMode::Read).unwrap();
+    let mut three = stored.read_all().unwrap();
+    for (at, byte) in [(first_end as usize + 10, 1), (two.len() + 2, 1)] {
+        three[at] ^= byte;
+    }
+    let len = three.len() as u64;
+    let (tail, is_read_only, after) = opened_for_writing(three);
+    assert!(tail.damage().is_some(), "{tail:?}");
+    assert!(is_read_only);
+    assert_eq!(after, len, "it is left as it is");
+}
+
+#[test]
+fn a_long_tail_without_a_mark_is_damage_and_a_long_transaction_is_not() {
+    let (mut bytes, ..) = file();
+    let end = bytes.len() as u64;
+    bytes.resize(bytes.len() + (65 << 20), 7);
+    let (tail, is_read_only, _) = opened_for_writing(bytes);
+    assert!(tail.damage().is_some() && is_read_only, "{tail:?}");
+    let storage = MemoryStorage::with_files([(PATH.into(), file().0)]);
+    let options = common::options(EngineSetting::NONE);
+    let made = TreeFile::open(&storage, Path::new(PATH), options).unwrap();
+    let mut compressor = Compressor::new(EngineSetting::NONE).unwrap();
+    let chunk = EncodedChunk::encode(&mut compressor, &vec![7; 3 << 20]).unwrap();
+    let mut txn = made.begin().unwrap();
+    for _ in 0..25 {
+        txn.append_chunk(&chunk).unwrap();
+    }
+    drop(txn);
+    let stored = storage.open(Path::new(PATH), OpenMode::Read).unwrap();
+    let bytes = stored.read_all().unwrap();
+    assert!(bytes.len() > 65 << 20, "{}", bytes.len());
+    assert_eq!(opened_for_writing(bytes), (Tail::Torn, false, end));
+}
+
+#[test]
+fn a_long_file_without_any_commit_is_damaged_and_not_unfinished() {
+    let mut bytes = file().0;
+    bytes.resize(80 << 10, 0);
+    bytes[40..].fill(7);
+    let error = open(bytes).unwrap_err();
+    assert!(error.is_damage(), "{error}");
 }

@@ -140,3 +140,45 @@ fn a_directory_of_repositories_is_left_alone_and_told_what_to_do() {
     let left = std::fs::read_dir(dir.path()).unwrap().count();
     assert_eq!(left, 1, "nothing is written");
 }
+
+#[test]
+fn a_write_past_the_limit_of_file_sizes_answers_507_and_the_server_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let settings = "[admins]\nann = secret\n[chttpd_auth]\niterations = 2\n\
+                    [couchdb]\nfile_compression = none\n";
+    std::fs::write(dir.path().join("varve.ini"), settings).unwrap();
+    let command = format!(
+        "ulimit -f 200; exec '{}' serve -p 0 '{}'",
+        env!("CARGO_BIN_EXE_varve"),
+        dir.path().display()
+    );
+    let mut child = Command::new("sh")
+        .args(["-c", &command])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (port, _out) = address_line(&mut child);
+    let send = |method: &str, path: &str, body: &str| {
+        let mut connection = TcpStream::connect(format!("127.0.0.1:{port}")).unwrap();
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\
+             authorization: Basic YW5uOnNlY3JldA==\r\ncontent-type: application/json\r\n\
+             content-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        connection.write_all(request.as_bytes()).unwrap();
+        let mut reply = String::new();
+        connection.read_to_string(&mut reply).unwrap();
+        reply
+    };
+    assert!(send("PUT", "/db", "").starts_with("HTTP/1.1 201 "));
+    let long = format!("{{\"text\":\"{}\"}}", "x".repeat(1 << 20));
+    for _ in 0..2 {
+        let reply = send("PUT", "/db/long", &long);
+        assert!(reply.starts_with("HTTP/1.1 507 "), "{reply}");
+    }
+    assert!(send("PUT", "/db/short", "{}").starts_with("HTTP/1.1 201 "));
+    let id = child.id().to_string();
+    assert!(Command::new("kill").arg(id).status().unwrap().success());
+    assert!(child.wait().unwrap().success());
+}

@@ -159,3 +159,30 @@ fn what_is_no_database_is_refused() {
         said(&done)
     );
 }
+
+#[test]
+fn a_write_that_a_kill_cut_short_is_told_and_no_finding() {
+    let directory = tempfile::tempdir().unwrap();
+    make(directory.path());
+    let path = directory.path().join(NAME);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let whole = bytes.len();
+    bytes.extend([7; 1000]);
+    std::fs::write(&path, &bytes).unwrap();
+    let done = varve(directory.path(), &["verify", NAME]);
+    let words = said(&done);
+    assert_eq!(done.status.code(), Some(0), "{words}");
+    let line = "the last 1000 bytes are of a write that was cut short and never acknowledged";
+    assert!(words.contains(line), "{words}");
+    let done = varve(directory.path(), &["verify", NAME, "--cut-off"]);
+    let words = said(&done);
+    assert_eq!(done.status.code(), Some(0), "{words}");
+    assert!(words.contains("cut off 1000 bytes"), "{words}");
+    assert_eq!(std::fs::read(&path).unwrap().len(), whole);
+    let done = varve(directory.path(), &["verify", "--cut-off"]);
+    assert_eq!(done.status.code(), Some(255));
+    assert_eq!(
+        said(&done),
+        "abort: --cut-off is for the file of a database\n"
+    );
+}

@@ -13,6 +13,8 @@ pub struct Functions {
     pub memory: usize,
     /// `[query_server_config] reduce_limit`: whether reduces must reduce; default true.
     pub reduce_limit: bool,
+    /// `[views] skip_failed`: whether documents for which map functions pass a limit are left out; default false.
+    pub skip_failed: bool,
 }
 
 /// Milliseconds of a call: an engine needs some to start, and a day is the most.
@@ -24,10 +26,12 @@ pub(crate) fn read(ini: &Ini) -> Result<Functions, ConfigError> {
     let time = ini.get("couchdb", "os_process_timeout");
     let memory = ini.get("quickjs", "memory_limit_bytes");
     let limit = ini.get("query_server_config", "reduce_limit");
+    let skip = ini.get("views", "skip_failed");
     Ok(Functions {
         time: time.map_or(Ok(Duration::from_secs(5)), duration)?,
         memory: memory.map_or(Ok(64 << 20), bytes)?,
         reduce_limit: limit.map_or(Ok(true), reduces)?,
+        skip_failed: skip.map_or(Ok(false), Setting::boolean)?,
     })
 }
 
@@ -75,14 +79,16 @@ mod tests {
             time: Duration::from_secs(5),
             memory: 64 << 20,
             reduce_limit: true,
+            skip_failed: false,
         };
         assert_eq!(functions(""), Ok(usual));
         let text = "[couchdb]\nos_process_timeout = 60000\n[quickjs]\nmemory_limit_bytes = 128mb\n\
-                    [query_server_config]\nreduce_limit = log\n";
+                    [query_server_config]\nreduce_limit = log\n[views]\nskip_failed = true\n";
         let other = Functions {
             time: Duration::from_secs(60),
             memory: 128 << 20,
             reduce_limit: false,
+            skip_failed: true,
         };
         assert_eq!(functions(text), Ok(other));
     }

@@ -34,7 +34,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
         ],
     ),
     ("attachments", &["compressible_types", "compression_level"]),
-    ("views", &["compile"]),
+    ("views", &["compile", "skip_failed"]),
     ("chttpd_auth", AUTH_KEYS),
     ("couch_httpd_auth", AUTH_KEYS),
     (

@@ -51,6 +51,20 @@ pub enum DocdbError {
         /// Path of the file.
         path: PathBuf,
     },
+    /// The database can be read, but not written to.
+    #[error("{path} is open for reading only: {reason}", path = path.display())]
+    ReadOnly {
+        /// Which file.
+        path: PathBuf,
+        /// Why, and what can be done about it.
+        reason: String,
+    },
+    /// The file was removed by another program while it was open.
+    #[error("{path} was removed while it was open, so nothing is written to it", path = path.display())]
+    Removed {
+        /// Which file.
+        path: PathBuf,
+    },
     /// A commit panicked; its requests are not done.
     #[error("the commit of {path} was abandoned", path = path.display())]
     Abandoned {
@@ -217,14 +231,12 @@ impl DocdbError {
         }
     }
 
-    /// Whether opening found no file, or one whose creation was cut short by a crash.
+    /// Whether opening found no file.
     pub fn is_not_found(&self) -> bool {
         match self {
-            DocdbError::Tree(error) => match &**error {
-                TreeError::Storage(error) => error.is_not_found(),
-                TreeError::Unfinished { .. } => true,
-                _ => false,
-            },
+            DocdbError::Tree(error) => {
+                matches!(&**error, TreeError::Storage(error) if error.is_not_found())
+            }
             _ => false,
         }
     }

@@ -103,6 +103,9 @@ pub(crate) fn compress(data: &[u8], level: Level) -> Vec<u8> {
     out
 }
 
+/// Bytes of a stream that are followed before the length is looked at.
+const FOLLOWED: usize = 16 << 10;
+
 /// Follows a gzip stream to learn whether it is one, and its expanded length.
 #[derive(Debug)]
 pub(crate) struct Following(MultiGzDecoder<Length>);
@@ -131,16 +134,27 @@ impl Following {
         self.0.write_all(data)
     }
 
+    /// Bytes that it has expanded to so far.
+    pub(crate) fn expanded(&self) -> u64 {
+        self.0.get_ref().0
+    }
+
     /// The length, if the stream is whole.
     pub(crate) fn finish(self) -> io::Result<u64> {
         self.0.finish().map(|length| length.0)
     }
 }
 
-/// Expanded length of a gzip stream; `None` if it is none.
-pub(crate) fn expanded_len(data: &[u8]) -> Option<u64> {
+/// Length of what a gzip stream expands to; `None` if it is none. One that expands to more than `limit` is not read to
+/// its end.
+pub(crate) fn expanded_len(data: &[u8], limit: u64) -> Option<u64> {
     let mut following = Following::new();
-    following.write(data).ok()?;
+    for piece in data.chunks(FOLLOWED) {
+        following.write(piece).ok()?;
+        if following.expanded() > limit {
+            return Some(following.expanded());
+        }
+    }
     following.finish().ok()
 }
 
@@ -192,11 +206,14 @@ mod tests {
     #[test]
     fn what_is_no_whole_gzip_has_no_length() {
         let stored = compress(b"some text, some text", Level::EIGHT);
-        assert_eq!(expanded_len(&stored), Some(20));
-        assert_eq!(expanded_len(&[&stored[..], &stored[..]].concat()), Some(40));
-        assert_eq!(expanded_len(b"no gzip at all"), None);
+        assert_eq!(expanded_len(&stored, u64::MAX), Some(20));
+        assert_eq!(
+            expanded_len(&[&stored[..], &stored[..]].concat(), u64::MAX),
+            Some(40)
+        );
+        assert_eq!(expanded_len(b"no gzip at all", u64::MAX), None);
         for len in 0..stored.len() {
-            assert_eq!(expanded_len(&stored[..len]), None, "{len}");
+            assert_eq!(expanded_len(&stored[..len], u64::MAX), None, "{len}");
         }
     }
 
@@ -282,7 +299,7 @@ mod tests {
             let hex: String = md5.iter().map(|byte| format!("{byte:02x}")).collect();
             assert_eq!(hex, digest, "{stored:x?}");
             assert_eq!(expand(&stored), data);
-            assert_eq!(expanded_len(&stored), Some(data.len() as u64));
+            assert_eq!(expanded_len(&stored, u64::MAX), Some(data.len() as u64));
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Limits of one engine. Passing one is an error, never a panic or an abort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Time of one call: one document through all map functions, one reduce, one filter.
+    /// Processor time of one call: one document through all map functions, one reduce, one filter.
     pub time: Duration,
     /// Bytes that the engine's heap may hold.
     pub memory: usize,

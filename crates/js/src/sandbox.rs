@@ -6,7 +6,7 @@ use rquickjs::function::Args;
 use rquickjs::{Context, Ctx, Error, Function, Object, Persistent, Runtime, Value};
 use std::cell::Cell;
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::Duration;
 
 /// Built-in objects of scripts. The engine's own async functions need `Promise`; `prelude.js` hides it.
 type Language = (
@@ -59,7 +59,8 @@ pub(crate) struct Sandbox {
     // Before `context`: values must go before the engine they live in.
     drivers: Vec<Persistent<Function<'static>>>,
     context: Context,
-    deadline: Rc<Cell<Instant>>,
+    /// In processor time of the thread.
+    deadline: Rc<Cell<Duration>>,
     limits: Limits,
 }
 
@@ -84,9 +85,9 @@ impl Sandbox {
         runtime.set_memory_limit(limits.memory);
         runtime.set_max_stack_size(limits.stack);
         runtime.set_gc_threshold(COLLECT_ABOVE.min(limits.memory / 2));
-        let deadline = Rc::new(Cell::new(Instant::now() + limits.time));
+        let deadline = Rc::new(Cell::new(cpu_time() + limits.time));
         let watched = Rc::clone(&deadline);
-        runtime.set_interrupt_handler(Some(Box::new(move || Instant::now() >= watched.get())));
+        runtime.set_interrupt_handler(Some(Box::new(move || cpu_time() >= watched.get())));
         let context = Context::custom::<Language>(&runtime).map_err(start)?;
         let mut sandbox = Sandbox {
             drivers: Vec::new(),
@@ -134,6 +135,11 @@ impl Sandbox {
         Ok(())
     }
 
+    /// How long each later call may take.
+    pub(crate) fn set_time(&mut self, time: Duration) {
+        self.limits.time = time;
+    }
+
     /// Calls a driver function and appends the text that it returns to `answer`.
     pub(crate) fn call(
         &self,
@@ -169,7 +175,7 @@ impl Sandbox {
         while runtime.is_job_pending() {
             // An exception in a job has no caller.
             let _ = runtime.execute_pending_job();
-            if Instant::now() >= self.deadline.get() {
+            if cpu_time() >= self.deadline.get() {
                 let limit = self.limits.time;
                 return Err(JsError::Time { limit });
             }
@@ -178,21 +184,30 @@ impl Sandbox {
     }
 }
 
+/// The processor time that this thread has used. An engine belongs to one thread, so the time limit of a call counts what
+/// its function used, however many other threads wait for the same cores.
+fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let nanoseconds = u32::try_from(time.tv_nsec).unwrap_or(0);
+    Duration::new(seconds, nanoseconds)
+}
+
 /// The limits of the running call.
 #[derive(Clone, Copy)]
 struct Watch<'a> {
-    deadline: &'a Cell<Instant>,
+    deadline: &'a Cell<Duration>,
     limits: Limits,
 }
 
 impl<'a> Watch<'a> {
-    fn new(deadline: &'a Cell<Instant>, limits: Limits) -> Self {
+    fn new(deadline: &'a Cell<Duration>, limits: Limits) -> Self {
         Watch { deadline, limits }
     }
 
     /// A call begins: its time runs from now.
     fn begin(self) {
-        self.deadline.set(Instant::now() + self.limits.time);
+        self.deadline.set(cpu_time() + self.limits.time);
     }
 
     /// Converts `error`; takes the pending exception.
@@ -224,7 +239,7 @@ impl<'a> Watch<'a> {
 
     fn meaning(self, message: String) -> JsError {
         let limits = self.limits;
-        if message.contains("interrupted") && Instant::now() >= self.deadline.get() {
+        if message.contains("interrupted") && cpu_time() >= self.deadline.get() {
             return JsError::Time { limit: limits.time };
         }
         match message.as_str() {

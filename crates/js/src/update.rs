@@ -2,6 +2,7 @@
 
 use crate::sandbox::{Argument, Driver, Sandbox};
 use crate::{JsError, Limits};
+use std::time::Duration;
 
 /// One `function (doc, req)`, for one thread.
 #[derive(Debug)]
@@ -32,6 +33,11 @@ impl UpdateEngine {
             sandbox: Sandbox::compile(&[source], Some(design), limits)?,
             answer: String::new(),
         })
+    }
+
+    /// How long each later call may take, in processor time.
+    pub fn set_time(&mut self, time: Duration) {
+        self.sandbox.set_time(time);
     }
 
     /// Asks the function. Both arguments are JSON text; `document` is `None` if there is none.

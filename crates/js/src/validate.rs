@@ -2,6 +2,7 @@
 
 use crate::sandbox::{Argument, Driver, Sandbox};
 use crate::{JsError, Limits};
+use std::time::Duration;
 
 /// One `function (newDoc, oldDoc, userCtx, secObj)`, for one thread.
 #[derive(Debug)]
@@ -39,6 +40,11 @@ impl ValidateEngine {
             sandbox: Sandbox::compile(&[source], Some(design), limits)?,
             answer: String::new(),
         })
+    }
+
+    /// How long each later call may take, in processor time.
+    pub fn set_time(&mut self, time: Duration) {
+        self.sandbox.set_time(time);
     }
 
     /// Asks the function. All arguments are JSON text; `previous` is `None` for a new document.

@@ -456,6 +456,19 @@ fn limits_hold_for_what_is_read_while_it_arrives() {
         assert_eq!(found["error"].as_str(), error);
         assert_eq!(reply.status, if error.is_some() { 413 } else { 201 });
     }
+    // What comes as gzip counts by what it expands to.
+    let packed = {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        std::io::Write::write_all(&mut encoder, &vec![0; (2 << 20) + 1]).unwrap();
+        encoder.finish().unwrap()
+    };
+    let headers = [BYTES, ("content-encoding", "gzip")];
+    let (reply, bytes) = send(&server, "PUT", "/d/c/t", &headers, &packed);
+    let found = json_of(&bytes);
+    assert_eq!(
+        (reply.status, found["error"].as_str()),
+        (413, Some("attachment_too_large"))
+    );
     let sent =
         json!({"_attachments": {"a": follows(3, "image/gif"), "b": follows(3, "image/gif")}});
     let body = related(&sent, &[("", b"abc"), ("", b"def")]);

@@ -355,3 +355,318 @@ fn an_asked_compaction_does_not_lose_attachments_whose_list_is_damaged() {
     let reply = server.send("GET", "/db/doc/needle", &[ADMIN], "");
     assert_eq!((reply.status, &*reply.body), (200, "hay hay hay"));
 }
+
+#[test]
+fn damage_before_the_first_byte_of_an_answer_is_an_error_with_a_reason() {
+    let server = with_damaged_node().restart(|directory| {
+        let path = directory.join("databases/db.varve");
+        let mut bytes = std::fs::read(&path).unwrap();
+        let text = b"needle-100";
+        while let Some(at) = bytes.windows(text.len()).position(|part| part == text) {
+            bytes[at] ^= 1;
+        }
+        std::fs::write(path, bytes).unwrap();
+    });
+    let connection = &mut Connection::open(server.address);
+    let (status, error) = get(connection, "/db/_all_docs");
+    assert_eq!(status, 500);
+    let reason = error["reason"].as_str().unwrap();
+    assert!(reason.contains("db.varve is damaged at byte "), "{reason}");
+    // The connection is still of use, and the operator knows.
+    assert_eq!(get(connection, "/db").0, 200);
+    let told = server.told();
+    assert!(
+        told.iter()
+            .any(|line| line.starts_with("GET /db/_all_docs: ") && line.contains("damaged at byte")),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_search_goes_on_without_a_damaged_document_and_says_so() {
+    let server = damaged();
+    let connection = &mut Connection::open(server.address);
+    for path in ["/db/_find", "/db/_find?again"] {
+        let found = call(
+            connection,
+            "POST",
+            path,
+            &json!({"selector": {"n": {"$gte": 0}}}),
+        );
+        let of: Vec<_> = found["docs"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|doc| &doc["n"])
+            .collect();
+        assert_eq!(of, [0, 1, 2, 4, 5]);
+        let warning = found["warning"].as_str().unwrap();
+        assert!(warning.contains("1 documents cannot be read"), "{warning}");
+        assert!(warning.contains("\"doc-3\""), "{warning}");
+    }
+}
+
+#[test]
+fn a_damaged_document_is_logged_wherever_it_is_met_and_repetitions_are_counted() {
+    for (method, path, body) in [
+        ("GET", "/db/doc-3", Value::Null),
+        ("GET", "/db/_all_docs?include_docs=true", Value::Null),
+        ("GET", "/db/_changes?include_docs=true", Value::Null),
+        ("POST", "/db/_bulk_get", json!({"docs": [{"id": "doc-3"}]})),
+        ("POST", "/db/_find", json!({"selector": {"n": 3}})),
+    ] {
+        let mut server = damaged();
+        let connection = &mut Connection::open(server.address);
+        for _ in 0..5 {
+            send(connection, method, path, &body);
+        }
+        let about = |server: &Running| {
+            let lines = server.told().into_iter();
+            lines
+                .filter(|line| line.contains("\"doc-3\", revision 1-"))
+                .collect::<Vec<_>>()
+        };
+        let lines = about(&server);
+        assert_eq!(lines.len(), 1, "{path}: {lines:?}");
+        server.stop();
+        let lines = about(&server);
+        assert_eq!(lines.len(), 2, "{path}: {lines:?}");
+        assert!(lines[1].contains(" times more from "), "{path}: {lines:?}");
+    }
+}
+
+/// The only file in the only directory of indexes.
+fn index_file(directory: &Path) -> std::path::PathBuf {
+    let of_database = directory.join("indexes/db");
+    let mut files = std::fs::read_dir(of_database).unwrap();
+    files.next().unwrap().unwrap().path()
+}
+
+#[test]
+fn a_damaged_view_index_is_built_anew() {
+    let map = "function (doc) { emit(doc.n, doc.text); }";
+    let server = Running::start_with("[couchdb]\nfile_compression = none\n");
+    let connection = &mut Connection::open(server.address);
+    call(connection, "PUT", "/db", &Value::Null);
+    let docs: Vec<_> = (0..500)
+        .map(|n| json!({"_id": format!("doc-{n:03}"), "n": n, "text": format!("needle {n:03}")}))
+        .collect();
+    call(connection, "POST", "/db/_bulk_docs", &json!({"docs": docs}));
+    call(
+        connection,
+        "PUT",
+        "/db/_design/d",
+        &json!({"views": {"all": {"map": map}}}),
+    );
+    let view = "/db/_design/d/_view/all";
+    let before = call(connection, "GET", view, &Value::Null);
+    // Another commit behind it, so that the damage is no write that was cut short.
+    call(connection, "PUT", "/db/last", &json!({}));
+    call(connection, "POST", "/db/_compact/d", &Value::Null);
+    until(connection, "/db/_design/d/_info", |info| {
+        info["view_index"]["compact_running"] == json!(false)
+    });
+    // A commit behind that of the compaction, so that damage to that is no write that was cut short.
+    let docs: Vec<_> = (500..3000)
+        .map(|n| json!({"_id": format!("doc-{n}"), "n": n, "text": "hay"}))
+        .collect();
+    call(connection, "POST", "/db/_bulk_docs", &json!({"docs": docs}));
+    call(connection, "GET", view, &Value::Null);
+    let server = server.restart(|directory| {
+        let path = index_file(directory);
+        let mut bytes = std::fs::read(&path).unwrap();
+        let text = b"needle 300";
+        while let Some(at) = bytes.windows(text.len()).position(|part| part == text) {
+            bytes[at] ^= 1;
+        }
+        std::fs::write(path, bytes).unwrap();
+    });
+    let connection = &mut Connection::open(server.address);
+    let path = format!("{view}?startkey=290&endkey=310");
+    let (status, answer) = get(connection, &path);
+    if status != 200 {
+        assert_eq!(status, 500, "{answer}");
+        let reason = answer["reason"].as_str().unwrap();
+        assert!(reason.contains("built anew"), "{reason}");
+    }
+    let (status, rows) = get(connection, view);
+    assert_eq!(status, 200, "{rows}");
+    assert_eq!(
+        rows["rows"].as_array().unwrap().len(),
+        before["rows"].as_array().unwrap().len() + 1 + 2500
+    );
+    let told = server.told();
+    assert!(
+        told.iter()
+            .any(|line| line.contains("is damaged and built anew")),
+        "{told:?}"
+    );
+}
+
+/// Cuts or changes the file of the only database.
+fn change_file(server: Running, change: impl FnOnce(&mut Vec<u8>)) -> Running {
+    server.restart(|directory| {
+        let path = directory.join("databases/db.varve");
+        let mut bytes = std::fs::read(&path).unwrap();
+        change(&mut bytes);
+        std::fs::write(path, bytes).unwrap();
+    })
+}
+
+#[test]
+fn a_database_whose_synced_commits_are_not_whole_is_read_only_and_says_why() {
+    let server = Running::start_with("[couchdb]\nfile_compression = none\n");
+    let connection = &mut Connection::open(server.address);
+    call(connection, "PUT", "/db", &Value::Null);
+    for n in 0..20 {
+        call(connection, "PUT", &format!("/db/doc-{n}"), &json!({"n": n}));
+    }
+    // The bodies of all commits but the first are hit, not the heads of their records.
+    let server = change_file(server, |bytes| {
+        let heads = bytes
+            .windows(8)
+            .enumerate()
+            .filter(|(_, part)| part == b"\x8bcommit\n");
+        let heads: Vec<usize> = heads.map(|(at, _)| at).collect();
+        for at in &heads[1..] {
+            bytes[at + 64] ^= 1;
+        }
+    });
+    let path = server.directory.path().join("databases/db.varve");
+    let before = std::fs::read(&path).unwrap();
+    let connection = &mut Connection::open(server.address);
+    assert_eq!(get(connection, "/db").0, 200);
+    let (status, error) = send(connection, "PUT", "/db/new", &json!({}));
+    assert_eq!(status, 500, "{error}");
+    let reason = error["reason"].as_str().unwrap();
+    assert!(reason.contains("open for reading only"), "{reason}");
+    assert!(reason.contains("varve verify --salvage"), "{reason}");
+    let tasks = call(connection, "GET", "/_active_tasks", &Value::Null);
+    assert_eq!(tasks[0]["type"], "failed_database_damage", "{tasks}");
+    assert_eq!(tasks[0]["database"], "db");
+    assert!(
+        server
+            .told()
+            .iter()
+            .any(|line| line.starts_with("database db: ")),
+        "{:?}",
+        server.told()
+    );
+    call(connection, "POST", "/db/_compact", &Value::Null);
+    let server = server.restart(|_| ());
+    assert_eq!(std::fs::read(&path).unwrap_or(before.clone()), before);
+    // The admin may delete it.
+    let connection = &mut Connection::open(server.address);
+    call(connection, "GET", "/db", &Value::Null);
+    call(connection, "DELETE", "/db", &Value::Null);
+    assert_eq!(get(connection, "/db").0, 404);
+}
+
+#[test]
+fn a_damaged_newest_commit_is_kept_beside_the_database() {
+    let server = Running::start_with("[couchdb]\nfile_compression = none\n");
+    let connection = &mut Connection::open(server.address);
+    call(connection, "PUT", "/db", &Value::Null);
+    call(connection, "PUT", "/db/doc", &json!({"text": "needle"}));
+    // As it is left by a kill: without the commit that ends a file.
+    let path = server.directory.path().join("databases/db.varve");
+    let killed = std::fs::read(path).unwrap();
+    let server = change_file(server, |bytes| {
+        *bytes = killed;
+        let at = bytes.windows(6).position(|part| part == b"needle").unwrap();
+        bytes[at] ^= 1;
+    });
+    let connection = &mut Connection::open(server.address);
+    assert_eq!(get(connection, "/db/doc").0, 404);
+    call(connection, "PUT", "/db/other", &json!({}));
+    let kept = server.directory.path().join("databases/db.varve.cut");
+    let kept = std::fs::read(kept).unwrap();
+    assert!(kept.windows(6).any(|part| part == b"oeedle"));
+    let tasks = call(connection, "GET", "/_active_tasks", &Value::Null);
+    assert_eq!(tasks[0]["type"], "failed_database_damage", "{tasks}");
+}
+
+#[test]
+fn empty_and_cut_files_are_damaged_databases_and_not_overwritten() {
+    for len in [0, 100] {
+        let server = Running::start();
+        let connection = &mut Connection::open(server.address);
+        call(connection, "PUT", "/db", &Value::Null);
+        let server = change_file(server, |bytes| bytes.truncate(len));
+        let connection = &mut Connection::open(server.address);
+        let (status, error) = get(connection, "/db");
+        assert_eq!(status, 500, "{len}: {error}");
+        let (status, _) = send(connection, "PUT", "/db", &Value::Null);
+        assert_eq!(status, 412, "{len}");
+        let path = server.directory.path().join("databases/db.varve");
+        assert_eq!(std::fs::read(path).unwrap().len(), len);
+        call(connection, "DELETE", "/db", &Value::Null);
+        call(connection, "PUT", "/db", &Value::Null);
+    }
+}
+
+#[test]
+fn a_removed_file_acknowledges_no_write() {
+    let server = Running::start();
+    let connection = &mut Connection::open(server.address);
+    call(connection, "PUT", "/db", &Value::Null);
+    call(connection, "PUT", "/db/doc", &json!({"n": 1}));
+    let databases = server.directory.path().join("databases");
+    std::fs::remove_file(databases.join("db.varve")).unwrap();
+    for (method, path) in [("PUT", "/db/new"), ("POST", "/db")] {
+        let (status, error) = send(connection, method, path, &json!({}));
+        assert_eq!(status, 500, "{error}");
+        assert!(
+            error["reason"].as_str().unwrap().contains("was removed"),
+            "{error}"
+        );
+    }
+    // What was read before can still be saved.
+    assert_eq!(get(connection, "/db/doc").1["n"], 1);
+    std::fs::remove_dir_all(databases).unwrap();
+    assert_eq!(send(connection, "PUT", "/db/new", &json!({})).0, 500);
+    let (status, error) = send(connection, "PUT", "/other", &Value::Null);
+    assert_eq!(status, 500, "{error}");
+    call(connection, "DELETE", "/db", &Value::Null);
+}
+
+#[test]
+fn long_answers_about_revisions_are_sent_while_they_are_made() {
+    let server = Running::start();
+    let connection = &mut Connection::open(server.address);
+    call(connection, "PUT", "/db", &Value::Null);
+    let docs: Vec<_> = (0..3000)
+        .map(|n| json!({"_id": "many", "_rev": format!("1-{n:032x}"), "n": n}))
+        .collect();
+    call(
+        connection,
+        "POST",
+        "/db/_bulk_docs",
+        &json!({"docs": docs, "new_edits": false}),
+    );
+    let body = json!({"docs": [{"id": "many"}, {"id": "none"}]});
+    let diff = json!({"many": [format!("2-{:032x}", 0)], "a": ["1-b"]});
+    for (path, body) in [("/db/_bulk_get", body), ("/db/_revs_diff", diff)] {
+        let reply = connection.send("POST", path, &[ADMIN, JSON], &body.to_string());
+        assert_eq!(reply.status, 200);
+        assert_eq!(reply.header("transfer-encoding"), Some("chunked"), "{path}");
+        let answer: Value = serde_json::from_str(&reply.body).unwrap();
+        match path {
+            "/db/_bulk_get" => {
+                assert_eq!(answer["results"][0]["docs"].as_array().unwrap().len(), 3000);
+                assert_eq!(
+                    answer["results"][1]["docs"][0]["error"]["error"],
+                    "not_found"
+                );
+            }
+            _ => {
+                let ancestors = answer["many"]["possible_ancestors"].as_array().unwrap();
+                assert_eq!(ancestors.len(), 3000);
+                assert_eq!(answer["a"]["missing"], json!(["1-b"]));
+            }
+        }
+    }
+    let bad = json!({"many": ["2-x"], "b": ["nonsense"]});
+    let reply = connection.send("POST", "/db/_revs_diff", &[ADMIN, JSON], &bad.to_string());
+    assert_eq!(reply.status, 400);
+}

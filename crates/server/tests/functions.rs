@@ -269,3 +269,37 @@ fn validation_functions_see_who_writes_what() {
     );
     assert_eq!(reply.status, 401);
 }
+
+#[test]
+fn looping_validations_do_not_hold_writers_of_other_documents() {
+    let loops = "function (now) { if (now.loops) while (true) {} }";
+    let design = json!({"validate_doc_update": loops});
+    let settings = "[couchdb]\nos_process_timeout = 20000\n";
+    let (server, mut connection) = with_design(settings, &design);
+    // More than there are threads that write; none of them ever ends.
+    let held: Vec<_> = (0..60)
+        .map(|n| {
+            let mut socket = std::net::TcpStream::connect(server.address).unwrap();
+            let body = "{\"loops\":true}";
+            let request = format!(
+                "PUT /db/loop-{n} HTTP/1.1\r\nhost: varve.test\r\nauthorization: {}\r\n\
+                 content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+                ADMIN.1,
+                body.len()
+            );
+            std::io::Write::write_all(&mut socket, request.as_bytes()).unwrap();
+            socket
+        })
+        .collect();
+    for n in 0..5 {
+        call(
+            &mut connection,
+            "PUT",
+            &format!("/db/good-{n}"),
+            &json!({"n": n}),
+        );
+    }
+    let bulk = json!({"docs": [{"_id": "x"}, {"_id": "y"}]});
+    call(&mut connection, "POST", "/db/_bulk_docs", &bulk);
+    drop(held);
+}

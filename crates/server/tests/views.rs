@@ -59,7 +59,7 @@ fn an_endless_loop_and_an_allocation_bomb_fail_their_documents_only() {
             "bytes of memory",
         ),
     ] {
-        let server = Running::start();
+        let server = Running::start_with("[views]\nskip_failed = true\n");
         let mut connection = with_bad(&server, bad);
         let answer = call(
             &mut connection,
@@ -444,7 +444,7 @@ fn an_index_of_other_settings_for_reduces_is_built_anew() {
 
 #[test]
 fn a_design_document_that_is_mended_ends_what_is_built_for_the_one_before() {
-    let server = Running::start();
+    let server = Running::start_with("[views]\nskip_failed = true\n");
     let mut connection = with_bad(&server, "");
     let docs: Vec<_> = (0..1000).map(|n| json!({"n": n})).collect();
     call(

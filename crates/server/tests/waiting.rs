@@ -11,7 +11,7 @@ const VIEW: &str = "/db/_design/d/_view/v";
 
 /// A server with documents `a` to `e`, and a view whose function never ends for so many of them.
 fn endless_for(settings: &str, bad: usize) -> (Running, Connection) {
-    let server = Running::start_with(settings);
+    let server = Running::start_with(&format!("{settings}[views]\nskip_failed = true\n"));
     let mut connection = Connection::open(server.address);
     call(&mut connection, "PUT", "/db", &Value::Null);
     write(&mut connection, &["a", "b", "c", "d", "e"]);
@@ -254,8 +254,22 @@ fn all_functions_keep_the_limits_of_the_settings() {
             let body = if method == "GET" { "" } else { "{}" };
             let reply = connection.send(method, path, &[ADMIN, JSON], body);
             assert!(reply.body.contains(words), "{path}: {reply:?}");
+            let is_in_row = path.ends_with("_view/reduce");
+            assert_eq!(reply.status, if is_in_row { 200 } else { 500 }, "{path}");
         }
-        assert_eq!(count(&get(&mut connection, "/db/_design/m/_view/map")), 0);
+        for _ in 0..2 {
+            let reply = connection.send("GET", "/db/_design/m/_view/map", &[ADMIN], "");
+            let error: Value = serde_json::from_str(&reply.body).unwrap();
+            assert_eq!(
+                (reply.status, &error["error"]),
+                (500, &json!("os_process_error"))
+            );
+            let reason = error["reason"].as_str().unwrap();
+            assert!(
+                reason.contains("document \"a\"") && reason.contains(words),
+                "{reason}"
+            );
+        }
         assert!(server.told().iter().any(|line| line.contains(words)));
         for (id, made) in [("v", made), ("m", maps)] {
             let path = format!("/db/_design/{id}?rev={}", made["rev"].as_str().unwrap());

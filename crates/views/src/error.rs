@@ -1,6 +1,7 @@
 //! Errors of views.
 
 use crate::find::FindError;
+use crate::index::is_of_no_use;
 use crate::{DesignError, OptionError};
 use varve_base::{Interrupted, StorageError};
 use varve_btree::TreeError;
@@ -35,6 +36,14 @@ pub enum ViewError {
         /// The cause.
         source: Box<DocdbError>,
     },
+    /// The map functions passed a limit, so that the rows of a document are not known.
+    #[error("the map functions failed for document {id:?}: {source}")]
+    Function {
+        /// The document.
+        id: String,
+        /// Which limit.
+        source: Box<varve_js::JsError>,
+    },
     /// The index file could not be read or written.
     #[error("view index: {0}")]
     Index(#[from] TreeError),
@@ -59,6 +68,15 @@ pub enum ViewError {
 }
 
 impl ViewError {
+    /// Whether the index file is damaged, as opposed to the database: an index can be built anew.
+    pub fn is_index_damage(&self) -> bool {
+        match self {
+            ViewError::Index(error) => is_of_no_use(error),
+            ViewError::Row { .. } => true,
+            _ => false,
+        }
+    }
+
     /// Whether a reader that may wait for the disk would have gone on.
     pub fn is_would_block(&self) -> bool {
         match self {

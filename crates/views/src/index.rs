@@ -66,6 +66,8 @@ pub struct ViewIndex {
     pub(crate) ended: Interrupt,
     /// Reduced values of earlier queries.
     memo: Memo,
+    /// Why an empty file took the place of one that could not be used.
+    damage: Mutex<Option<String>>,
     /// Held while a compacted copy takes the file's place.
     pub(crate) renaming: Mutex<()>,
 }
@@ -144,12 +146,20 @@ impl ViewIndex {
         storage.create_directory(directory)?;
         let path = directory.join(file_name(group.signature()));
         remove_rest(&*storage, &copy_path(&path))?;
+        let mut damage = None;
         let file = match TreeFile::open(&*storage, &path, tree_options(&group, &options)) {
-            Ok(file) => file,
+            Ok(file) if !file.is_read_only() => file,
+            Ok(file) => {
+                damage = file.recovery().tail.damage().map(str::to_owned);
+                create_anew(&*storage, &path, &group, &options)?
+            }
             Err(TreeError::Storage(error)) if error.is_not_found() => {
                 TreeFile::create(&*storage, &path, tree_options(&group, &options))?
             }
-            Err(error) if is_of_no_use(&error) => create_anew(&*storage, &path, &group, &options)?,
+            Err(error) if is_of_no_use(&error) => {
+                damage = Some(error.to_string());
+                create_anew(&*storage, &path, &group, &options)?
+            }
             Err(error) => return Err(error.into()),
         };
         Ok(ViewIndex {
@@ -163,6 +173,7 @@ impl ViewIndex {
             is_compacting: AtomicBool::new(false),
             ended: Interrupt::default(),
             memo: Memo::default(),
+            damage: Mutex::new(damage),
             renaming: Mutex::new(()),
         })
     }
@@ -226,11 +237,11 @@ impl ViewIndex {
         if let Some(view) = self.get_if_current(documents) {
             return Ok(view);
         }
-        match self.build(documents, context) {
-            Err(ViewError::Index(error)) if is_of_no_use(&error) => {}
-            Err(ViewError::Row { .. }) => {}
+        let damage = match self.build(documents, context) {
+            Err(error) if error.is_index_damage() => error,
             outcome => return outcome,
-        }
+        };
+        *self.damage.lock() = Some(damage.to_string());
         // The old file is damaged; a new one needs nothing of it.
         self.replace()?;
         self.build(documents, context)
@@ -353,13 +364,24 @@ impl ViewIndex {
         Ok(())
     }
 
-    /// Puts an empty index in the place of one that answered with damage.
+    /// Puts an empty index in the place of one that answered with damage; `seen` is what was read. Nothing is done if
+    /// that file was replaced before.
     ///
     /// # Errors
-    /// Errors of the storage.
-    pub fn discard(&self) -> Result<(), ViewError> {
+    /// What the storage answers.
+    pub fn discard(&self, seen: &IndexSnapshot, damage: String) -> Result<(), ViewError> {
         let _builder = self.lock();
+        let current = self.state().rows;
+        if !current.base().is_same_file(seen.rows.base()) {
+            return Ok(());
+        }
+        *self.damage.lock() = Some(damage);
         self.replace().map(|_| ())
+    }
+
+    /// Why the index is built anew, once after each time that this was found to be needed.
+    pub fn take_damage(&self) -> Option<String> {
+        self.damage.lock().take()
     }
 
     /// Sizes of the file.
@@ -369,7 +391,7 @@ impl ViewIndex {
 }
 
 /// Errors after which a new file is better than none.
-fn is_of_no_use(error: &TreeError) -> bool {
+pub(crate) fn is_of_no_use(error: &TreeError) -> bool {
     error.is_damage()
         || matches!(
             error,
@@ -437,6 +459,7 @@ mod tests {
             workers: 1,
             limits: Limits::default(),
             compilation: varve_js::Compilation::default(),
+            skips_failed: true,
             progress: &Silent,
             interrupt: &Interrupt::default(),
             log: &NoLog,

@@ -79,6 +79,7 @@ pub fn with_context<R>(run: impl FnOnce(&BuildContext<'_>) -> R) -> R {
         workers: 2,
         limits: Limits::default(),
         compilation: Compilation::default(),
+        skips_failed: true,
         progress: &Silent,
         interrupt: &Interrupt::default(),
         log: &NoLog,

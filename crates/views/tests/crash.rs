@@ -99,7 +99,8 @@ fn damage_is_an_error_or_a_new_index_and_never_a_wrong_answer() {
             Err(error) => {
                 errors += 1;
                 assert!(matches!(error, ViewError::Index(_)), "{error}");
-                index.discard().unwrap();
+                let read = index.current(&db.snapshot()).unwrap();
+                index.discard(&read, error.to_string()).unwrap();
                 assert_eq!(seen(&refresh(&index, &db)).unwrap(), expected, "byte {at}");
             }
         }

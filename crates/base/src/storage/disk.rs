@@ -364,6 +364,10 @@ impl StorageFile for DiskFile {
         Some(&self.file)
     }
 
+    fn is_removed(&self) -> bool {
+        self.file.metadata().is_ok_and(|found| found.nlink() == 0)
+    }
+
     fn len(&self) -> Result<u64, StorageError> {
         Ok(self.file.metadata().map_err(self.fail("stat"))?.len())
     }

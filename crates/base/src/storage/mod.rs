@@ -86,6 +86,14 @@ impl StorageError {
         }
     }
 
+    /// Whether the file may not be written to: its rights or those of its file system forbid it.
+    pub fn is_refused(&self) -> bool {
+        matches!(self, StorageError::Io { source, .. } if matches!(
+            source.kind(),
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem
+        ))
+    }
+
     /// Whether the file or directory does not exist.
     pub fn is_not_found(&self) -> bool {
         self.kind() == Some(io::ErrorKind::NotFound)
@@ -236,6 +244,11 @@ pub trait StorageFile: Send + Sync + Debug {
     /// kernel.
     fn disk_file(&self) -> Option<&File> {
         None
+    }
+
+    /// Whether the file is known to have no name any more.
+    fn is_removed(&self) -> bool {
+        false
     }
 
     /// Length in bytes now.

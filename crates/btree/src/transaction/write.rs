@@ -10,6 +10,7 @@ use crate::file::Writer;
 use crate::node::{Child, MAX_VALUE, Node};
 use crate::pages::NodeSource;
 use crate::snapshot::{CommitState, Snapshot};
+use crate::tail;
 use std::sync::Arc;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -92,6 +93,16 @@ impl Transaction<'_> {
         if self.writer.buffer.len() < SPILL {
             return Ok(());
         }
+        // If it is cut short, the mark says that it is no more than that.
+        let padding = commit::padding(self.position());
+        let padded = self.writer.buffer.len() + padding;
+        self.writer.buffer.resize(padded, 0);
+        let mark = tail::mark(
+            &self.base.pages.header,
+            self.base.state.end,
+            self.position(),
+        );
+        self.writer.buffer.extend_from_slice(&mark);
         self.append_buffer()
     }
 

@@ -28,7 +28,7 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 }
 
 /// Removes a file, if it is there.
-pub(super) fn remove(storage: &dyn Storage, path: &Path) -> Result<(), DocdbError> {
+pub(crate) fn remove(storage: &dyn Storage, path: &Path) -> Result<(), DocdbError> {
     match storage.remove(path) {
         Err(error) if !error.is_not_found() => Err(error.into()),
         _ => Ok(()),

@@ -39,8 +39,8 @@ pub(crate) use checkpoint::{Checkpoint, has_begun, keep_begun};
 use copier::Copier;
 pub(crate) use copier::{Recoder, Recoding};
 pub use files::LONGEST_SUFFIX;
-pub(crate) use files::remove_rests;
 use files::{check_room, copy_path, remove, sort_path};
+pub(crate) use files::{remove as remove_if_there, remove_rests};
 pub(crate) use sort::{MEMORY as SORT_MEMORY, Sorter};
 use std::sync::Arc;
 pub use unreadable::Unreadable;
@@ -157,6 +157,7 @@ impl Database {
         progress: &dyn Progress,
         stop: &Interrupt,
     ) -> Result<Compacted, DocdbError> {
+        self.check_writable()?;
         if let Some(done) = self.compact_in_place(progress, stop)? {
             return Ok(done);
         }
@@ -190,6 +191,7 @@ impl Database {
     /// # Errors
     /// As [`Database::compact`].
     pub fn begin_compaction(&self) -> Result<Compaction, DocdbError> {
+        self.check_writable()?;
         if !self.claim_compaction() {
             let path = self.path().to_owned();
             return Err(DocdbError::CompactionRuns { path });

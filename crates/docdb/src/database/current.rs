@@ -6,7 +6,7 @@ use parking_lot::MutexGuard;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use varve_btree::{Transaction, TreeFile};
+use varve_btree::{Transaction, TreeError, TreeFile};
 
 impl Database {
     /// The file as long as no compaction replaces it.
@@ -22,7 +22,10 @@ impl Database {
     ) -> Result<T, DocdbError> {
         loop {
             let file = self.file();
-            let txn = file.begin()?;
+            let txn = match file.begin() {
+                Err(TreeError::ReadOnly { .. }) => return Err(self.read_only_error()),
+                begun => begun?,
+            };
             // While this one waited, a compaction may have put another file in the place.
             if !Arc::ptr_eq(&file, &self.file()) {
                 continue;
@@ -30,8 +33,28 @@ impl Database {
             if self.is_deleted() {
                 return Err(self.deleted());
             }
+            if file.is_removed() {
+                return Err(DocdbError::Removed {
+                    path: self.shared.path.clone(),
+                });
+            }
             self.sync_swap()?;
             return work(&file, txn);
+        }
+    }
+
+    /// Refuses to replace a file that is kept as it is.
+    pub(crate) fn check_writable(&self) -> Result<(), DocdbError> {
+        match self.file().is_read_only() {
+            true => Err(self.read_only_error()),
+            false => Ok(()),
+        }
+    }
+
+    fn read_only_error(&self) -> DocdbError {
+        DocdbError::ReadOnly {
+            path: self.shared.path.clone(),
+            reason: self.why_read_only().unwrap_or_default(),
         }
     }
 

@@ -26,16 +26,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub use submit::ReadyEdit;
 pub use upload::{Announced, Upload, Uploaded};
 pub(crate) use upload::{PIECE, Run};
-use varve_base::{OpenMode, ReadMode, Storage};
-use varve_btree::{ChunkStats, NoReduction, Options, Reducer, TreeError, TreeFile};
+use varve_base::{ReadMode, Storage, StorageError};
+use varve_btree::{ChunkStats, NoReduction, Options, Reducer, TreeFile, kept_tail};
 use varve_codec::EngineSetting;
 
 /// Kind of file in the header of a database's file.
 pub const KIND: [u8; 8] = *b"database";
-
-/// A file shorter than this holds no commit: before a tree file's first one stand 64 bytes, and a
-/// commit has at least as many.
-const SMALLEST: u64 = 128;
 
 /// How many ancestors of a leaf are remembered in a new database.
 pub const DEFAULT_REVS_LIMIT: u64 = 1000;
@@ -128,18 +124,41 @@ fn first_header(
     })
 }
 
-/// Whether a crash cut the file's creation short, so that it was never acknowledged.
-fn is_unfinished(storage: &Arc<dyn Storage>, path: &Path, wanted: &DatabaseOptions) -> bool {
-    let file = storage.open(path, OpenMode::Read);
-    if file
-        .and_then(|file| file.len())
-        .is_ok_and(|len| len < SMALLEST)
-    {
-        return true;
-    }
-    let opened = TreeFile::open_read_only(storage.as_ref(), path, tree_options(wanted));
-    matches!(opened, Err(TreeError::Unfinished { .. }))
+/// Cuts off what stands behind the newest whole commit of the database at `path`, whatever it is, and returns how many
+/// bytes. No process may have the database open.
+///
+/// # Errors
+/// What keeps it from being opened, or what the storage answers.
+pub fn cut_off_tail(
+    storage: &dyn Storage,
+    path: &Path,
+    options: &DatabaseOptions,
+) -> Result<u64, DocdbError> {
+    let cut = TreeFile::cut_off_tail(storage, path, &tree_options(options))?;
+    compact::remove_if_there(storage, &kept_tail(path))?;
+    Ok(cut)
 }
+
+fn already_there(path: &Path) -> DocdbError {
+    let there = StorageError::Io {
+        op: "create",
+        path: path.to_owned(),
+        source: std::io::ErrorKind::AlreadyExists.into(),
+    };
+    there.into()
+}
+
+/// Where a database stands until it is complete.
+fn unfinished(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    path.with_file_name(name)
+}
+
+/// What can be done about a file that opens for reading only.
+const ADVICE: &str = "`varve verify FILE` says what is hit, `varve verify --salvage NEW FILE` makes a new database of \
+     what can be read, and `varve verify --cut-off FILE` goes on with the newest whole commit and forgets what \
+     stands behind it";
 
 impl Database {
     /// Makes a new database; durable when this returns.
@@ -165,15 +184,18 @@ impl Database {
         chosen: Option<EngineSetting>,
     ) -> Result<Database, DocdbError> {
         let header = first_header(chosen.unwrap_or(wanted.setting), chosen)?.encode();
-        let create =
-            || TreeFile::create_with(storage.as_ref(), path, tree_options(wanted), &header);
-        let file = match create().map_err(DocdbError::from) {
-            Err(error) if error.is_already_there() && is_unfinished(&storage, path, wanted) => {
-                storage.remove(path)?;
-                create()?
-            }
-            other => other?,
-        };
+        if storage.kind(path)?.is_some() {
+            return Err(already_there(path));
+        }
+        // A file under its name is therefore whole, or damaged; never one whose creation was cut short.
+        let beside = unfinished(path);
+        compact::remove_if_there(storage.as_ref(), &beside)?;
+        TreeFile::create_with(storage.as_ref(), &beside, tree_options(wanted), &header)?;
+        storage.rename(&beside, path)?;
+        let directory = path.parent().unwrap_or(Path::new(""));
+        storage.sync_directory(directory)?;
+        compact::remove_if_there(storage.as_ref(), &kept_tail(path))?;
+        let file = TreeFile::open(storage.as_ref(), path, tree_options(wanted))?;
         compact::remove_rests(storage.as_ref(), path)?;
         Database::make(storage, path, wanted, (file, 1))
     }
@@ -188,7 +210,10 @@ impl Database {
         path: &Path,
         wanted: &DatabaseOptions,
     ) -> Result<Database, DocdbError> {
-        let file = TreeFile::open(storage.as_ref(), path, tree_options(wanted))?;
+        let file = TreeFile::open_keeping(storage.as_ref(), path, tree_options(wanted))?;
+        if file.is_read_only() {
+            return Database::make(storage, path, wanted, (file, 1));
+        }
         let options = tree_options(wanted);
         let next = compact::keep_begun(storage.as_ref(), path, options, &file)?;
         let database = Database::make(storage, path, wanted, (file, next))?;
@@ -338,6 +363,36 @@ impl Database {
         self.file().recovery().ignored
     }
 
+    /// What is wrong with what was committed last, if anything: why the database is open for reading only, or which
+    /// file keeps a commit that is not whole.
+    ///
+    /// # Errors
+    /// What the storage answers.
+    pub fn finding(&self) -> Result<Option<String>, DocdbError> {
+        if let Some(reason) = self.why_read_only() {
+            return Ok(Some(reason));
+        }
+        let kept = kept_tail(&self.shared.path);
+        let is_kept = self.shared.storage.kind(&kept)?.is_some();
+        Ok(is_kept.then(|| {
+            format!(
+                "a commit behind the newest whole one was not whole when the file was opened, by a power cut or damage, \
+                 and was cut off; its bytes are kept in {}, until that file is removed",
+                kept.display()
+            )
+        }))
+    }
+
+    /// Why nothing can be written, if that is so.
+    pub fn why_read_only(&self) -> Option<String> {
+        let file = self.file();
+        file.is_read_only()
+            .then(|| match file.recovery().tail.damage() {
+                Some(damage) => format!("{damage}; {ADVICE}"),
+                None => "its rights, or those of its file system, forbid to write to it".to_owned(),
+            })
+    }
+
     /// To be called before the database is closed for a while: from then on damage to the last commit only hits those
     /// documents whose bytes it hits. Without it, such damage looks to the next opening as if the commit had been cut
     /// short by a crash.
@@ -398,20 +453,32 @@ impl Database {
         let shared = &self.shared;
         // Writers and compactions look at the mark after this, so nothing is committed and no
         // file comes into this place any more.
-        self.write(|_, txn| {
+        let marked = self.write(|_, txn| {
             shared.is_deleted.store(true, Ordering::Release);
             drop(txn);
             Ok(())
-        })?;
+        });
+        match marked {
+            // There are no writers.
+            Err(DocdbError::ReadOnly { .. } | DocdbError::Removed { .. }) => {
+                shared.is_deleted.store(true, Ordering::Release);
+            }
+            marked => marked?,
+        }
         let mut compacting = self.compacting();
         while *compacting {
             shared.compacted.wait(&mut compacting);
         }
         drop(compacting);
         compact::remove_rests(shared.storage.as_ref(), &shared.path)?;
-        shared.storage.remove(&shared.path)?;
+        compact::remove_if_there(shared.storage.as_ref(), &kept_tail(&shared.path))?;
+        compact::remove_if_there(shared.storage.as_ref(), &shared.path)?;
         let directory = shared.path.parent().unwrap_or(Path::new(""));
-        shared.storage.sync_directory(directory)?;
+        match shared.storage.sync_directory(directory) {
+            // Removed as well.
+            Err(error) if error.is_not_found() => {}
+            synced => synced?,
+        }
         shared.watch.close();
         Ok(())
     }

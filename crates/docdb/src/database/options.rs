@@ -55,7 +55,7 @@ pub enum TrainsBy {
 pub struct Limits {
     /// Bytes of a document's JSON text without its special members.
     pub document: u64,
-    /// Bytes of one attachment as it was sent.
+    /// Bytes of one attachment before any compression, also where it comes as gzip.
     pub attachment: u64,
     /// Attachments of one document.
     pub attachments: u64,

@@ -137,7 +137,8 @@ impl Upload {
     /// Errors of the storage.
     pub fn write(&mut self, data: &[u8]) -> Result<Result<(), EditError>, DocdbError> {
         self.received = self.received.saturating_add(data.len() as u64);
-        if self.received > self.database.shared.options.limits.attachment {
+        let limit = self.database.shared.options.limits.attachment;
+        if self.received > limit {
             return Ok(Err(EditError::AttachmentTooLarge(self.name.clone())));
         }
         if self
@@ -155,6 +156,9 @@ impl Upload {
             Form::Following(following) => {
                 if following.write(data).is_err() {
                     return Ok(Err(EditError::AttachmentData(self.name.clone())));
+                }
+                if following.expanded() > limit {
+                    return Ok(Err(EditError::AttachmentTooLarge(self.name.clone())));
                 }
                 self.store(data)?;
             }
@@ -215,6 +219,9 @@ impl Upload {
                 (self.received, true)
             }
             Form::Following(following) => match following.finish() {
+                Ok(length) if length > self.database.shared.options.limits.attachment => {
+                    return Ok(Err(EditError::AttachmentTooLarge(self.name)));
+                }
                 Ok(length) => (length, true),
                 Err(_) => return Ok(Err(EditError::AttachmentData(self.name))),
             },

@@ -328,13 +328,17 @@ impl Worker {
                     }));
             }
         };
-        if data.len() as u64 > self.limits.attachment {
+        let limit = self.limits.attachment;
+        if data.len() as u64 > limit {
             return Ok(Err(EditError::AttachmentTooLarge(item.name)));
         }
         let level = self.compressible.level_of(&item.content_type);
-        let Some((stored, length, is_gzip)) = stored_form(data, coding, level) else {
+        let Some((stored, length, is_gzip)) = stored_form(data, coding, level, limit) else {
             return Ok(Err(EditError::AttachmentData(item.name)));
         };
+        if length > limit {
+            return Ok(Err(EditError::AttachmentTooLarge(item.name)));
+        }
         Ok(Ok(PreparedAttachment {
             pieces: self.pieces(&stored)?,
             runs: Vec::new(),
@@ -359,11 +363,12 @@ fn stored_form(
     data: Vec<u8>,
     coding: Coding,
     level: Option<Level>,
+    limit: u64,
 ) -> Option<(Vec<u8>, u64, bool)> {
     let length = data.len() as u64;
     Some(match (coding, level) {
         (Coding::Gzip, _) => {
-            let length = gzip::expanded_len(&data)?;
+            let length = gzip::expanded_len(&data, limit)?;
             (data, length, true)
         }
         (Coding::Identity, Some(level)) => (gzip::compress(&data, level), length, true),

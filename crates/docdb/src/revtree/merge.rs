@@ -2,6 +2,7 @@
 
 use super::{Node, RevTree, Stored};
 use crate::Rev;
+use std::collections::HashMap;
 
 impl RevTree {
     /// Adds a revision with its known ancestors, newest first; only the newest brings content.
@@ -9,25 +10,9 @@ impl RevTree {
     /// Returns whether the newest was unknown before. Whatever the order in which the revisions of
     /// one history come in, the tree becomes the same.
     pub fn merge(&mut self, path: &[Rev], stored: Stored) -> bool {
-        let Some(newest) = path.first() else {
-            return false;
-        };
-        let known = path.iter().position(|rev| self.index(rev).is_some());
-        let mut edit = Editing::new(std::mem::take(&mut self.nodes));
-        let mut child = None;
-        for rev in &path[..known.unwrap_or(path.len())] {
-            let at = edit.add(rev);
-            edit.link(child, at);
-            child = Some(at);
-        }
-        if let Some(known) = known {
-            edit.join(child, &path[known..]);
-        }
-        let is_new = known != Some(0);
-        if is_new && let Some(node) = edit.nodes.iter_mut().find(|node| node.rev == *newest) {
-            node.stored = Some(stored);
-        }
-        *self = edit.finish();
+        let mut merging = Merging::of(std::mem::take(self));
+        let is_new = merging.merge(path, stored);
+        *self = merging.finish();
         is_new
     }
 
@@ -117,28 +102,81 @@ impl RevTree {
     }
 }
 
-/// Nodes in no order, while links between them change.
+/// A tree to which many revisions are added: it is put in order once, behind the last of them.
+#[derive(Debug, Default)]
+pub(crate) struct Merging(Editing);
+
+impl Merging {
+    pub(crate) fn of(tree: RevTree) -> Merging {
+        Merging(Editing::new(tree.nodes))
+    }
+
+    /// Whether a revision is known.
+    pub(crate) fn knows(&self, rev: &Rev) -> bool {
+        self.0.find(rev).is_some()
+    }
+
+    /// As [`RevTree::merge`].
+    pub(crate) fn merge(&mut self, path: &[Rev], stored: Stored) -> bool {
+        let edit = &mut self.0;
+        let known = path.iter().position(|rev| edit.find(rev).is_some());
+        let mut newest = None;
+        let mut child = None;
+        for rev in &path[..known.unwrap_or(path.len())] {
+            let at = edit.add(rev);
+            newest.get_or_insert(at);
+            edit.link(child, at);
+            child = Some(at);
+        }
+        if let Some(known) = known {
+            edit.join(child, &path[known..]);
+        }
+        if let Some(newest) = newest {
+            edit.nodes[newest as usize].stored = Some(stored);
+        }
+        newest.is_some()
+    }
+
+    pub(crate) fn finish(self) -> RevTree {
+        self.0.finish()
+    }
+}
+
+/// Nodes while links between them change: first those of a tree in its order, then added ones in no order.
+#[derive(Debug, Default)]
 struct Editing {
     nodes: Vec<Node>,
+    /// How many are in order, before any was dropped.
+    in_order: usize,
+    /// Where the added ones are.
+    added: HashMap<Rev, u32>,
 }
 
 impl Editing {
     fn new(nodes: Vec<Node>) -> Self {
-        Editing { nodes }
+        Editing {
+            in_order: nodes.len(),
+            nodes,
+            added: HashMap::new(),
+        }
     }
 
     fn add(&mut self, rev: &Rev) -> u32 {
+        let at = self.nodes.len() as u32;
         self.nodes.push(Node {
             rev: rev.clone(),
             parent: None,
             stored: None,
         });
-        (self.nodes.len() - 1) as u32
+        self.added.insert(rev.clone(), at);
+        at
     }
 
     fn find(&self, rev: &Rev) -> Option<u32> {
-        let at = self.nodes.iter().position(|node| node.rev == *rev);
-        at.map(|at| at as u32)
+        let in_order = self.nodes.get(..self.in_order).unwrap_or_default();
+        let found = in_order.binary_search_by(|node| rev.cmp(&node.rev));
+        let found = found.ok().map(|at| at as u32);
+        found.or_else(|| self.added.get(rev).copied())
     }
 
     fn link(&mut self, child: Option<u32>, parent: u32) {
@@ -301,6 +339,27 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn many_revisions_added_at_once_make_the_tree_of_one_after_the_other(
+            paths in history(),
+            split in 0..25usize,
+            cut in 1..4usize,
+        ) {
+            let mut one_by_one = RevTree::default();
+            let (before, behind) = paths.split_at(split.min(paths.len()));
+            for path in before {
+                one_by_one.merge(path, stored(path.len() % 3 == 0));
+            }
+            let mut merging = Merging::of(one_by_one.clone());
+            for path in behind.iter().map(|path| &path[..path.len().min(cut)]).chain(behind.iter().map(Vec::as_slice)) {
+                let is_known = one_by_one.find(&path[0]).is_some();
+                prop_assert_eq!(merging.knows(&path[0]), is_known);
+                let is_new = merging.merge(path, stored(path.len() % 3 == 0));
+                prop_assert_eq!(is_new, one_by_one.merge(path, stored(path.len() % 3 == 0)));
+            }
+            prop_assert_eq!(merging.finish(), one_by_one);
+        }
+
         #[test]
         fn replicas_agree_whatever_the_order(
             paths in history(),

@@ -11,6 +11,7 @@ use crate::{Digest, Rev};
 use varve_btree::ChunkRef;
 
 pub(crate) use encode::{TreeText, chunk, encode_stored, put_chunk, skip_to_winner};
+pub(crate) use merge::Merging;
 
 /// Stored content of a revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,11 +130,18 @@ impl RevTree {
 
     /// The leaves that descend from a revision, or are it, as `latest=true` asks.
     pub fn leaves_above<'t>(&'t self, rev: &Rev) -> Vec<&'t Node> {
-        let found = self.leaves().filter(|leaf| {
-            let mut path = self.path(&leaf.rev);
-            path.any(|node| node.rev == *rev)
-        });
-        found.collect()
+        let Some(root) = self.index(rev) else {
+            return Vec::new();
+        };
+        // Parents stand behind their children, so backwards every node is seen after its parent.
+        let mut is_above = vec![false; root + 1];
+        is_above[root] = true;
+        for index in (0..root).rev() {
+            let parent = self.nodes[index].parent.map(|parent| parent as usize);
+            is_above[index] = parent.is_some_and(|parent| parent <= root && is_above[parent]);
+        }
+        let found = (0..=root).filter(|index| is_above[*index] && self.is_leaf[*index]);
+        found.map(|index| &self.nodes[index]).collect()
     }
 
     /// Leaves of a lower generation than `rev`, which may be its ancestors.

@@ -29,7 +29,7 @@ use agreement::Sums;
 use std::path::Path;
 use varve_base::{Interrupt, Progress, Storage};
 use varve_btree::{
-    ChunkCount, ChunkForm, ChunkRef, ChunkStats, LostSubtree, Recovery, TreeFile, Visited,
+    ChunkCount, ChunkForm, ChunkRef, ChunkStats, LostSubtree, Recovery, Tail, TreeFile, Visited,
 };
 
 /// Items between two looks at whether to stop.
@@ -76,6 +76,8 @@ pub struct Verified {
     pub local_documents: u64,
     /// Purges that are remembered.
     pub purges: u64,
+    /// Bytes of a write that was cut short, behind the newest commit: nothing of it was ever acknowledged.
+    pub cut_short: u64,
     /// Chunks and nodes that could be read.
     pub chunks: ChunkStats,
 }
@@ -150,6 +152,9 @@ impl Verifier<'_, '_> {
             let reason = "one bit of it is flipped; it is read as it was";
             self.find(Part::FileHeader, Some(0), Hit::Database, reason);
         }
+        if recovery.tail == Tail::Torn {
+            self.report.cut_short = recovery.ignored;
+        }
         if let Some(trouble) = torn(recovery, len) {
             self.report(&trouble.finding(Part::Commit, Hit::Database));
         }
@@ -207,11 +212,18 @@ impl Verifier<'_, '_> {
 /// Damage to the end of a file of this length, if any.
 pub(crate) fn torn(recovery: Recovery, len: u64) -> Option<Trouble> {
     let ignored = recovery.ignored;
-    let reason = format!(
-        "{ignored} bytes belong to no whole commit, and opening leaves them out: a write that was \
-         cut short, or damage"
-    );
-    (ignored > 0).then(|| Trouble::new(Some(len.saturating_sub(ignored)), reason))
+    let reason = match recovery.tail {
+        Tail::Damaged(reason) => {
+            format!("{ignored} bytes belong to no whole commit, and are not cut off: {reason}")
+        }
+        _ => format!(
+            "{ignored} bytes belong to no whole commit, and opening leaves them out: a write that was \
+             cut short, or damage"
+        ),
+    };
+    // A process that was killed leaves a part of a write that was never acknowledged.
+    let is_harmless = matches!(recovery.tail, Tail::None | Tail::Torn);
+    (!is_harmless).then(|| Trouble::new(Some(len.saturating_sub(ignored)), reason))
 }
 
 fn node_of(tree: usize) -> Part {

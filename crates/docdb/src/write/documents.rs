@@ -6,7 +6,7 @@ use crate::edit::{Accepted, EditOutcome, LOCAL_PREFIX, Mode, Prepared, Text};
 use crate::record::{
     BY_ID, Change, DocumentRecord, LocalBody, LocalRecord, append_plain, encode_attachments,
 };
-use crate::revtree::Stored;
+use crate::revtree::{Merging, Stored};
 use crate::{Attachment, Digest, DocdbError, EditError, Rev};
 use varve_btree::{ChunkRef, EncodedChunk};
 use varve_codec::Compressor;
@@ -20,6 +20,8 @@ pub(super) struct Documents<'j> {
 struct PendingDocument<'j> {
     id: &'j str,
     record: DocumentRecord,
+    /// The revision tree while replicated edits are added; the record's is empty meanwhile.
+    merging: Option<Merging>,
     /// The update before this commit; 0 for a new document.
     old_seq: u64,
     is_changed: bool,
@@ -47,6 +49,7 @@ impl<'j> Documents<'j> {
                 id,
                 old_seq: record.seq,
                 record,
+                merging: None,
                 is_changed: false,
             });
         }
@@ -66,6 +69,7 @@ impl<'j> Documents<'j> {
             let outcome = state.apply(work, entry.edit)?;
             settle(entry, outcome);
         }
+        state.settle_tree();
         Ok(())
     }
 
@@ -100,16 +104,24 @@ impl PendingDocument<'_> {
             return Ok(Err(error.clone()));
         }
         let path = match edit.mode {
-            Mode::Interactive => match self.next_revision(edit) {
-                Ok(path) => path,
-                Err(error) => return Ok(Err(error)),
-            },
+            Mode::Interactive => {
+                // What such an edit continues depends on the leaves.
+                self.settle_tree();
+                match self.next_revision(edit) {
+                    Ok(path) => path,
+                    Err(error) => return Ok(Err(error)),
+                }
+            }
             Mode::Replicated => edit.edit.revs.clone(),
         };
         let Some(rev) = path.first().cloned() else {
             return Ok(Err(EditError::RevNeeded));
         };
-        let is_new = self.record.tree.find(&rev).is_none();
+        let tree = &mut self.record.tree;
+        let merging = self
+            .merging
+            .get_or_insert_with(|| Merging::of(std::mem::take(tree)));
+        let is_new = !merging.knows(&rev);
         if is_new {
             if !self.is_changed {
                 work.header.update_seq += 1;
@@ -117,13 +129,20 @@ impl PendingDocument<'_> {
                 self.is_changed = true;
             }
             let stored = work.store(edit, rev.generation, self.record.seq)?;
-            self.record.tree.merge(&path, stored);
+            merging.merge(&path, stored);
         }
         Ok(Ok(Accepted {
             id: self.id.to_owned(),
             rev,
             is_new,
         }))
+    }
+
+    /// Puts the tree in order. Thousands of replicated leaves are put in order once.
+    fn settle_tree(&mut self) {
+        if let Some(merging) = self.merging.take() {
+            self.record.tree = merging.finish();
+        }
     }
 
     /// The revision that an interactive edit makes, and its parent.

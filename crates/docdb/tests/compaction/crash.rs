@@ -14,7 +14,10 @@ fn recover(storage: MemoryStorage, cut: &str) -> BTreeSet<String> {
     let shared: Arc<dyn Storage> = Arc::new(storage.clone());
     let db = Database::open(shared, Path::new(PATH), &options());
     let db = db.unwrap_or_else(|error| panic!("{error}: {cut}: {names_before:?}"));
-    assert_eq!(names(&storage), [PATH], "a rest stayed: {cut}");
+    // A commit that is not whole is kept beside the database.
+    let mut rests = names(&storage);
+    rests.retain(|name| !name.ends_with(".cut"));
+    assert_eq!(rests, [PATH], "a rest stayed: {cut}");
     let snapshot = db.snapshot();
     let lines = answers(&snapshot);
     let rows = snapshot.all_docs(IdRange::ALL, Direction::Forward).unwrap();

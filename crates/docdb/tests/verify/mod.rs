@@ -15,6 +15,7 @@ fn a_whole_file_has_no_findings_and_is_counted() {
     let (report, found) = findings(&storage_of(&small()), sample::PATH).unwrap();
     assert_eq!(found, []);
     let expected = Verified {
+        cut_short: 0,
         findings: 0,
         documents: 13,
         revisions: 60,

@@ -10,6 +10,7 @@ use varve_json::Value;
 
 use crate::auth::Security;
 use crate::couch::database::registry::OpenDatabase;
+use crate::couch::functions::scripts::Patience;
 use crate::couch::target::Target;
 use crate::couch::users;
 use crate::http::{BodyWriter, FinishedBody};
@@ -30,6 +31,8 @@ pub struct Call {
     pub security: Security,
     /// How the database is read. In [`ReadMode::CachedOnly`] nothing is changed, either.
     pub reads: ReadMode,
+    /// How long functions may take that decide about what is written.
+    pub patience: Patience,
 }
 
 impl Call {
@@ -61,9 +64,15 @@ impl Call {
             database,
             security,
             reads,
+            patience: Patience::Full,
         };
         users::check_target(&call, target)?;
         Ok(call)
+    }
+
+    /// The same for a thread that other requests wait for, or one that is for long functions.
+    pub fn with_patience(self, patience: Patience) -> Call {
+        Call { patience, ..self }
     }
 
     /// The newest commit of the database, to be read as this call may read.
@@ -81,6 +90,22 @@ impl Call {
         F: Future<Output = Result<FinishedBody, Failure>> + Send + 'static,
     {
         self.streams().stream(content_type, produce)
+    }
+
+    /// An answer that is sent whole if it is short, and otherwise made once more while it is sent.
+    ///
+    /// # Errors
+    /// Those of the producer before that.
+    pub fn stream_if_long<P, F>(&self, content_type: &str, produce: P) -> Result<Answer, Failure>
+    where
+        P: Fn(BodyWriter) -> F,
+        F: Future<Output = Result<FinishedBody, Failure>> + Send + 'static,
+    {
+        match Answer::short(content_type, &produce) {
+            Some(Err(failure)) if !failure.is_would_block() => Err(failure),
+            Some(Ok(answer)) => Ok(answer),
+            _ => self.stream(content_type, produce),
+        }
     }
 
     /// How bodies are made, for answers that come when this call is over.

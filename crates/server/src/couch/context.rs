@@ -94,7 +94,12 @@ impl CouchContext {
         };
         let storage = Arc::clone(&directory.storage);
         let most_open = most_open(&directory.settings);
-        let databases = Databases::new(storage, options, most_open, server.log.clone());
+        let databases = Databases::new(
+            storage,
+            options,
+            most_open,
+            (server.log.clone(), Arc::clone(&server.tasks)),
+        );
         let databases = databases.map_err(|source| ServerError::Random { source })?;
         let databases = Arc::new(databases);
         let reads = &server.executor.reads;

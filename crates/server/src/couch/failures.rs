@@ -94,6 +94,15 @@ impl From<ViewError> for Failure {
             ViewError::Database(error) => error.into(),
             ViewError::Document { id, rev, source } => Failure::from(*source).about(&id, rev),
             ViewError::NoView { .. } => Failure::not_found("missing_named_view"),
+            function @ ViewError::Function { .. } => Failure::new(
+                FailureKind::FunctionFailed,
+                "os_process_error",
+                function.to_string(),
+            ),
+            damage if damage.is_index_damage() => Failure {
+                kind: FailureKind::IndexDamaged,
+                ..Failure::internal(format!("{damage}; the index is built anew"))
+            },
             other => Failure::internal(other),
         }
     }

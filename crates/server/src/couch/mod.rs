@@ -23,7 +23,7 @@ mod views;
 
 use std::sync::Arc;
 
-use hyper::Method;
+use hyper::{Method, StatusCode};
 use varve_base::ReadMode;
 
 use crate::http::FailureKind;
@@ -40,6 +40,7 @@ pub use context::CouchContext;
 pub use database::registry::Databases;
 use document::write::ReadyPut;
 use failures::missing_database;
+use functions::scripts::Patience;
 use target::Target;
 use views::auto_index::AutoIndexer;
 
@@ -94,18 +95,45 @@ pub async fn route(
         true => executor.commits.clone(),
         false => executor.reads.clone(),
     };
-    let next = blocking(&pool, move || {
-        if target == Target::Database && request.method == Method::PUT {
-            return database::create(&app, &request, &user, &name).map(Next::Answered);
+    let work = |patience| {
+        let (app, request, user) = (Arc::clone(&app), Arc::clone(&request), user.clone());
+        let (name, target) = (name.clone(), target.clone());
+        move || run((app, request, user), (name, target), patience)
+    };
+    let next = match blocking(&pool, work(Patience::Brief)).await {
+        // Nothing was written: functions are asked before.
+        Err(failure) if failure.kind == FailureKind::NeedsTime => {
+            blocking(&executor.functions, work(Patience::Full)).await
         }
-        if !names::is_legal(&name) {
-            return Err(missing_database());
-        }
-        let call = Call::open(app, request, user, (&name, &target), ReadMode::Blocking)?;
-        target.check_method(&call.request.method)?;
-        answer(call, target)
-    });
-    next.await?.answer().await
+        done => done,
+    };
+    next?.answer().await
+}
+
+/// The blocking part of a request.
+fn run(
+    (app, request, user): (Arc<CouchContext>, Arc<Request>, UserContext),
+    (name, target): (String, Target),
+    patience: Patience,
+) -> Result<Next, Failure> {
+    if target == Target::Database && request.method == Method::PUT {
+        return database::create(&app, &request, &user, &name).map(Next::Answered);
+    }
+    if !names::is_legal(&name) {
+        return Err(missing_database());
+    }
+    if target == Target::Database
+        && request.method == Method::DELETE
+        && let Err(failure) = app.databases.get(&name)
+        && failure.kind == FailureKind::Internal
+    {
+        user.require_admin()?;
+        app.databases.delete_unreadable(&name, failure)?;
+        return Ok(Next::Answered(Answer::ok(StatusCode::OK)));
+    }
+    let call = Call::open(app, request, user, (&name, &target), ReadMode::Blocking)?;
+    target.check_method(&call.request.method)?;
+    answer(call.with_patience(patience), target)
 }
 
 /// Looks after the databases until the server stops: compacts them and brings their indexes up to date.

@@ -389,7 +389,7 @@ mod tests {
 
     async fn collect(part: Part, pool: &Pool) -> Result<Vec<u8>, String> {
         let answer = Answer::stream("", pool, move |writer| part.send(writer));
-        let Body::Stream(receiver) = answer.body else {
+        let Body::Stream(receiver, _) = answer.body else {
             panic!("it is a stream");
         };
         let collected = tokio::time::timeout(DEADLINE, receiver.collect()).await;

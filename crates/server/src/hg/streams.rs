@@ -1,9 +1,9 @@
 //! Bodies of files and of steps, pulled by their client.
 
-use crate::Answer;
 use crate::hg::RepoRegistry;
 use crate::http::{BodyError, BodyWriter, FilePiece, STREAM_BUFFER};
 use crate::runtime::NotDone;
+use crate::{Answer, Failure};
 use std::sync::Arc;
 use varve_base::{StorageError, StorageFile};
 use varve_exchange::server::wire::BodySteps;
@@ -23,6 +23,12 @@ pub(super) enum SendError {
     /// The bundle could not be made, for this reason.
     #[error("{0}")]
     NotMade(String),
+}
+
+impl From<SendError> for Failure {
+    fn from(error: SendError) -> Failure {
+        Failure::internal(error)
+    }
 }
 
 /// A body that is made in steps: the next one when the client has taken the output of the one before.

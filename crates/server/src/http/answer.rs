@@ -1,5 +1,6 @@
 //! Answers: status, headers, and a body that is whole or comes from a producer while it is sent.
 
+use crate::Failure;
 use crate::http::body;
 use crate::http::body::{BodyClosed, BodyReceiver, BodySender, BodyWriter, FinishedBody};
 use crate::runtime::Pool;
@@ -25,7 +26,16 @@ pub enum Body {
     /// Sent with a `Content-Length`.
     Whole(Vec<u8>),
     /// Sent as it is produced: chunked, unless the handler set `Content-Length`.
-    Stream(BodyReceiver),
+    Stream(BodyReceiver, Beginning),
+}
+
+/// Whether the head of an answer waits for the first piece of its body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beginning {
+    /// It does, so that a failure before that has a status.
+    Awaited,
+    /// It does not: the body of a feed begins when something happens.
+    Any,
 }
 
 impl Answer {
@@ -63,15 +73,15 @@ impl Answer {
     }
 
     /// A 200 whose body a future in a pool writes while it is sent. Between two pieces the producer holds no thread; it
-    /// gets [`BodyClosed`] when the client has left. A producer that returns an error cuts the connection, so that
-    /// the client sees the failure.
+    /// gets [`BodyClosed`] when the client has left. A producer that fails before its first piece makes
+    /// [`Answer::begun`] fail; later it cuts the connection, so that the client sees the failure.
     pub(crate) fn stream<P, F, E>(content_type: &str, pool: &Pool, produce: P) -> Answer
     where
         P: FnOnce(BodyWriter) -> F,
         F: Future<Output = Result<FinishedBody, E>> + Send + 'static,
-        E: std::fmt::Display,
+        E: Into<Failure>,
     {
-        Self::of_stream(content_type, body::spawn(pool, produce))
+        Self::of_stream(content_type, body::spawn(pool, produce), Beginning::Awaited)
     }
 
     /// A 200 with a body of at most one piece, written on this thread. `None` if its producer waits for something else
@@ -94,13 +104,25 @@ impl Answer {
         P: FnOnce(BodySender) -> F,
         F: Future<Output = Result<(), BodyClosed>> + Send + 'static,
     {
-        Self::of_stream(content_type, body::spawn_feed(produce))
+        Self::of_stream(content_type, body::spawn_feed(produce), Beginning::Any)
     }
 
-    fn of_stream(content_type: &str, receiver: BodyReceiver) -> Answer {
+    fn of_stream(content_type: &str, receiver: BodyReceiver, beginning: Beginning) -> Answer {
         let mut answer = Self::whole(StatusCode::OK, content_type, Vec::new());
-        answer.body = Body::Stream(receiver);
+        answer.body = Body::Stream(receiver, beginning);
         answer
+    }
+
+    /// The answer, once the first piece of a streamed body is there: until then its status may still change. A feed
+    /// may have nothing to say for long, and is not waited for.
+    ///
+    /// # Errors
+    /// The body failed before its first piece.
+    pub(crate) async fn begun(mut self) -> Result<Answer, Failure> {
+        if let Body::Stream(receiver, Beginning::Awaited) = &mut self.body {
+            receiver.begun().await?;
+        }
+        Ok(self)
     }
 
     /// Sets a header; bytes that no header may have become `?`.
@@ -127,7 +149,7 @@ impl Answer {
     pub fn whole_body(&self) -> Option<&[u8]> {
         match &self.body {
             Body::Whole(bytes) => Some(bytes),
-            Body::Stream(_) => None,
+            Body::Stream(..) => None,
         }
     }
 }

@@ -36,6 +36,8 @@ pub enum FailureKind {
     FunctionFailed,
     /// 500: the server or its files are at fault.
     Internal,
+    /// 500: the file of an index is damaged; it is built anew.
+    IndexDamaged,
     /// 500, as CouchDB has it: the answer took longer than the settings allow.
     Timeout,
     /// 503: the index is not built any more, because no design document needs it or the server stops.
@@ -46,6 +48,9 @@ pub enum FailureKind {
     Overloaded,
     /// 507: the disk is full.
     NoSpace,
+    /// Never sent: a function needs more time than a thread for all requests has for it, and the request is done again
+    /// on one of those for long functions.
+    NeedsTime,
     /// Never sent: an attempt to answer from memory ended, and the request is done again on a blocking thread.
     WouldBlock,
 }
@@ -69,12 +74,14 @@ impl FailureKind {
             FailureKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             FailureKind::UnsupportedType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             FailureKind::RangeNotSatisfiable => StatusCode::RANGE_NOT_SATISFIABLE,
-            FailureKind::FunctionFailed | FailureKind::Internal | FailureKind::Timeout => {
-                StatusCode::INTERNAL_SERVER_ERROR
-            }
+            FailureKind::FunctionFailed
+            | FailureKind::Internal
+            | FailureKind::IndexDamaged
+            | FailureKind::Timeout => StatusCode::INTERNAL_SERVER_ERROR,
             FailureKind::IndexAbandoned
             | FailureKind::Unavailable
             | FailureKind::Overloaded
+            | FailureKind::NeedsTime
             | FailureKind::WouldBlock => StatusCode::SERVICE_UNAVAILABLE,
             FailureKind::NoSpace => StatusCode::INSUFFICIENT_STORAGE,
         }
@@ -85,10 +92,12 @@ impl FailureKind {
         match self {
             FailureKind::FunctionFailed
             | FailureKind::Internal
+            | FailureKind::IndexDamaged
             | FailureKind::Timeout
             | FailureKind::IndexAbandoned
             | FailureKind::Unavailable
             | FailureKind::NoSpace
+            | FailureKind::NeedsTime
             | FailureKind::WouldBlock => true,
             FailureKind::BadRequest
             | FailureKind::Unauthorized

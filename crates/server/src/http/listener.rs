@@ -13,6 +13,7 @@ use crate::http::sendfile;
 use crate::http::sendfile::{FileQueue, SendfileStream};
 use crate::http::tls::Tls;
 use crate::http::{Answer, Body, Request, Upload, intake};
+use crate::runtime::repeats::fault_id;
 use crate::runtime::{ConnectionPermit, Limits};
 use http_body_util::{Either, Full};
 use hyper::body::{Bytes, Incoming};
@@ -175,7 +176,7 @@ async fn converse(
         let cause = cause.unwrap_or_default();
         server
             .log
-            .scope(|| tracing::error!("an answer was cut: {cause}"));
+            .scope(|| tracing::error!(fault = fault_id(&cause), "an answer was cut: {cause}"));
     }
 }
 
@@ -291,8 +292,8 @@ fn outgoing(
             let sent = if head_only { Vec::new() } else { bytes };
             Either::Left(Full::new(Bytes::from(sent)))
         }
-        Body::Stream(_) if head_only => Either::Left(Full::new(Bytes::new())),
-        Body::Stream(receiver) => {
+        Body::Stream(..) if head_only => Either::Left(Full::new(Bytes::new())),
+        Body::Stream(receiver, _) => {
             Either::Right(receiver.on_connection(client.files.clone(), client.meter.clone()))
         }
     };

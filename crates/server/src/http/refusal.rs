@@ -51,7 +51,7 @@ fn message() -> Vec<u8> {
     let answer = Answer::from(Failure::overloaded("too many connections"));
     let body = match answer.body {
         Body::Whole(body) => body,
-        Body::Stream(_) => Vec::new(),
+        Body::Stream(..) => Vec::new(),
     };
     let mut head = format!("HTTP/1.1 {}\r\n", answer.status);
     for (name, value) in &answer.headers {

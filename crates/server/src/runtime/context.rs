@@ -6,6 +6,7 @@ use crate::runtime::metrics::Metrics;
 use crate::runtime::scheduler::Scheduler;
 use crate::runtime::throttle::RequestCounter;
 use crate::runtime::{Executor, Limits};
+use std::sync::Arc;
 use tokio::sync::watch;
 use varve_base::Interrupt;
 
@@ -22,7 +23,7 @@ pub(crate) struct ServerContext {
     /// Background work.
     pub(crate) scheduler: Scheduler,
     /// The list of `_active_tasks`.
-    pub(crate) tasks: Tasks,
+    pub(crate) tasks: Arc<Tasks>,
     /// Raised when work that still runs has no more time.
     pub(crate) hurry: Interrupt,
     /// Where faults and requests are written.
@@ -39,7 +40,7 @@ impl ServerContext {
             executor,
             limits,
             scheduler: Scheduler::new(requests.clone()),
-            tasks: Tasks::default(),
+            tasks: Arc::default(),
             hurry: Interrupt::default(),
             log,
             metrics: Metrics::default(),

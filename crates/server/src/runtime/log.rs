@@ -8,11 +8,13 @@
 //! ```
 
 use crate::ServerError;
+use crate::runtime::repeats::{Repeats, WINDOW};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tracing::dispatcher::{self, Dispatch};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
@@ -46,7 +48,10 @@ impl<W: Write + fmt::Debug + Send> DebugWrite for W {}
 
 /// The log of one server.
 #[derive(Clone, Debug)]
-pub struct Log(Dispatch);
+pub struct Log {
+    lines: Dispatch,
+    repeats: Repeats,
+}
 
 impl Log {
     /// Opens the log; a `file` of the settings is relative to `directory`, and goes
@@ -76,18 +81,37 @@ impl Log {
             LogFormat::Plain if is_message_only => lines.event_format(MessageOnly).boxed(),
             LogFormat::Plain => lines.with_ansi(false).boxed(),
         };
-        let subscriber = Registry::default().with(lines.with_filter(filter(settings)));
-        Ok(Log(Dispatch::new(subscriber)))
+        let repeats = Repeats::default();
+        let subscriber = Registry::default()
+            .with(lines.with_filter(filter(settings)))
+            .with(repeats.clone().with_filter(LevelFilter::WARN));
+        let lines = Dispatch::new(subscriber);
+        Ok(Log { lines, repeats })
     }
 
     /// Runs `work`, whose events go into this log.
     pub(crate) fn scope<T>(&self, work: impl FnOnce() -> T) -> T {
-        dispatcher::with_default(&self.0, work)
+        dispatcher::with_default(&self.lines, work)
     }
 
     /// For futures whose events go into this log; see [`tracing::instrument::WithSubscriber`].
     pub(crate) fn dispatch(&self) -> Dispatch {
-        self.0.clone()
+        self.lines.clone()
+    }
+
+    /// Writes how often faults came again that were written at least `age` ago.
+    pub(crate) fn write_repeats(&self, age: Duration) {
+        for line in self.repeats.take_summaries(age) {
+            self.scope(|| tracing::error!("{line}"));
+        }
+    }
+
+    /// Writes, each minute, how often faults came again in it.
+    pub(crate) async fn count_repeats(self) {
+        loop {
+            tokio::time::sleep(WINDOW).await;
+            self.write_repeats(WINDOW);
+        }
     }
 }
 
@@ -148,7 +172,8 @@ where
 }
 
 /// The field `message` of an event.
-struct Message(String);
+#[derive(Default)]
+pub(super) struct Message(pub(super) String);
 
 impl Visit for Message {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {

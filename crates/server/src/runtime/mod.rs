@@ -9,6 +9,7 @@ mod limits;
 pub(crate) mod log;
 pub(crate) mod metrics;
 mod registry;
+pub(crate) mod repeats;
 pub(crate) mod scheduler;
 pub(crate) mod single_flight;
 mod tasks;

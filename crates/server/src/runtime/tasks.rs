@@ -97,6 +97,13 @@ impl Tasks {
         lock(&self.failed).retain(|_, failed| !failed.about.iter().any(is_of));
     }
 
+    /// Forgets that something of this kind failed with a database.
+    pub(crate) fn forget_failed(&self, kind: &str, database: &str) {
+        let is_of = |(name, value): &(String, String)| name == "database" && value == database;
+        let mut failed = lock(&self.failed);
+        failed.retain(|_, failed| failed.kind != kind || !failed.about.iter().any(is_of));
+    }
+
     /// The list as JSON: the running tasks, and then the failed ones.
     pub fn list(&self) -> Value {
         let lists = [&self.running, &self.failed].map(|list| lock(list).clone());

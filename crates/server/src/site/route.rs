@@ -3,6 +3,7 @@
 use crate::auth::Login;
 use crate::couch::admin;
 use crate::http::cors;
+use crate::runtime::repeats::fault_id;
 use crate::site::{Halves, Site, forgery};
 use crate::{Answer, Failure, Request, couch, hg};
 use std::sync::Arc;
@@ -26,12 +27,16 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
             Err(failure) => Err(failure),
         },
     };
+    let answered = match answered {
+        Ok(answer) => answer.begun().await,
+        failed => failed,
+    };
     if let Err(failure) = &answered
         && failure.kind.is_server_fault()
     {
         site.server()
             .log
-            .scope(|| tracing::error!("{asked}: {failure}"));
+            .scope(|| tracing::error!(fault = fault_id(&failure.reason), "{asked}: {failure}"));
     }
     let mut answer = answered.unwrap_or_else(Answer::from);
     if let Some(cookie) = update_to

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use varve_base::Interrupt;
 use varve_config::IdleSetting;
 
@@ -284,10 +284,12 @@ impl Server {
     /// Answers requests until `stop` completes, such as [`Server::stop_signal`]; returns after
     /// running ones have finished.
     pub fn run_until(self, stop: impl Future<Output = ()>) {
+        let past_limit = self.catch_file_limit();
         let site = self.site.clone();
         let access = self.context.access.clone();
         self.runtime.block_on(async {
             site.start();
+            tokio::spawn(site.server().log.clone().count_repeats());
             http::serve((self.listener, self.tls), (self.site, self.context), stop).await;
             site.end_background_work(UNDONE_WITHIN).await;
         });
@@ -296,9 +298,19 @@ impl Server {
         self.runtime.shutdown_timeout(UNDONE_WITHIN);
         site.server().executor.shut_down(UNDONE_WITHIN);
         site.close();
+        drop(past_limit);
+        site.server().log.write_repeats(Duration::ZERO);
         if let Some(log) = access {
             log.end();
         }
+    }
+
+    /// Has a write past the limit of file sizes (`ulimit -f`) fail as on a full disk: the signal that comes with it
+    /// would end the process otherwise. A system without that signal has nothing to be caught.
+    fn catch_file_limit(&self) -> Option<Signal> {
+        let _inside = self.runtime.enter();
+        let kind = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
+        signal(kind).ok()
     }
 
     /// [`Server::run_until`] with `stop` as the end.

@@ -138,6 +138,12 @@ impl<'a> Mapper<'a> {
         };
         let emissions = match engine.map(&self.json) {
             Ok(emissions) => emissions,
+            Err(limit) if !self.context.skips_failed => {
+                return Err(ViewError::Function {
+                    id: id.to_owned(),
+                    source: Box::new(limit),
+                });
+            }
             Err(limit) => {
                 self.context.log.failure(id, None, &limit.to_string());
                 // State that the document has left in the old engine may fail the next document.

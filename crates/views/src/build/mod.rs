@@ -70,6 +70,8 @@ pub struct BuildContext<'a> {
     pub limits: Limits,
     /// Which functions run without one.
     pub compilation: Compilation,
+    /// Whether documents for which the functions pass a limit are left out of the index; otherwise they end the build.
+    pub skips_failed: bool,
     /// Counts documents as they are written.
     pub progress: &'a dyn Progress,
     /// Called between short pieces of a long build; it may sleep, so that requests go first.

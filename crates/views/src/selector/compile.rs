@@ -14,6 +14,8 @@ const MAX_NESTING: usize = 100;
 const MAX_PATHS: usize = 4 << 20;
 /// Each pattern can take some memory.
 const MAX_PATTERNS: usize = 200;
+/// Bytes of a pattern's text: long ones take seconds before they are found to be too large.
+const PATTERN_LENGTH: usize = 4 << 10;
 /// Bytes of a pattern's program, and of the states that are cached while it runs.
 const PATTERN_SIZE: usize = 1 << 18;
 
@@ -188,7 +190,7 @@ impl Compiler {
     /// to see characters. `None` if it is no pattern.
     fn pattern(&mut self, text: &str) -> Compiled<Option<Regex>> {
         self.patterns += 1;
-        if self.patterns > MAX_PATTERNS {
+        if self.patterns > MAX_PATTERNS || text.len() > PATTERN_LENGTH {
             return Err(SelectorError::TooLarge);
         }
         let build = |unicode| {

@@ -319,4 +319,14 @@ mod tests {
         let huge = r#"{"a":{"$regex":"(x{1000}){1000}"}}"#.to_owned();
         assert!(matches!(refused(huge), SelectorError::Argument { .. }));
     }
+
+    #[test]
+    fn a_long_pattern_is_refused_before_it_is_compiled() {
+        let selector = |len| {
+            let text = format!(r#"{{"a":{{"$regex":"{}"}}}}"#, "x".repeat(len));
+            Selector::compile(&varve_json::parse(text.as_bytes()).unwrap())
+        };
+        assert!(selector(4096).is_ok());
+        assert_eq!(selector(4097).unwrap_err(), SelectorError::TooLarge);
+    }
 }

@@ -6,7 +6,7 @@ use varve_base::{DiskStorage, Silent, Storage};
 use varve_btree::{NodeCache, TreeFile};
 use varve_codec::EngineSetting;
 use varve_docdb::verify::{Finding, Verified, Watch, verify};
-use varve_docdb::{ChunkForm, DatabaseOptions, DocdbError, KIND, salvage};
+use varve_docdb::{ChunkForm, DatabaseOptions, DocdbError, KIND, cut_off_tail, salvage};
 use varve_hgcli::context::Context;
 use varve_hgcli::ui::Abort;
 
@@ -68,6 +68,15 @@ pub(super) fn save(context: &mut Context, target: &Target, to: &[u8]) -> Result<
     ))
 }
 
+/// Cuts off what stands behind the newest whole commit.
+pub(super) fn cut_off(context: &mut Context, target: &Target) -> Result<(), Abort> {
+    let done = cut_off_tail(&target.storage, &target.path, &options());
+    let bytes = done.map_err(|error| Abort::new(error.to_string()))?;
+    context.ui.status(format!(
+        "cut off {bytes} bytes behind the newest whole commit\n"
+    ))
+}
+
 /// Does something long, of which each finding is a line.
 fn watched<T>(
     context: &mut Context,
@@ -106,6 +115,12 @@ fn summary(context: &mut Context, report: &Verified) -> Result<(), Abort> {
         report.local_documents,
         report.purges,
     ))?;
+    if report.cut_short > 0 {
+        context.ui.status(format!(
+            "the last {} bytes are of a write that was cut short and never acknowledged; opening leaves them out\n",
+            report.cut_short
+        ))?;
+    }
     for form in ChunkForm::ALL {
         let count = report.chunks.of(form);
         if count.chunks > 0 {

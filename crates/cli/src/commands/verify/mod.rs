@@ -18,6 +18,10 @@ pub(crate) const COMMAND: Command = Command {
             "FILE",
             "write what can be read of a database into a new file",
         ),
+        Flag::long_flag(
+            "cut-off",
+            "cut off what stands behind the newest whole commit of a database",
+        ),
     ],
     arguments: 0..=1,
     synopsis: "[OPTION]... [DATABASE]",
@@ -29,6 +33,9 @@ pub(crate) const COMMAND: Command = Command {
            line that says what is damaged, where in the file, and which documents that hits. The \
            database may be served meanwhile; its newest state is checked. With --salvage, all that \
            can be read is then written into a new file, and each line says what is left out.\n\n\
+           A database with more behind its newest whole commit than a crash explains is served for \
+           reading only. With --cut-off, that is given up, and the database goes on with the newest whole \
+           commit; it must not be served meanwhile, and --salvage should come first.\n\n\
            Ends with 0; with 1 if anything is damaged.",
     category: Some(Category::Maintenance),
     run,
@@ -44,10 +51,16 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             if let Some(to) = matches.value("salvage") {
                 database::save(context, &target, to)?;
             }
+            if matches.flag("cut-off") {
+                database::cut_off(context, &target)?;
+            }
             Ok(code)
         }
         None if matches.value("salvage").is_some() => {
             Err(Abort::new("--salvage is for the file of a database"))
+        }
+        None if matches.flag("cut-off") => {
+            Err(Abort::new("--cut-off is for the file of a database"))
         }
         None => verify_repository(&mut context.repo, &mut context.ui, full),
     }

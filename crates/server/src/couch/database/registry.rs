@@ -20,10 +20,12 @@ use crate::couch::views::indexes::{Indexes, directory_of};
 use crate::http::FailureKind;
 use crate::runtime::dirty::{DirtyFlag, DirtySet};
 use crate::runtime::log::Log;
-use crate::runtime::{Registry, Resource};
+use crate::runtime::{Registry, Resource, Tasks};
 
 /// Feeds that read at the same time; a read is short, and its thread is not to be had for nothing.
 const FEED_READS: usize = 8;
+/// The type of the entry in the list of tasks for a database with damage behind its newest commit.
+const DAMAGED: &str = "database_damage";
 /// Digits of the database's id that stand in sequences.
 const INCARNATION: usize = 16;
 
@@ -135,6 +137,7 @@ pub struct Databases {
     storage: Arc<dyn Storage>,
     options: DatabaseOptions,
     log: Log,
+    tasks: Arc<Tasks>,
     open: Registry<OpenDatabase>,
     /// Databases that may be worth a compaction.
     dirty: Arc<DirtySet>,
@@ -155,12 +158,13 @@ impl Databases {
         storage: Arc<dyn Storage>,
         options: DatabaseOptions,
         most_open: usize,
-        log: Log,
+        (log, tasks): (Log, Arc<Tasks>),
     ) -> Result<Databases, getrandom::Error> {
         Ok(Databases {
             storage,
             options,
             log,
+            tasks,
             open: Registry::new(most_open),
             dirty: Arc::default(),
             written: Arc::default(),
@@ -214,6 +218,7 @@ impl Databases {
             match Database::open(storage, &file_of(name), &self.options) {
                 Ok(documents) => {
                     self.log_recovery(name, &documents);
+                    self.tell_finding(name, &documents)?;
                     self.track(name, documents)
                 }
                 Err(error) if error.is_not_found() => Err(missing_database()),
@@ -269,6 +274,21 @@ impl Databases {
         })
     }
 
+    /// Removes the file of a database that cannot be opened, for an admin who says so.
+    ///
+    /// # Errors
+    /// The failure of opening it, if the file cannot be removed either.
+    pub fn delete_unreadable(&self, name: &str, failure: Failure) -> Result<(), Failure> {
+        self.open.exclusively(name, || {
+            if self.storage.remove(&file_of(name)).is_err() {
+                return Err(failure);
+            }
+            self.updates.note(name, Event::Deleted);
+            varve_views::remove_stale(self.storage.as_ref(), &directory_of(name), &[])?;
+            Ok(())
+        })
+    }
+
     fn log_recovery(&self, name: &str, documents: &Database) {
         let ignored = documents.ignored_tail();
         let file = file_of(name);
@@ -282,7 +302,7 @@ impl Databases {
                 );
             });
         }
-        if ignored > 0 {
+        if ignored > 0 && documents.why_read_only().is_none() {
             self.log.scope(|| {
                 tracing::warn!(
                     database = name,
@@ -291,6 +311,19 @@ impl Databases {
                 );
             });
         }
+    }
+
+    /// Says in the log and in the list of tasks what is wrong with the last commits of a database.
+    fn tell_finding(&self, name: &str, documents: &Database) -> Result<(), Failure> {
+        let Some(finding) = documents.finding()? else {
+            self.tasks.forget_failed(DAMAGED, name);
+            return Ok(());
+        };
+        self.log
+            .scope(|| tracing::error!(database = name, "database {name}: {finding}"));
+        let task = self.tasks.start(DAMAGED, &[("database", name)]);
+        task.fail(&finding);
+        Ok(())
     }
 
     fn track(&self, name: &str, documents: Database) -> Result<OpenDatabase, Failure> {

@@ -1,14 +1,16 @@
 //! `_bulk_get`: many revisions in one answer.
 
+use std::sync::Arc;
+
 use varve_docdb::Snapshot;
 use varve_json::Value;
 
 use crate::couch::call::Call;
-use crate::couch::document::options::{Data, Extras, OpenRevs, revision_texts};
+use crate::couch::document::options::{Extras, OpenRevs, revision_texts};
 use crate::couch::document::parts;
 use crate::couch::document::parts::StoredRevision;
 use crate::couch::document::read::{Opened, opened, whole_after};
-use crate::couch::document::render::{Mark, Sink, into_memory};
+use crate::couch::document::render::{Mark, Sink, log_left_out};
 use crate::{Answer, Failure};
 
 /// One document that is requested for.
@@ -36,15 +38,15 @@ pub fn answer(call: Call) -> Result<Answer, Failure> {
             return in_parts(&call, media, reader, requested);
         }
     }
-    if extras.attachments == Data::Inline {
-        return call.stream("application/json", move |mut writer| async move {
+    let asked = Arc::new((reader, requested));
+    call.stream_if_long("application/json", move |mut writer| {
+        let asked = Arc::clone(&asked);
+        async move {
+            let (reader, requested) = &*asked;
             reader.write_all(requested, &mut writer).await?;
             Ok(writer.finish())
-        });
-    }
-    let mut body = Vec::new();
-    into_memory(reader.write_all(requested, &mut body))?;
-    Ok(Answer::json(hyper::StatusCode::OK, body))
+        }
+    })
 }
 
 fn in_parts(
@@ -121,15 +123,15 @@ async fn write_found(source: &StoredRevision, sink: &mut impl Sink) -> Result<()
 impl Reader {
     async fn write_all(
         &self,
-        requested: Vec<RequestedDocument>,
+        requested: &[RequestedDocument],
         sink: &mut impl Sink,
     ) -> Result<(), Failure> {
         sink.text().extend_from_slice(b"{\"results\":[");
-        for (index, one) in requested.into_iter().enumerate() {
+        for (index, one) in requested.iter().enumerate() {
             if index > 0 {
                 sink.text().push(b',');
             }
-            self.write_result(&one, sink).await?;
+            self.write_result(one, sink).await?;
             sink.pass_on().await?;
         }
         sink.text().extend_from_slice(b"]}\n");
@@ -154,11 +156,13 @@ impl Reader {
                     let mark = Mark::of(sink);
                     let written = write_found(&source, sink).await;
                     if let Err(failure) = mark.settle(sink, written)? {
+                        log_left_out(&failure);
                         Missing::of(source.rev.to_string(), failure).write_in(requested, sink);
                     }
                 }
                 Err(missing) => missing.write_in(requested, sink),
             }
+            sink.pass_on().await?;
         }
         sink.text().extend_from_slice(b"]}");
         Ok(())
@@ -180,6 +184,7 @@ impl Reader {
                 .map(|one| one.map_err(|rev| missing(&rev, "not_found", "missing")))
                 .collect(),
             Err(failure) => {
+                log_left_out(&failure);
                 let rev = requested.rev.as_deref().unwrap_or("undefined");
                 vec![Err(missing(rev, &failure.error, &failure.reason))]
             }
@@ -197,7 +202,7 @@ impl Reader {
         };
         let document = self.snapshot.document(&requested.id)?;
         let found = opened(document.as_ref(), &open_revs, self.latest)?;
-        let Some(document) = document else {
+        let Some(document) = document.map(Arc::new) else {
             let missing = found.into_iter().filter_map(|one| match one {
                 Opened::Missing(rev) => Some(Err(rev)),
                 Opened::Found(_) => None,
@@ -209,7 +214,7 @@ impl Reader {
             Opened::Missing(rev) => Err(rev),
             Opened::Found(rev) => Ok(StoredRevision {
                 snapshot: self.snapshot.clone(),
-                document: document.clone(),
+                document: Arc::clone(&document),
                 rev,
                 extras: self.extras,
                 whole_after,

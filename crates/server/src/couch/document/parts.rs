@@ -8,6 +8,8 @@ use crate::couch::document::render::{Shown, Sink};
 use crate::couch::failures;
 use crate::http::{BodyWriter, FinishedBody};
 use crate::{Answer, Failure};
+use std::sync::Arc;
+
 use varve_docdb::{Attachment, Document, Form, Rev, Snapshot};
 
 /// A revision of a document with all that is needed to send it later.
@@ -16,7 +18,7 @@ pub struct StoredRevision {
     /// Where it is read from.
     pub snapshot: Snapshot,
     /// The document.
-    pub document: Document,
+    pub document: Arc<Document>,
     /// The revision.
     pub rev: Rev,
     /// Members added to the body.

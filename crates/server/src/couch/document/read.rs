@@ -1,5 +1,8 @@
 //! Single documents are read.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use hyper::StatusCode;
 use varve_docdb::{Document, DocumentText, Edit, LocalDocument, Node, Rev, Snapshot, Stored};
 
@@ -43,7 +46,7 @@ pub fn get(call: &Call, id: &str) -> Result<Answer, Failure> {
         extras: options.extras,
         whole_after: whole_after(&document, options.atts_since.as_deref())?,
         snapshot,
-        document,
+        document: Arc::new(document),
     };
     let has_meta = source.has_meta();
     let answer = match () {
@@ -135,17 +138,18 @@ pub fn opened(
         }
         (OpenRevs::Listed(listed), _) => listed,
     };
+    // Leaves above several of the listed revisions count once, or a short list would name very many.
+    let mut named = HashSet::new();
     for text in listed {
         let rev: Rev = text.parse()?;
-        let before = found.len();
-        if let Some(document) = document {
-            let nodes = nodes_of(document, &rev, latest).into_iter();
-            let readable = nodes.filter(|node| node.stored.is_some());
-            found.extend(readable.map(|node| Opened::Found(node.rev.clone())));
-        }
-        if found.len() == before {
+        let nodes = document.map(|document| nodes_of(document, &rev, latest));
+        let mut nodes = nodes.unwrap_or_default();
+        nodes.retain(|node| node.stored.is_some());
+        if nodes.is_empty() {
             found.push(Opened::Missing(text.clone()));
         }
+        nodes.retain(|node| !latest || named.insert(&node.rev));
+        found.extend(nodes.iter().map(|node| Opened::Found(node.rev.clone())));
     }
     Ok(found)
 }
@@ -173,6 +177,7 @@ fn open(
         None => 0,
     };
     let extras = options.extras;
+    let document = document.map(Arc::new);
     let source = move |rev: Rev| -> Result<StoredRevision, Failure> {
         Ok(StoredRevision {
             snapshot: snapshot.clone(),

@@ -8,6 +8,7 @@ use crate::Failure;
 use crate::couch::changes::sequence::write_number;
 use crate::couch::document::options::{Data, Extras};
 use crate::http::{BodyWriter, STREAM_BUFFER, poll_once};
+use crate::runtime::repeats::fault_id;
 
 /// Bytes of an attachment that are read at a time, to be written as base64.
 const DATA_PIECE: usize = 48 << 10;
@@ -120,8 +121,20 @@ pub fn into_memory<T>(writing: impl Future<Output = Result<T, Failure>>) -> Resu
     written.unwrap_or_else(|| Err(Failure::internal("writing into memory has to wait")))
 }
 
-/// Appends the members `error` and `reason`, for a row whose document cannot be shown.
+/// Logs why something is left out of an answer that goes on without it.
+pub fn log_left_out(failure: &Failure) {
+    if failure.kind.is_server_fault() {
+        let reason = &failure.reason;
+        tracing::error!(
+            fault = fault_id(reason),
+            "an answer goes on without what cannot be read: {reason}"
+        );
+    }
+}
+
+/// Appends the members `error` and `reason`, for a row whose document cannot be shown, and logs them.
 pub fn write_error(failure: &Failure, out: &mut Vec<u8>) {
+    log_left_out(failure);
     for (name, text) in [("error", &failure.error), ("reason", &failure.reason)] {
         out.push(b',');
         varve_json::write_string(name, out);

@@ -1,6 +1,7 @@
 //! `_revs_diff` and `_missing_revs`: a replicator's questions before it sends documents.
 
-use hyper::StatusCode;
+use std::sync::Arc;
+
 use varve_docdb::{Rev, Snapshot};
 use varve_json::Value;
 
@@ -9,7 +10,6 @@ use crate::{Answer, Failure};
 
 /// Revisions of one document that the database lacks.
 struct Missing {
-    id: String,
     /// As the client wrote them.
     missing: Vec<String>,
     possible_ancestors: Vec<Rev>,
@@ -20,23 +20,16 @@ struct Missing {
 /// # Errors
 /// 400 if the body is not an object of lists of revisions.
 pub fn diff(call: &Call) -> Result<Answer, Failure> {
-    let mut body = vec![b'{'];
-    for (index, document) in missing_of(call)?.iter().enumerate() {
-        if index > 0 {
-            body.push(b',');
-        }
-        varve_json::write_string(&document.id, &mut body);
-        body.extend_from_slice(b":{\"missing\":");
-        write_texts(&document.missing, &mut body);
+    answer(call, (b"{", b"}\n"), |document, out| {
+        out.extend_from_slice(b"{\"missing\":");
+        write_texts(document.missing.iter(), out);
         if !document.possible_ancestors.is_empty() {
-            body.extend_from_slice(b",\"possible_ancestors\":");
+            out.extend_from_slice(b",\"possible_ancestors\":");
             let ancestors = document.possible_ancestors.iter().map(Rev::to_string);
-            write_texts(&ancestors.collect::<Vec<_>>(), &mut body);
+            write_texts(ancestors, out);
         }
-        body.push(b'}');
-    }
-    body.extend_from_slice(b"}\n");
-    Ok(Answer::json(StatusCode::OK, body))
+        out.push(b'}');
+    })
 }
 
 /// Answers `POST /{db}/_missing_revs`.
@@ -44,46 +37,72 @@ pub fn diff(call: &Call) -> Result<Answer, Failure> {
 /// # Errors
 /// As [`diff`].
 pub fn missing(call: &Call) -> Result<Answer, Failure> {
-    let mut body = b"{\"missing_revs\":{".to_vec();
-    for (index, document) in missing_of(call)?.iter().enumerate() {
-        if index > 0 {
-            body.push(b',');
-        }
-        varve_json::write_string(&document.id, &mut body);
-        body.push(b':');
-        write_texts(&document.missing, &mut body);
-    }
-    body.extend_from_slice(b"}}\n");
-    Ok(Answer::json(StatusCode::OK, body))
+    answer(call, (b"{\"missing_revs\":{", b"}}\n"), |document, out| {
+        write_texts(document.missing.iter(), out);
+    })
 }
 
-fn missing_of(call: &Call) -> Result<Vec<Missing>, Failure> {
+/// Writes a member for each document of which something is missing. What is known of a document with many revisions
+/// is longer than the question by far, so the answer is sent while it is made.
+fn answer(
+    call: &Call,
+    (begin, end): (&'static [u8], &'static [u8]),
+    write: impl Fn(&Missing, &mut Vec<u8>) + Send + Sync + 'static,
+) -> Result<Answer, Failure> {
+    let asked = Arc::new((asked_for(call)?, write));
+    let snapshot = call.snapshot();
+    call.stream_if_long("application/json", move |mut writer| {
+        let (asked, snapshot) = (Arc::clone(&asked), snapshot.clone());
+        async move {
+            let (asked, write) = &*asked;
+            writer.buffer().extend_from_slice(begin);
+            let mut any = false;
+            for (id, texts) in asked {
+                let Some(missing) = missing_of_one(&snapshot, id, texts)? else {
+                    continue;
+                };
+                let out = writer.buffer();
+                if std::mem::replace(&mut any, true) {
+                    out.push(b',');
+                }
+                varve_json::write_string(id, out);
+                out.push(b':');
+                write(&missing, out);
+                writer.flush_if_full().await?;
+            }
+            writer.write(end).await?;
+            Ok(writer.finish())
+        }
+    })
+}
+
+/// The documents that are asked about, and their revisions as the client wrote them.
+fn asked_for(call: &Call) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let Value::Object(asked) = call.json_body()? else {
         return Err(Failure::bad_request("Request body must be a JSON object"));
     };
-    let snapshot = call.snapshot();
-    let mut all = Vec::new();
-    for (id, revisions) in asked {
+    let each = asked.into_iter().map(|(id, revisions)| {
         let texts = revisions
             .as_array()
-            .map(|items| items.iter().map(Value::as_str));
-        let texts: Option<Vec<&str>> = texts.and_then(Iterator::collect);
+            .map(|items| items.iter().map(|item| item.as_str().map(str::to_owned)));
+        let texts: Option<Vec<String>> = texts.and_then(Iterator::collect);
         let texts = texts.ok_or_else(|| {
             Failure::bad_request(format!("the revisions of {id:?} must be an array of texts"))
         })?;
-        if let Some(missing) = missing_of_one(&snapshot, id, &texts)? {
-            all.push(missing);
+        for text in &texts {
+            text.parse::<Rev>()?;
         }
-    }
-    Ok(all)
+        Ok((id, texts))
+    });
+    each.collect()
 }
 
 fn missing_of_one(
     snapshot: &Snapshot,
-    id: String,
-    texts: &[&str],
+    id: &str,
+    texts: &[String],
 ) -> Result<Option<Missing>, Failure> {
-    let document = snapshot.document(&id)?;
+    let document = snapshot.document(id)?;
     let mut missing = Vec::new();
     let mut highest: Option<Rev> = None;
     for text in texts {
@@ -92,7 +111,7 @@ fn missing_of_one(
             .as_ref()
             .is_some_and(|d| d.tree().find(&rev).is_some());
         if !known {
-            missing.push((*text).to_owned());
+            missing.push(text.clone());
             highest = highest.max(Some(rev));
         }
     }
@@ -107,19 +126,18 @@ fn missing_of_one(
         None => Vec::new(),
     };
     Ok(Some(Missing {
-        id,
         missing,
         possible_ancestors,
     }))
 }
 
-fn write_texts(texts: &[String], out: &mut Vec<u8>) {
+fn write_texts(texts: impl Iterator<Item = impl AsRef<str>>, out: &mut Vec<u8>) {
     out.push(b'[');
-    for (index, text) in texts.iter().enumerate() {
+    for (index, text) in texts.enumerate() {
         if index > 0 {
             out.push(b',');
         }
-        varve_json::write_string(text, out);
+        varve_json::write_string(text.as_ref(), out);
     }
     out.push(b']');
 }

@@ -18,11 +18,11 @@ use varve_views::{IndexSnapshot, ViewIndex};
 use crate::couch::Next;
 use crate::couch::call::Call;
 use crate::couch::document::read::row_extras;
-use crate::couch::document::render::Shown;
+use crate::couch::document::render::{Shown, log_left_out};
 use crate::couch::failures;
 use crate::couch::views::IndexWait;
-use crate::couch::views::indexes::{Refresh, fresh, index_of};
-use crate::http::BodyWriter;
+use crate::couch::views::indexes::{Refresh, discard_if_damaged, fresh, index_of};
+use crate::http::{BodyWriter, FailureKind};
 use crate::{Answer, Failure};
 pub use definitions::Definitions;
 pub use manage::{delete, delete_many, index};
@@ -39,7 +39,11 @@ pub fn answer(call: &Call) -> Result<Next, Failure> {
     let streams = call.streams();
     let answer = move |query: FindQuery| {
         streams.stream(JSON, move |mut writer| async move {
-            query.write(&mut writer).await?;
+            let written = query.write(&mut writer).await;
+            if let (Err(failure), Some(index), Some(view)) = (&written, &query.index, &query.view) {
+                discard_if_damaged(index, view, failure);
+            }
+            written?;
             Ok(writer.finish())
         })
     };
@@ -91,13 +95,44 @@ fn json(object: Object) -> Answer {
 /// Rows that a search looks at before others get its thread, and before it sees that its client has gone.
 const TURN: u64 = 512;
 
+/// Documents that a search could not read: it goes on without them, and says so.
+#[derive(Default)]
+struct Unreadable {
+    first: Option<Failure>,
+    count: u64,
+}
+
+impl Unreadable {
+    /// Whether a document was read; a damaged one is logged and counts as one that does not pass.
+    fn passed_over(&mut self, read: Result<bool, Failure>) -> Result<bool, Failure> {
+        match read {
+            Err(failure) if failure.kind == FailureKind::Internal => {
+                log_left_out(&failure);
+                self.count += 1;
+                self.first.get_or_insert(failure);
+                Ok(false)
+            }
+            other => other,
+        }
+    }
+
+    fn warning(&self) -> Option<String> {
+        let first = self.first.as_ref()?;
+        Some(format!(
+            "{} documents cannot be read and are left out. The first: {}",
+            self.count, first.reason
+        ))
+    }
+}
+
 /// One query, whose documents are found and written in a pool.
 struct FindQuery {
     begun: Instant,
     snapshot: Snapshot,
     options: FindOptions,
     indexes: Arc<Vec<JsonIndex>>,
-    /// The index of the plan.
+    /// The index of the plan, and what is read of it.
+    index: Option<Arc<ViewIndex>>,
     view: Option<IndexSnapshot>,
 }
 
@@ -124,11 +159,12 @@ impl FindQuery {
             snapshot,
             options,
             indexes,
+            index: None,
             view: None,
         })
     }
 
-    fn index(&self, call: &Call) -> Result<PlanIndex, Failure> {
+    fn index(&mut self, call: &Call) -> Result<PlanIndex, Failure> {
         let Some(index) = Plan::new(&self.indexes, &self.options)?.index else {
             return Ok(PlanIndex::None);
         };
@@ -136,9 +172,12 @@ impl FindQuery {
         let design = snapshot.document(index.design())?;
         let design = design.ok_or_else(failures::missing)?;
         if call.reads == ReadMode::CachedOnly {
-            return fresh(call, snapshot, &design).map(|(_, view)| PlanIndex::Ready(view));
+            let (index, view) = fresh(call, snapshot, &design)?;
+            self.index = Some(index);
+            return Ok(PlanIndex::Ready(view));
         }
         let index = index_of(&call.app, &call.database, snapshot, &design)?;
+        self.index = Some(Arc::clone(&index));
         if !self.options.updates() {
             return Ok(PlanIndex::Ready(index.current(snapshot)?));
         }
@@ -158,8 +197,9 @@ impl FindQuery {
         writer.buffer().extend_from_slice(b"{\"docs\":[\r\n");
         let mut document = Vec::new();
         let mut any = false;
-        let read = |hit: &Hit, out: &mut Vec<u8>| self.read(hit, out);
+        let mut unreadable = Unreadable::default();
         loop {
+            let read = |hit: &Hit, out: &mut Vec<u8>| unreadable.passed_over(self.read(hit, out));
             match cursor.next(TURN, &mut document, read)? {
                 Step::Found => {}
                 Step::Paused => {
@@ -185,6 +225,7 @@ impl FindQuery {
         }
         let mut warnings = plan.warnings.clone();
         warnings.extend(stats.warning().map(str::to_owned));
+        warnings.extend(unreadable.warning());
         if !warnings.is_empty() {
             out.extend_from_slice(b",\r\n\"warning\":");
             varve_json::write_string(&warnings.join("\n"), out);

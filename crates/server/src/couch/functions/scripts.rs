@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::time::Duration;
 
 use varve_js::{
     Compilation, Emission, FilterEngine, JsError, Limits, MapFunctions, UpdateEngine, Updated,
@@ -139,12 +140,50 @@ pub fn emits(script: &Script, document: &[u8], how: Compilation) -> Result<bool,
     })
 }
 
+/// In processor time: how long a function may take on a thread that other requests wait for.
+const BRIEF: Duration = Duration::from_millis(50);
+
+/// How long functions of a request may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// So long that others do not wait for it; beyond that, [`FailureKind::NeedsTime`].
+    Brief,
+    /// As long as the settings say.
+    Full,
+}
+
+impl Patience {
+    fn time(self, script: &Script) -> Duration {
+        match self {
+            Patience::Brief => script.limits.time.min(BRIEF),
+            Patience::Full => script.limits.time,
+        }
+    }
+
+    /// A failure that says whether more time may help.
+    fn judge(
+        self,
+        script: &Script,
+        error: JsError,
+        failed: impl Fn(JsError) -> Failure,
+    ) -> Failure {
+        match error {
+            JsError::Time { limit } if limit < script.limits.time => Failure::new(
+                FailureKind::NeedsTime,
+                "needs_time",
+                "a function takes long",
+            ),
+            other => failed(other),
+        }
+    }
+}
+
 /// Asks a validation function; all arguments are JSON text.
 ///
 /// # Errors
-/// As [`filter`].
+/// As [`filter`]; [`FailureKind::NeedsTime`].
 pub fn validate(
-    script: &Script,
+    (script, patience): (&Script, Patience),
     document: &[u8],
     previous: Option<&[u8]>,
     user: &[u8],
@@ -153,9 +192,10 @@ pub fn validate(
     VALIDATORS.with_borrow_mut(|engines| {
         let compile = |it: &Script| ValidateEngine::compile(&it.source, &it.root, it.limits);
         let engine = engines.get(script, compile).map_err(failed)?;
+        engine.set_time(patience.time(script));
         engine
             .validate(document, previous, user, security)
-            .map_err(failed)
+            .map_err(|error| patience.judge(script, error, failed))
     })
 }
 
@@ -164,7 +204,7 @@ pub fn validate(
 /// # Errors
 /// 500 if the function does not compile, or fails.
 pub fn update(
-    script: &Script,
+    (script, patience): (&Script, Patience),
     document: Option<&[u8]>,
     request: &[u8],
 ) -> Result<Updated, Failure> {
@@ -174,6 +214,7 @@ pub fn update(
             "compilation_error",
             error.to_string(),
         ),
+        JsError::Start { .. } => failed(error),
         other => {
             let reason = format!("function raised error: {other}");
             Failure::new(FailureKind::FunctionFailed, "render_error", reason)
@@ -182,16 +223,23 @@ pub fn update(
     UPDATERS.with_borrow_mut(|engines| {
         let compile = |it: &Script| UpdateEngine::compile(&it.source, &it.root, it.limits);
         let engine = engines.get(script, compile).map_err(failed)?;
-        engine.update(document, request).map_err(failed)
+        engine.set_time(patience.time(script));
+        let updated = engine.update(document, request);
+        updated.map_err(|error| patience.judge(script, error, failed))
     })
 }
 
 fn failed(error: JsError) -> Failure {
-    let word = match error {
-        JsError::Compile { .. } => "compilation_error",
-        _ => "script_error",
+    let (kind, word) = match error {
+        JsError::Compile { .. } => (FailureKind::BadRequest, "compilation_error"),
+        JsError::Start { .. } => (FailureKind::Internal, "internal_server_error"),
+        // The client that asks has not written the function.
+        JsError::Time { .. } | JsError::Memory { .. } | JsError::Stack { .. } => {
+            (FailureKind::FunctionFailed, "os_process_error")
+        }
+        _ => (FailureKind::BadRequest, "script_error"),
     };
-    Failure::new(FailureKind::BadRequest, word, error.to_string())
+    Failure::new(kind, word, error.to_string())
 }
 
 /// `{"db":…,"name":…,"roles":[…]}`.

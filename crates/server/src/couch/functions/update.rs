@@ -39,7 +39,7 @@ pub fn answer(
     let script = script_of(call, &snapshot, design, function)?;
     let document = id.map(|id| current(&snapshot, id)).transpose()?.flatten();
     let request = request_object(call, id)?;
-    let returned = match scripts::update(&script, document.as_deref(), &request)? {
+    let returned = match scripts::update((&script, call.patience), document.as_deref(), &request)? {
         Updated::Returned(text) => text,
         Updated::NoResponse => return Err(failed("undefined response from update function")),
         Updated::Refused(text) => return Err(refusal(&text)),

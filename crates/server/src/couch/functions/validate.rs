@@ -14,6 +14,7 @@ use crate::couch::document::text::{text_of as text_of_revision, text_with_histor
 use crate::couch::functions::scripts;
 use crate::couch::functions::scripts::Script;
 use crate::couch::users;
+use crate::http::FailureKind;
 
 /// A database's validation functions, as of the design documents that are listed.
 #[derive(Debug, Default)]
@@ -131,6 +132,7 @@ pub fn update(
                 refusals.push(None);
                 allowed.push(edit);
             }
+            Err(failure) if failure.kind == FailureKind::NeedsTime => return Err(failure),
             Err(failure) => refusals.push(Some(failure)),
         }
     }
@@ -225,7 +227,7 @@ impl<'a> Check<'a> {
         let previous = self.previous(edit)?;
         for (design, script) in &self.validators.scripts {
             let verdict = scripts::validate(
-                script,
+                (script, self.call.patience),
                 &document,
                 previous.as_deref(),
                 &self.user,

@@ -15,6 +15,7 @@ use varve_views::ViewIndex;
 use crate::couch::database::registry::OpenDatabase;
 use crate::couch::views::indexes::{Refresh, clean_up, index_of};
 use crate::http::FailureKind;
+use crate::runtime::repeats::fault_id;
 use crate::runtime::scheduler::JobKind;
 use crate::{CouchContext, Failure};
 
@@ -137,8 +138,10 @@ fn build(app: &Arc<CouchContext>, stale: &StaleIndex, stop: &Interrupt) -> bool 
 fn report(app: &CouchContext, database: &OpenDatabase, failure: &Failure) {
     if !database.documents.is_deleted() && !app.server().is_stopping() {
         let name = &database.name;
-        app.log()
-            .scope(|| tracing::error!(database = name, "indexes of {name}: {failure}"));
+        app.log().scope(|| {
+            let fault = fault_id(&failure.reason);
+            tracing::error!(database = name, fault, "indexes of {name}: {failure}");
+        });
     }
 }
 

@@ -22,6 +22,7 @@ use crate::couch::views::builds::Builds;
 use crate::couch::views::waiting::IndexWaits;
 use crate::directory::INDEXES;
 use crate::http::FailureKind;
+use crate::runtime::repeats::fault_id;
 use crate::{CouchContext, Failure};
 
 /// Indexes of one database that are open.
@@ -149,6 +150,7 @@ pub fn index_of(
             )?)
         }
     };
+    app.log().scope(|| log_damage(&index));
     open.by_signature
         .insert(group.signature(), Arc::clone(&index));
     let entry = (rev.clone(), Arc::clone(&index));
@@ -160,6 +162,25 @@ pub fn index_of(
         .count
         .store(open.by_signature.len(), Ordering::Relaxed);
     Ok(index)
+}
+
+/// Has an index built anew if an answer met damage in its file, and says so in the log.
+pub fn discard_if_damaged(index: &ViewIndex, seen: &IndexSnapshot, failure: &Failure) {
+    if failure.kind != FailureKind::IndexDamaged {
+        return;
+    }
+    if let Err(error) = index.discard(seen, failure.reason.clone()) {
+        tracing::error!("a damaged view index cannot be replaced: {error}");
+    }
+    log_damage(index);
+}
+
+/// Says in the log why an index is built anew, once.
+fn log_damage(index: &ViewIndex) {
+    if let Some(damage) = index.take_damage() {
+        let index = index.group().signature();
+        tracing::warn!("the view index {index} is damaged and built anew: {damage}");
+    }
 }
 
 /// The index of a design document, if it is open.
@@ -306,11 +327,14 @@ impl Refresh {
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             limits: self.app.limits(),
             compilation: self.app.compilation(),
+            skips_failed: self.app.settings().functions.skip_failed,
             progress: &task,
             interrupt: &build.interrupt,
             log: &log,
         };
-        let view = match index.update_to(snapshot, &context) {
+        let built = index.update_to(snapshot, &context);
+        self.app.log().scope(|| log_damage(index));
+        let view = match built {
             Err(ViewError::Interrupted(_)) => return Err(self.interrupted()),
             built => built?,
         };
@@ -338,6 +362,7 @@ impl Refresh {
                 tracing::error!(
                     database,
                     design,
+                    fault = fault_id(&failure.reason),
                     "the index of {design} in {database}: {failure}"
                 )
             });

@@ -250,8 +250,13 @@ impl ViewSource {
                 self.index.current(&self.snapshot)?
             }
         };
+        let found = moment.query(view, &options).map_err(Failure::from);
+        let found = found.inspect_err(|failure| {
+            indexes::discard_if_damaged(&self.index, &moment, failure);
+        });
         Ok(ViewQuery {
-            found: moment.query(view, &options)?,
+            found: found?,
+            index: Arc::clone(&self.index),
             snapshot: self.snapshot.clone(),
             incarnation: self.incarnation.clone(),
             signature: self.index.group().signature(),
@@ -264,6 +269,7 @@ impl ViewSource {
 /// The rows that one query found, to be written in a pool.
 struct ViewQuery {
     snapshot: Snapshot,
+    index: Arc<ViewIndex>,
     incarnation: String,
     signature: Signature,
     moment: IndexSnapshot,
@@ -299,10 +305,13 @@ impl ViewQuery {
             snapshot: &self.snapshot,
             options: &self.options,
         };
-        match self.found {
+        let written = match self.found {
             Found::Rows(rows) => show.rows(*rows, update_seq, writer).await,
             Found::Groups(groups) => show.groups(groups, update_seq, writer).await,
-        }
+        };
+        written.inspect_err(|failure| {
+            indexes::discard_if_damaged(&self.index, &self.moment, failure);
+        })
     }
 }
 

@@ -16,12 +16,12 @@ mod receiver;
 mod slot;
 mod writer;
 
+use crate::Failure;
 use crate::runtime::Pool;
 pub use feed::BodySender;
 pub(super) use feed::spawn_feed;
 pub(super) use receiver::BodyReceiver;
 use slot::{End, Producer};
-use std::fmt::Display;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -48,14 +48,14 @@ pub(super) fn spawn<P, F, E>(pool: &Pool, produce: P) -> BodyReceiver
 where
     P: FnOnce(BodyWriter) -> F,
     F: Future<Output = Result<FinishedBody, E>> + Send + 'static,
-    E: Display,
+    E: Into<Failure>,
 {
     let (producer, receiver) = Producer::new();
     let body = produce(BodyWriter::of(&producer, pool));
     pool.spawn(async move {
         match body.await {
             Ok(finished) => finished.hand_over(producer),
-            Err(error) => producer.end(End::Failed(error.to_string())),
+            Err(error) => producer.end(End::Failed(error.into())),
         }
     });
     receiver

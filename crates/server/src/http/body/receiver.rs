@@ -1,10 +1,12 @@
 //! The end of a body that the connection reads.
 
+use crate::Failure;
 use crate::http::body::slot::{End, Piece, Slot};
 use crate::http::guarded::Meter;
 use crate::http::sendfile::{FilePiece, FileQueue};
 use bytes::Bytes;
 use hyper::body::Frame;
+use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -49,7 +51,7 @@ impl hyper::body::Body for BodyReceiver {
                     Some(files) => Ok(Frame::data(files.push(piece))),
                     None => self.read(piece),
                 }),
-                Err(End::Failed(reason)) => Some(Err(io::Error::other(reason))),
+                Err(End::Failed(failure)) => Some(Err(io::Error::other(failure.reason))),
                 Err(End::Whole) => {
                     self.ended = true;
                     None
@@ -73,6 +75,14 @@ impl BodyReceiver {
             unread: None,
             ended: false,
         }
+    }
+
+    /// Waits for the first piece.
+    ///
+    /// # Errors
+    /// The producer failed before that, so that there is still a status to say so.
+    pub(in crate::http) async fn begun(&mut self) -> Result<(), Failure> {
+        poll_fn(|context| self.slot.poll_begun(context)).await
     }
 
     #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Queue between a producer and the connection.
 
+use crate::Failure;
 use crate::http::body::{BodyClosed, BodyReceiver};
 use crate::http::sendfile::FilePiece;
 use bytes::Bytes;
@@ -24,8 +25,8 @@ pub(super) enum Piece {
 #[derive(Debug)]
 pub(super) enum End {
     Whole,
-    /// With the reason; a cut connection is the only way left to tell the client.
-    Failed(String),
+    /// Once a piece was taken, a cut connection is the only way left to tell the client.
+    Failed(Failure),
 }
 
 impl Piece {
@@ -183,6 +184,22 @@ impl Slot {
         taken
     }
 
+    /// Ready when the first piece is there, or the body ended without one; fails if it failed.
+    pub(super) fn poll_begun(&self, context: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        let mut state = self.0.lock();
+        if !state.pieces.is_empty() {
+            return Poll::Ready(Ok(()));
+        }
+        match &state.end {
+            Some(End::Whole) => Poll::Ready(Ok(())),
+            Some(End::Failed(failure)) => Poll::Ready(Err(failure.clone())),
+            None => {
+                state.connection = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+
     pub(super) fn close(&self) {
         let mut state = self.0.lock();
         state.is_closed = true;
@@ -229,7 +246,7 @@ impl Producer {
 impl Drop for Producer {
     fn drop(&mut self) {
         // An end that is there already stays.
-        let died = "the producer of the body failed".to_owned();
-        self.0.end(End::Failed(died));
+        let died = "the producer of the body failed";
+        self.0.end(End::Failed(Failure::internal(died)));
     }
 }

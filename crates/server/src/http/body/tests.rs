@@ -53,7 +53,7 @@ async fn a_body_that_fails_or_panics_never_looks_complete() {
     let failed = spawn(&pool, |mut writer| async move {
         writer.write(&[0; STREAM_BUFFER]).await.unwrap();
         match writer.buffer().is_empty() {
-            true => Err("the file is damaged"),
+            true => Err(Failure::internal("the file is damaged")),
             false => Ok(writer.finish()),
         }
     });

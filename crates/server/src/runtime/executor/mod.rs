@@ -36,6 +36,8 @@ pub(crate) struct Executor {
     pub(crate) reads: Pool,
     /// Requests that write to a database. Most of them wait for a commit that one of them makes.
     pub(crate) commits: Pool,
+    /// Requests that write whose functions take long; others do not wait for them.
+    pub(crate) functions: Pool,
     /// Pushes to repositories, which may wait for a lock that another process holds.
     pub(crate) pushes: Pool,
     /// Bundles of repositories, each made in one pass.
@@ -67,6 +69,7 @@ impl Executor {
         Ok(Executor {
             reads: pool("reads", sizes.reads, Abandoned::Skip)?,
             commits: pool("commits", sizes.commits, Abandoned::Run)?,
+            functions: pool("functions", sizes.functions, Abandoned::Skip)?,
             pushes: pool("pushes", sizes.pushes, Abandoned::Run)?,
             bundles: pool("bundles", sizes.bundles, Abandoned::Run)?,
         })
@@ -83,8 +86,14 @@ impl Executor {
         }
     }
 
-    fn pools(&self) -> [&Pool; 4] {
-        [&self.reads, &self.commits, &self.pushes, &self.bundles]
+    fn pools(&self) -> [&Pool; 5] {
+        [
+            &self.reads,
+            &self.commits,
+            &self.functions,
+            &self.pushes,
+            &self.bundles,
+        ]
     }
 }
 
@@ -97,6 +106,7 @@ fn cores() -> usize {
 struct PoolSizes {
     reads: usize,
     commits: usize,
+    functions: usize,
     pushes: usize,
     bundles: usize,
 }
@@ -104,8 +114,9 @@ struct PoolSizes {
 impl PoolSizes {
     fn of(cores: usize) -> PoolSizes {
         let sizes = PoolSizes {
-            reads: (2 * cores).clamp(8, 16),
+            reads: (2 * cores).clamp(8, 14),
             commits: 0,
+            functions: 2,
             pushes: 4,
             bundles: cores.clamp(2, 4),
         };
@@ -118,7 +129,7 @@ impl PoolSizes {
     }
 
     fn sum(&self) -> usize {
-        self.reads + self.commits + self.pushes + self.bundles
+        self.reads + self.commits + self.functions + self.pushes + self.bundles
     }
 }
 

@@ -10,6 +10,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tracing::Span;
+use tracing::dispatcher::{self, Dispatch};
+use tracing::instrument::{Instrument, WithSubscriber};
 
 /// Stack of every thread: nested JSON and deep trees are read by recursion within limits that this covers.
 pub(crate) const STACK: usize = 8 << 20;
@@ -106,7 +109,7 @@ impl Pool {
         Pool::new(settings).unwrap()
     }
 
-    /// Runs `work` on a thread of the pool. The future holds no thread.
+    /// Runs `work` on a thread of the pool, with the log and the span of its requester. The future holds no thread.
     ///
     /// # Errors
     /// [`NotDone`] if it panicked, or the pool is closed.
@@ -116,21 +119,24 @@ impl Pool {
         W: FnOnce() -> T + Send + 'static,
     {
         let (sender, receiver) = oneshot::channel();
+        let (span, log) = (Span::current(), dispatcher::get_default(Dispatch::clone));
         let skips = self.0.settings.abandoned == Abandoned::Skip;
         self.0.push(Work::Call(Box::new(move || {
             if !(skips && sender.is_closed()) {
                 // A requester that has gone needs no result.
-                let _ = sender.send(work());
+                let done = dispatcher::with_default(&log, || span.in_scope(work));
+                let _ = sender.send(done);
             }
         })));
         receiver.await.map_err(|_| NotDone)
     }
 
-    /// Runs a future on the threads of the pool; between its polls it holds none. Its polls may wait for the
+    /// Runs a future on the threads of the pool, with the log and the span of its requester; between its polls it holds none. Its polls may wait for the
     /// disk. There is no tokio runtime around it: it can use tokio's channels, but neither timers nor sockets.
     ///
     /// A future that panics is dropped.
     pub(crate) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
+        let future = future.in_current_span().with_current_subscriber();
         let task = Task::new(Arc::clone(&self.0), Box::pin(future));
         self.0.push(Work::Poll(task));
     }
