@@ -7,6 +7,7 @@ use super::SyntaxError;
 pub enum Token<T> {
     /// A name, number or string.
     Operand {
+        /// Its tree.
         tree: Tree<T>,
         /// Its kind, for messages.
         kind: &'static str,

@@ -103,7 +103,6 @@ fn gunzip(packed: &[u8], limit: u64, memory: &mut BodyReservation) -> Result<Vec
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::runtime::Limits;
     use flate2::{Compression, write::GzEncoder};
     use std::io::Write;
