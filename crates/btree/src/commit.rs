@@ -176,6 +176,13 @@ fn decode_root(reader: &mut Reader<'_>) -> Option<Root> {
     (root.node.is_some() || root == Root::default()).then_some(root)
 }
 
+/// Whether a piece with another checksum was the head of the record that follows the commit at `previous`: one damaged
+/// field leaves the magic, or the two others.
+pub(crate) fn looks_like_head(bytes: &[u8; HEAD_LEN], previous: u64, end: u64) -> bool {
+    let names = |at: usize, value: u64| bytes[at..at + 8] == value.to_le_bytes();
+    bytes[..at::LEN] == MAGIC[..] || names(at::PREVIOUS, previous) && names(at::SPAN, end)
+}
+
 impl Head {
     /// The fixed part of a record at `offset`; `None` if there is no record of this file.
     pub(crate) fn decode(bytes: &[u8; HEAD_LEN], header: &Header, offset: u64) -> Option<Head> {

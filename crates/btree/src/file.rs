@@ -1,20 +1,20 @@
-//! Opening, creating and sharing a tree file.
+//! Creating and sharing a tree file.
 
 use crate::chunk::ChunkRef;
 use crate::commit::{self, Commit, Root};
-use crate::header::{HEADER_LEN, Header};
+use crate::header::Header;
 use crate::holes::LiveCommits;
-use crate::pages::{NodeSource, Pages};
+use crate::pages::Pages;
 use crate::reducer::Reducer;
 use crate::snapshot::{CommitState, Snapshot};
-use crate::tail::{self, CommitPlace, Tail};
+use crate::tail::Tail;
 use crate::transaction::Transaction;
-use crate::{NodeCache, TreeError, recover};
+use crate::{NodeCache, TreeError};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use varve_base::{OpenMode, ReadMode, Storage, StorageError, StorageFile};
+use varve_base::{OpenMode, ReadMode, Storage, StorageFile};
 use varve_codec::{Compressor, EngineSetting};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -149,158 +149,8 @@ impl TreeFile {
         TreeFile::make(file, header, options, state, Some(end), Recovery::default())
     }
 
-    /// Opens a file for reading and writing; a torn append at its end is cut off. A file with more behind its newest
-    /// whole commit than a crash explains, see [`Recovery::tail`], is left as it is and cannot be written to.
-    ///
-    /// # Errors
-    /// [`TreeError::Foreign`], [`TreeError::Version`], [`TreeError::WrongKind`],
-    /// [`TreeError::Unfinished`], [`TreeError::Damaged`], or an error of the storage.
-    pub fn open(storage: &dyn Storage, path: &Path, options: Options) -> Result<Self, TreeError> {
-        let file = storage.open(path, OpenMode::Append)?;
-        TreeFile::open_cutting(file, options, |_, _| Ok(()))
-    }
-
-    /// As [`TreeFile::open`]; what is cut off and may be a damaged commit is kept in [`kept_tail`](crate::kept_tail).
-    /// A file that may not be written to is opened for reading only.
-    ///
-    /// # Errors
-    /// See [`TreeFile::open`].
-    pub fn open_keeping(
-        storage: &dyn Storage,
-        path: &Path,
-        options: Options,
-    ) -> Result<Self, TreeError> {
-        let file = match storage.open(path, OpenMode::Append) {
-            Err(error) if error.is_refused() => {
-                return TreeFile::open_read_only(storage, path, options);
-            }
-            opened => opened?,
-        };
-        TreeFile::open_cutting(file, options, |file, end| tail::keep(storage, file, end))
-    }
-
-    /// As [`TreeFile::open`], whatever stands behind the newest whole commit: it is cut off.
-    ///
-    /// # Errors
-    /// See [`TreeFile::open`].
-    pub fn cut_off_tail(
-        storage: &dyn Storage,
-        path: &Path,
-        options: &Options,
-    ) -> Result<u64, TreeError> {
-        let file = storage.open(path, OpenMode::Append)?;
-        let (_, state, recovery) = examine(file.as_ref(), options)?;
-        if recovery.ignored > 0 {
-            file.truncate(state.end)?;
-            file.sync()?;
-        }
-        Ok(recovery.ignored)
-    }
-
-    fn open_cutting(
-        file: Arc<dyn StorageFile>,
-        options: Options,
-        keep: impl FnOnce(&dyn StorageFile, u64) -> Result<(), StorageError>,
-    ) -> Result<Self, TreeError> {
-        let (header, state, mut recovery) = examine(file.as_ref(), &options)?;
-        if recovery.tail == Tail::Broken && keep(file.as_ref(), state.end).is_err() {
-            recovery.tail = Tail::Damaged(
-                "the newest commit is not whole, and what stands in its place could not be kept in another file",
-            );
-        }
-        if recovery.tail.damage().is_some() {
-            return TreeFile::make(file, header, options, state, None, recovery);
-        }
-        if recovery.ignored > 0 {
-            file.truncate(state.end)?;
-        }
-        // Whether the newest commit was synced is not known; its own record names the last synced one.
-        let durable = state.commit.durable;
-        TreeFile::make(file, header, options, state, Some(durable), recovery)
-    }
-
-    /// Opens a file for reading; it is not changed.
-    ///
-    /// # Errors
-    /// See [`TreeFile::open`].
-    pub fn open_read_only(
-        storage: &dyn Storage,
-        path: &Path,
-        options: Options,
-    ) -> Result<Self, TreeError> {
-        let file = storage.open(path, OpenMode::Read)?;
-        // Another process may write to the file and does not know of these readers.
-        file.pin()?;
-        let (header, state, recovery) = examine(file.as_ref(), &options)?;
-        TreeFile::make(file, header, options, state, None, recovery)
-    }
-
-    /// Opens a file for reading, with as much of it as can be read: the newest commit with a whole record counts even
-    /// if the bytes it covers are damaged or were cut short. A tree whose root cannot be read is seen as the newest
-    /// whole commit has it.
-    ///
-    /// # Errors
-    /// See [`TreeFile::open`].
-    pub fn open_damaged(
-        storage: &dyn Storage,
-        path: &Path,
-        options: Options,
-    ) -> Result<Self, TreeError> {
-        let file = storage.open(path, OpenMode::Read)?;
-        file.pin()?;
-        let (header, is_header_damaged) = identify(file.as_ref(), &options)?;
-        let len = file.len()?;
-        let whole = newest(file.as_ref(), &header, len);
-        let whole_place = whole.as_ref().map_or(BEFORE_ALL, place_of);
-        let whole_end = whole_place.end;
-        let recovery = Recovery {
-            ignored: len - whole_end,
-            tail: Tail::judge(file.as_ref(), &header, whole_place, len)?,
-            is_header_damaged,
-        };
-        let record = recover::newest_record(file.as_ref(), &header, len)?;
-        let (state, older) = match record.filter(|state| state.end > whole_end) {
-            Some(torn) => (torn, whole.ok()),
-            None => (whole?, None),
-        };
-        let opened = TreeFile::make(file, header, options, state, None, recovery)?;
-        if let Some(older) = older {
-            opened.use_older_roots(older);
-        }
-        Ok(opened)
-    }
-
-    /// Gives trees whose root cannot be read the one that they had in an older commit.
-    fn use_older_roots(&self, older: CommitState) {
-        let snapshot = self.snapshot();
-        let mut commit = snapshot.state.commit.clone();
-        for (root, older) in commit.roots.iter_mut().zip(older.commit.roots) {
-            if snapshot.root_node(root).is_err() {
-                *root = older;
-            }
-        }
-        let (at, end) = (snapshot.state.at, snapshot.state.end);
-        self.publish(CommitState { commit, at, end });
-    }
-
-    /// Kind and number of trees of the tree file at `path`; `None` if something else is there.
-    ///
-    /// # Errors
-    /// [`TreeError::Version`], [`TreeError::Damaged`], or an error of the storage.
-    pub fn kind_of(
-        storage: &dyn Storage,
-        path: &Path,
-    ) -> Result<Option<([u8; 8], usize)>, TreeError> {
-        let file = storage.open(path, OpenMode::Read)?;
-        match Header::read(file.as_ref()) {
-            Ok((header, _)) => Ok(Some((header.kind, header.trees.into()))),
-            Err(TreeError::Foreign { .. } | TreeError::Unfinished { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
     /// `durable` is `None` for reading only.
-    fn make(
+    pub(crate) fn make(
         file: Arc<dyn StorageFile>,
         header: Header,
         options: Options,
@@ -445,58 +295,4 @@ impl TreeFile {
             roots: roots.iter().filter_map(|root| root.node).map(len).sum(),
         }
     }
-}
-
-/// Stands for a file without a whole commit.
-const BEFORE_ALL: CommitPlace = CommitPlace {
-    at: 0,
-    end: HEADER_LEN as u64,
-};
-
-fn place_of(state: &CommitState) -> CommitPlace {
-    let (at, end) = (state.at, state.end);
-    CommitPlace { at, end }
-}
-
-/// Reads the header, compares it with the options, and finds the newest commit. Also returns the damage that was passed
-/// over.
-fn examine(
-    file: &dyn StorageFile,
-    options: &Options,
-) -> Result<(Header, CommitState, Recovery), TreeError> {
-    let (header, is_header_damaged) = identify(file, options)?;
-    let len = file.len()?;
-    let state = newest(file, &header, len)?;
-    let recovery = Recovery {
-        ignored: len - state.end,
-        tail: Tail::judge(file, &header, place_of(&state), len)?,
-        is_header_damaged,
-    };
-    Ok((header, state, recovery))
-}
-
-/// Reads the header and compares it with the options; also returns whether it is damaged.
-fn identify(file: &dyn StorageFile, options: &Options) -> Result<(Header, bool), TreeError> {
-    let (header, is_damaged) = Header::read(file)?;
-    if header.kind != options.kind || usize::from(header.trees) != options.reducers.len() {
-        return Err(TreeError::WrongKind {
-            path: file.path().to_owned(),
-            found: Header::kind_name(&header.kind),
-            found_trees: header.trees.into(),
-            expected: Header::kind_name(&options.kind),
-            expected_trees: options.reducers.len(),
-        });
-    }
-    Ok((header, is_damaged))
-}
-
-fn newest(file: &dyn StorageFile, header: &Header, len: u64) -> Result<CommitState, TreeError> {
-    let state = recover::newest_commit(file, header, len)?;
-    let roots = &state.commit.roots;
-    let outside = |at: ChunkRef| at.end().is_none_or(|end| end > state.at);
-    if roots.iter().filter_map(|root| root.node).any(outside) {
-        let reason = "a commit record's root points behind the record";
-        return Err(TreeError::damaged(file.path(), state.at, reason));
-    }
-    Ok(state)
 }

@@ -20,6 +20,7 @@ mod header;
 mod holes;
 mod loader;
 mod node;
+mod opening;
 mod overlay;
 mod pages;
 mod range;

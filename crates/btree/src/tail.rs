@@ -12,7 +12,7 @@
 //! that one was synced and comes behind the newest whole commit, a commit that was durable is not whole.
 
 use crate::TreeError;
-use crate::commit::{ALIGN, HEAD_LEN};
+use crate::commit::{ALIGN, HEAD_LEN, looks_like_head};
 use crate::header::Header;
 use crate::recover::{RecordHead, head_at, last_head, last_piece};
 use std::path::{Path, PathBuf};
@@ -69,6 +69,9 @@ impl Tail {
                 false => Tail::Broken,
             });
         }
+        if has_damaged_head(file, commit, len)? {
+            return Ok(Tail::Broken);
+        }
         if len - end <= LONGEST || is_marked(file, header, (end, len))? {
             return Ok(Tail::Torn);
         }
@@ -101,6 +104,19 @@ fn lacks_synced(
         next = head_at(file, header, found.previous())?;
     }
     Ok(false)
+}
+
+/// Whether something looks like the head of the record that follows a commit, although its checksum does not hold: a kill
+/// leaves a head as it was written, or only its first bytes.
+fn has_damaged_head(
+    file: &dyn StorageFile,
+    commit: CommitPlace,
+    len: u64,
+) -> Result<bool, TreeError> {
+    let found = last_piece(file, (commit.end, len), b"", |bytes, _| {
+        looks_like_head(bytes, commit.at, commit.end).then_some(())
+    });
+    Ok(found?.is_some())
 }
 
 /// Whether there is the mark of a transaction on the commit that ends at `end`.

@@ -13,7 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use varve_base::{Interrupt, Storage};
-use varve_btree::{NoReduction, NodeCache, Options, Overlay, Reducer, Sizes, TreeError, TreeFile};
+use varve_btree::{
+    NoReduction, NodeCache, Options, Overlay, Reducer, Sizes, Tail, TreeError, TreeFile,
+};
 use varve_codec::EngineSetting;
 use varve_js::Limits;
 
@@ -148,7 +150,11 @@ impl ViewIndex {
         remove_rest(&*storage, &copy_path(&path))?;
         let mut damage = None;
         let file = match TreeFile::open(&*storage, &path, tree_options(&group, &options)) {
-            Ok(file) if !file.is_read_only() => file,
+            Ok(file) if !file.is_read_only() => {
+                let is_broken = file.recovery().tail == Tail::Broken;
+                damage = is_broken.then(|| "its newest commit is not whole".to_owned());
+                file
+            }
             Ok(file) => {
                 damage = file.recovery().tail.damage().map(str::to_owned);
                 create_anew(&*storage, &path, &group, &options)?

@@ -31,7 +31,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
             ],
             &["tail", "unreadable"],
             &["file"],
-            &["transaction"],
+            &["opening", "transaction"],
             &["holes"],
             &["fuzzing"],
         ],
