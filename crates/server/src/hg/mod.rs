@@ -148,10 +148,7 @@ fn admit(
         return Ok(Admission::Answered(missing));
     };
     let opened = open(repos, &found)
-        .and_then(|opened| {
-            recover(repos, &found, &opened.repository);
-            Ok(opened)
-        })
+        .inspect(|opened| recover(repos, &found, &opened.repository))
         .and_then(|opened| Ok((opened, RepositoryConfig::read(repos, &found)?)));
     let (repository, config) = match opened {
         Ok(opened) => opened,

@@ -87,8 +87,13 @@ impl PartHeader {
     /// # Errors
     /// [`ExchangeError::DamagedBundle`] if they are cut, or longer than what they say.
     pub(crate) fn decode(bytes: &[u8]) -> Result<PartHeader, ExchangeError> {
-        let reason = "the length of a part's header is wrong";
-        read(bytes).ok_or_else(|| ExchangeError::DamagedBundle(reason.to_owned()))
+        let damaged = |reason: &str| ExchangeError::DamagedBundle(reason.to_owned());
+        let mut rest = bytes;
+        let header = read(&mut rest).ok_or_else(|| damaged("the header of a part is cut"))?;
+        match rest.is_empty() {
+            true => Ok(header),
+            false => Err(damaged("the header of a part is shorter than its length")),
+        }
     }
 
     /// The type; `None` if it is unknown here.
@@ -179,22 +184,21 @@ fn length_byte(what: &str, len: usize) -> io::Result<u8> {
     })
 }
 
-fn read(bytes: &[u8]) -> Option<PartHeader> {
-    let mut rest = bytes;
-    let name_len = take(&mut rest, 1)?[0];
-    let name = take(&mut rest, name_len.into())?.to_vec();
-    let id = u32::from_be_bytes(*take(&mut rest, 4)?.first_chunk()?);
-    let counts = take(&mut rest, 2)?;
+fn read(rest: &mut &[u8]) -> Option<PartHeader> {
+    let name_len = take(rest, 1)?[0];
+    let name = take(rest, name_len.into())?.to_vec();
+    let id = u32::from_be_bytes(*take(rest, 4)?.first_chunk()?);
+    let counts = take(rest, 2)?;
     let number = usize::from(counts[0]) + usize::from(counts[1]);
-    let lengths = take(&mut rest, 2 * number)?;
+    let lengths = take(rest, 2 * number)?;
     let mut parameters = Vec::with_capacity(number);
     for pair in lengths.chunks_exact(2) {
-        let key = take(&mut rest, pair[0].into())?.to_vec();
-        let value = take(&mut rest, pair[1].into())?.to_vec();
+        let key = take(rest, pair[0].into())?.to_vec();
+        let value = take(rest, pair[1].into())?.to_vec();
         parameters.push((key, value));
     }
     let advisory = parameters.split_off(counts[0].into());
-    rest.is_empty().then_some(PartHeader {
+    Some(PartHeader {
         name,
         id,
         mandatory: parameters,
