@@ -113,7 +113,7 @@ fn options_of(command: &Command, matches: &Matches) -> String {
 }
 
 /// Options that Mercurial's commands do not have: hooks see them where they are given.
-const OWN: &[(&str, &str)] = &[("verify", "salvage")];
+const OWN: &[(&str, &str)] = &[("verify", "salvage"), ("verify", "cut-off")];
 
 /// Values of options that are not given, where that is neither `None` nor empty; and those of
 /// Mercurial that cannot be given here, because hooks expect them all the same.
