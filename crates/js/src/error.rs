@@ -28,6 +28,9 @@ pub enum JsError {
         /// The limit.
         limit: Duration,
     },
+    /// A [`Checkpoint`](crate::Checkpoint) ended the call.
+    #[error("interrupted")]
+    Interrupted,
     /// A call needed more than [`Limits::memory`](crate::Limits::memory).
     #[error("a script needs more than {limit} bytes of memory")]
     Memory {

@@ -2,7 +2,9 @@
 
 use crate::map::MapEngine;
 use crate::native::{NativeMap, Outcome, Text};
-use crate::{Emitted, JsError, Limits};
+use crate::{Checkpoint, Emitted, JsError, Limits};
+use std::fmt;
+use std::sync::Arc;
 
 /// A function that left this share of its documents to the engine, one of so many, is the engine's.
 const LEFT_ONE_OF: usize = 4;
@@ -26,12 +28,12 @@ pub fn is_compiled(source: &str) -> bool {
 
 /// The map functions of one view group, for one thread. Simple ones run natively, the others in an
 /// engine, which is made when it is needed first.
-#[derive(Debug)]
 pub struct MapFunctions {
     sources: Vec<String>,
     /// Where functions in the engine find modules.
     root: Option<Vec<u8>>,
     limits: Limits,
+    checkpoint: Option<Checkpoint>,
     natives: Vec<Option<Native>>,
     engine: Option<MapEngine>,
     said: String,
@@ -45,6 +47,12 @@ struct Native {
     documents: usize,
     /// Of these, how many it left to the engine.
     left: usize,
+}
+
+impl fmt::Debug for MapFunctions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MapFunctions({:?})", self.sources)
+    }
 }
 
 impl MapFunctions {
@@ -72,6 +80,7 @@ impl MapFunctions {
             sources: sources.iter().map(|source| (*source).to_owned()).collect(),
             root: root.map(<[u8]>::to_vec),
             limits,
+            checkpoint: None,
             natives: sources.iter().map(native).collect(),
             engine: None,
             said: String::new(),
@@ -88,10 +97,23 @@ impl MapFunctions {
             Some(engine) => engine,
             None => {
                 let sources: Vec<&str> = self.sources.iter().map(String::as_str).collect();
-                MapEngine::with_modules(&sources, self.root.as_deref(), self.limits)?
+                let mut engine =
+                    MapEngine::with_modules(&sources, self.root.as_deref(), self.limits)?;
+                if let Some(checkpoint) = &self.checkpoint {
+                    engine.set_checkpoint(Arc::clone(checkpoint));
+                }
+                engine
             }
         };
         Ok(self.engine.insert(engine))
+    }
+
+    /// Has later calls of functions in the engine stop at `checkpoint`.
+    pub fn set_checkpoint(&mut self, checkpoint: Checkpoint) {
+        if let Some(engine) = &mut self.engine {
+            engine.set_checkpoint(Arc::clone(&checkpoint));
+        }
+        self.checkpoint = Some(checkpoint);
     }
 
     /// Runs every function over one document, the JSON text of an object as this program writes it.

@@ -23,6 +23,7 @@ mod reduce;
 mod sandbox;
 mod update;
 mod validate;
+mod watch;
 
 pub use error::JsError;
 pub use filter::FilterEngine;
@@ -32,6 +33,7 @@ pub use map::{Emission, Emitted, MapEngine};
 pub use reduce::ReduceEngine;
 pub use update::{UpdateEngine, Updated};
 pub use validate::{Refusal, ValidateEngine, Verdict};
+pub use watch::Checkpoint;
 
 use sandbox::Sandbox;
 

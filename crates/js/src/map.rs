@@ -1,7 +1,7 @@
 //! Map functions: a document in, rows out.
 
 use crate::sandbox::{Argument, Driver, Sandbox};
-use crate::{JsError, Limits};
+use crate::{Checkpoint, JsError, Limits};
 
 /// The map functions of one view group, for one thread.
 #[derive(Debug)]
@@ -54,6 +54,11 @@ impl MapEngine {
         self.said = said;
         outcome?;
         Ok(Emitted::new(&self.said, &self.every))
+    }
+
+    /// Has later calls stop at `checkpoint`.
+    pub(crate) fn set_checkpoint(&mut self, checkpoint: Checkpoint) {
+        self.sandbox.set_checkpoint(checkpoint);
     }
 
     /// Runs the chosen functions, or all, and appends their output.

@@ -1,10 +1,10 @@
 //! One engine with its limits, and the driver functions that every kind of script goes through.
 
+use crate::watch::{CallState, Checkpoint, Watch};
 use crate::{JsError, Limits};
 use rquickjs::context::{EvalOptions, intrinsic};
 use rquickjs::function::Args;
 use rquickjs::{Context, Ctx, Error, Function, Object, Persistent, Runtime, Value};
-use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -59,8 +59,7 @@ pub(crate) struct Sandbox {
     // Before `context`: values must go before the engine they live in.
     drivers: Vec<Persistent<Function<'static>>>,
     context: Context,
-    /// In processor time of the thread.
-    deadline: Rc<Cell<Duration>>,
+    running: Rc<CallState>,
     limits: Limits,
 }
 
@@ -85,14 +84,15 @@ impl Sandbox {
         runtime.set_memory_limit(limits.memory);
         runtime.set_max_stack_size(limits.stack);
         runtime.set_gc_threshold(COLLECT_ABOVE.min(limits.memory / 2));
-        let deadline = Rc::new(Cell::new(cpu_time() + limits.time));
-        let watched = Rc::clone(&deadline);
-        runtime.set_interrupt_handler(Some(Box::new(move || cpu_time() >= watched.get())));
+        let running = Rc::new(CallState::default());
+        running.begin(limits.time);
+        let watched = Rc::clone(&running);
+        runtime.set_interrupt_handler(Some(Box::new(move || watched.must_end(None))));
         let context = Context::custom::<Language>(&runtime).map_err(start)?;
         let mut sandbox = Sandbox {
             drivers: Vec::new(),
             context,
-            deadline,
+            running,
             limits,
         };
         sandbox.start(sources, root)?;
@@ -101,7 +101,7 @@ impl Sandbox {
 
     /// Runs the prelude and hands it the modules and the functions.
     fn start(&mut self, sources: &[&str], root: Option<&[u8]>) -> Result<(), JsError> {
-        let limits = Watch::new(&self.deadline, self.limits);
+        let limits = Watch::new(&self.running, self.limits);
         self.drivers = self.context.with(|ctx| {
             let start = |error: Error| JsError::Start {
                 reason: limits.failure(&ctx, error).to_string(),
@@ -135,6 +135,14 @@ impl Sandbox {
         Ok(())
     }
 
+    /// Has later calls stop at `checkpoint`.
+    pub(crate) fn set_checkpoint(&mut self, checkpoint: Checkpoint) {
+        let watched = Rc::clone(&self.running);
+        let must_end = move || watched.must_end(Some(&checkpoint));
+        let runtime = self.context.runtime();
+        runtime.set_interrupt_handler(Some(Box::new(must_end)));
+    }
+
     /// How long each later call may take.
     pub(crate) fn set_time(&mut self, time: Duration) {
         self.limits.time = time;
@@ -147,7 +155,7 @@ impl Sandbox {
         arguments: &[Argument<'_>],
         answer: &mut String,
     ) -> Result<(), JsError> {
-        let limits = Watch::new(&self.deadline, self.limits);
+        let limits = Watch::new(&self.running, self.limits);
         limits.begin();
         let outcome = self.context.with(|ctx| {
             let mut passed = Args::new(ctx.clone(), arguments.len());
@@ -175,84 +183,11 @@ impl Sandbox {
         while runtime.is_job_pending() {
             // An exception in a job has no caller.
             let _ = runtime.execute_pending_job();
-            if cpu_time() >= self.deadline.get() {
-                let limit = self.limits.time;
-                return Err(JsError::Time { limit });
+            if let Some(failure) = self.running.failure(self.limits.time) {
+                return Err(failure);
             }
         }
         Ok(())
-    }
-}
-
-/// The processor time that this thread has used. An engine belongs to one thread, so the time limit of a call counts what
-/// its function used, however many other threads wait for the same cores.
-fn cpu_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-    let nanoseconds = u32::try_from(time.tv_nsec).unwrap_or(0);
-    Duration::new(seconds, nanoseconds)
-}
-
-/// The limits of the running call.
-#[derive(Clone, Copy)]
-struct Watch<'a> {
-    deadline: &'a Cell<Duration>,
-    limits: Limits,
-}
-
-impl<'a> Watch<'a> {
-    fn new(deadline: &'a Cell<Duration>, limits: Limits) -> Self {
-        Watch { deadline, limits }
-    }
-
-    /// A call begins: its time runs from now.
-    fn begin(self) {
-        self.deadline.set(cpu_time() + self.limits.time);
-    }
-
-    /// Converts `error`; takes the pending exception.
-    fn failure(self, ctx: &Ctx<'_>, error: Error) -> JsError {
-        self.meaning(match error {
-            Error::Exception => describe(&ctx.catch()),
-            other => other.to_string(),
-        })
-    }
-
-    /// The same for one while a source was compiled, of which it says the line.
-    fn failure_in(self, ctx: &Ctx<'_>, error: Error, source: &str) -> JsError {
-        self.meaning(match error {
-            Error::Exception => {
-                let thrown = ctx.catch();
-                let mut message = describe(&thrown);
-                // CouchDB's words, which name no line, are kept where there is one only.
-                if message.starts_with("SyntaxError") && source.contains('\n') {
-                    let lines = source.lines().count();
-                    let line = line_of(&thrown).map(|line| line.min(lines));
-                    let line = line.map(|line| format!(" at line {line}"));
-                    message.extend(line);
-                }
-                message
-            }
-            other => other.to_string(),
-        })
-    }
-
-    fn meaning(self, message: String) -> JsError {
-        let limits = self.limits;
-        if message.contains("interrupted") && cpu_time() >= self.deadline.get() {
-            return JsError::Time { limit: limits.time };
-        }
-        match message.as_str() {
-            "InternalError: out of memory" | "null" => JsError::Memory {
-                limit: limits.memory,
-            },
-            "RangeError: Maximum call stack size exceeded" | "InternalError: stack overflow" => {
-                JsError::Stack {
-                    limit: limits.stack,
-                }
-            }
-            _ => JsError::Thrown { message },
-        }
     }
 }
 
@@ -321,31 +256,4 @@ fn push<'js>(
     passed
         .push_arg(value)
         .map_err(|error| limits.failure(ctx, error))
-}
-
-/// The line of the text in which the engine found an error: the first of its stack, which ends with line
-/// and column.
-fn line_of(thrown: &Value<'_>) -> Option<usize> {
-    let stack: String = thrown.as_object()?.get("stack").ok()?;
-    let place = stack.lines().find(|line| line.contains(':'))?;
-    let mut numbers = place.trim_end_matches(')').rsplit(':');
-    numbers.next()?;
-    numbers.next()?.parse().ok()
-}
-
-/// A thrown value as text: `Name: message` for errors.
-fn describe(thrown: &Value<'_>) -> String {
-    let Some(object) = thrown.as_object() else {
-        return match thrown.get::<rquickjs::convert::Coerced<String>>() {
-            Ok(text) => text.0,
-            Err(_) => "an error that cannot be shown".to_owned(),
-        };
-    };
-    let member = |name: &str| object.get::<_, String>(name).unwrap_or_default();
-    let (name, message) = (member("name"), member("message"));
-    if message.is_empty() {
-        name
-    } else {
-        format!("{name}: {message}")
-    }
 }

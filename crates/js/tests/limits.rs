@@ -1,6 +1,12 @@
 use super::said;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use varve_js::{Emission, FilterEngine, JsError, Limits, MapEngine, ReduceEngine, check_source};
+use varve_js::{
+    Compilation, Emission, FilterEngine, JsError, Limits, MapEngine, MapFunctions, ReduceEngine,
+    check_source,
+};
 
 /// Short enough for a test, long enough for the good documents.
 pub fn tight() -> Limits {
@@ -46,6 +52,24 @@ fn an_endless_loop_is_stopped() {
             "{body}"
         );
     }
+}
+
+#[test]
+fn a_checkpoint_ends_a_call_and_no_other() {
+    let sources = ["function (doc) { while (doc.bad) {} emit(doc.n); }"];
+    let how = Compilation::Off;
+    let mut functions = MapFunctions::compile(&sources, None, Limits::default(), how).unwrap();
+    let calls = AtomicUsize::new(0);
+    functions.set_checkpoint(Arc::new(move || {
+        match calls.fetch_add(1, Ordering::Relaxed) {
+            3 => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        }
+    }));
+    assert_eq!(functions.map(br#"{"n":1}"#).unwrap().count(), 1);
+    let error = functions.map(br#"{"bad":true}"#).unwrap_err();
+    assert_eq!(error, JsError::Interrupted);
+    assert_eq!(functions.map(br#"{"n":2}"#).unwrap().count(), 1);
 }
 
 #[test]

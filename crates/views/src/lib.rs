@@ -21,7 +21,7 @@ mod reduce;
 mod row;
 pub mod selector;
 
-pub use build::{BuildContext, BuildLog, NoLog};
+pub use build::{BuildContext, BuildLog, BuildThrottle, NoLog};
 pub use design::{DesignError, check_design, library};
 pub use error::ViewError;
 pub use files::remove_stale;

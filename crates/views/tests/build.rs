@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use varve_base::{Interrupt, MemoryStorage, Progress, Silent, Storage, Unit};
 use varve_js::{Compilation, Limits};
-use varve_views::{BuildContext, BuildLog, NoLog, ViewError, ViewIndex, remove_stale};
+use varve_views::{
+    BuildContext, BuildLog, BuildThrottle, NoLog, ViewError, ViewIndex, remove_stale,
+};
 
 const DESIGN: &str = r#"{"views":{"v":{"map":"function(d){emit(d.n)}","reduce":"_count"}}}"#;
 
@@ -167,7 +169,7 @@ fn many_queries_share_one_build() {
         for _ in 0..4 {
             scope.spawn(|| {
                 let context = BuildContext {
-                    throttle: &|| (),
+                    throttle: &never_throttled(),
                     workers: 2,
                     limits: Limits::default(),
                     compilation: Compilation::default(),
@@ -220,7 +222,7 @@ fn told(documents: &[&str], map: &str) -> (Vec<String>, String) {
     put(&db, documents);
     let messages = Messages::default();
     let context = BuildContext {
-        throttle: &|| (),
+        throttle: &never_throttled(),
         workers: 1,
         limits: Limits {
             time: std::time::Duration::from_millis(500),
@@ -288,7 +290,7 @@ fn a_document_that_takes_long_does_not_let_the_rows_of_all_others_wait_in_memory
     put(&db, &(0..20_000).map(document).collect::<Vec<_>>());
     let log = Blocked::default();
     let context = BuildContext {
-        throttle: &|| (),
+        throttle: &never_throttled(),
         workers: 2,
         limits: Limits::default(),
         compilation: Compilation::default(),
@@ -348,6 +350,39 @@ fn a_function_that_does_not_compile_is_named() {
 }
 
 #[test]
+fn an_interrupted_build_ends_within_a_call_and_gives_way_within_it() {
+    let storage = memory();
+    let db = database(Arc::clone(&storage));
+    // So many that builds give way to requests.
+    put(&db, &(0..600).map(document).collect::<Vec<_>>());
+    let design = r#"{"views":{"v":{"map":"function(d) { while (d.n == 300) {} emit(d.n) }"}}}"#;
+    let index = open(storage, design);
+    let interrupt = Interrupt::default();
+    let (pauses, raised) = (AtomicUsize::new(0), interrupt.clone());
+    let throttle: BuildThrottle = Arc::new(move || {
+        // More than there are documents: the endless call makes them.
+        if pauses.fetch_add(1, Ordering::Relaxed) == 1000 {
+            raised.raise();
+        }
+    });
+    let context = BuildContext {
+        throttle: &throttle,
+        workers: 2,
+        limits: Limits {
+            time: Duration::from_secs(600),
+            ..Limits::default()
+        },
+        compilation: Compilation::Off,
+        skips_failed: true,
+        progress: &Silent,
+        interrupt: &interrupt,
+        log: &NoLog,
+    };
+    let error = index.update_to(&db.snapshot(), &context).unwrap_err();
+    assert!(matches!(error, ViewError::Interrupted(_)), "{error:?}");
+}
+
+#[test]
 fn an_interrupted_build_ends_and_the_next_one_is_whole() {
     let storage = memory();
     let db = database(Arc::clone(&storage));
@@ -356,7 +391,7 @@ fn an_interrupted_build_ends_and_the_next_one_is_whole() {
     let interrupt = Interrupt::default();
     let raise = Raise(interrupt.clone());
     let context = BuildContext {
-        throttle: &|| (),
+        throttle: &never_throttled(),
         workers: 2,
         limits: Limits::default(),
         compilation: Compilation::default(),

@@ -8,8 +8,8 @@ use varve_docdb::{Database, DatabaseOptions, Edit, Mode, NodeCache};
 use varve_js::{Compilation, Limits};
 use varve_json::parse_object;
 use varve_views::{
-    Answer, BuildContext, IndexOptions, IndexSnapshot, MemtableBudget, NoLog, QueryOptions,
-    ViewError, ViewGroup, ViewIndex,
+    Answer, BuildContext, BuildThrottle, IndexOptions, IndexSnapshot, MemtableBudget, NoLog,
+    QueryOptions, ViewError, ViewGroup, ViewIndex,
 };
 
 pub const DATABASE: &str = "db";
@@ -72,10 +72,15 @@ fn write<S: AsRef<str>>(db: &Database, documents: &[S], mode: Mode) {
     }
 }
 
+/// Makes no pause.
+pub fn never_throttled() -> BuildThrottle {
+    Arc::new(|| ())
+}
+
 /// Calls `run` with a build context of two workers.
 pub fn with_context<R>(run: impl FnOnce(&BuildContext<'_>) -> R) -> R {
     run(&BuildContext {
-        throttle: &|| (),
+        throttle: &never_throttled(),
         workers: 2,
         limits: Limits::default(),
         compilation: Compilation::default(),

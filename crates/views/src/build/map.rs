@@ -9,6 +9,9 @@ use crate::find::{JsonMap, Named};
 use crate::group::ViewGroup;
 use crate::row::{push_number, push_value, push_varint, push_whole_id};
 use crate::selector::Selector;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use varve_base::Interrupted;
 use varve_docdb::{Change, DocdbError, DocumentText, Snapshot, write_attachment_stubs};
 use varve_js::{Emission, JsError, MapFunctions};
 use varve_json::{Value, collate, parse};
@@ -138,6 +141,7 @@ impl<'a> Mapper<'a> {
         };
         let emissions = match engine.map(&self.json) {
             Ok(emissions) => emissions,
+            Err(JsError::Interrupted) => return Err(ViewError::Interrupted(Interrupted)),
             Err(limit) if !self.context.skips_failed => {
                 return Err(ViewError::Function {
                     id: id.to_owned(),
@@ -243,13 +247,22 @@ fn compile(group: &ViewGroup, context: &BuildContext<'_>) -> Result<MapFunctions
     let sources: Vec<&str> = group.maps().iter().map(|map| &*map.source).collect();
     let library = group.library();
     let engine = MapFunctions::compile(&sources, library, context.limits, context.compilation);
-    Ok(engine.map_err(|error| {
+    let mut engine = engine.map_err(|error| {
         let view = match error {
             JsError::Compile { index, .. } => group.name_of_map(index),
             _ => "",
         };
         compilation(&error, "map", view)
-    })?)
+    })?;
+    let (throttle, interrupt) = (Arc::clone(context.throttle), context.interrupt.clone());
+    engine.set_checkpoint(Arc::new(move || {
+        throttle();
+        match interrupt.is_raised() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }));
+    Ok(engine)
 }
 
 /// Sorted rows of one function, each with its number among those that sort equal.

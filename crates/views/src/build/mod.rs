@@ -19,6 +19,7 @@ pub(crate) use forget::forget;
 use parking_lot::Mutex;
 use rows::{Batch, Mapped};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::Scope;
@@ -61,6 +62,9 @@ impl BuildLog for NoLog {
     fn failure(&self, _document: &str, _view: Option<&str>, _reason: &str) {}
 }
 
+/// Gives other work its turn, by sleeping if need be.
+pub type BuildThrottle = Arc<dyn Fn() + Send + Sync>;
+
 /// How a build runs.
 #[derive(Clone, Copy)]
 pub struct BuildContext<'a> {
@@ -74,8 +78,8 @@ pub struct BuildContext<'a> {
     pub skips_failed: bool,
     /// Counts documents as they are written.
     pub progress: &'a dyn Progress,
-    /// Called between short pieces of a long build; it may sleep, so that requests go first.
-    pub throttle: &'a (dyn Fn() + Sync),
+    /// Called between short pieces of a long build and of a long call; it may sleep, so that requests go first.
+    pub throttle: &'a BuildThrottle,
     /// Checked once per document.
     pub interrupt: &'a Interrupt,
     /// Receives messages and failures of functions.
@@ -110,7 +114,7 @@ pub(crate) fn update(
     let outcome = match total < long {
         true => {
             let context = BuildContext {
-                throttle: &|| (),
+                throttle: &(Arc::new(|| ()) as BuildThrottle),
                 ..*context
             };
             work(&context, WorkerPriority::Inherited)

@@ -10,8 +10,8 @@ use varve_base::Interrupt;
 use varve_btree::Direction;
 use varve_docdb::{DESIGN_PREFIX, Document, IdRange, Rev, Snapshot};
 use varve_views::{
-    BuildContext, IndexOptions, IndexSnapshot, Signature, ViewError, ViewGroup, ViewIndex,
-    remove_stale,
+    BuildContext, BuildThrottle, IndexOptions, IndexSnapshot, Signature, ViewError, ViewGroup,
+    ViewIndex, remove_stale,
 };
 
 use crate::couch::call::Call;
@@ -322,8 +322,9 @@ impl Refresh {
             design: &self.design,
         };
         let throttle = self.app.server().scheduler.throttle(BUILD_SHARE);
+        let throttle: BuildThrottle = Arc::new(move || throttle.pause());
         let context = BuildContext {
-            throttle: &|| throttle.pause(),
+            throttle: &throttle,
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             limits: self.app.limits(),
             compilation: self.app.compilation(),
