@@ -1,7 +1,6 @@
 //! Errors of views.
 
 use crate::find::FindError;
-use crate::index::is_of_no_use;
 use crate::{DesignError, OptionError};
 use varve_base::{Interrupted, StorageError};
 use varve_btree::TreeError;
@@ -87,4 +86,16 @@ impl ViewError {
             _ => false,
         }
     }
+}
+
+/// Errors after which a new file is better than none.
+pub(crate) fn is_of_no_use(error: &TreeError) -> bool {
+    error.is_damage()
+        || matches!(
+            error,
+            TreeError::Foreign { .. }
+                | TreeError::Version { .. }
+                | TreeError::WrongKind { .. }
+                | TreeError::Unfinished { .. }
+        )
 }

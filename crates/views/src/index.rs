@@ -2,6 +2,7 @@
 
 use crate::ViewError;
 use crate::build::{self, BuildContext};
+use crate::error::is_of_no_use;
 use crate::files::{copy_path, file_name, remove_rest};
 use crate::group::ViewGroup;
 use crate::header::IndexHeader;
@@ -396,18 +397,6 @@ impl ViewIndex {
     }
 }
 
-/// Errors after which a new file is better than none.
-pub(crate) fn is_of_no_use(error: &TreeError) -> bool {
-    error.is_damage()
-        || matches!(
-            error,
-            TreeError::Foreign { .. }
-                | TreeError::Version { .. }
-                | TreeError::WrongKind { .. }
-                | TreeError::Unfinished { .. }
-        )
-}
-
 fn create_anew(
     storage: &dyn Storage,
     path: &Path,
@@ -461,7 +450,7 @@ mod tests {
         };
         let index = ViewIndex::open(storage, Path::new("i"), group, options).unwrap();
         let context = BuildContext {
-            throttle: &|| (),
+            throttle: &(Arc::new(|| ()) as Arc<dyn Fn() + Send + Sync>),
             workers: 1,
             limits: Limits::default(),
             compilation: varve_js::Compilation::default(),

@@ -81,7 +81,7 @@ pub struct Auth {
     verified: Verified,
     checks: CheckQueue,
     /// Stands for the password of names that do not exist.
-    nobody: Stored,
+    unknown_user: Stored,
 }
 
 impl Auth {
@@ -116,7 +116,7 @@ impl Auth {
             },
             verified: Verified::new()?,
             checks: CheckQueue::new(pool, &settings.limits),
-            nobody: Stored::of_nobody(sessions.iterations)?,
+            unknown_user: Stored::of_unknown_user(sessions.iterations)?,
         })
     }
 
@@ -162,10 +162,12 @@ impl Auth {
     ) -> Result<Proven, Failure> {
         let wrong = || Failure::unauthorized(WRONG);
         let account = self.account(name).await?;
-        let stored = account.as_ref().map_or(&self.nobody, |known| &known.stored);
+        let stored = account
+            .as_ref()
+            .map_or(&self.unknown_user, |known| &known.stored);
         let key = self.verified.digest(name, password, stored);
         if account.is_none() || !self.verified.knows(&key) {
-            let (checked, slowest) = (stored.clone(), self.nobody.clone());
+            let (checked, slowest) = (stored.clone(), self.unknown_user.clone());
             let given = password.to_owned();
             let verify = move || checked.verify_slowly(&given, &slowest);
             if !self.checks.check(client, key, verify).await? || account.is_none() {
@@ -304,8 +306,8 @@ mod tests {
                 (StatusCode::UNAUTHORIZED, WRONG)
             );
         }
-        let nobody = auth.login(&request(COOKIE, "other=1")).await.unwrap();
-        assert_eq!((nobody.user.name, nobody.by), (None, None));
+        let anonymous = auth.login(&request(COOKIE, "other=1")).await.unwrap();
+        assert_eq!((anonymous.user.name, anonymous.by), (None, None));
     }
 
     #[tokio::test]

@@ -177,11 +177,11 @@ impl Stored {
         is_done && bool::from(derived.ct_eq(&self.derived))
     }
 
-    /// A password that nobody has. Checking against it takes as long as a new hash of these settings.
+    /// A password of no user. Checking against it takes as long as a new hash of these settings.
     ///
     /// # Errors
     /// [`ServerError::Random`].
-    pub(crate) fn of_nobody(iterations: u32) -> Result<Stored, ServerError> {
+    pub(crate) fn of_unknown_user(iterations: u32) -> Result<Stored, ServerError> {
         let mut derived = vec![0; SHA256_LEN];
         fill_random(&mut derived)?;
         Ok(Stored {

@@ -127,6 +127,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
         "js",
         &[
             &["error", "limits"],
+            &["watch"],
             &["sandbox"],
             &["native", "map", "filter", "reduce", "update", "validate"],
             &["functions"],

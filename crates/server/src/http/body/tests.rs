@@ -136,7 +136,7 @@ async fn a_producer_runs_ahead_of_a_client_that_keeps_up_and_waits_for_one_that_
     eventually(|| is_at(1)).await;
     assert_eq!(next_len(&mut body).await, STREAM_BUFFER);
     assert_eq!((pool.queued(), is_at(1)), (0, true), "it was not asked yet");
-    let slot = Arc::clone(&body.slot());
+    let slot = Arc::clone(body.slot());
     let is_idle = || pool.busy() == 0 && pool.queued() == 0;
     assert_eq!(next_len(&mut body).await, LONG_PIECE);
     eventually(|| is_idle() && slot.memory() > AHEAD_BYTES / 2).await;
@@ -180,7 +180,7 @@ async fn files_that_are_queued_are_as_many_as_may_be_open() {
     let mut body = body.on_connection(None, meter);
     assert_eq!(next_len(&mut body).await, 100);
     assert_eq!(next_len(&mut body).await, 100);
-    let slot = Arc::clone(&body.slot());
+    let slot = Arc::clone(body.slot());
     eventually(|| pool.busy() == 0 && slot.pieces() > AHEAD_PIECES / 2).await;
     let (made, queued) = (made.load(Ordering::SeqCst), slot.pieces());
     assert!(
