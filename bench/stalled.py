@@ -91,15 +91,16 @@ class Crowd:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
         client.connect(self.address)
         login = f"authorization: Basic {LOGIN}\r\n" if has_login else ""
-        client.sendall(f"GET {path} HTTP/1.1\r\nhost: x\r\n{login}\r\n".encode())
+        client.sendall(f"GET {path} HTTP/1.1\r\nhost: localhost\r\n{login}\r\n".encode())
         self.sockets.append(client)
         return client
 
     def stall(self):
         stalled = [self.send(ANSWERS[n // 2 % len(ANSWERS)], n % 2) for n in range(STALLED)]
-        for client in stalled:
+        for n, client in enumerate(stalled):
             if client.recv(12, socket.MSG_WAITALL) != b"HTTP/1.1 200":
-                raise SystemExit("a long answer was refused")
+                path = ANSWERS[n // 2 % len(ANSWERS)]
+                raise SystemExit(f"{path} was refused: {client.recv(RECEIVE_BUFFER)}")
 
     def wait_for_index(self):
         for n in range(WAITING):
@@ -161,6 +162,15 @@ def main():
     with open(os.path.join(served, "varve.ini"), "w") as out:
         out.write(f"[admins]\n{measure.ADMIN[0]} = {measure.ADMIN[1]}\n{SETTINGS}")
     server = measure.varve(served, options.varve)
+    try:
+        measure_server(options, server, directory, results)
+    finally:
+        server.process.kill()
+        server.process.wait()
+        shutil.rmtree(directory)
+
+
+def measure_server(options, server, directory, results):
     fill(server)
     address = urllib.parse.urlparse(server.url)
     crowd = Crowd((address.hostname, address.port))
@@ -179,9 +189,6 @@ def main():
                                 ("memory", server.peak_memory(), MOST_MEMORY)]:
         results.write(name=f"stalled/{name}", subject="varve", unit="target", median=value,
                       target=target, met=value <= target)
-    server.process.kill()
-    server.process.wait()
-    shutil.rmtree(directory)
 
 
 if __name__ == "__main__":
