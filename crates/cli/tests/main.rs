@@ -7,6 +7,8 @@
 )]
 
 mod bodies;
+#[cfg(target_os = "linux")]
+mod dist;
 mod help;
 mod hgcli;
 mod killing;

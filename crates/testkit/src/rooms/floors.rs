@@ -209,9 +209,18 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
         "testkit",
         &[
             &[
-                "http", "peers", "layering", "recorded", "recorder", "rooms", "tidy", "watched",
+                "http",
+                "peers",
+                "layering",
+                "recorded",
+                "recorder",
+                "rooms",
+                "third_party",
+                "tidy",
+                "watched",
             ],
             &["repos", "varve"],
+            &["bin"],
         ],
     ),
     (

@@ -5,6 +5,7 @@ mod fuzz_targets;
 mod layering;
 mod repos;
 mod rooms;
+mod third_party;
 mod tidy;
 mod words;
 

@@ -1,0 +1,8 @@
+//! Prints the notice that goes with the program: `cargo metadata --format-version 1 --filter-platform TARGET | third_party`.
+
+use varve_testkit::third_party::{linked, notice};
+
+fn main() {
+    let metadata = serde_json::from_reader(std::io::stdin()).expect("the output of cargo metadata");
+    print!("{}", notice(&linked(&metadata, "varve-cli")));
+}
