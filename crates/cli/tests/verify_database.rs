@@ -133,16 +133,28 @@ fn what_is_no_database_is_refused() {
     std::fs::write(directory.path().join("text"), "varved but not a file of it").unwrap();
     std::fs::write(directory.path().join("empty"), "").unwrap();
     for (arguments, words) in [
-        (&["verify", "text"][..], "abort: 'text' is no database\n"),
-        (&["verify", "empty"], "abort: 'empty' is no database\n"),
-        (&["verify", "."], "abort: '.' is no database\n"),
+        (
+            &["verify", "text"][..],
+            "abort: 'text' is no database\n(expected the file of a database (NAME.varve), a repository, or a directory \
+             that Varve serves)\n",
+        ),
+        (
+            &["verify", "."],
+            "abort: '.' is neither a repository nor a directory that Varve serves\n\
+             (expected .hg in it, or databases or repos, or the file of a database (NAME.varve))\n",
+        ),
+        (
+            &["verify", "none"],
+            "abort: there is no file or directory none\n",
+        ),
         (
             &["verify", "--salvage", "new"],
             "abort: --salvage is for the file of a database\n",
         ),
         (
-            &["verify", "--full", "text"],
-            "abort: --full is for repositories\n",
+            &["verify", "--cut-off", "."],
+            "abort: '.' is neither a repository nor a directory that Varve serves\n\
+             (expected .hg in it, or databases or repos, or the file of a database (NAME.varve))\n",
         ),
     ] {
         let done = varve(directory.path(), arguments);
@@ -151,13 +163,52 @@ fn what_is_no_database_is_refused() {
             (Some(255), words)
         );
     }
-    let done = varve(directory.path(), &["verify", "none"]);
+    let done = varve(directory.path(), &["verify", "empty"]);
     assert_eq!(done.status.code(), Some(255));
-    assert!(
-        said(&done).contains("verify: invalid arguments\n"),
-        "{}",
-        said(&done)
+    assert!(said(&done).starts_with("abort: 'empty' is no database\n"));
+}
+
+#[test]
+fn a_path_is_told_apart_by_what_is_there() {
+    let served = tempfile::tempdir().unwrap();
+    let top = served.path();
+    for directory in ["databases", "repos/team/one", "repos/two"] {
+        std::fs::create_dir_all(top.join(directory)).unwrap();
+    }
+    make(&top.join("databases"));
+    for repository in ["repos/team/one", "repos/two"] {
+        assert!(varve(top, &["init", repository]).status.success());
+    }
+    let whole = "checked 5 documents";
+    let one = said(&varve(top, &["verify", "databases/some"]));
+    assert!(one.starts_with(whole), "{one}");
+    let refused = varve(top, &["verify", "--full", "databases/some"]);
+    assert_eq!(said(&refused), "abort: --full is for repositories\n");
+    let one = varve(top, &["verify", "repos/two"]);
+    let verified = said(&one);
+    assert_eq!(one.status.code(), Some(0), "{verified}");
+    assert!(verified.starts_with("checking changesets\n"), "{verified}");
+    let refused = varve(top, &["verify", "--salvage", "new", "repos/two"]);
+    assert_eq!(
+        said(&refused),
+        "abort: --salvage is for the file of a database\n"
     );
+    let all = varve(top, &["verify", "."]);
+    let words = said(&all);
+    assert_eq!(all.status.code(), Some(0), "{words}");
+    let titles = words.lines().filter(|line| line.starts_with("./"));
+    assert_eq!(
+        titles.collect::<Vec<_>>(),
+        [
+            "./databases/some.varve:",
+            "./repos/team/one:",
+            "./repos/two:"
+        ]
+    );
+    assert_eq!(words.matches(whole).count(), 1);
+    assert_eq!(words.matches("checking changesets\n").count(), 2);
+    damage(&top.join("databases"), "needle 2");
+    assert_eq!(varve(top, &["verify", "."]).status.code(), Some(1));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `verify FILE`: the same for a database's file.
+//! `verify` of the file of a database.
 
 use std::path::{Path, PathBuf};
 use varve_base::storage::EntryKind;
@@ -13,32 +13,30 @@ use varve_hgcli::ui::Abort;
 /// Memory for nodes that are looked up.
 const CACHE: usize = 64 << 20;
 
-/// A file that is one, and the storage with it.
-pub(super) struct Target {
+/// The file of a database, and the storage with it.
+pub(super) struct Database {
     storage: DiskStorage,
     path: PathBuf,
 }
 
-impl Target {
-    /// Refuses a file that is no database.
-    pub(super) fn find(context: &Context, path: &[u8]) -> Result<Target, Abort> {
-        let named = String::from_utf8_lossy(path).into_owned();
-        let target = Target {
-            storage: DiskStorage::new(&context.repo.cwd),
-            path: PathBuf::from(&named),
-        };
-        let failed = |error: &dyn std::fmt::Display| Abort::new(error.to_string());
-        let found = target.storage.kind(&target.path);
-        let kind = match found.map_err(|error| failed(&error))? {
-            Some(EntryKind::File) => TreeFile::kind_of(&target.storage, &target.path),
-            Some(_) => Ok(None),
-            // As by Mercurial, which takes no arguments here.
-            None => return Err(super::COMMAND.usage_error("invalid arguments")),
-        };
-        match kind.map_err(|error| failed(&error))? {
-            Some((KIND, _)) => Ok(target),
-            _ => Err(Abort::new(format!("'{named}' is no database"))),
+impl Database {
+    /// `None` for a file that is no database.
+    pub(super) fn open(storage: &DiskStorage, path: &Path) -> Result<Option<Database>, Abort> {
+        if storage.kind(path)? != Some(EntryKind::File) {
+            return Ok(None);
         }
+        let kind = TreeFile::kind_of(storage, path);
+        let kind = kind.map_err(|error| Abort::new(error.to_string()))?;
+        let is_one = kind.is_some_and(|(kind, _)| kind == KIND);
+        Ok(is_one.then(|| Database {
+            storage: storage.clone(),
+            path: path.to_owned(),
+        }))
+    }
+
+    /// Its file, as it was named.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 }
 
@@ -47,20 +45,20 @@ fn options() -> DatabaseOptions {
 }
 
 /// Checks a database's file; 1 if anything is wrong with it.
-pub(super) fn check(context: &mut Context, target: &Target) -> Result<u8, Abort> {
+pub(super) fn check(context: &mut Context, database: &Database) -> Result<u8, Abort> {
     let report = watched(context, |watch| {
-        verify(&target.storage, &target.path, &options(), watch)
+        verify(&database.storage, &database.path, &options(), watch)
     })?;
     summary(context, &report)?;
     Ok(u8::from(report.findings > 0))
 }
 
 /// Writes the readable part of a database into a new file.
-pub(super) fn save(context: &mut Context, target: &Target, to: &[u8]) -> Result<(), Abort> {
+pub(super) fn save(context: &mut Context, database: &Database, to: &[u8]) -> Result<(), Abort> {
     let named = String::from_utf8_lossy(to).into_owned();
-    let paths = (target.path.as_path(), Path::new(&named));
+    let paths = (database.path.as_path(), Path::new(&named));
     let done = watched(context, |watch| {
-        salvage(&target.storage, paths, &options(), watch)
+        salvage(&database.storage, paths, &options(), watch)
     })?;
     context.ui.status(format!(
         "wrote {} documents with {} leaves, {} attachments, {} local documents to '{named}'\n",
@@ -69,8 +67,8 @@ pub(super) fn save(context: &mut Context, target: &Target, to: &[u8]) -> Result<
 }
 
 /// Cuts off what stands behind the newest whole commit.
-pub(super) fn cut_off(context: &mut Context, target: &Target) -> Result<(), Abort> {
-    let done = cut_off_tail(&target.storage, &target.path, &options());
+pub(super) fn cut_off(context: &mut Context, database: &Database) -> Result<(), Abort> {
+    let done = cut_off_tail(&database.storage, &database.path, &options());
     let bytes = done.map_err(|error| Abort::new(error.to_string()))?;
     context.ui.status(format!(
         "cut off {bytes} bytes behind the newest whole commit\n"

@@ -1,7 +1,11 @@
-//! `verify` as `hg` has it, and the same for a database's file.
+//! `verify` as `hg` has it, and the same for databases and for all that a directory keeps.
 
 mod database;
+mod target;
 
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use target::Target;
 use varve_hgcli::arguments::{Flag, Matches};
 use varve_hgcli::context::Context;
 use varve_hgcli::context::{Category, Command};
@@ -24,11 +28,15 @@ pub(crate) const COMMAND: Command = Command {
         ),
     ],
     arguments: 0..=1,
-    synopsis: "[OPTION]... [DATABASE]",
+    synopsis: "[OPTION]... [PATH]",
     summary: "verify the integrity of the repository",
     help: "Reads every changeset, manifest and file revision, checks hashes, and checks that they \
            speak of each other. Files are read by all cores.\n\n\
-           With the file of a database, reads everything in it that can be reached: trees, \
+           PATH is a repository (a directory with .hg), the file of a database (such as \
+           DIR/databases/NAME.varve; the ending may be left out), or a directory that 'varve serve' serves, \
+           of which all databases and repositories are verified, each below a line with its path. Without \
+           PATH it is the repository around the current directory.\n\n\
+           Of a database, reads everything in it that can be reached: trees, \
            documents with all revisions, bodies, attachments, local documents. Each finding is a \
            line that says what is damaged, where in the file, and which documents that hits. The \
            database may be served meanwhile; its newest state is checked. With --salvage, all that \
@@ -43,25 +51,69 @@ pub(crate) const COMMAND: Command = Command {
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let full = matches.flag("full");
-    match matches.arguments().first() {
-        Some(_) if full => Err(Abort::new("--full is for repositories")),
-        Some(path) => {
-            let target = database::Target::find(context, path)?;
-            let code = database::check(context, &target)?;
+    let only_databases = || {
+        let options = ["salvage", "cut-off"];
+        let given = |name: &&str| matches.value(name).is_some() || matches.flag(name);
+        options.into_iter().find(given)
+    };
+    let refuse = |name| {
+        Err(Abort::new(format!(
+            "--{name} is for the file of a database"
+        )))
+    };
+    let Some(typed) = matches.arguments().first() else {
+        return match only_databases() {
+            Some(name) => refuse(name),
+            None => verify_repository(&mut context.repo, &mut context.ui, full),
+        };
+    };
+    let named = String::from_utf8_lossy(typed).into_owned();
+    match Target::find(&context.repo.cwd, &named)? {
+        // As by Mercurial, which takes no arguments here.
+        None if context.program == "hg" => Err(COMMAND.usage_error("invalid arguments")),
+        None => Err(Abort::new(format!("there is no file or directory {named}"))),
+        Some(Target::Database(_)) if full => Err(Abort::new("--full is for repositories")),
+        Some(Target::Database(database)) => {
+            let code = database::check(context, &database)?;
             if let Some(to) = matches.value("salvage") {
-                database::save(context, &target, to)?;
+                database::save(context, &database, to)?;
             }
             if matches.flag("cut-off") {
-                database::cut_off(context, &target)?;
+                database::cut_off(context, &database)?;
             }
             Ok(code)
         }
-        None if matches.value("salvage").is_some() => {
-            Err(Abort::new("--salvage is for the file of a database"))
-        }
-        None if matches.flag("cut-off") => {
-            Err(Abort::new("--cut-off is for the file of a database"))
-        }
-        None => verify_repository(&mut context.repo, &mut context.ui, full),
+        Some(target) => match only_databases() {
+            Some(name) => refuse(name),
+            None => verify_all(context, target, full),
+        },
     }
+}
+
+/// Verifies a repository, or each database and repository of a served directory; 1 if anything is damaged.
+fn verify_all(context: &mut Context, target: Target, full: bool) -> Result<u8, Abort> {
+    let targets = match target {
+        Target::Served(targets) => targets,
+        Target::Repository(path) => return repository(context, &path, full),
+        Target::Database(database) => return database::check(context, &database),
+    };
+    let mut worst = 0;
+    for target in targets {
+        let title = format!("{}:\n", target.path().display());
+        context.ui.status(title)?;
+        worst = worst.max(match &target {
+            Target::Repository(path) => repository(context, path, full)?,
+            Target::Database(database) => database::check(context, database)?,
+            // Served directories do not lie in each other.
+            Target::Served(_) => 0,
+        });
+    }
+    Ok(worst)
+}
+
+fn repository(context: &mut Context, path: &Path, full: bool) -> Result<u8, Abort> {
+    context.repo.switch_to(path.as_os_str().as_bytes());
+    let config = context.config_of_repository()?;
+    context.set_config(config);
+    verify_repository(&mut context.repo, &mut context.ui, full)
 }
