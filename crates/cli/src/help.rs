@@ -1,80 +1,95 @@
-//! `varve --help`: Varve's own commands in groups.
+//! What `varve --help` lists, and which calls for help concern commands whose arguments `clap` takes apart.
 
-use crate::commands::ADDITIONAL;
-use clap::Command;
-use std::fmt::Write;
+use crate::commands::{ADDITIONAL, OF_VARVE_AND_HG};
+use std::ffi::OsString;
+use varve_hgcli::context::{CommandGroup, Program};
+
+/// The program under the name `hg`: help and messages are Mercurial's.
+pub(crate) const HG: Program = Program {
+    name: "hg",
+    additional: ADDITIONAL,
+    groups: &[],
+};
+
+/// The program under its own name.
+pub(crate) const VARVE: Program = Program {
+    name: "varve",
+    additional: OF_VARVE_AND_HG,
+    groups: GROUPS,
+};
 
 /// Names of Varve's own commands by subject. A test compares them with the commands that exist.
-const GROUPS: &[(&str, &[&str])] = &[
-    ("Serving", &["serve"]),
-    (
-        "Care of repositories and databases",
-        &["clonebundle", "recompress", "verify"],
-    ),
-    ("Measuring", &["bench"]),
+const GROUPS: &[CommandGroup] = &[
+    CommandGroup {
+        title: "Serving",
+        names: &["serve"],
+    },
+    CommandGroup {
+        title: "Care of repositories and databases",
+        names: &["clonebundle", "recompress", "verify"],
+    },
+    CommandGroup {
+        title: "Measuring",
+        names: &["bench"],
+    },
 ];
 
-/// Columns of a command's name.
-const NAME: usize = 12;
-
-/// Lets `command` show its subcommands in groups, together with those that have options in the
-/// form of `hg`.
-pub(crate) fn with_groups(command: Command) -> Command {
-    let template = format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{}Commands of hg, such as clone, \
-         commit and log, work as well: 'varve help' lists them.\n\nOptions:\n{{options}}",
-        groups(&command)
-    );
-    command.help_template(template)
-}
-
-fn groups(command: &Command) -> String {
-    let mut out = String::new();
-    for (title, names) in GROUPS {
-        let _ = writeln!(out, "{title}:");
-        for name in *names {
-            let _ = writeln!(out, "  {name:NAME$} {}", summary(command, name));
+/// The words that `clap` is to take apart: a call of one of the commands `ours`, or for the help of one. `help X` and
+/// `--help X` become `X --help`.
+pub(crate) fn words_for_clap(words: &[OsString], ours: &[&str]) -> Option<Vec<OsString>> {
+    let is_ours = |word: &OsString| ours.iter().any(|name| word == name);
+    match words {
+        [first, ..] if is_ours(first) => Some(words.to_vec()),
+        [help, named @ ..]
+            if ["help", "--help", "-h"].iter().any(|asks| help == asks)
+                && named.first().is_some_and(is_ours) =>
+        {
+            let mut words = named.to_vec();
+            words.push("--help".into());
+            Some(words)
         }
-        out.push('\n');
+        _ => None,
     }
-    out
-}
-
-/// The line about a command; one of `clap` comes before its namesake in the form of `hg`.
-fn summary(command: &Command, name: &str) -> String {
-    let about = command.find_subcommand(name).and_then(Command::get_about);
-    if let Some(about) = about {
-        return about.to_string();
-    }
-    let additional = ADDITIONAL.iter().find(|other| other.name() == name);
-    let text = additional.map_or("", |command| command.summary);
-    let mut letters = text.chars();
-    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-    first.into_iter().chain(letters).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::OF_VARVE_AND_HG;
     use clap::CommandFactory;
     use std::collections::BTreeSet;
 
     #[test]
-    fn each_own_command_is_in_one_group() {
-        let command = crate::Arguments::command();
+    fn each_own_command_is_in_one_group_and_has_a_summary() {
         let listed: Vec<&str> = GROUPS
             .iter()
-            .flat_map(|(_, names)| *names)
+            .flat_map(|group| group.names)
             .copied()
             .collect();
-        let mut own: BTreeSet<&str> = ADDITIONAL.iter().map(|other| other.name()).collect();
-        own.extend(command.get_subcommands().map(Command::get_name));
+        let own: BTreeSet<&str> = OF_VARVE_AND_HG.iter().map(|other| other.name()).collect();
+        let of_clap = crate::Arguments::command();
+        assert!(
+            of_clap
+                .get_subcommands()
+                .all(|command| own.contains(command.get_name()))
+        );
         assert_eq!(listed.iter().copied().collect::<BTreeSet<_>>(), own);
         assert_eq!(listed.len(), own.len(), "no command is listed twice");
         assert!(
-            listed
+            OF_VARVE_AND_HG
                 .iter()
-                .all(|name| !summary(&command, name).is_empty())
+                .all(|command| !command.summary.is_empty())
         );
+    }
+
+    #[test]
+    fn help_before_a_command_is_help_behind_it() {
+        let words = |text: &str| -> Vec<OsString> { text.split(' ').map(Into::into).collect() };
+        let clap = |text: &str| words_for_clap(&words(text), crate::OF_VARVE);
+        assert_eq!(clap("help bench codec"), Some(words("bench codec --help")));
+        assert_eq!(clap("-h serve"), Some(words("serve --help")));
+        assert_eq!(clap("serve d"), Some(words("serve d")));
+        assert_eq!(clap("help log"), None);
+        assert_eq!(clap("help"), None);
     }
 }

@@ -6,7 +6,7 @@ mod demo;
 mod error;
 mod help;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use context::Context;
 use error::CliError;
 use std::ffi::OsString;
@@ -15,6 +15,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::process::ExitCode;
 use varve_base::Interrupt;
+use varve_hgcli::context::Program;
 use varve_hgcli::ui::progress::TerminalProgress;
 
 /// Many small values are made on one thread and freed on another; the system's allocator spends a
@@ -25,7 +26,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Serve Mercurial repositories and CouchDB databases from one directory
 #[derive(Parser, Debug)]
-#[command(name = "varve", version, arg_required_else_help = true)]
+#[command(name = "varve", arg_required_else_help = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -44,24 +45,28 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
     let program = arguments.next().unwrap_or_default();
     let called = Path::new(&program).file_stem().unwrap_or_default();
-    let rest: Vec<_> = arguments.collect();
-    let is_ours = |name: &OsString| OF_VARVE.iter().any(|ours| name == ours);
-    let asks = |word: &OsString| word == "--help" || word == "--version" || word == "-V";
-    let clap = called != "hg" && rest.first().is_none_or(|word| is_ours(word) || asks(word));
-    if clap {
-        return run_ours();
+    let mut words: Vec<_> = arguments.collect();
+    if called == "hg" {
+        return run_hg(&help::HG, words);
     }
-    let rest: Vec<_> = rest.into_iter().map(OsString::into_vec).collect();
-    let program = if called == "hg" { "hg" } else { "varve" };
-    ExitCode::from(varve_hgcli::main(program, &rest, commands::ADDITIONAL))
+    match words.first_mut() {
+        Some(word) if word == "-V" => *word = "--version".into(),
+        _ => {}
+    }
+    match help::words_for_clap(&words, OF_VARVE) {
+        Some(words) => run_ours(&words),
+        None => run_hg(&help::VARVE, words),
+    }
 }
 
-fn run_ours() -> ExitCode {
-    let matches = help::with_groups(Arguments::command()).get_matches();
-    let arguments = match Arguments::from_arg_matches(&matches) {
-        Ok(arguments) => arguments,
-        Err(error) => error.exit(),
-    };
+fn run_hg(program: &Program, words: Vec<OsString>) -> ExitCode {
+    let words: Vec<_> = words.into_iter().map(OsString::into_vec).collect();
+    ExitCode::from(varve_hgcli::main(program, &words))
+}
+
+fn run_ours(words: &[OsString]) -> ExitCode {
+    let program = OsString::from("varve");
+    let arguments = Arguments::parse_from(std::iter::once(&program).chain(words));
     let progress = TerminalProgress::default();
     let mut context = Context {
         out: &mut io::stdout().lock(),

@@ -1,11 +1,14 @@
 //! The complete help is one file, so that a change to it shows in review.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// Every command with a help of its own.
 const COMMANDS: &[&[&str]] = &[
     &[],
+    &["verify"],
+    &["recompress"],
+    &["clonebundle"],
     &["serve"],
     &["bench"],
     &["bench", "codec"],
@@ -38,5 +41,86 @@ fn the_help_is_the_golden_one() {
     assert_eq!(
         all, expected,
         "if the change is meant, run again with {UPDATE}=1"
+    );
+}
+
+fn varve(words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_varve"));
+    command.args(words).env("HGRCPATH", "").output().unwrap()
+}
+
+fn printed(words: &[&str]) -> String {
+    let run = varve(words);
+    assert!(run.status.success(), "{words:?}");
+    String::from_utf8(run.stdout).unwrap()
+}
+
+#[test]
+fn every_way_of_asking_prints_the_same() {
+    let list = printed(&["help"]);
+    for words in [&[][..], &["--help"], &["-h"]] {
+        assert_eq!(printed(words), list, "{words:?}");
+    }
+    for name in [
+        "bench",
+        "clonebundle",
+        "recompress",
+        "serve",
+        "verify",
+        "commit",
+    ] {
+        assert!(
+            list.contains(&format!("\n {name} ")),
+            "{name} is not listed:\n{list}"
+        );
+        assert_eq!(
+            printed(&["help", name]),
+            printed(&[name, "--help"]),
+            "{name}"
+        );
+    }
+    assert_eq!(
+        printed(&["help", "bench", "codec"]),
+        printed(&["bench", "codec", "--help"])
+    );
+    let version = printed(&["version"]);
+    assert!(
+        version.starts_with(concat!("varve ", env!("CARGO_PKG_VERSION"), "\n")),
+        "{version}"
+    );
+    for words in [&["--version"], &["-V"]] {
+        assert_eq!(printed(words), version);
+    }
+}
+
+#[test]
+fn unknown_commands_say_what_may_be_meant() {
+    for (word, said) in [
+        (
+            "frob",
+            "varve: unknown command 'frob'\n(use 'varve help' for a list of commands)\n",
+        ),
+        (
+            "recompess",
+            "varve: unknown command 'recompess'\n(did you mean one of recompress, recover?)\n",
+        ),
+        (
+            "graft",
+            "varve: hg has graft, Varve does not (yet)\n(hg can be used in the same repository)\n",
+        ),
+        (
+            "debugdate",
+            "varve: hg has debugdate, Varve does not (yet)\n(hg can be used in the same repository)\n",
+        ),
+    ] {
+        let run = varve(&[word]);
+        assert_eq!(run.status.code(), Some(255));
+        assert_eq!(String::from_utf8_lossy(&run.stderr), said);
+    }
+    let help = varve(&["help", "graft"]);
+    let said = String::from_utf8_lossy(&help.stderr);
+    assert!(
+        said.starts_with("varve: hg has graft, Varve does not (yet)\n"),
+        "{said}"
     );
 }

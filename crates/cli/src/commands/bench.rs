@@ -8,6 +8,19 @@ use varve_base::{DiskStorage, Storage};
 use varve_bench::codec::{self, Options};
 use varve_bench::revlog;
 use varve_codec::EngineSetting;
+use varve_hgcli::context::Command;
+
+/// The line of `bench` in the list of commands; its arguments `clap` takes apart.
+pub(crate) const COMMAND: Command = Command {
+    names: &["bench"],
+    options: &[],
+    arguments: 0..=usize::MAX,
+    synopsis: "codec|revlog [OPTION]... PATH",
+    summary: "measure on your own data what a choice costs and gives",
+    help: "",
+    category: None,
+    run: |_, _| Err(COMMAND.usage_error("it takes none of hg's options; 'varve bench' comes first")),
+};
 
 /// Measure on your own data what a choice costs and gives
 #[derive(clap::Args, Debug)]

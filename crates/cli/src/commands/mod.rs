@@ -15,3 +15,18 @@ pub(crate) const ADDITIONAL: &[&Command] = &[
     &serve::COMMAND,
     &verify::COMMAND,
 ];
+
+/// The same under the name `varve`, with those that would be strange to users of `hg`.
+pub(crate) const OF_VARVE_AND_HG: &[&Command] = &[
+    &bench::COMMAND,
+    &clonebundle::COMMAND,
+    &recompress::COMMAND,
+    &SERVE,
+    &verify::COMMAND,
+];
+
+/// `serve`, listed with both of its forms.
+const SERVE: Command = Command {
+    summary: "serve the repositories and databases of a directory, or one repository",
+    ..serve::COMMAND
+};

@@ -10,12 +10,11 @@ mod names;
 pub(crate) mod usage;
 pub(crate) mod version;
 
-use crate::context::{Command, CommandTable};
+use crate::context::{Command, CommandTable, Program};
 
-/// All commands of a program that adds `additional` ones; one with the name of a command of this
-/// crate stands in for it.
-pub(crate) fn table(additional: &'static [&'static Command]) -> CommandTable {
-    CommandTable::new(COMMANDS, additional, OF_MERCURIAL)
+/// All commands of a program.
+pub(crate) fn table(program: &Program) -> CommandTable {
+    CommandTable::new(COMMANDS, program, OF_MERCURIAL)
 }
 
 /// The commands of this crate, sorted by name.

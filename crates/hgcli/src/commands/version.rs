@@ -25,15 +25,22 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let quiet = context.ui.verbosity.quiet;
     let mut out = Formatter::new(context, matches, "version")?;
     out.item(context)?;
-    // Scripts look for a version of Mercurial in the first line.
-    let line = format!("Mercurial Distributed SCM (version {MERCURIAL})\n");
+    let own = env!("CARGO_PKG_VERSION");
+    // Scripts that call `hg` look for a version of Mercurial in the first line.
+    let (line, rest) = match context.commands.groups().is_empty() {
+        true => (
+            format!("Mercurial Distributed SCM (version {MERCURIAL})\n"),
+            format!("(Varve {own}, which keeps repositories as Mercurial {MERCURIAL} does)\n"),
+        ),
+        false => (
+            format!("varve {own}\n"),
+            format!("(keeps repositories as Mercurial {MERCURIAL} does)\n"),
+        ),
+    };
     out.field(&mut context.ui, "ver", MERCURIAL, line)?;
     out.data("extensions", Value::List(Vec::new()));
     if !quiet {
-        let own = env!("CARGO_PKG_VERSION");
-        let line =
-            format!("(Varve {own}, which keeps repositories as Mercurial {MERCURIAL} does)\n");
-        out.plain(&mut context.ui, line)?;
+        out.plain(&mut context.ui, rest)?;
     }
     out.end(context)?;
     Ok(0)

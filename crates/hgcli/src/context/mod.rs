@@ -18,7 +18,7 @@ pub use command::{Category, Command};
 pub use config::Config;
 pub use location::RepoLocation;
 pub use repo::{Repo, disk};
-pub use table::CommandTable;
+pub use table::{CommandGroup, CommandTable, Program};
 
 use crate::hooks::HookRunner;
 use crate::ui::{Abort, Ui};

@@ -6,6 +6,7 @@ use crate::context::{Command, CommandTable};
 use crate::ui::Abort;
 use std::collections::BTreeMap;
 use varve_config::hgrc::{Hgrc, Item};
+use varve_lang::did_you_mean;
 
 /// Options that count before the configuration is read, so that none can be in it.
 const ONLY_TYPED: &[&str] = &["--config", "--cwd", "--repository", "--repo", "-R"];
@@ -60,7 +61,12 @@ pub(crate) fn resolve(
                 all.append(&mut arguments);
                 return Ok(ResolvedCommand::Command(command, name, all));
             }
-            Meaning::Absent => return Err(unknown(&name, through.as_deref())),
+            Meaning::Absent if through.is_none() && !commands.groups().is_empty() => {
+                return Err(Abort::AbsentCommand { name: full });
+            }
+            Meaning::Absent => {
+                return Err(unknown(&name, aliases, through.as_deref(), commands));
+            }
             Meaning::Alias(at) => {
                 let definition = aliases[at].value.as_slice();
                 if let Some(script) = definition.strip_prefix(b"!") {
@@ -126,7 +132,9 @@ fn find(
             },
         });
     }
-    found.pop_first().ok_or_else(|| unknown(name, through))
+    found
+        .pop_first()
+        .ok_or_else(|| unknown(name, aliases, through, commands))
 }
 
 /// Which of a command's names is meant: the same one, or the first that begins so.
@@ -136,12 +144,21 @@ fn matching<'a>(names: &[&'a str], typed: &str) -> Option<&'a str> {
     same.next().or_else(|| begun.next())
 }
 
-fn unknown(name: &str, through: Option<&str>) -> Abort {
+fn unknown(name: &str, aliases: &[Item], through: Option<&str>, commands: &CommandTable) -> Abort {
+    let keys: Vec<_> = aliases
+        .iter()
+        .map(|item| String::from_utf8_lossy(&item.key))
+        .collect();
+    let names = commands.iter().flat_map(|command| command.names).copied();
+    let similar = || did_you_mean(name, names.chain(keys.iter().map(|key| &**key)));
     match through {
         Some(alias) => Abort::Alias(format!(
             "alias '{alias}' resolves to unknown command '{name}'"
         )),
-        None => Abort::UnknownCommand(name.to_owned()),
+        None => Abort::UnknownCommand {
+            name: name.to_owned(),
+            similar: similar(),
+        },
     }
 }
 

@@ -15,7 +15,7 @@ use crate::arguments::options::{self, Order};
 use crate::arguments::{INSECURE, Matches, REMOTECMD, SSH};
 use crate::commands::{self, usage};
 use crate::context::layers::{Layered, Layers};
-use crate::context::{Command, CommandTable, Context, Repo, RepoLocation, location};
+use crate::context::{Command, CommandTable, Context, Program, Repo, RepoLocation, location};
 use crate::ui::{Abort, Ui, Verbosity, encoding, environment, pager, signals};
 use alias::ResolvedCommand;
 use command_hooks::{HookedCommand, run_with_hooks};
@@ -27,14 +27,13 @@ use std::sync::Arc;
 use std::time::Instant;
 use varve_config::hgrc::Hgrc;
 
-/// Runs the program; `program` is the name it was called by. To the commands of this crate come
-/// `additional` ones, which replace those of the same name.
-pub fn main(program: &str, arguments: &[Vec<u8>], additional: &'static [&'static Command]) -> u8 {
-    let commands = Arc::new(commands::table(additional));
-    match run(program, arguments, &commands) {
+/// Runs the program.
+pub fn main(program: &Program, arguments: &[Vec<u8>]) -> u8 {
+    let commands = Arc::new(commands::table(program));
+    match run(program.name, arguments, &commands) {
         Ok(code) => code,
         Err(abort) => {
-            report(program, &abort, &commands);
+            report(program.name, &abort, &commands);
             abort.code()
         }
     }
@@ -48,7 +47,10 @@ fn report(program: &str, abort: &Abort, commands: &CommandTable) {
     if let Some(rest) = text.strip_prefix("hg: ") {
         text = format!("{program}: {rest}");
     }
-    if let Some(hint) = abort.hint_text() {
+    if let Some(mut hint) = abort.hint_text() {
+        if let Abort::GlobalUsage(_) | Abort::UnknownCommand { .. } = abort {
+            hint = hint.replace("'hg help", &format!("'{program} help"));
+        }
         text.push_str(&format!("({hint})\n"));
     }
     // Nothing is left to do if even standard error is gone.
@@ -98,7 +100,7 @@ fn run(program: &str, arguments: &[Vec<u8>], commands: &Arc<CommandTable>) -> Re
             context.read_hooks(with_untrusted.as_ref())?;
             let pager = pager::start(&mut context.ui, command.name(), matches.value("pager"))?;
             let done = match is_bare {
-                true => commands::help::basic(&mut context),
+                true => commands::help::basic(&mut context, &matches),
                 false => run_command(command, (&name, arguments), &mut context, &matches),
             };
             if let Some(pager) = pager {

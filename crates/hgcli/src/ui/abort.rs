@@ -65,8 +65,19 @@ pub enum Abort {
     #[error("hg: {0}")]
     GlobalUsage(String),
     /// There is no such command.
-    #[error("hg: unknown command '{0}'")]
-    UnknownCommand(String),
+    #[error("hg: unknown command '{name}'")]
+    UnknownCommand {
+        /// As typed.
+        name: String,
+        /// Commands with similar names.
+        similar: Option<String>,
+    },
+    /// A command of Mercurial that is not here.
+    #[error("hg: hg has {name}, Varve does not (yet)")]
+    AbsentCommand {
+        /// Its whole name.
+        name: String,
+    },
     /// Several commands begin like this.
     #[error("hg: command '{name}' is ambiguous:\n    {}", candidates.join(" "))]
     AmbiguousCommand {
@@ -127,7 +138,11 @@ impl Abort {
             Abort::GlobalUsage(_) => {
                 Some("use 'hg help -v' for a list of global options".to_owned())
             }
-            Abort::UnknownCommand(_) => Some("use 'hg help' for a list of commands".to_owned()),
+            Abort::UnknownCommand { similar, .. } => Some(
+                (similar.clone())
+                    .unwrap_or_else(|| "use 'hg help' for a list of commands".to_owned()),
+            ),
+            Abort::AbsentCommand { .. } => Some("hg can be used in the same repository".to_owned()),
             _ => None,
         }
     }

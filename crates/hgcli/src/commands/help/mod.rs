@@ -4,9 +4,10 @@ mod topics;
 
 use crate::arguments::global::GLOBAL;
 use crate::arguments::{Flag, Matches};
-use crate::commands::usage;
-use crate::context::{Category, Command, Context};
+use crate::commands::{OF_MERCURIAL, usage};
+use crate::context::{Category, Command, CommandTable, Context};
 use crate::ui::{Abort, Ui};
+use std::fmt::Write;
 use topics::{TOPICS, Topic};
 
 /// See [`Command`].
@@ -55,13 +56,21 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         return of_name(context, matches, &name);
     }
     let commands = context.commands.clone();
-    context
-        .ui
-        .write("Mercurial Distributed SCM\n\nlist of commands:\n")?;
+    let beginning = match commands.groups().is_empty() {
+        true => "Mercurial Distributed SCM\n\nlist of commands:\n".to_owned(),
+        false => own_commands(&commands),
+    };
+    context.ui.write(beginning)?;
+    let grouped = |name| {
+        commands
+            .groups()
+            .iter()
+            .any(|group| group.names.contains(&name))
+    };
     for (category, title) in CATEGORIES {
         let of = commands
             .iter()
-            .filter(|command| command.category == Some(*category));
+            .filter(|command| command.category == Some(*category) && !grouped(command.name()));
         let lines: String = of.map(line).collect();
         if !lines.is_empty() {
             context.ui.write(format!("\n{title}:\n\n{lines}"))?;
@@ -74,15 +83,37 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         return global_options(&mut context.ui);
     }
     let program = context.program.clone();
+    if !commands.groups().is_empty() {
+        context.ui.write(format!(
+            "\n'{program} help COMMAND' and '{program} COMMAND --help' show what a command does and takes.\n"
+        ))?;
+    }
     context.ui.write(format!(
         "\n(use '{program} help -v' to show built-in aliases and global options)\n"
     ))?;
     Ok(0)
 }
 
+/// The beginning of the list of commands: those that Mercurial has not.
+fn own_commands(commands: &CommandTable) -> String {
+    let mut out = "Varve keeps Mercurial repositories and CouchDB databases, and serves both from one directory\n\n\
+                   usage: varve COMMAND [OPTION]... [ARGUMENT]...\n"
+        .to_owned();
+    for group in commands.groups() {
+        let of = group.names.iter().filter_map(|name| commands.named(name));
+        let lines: String = of.map(line).collect();
+        let _ = write!(out, "\n{}:\n\n{lines}", group.title);
+    }
+    out += "\nThe other commands are those of hg, with its options, output and files:\n";
+    out
+}
+
 /// Prints the help for a call without a command.
-pub(crate) fn basic(context: &mut Context) -> Result<u8, Abort> {
+pub(crate) fn basic(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let commands = context.commands.clone();
+    if !commands.groups().is_empty() {
+        return run(context, matches);
+    }
     context
         .ui
         .write("Mercurial Distributed SCM\n\nbasic commands:\n\n")?;
@@ -109,9 +140,17 @@ fn row(name: &str, words: &str) -> String {
     format!(" {name:NAME$} {words}\n")
 }
 
-fn unknown(name: &str) -> Abort {
+fn unknown(context: &Context, name: &str) -> Abort {
+    let mut lines = OF_MERCURIAL.iter();
+    let is_of_mercurial = lines.any(|names| names.split(' ').any(|other| other == name));
+    if is_of_mercurial && !context.commands.groups().is_empty() {
+        return Abort::AbsentCommand {
+            name: name.to_owned(),
+        };
+    }
+    let program = &context.program;
     Abort::new(format!("no such help topic: {name}"))
-        .hint(format!("try 'hg help --keyword {name}'"))
+        .hint(format!("try '{program} help --keyword {name}'"))
 }
 
 /// Help about a name: a topic first, then a command.
@@ -120,7 +159,7 @@ fn of_name(context: &mut Context, matches: &Matches, name: &str) -> Result<u8, A
         return of_keyword(context, name);
     }
     if matches.flag("extension") && !matches.flag("command") {
-        return Err(unknown(name));
+        return Err(unknown(context, name));
     }
     let (whole, section) = match name.split_once('.') {
         Some((whole, section)) => (whole, Some(section)),
@@ -132,7 +171,7 @@ fn of_name(context: &mut Context, matches: &Matches, name: &str) -> Result<u8, A
     let command = commands.iter().find(same);
     if let Some(section) = section {
         if topic.is_none() && command.is_none() {
-            return Err(unknown(name));
+            return Err(unknown(context, name));
         }
         let missing = || Abort::new(format!("help section not found: {name}"));
         let text = topic.and_then(|topic| topic.section(section));
@@ -149,7 +188,7 @@ fn of_name(context: &mut Context, matches: &Matches, name: &str) -> Result<u8, A
     let begins = |command: &&Command| command.names.iter().any(|full| full.starts_with(name));
     let found: Vec<&Command> = commands.iter().filter(begins).collect();
     match found[..] {
-        [] => Err(unknown(name)),
+        [] => Err(unknown(context, name)),
         [command] => of_command(context, command),
         _ => {
             context.ui.write("list of commands:\n\n")?;
