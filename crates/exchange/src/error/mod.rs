@@ -221,6 +221,16 @@ pub enum ExchangeError {
         /// Why not.
         reason: String,
     },
+    /// The certificate of a server has none of the fingerprints that it has to have.
+    #[error("certificate for {host} has unexpected fingerprint {fingerprint}")]
+    UnexpectedFingerprint {
+        /// Name of the server.
+        host: String,
+        /// Hash of the certificate: with SHA-256, or else with SHA-1 and without the function's name.
+        fingerprint: String,
+        /// Whether fingerprints in the older form were given.
+        is_legacy: bool,
+    },
     /// No connection, or it broke before an answer came.
     #[error("error: {reason}")]
     Unreachable {

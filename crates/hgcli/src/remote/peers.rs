@@ -202,8 +202,11 @@ pub(crate) fn connect(context: &mut Context, source: &PeerAddress) -> Result<Rem
         false if source.is_ssh() => Remote::connect(Box::new(over_ssh(context, source)?))?,
         false => Remote::connect(Box::new(local_peer(context, source)?))?,
     };
-    if source.url.starts_with(b"https://") && context.config.accepts_any_certificate {
-        let host = String::from_utf8_lossy(&source.url).into_owned();
+    let host = String::from_utf8_lossy(&source.url).into_owned();
+    if source.url.starts_with(b"https://")
+        && context.config.accepts_any_certificate
+        && !servers::has_fingerprints(&context.config, servers::host_of(&host))?
+    {
         context.ui.warn(format!(
             "warning: connection security to {} is disabled per current settings; \
              communication is susceptible to eavesdropping and tampering\n",
@@ -224,6 +227,12 @@ fn connect_over_http(context: &mut Context, source: &PeerAddress) -> Result<Remo
         context.ui.write(words.concat())?;
     }
     let peer = over_http(&mut context.repo, &context.config, source)?;
+    let url = String::from_utf8_lossy(&source.url).into_owned();
+    let host = servers::host_of(&url);
+    if url.starts_with("https://") {
+        servers::warn_of_ignored_certificates(&context.config, &mut context.ui, host)?;
+    }
+    let compared = peer.compared_fingerprint();
     let mut traffic = vec![peer.traffic()];
     let remote = match Remote::connect(Box::new(peer)) {
         Err(ExchangeError::LoginNeeded { url, realm }) => {
@@ -235,6 +244,7 @@ fn connect_over_http(context: &mut Context, source: &PeerAddress) -> Result<Remo
         }
         connected => connected?,
     };
+    servers::warn_of_fingerprints(&mut context.ui, host, compared().as_ref())?;
     context.ui.traffic = traffic;
     Ok(remote)
 }

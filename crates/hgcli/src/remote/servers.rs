@@ -1,9 +1,11 @@
 //! Configuration for servers: trusted certificates and proxies.
 
 use crate::context::Config;
-use crate::ui::{Abort, environment::variable};
+use crate::ui::{Abort, Ui, environment::variable};
 use std::path::Path;
-use varve_exchange::client::peer::{HttpOptions, Proxy};
+use varve_exchange::client::peer::{
+    ComparedFingerprint, Fingerprint, Fingerprints, HttpOptions, Proxy,
+};
 
 /// Versions of TLS by their names; a server that has none from 1.2 on is never spoken to.
 const PROTOCOLS: [&str; 4] = ["tls1.0", "tls1.1", "tls1.2", "tls1.3"];
@@ -11,6 +13,8 @@ const PROTOCOLS: [&str; 4] = ["tls1.0", "tls1.1", "tls1.2", "tls1.3"];
 const NEWEST: &str = "tls1.3";
 
 const SECTION: &str = "hostsecurity";
+/// Where older versions had SHA-1 hashes.
+const LEGACY_FINGERPRINTS: &str = "hostfingerprints";
 const PROXY: &str = "http_proxy";
 
 /// The host of a URL, without its port.
@@ -34,7 +38,8 @@ pub(crate) fn http_options(config: &Config, cwd: &Path, url: &str) -> Result<Htt
     if url.starts_with("https:") {
         refuse_unsupported(config, host)?;
         options.trusts_all = config.accepts_any_certificate;
-        if !config.accepts_any_certificate {
+        options.fingerprints = fingerprints(config, host)?;
+        if options.fingerprints.is_none() && !config.accepts_any_certificate {
             options.authorities = authorities((config, cwd), host)?;
         }
     }
@@ -45,14 +50,16 @@ pub(crate) fn http_options(config: &Config, cwd: &Path, url: &str) -> Result<Htt
 /// will be is not known yet.
 pub fn download_options(config: &Config, cwd: &Path) -> Result<Option<HttpOptions>, Abort> {
     let all = config.section(SECTION);
-    if all.iter().any(|item| item.key.contains(&b':')) || proxy(config, "")?.is_some() {
+    let is_special = all.iter().any(|item| item.key.contains(&b':'));
+    if is_special || !config.section(LEGACY_FINGERPRINTS).is_empty() || proxy(config, "")?.is_some()
+    {
         return Ok(None);
     }
     http_options(config, cwd, "https://").map(Some)
 }
 
 fn refuse_unsupported(config: &Config, host: &str) -> Result<(), Abort> {
-    for key in ["minimumprotocol", "ciphers", "fingerprints"] {
+    for key in ["minimumprotocol", "ciphers"] {
         for key in [key.to_owned(), format!("{host}:{key}")] {
             let Some(value) = config.text(SECTION, &key) else {
                 continue;
@@ -67,6 +74,72 @@ fn refuse_unsupported(config: &Config, host: &str) -> Result<(), Abort> {
                 return Err(Abort::new(format!("{SECTION}.{key} is not supported")));
             }
         }
+    }
+    Ok(())
+}
+
+/// Fingerprints of a host, if there are any.
+fn fingerprints(config: &Config, host: &str) -> Result<Option<Fingerprints>, Abort> {
+    let texts = |section: &str, key: &str| {
+        let items = config.list(section, key).into_iter();
+        items.map(|item| String::from_utf8_lossy(&item).into_owned())
+    };
+    let mut found = Fingerprints::default();
+    for text in texts(SECTION, &format!("{host}:fingerprints")) {
+        let fingerprint = Fingerprint::parse(&text).ok_or_else(|| {
+            let words = format!("invalid fingerprint for {host}: {text}");
+            Abort::new(words).hint(r#"must begin with "sha1:", "sha256:", or "sha512:""#)
+        })?;
+        found.accepted.push(fingerprint);
+    }
+    for text in texts(LEGACY_FINGERPRINTS, host) {
+        found.accepted.push(Fingerprint::sha1(&text));
+        found.is_legacy = true;
+    }
+    Ok((!found.accepted.is_empty()).then_some(found))
+}
+
+/// Whether a host is known by fingerprints, which count whatever else is asked for.
+pub(crate) fn has_fingerprints(config: &Config, host: &str) -> Result<bool, Abort> {
+    Ok(fingerprints(config, host)?.is_some())
+}
+
+/// Warns of settings about fingerprints that do not mean what the user may think.
+pub(crate) fn warn_of_fingerprints(
+    ui: &mut Ui,
+    host: &str,
+    compared: Option<&ComparedFingerprint>,
+) -> Result<(), Abort> {
+    let Some(compared) = compared else {
+        return Ok(());
+    };
+    if let (true, Some(matched)) = (ui.verbosity.debug, &compared.matched) {
+        ui.write(format!(
+            "{host} certificate matched fingerprint {matched}\n"
+        ))?;
+    }
+    if compared.is_legacy {
+        ui.warn(format!(
+            "(SHA-1 fingerprint for {host} found in legacy [{LEGACY_FINGERPRINTS}] section; if you trust this \
+             fingerprint, remove the old SHA-1 fingerprint from [{LEGACY_FINGERPRINTS}] and add the following entry to \
+             the new [{SECTION}] section: {host}:fingerprints={})\n",
+            compared.sha256
+        ))?;
+    }
+    Ok(())
+}
+
+/// Warns of certificates that do not count beside fingerprints.
+pub(crate) fn warn_of_ignored_certificates(
+    config: &Config,
+    ui: &mut Ui,
+    host: &str,
+) -> Result<(), Abort> {
+    let key = format!("{host}:verifycertsfile");
+    if config.text(SECTION, &key).is_some() && has_fingerprints(config, host)? {
+        ui.warn(format!(
+            "({SECTION}.{key} ignored when host fingerprints defined; using host fingerprints for verification)\n"
+        ))?;
     }
     Ok(())
 }

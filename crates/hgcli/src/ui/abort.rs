@@ -252,6 +252,13 @@ impl From<ExchangeError> for Abort {
             ExchangeError::ForeignManifest => {
                 Abort::new(error.to_string()).hint("use --force to replace it")
             }
+            ExchangeError::UnexpectedFingerprint { is_legacy, .. } => {
+                let section = match is_legacy {
+                    true => "hostfingerprint",
+                    false => "hostsecurity",
+                };
+                Abort::new(error.to_string()).hint(format!("check {section} configuration"))
+            }
             ExchangeError::RemoteAbort {
                 message,
                 hint: Some(hint),

@@ -6,7 +6,9 @@ mod remote;
 mod ssh;
 
 pub use capabilities::{PeerCapabilities, StreamSupport};
-pub use http::{HttpOptions, HttpPeer, Login, Proxy, Traffic};
+pub use http::{
+    ComparedFingerprint, Fingerprint, Fingerprints, HttpOptions, HttpPeer, Login, Proxy, Traffic,
+};
 pub(crate) use remote::joined;
 pub use remote::{Bookmarks, DebugListener, HeadsAndKnown, Remote};
 pub use ssh::{SshPeer, StderrListener};

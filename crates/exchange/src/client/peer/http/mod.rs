@@ -4,10 +4,13 @@ mod address;
 mod arguments;
 mod body;
 mod fetch;
+mod tls;
 mod traffic;
+mod trust;
 
 pub use address::Login;
 pub use traffic::Traffic;
+pub use trust::{ComparedFingerprint, Fingerprint, Fingerprints};
 
 use super::{PeerArgs, PeerCapabilities, Transport};
 use crate::ExchangeError;
@@ -15,13 +18,20 @@ use crate::Spool;
 use crate::format::media_types::{TYPE_01, TYPE_02, TYPE_ERROR};
 use address::Address;
 use body::expanded;
+use rustls::RootCertStore;
+use rustls::pki_types::CertificateDer;
 use std::io::Read;
+use std::sync::Arc;
 use std::time::Duration;
+use tls::TlsConnector;
 use traffic::CountingConnector;
+use trust::{Comparison, Trust, Verifier};
 use ureq::http::Response;
-use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::unversioned::resolver::DefaultResolver;
-use ureq::unversioned::transport::{Connector, DefaultConnector};
+use ureq::unversioned::transport::{
+    ConnectProxyConnector, Connector, DefaultConnector, TcpConnector,
+};
 use ureq::{Agent, Body, SendBody};
 
 /// Which forms of answer are understood, best first.
@@ -44,6 +54,8 @@ const CONNECT: Duration = Duration::from_secs(60);
 pub struct HttpOptions {
     /// Certificates in PEM that are trusted instead of the usual ones.
     pub authorities: Option<Vec<u8>>,
+    /// Fingerprints, one of which the server's certificate has to have; they come before all else.
+    pub fingerprints: Option<Fingerprints>,
     /// Whether any certificate is believed.
     pub trusts_all: bool,
     /// Proxy for the requests.
@@ -92,6 +104,7 @@ pub struct HttpPeer {
     address: Address,
     login: Option<Login>,
     traffic: Traffic,
+    comparison: Comparison,
     /// Bytes that one header may have; 0 if arguments go into the query.
     header: usize,
 }
@@ -103,10 +116,8 @@ impl HttpPeer {
     /// The URL or the certificates cannot be read.
     pub fn new(url: &str, options: &HttpOptions) -> Result<HttpPeer, ExchangeError> {
         let (address, login) = Address::parse(url)?;
-        let roots = match &options.authorities {
-            None => RootCerts::WebPki,
-            Some(pem) => RootCerts::new_with_certs(&certificates(pem, url)?),
-        };
+        let comparison = Comparison::default();
+        let tls = own_tls((url, options), &comparison)?;
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .timeout_connect(Some(CONNECT))
@@ -114,21 +125,30 @@ impl HttpPeer {
             .proxy(options.proxy.clone().map(|proxy| proxy.0))
             .tls_config(
                 TlsConfig::builder()
-                    .root_certs(roots)
+                    .root_certs(RootCerts::WebPki)
                     .disable_verification(options.trusts_all)
                     .build(),
             );
         let traffic = Traffic::default();
-        let connector = DefaultConnector::new().chain(CountingConnector {
+        let counting = CountingConnector {
             traffic: traffic.clone(),
             by_proxy: options.proxy.is_some(),
-        });
-        let resolver = DefaultResolver::default();
+        };
+        let (config, resolver) = (config.build(), DefaultResolver::default());
+        let agent = match tls {
+            None => Agent::with_parts(config, DefaultConnector::new().chain(counting), resolver),
+            Some(tls) => {
+                let plain = ().chain(ConnectProxyConnector::default());
+                let plain = plain.chain(TcpConnector::default());
+                Agent::with_parts(config, plain.chain(tls).chain(counting), resolver)
+            }
+        };
         Ok(HttpPeer {
-            agent: Agent::with_parts(config.build(), connector, resolver),
+            agent,
             address,
             login,
             traffic,
+            comparison,
             header: 0,
         })
     }
@@ -222,7 +242,25 @@ impl HttpPeer {
         }
     }
 
+    /// How the server's certificate compares with the fingerprints; `None` before the first connection, and where there are
+    /// none. The function can be called when the peer is no longer there.
+    pub fn compared_fingerprint(&self) -> impl Fn() -> Option<ComparedFingerprint> + use<> {
+        let comparison = Comparison::clone(&self.comparison);
+        move || comparison.lock().clone()
+    }
+
     fn unreachable(&self, error: ureq::Error) -> ExchangeError {
+        let compared = self.comparison.lock().take_if(|it| it.matched.is_none());
+        if let Some(compared) = compared {
+            return ExchangeError::UnexpectedFingerprint {
+                host: compared.host,
+                fingerprint: match compared.is_legacy {
+                    true => compared.sha1,
+                    false => compared.sha256,
+                },
+                is_legacy: compared.is_legacy,
+            };
+        }
         let reason = match &error {
             ureq::Error::Io(error) => address::words_of(error),
             ureq::Error::HostNotFound => "Name or service not known".to_owned(),
@@ -307,7 +345,38 @@ fn read_some(answer: &mut Response<Body>, limit: u64) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn certificates(pem: &[u8], url: &str) -> Result<Vec<Certificate<'static>>, ExchangeError> {
+/// Encryption that believes other certificates than the usual ones, if that is asked for.
+fn own_tls(
+    (url, options): (&str, &HttpOptions),
+    comparison: &Comparison,
+) -> Result<Option<TlsConnector>, ExchangeError> {
+    let wrong = |error: rustls::Error| ExchangeError::BadAddress {
+        url: url.to_owned(),
+        reason: error.to_string(),
+    };
+    let trust = match (&options.fingerprints, &options.authorities) {
+        (Some(fingerprints), _) => Trust::Fingerprints(fingerprints.clone()),
+        (None, Some(pem)) if !options.trusts_all => {
+            let certificates = certificates(pem, url)?;
+            let mut roots = RootCertStore::empty();
+            // One that cannot be an authority may still be the server's own.
+            roots.add_parsable_certificates(certificates.iter().cloned());
+            Trust::Authorities {
+                roots,
+                certificates,
+            }
+        }
+        (None, _) => return Ok(None),
+    };
+    let verifier = Verifier {
+        trust,
+        provider: Arc::new(rustls::crypto::ring::default_provider()),
+        comparison: Comparison::clone(comparison),
+    };
+    TlsConnector::new(verifier).map(Some).map_err(wrong)
+}
+
+fn certificates(pem: &[u8], url: &str) -> Result<Vec<CertificateDer<'static>>, ExchangeError> {
     let mut found = Vec::new();
     for item in parse_pem(pem) {
         let item = item.map_err(|error| ExchangeError::BadAddress {
@@ -315,7 +384,7 @@ fn certificates(pem: &[u8], url: &str) -> Result<Vec<Certificate<'static>>, Exch
             reason: format!("the certificates to trust cannot be read: {error}"),
         })?;
         if let PemItem::Certificate(certificate) = item {
-            found.push(certificate);
+            found.push(CertificateDer::from(certificate.der().to_vec()));
         }
     }
     Ok(found)
