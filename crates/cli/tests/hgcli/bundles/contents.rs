@@ -4,7 +4,8 @@ use super::{files, history};
 use crate::hgcli::Twin;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos::{self, noise};
 
@@ -183,43 +184,66 @@ fn a_bundle_is_there_when_it_is_complete() {
     );
 }
 
+/// How long an interrupted bundle may take to appear, and to end.
+const DEADLINE: Duration = Duration::from_secs(120);
+
+/// Names in a directory that begin with that of the bundle.
+fn bundle_names(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.starts_with("old.hg")).collect()
+}
+
+/// Interrupts a bundle as soon as its temporary file is there; `None` if it was too fast.
+fn interrupt_bundle(directory: &Path, until: Instant) -> Option<Output> {
+    let mut command = Command::new(crate::hgcli::our_hg());
+    command
+        .args(["bundle", "-a", "-t", "bzip2", "old.hg"])
+        .current_dir(directory)
+        .env("HGRCPATH", "")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let (mut is_sent, mut ended) = (false, None);
+    while ended.is_none() {
+        if !is_sent && bundle_names(directory).len() == 2 {
+            let id = child.id().to_string();
+            let sent = Command::new("kill").args(["-INT", &id]).status();
+            // Not yet waited for, so that the number is still the child's.
+            is_sent = sent.unwrap().success();
+        }
+        if Instant::now() > until {
+            child.kill().unwrap();
+            panic!("bundle does not end; signal sent: {is_sent}");
+        }
+        std::thread::sleep(Duration::from_millis(1));
+        ended = child.try_wait().unwrap();
+    }
+    let output = child.wait_with_output().unwrap();
+    (output.status.code() != Some(0)).then_some(output)
+}
+
 #[test]
 fn an_interrupted_bundle_leaves_nothing() {
     let twin = Twin::writing(|hg, path| {
         std::fs::create_dir_all(path).unwrap();
         hg.ok(path, &["init"]);
+        // bzip2 needs seconds for this much.
         repos::write(path, "big", &noise(24 << 20, 5));
         repos::commit(hg, path, "big");
-        repos::write(path, "old.hg", b"old");
     });
-    let names = || -> Vec<String> {
-        let entries = std::fs::read_dir(twin.ours()).unwrap();
-        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        names.filter(|name| name.starts_with("old.hg")).collect()
+    let until = Instant::now() + DEADLINE;
+    let output = loop {
+        repos::write(twin.ours(), "old.hg", b"old");
+        // A signal that comes behind the last look at it changes nothing; then another one is sent.
+        if let Some(output) = interrupt_bundle(twin.ours(), until) {
+            break output;
+        }
     };
-    let mut command = Command::new(crate::hgcli::our_hg());
-    // bzip2 needs seconds for this much, so that the signal comes before the end.
-    command
-        .args(["bundle", "-a", "-t", "bzip2", "old.hg"])
-        .current_dir(twin.ours());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.env("HGRCPATH", "").spawn().unwrap();
-    while names().len() < 2 {
-        assert_eq!(child.try_wait().unwrap(), None, "it ended too early");
-        std::thread::sleep(std::time::Duration::from_millis(1));
-    }
-    let id = child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-INT", &id])
-            .status()
-            .unwrap()
-            .success()
-    );
-    let output = child.wait_with_output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "interrupted!\n");
     assert_eq!(output.status.code(), Some(255));
-    assert_eq!(names(), ["old.hg"]);
+    assert_eq!(bundle_names(twin.ours()), ["old.hg"]);
     assert_eq!(std::fs::read(twin.ours().join("old.hg")).unwrap(), b"old");
 }
 
