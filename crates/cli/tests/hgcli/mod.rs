@@ -4,6 +4,7 @@
 //! in it. [`Twin::writing`] is a repository in two copies, one for each program; the paths of both
 //! have the same length and are shown alike.
 
+mod absent;
 mod amend;
 mod annotate;
 mod bundle_repository;
