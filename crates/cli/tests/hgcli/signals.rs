@@ -4,7 +4,7 @@ use super::our_hg;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use varve_testkit::peers::{hg, hg_program};
 use varve_testkit::repos::{commit, write};
 
@@ -160,6 +160,93 @@ fn updates_and_clones_stop_without_a_lock() {
     }
     assert!(ended > 0, "no signal came in time");
     hg().ok(path, &["verify", "-q"]);
+}
+
+/// How long a command may take to end after its second signal.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Runs a command and sends it two signals; gives its exit code.
+fn interrupt_twice(directory: &Path, arguments: &[&str], after: u64, between: u64) -> Option<i32> {
+    let mut child = program(directory)
+        .args(arguments)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(after));
+    signal(child.id(), "INT");
+    std::thread::sleep(Duration::from_millis(between));
+    signal(child.id(), "INT");
+    let until = Instant::now() + DEADLINE;
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        if Instant::now() > until {
+            child.kill().unwrap();
+            panic!("{arguments:?} does not end");
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_clone_that_is_interrupted_twice_is_whole_or_gone() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = &directory.path().join("repository");
+    std::fs::create_dir(path).unwrap();
+    hg().ok(path, &["init"]);
+    fill(path, "first");
+    commit(&hg(), path, "first");
+    let clones = [
+        &["clone", "-q", "--pull", "-U", "repository", "clone"][..],
+        &["clone", "-q", "-U", "repository", "clone"],
+    ];
+    let mut ended = 0;
+    for (round, after) in MOMENTS.iter().cycle().take(MOST_ROUNDS).enumerate() {
+        if round >= MOMENTS.len() && ended > 0 {
+            break;
+        }
+        for (arguments, between) in clones.iter().zip([0, 3]) {
+            let what = format!("{arguments:?} after {after} ms");
+            let code = interrupt_twice(directory.path(), arguments, *after, between);
+            let clone = directory.path().join("clone");
+            if code == Some(0) {
+                hg().ok(&clone, &["verify", "-q"]);
+                std::fs::remove_dir_all(&clone).unwrap();
+                continue;
+            }
+            assert!(matches!(code, Some(255) | None), "{what}: {code:?}");
+            assert!(!clone.exists(), "{what} leaves something");
+            ended += 1;
+        }
+        // The lock of a process that is gone is broken by the next one.
+        hg().ok(path, &["verify", "-q"]);
+    }
+    assert!(ended > 0, "no signal came in time");
+}
+
+#[test]
+fn a_pull_that_is_interrupted_twice_can_be_recovered() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = &directory.path().join("repository");
+    std::fs::create_dir(path).unwrap();
+    hg().ok(path, &["init"]);
+    fill(path, "first");
+    commit(&hg(), path, "first");
+    for (round, after) in MOMENTS.iter().enumerate() {
+        let target = directory.path().join(format!("target{round}"));
+        std::fs::create_dir(&target).unwrap();
+        hg().ok(&target, &["init"]);
+        let between = round as u64 % 3;
+        interrupt_twice(&target, &["pull", "-q", "../repository"], *after, between);
+        if target.join(".hg/store/journal").exists() {
+            let recovered = program(&target).arg("recover").output().unwrap();
+            assert!(recovered.status.success(), "{recovered:?}");
+        }
+        // A lock of a process that is gone is broken by the next one.
+        hg().ok(&target, &["verify", "-q"]);
+        hg().ok(&target, &["pull", "-q", "../repository"]);
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ pub mod columns;
 pub mod editor;
 pub mod encoding;
 pub mod environment;
+pub mod incomplete;
 pub mod output;
 pub mod pager;
 pub mod progress;

@@ -2,9 +2,10 @@
 //!
 //! A command that may have changed something is asked to stop, and ends at the next point where
 //! nothing is half done. One that only reads ends at once, and so does every command at the second
-//! signal.
+//! signal; a clone that is not whole is removed first.
 
 use crate::ui::abort::FAILED;
+use crate::ui::incomplete::IncompleteClone;
 use parking_lot::Mutex;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -20,6 +21,8 @@ pub struct Guard {
     writes: Arc<Mutex<bool>>,
     /// The signal that came, or 0.
     came: Arc<AtomicI32>,
+    /// The clone that is being made; it goes before a second signal ends the program.
+    pub clone: IncompleteClone,
 }
 
 impl Guard {
@@ -64,9 +67,11 @@ pub fn watch(stop: Interrupt, guard: Guard) {
             // Held until the end, so that no command begins to write meanwhile.
             let writes = guard.writes.lock();
             if is_second || !*writes {
-                // Nothing is left to do if even standard error is gone.
-                let _ = writeln!(io::stderr(), "{}", words(signal));
-                std::process::exit(i32::from(FAILED));
+                guard.clone.remove_then(|| {
+                    // Nothing is left to do if even standard error is gone.
+                    let _ = writeln!(io::stderr(), "{}", words(signal));
+                    std::process::exit(i32::from(FAILED))
+                });
             }
         }
     };

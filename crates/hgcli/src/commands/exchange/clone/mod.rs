@@ -118,12 +118,9 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let plan = plan(context, matches)?;
     context.repo.refuse_hooks("clone", UNHEARD)?;
     context.ui.guard.writes();
-    let made_directory = !plan.target.exists();
+    context.ui.guard.clone.begin(&plan.target);
     let outcome = clone(context, &plan);
-    if outcome.is_err() {
-        discard(&plan.target, made_directory);
-    }
-    let target = outcome?;
+    let target = keep_or_remove(&mut context.ui, outcome)?;
     check_out(context, matches, (&plan.update, &plan.target), &target)
 }
 
@@ -255,12 +252,19 @@ fn heads_of(view: &RepoView, branch: &[u8]) -> Result<Vec<Rev>, Abort> {
     })
 }
 
-/// Removes a clone that is not complete.
-fn discard(target: &Path, with_directory: bool) {
-    let _ = std::fs::remove_dir_all(target.join(".hg"));
-    if with_directory {
-        let _ = std::fs::remove_dir(target);
+/// Removes a clone that has not become whole; that of a large one takes as long as its files are many.
+fn keep_or_remove<T>(ui: &mut Ui, outcome: Result<T, Abort>) -> Result<T, Abort> {
+    let clone = ui.guard.clone.clone();
+    if outcome.is_ok() {
+        clone.finish();
+        return outcome;
     }
+    if ui.guard.words().is_some() {
+        // Nothing changes if standard error is gone.
+        let _ = ui.warn("removing the incomplete clone\n");
+    }
+    clone.remove_then(|| ());
+    outcome
 }
 
 fn clone(context: &mut Context, plan: &ClonePlan) -> Result<Repository, Abort> {

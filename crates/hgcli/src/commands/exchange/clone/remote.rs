@@ -1,6 +1,6 @@
 //! Clones of repositories on other machines: an empty repository that pulls.
 
-use super::{Checkout, bundles, check_out, discard, free_directory};
+use super::{Checkout, bundles, check_out, free_directory, keep_or_remove};
 use crate::arguments::Matches;
 use crate::commands::exchange::pull::{PullRequest, apply, bring, heads_of_branches};
 use crate::context::{Context, disk};
@@ -57,12 +57,9 @@ pub(super) fn run(
         update,
     };
     context.ui.guard.writes();
-    let made_directory = !plan.target.exists();
+    context.ui.guard.clone.begin(&plan.target);
     let outcome = fill(context, &plan, &mut remote);
-    if outcome.is_err() {
-        discard(&plan.target, made_directory);
-    }
-    outcome?;
+    keep_or_remove(&mut context.ui, outcome)?;
     context.repo.run_queued_hooks(&mut context.ui)?;
     let repository = context.repo.repository()?;
     check_out(context, matches, (&plan.update, &plan.target), &repository)
