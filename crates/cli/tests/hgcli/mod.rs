@@ -34,6 +34,7 @@ mod long_names;
 mod many_bookmarks;
 mod merging;
 mod names;
+mod null_parent;
 mod options;
 mod pulling;
 mod pulls_killed;

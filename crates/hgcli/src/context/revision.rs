@@ -42,17 +42,24 @@ impl Repo {
         Ok(rev)
     }
 
-    /// The revisions that several `-r` name, in their order, each once.
+    /// The revisions that several `-r` name, in their order, each once, without the null revision.
     pub fn revisions(&mut self, ui: &mut Ui, specs: &[&[u8]]) -> Result<Vec<Rev>, Abort> {
+        let all = self.revisions_and_null(ui, specs)?;
+        Ok(all.into_iter().flatten().collect())
+    }
+
+    /// The same; `None` is the null revision.
+    pub fn revisions_and_null(
+        &mut self,
+        ui: &mut Ui,
+        specs: &[&[u8]],
+    ) -> Result<Vec<Option<Rev>>, Abort> {
         self.warn_of_disabled_markers_for(ui, specs)?;
         let view = self.view()?;
         let engine = self.engine(&view)?;
         let set = query(&engine, specs)?;
-        let mut revs = Vec::new();
-        for member in set.members(&engine) {
-            revs.extend(member?);
-        }
-        Ok(revs)
+        let members = set.members(&engine).collect::<Result<_, _>>();
+        Ok(members?)
     }
 }
 

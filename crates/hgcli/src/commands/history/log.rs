@@ -170,6 +170,8 @@ fn selected(repo: &mut Repo, matches: &Matches, engine: &Engine<'_>) -> Result<S
 fn followed(engine: &Engine<'_>, given: Option<&Set>, matcher: &Matcher) -> Result<Set, Abort> {
     let start: Vec<Option<Rev>> = match given {
         Some(given) => given.members(engine).collect::<Result<_, _>>()?,
+        // Without a parent there is nothing to follow, not even the null revision.
+        None if engine.context().parents.is_empty() => return Ok(Set::list(Vec::new())),
         None => vec![engine.context().parents.first().copied()],
     };
     if matcher.named().is_empty() {

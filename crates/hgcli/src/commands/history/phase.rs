@@ -53,13 +53,20 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     }
 }
 
+/// The line about the null revision.
+const NULL: &str = "-1: public\n";
+
 fn show(repo: &mut Repo, ui: &mut Ui, specs: &[&[u8]]) -> Result<u8, Abort> {
     let view = repo.view()?;
     if specs == [b"."] && repo.working_parents()?.is_empty() {
-        ui.write("-1: public\n")?;
+        ui.write(NULL)?;
         return Ok(0);
     }
-    for rev in repo.revisions(ui, specs)? {
+    for rev in repo.revisions_and_null(ui, specs)? {
+        let Some(rev) = rev else {
+            ui.write(NULL)?;
+            continue;
+        };
         let phase = view.phases().of(rev);
         let name = PHASES.iter().find(|(_, known)| *known == phase);
         let name = name.map_or("", |(name, _)| name);
@@ -71,10 +78,12 @@ fn show(repo: &mut Repo, ui: &mut Ui, specs: &[&[u8]]) -> Result<u8, Abort> {
 fn change(context: &mut Context, specs: &[&[u8]], target: Phase, force: bool) -> Result<u8, Abort> {
     let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
     context.repo.refresh();
-    let revs: Vec<Rev> = context.repo.revisions(&mut context.ui, specs)?;
-    if revs.is_empty() {
+    let named = context.repo.revisions_and_null(&mut context.ui, specs)?;
+    if named.is_empty() {
         return Err(Abort::new("empty revision set"));
     }
+    // The null revision is public and stays so.
+    let revs: Vec<Rev> = named.into_iter().flatten().collect();
     let repository = context.repo.repository()?;
     let all = repository.view_for(ViewFilter::Unfiltered)?;
     let moved = all.phases().moved(all.changelog(), &revs, target, force);
