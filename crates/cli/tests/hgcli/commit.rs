@@ -20,6 +20,17 @@ fn executable(path: &Path) {
 }
 
 #[test]
+fn addremove_of_nothing_and_of_what_is_missing_commits_nothing() {
+    let twin = Twin::writing(begin);
+    twin.all_same(&[
+        "commit -A -m nothing",
+        "commit -A -m x nosuch",
+        "commit -A -m x a nosuch",
+    ]);
+    same_state(&twin);
+}
+
+#[test]
 fn changes_of_all_kinds_get_the_same_names() {
     let twin = Twin::writing(|hg, path| {
         begin(hg, path);

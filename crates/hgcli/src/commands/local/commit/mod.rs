@@ -256,7 +256,13 @@ fn look(
     looked.teach(dirstate);
     let mut status = looked.status;
     if adds {
+        let missing = repo.warn_of_missing_files(ui, matcher, dirstate)?;
         before::add_and_remove(repo, ui, dirstate, &mut status, matcher)?;
+        if !missing.is_empty() {
+            return Err(Abort::new(
+                "failed to mark all new/missing files as added/removed",
+            ));
+        }
     }
     Ok(status)
 }
