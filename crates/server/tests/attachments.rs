@@ -477,3 +477,60 @@ fn limits_hold_for_what_is_read_while_it_arrives() {
     assert_eq!(json_of(&bytes)["error"], "too_many_attachments");
     assert_eq!(document(&server, "/d")["doc_count"], 1);
 }
+
+#[test]
+fn a_digest_that_the_client_sends_must_be_that_of_its_bytes() {
+    use base64::Engine;
+    use md5::Digest;
+    let server = served("");
+    let digest = |bytes: &[u8]| {
+        let digest = md5::Md5::digest(bytes);
+        base64::engine::general_purpose::STANDARD.encode(digest)
+    };
+    // Read at once, and while it arrives.
+    for (name, data) in [("short", b"some text".to_vec()), ("long", noise(300_000))] {
+        let refused = |headers: &[(&str, &str)], path: &str, body: &[u8]| {
+            let (reply, said) = send(&server, "PUT", path, headers, body);
+            assert_eq!(reply.status, 400, "{name}: {headers:?}");
+            let words =
+                json!({"error": "content_md5_mismatch", "reason": "Possible message corruption."});
+            assert_eq!(json_of(&said), words);
+            assert_eq!(get(&server, path, &[]).0.status, 404);
+        };
+        let path = format!("/d/{name}/file");
+        for wrong in [&digest(b"other"), "", "x", "AAAA", "="] {
+            refused(&[BYTES, ("content-md5", wrong)], &path, &data);
+        }
+        put(
+            &server,
+            &path,
+            &[TEXT, ("content-md5", &digest(&data))],
+            &data,
+        );
+        // Of the bytes as they come.
+        let packed = gzip(&data);
+        let headers = [
+            TEXT,
+            ("content-encoding", "gzip"),
+            ("content-md5", &digest(&packed)),
+        ];
+        put(
+            &server,
+            &format!("/d/{name}-packed/file"),
+            &headers,
+            &packed,
+        );
+
+        let document = json!({"_attachments": {"file": follows(data.len(), "text/plain")}});
+        let header = format!("Content-MD5: {}\r\n", digest(&data));
+        let path = format!("/d/{name}-parts");
+        let wrong = format!("Content-MD5: {}\r\n", digest(b"other"));
+        refused(&[RELATED], &path, &related(&document, &[(&wrong, &data)]));
+        put(
+            &server,
+            &path,
+            &[RELATED],
+            &related(&document, &[(&header, &data)]),
+        );
+    }
+}

@@ -1,6 +1,7 @@
 //! Documents that come in parts.
 
 use crate::couch::call::Call;
+use crate::couch::document::content_md5::{CheckedUpload, ContentMd5};
 use crate::couch::document::multipart::{Headers, Parts, boundary_of, parameter};
 use crate::couch::document::write::{Tagged, store};
 use crate::http::FailureKind;
@@ -37,7 +38,7 @@ pub fn related(call: &Call, id: &str) -> Result<Edit, Failure> {
             None => Some(next),
         };
         if let Some(announced) = announced {
-            let data = upload(call, announced, &mut parts)?;
+            let data = upload(call, announced, &headers, &mut parts)?;
             edit.bring(&announced.name, data);
         }
     }
@@ -70,7 +71,7 @@ pub fn form(call: &Call, id: &str) -> Result<Answer, Failure> {
                 let Some(announced) = file(&headers) else {
                     continue;
                 };
-                let data = upload(call, &announced, &mut parts)?;
+                let data = upload(call, &announced, &headers, &mut parts)?;
                 files.push((announced, data));
             }
             _ => {}
@@ -103,11 +104,13 @@ fn parts_of(call: &Call) -> Result<Parts<Box<dyn Read>>, Failure> {
 fn upload<R: Read>(
     call: &Call,
     announced: &Announced,
+    headers: &Headers,
     parts: &mut Parts<R>,
 ) -> Result<Uploaded, Failure> {
-    let mut upload = call.database.documents.upload(announced)?;
-    parts.body(&mut |bytes| Ok(upload.write(bytes)??))?;
-    Ok(upload.finish()??)
+    let md5 = ContentMd5::parse(headers.get("content-md5"))?;
+    let mut upload = CheckedUpload::begin(&call.database.documents, announced, md5)?;
+    parts.body(&mut |bytes| upload.write(bytes))?;
+    upload.finish()
 }
 
 fn field<R: Read>(parts: &mut Parts<R>) -> Result<String, Failure> {

@@ -8,11 +8,13 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::Arc;
 use varve_docdb::{
-    Announced, Attachment, AttachmentReader, Edit, Form, LOCAL_PREFIX, Mode, Rev, Snapshot, Upload,
+    Announced, Attachment, AttachmentReader, Database, Edit, Form, LOCAL_PREFIX, Mode, Rev,
+    Snapshot,
 };
 
 use crate::couch::call::Call;
 use crate::couch::document::DEFAULT_TYPE;
+use crate::couch::document::content_md5::{CheckedUpload, ContentMd5};
 use crate::couch::document::options::given_rev;
 use crate::couch::document::write::{Tagged, accepted_answer, apply, written_status};
 use crate::couch::{etag, failures};
@@ -48,13 +50,13 @@ fn check_id(id: &str) -> Result<(), Failure> {
 /// Answers a `PUT` whose body is here.
 fn put(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
     let begun = Begun::new(call, id, name)?;
-    let mut upload = call.database.documents.upload(&begun.announced)?;
+    let mut upload = begun.upload(&call.database.documents)?;
     let mut body = call.upload();
     let mut share = vec![0; SHARE];
     loop {
         match body.read(&mut share) {
             Ok(0) => break,
-            Ok(got) => upload.write(&share[..got])??,
+            Ok(got) => upload.write(&share[..got])?,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error.into()),
         }
@@ -89,18 +91,18 @@ impl AttachmentPut {
 pub(crate) async fn store(put: AttachmentPut, mut body: PulledBody) -> Result<Answer, Failure> {
     let AttachmentPut { call, id, begun } = put;
     let database = Arc::clone(&call.database);
-    let announced = begun.announced.clone();
+    let (announced, md5) = (begun.announced.clone(), begun.md5.clone());
     // A client that sends little and then nothing shall not hold the memory of a compressor.
-    let begin = move |begun: Option<Upload>| match begun {
+    let begin = move |begun: Option<CheckedUpload>| match begun {
         Some(upload) => Ok(upload),
-        None => database.documents.upload(&announced),
+        None => CheckedUpload::begin(&database.documents, &announced, md5.clone()),
     };
     let append = {
         let begin = begin.clone();
         move |upload, batch: Vec<Bytes>| {
             let mut upload = begin(upload)?;
             for piece in batch {
-                upload.write(&piece)??;
+                upload.write(&piece)?;
             }
             Ok::<_, Failure>(Some(upload))
         }
@@ -113,6 +115,7 @@ pub(crate) async fn store(put: AttachmentPut, mut body: PulledBody) -> Result<An
 /// A new attachment before its data.
 struct Begun {
     announced: Announced,
+    md5: Option<ContentMd5>,
     edit: Edit,
 }
 
@@ -130,14 +133,23 @@ impl Begun {
             },
             length: None,
         };
+        let md5 = ContentMd5::parse(call.request.header("content-md5"))?;
         let mut edit = continued(call, id)?;
         edit.attach(announced.clone())?;
-        Ok(Begun { announced, edit })
+        Ok(Begun {
+            announced,
+            md5,
+            edit,
+        })
     }
 
-    fn finish(mut self, call: &Call, id: &str, upload: Upload) -> Result<Answer, Failure> {
+    fn upload(&self, database: &Database) -> Result<CheckedUpload, Failure> {
+        CheckedUpload::begin(database, &self.announced, self.md5.clone())
+    }
+
+    fn finish(mut self, call: &Call, id: &str, upload: CheckedUpload) -> Result<Answer, Failure> {
         let name = &self.announced.name;
-        self.edit.bring(name, upload.finish()??);
+        self.edit.bring(name, upload.finish()?);
         let accepted = apply(call, self.edit, Mode::Interactive)?;
         let name = crate::couch::names::escape(name);
         let location = format!("{}/{name}", call.location(id));
