@@ -13,8 +13,10 @@ mod help;
 mod hgcli;
 mod killing;
 mod peers;
+mod reloading;
 mod serve;
 mod stalled;
+mod stopping;
 mod tour;
 mod verify_database;
 

@@ -82,6 +82,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
         ],
     ),
     ("compaction", &["share", "in_place_from"]),
+    ("varve", &["shutdown_timeout"]),
     ("storage", &["revlog.zlib.level", "revlog.zstd.level"]),
     (
         "server",
@@ -354,6 +355,10 @@ mod tests {
         assert_eq!(
             words("[limits]\nreplies = 1").unwrap(),
             "varve.ini:2: there is no setting limits.replies"
+        );
+        assert_eq!(
+            words("[varve]\nother = 1").unwrap(),
+            "varve.ini:2: there is no setting varve.other"
         );
         assert_eq!(words("[couchdb]\njs_engine = quickjs"), None);
         assert_eq!(words("[chttpd_auth]\nmin_iterations = 1"), None);

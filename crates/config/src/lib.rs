@@ -20,6 +20,7 @@ mod setting;
 mod settings;
 mod smoosh;
 mod trust;
+mod varve;
 
 pub use cors::Cors;
 pub use error::ConfigError;
@@ -34,6 +35,7 @@ pub use setting::Setting;
 pub use settings::{Attachments, Compaction, HgServer, Settings, bind_address};
 pub use smoosh::{Channel, Priority, Smoosh, Window};
 pub use trust::{Network, Trust};
+pub use varve::SHUTDOWN_TIMEOUT;
 
 /// Bodies for fuzzing; see the crate's tests for saved inputs.
 pub mod fuzzing {

@@ -3,7 +3,7 @@
 use crate::setting::or;
 use crate::{
     ConfigError, Cors, Functions, IdleSetting, Ini, Ken, Limits, Log, Sessions, Setting, Smoosh,
-    Trust, cors, functions, ken, known, limits, log, sessions, smoosh, trust,
+    Trust, cors, functions, ken, known, limits, log, sessions, smoosh, trust, varve,
 };
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -59,6 +59,8 @@ pub struct Settings {
     pub log: Log,
     /// `[fabric] request_timeout`: how long a query waits for its index; default 60 s, `None` for ever.
     pub request_timeout: Option<Duration>,
+    /// `[varve] shutdown_timeout`: how long running answers may take when the server stops; default 10 s.
+    pub shutdown_timeout: Duration,
     /// `[compaction]`: how databases are compacted.
     pub compaction: Compaction,
     /// `[views] compile`: whether simple map functions run without a JavaScript engine; default true.
@@ -167,6 +169,7 @@ impl Settings {
                 timeout,
                 Some(Duration::from_secs(60)),
             )?,
+            shutdown_timeout: varve::shutdown_timeout(ini)?,
             compaction: compaction(ini)?,
             admins: ini.section("admins").into_iter().cloned().collect(),
             sessions: sessions::read(ini)?,

@@ -198,11 +198,21 @@ impl Server {
         self.wait()
     }
 
-    /// Asks it to end with a signal (`TERM` or `INT`) and waits until it has.
-    pub fn stop(mut self, signal: &str) -> Ended {
-        let id = self.child.id().to_string();
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends it a signal, such as `HUP`.
+    pub fn signal(&self, signal: &str) {
+        let id = self.id().to_string();
         let sent = Command::new("kill").args(["-s", signal, &id]).status();
         assert!(sent.expect("there is a kill command").success());
+    }
+
+    /// Asks it to end with a signal (`TERM` or `INT`) and waits until it has.
+    pub fn stop(mut self, signal: &str) -> Ended {
+        self.signal(signal);
         self.wait()
     }
 

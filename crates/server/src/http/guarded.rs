@@ -13,6 +13,7 @@
 //! A connection has one of two clocks running: the read clock between requests and while a head arrives, the write
 //! clock while bytes wait that the socket does not take. The clock of a body is that of [`crate::http::intake`].
 
+use crate::http::access::UnsentEntry;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use parking_lot::{Mutex, MutexGuard};
 use std::io;
@@ -86,6 +87,18 @@ impl Meter {
     /// Counts bytes that a body gave to hyper.
     pub(super) fn given(&self, len: u64) {
         self.lock().unsent += len;
+    }
+
+    /// Whether the client is to send a head, and the server has nothing left for it. An idle connection that had a
+    /// request before is closed by hyper.
+    pub(super) fn awaits_head(&self) -> bool {
+        let state = self.lock();
+        let awaits = match state.phase {
+            Phase::Idle { is_fresh, .. } => is_fresh,
+            Phase::Head { .. } => true,
+            Phase::Busy => false,
+        };
+        awaits && state.unsent == 0
     }
 
     /// Whether the socket has not taken all that bodies gave.
@@ -285,6 +298,11 @@ pub(super) struct MeteredBody<B> {
     meter: Meter,
     /// Bytes that may be unsent before the next piece is made.
     buffer: u64,
+    /// Bytes that were given to hyper.
+    given: u64,
+    is_whole: bool,
+    /// The line of the access log that tells of it.
+    noted: Option<UnsentEntry>,
 }
 
 impl<B> MeteredBody<B> {
@@ -293,7 +311,16 @@ impl<B> MeteredBody<B> {
             inner,
             meter,
             buffer,
+            given: 0,
+            is_whole: false,
+            noted: None,
         }
+    }
+
+    /// Writes the line once the body has ended, or has been cut.
+    pub(super) fn noted(mut self, entry: Option<UnsentEntry>) -> Self {
+        self.noted = entry;
+        self
     }
 }
 
@@ -312,11 +339,14 @@ impl<B: Body<Data = Bytes> + Unpin> Body for MeteredBody<B> {
         }
         drop(state);
         let frame = ready!(Pin::new(&mut self.inner).poll_frame(context));
+        self.is_whole = frame.is_none() || self.inner.is_end_stream();
         let data = frame
             .as_ref()
             .and_then(|frame| frame.as_ref().ok()?.data_ref());
         if let Some(data) = data {
-            self.meter.given(data.len() as u64);
+            let len = data.len() as u64;
+            self.meter.given(len);
+            self.given += len;
         }
         Poll::Ready(frame)
     }
@@ -332,6 +362,14 @@ impl<B: Body<Data = Bytes> + Unpin> Body for MeteredBody<B> {
 
 impl<B> Drop for MeteredBody<B> {
     fn drop(&mut self) {
+        if let Some(entry) = self.noted.take() {
+            let cut = if self.is_whole {
+                0
+            } else {
+                self.meter.lock().unsent
+            };
+            entry.end(self.given.saturating_sub(cut));
+        }
         // hyper has taken the last piece, or there was none.
         self.meter.end_answer();
     }

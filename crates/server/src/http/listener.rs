@@ -1,7 +1,6 @@
 //! Accepting connections, and ending them cleanly when the server stops.
 
 use crate::Failure;
-use crate::http::access::AccessLogEntry;
 use crate::http::arriving::{ArrivingBody, BodyTime};
 use crate::http::body::BodyReceiver;
 use crate::http::guarded::{ConnectionLimits, GuardedStream, Meter, MeteredBody};
@@ -13,8 +12,9 @@ use crate::http::sendfile;
 use crate::http::sendfile::{FileQueue, SendfileStream};
 use crate::http::tls::Tls;
 use crate::http::{Answer, Body, Request, Upload, intake};
+use crate::runtime::ServerContext;
 use crate::runtime::repeats::fault_id;
-use crate::runtime::{ConnectionPermit, Limits};
+use crate::runtime::{ConnectionPermit, Limits, RunningSlot};
 use http_body_util::{Either, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::ext::ReasonPhrase;
@@ -35,8 +35,6 @@ use tracing::instrument::WithSubscriber;
 
 /// `hg` sends long arguments in numbered headers of 1 KiB each, 24 nodes in one.
 const MAX_HEADERS: usize = 400;
-/// Requests that run when the server stops may take this much longer.
-const FINISH_WITHIN: Duration = Duration::from_secs(5);
 /// Pause after a failed accept, so that a shortage of file handles does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -45,11 +43,12 @@ const SERVER_NAME: &str = concat!("Varve/", env!("CARGO_PKG_VERSION"));
 
 type Outgoing = MeteredBody<Either<Full<Bytes>, BodyReceiver>>;
 
-/// Answers requests until `stop` completes, then lets running ones finish.
+/// Answers requests until `stop` completes, then lets running ones finish within `finish_within`.
 pub(crate) async fn serve(
     (listener, tls): (TcpListener, Option<Tls>),
     (handler, context): (impl Handler, HttpContext),
     stop: impl Future<Output = ()>,
+    finish_within: Duration,
 ) {
     let graceful = GracefulShutdown::new();
     tokio::pin!(stop);
@@ -76,8 +75,32 @@ pub(crate) async fn serve(
     drop(listener);
     handler.stop();
     // Connections that have not finished by then are cut; nothing that was acknowledged can be lost by it.
-    let _ = tokio::time::timeout(FINISH_WITHIN, graceful.shutdown()).await;
+    let finished = tokio::time::timeout(finish_within, graceful.shutdown()).await;
+    if finished.is_err() {
+        log_cut(&context.server, finish_within);
+    }
     context.server.hurry.raise();
+}
+
+/// Says which answers have had their time.
+fn log_cut(server: &ServerContext, waited: Duration) {
+    let (count, described) = server.running.describe();
+    server.log.scope(|| {
+        tracing::warn!("stopping: running answers had {waited:?} to end; cut: {count}");
+        for answer in described {
+            tracing::warn!("cut: {answer}");
+        }
+    });
+}
+
+/// Completes when the server stops while a connection has no request that runs. What has come of the next head is
+/// dropped: its client sees a closed connection, as if the request had come after the end.
+async fn stopped_between_requests(server: &ServerContext, meter: &Meter) {
+    // It fails only if the sender is gone, which belongs to the server.
+    let _ = server.stopping().wait_for(|is_stopping| *is_stopping).await;
+    if !meter.awaits_head() {
+        std::future::pending::<()>().await;
+    }
 }
 
 /// State shared by all requests of one connection.
@@ -89,6 +112,8 @@ struct ConnectionContext {
     is_encrypted: bool,
     /// Which time the client has, and how much of its answer waits for it.
     meter: Meter,
+    /// The request that is answered, for the log of what is cut.
+    running: Arc<RunningSlot>,
 }
 
 fn connection_limits(limits: &Limits) -> ConnectionLimits {
@@ -117,15 +142,21 @@ fn connect(
         files: files.clone(),
         is_encrypted,
         meter: Meter::new(),
+        running: Arc::new(context.server.running.connect()),
     };
     let handshake_time = context.server.limits.settings().head_timeout;
     let open = context.server.metrics.count_connection();
     tokio::spawn(async move {
         let _held = (permit, open);
         if let Some(tls) = tls {
-            let greeting = tls.acceptor().accept(stream);
+            let acceptor = tls.acceptor();
+            let greeting = tokio::time::timeout(handshake_time, acceptor.accept(stream));
+            let greeted = tokio::select! {
+                greeted = greeting => greeted,
+                () = stopped_between_requests(&context.server, &client.meter) => return,
+            };
             // A failed TLS handshake closes this connection only.
-            if let Ok(Ok(stream)) = tokio::time::timeout(handshake_time, greeting).await {
+            if let Ok(Ok(stream)) = greeted {
                 converse(stream, client, (handler, context), watcher).await;
             }
         } else {
@@ -147,6 +178,7 @@ async fn converse(
     let limits = connection_limits(&server.limits);
     let stream = GuardedStream::new(stream, limits, client.meter.clone());
     let stream = QuoteStream::new(stream, quoted.clone());
+    let meter = client.meter.clone();
     let service = service_fn(move |mut request: hyper::Request<Incoming>| {
         client.meter.begin_request();
         if quoted.take() {
@@ -169,7 +201,12 @@ async fn converse(
         .serve_connection(TokioIo::new(stream), service);
     // A connection also ends in an error when its client leaves; that needs no report here. An
     // error of ours is a body that could not be produced or sent to its end.
-    if let Err(error) = watcher.watch(connection).await
+    let ended = tokio::select! {
+        biased;
+        ended = watcher.watch(connection) => ended,
+        () = stopped_between_requests(&server, &meter) => return,
+    };
+    if let Err(error) = ended
         && (error.is_user() || sendfile::is_cut(&error))
     {
         let cause = error.source().map(ToString::to_string);
@@ -187,10 +224,11 @@ async fn handle<H: Handler>(
 ) -> Result<Response<Outgoing>, Infallible> {
     let head_only = request.method() == Method::HEAD;
     let log = context.access.as_ref();
-    let noted = log.map(|log| (log, AccessLogEntry::of(client.peer, &request)));
+    let mut noted = log.map(|log| (log, log.begin(client.peer, &request)));
     let request_id = context.server.next_request_id();
     let path = request.uri().path().to_owned();
     let head = (request.method(), path.as_str());
+    client.running.begin(request.method().as_str(), &path);
     let observed = Observed::begin(&context.server, &request_id, head, &handler.subject(&path));
     let begun = Instant::now();
     let taken = take_in((&handler, &context), &client, request).await;
@@ -198,7 +236,12 @@ async fn handle<H: Handler>(
     let mut answer = match taken {
         Ok((request, login)) => {
             let upload = request.upload.clone();
-            observed.record_user(H::user_name(&login));
+            let user = H::user_name(&login);
+            observed.record_user(user);
+            client.running.record_user(user);
+            if let Some((_, entry)) = &mut noted {
+                entry.record_user(user);
+            }
             let admitted = context.server.limits.admit(handler.class(&request));
             let answering = async {
                 match admitted {
@@ -222,12 +265,10 @@ async fn handle<H: Handler>(
         answer.set_header("x-couchdb-body-time", &body_time.as_millis().to_string());
     }
     observed.end(&context.server, answer.status);
-    if let Some((log, asked)) = noted {
-        log.note(&asked, answer.status);
-    }
+    let unsent = noted.and_then(|(log, entry)| log.begin_answer(entry, answer.status));
     let buffer = context.server.limits.settings().answer_buffer;
     let response = outgoing(answer, head_only, &client);
-    Ok(response.map(|body| MeteredBody::new(body, client.meter, buffer)))
+    Ok(response.map(|body| MeteredBody::new(body, client.meter, buffer).noted(unsent)))
 }
 
 /// Finds the user before the body is read, so that strangers cannot fill the memory.

@@ -24,7 +24,7 @@ mod upload;
 mod work;
 
 pub(crate) use access::AccessLog;
-pub use access::AccessLogOutput;
+pub use access::{AccessLogFormat, AccessLogOutput, AccessLogTarget};
 pub use answer::{Answer, Body};
 pub(crate) use body::poll_once;
 pub use body::{BodyClosed, BodyError, BodySender, BodyWriter, FinishedBody, STREAM_BUFFER};

@@ -1,7 +1,8 @@
 //! TLS in front of everything: one certificate with its key, for all that the server serves.
 
 use crate::ServerError;
-use std::path::Path;
+use parking_lot::RwLock;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
@@ -9,9 +10,13 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// Encrypts connections.
+/// Encrypts connections; clones share the certificate.
 #[derive(Clone)]
-pub(crate) struct Tls(TlsAcceptor);
+pub(crate) struct Tls {
+    /// Absolute, as the working directory may change.
+    file: PathBuf,
+    acceptor: Arc<RwLock<TlsAcceptor>>,
+}
 
 impl std::fmt::Debug for Tls {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -25,30 +30,46 @@ impl Tls {
     /// # Errors
     /// [`ServerError::Certificate`].
     pub(crate) fn read(file: &Path) -> Result<Tls, ServerError> {
-        let refused = |reason: String| ServerError::Certificate {
-            file: file.to_owned(),
-            reason,
-        };
-        let text = std::fs::read(file).map_err(|error| refused(error.to_string()))?;
-        let chain = CertificateDer::pem_slice_iter(&text).collect::<Result<Vec<_>, _>>();
-        let chain = chain.map_err(|error| refused(error.to_string()))?;
-        if chain.is_empty() {
-            return Err(refused("it has no certificate".to_owned()));
-        }
-        let key = PrivateKeyDer::from_pem_slice(&text);
-        let key = key.map_err(|error| refused(format!("it has no usable key: {error}")))?;
-        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .map(|config| config.with_no_client_auth());
-        let config = config.and_then(|config| config.with_single_cert(chain, key));
-        let mut config = config.map_err(|error| refused(error.to_string()))?;
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Tls(TlsAcceptor::from(Arc::new(config))))
+        let acceptor = Arc::new(RwLock::new(read_acceptor(file)?));
+        let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        Ok(Tls { file, acceptor })
     }
 
-    pub(super) fn acceptor(&self) -> &TlsAcceptor {
-        &self.0
+    /// Reads the file once more, for connections from now on. One that cannot be used changes nothing.
+    ///
+    /// # Errors
+    /// [`ServerError::Certificate`].
+    pub(crate) fn reload(&self) -> Result<(), ServerError> {
+        let acceptor = read_acceptor(&self.file)?;
+        *self.acceptor.write() = acceptor;
+        Ok(())
     }
+
+    pub(super) fn acceptor(&self) -> TlsAcceptor {
+        self.acceptor.read().clone()
+    }
+}
+
+fn read_acceptor(file: &Path) -> Result<TlsAcceptor, ServerError> {
+    let refused = |reason: String| ServerError::Certificate {
+        file: file.to_owned(),
+        reason,
+    };
+    let text = std::fs::read(file).map_err(|error| refused(error.to_string()))?;
+    let chain = CertificateDer::pem_slice_iter(&text).collect::<Result<Vec<_>, _>>();
+    let chain = chain.map_err(|error| refused(error.to_string()))?;
+    if chain.is_empty() {
+        return Err(refused("it has no certificate".to_owned()));
+    }
+    let key = PrivateKeyDer::from_pem_slice(&text);
+    let key = key.map_err(|error| refused(format!("it has no usable key: {error}")))?;
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map(|config| config.with_no_client_auth());
+    let config = config.and_then(|config| config.with_single_cert(chain, key));
+    let mut config = config.map_err(|error| refused(error.to_string()))?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::runtime::log::Log;
 use crate::runtime::metrics::Metrics;
 use crate::runtime::scheduler::Scheduler;
 use crate::runtime::throttle::RequestCounter;
-use crate::runtime::{Executor, Limits};
+use crate::runtime::{Executor, Limits, RunningAnswers};
 use std::sync::Arc;
 use tokio::sync::watch;
 use varve_base::Interrupt;
@@ -29,6 +29,7 @@ pub(crate) struct ServerContext {
     /// Where faults and requests are written.
     pub(crate) log: Log,
     pub(crate) metrics: Metrics,
+    pub(crate) running: RunningAnswers,
     stopping: watch::Sender<bool>,
     requests: RequestCounter,
 }
@@ -44,6 +45,7 @@ impl ServerContext {
             hurry: Interrupt::default(),
             log,
             metrics: Metrics::default(),
+            running: RunningAnswers::default(),
             stopping: watch::Sender::new(false),
             requests,
         }

@@ -8,12 +8,12 @@
 //! ```
 
 use crate::ServerError;
+use crate::runtime::LogFile;
 use crate::runtime::repeats::{Repeats, WINDOW};
 use std::fmt;
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::Duration;
 use tracing::dispatcher::{self, Dispatch};
 use tracing::field::{Field, Visit};
@@ -36,7 +36,7 @@ pub enum LogOutput {
     /// The standard error, each line as a message of the program.
     Stderr,
     /// An open file.
-    File(File),
+    File(LogFile),
     /// Any other writer; lines look as on the standard error.
     Writer(Box<dyn DebugWrite>),
 }
@@ -51,6 +51,8 @@ impl<W: Write + fmt::Debug + Send> DebugWrite for W {}
 pub struct Log {
     lines: Dispatch,
     repeats: Repeats,
+    /// Where the lines go, if that is a file.
+    file: Option<LogFile>,
 }
 
 impl Log {
@@ -70,9 +72,13 @@ impl Log {
             (given, None) => given,
         };
         let is_message_only = !matches!(output, LogOutput::File(_));
+        let mut reopened = None;
         let writer = match output {
             LogOutput::Stderr => BoxMakeWriter::new(io::stderr),
-            LogOutput::File(file) => BoxMakeWriter::new(Arc::new(file)),
+            LogOutput::File(file) => {
+                reopened = Some(file.clone());
+                BoxMakeWriter::new(move || file.clone())
+            }
             LogOutput::Writer(writer) => BoxMakeWriter::new(Mutex::new(writer)),
         };
         let lines = tracing_subscriber::fmt::layer().with_writer(writer);
@@ -86,7 +92,26 @@ impl Log {
             .with(lines.with_filter(filter(settings)))
             .with(repeats.clone().with_filter(LevelFilter::WARN));
         let lines = Dispatch::new(subscriber);
-        Ok(Log { lines, repeats })
+        Ok(Log {
+            lines,
+            repeats,
+            file: reopened,
+        })
+    }
+
+    /// Opens the log's file again by its name, as it may have been renamed.
+    pub(crate) fn reopen(&self) {
+        if let Some(file) = &self.file {
+            self.reopen_file(file);
+        }
+    }
+
+    /// Opens a file of lines again by its name; a failure is logged.
+    pub(crate) fn reopen_file(&self, file: &LogFile) {
+        if let Err(error) = file.reopen() {
+            let path = file.path().display();
+            self.scope(|| tracing::error!("{path} cannot be opened again: {error}"));
+        }
     }
 
     /// Runs `work`, whose events go into this log.
@@ -115,8 +140,8 @@ impl Log {
     }
 }
 
-fn append_to(file: &Path) -> Result<File, ServerError> {
-    let opened = File::options().append(true).create(true).open(file);
+fn append_to(file: &Path) -> Result<LogFile, ServerError> {
+    let opened = LogFile::open(file);
     opened.map_err(|source| ServerError::Log {
         file: file.to_owned(),
         source,

@@ -3,8 +3,10 @@
 mod forgery;
 mod route;
 mod server;
+mod signals;
 
 pub use server::{ListeningSocket, ServeOptions, Served, Server, raise_file_limit};
+pub use signals::StopSignal;
 
 use crate::auth::Login;
 use crate::hg::RepoRegistry;

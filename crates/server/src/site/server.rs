@@ -5,7 +5,8 @@
 //!
 //! 1. The listener is closed: there are no new connections.
 //! 2. Feeds end, and background work that no request waits for is interrupted.
-//! 3. Requests finish, or are cut after 5 s. A push that is cut is undone.
+//! 3. Requests finish, or are cut after `[varve] shutdown_timeout`, and the log says which. A push that is cut is
+//!    undone. Connections without a running request are closed at once.
 //! 4. Index builds are interrupted. The scheduler waits until all background work has removed its unfinished
 //!    files, up to 5 s.
 //! 5. Threads that still answer requests end, within 5 s more.
@@ -13,7 +14,7 @@
 //! 7. The access log is flushed.
 //!
 //! After a step's time the next one follows regardless: the files are safe against a power cut at any point, so
-//! nothing that was acknowledged is lost.
+//! nothing that was acknowledged is lost. For the same reason a second signal may end the process at once.
 
 use crate::directory::{self, ServedDirectory};
 use crate::hg::RepoRegistry;
@@ -24,6 +25,7 @@ use crate::runtime::log::Log;
 use crate::runtime::{Executor, Limits, LogOutput, STACK, ServerContext};
 use crate::site::Halves;
 use crate::site::Site;
+use crate::site::signals::StopSignal;
 use crate::{CouchContext, LoneRepository, ServerError};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -128,6 +130,8 @@ pub struct Server {
     tls: Option<Tls>,
     site: Site,
     context: HttpContext,
+    /// How long running answers may take when the server stops.
+    shutdown_timeout: Duration,
 }
 
 /// A socket that listens before anything else is done: a start that is refused its address leaves nothing behind.
@@ -165,6 +169,17 @@ impl ServeOptions {
     }
 }
 
+/// Opens logs again and reads the certificate; what fails stays as it was.
+fn reload(log: &Log, access: Option<&AccessLog>, tls: Option<&Tls>) {
+    log.reopen();
+    if let Some(access) = access {
+        access.reopen();
+    }
+    if let Some(Err(error)) = tls.map(Tls::reload) {
+        log.scope(|| tracing::error!("{error}; the one before is kept"));
+    }
+}
+
 fn start_runtime() -> Result<Runtime, ServerError> {
     Builder::new_multi_thread()
         .worker_threads(Executor::connection_threads())
@@ -194,9 +209,11 @@ impl Server {
         raise_file_limit();
         let tls = options.certificate.as_deref().map(Tls::read).transpose()?;
         let executor = Executor::new().map_err(|source| ServerError::Threads { source })?;
+        let mut shutdown_timeout = varve_config::SHUTDOWN_TIMEOUT;
         let site = match options.served {
             Served::Directory { path, title } => {
                 let directory = ServedDirectory::open(&path)?;
+                shutdown_timeout = directory.settings.shutdown_timeout;
                 let log = Log::open(&directory.settings.log, &path, options.log)?;
                 log.scope(|| tell_idle(&directory.settings.idle));
                 let limits = Limits::new(directory.settings.limits.clone(), socket_budget());
@@ -234,6 +251,7 @@ impl Server {
             tls,
             site,
             context,
+            shutdown_timeout,
         })
     }
 
@@ -263,22 +281,38 @@ impl Server {
         }
     }
 
-    /// Completes at Ctrl-C or SIGTERM. The signals are caught from this call on, so it belongs
-    /// before anything that tells others that the server is there.
+    /// Catches Ctrl-C and SIGTERM from this call on, so it belongs before anything that tells others that the server is
+    /// there. The second signal ends the process at once.
     ///
     /// # Errors
     /// [`ServerError::Signals`].
-    pub fn stop_signal(&self) -> Result<impl Future<Output = ()> + use<>, ServerError> {
+    pub fn stop_signal(&self) -> Result<StopSignal, ServerError> {
         let _inside = self.runtime.enter();
-        let caught = |kind| signal(kind).map_err(|source| ServerError::Signals { source });
-        let mut interrupt = caught(SignalKind::interrupt())?;
-        let mut terminate = caught(SignalKind::terminate())?;
-        Ok(async move {
-            tokio::select! {
-                _ = interrupt.recv() => (),
-                _ = terminate.recv() => (),
+        StopSignal::catch()
+    }
+
+    /// From this call on SIGHUP makes the server open its logs again, which may have been renamed, and read its
+    /// certificate once more, for connections from then on. It ends no server.
+    ///
+    /// # Errors
+    /// [`ServerError::Signals`].
+    pub fn reload_at_hangup(&self) -> Result<(), ServerError> {
+        let _inside = self.runtime.enter();
+        let caught = signal(SignalKind::hangup());
+        let mut hangup = caught.map_err(|source| ServerError::Signals { source })?;
+        let (log, access) = (self.site.server().log.clone(), self.context.access.clone());
+        let tls = self.tls.clone();
+        tokio::spawn(async move {
+            while hangup.recv().await.is_some() {
+                let (log, access, tls) = (log.clone(), access.clone(), tls.clone());
+                // It fails only if the server ends.
+                let _ = tokio::task::spawn_blocking(move || {
+                    reload(&log, access.as_deref(), tls.as_ref());
+                })
+                .await;
             }
-        })
+        });
+        Ok(())
     }
 
     /// Answers requests until `stop` completes, such as [`Server::stop_signal`]; returns after
@@ -290,7 +324,9 @@ impl Server {
         self.runtime.block_on(async {
             site.start();
             tokio::spawn(site.server().log.clone().count_repeats());
-            http::serve((self.listener, self.tls), (self.site, self.context), stop).await;
+            let listening = (self.listener, self.tls);
+            let handling = (self.site, self.context);
+            http::serve(listening, handling, stop, self.shutdown_timeout).await;
             site.end_background_work(UNDONE_WITHIN).await;
         });
         // Blocking threads that still write to a client that was cut end at their next write; pushes

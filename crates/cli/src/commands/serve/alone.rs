@@ -4,7 +4,6 @@ use super::daemon::{self, Daemon, Started};
 use super::listening::{Listening, shown};
 use super::logs;
 use std::ffi::OsStr;
-use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -12,7 +11,9 @@ use std::sync::Arc;
 use varve_hgcli::arguments::Matches;
 use varve_hgcli::context::{Context, RepoLocation};
 use varve_hgcli::ui::{Abort, FAILED, system_words};
-use varve_server::{LoneConfig, LoneRepository, ServeOptions, Served, Server, ServerError};
+use varve_server::{
+    AccessLogFormat, LogFile, LoneConfig, LoneRepository, ServeOptions, Served, Server, ServerError,
+};
 
 /// Options of Mercurial that are known by name only.
 const NOT_THERE: &[&str] = &[
@@ -91,7 +92,7 @@ fn bind(
     context: &mut Context,
     matches: &Matches,
     listening: &Listening,
-) -> Result<(Server, Option<File>), Abort> {
+) -> Result<(Server, Option<LogFile>), Abort> {
     let certificate = file(context, matches, "certificate", Some("certificate"));
     if let Some(path) = certificate.as_ref().filter(|path| !path.exists()) {
         let path = path.display();
@@ -101,9 +102,10 @@ fn bind(
     let refused = |error: io::Error| listening.refused(&system_words(&error));
     let errors = file(context, matches, "errorlog", Some("errorlog"));
     let errors = logs::open(errors.as_deref()).map_err(refused)?;
-    let log = logs::faults(errors.as_ref()).map_err(refused)?;
+    let log = logs::faults(errors.as_ref());
     let requests = file(context, matches, "accesslog", Some("accesslog"));
     let requests = logs::open(requests.as_deref()).map_err(refused)?;
+    let has_files = errors.is_some() || requests.is_some() || certificate.is_some();
     let failed = |error: ServerError| match error {
         ServerError::Listen { source, .. } => refused(source),
         ServerError::Certificate { reason, .. } => listening.refused(&reason),
@@ -112,7 +114,7 @@ fn bind(
     let access = match matches.flag("daemon") && requests.is_none() {
         // Its standard output is nowhere.
         true => None,
-        false => Some(logs::access(requests)),
+        false => Some(logs::access(requests, AccessLogFormat::Mercurial)),
     };
     context.ui.out.flush()?;
     let options = ServeOptions {
@@ -124,7 +126,22 @@ fn bind(
         access,
         log,
     };
-    Ok((Server::bind(options).map_err(failed)?, errors))
+    let server = Server::bind(options).map_err(failed)?;
+    // Without a file to open again SIGHUP ends it, as it ends Mercurial's.
+    if has_files {
+        forget_hangup();
+        server.reload_at_hangup().map_err(failed)?;
+    }
+    Ok((server, errors))
+}
+
+/// Takes SIGHUP from the guard of the command line, which would end the server.
+#[expect(
+    deprecated,
+    reason = "the guard has no way to leave out a signal later"
+)]
+fn forget_hangup() {
+    signal_hook_registry::unregister_signal(signal_hook::consts::SIGHUP);
 }
 
 /// The repository, with its configuration read anew for each request.

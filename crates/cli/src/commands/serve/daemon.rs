@@ -9,6 +9,7 @@ use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, id};
+use varve_server::LogFile;
 
 /// Names the process that started this one as its daemon. Children of the daemon inherit the
 /// variable, but not that parent.
@@ -78,13 +79,16 @@ impl Daemon {
     }
 
     /// Leaves the terminal: later output goes to `errors`, or nowhere.
-    pub(super) fn detach(mut self, errors: Option<&File>) -> io::Result<()> {
+    pub(super) fn detach(mut self, errors: Option<&LogFile>) -> io::Result<()> {
         // A process that leads a group already has left the terminal.
         let _ = rustix::process::setsid();
         let nothing = File::options().read(true).write(true).open("/dev/null")?;
         rustix::stdio::dup2_stdin(&nothing)?;
         rustix::stdio::dup2_stdout(&nothing)?;
-        rustix::stdio::dup2_stderr(errors.unwrap_or(&nothing))?;
+        match errors {
+            Some(errors) => errors.redirect_stderr()?,
+            None => rustix::stdio::dup2_stderr(&nothing)?,
+        }
         self.starter.write_all(&[READY])
     }
 

@@ -1,35 +1,32 @@
 //! Logs of a server.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use varve_hgcli::ui::clock::clock;
-use varve_server::{AccessLogOutput, LogOutput};
+use varve_server::{AccessLogFormat, AccessLogOutput, AccessLogTarget, LogFile, LogOutput};
 
 /// The name that stands for a standard stream.
 const STANDARD: &str = "-";
 
 /// Opens a log for appending; `None` for the standard stream.
-pub(super) fn open(path: Option<&Path>) -> io::Result<Option<File>> {
+pub(super) fn open(path: Option<&Path>) -> io::Result<Option<LogFile>> {
     let path = path.filter(|path| *path != Path::new(STANDARD));
-    let append = |path: &Path| File::options().append(true).create(true).open(path);
-    path.map(append).transpose()
+    path.map(LogFile::open).transpose()
 }
 
 /// Where faults of the server go: the log of errors, or the standard error.
-pub(super) fn faults(errors: Option<&File>) -> io::Result<LogOutput> {
-    let errors = errors.map(File::try_clone).transpose()?;
-    Ok(errors.map_or(LogOutput::Stderr, LogOutput::File))
+pub(super) fn faults(errors: Option<&LogFile>) -> LogOutput {
+    errors.cloned().map_or(LogOutput::Stderr, LogOutput::File)
 }
 
 /// Where requests are written: the access log, or the standard output.
-pub(super) fn access(log: Option<File>) -> AccessLogOutput {
-    let out: Box<dyn Write + Send> = match log {
-        Some(file) => Box::new(file),
-        None => Box::new(io::stdout()),
-    };
-    let zone = clock().zone;
-    AccessLogOutput { out, zone }
+pub(super) fn access(log: Option<LogFile>, format: AccessLogFormat) -> AccessLogOutput {
+    let standard = || AccessLogTarget::Writer(Box::new(io::stdout()));
+    AccessLogOutput {
+        out: log.map_or_else(standard, AccessLogTarget::File),
+        zone: clock().zone,
+        format,
+    }
 }
 
 /// Writes the number of this process.

@@ -13,19 +13,19 @@ use crate::context::Context;
 use crate::demo;
 use crate::error::CliError;
 use daemon::{Daemon, Started};
-use std::fs::File;
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use varve_server::directory::{CONFIG, REPOSITORIES};
-use varve_server::{ServeOptions, Served, Server};
+use varve_server::{AccessLogFormat, LogFile, ServeOptions, Served, Server};
 
 /// Serve the repositories and databases of a directory
 ///
 /// A directory that is not there is made, with a repository and a database to look at. The first
 /// start makes an admin and prints the password once. Repositories belong below DIR/repos; Varve
 /// keeps databases below DIR/databases, and its settings in DIR/varve.ini. Ctrl-C or SIGTERM stops
-/// the server.
+/// the server once its running answers have ended, a second one at once. SIGHUP opens its logs again
+/// and reads its certificate.
 #[derive(clap::Args, Debug)]
 pub(crate) struct ServeArgs {
     /// Directory to serve
@@ -76,9 +76,9 @@ pub(crate) fn run(args: &ServeArgs, context: &mut Context<'_>) -> Result<(), Cli
         };
     }
     let errors = open(args.errorlog.as_deref())?;
-    let log = logs::faults(errors.as_ref())?;
+    let log = logs::faults(errors.as_ref());
     let access = match &args.accesslog {
-        Some(path) => Some(logs::access(open(Some(path))?)),
+        Some(path) => Some(logs::access(open(Some(path))?, AccessLogFormat::Combined)),
         None => None,
     };
     refuse_bare_repositories(&args.directory)?;
@@ -100,6 +100,7 @@ pub(crate) fn run(args: &ServeArgs, context: &mut Context<'_>) -> Result<(), Cli
     }
     let server = Server::open(options, socket)?;
     let stop = server.stop_signal()?;
+    server.reload_at_hangup()?;
     greet(&server, context.out)?;
     if let Some(file) = &args.pid_file {
         let failed = |source| cannot_write(file, source);
@@ -108,7 +109,7 @@ pub(crate) fn run(args: &ServeArgs, context: &mut Context<'_>) -> Result<(), Cli
     if let Some(daemon) = daemon {
         daemon.detach(errors.as_ref())?;
     }
-    server.run_until(stop);
+    server.run_until(stop.wait());
     Ok(())
 }
 
@@ -131,7 +132,7 @@ fn refuse_bare_repositories(directory: &Path) -> Result<(), CliError> {
     }
 }
 
-fn open(log: Option<&Path>) -> Result<Option<File>, CliError> {
+fn open(log: Option<&Path>) -> Result<Option<LogFile>, CliError> {
     logs::open(log).map_err(|source| cannot_write(log.unwrap_or(Path::new("")), source))
 }
 

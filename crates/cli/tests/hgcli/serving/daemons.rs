@@ -167,6 +167,9 @@ fn a_directory_is_served_in_the_background_too() {
     let lines = std::fs::read_to_string(log).unwrap();
     assert_eq!(
         masked(&lines),
-        "127.0.0.1 - -  \"GET /deep/er/_up HTTP/1.1\" 200 -\n"
+        format!(
+            "127.0.0.1 - -  \"GET /deep/er/_up HTTP/1.1\" 200 {} \"-\" \"-\"\n",
+            up.body.len()
+        )
     );
 }
