@@ -77,8 +77,8 @@ impl ServedDirectory {
     /// # Errors
     /// Any [`ServerError`] about the directory or its configuration.
     pub fn open(path: &Path) -> Result<ServedDirectory, ServerError> {
-        let storage: Arc<dyn Storage> =
-            Arc::new(DiskStorage::new(path).with_private(&[DATABASES, INDEXES]));
+        let disk = DiskStorage::new(path).with_private(&[DATABASES, INDEXES]);
+        let storage: &dyn Storage = &disk;
         for directory in [REPOSITORIES, DATABASES, INDEXES] {
             storage.create_directory(Path::new(directory))?;
         }
@@ -86,7 +86,7 @@ impl ServedDirectory {
         let lock = lock(path)?;
         let file = Path::new(CONFIG);
         let shown = path.join(CONFIG);
-        let written = read_if_there(storage.as_ref(), file)?;
+        let written = read_if_there(storage, file)?;
         let is_new = written.is_none();
         let before = match written {
             Some(bytes) => text_of(&shown, bytes)?,
@@ -94,7 +94,7 @@ impl ServedDirectory {
         };
         let (text, made_admin) = complete(&shown, &before)?;
         if is_new || text != before {
-            replace(storage.as_ref(), file, text.as_bytes())?;
+            replace(storage, file, text.as_bytes())?;
             let only_owner = std::fs::set_permissions(&shown, Permissions::from_mode(0o600));
             only_owner.map_err(|source| ServerError::Protect {
                 file: shown.clone(),
@@ -105,9 +105,11 @@ impl ServedDirectory {
         let settings = Settings::read(&ini)?;
         let compression = settings.file_compression.as_ref();
         let compression = compression.map(|setting| setting.parse()).transpose()?;
+        // From now on errors may be answers to clients.
+        let storage = disk.with_names_from_root();
         Ok(ServedDirectory {
             path: path.to_owned(),
-            storage,
+            storage: Arc::new(storage),
             settings,
             ini,
             compression: compression.unwrap_or(DEFAULT_COMPRESSION),

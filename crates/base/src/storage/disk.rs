@@ -19,6 +19,7 @@ pub struct DiskStorage {
     root: PathBuf,
     /// What is made below these is for its owner only.
     private: Vec<PathBuf>,
+    names_from_root: bool,
 }
 
 impl DiskStorage {
@@ -27,6 +28,23 @@ impl DiskStorage {
         DiskStorage {
             root: root.into(),
             private: Vec::new(),
+            names_from_root: false,
+        }
+    }
+
+    /// Errors name files from the root on: they may be read by clients, who need not know where it is.
+    #[must_use]
+    pub fn with_names_from_root(mut self) -> Self {
+        self.names_from_root = true;
+        self
+    }
+
+    /// A full path as errors name it.
+    fn name<'p>(&self, full: &'p Path) -> &'p Path {
+        match full.strip_prefix(&self.root) {
+            Ok(below) if self.names_from_root && below.as_os_str().is_empty() => Path::new("."),
+            Ok(below) if self.names_from_root => below,
+            _ => full,
         }
     }
 
@@ -65,7 +83,7 @@ impl Storage for DiskStorage {
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn StorageFile>, StorageError> {
         let full = self.at(path);
         if mode == OpenMode::Append {
-            detach(&full)?;
+            detach(&full).map_err(|e| StorageError::io("detach", self.name(&full), e))?;
         }
         let mut options = OpenOptions::new();
         options.read(true);
@@ -84,16 +102,16 @@ impl Storage for DiskStorage {
         };
         let file = options
             .open(&full)
-            .map_err(|e| StorageError::io(op, &full, e))?;
+            .map_err(|e| StorageError::io(op, self.name(&full), e))?;
         let end = match mode {
             OpenMode::Append => file
                 .metadata()
-                .map_err(|e| StorageError::io("stat", &full, e))?
+                .map_err(|e| StorageError::io("stat", self.name(&full), e))?
                 .len(),
             OpenMode::Read | OpenMode::CreateNew => 0,
         };
         Ok(Arc::new(DiskFile {
-            path: full,
+            path: self.name(&full).to_owned(),
             file,
             end: Mutex::new(end),
         }))
@@ -104,7 +122,7 @@ impl Storage for DiskStorage {
         match fs::symlink_metadata(&full) {
             Ok(found) => Ok(Some(kind_of(found.file_type()))),
             Err(error) if is_absent(&error) => Ok(None),
-            Err(error) => Err(StorageError::io("stat", &full, error)),
+            Err(error) => Err(StorageError::io("stat", self.name(&full), error)),
         }
     }
 
@@ -113,7 +131,7 @@ impl Storage for DiskStorage {
         match fs::metadata(&full) {
             Ok(found) => Ok(found.is_file().then_some(found.len())),
             Err(error) if is_absent(&error) => Ok(None),
-            Err(error) => Err(StorageError::io("stat", &full, error)),
+            Err(error) => Err(StorageError::io("stat", self.name(&full), error)),
         }
     }
 
@@ -122,13 +140,13 @@ impl Storage for DiskStorage {
         match fs::metadata(&full).and_then(|found| found.modified()) {
             Ok(time) => Ok(Some(time)),
             Err(error) if is_absent(&error) => Ok(None),
-            Err(error) => Err(StorageError::io("stat", &full, error)),
+            Err(error) => Err(StorageError::io("stat", self.name(&full), error)),
         }
     }
 
     fn list(&self, directory: &Path) -> Result<Vec<Entry>, StorageError> {
         let full = self.at(directory);
-        let fail = |e| StorageError::io("list", &full, e);
+        let fail = |e| StorageError::io("list", self.name(&full), e);
         fs::read_dir(&full)
             .map_err(fail)?
             .map(|entry| {
@@ -150,12 +168,12 @@ impl Storage for DiskStorage {
             builder.mode(0o700);
         }
         let made = builder.create(&full);
-        made.map_err(|e| StorageError::io("create directory", &full, e))
+        made.map_err(|e| StorageError::io("create directory", self.name(&full), e))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
         let full = self.at(from);
-        fs::rename(&full, self.at(to)).map_err(|e| StorageError::io("rename", &full, e))
+        fs::rename(&full, self.at(to)).map_err(|e| StorageError::io("rename", self.name(&full), e))
     }
 
     fn exchange(&self, one: &Path, other: &Path) -> Result<(), StorageError> {
@@ -168,27 +186,29 @@ impl Storage for DiskStorage {
             self.at(other),
             flags,
         )
-        .map_err(|e| StorageError::io("exchange", &full, e.into()))
+        .map_err(|e| StorageError::io("exchange", self.name(&full), e.into()))
     }
 
     fn remove_tree(&self, directory: &Path) -> Result<(), StorageError> {
         let full = self.at(directory);
         match removal::remove_tree(&full) {
-            Err(error) if !is_absent(&error) => Err(StorageError::io("remove", &full, error)),
+            Err(error) if !is_absent(&error) => {
+                Err(StorageError::io("remove", self.name(&full), error))
+            }
             _ => Ok(()),
         }
     }
 
     fn sync_tree(&self, directory: &Path) -> Result<(), StorageError> {
         let full = self.at(directory);
-        let open = File::open(&full).map_err(|e| StorageError::io("open", &full, e))?;
+        let open = File::open(&full).map_err(|e| StorageError::io("open", self.name(&full), e))?;
         // One call for the whole file system; one for each file would wait as often for the disk.
-        rustix::fs::syncfs(&open).map_err(|e| StorageError::io("sync", &full, e.into()))
+        rustix::fs::syncfs(&open).map_err(|e| StorageError::io("sync", self.name(&full), e.into()))
     }
 
     fn remove(&self, path: &Path) -> Result<(), StorageError> {
         let full = self.at(path);
-        fs::remove_file(&full).map_err(|e| StorageError::io("remove", &full, e))
+        fs::remove_file(&full).map_err(|e| StorageError::io("remove", self.name(&full), e))
     }
 
     fn link(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
@@ -197,12 +217,13 @@ impl Storage for DiskStorage {
             Err(error) if cannot_link(&error) => fs::copy(&full, &beside).map(|_| ()),
             other => other,
         }
-        .map_err(|e| StorageError::io("link", &full, e))
+        .map_err(|e| StorageError::io("link", self.name(&full), e))
     }
 
     fn create_symlink(&self, target: &str, path: &Path) -> Result<(), StorageError> {
         let full = self.at(path);
-        std::os::unix::fs::symlink(target, &full).map_err(|e| StorageError::io("create", &full, e))
+        std::os::unix::fs::symlink(target, &full)
+            .map_err(|e| StorageError::io("create", self.name(&full), e))
     }
 
     fn read_symlink(&self, path: &Path) -> Result<Option<String>, StorageError> {
@@ -215,21 +236,22 @@ impl Storage for DiskStorage {
         match text {
             Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
             Err(error) if is_absent(&error) => Ok(None),
-            Err(error) => Err(StorageError::io("read", &full, error)),
+            Err(error) => Err(StorageError::io("read", self.name(&full), error)),
         }
     }
 
     fn sync_directory(&self, directory: &Path) -> Result<(), StorageError> {
         let full = self.at(directory);
-        let open = File::open(&full).map_err(|e| StorageError::io("open", &full, e))?;
+        let open = File::open(&full).map_err(|e| StorageError::io("open", self.name(&full), e))?;
         open.sync_all()
-            .map_err(|e| StorageError::io("sync", &full, e))
+            .map_err(|e| StorageError::io("sync", self.name(&full), e))
     }
 
     fn free_bytes(&self, directory: &Path) -> Result<Option<u64>, StorageError> {
         let full = self.at(directory);
-        let found = rustix::fs::statvfs(&full)
-            .map_err(|e| StorageError::io("ask for the free room of", &full, e.into()))?;
+        let found = rustix::fs::statvfs(&full).map_err(|e| {
+            StorageError::io("ask for the free room of", self.name(&full), e.into())
+        })?;
         Ok(Some(found.f_bavail.saturating_mul(found.f_frsize)))
     }
 }
@@ -315,7 +337,7 @@ fn fallocate_hole(_: &File, _: Range<u64>) -> io::Result<Hole> {
 
 /// Gives a file with several names bytes of its own, so that appended bytes do not appear under the others: local
 /// clones of Mercurial share files until one of them writes.
-fn detach(full: &Path) -> Result<(), StorageError> {
+fn detach(full: &Path) -> io::Result<()> {
     match fs::symlink_metadata(full) {
         Ok(found) if found.is_file() && found.nlink() > 1 => {}
         // Opening reports a missing file.
@@ -327,7 +349,6 @@ fn detach(full: &Path) -> Result<(), StorageError> {
     fs::copy(full, &beside)
         .and_then(|_| File::open(&beside)?.sync_all())
         .and_then(|()| fs::rename(&beside, full))
-        .map_err(|e| StorageError::io("detach", full, e))
 }
 
 /// Whether the system refused because of the file system and not because of the names.

@@ -297,3 +297,29 @@ fn cut_revlogs_are_named() {
 fn a_repository_without_its_changelog_is_not_empty() {
     broken_repository("00changelog.i", |path| std::fs::remove_file(path).unwrap());
 }
+
+#[test]
+fn an_error_of_a_push_names_no_path_of_the_server() {
+    let site = Site::new();
+    let (hg, source) = (hg(), site.repository("r"));
+    repos::make(&hg, &source, repos::DEFAULT);
+    std::fs::write(
+        source.join(".hg/hgrc"),
+        "[web]\nallow-push = *\npush_ssl = no\n",
+    )
+    .unwrap();
+    let server = Server::start(crate::VARVE, site.path());
+    let work = tempfile::tempdir().unwrap();
+    let url = server.url("/hg/r");
+    hg.ok(work.path(), &["clone", "-q", &url, "clone"]);
+    let clone = work.path().join("clone");
+    repos::write(&clone, "new", b"new\n");
+    hg.ok(&clone, &["commit", "-A", "-m", "new"]);
+    std::fs::create_dir_all(source.join(".hg/store/data/new.i")).unwrap();
+    let pushed = hg.run(&clone, &["push", "-f"]);
+    let said = format!("{}{}", pushed.stdout, pushed.stderr);
+    assert_eq!(pushed.code, Some(255), "{said}");
+    assert!(said.contains("directory"), "{said}");
+    assert!(!said.contains(site.path().to_str().unwrap()), "{said}");
+    server.printed_with("repos/r/.hg/store/data/new.i");
+}

@@ -380,6 +380,30 @@ impl ExchangeError {
 }
 
 impl ExchangeError {
+    /// Whether the files of this side are to blame: its operator has to know.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            ExchangeError::Revlog(_)
+            | ExchangeError::Storage(_)
+            | ExchangeError::DamagedManifest { .. } => true,
+            ExchangeError::Repo(error) => matches!(
+                error,
+                RepoError::Storage(_)
+                    | RepoError::Revlog(_)
+                    | RepoError::NotFound { .. }
+                    | RepoError::DamagedChangeset { .. }
+                    | RepoError::DamagedManifest { .. }
+                    | RepoError::DamagedLine { .. }
+                    | RepoError::LostChangelog { .. }
+                    | RepoError::MissingFileData(_)
+                    | RepoError::TornFncache
+                    | RepoError::JournalOutside { .. }
+                    | RepoError::AbandonedTransaction
+            ),
+            _ => false,
+        }
+    }
+
     /// Advice to the user, as Mercurial puts it in brackets under the error.
     pub fn hint(&self) -> Option<String> {
         match self {

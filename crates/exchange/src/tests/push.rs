@@ -67,6 +67,7 @@ pub(super) fn with_handler<T>(
         output: &output,
         hooks: &NoHooks,
         after_locks: &|| {},
+        on_error: &|_| {},
     })
 }
 

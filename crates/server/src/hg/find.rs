@@ -13,6 +13,8 @@ use varve_base::{Storage, StorageError};
 
 /// Directories between `repos/` and a repository that a listing goes down.
 const LISTED_DEPTH: usize = 5;
+/// Directories that a listing looks into at most. Working copies are among them, as repositories may stand in them.
+const LOOKED_INTO: usize = 50_000;
 /// Repositories that a listing names at most.
 const LISTED: usize = 10_000;
 
@@ -28,6 +30,15 @@ pub(super) struct Found {
 }
 
 impl Found {
+    /// One below `repos/`.
+    pub(super) fn named(name: String) -> Found {
+        Found {
+            directory: Path::new(REPOSITORIES).join(&name),
+            name,
+            is_lone: false,
+        }
+    }
+
     /// The path of its URL behind that of the server, without a slash at its end.
     pub(super) fn path(&self) -> String {
         match self.is_lone {
@@ -84,47 +95,56 @@ fn is_repository(storage: &dyn Storage, directory: &Path) -> Result<bool, Storag
     Ok(storage.kind(&directory.join(".hg"))? == Some(EntryKind::Directory))
 }
 
-/// Names of the repositories below `repos/`, in order. Repositories inside repositories are served
-/// but not listed.
+/// Names of the repositories below `repos/`, in order, also of those inside others. The ones that stand higher come
+/// first where there are too many.
 ///
 /// # Errors
 /// [`StorageError`] if the disk fails.
 pub(super) fn list(storage: &dyn Storage) -> Result<Vec<String>, StorageError> {
     let mut names = Vec::new();
-    collect(
-        storage,
-        Path::new(REPOSITORIES),
-        "",
-        LISTED_DEPTH,
-        &mut names,
-    )?;
+    let mut level = vec![String::new()];
+    let mut looked_into = 0;
+    for _ in 0..LISTED_DEPTH {
+        let mut below = Vec::new();
+        for above in level {
+            if looked_into == LOOKED_INTO || names.len() == LISTED {
+                break;
+            }
+            looked_into += 1;
+            below.extend(directories_in(storage, &above)?);
+        }
+        for name in &below {
+            if names.len() < LISTED && is_repository(storage, &Path::new(REPOSITORIES).join(name))?
+            {
+                names.push(name.clone());
+            }
+        }
+        level = below;
+    }
     names.sort_unstable();
     Ok(names)
 }
 
-fn collect(
-    storage: &dyn Storage,
-    directory: &Path,
-    above: &str,
-    depth: usize,
-    names: &mut Vec<String>,
-) -> Result<(), StorageError> {
-    for entry in storage.list(directory)? {
-        let Some(name) = entry.name.to_str().filter(|name| is_plain(name)) else {
-            continue;
-        };
-        if entry.kind != EntryKind::Directory || names.len() >= LISTED {
-            continue;
-        }
-        let inner = directory.join(name);
-        let path = format!("{above}{name}");
-        if is_repository(storage, &inner)? {
-            names.push(path);
-        } else if depth > 1 {
-            collect(storage, &inner, &format!("{path}/"), depth - 1, names)?;
-        }
-    }
-    Ok(())
+/// The directories in one below `repos/` that can have a name in a URL, by their names below `repos/`.
+fn directories_in(storage: &dyn Storage, above: &str) -> Result<Vec<String>, StorageError> {
+    let entries = match storage.list(&Path::new(REPOSITORIES).join(above)) {
+        // It was removed since its name was read.
+        Err(error) if error.is_not_found() && !above.is_empty() => Vec::new(),
+        entries => entries?,
+    };
+    let directories = entries
+        .into_iter()
+        .filter(|entry| entry.kind == EntryKind::Directory);
+    let names = directories.filter_map(|entry| {
+        let name = entry.name.to_str().filter(|name| is_plain(name))?;
+        Some(match above {
+            "" => name.to_owned(),
+            _ => format!("{above}/{name}"),
+        })
+    });
+    let mut names: Vec<String> = names.collect();
+    names.sort_unstable();
+    Ok(names)
 }
 
 #[cfg(test)]
@@ -174,6 +194,16 @@ mod tests {
     #[test]
     fn a_listing_names_what_is_meant_for_others() {
         let (_dir, storage) = directory();
-        assert_eq!(list(&storage).unwrap(), ["a", "team/b"]);
+        assert_eq!(list(&storage).unwrap(), ["a", "team/b", "team/b/sub"]);
+    }
+
+    #[test]
+    fn all_that_is_listed_is_found() {
+        let (_dir, storage) = directory();
+        for name in list(&storage).unwrap() {
+            let segments: Vec<String> = name.split('/').map(str::to_owned).collect();
+            let found = find(&storage, &segments).unwrap();
+            assert_eq!(found, Some(Found::named(name)));
+        }
     }
 }

@@ -8,6 +8,7 @@ mod clone_bundles;
 mod find;
 mod hgrc;
 mod hooks;
+mod listing;
 mod page;
 mod push;
 mod registry;
@@ -19,6 +20,7 @@ mod streams;
 use crate::auth::UserContext;
 use crate::http::blocking;
 use crate::runtime::Resource;
+use crate::runtime::repeats::fault_id;
 use crate::{Answer, Failure, Request};
 use clone_bundles::CloneBundleScheduler;
 use find::Found;
@@ -98,8 +100,8 @@ async fn refusal(
     announced: u64,
 ) -> Result<Option<Answer>, Failure> {
     let pool = repos.server().executor.reads.clone();
-    let (repos, user) = (Arc::clone(repos), user.clone());
-    let admission = blocking(&pool, move || admit(&repos, &request, &user));
+    let (shared, user) = (Arc::clone(repos), user.clone());
+    let admission = blocking(&pool, move || admit(&shared, &request, &user));
     let admitted = match admission.await? {
         Admission::Answered(answer) => return Ok(Some(answer)),
         Admission::Admitted(admitted) => admitted,
@@ -110,7 +112,7 @@ async fn refusal(
             Some(refuse(&too_long.to_string()))
         }
         Ok(_) => None,
-        Err(error) => Some(refuse(&error.to_string())),
+        Err(error) => Some(refuse_fault(repos, &admitted.found, &error)),
     })
 }
 
@@ -137,8 +139,8 @@ fn admit(
 ) -> Result<Admission, Failure> {
     let segments = repos.segments(&request.segments);
     if let (ServedRepos::Directory { title, .. }, []) = (repos.holds(), segments) {
-        let names = find::list(repos.storage().as_ref()).map_err(Failure::internal)?;
-        let index = page::index(title, &names, &request.mount);
+        let listed = listing::list(repos, user).map_err(Failure::internal)?;
+        let index = page::index(title, &listed, &request.mount);
         return Ok(Admission::Answered(index));
     }
     let found = repos.find(segments).map_err(Failure::internal)?;
@@ -152,7 +154,7 @@ fn admit(
         .and_then(|opened| Ok((opened, RepositoryConfig::read(repos, &found)?)));
     let (repository, config) = match opened {
         Ok(opened) => opened,
-        Err(error) => return Ok(Admission::Answered(refuse(&error.to_string()))),
+        Err(error) => return Ok(Admission::Answered(refuse_fault(repos, &found, &error))),
     };
     let bundle = bundles::named(&found, segments).map(str::to_owned);
     let asked = asked(request, user, &found, bundle.as_deref());
@@ -201,14 +203,14 @@ fn answer(
     let asked = asked(request, user, &found, bundle);
     if let Some(name) = bundle {
         let sent = bundles::send(repos, &repository.repository, request, name);
-        return Ok(sent.unwrap_or_else(|error| refuse(&error.to_string())));
+        return Ok(sent.unwrap_or_else(|error| refuse_fault(repos, &found, &error)));
     }
     if request.query("cmd").is_none() && !request.headers.contains_key("x-hgargs-post") {
         if segments_behind(repos, request, &found).next().is_some() {
             let missing = format!("there is no page {:?}\n", request.segments.join("/"));
             return Ok(Answer::text(StatusCode::NOT_FOUND, missing));
         }
-        return browse(&repository.repository, &found, request);
+        return browse(&repository.repository, (&found, &config), request);
     }
     let answered = match asked.writes() {
         true => push::receive(repos, &found, &config, (request, &asked)),
@@ -221,7 +223,7 @@ fn answer(
         let log = &repos.server().log;
         log.scope(|| tracing::error!(repository = name, "clone bundles of {name}: {error}"));
     }
-    Ok(answered.unwrap_or_else(|error| refuse(&error.to_string())))
+    Ok(answered.unwrap_or_else(|error| refuse_fault(repos, &found, &error)))
 }
 
 /// The segments of a path behind those of the repository. An empty one is a slash at the end.
@@ -302,7 +304,7 @@ fn respond(
     let settings = settings::wire(config, repos, bundles, repository)?;
     let response =
         wire_request(request).and_then(|wire| wire::respond(repository, &wire, &settings));
-    Ok(send(repos, request, response))
+    Ok(send(repos, found, request, response))
 }
 
 /// The command that a request has.
@@ -314,6 +316,7 @@ fn wire_request(request: &Request) -> Result<WireRequest, ExchangeError> {
 
 fn send(
     repos: &Arc<RepoRegistry>,
+    found: &Found,
     request: &Request,
     response: Result<WireResponse, ExchangeError>,
 ) -> Answer {
@@ -321,6 +324,9 @@ fn send(
         Err(ExchangeError::UnknownCommand { .. }) => StatusCode::BAD_REQUEST,
         _ => StatusCode::OK,
     };
+    if let Err(error) = &response {
+        log_damage(repos, &found.name, error);
+    }
     match response.unwrap_or_else(|error| WireResponse::refusal(&error)) {
         WireResponse::Whole { content_type, body } => Answer::whole(status, content_type, body),
         WireResponse::Stream {
@@ -367,12 +373,42 @@ fn refuse(reason: &str) -> Answer {
     )
 }
 
-fn browse(repository: &Repository, found: &Found, request: &Request) -> Result<Answer, Failure> {
+/// [`refuse`] for a repository or configuration that cannot be read, which the operator learns too.
+fn refuse_fault(repos: &RepoRegistry, found: &Found, error: &OpenError) -> Answer {
+    log_fault(repos, &found.name, &error.to_string());
+    match (repos.holds(), error) {
+        // It may stand in any file of the user who runs the server.
+        (ServedRepos::Lone(_), OpenError::Hgrc(_)) => {
+            refuse("the configuration of the server cannot be read; its log says why")
+        }
+        _ => refuse(&error.to_string()),
+    }
+}
+
+/// Logs an error if this repository's files are to blame for it.
+fn log_damage(repos: &RepoRegistry, name: &str, error: &ExchangeError) {
+    if error.is_damage() {
+        log_fault(repos, name, &error.to_string());
+    }
+}
+
+fn log_fault(repos: &RepoRegistry, name: &str, reason: &str) {
+    let log = &repos.server().log;
+    let words = format!("repository {name}: {reason}");
+    let fault = fault_id(&words);
+    log.scope(|| tracing::error!(repository = name, fault = fault, "{words}"));
+}
+
+fn browse(
+    repository: &Repository,
+    (found, config): (&Found, &RepositoryConfig),
+    request: &Request,
+) -> Result<Answer, Failure> {
     let view = repository.view().map_err(Failure::internal)?;
     let changelog = view.changelog();
     let tip = view.tip().map(|rev| format!("{}", changelog.node(rev)));
     let summary = Summary {
-        name: found.name.clone(),
+        about: listing::about(config, found),
         url: format!("{}{}", request.base(), found.path()),
         index: (!found.is_lone).then(|| format!("{}/hg", request.mount)),
         changesets: changelog.len(),

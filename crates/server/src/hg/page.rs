@@ -1,14 +1,28 @@
 //! Pages for browsers below `/hg`: they say how to clone.
 
 use crate::Answer;
-use crate::http::IN_PATH;
 use hyper::StatusCode;
-use percent_encoding::utf8_percent_encode;
+
+/// Words about a repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct About {
+    pub(super) name: String,
+    pub(super) description: Option<String>,
+    pub(super) contact: Option<String>,
+}
+
+/// A line of the list of repositories.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ListedRepository {
+    pub(super) about: About,
+    /// The path of its URL behind that of the server.
+    pub(super) path: String,
+}
 
 /// Content of a repository's page.
 #[derive(Clone, Debug)]
 pub(super) struct Summary {
-    pub(super) name: String,
+    pub(super) about: About,
     /// Its URL.
     pub(super) url: String,
     /// The path of the list of all, if there is one.
@@ -21,7 +35,11 @@ pub(super) struct Summary {
 /// A repository's page.
 pub(super) fn repository(summary: &Summary) -> Answer {
     let Summary {
-        name,
+        about: About {
+            name,
+            description,
+            contact,
+        },
         url,
         index,
         changesets,
@@ -35,10 +53,15 @@ pub(super) fn repository(summary: &Summary) -> Answer {
         .as_deref()
         .map(|tip| format!("<p>Tip: <code>{tip}</code></p>\n"));
     let title = escape(name);
+    let description = paragraph(description.as_deref());
+    let contact = contact
+        .as_deref()
+        .map(|contact| format!("Contact: {contact}"));
+    let contact = paragraph(contact.as_deref());
     html(
         &title,
         &format!(
-            "<h1>{title}</h1>\n<p>{changesets} changesets</p>\n{tip}\
+            "<h1>{title}</h1>\n{description}{contact}<p>{changesets} changesets</p>\n{tip}\
              <pre>hg clone {url}</pre>\n{index}",
             tip = tip.unwrap_or_default(),
             url = escape(url),
@@ -48,17 +71,23 @@ pub(super) fn repository(summary: &Summary) -> Answer {
 }
 
 /// The list of all repositories; `mount` is the path below which the server has everything.
-pub(super) fn index(title: &str, names: &[String], mount: &str) -> Answer {
+pub(super) fn index(title: &str, listed: &[ListedRepository], mount: &str) -> Answer {
     let (title, mount) = (escape(title), escape(mount));
-    let items = names.iter().map(|name| {
-        let path = utf8_percent_encode(name, IN_PATH);
-        format!(
-            "<li><a href=\"{mount}/hg/{path}\">{}</a></li>\n",
-            escape(name)
-        )
+    let items = listed.iter().map(|ListedRepository { about, path }| {
+        let details = [&about.description, &about.contact];
+        let details = details.into_iter().flatten();
+        let details = details.map(|text| format!(" – {}", escape(text)));
+        let (path, name) = (escape(path), escape(&about.name));
+        let details: String = details.collect();
+        format!("<li><a href=\"{mount}{path}\">{name}</a>{details}</li>\n")
     });
     let items: String = items.collect();
     html(&title, &format!("<h1>{title}</h1>\n<ul>\n{items}</ul>\n"))
+}
+
+fn paragraph(text: Option<&str>) -> String {
+    let paragraph = text.map(|text| format!("<p>{}</p>\n", escape(text)));
+    paragraph.unwrap_or_default()
 }
 
 fn html(title: &str, body: &str) -> Answer {
@@ -89,7 +118,11 @@ mod tests {
     #[test]
     fn names_cannot_become_markup() {
         let summary = Summary {
-            name: "a b/<script>\"".into(),
+            about: About {
+                name: "a b/<script>\"".into(),
+                description: Some("<script>1".into()),
+                contact: Some("a <a@b>".into()),
+            },
             url: "http://h\"</hg/a%20b".into(),
             index: Some("/\"/hg".into()),
             changesets: 3,
@@ -103,11 +136,21 @@ mod tests {
             "{page}"
         );
         assert!(!page.contains("<script"), "{page}");
-        let answer = index("<b>", &["x/<i>".into()], "/\"");
+        assert!(page.contains("<p>&lt;script&gt;1</p>\n<p>Contact: a &lt;a@b&gt;</p>"));
+        let listed = ListedRepository {
+            about: About {
+                name: "x/<i>".into(),
+                description: Some("<u>".into()),
+                contact: Some("a <a@b>".into()),
+            },
+            path: "/hg/x/%3Ci%3E".into(),
+        };
+        let answer = index("<b>", &[listed], "/\"");
         let page = std::str::from_utf8(answer.whole_body().unwrap()).unwrap();
         assert!(
-            page.contains("<a href=\"/&quot;/hg/x/%3Ci%3E\">x/&lt;i&gt;</a>")
-                && page.contains("<h1>&lt;b&gt;</h1>"),
+            page.contains(
+                "<a href=\"/&quot;/hg/x/%3Ci%3E\">x/&lt;i&gt;</a> – &lt;u&gt; – a &lt;a@b&gt;</li>"
+            ) && page.contains("<h1>&lt;b&gt;</h1>"),
             "{page}"
         );
     }

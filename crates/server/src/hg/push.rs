@@ -4,7 +4,7 @@ use crate::hg::find::Found;
 use crate::hg::hgrc::RepositoryConfig;
 use crate::hg::hooks::PushHooks;
 use crate::hg::rights::AccessRequest;
-use crate::hg::{OpenError, RepoRegistry, send, wire_request};
+use crate::hg::{OpenError, RepoRegistry, log_damage, send, wire_request};
 use crate::{Answer, Request};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use std::io;
@@ -65,13 +65,14 @@ pub(super) fn receive(
         output: &output,
         hooks: hooks.as_ref(),
         after_locks: &|| hooks.after_locks(),
+        on_error: &|error| log_damage(repos, &found.name, error),
     };
     let response = wire_request(request).and_then(|wire| match (asked.command, &request.upload) {
         ("pushkey", _) => push.pushkey(&wire),
         (_, Some(upload)) => push.unbundle(&wire, upload.reader()),
         (_, None) => push.unbundle(&wire, io::empty()),
     });
-    Ok(send(repos, request, response))
+    Ok(send(repos, found, request, response))
 }
 
 /// Address and user of a pushing client, in the form that hooks know.

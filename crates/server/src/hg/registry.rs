@@ -4,6 +4,7 @@ use crate::Registry;
 use crate::directory::ServedDirectory;
 use crate::hg::find;
 use crate::hg::find::Found;
+use crate::hg::listing::ListedConfigs;
 use crate::hg::{CloneBundleScheduler, OpenRepository, SharedBundles};
 use crate::runtime::ServerContext;
 use std::path::{Path, PathBuf};
@@ -56,6 +57,7 @@ pub(crate) struct RepoRegistry {
     /// Answers that several clients get at the moment.
     pub(super) shared: SharedBundles,
     pub(super) clone_bundles: CloneBundleScheduler,
+    pub(super) listed: ListedConfigs,
 }
 
 /// The repositories that requests can address.
@@ -85,10 +87,11 @@ impl RepoRegistry {
 
     /// One repository, of which nothing is read before the first request.
     pub(crate) fn of_one(repository: LoneRepository, server: Arc<ServerContext>) -> RepoRegistry {
-        let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(Path::new("")));
+        let root = repository.root.clone();
+        let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(&root).with_names_from_root());
         // Not in `.hg` itself, whose time would change, which looks as if the repository had.
         let shared = SharedBundles::new(&repository.root.join(".hg/cache"));
-        let place = (storage, PathBuf::new());
+        let place = (storage, root);
         RepoRegistry::new(server, place, shared, ServedRepos::Lone(repository))
     }
 
@@ -106,6 +109,7 @@ impl RepoRegistry {
             repositories: Registry::new(IDLE_REPOSITORIES),
             shared,
             clone_bundles: CloneBundleScheduler::default(),
+            listed: ListedConfigs::default(),
         }
     }
 
@@ -140,7 +144,11 @@ impl RepoRegistry {
 
     /// The path on the disk of one that the storage knows.
     pub(super) fn path(&self, path: &Path) -> PathBuf {
-        self.root.join(path)
+        match path.as_os_str().is_empty() {
+            // Joined, it would end in a slash.
+            true => self.root.clone(),
+            false => self.root.join(path),
+        }
     }
 
     /// Defaults for settings that a repository lacks.
@@ -165,7 +173,7 @@ impl RepoRegistry {
             ServedRepos::Directory { .. } => find::find(self.storage.as_ref(), segments),
             ServedRepos::Lone(one) => Ok(Some(Found {
                 name: one.name.clone(),
-                directory: one.root.clone(),
+                directory: PathBuf::new(),
                 is_lone: true,
             })),
         }

@@ -69,6 +69,13 @@ impl From<Refusal> for Answer {
     }
 }
 
+/// Whether a user, or a client without a login, may read.
+pub(super) fn may_read(config: &RepositoryConfig, user: Option<&str>) -> bool {
+    let list = |key| List(config.values.list("web", key));
+    let (deny, allow) = (list("deny_read"), list("allow_read"));
+    !deny.denies(user) && (allow.is_empty() || allow.includes(user))
+}
+
 /// Refuses a request that the configuration does not allow.
 pub(super) fn check(config: &RepositoryConfig, asked: &AccessRequest<'_>) -> Result<(), Refusal> {
     let list = |keys: &[&str]| {

@@ -251,7 +251,11 @@ impl Failure {
 /// A spooled body cannot be read, or does not fit its `Content-Encoding`.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
-        match error.get_ref() {
+        let cause = error.get_ref();
+        if let Some(failure) = cause.and_then(|cause| cause.downcast_ref::<Failure>()) {
+            return failure.clone();
+        }
+        match cause {
             Some(cause) if cause.is::<StorageError>() => Failure::internal(cause),
             _ => Failure::bad_request(format!("cannot read the body: {error}")),
         }

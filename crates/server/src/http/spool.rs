@@ -5,8 +5,8 @@ use hyper::body::Bytes;
 use std::io::{self, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use varve_base::StorageFile;
 use varve_base::storage::scratch_file;
+use varve_base::{StorageError, StorageFile};
 
 /// The file is read in buffers of this size.
 const READ_BUFFER: usize = 128 << 10;
@@ -42,7 +42,7 @@ impl Spooling {
     pub(super) fn append(mut self, batch: Vec<Bytes>) -> Result<Spooling, Failure> {
         let added: usize = batch.iter().map(Bytes::len).sum();
         if self.file.is_none() && (self.start.len() + added) as u64 > self.memory {
-            let file = scratch_file(&self.directory).map_err(Failure::internal)?;
+            let file = scratch_file(&self.directory).map_err(|error| failed(&error))?;
             append(file.as_ref(), &std::mem::take(&mut self.start))?;
             self.file = Some(file);
         }
@@ -64,7 +64,20 @@ impl Spooling {
 }
 
 fn append(file: &dyn StorageFile, bytes: &[u8]) -> Result<(), Failure> {
-    file.append(bytes).map(drop).map_err(Failure::internal)
+    let appended = file.append(bytes).map(drop);
+    appended.map_err(|error| failed(&error))
+}
+
+/// The file has no name that a client need know.
+fn failed(error: &StorageError) -> Failure {
+    Failure::internal(match error {
+        StorageError::Io { op, source, .. } => {
+            format!("cannot {op} the file that holds the request's body: {source}")
+        }
+        StorageError::Short { .. } | StorageError::WouldBlock => {
+            "the file that holds the request's body cannot be read".to_owned()
+        }
+    })
 }
 
 impl SpooledBody {
@@ -87,7 +100,7 @@ struct FileReader {
 impl Read for FileReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read_at(self.offset, buffer);
-        let read = read.map_err(io::Error::other)?;
+        let read = read.map_err(|error| io::Error::other(failed(&error)))?;
         self.offset += read as u64;
         Ok(read)
     }
@@ -136,5 +149,8 @@ mod tests {
             .err()
             .unwrap();
         assert_eq!(refused.kind, crate::http::FailureKind::Internal);
+        let words = "cannot create the file that holds the request's body: ";
+        assert!(refused.reason.starts_with(words), "{refused}");
+        assert!(!refused.reason.contains("nowhere"), "{refused}");
     }
 }

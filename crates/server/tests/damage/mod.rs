@@ -537,3 +537,24 @@ fn long_answers_about_revisions_are_sent_while_they_are_made() {
     let reply = connection.send("POST", "/db/_revs_diff", &[ADMIN, JSON], &bad.to_string());
     assert_eq!(reply.status, 400);
 }
+
+#[test]
+fn a_directory_of_databases_that_is_gone_is_an_error_and_not_an_empty_one() {
+    let server = Running::start();
+    assert_eq!(server.send("PUT", "/before", &[ADMIN], "").status, 201);
+    let databases = server.directory.path().join("databases");
+    std::fs::remove_dir_all(&databases).unwrap();
+    let made = server.send("PUT", "/after", &[ADMIN], "");
+    assert_eq!(made.status, 500, "{}", made.body);
+    let error: serde_json::Value = serde_json::from_str(&made.body).unwrap();
+    let reason = error["reason"].as_str().unwrap();
+    assert!(reason.contains("databases/after.varve"), "{reason}");
+    let root = server.directory.path().to_str().unwrap();
+    assert!(!reason.contains(root), "{reason}");
+    assert!(!databases.exists());
+    assert_eq!(
+        server.send("PUT", "/before/doc", &[ADMIN], "{}").status,
+        500
+    );
+    assert_eq!(server.send("GET", "/_all_dbs", &[ADMIN], "").status, 500);
+}

@@ -80,6 +80,7 @@ pub(super) fn run(context: &mut Context) -> Result<u8, Abort> {
             output: &push_output,
             hooks: hooks.as_ref(),
             after_locks: &|| hooks.run_queued(),
+            on_error: &|_| {},
         },
         settings: &settings,
     };

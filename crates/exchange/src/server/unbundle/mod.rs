@@ -71,6 +71,8 @@ pub struct PushHandler<'a> {
     pub hooks: &'a dyn Hooks,
     /// Runs the hooks that wait until all locks are released.
     pub after_locks: &'a dyn Fn(),
+    /// Gets the errors that end a bundle, whose words are a part of the answer.
+    pub on_error: &'a dyn Fn(&ExchangeError),
 }
 
 impl fmt::Debug for PushHandler<'_> {
@@ -144,6 +146,9 @@ impl PushHandler<'_> {
         let mut replies = ReplyParts::default();
         let before = InstabilitySnapshot::of(self.repository)?;
         let applied = self.apply(lock, Cursor::new(magic).chain(bundle), &mut replies);
+        if let Err(error) = &applied {
+            (self.on_error)(error);
+        }
         if let Ok(report) = &applied {
             let changes = before.changes_since(self.repository)?;
             let changes = changes.iter().map(InstabilityChange::to_string);
