@@ -394,6 +394,23 @@ mod tests {
         );
     }
 
+    /// Settings of repositories, in their `hgrc`.
+    const OF_REPOSITORIES: &[&str] = &["web"];
+
+    #[test]
+    fn settings_that_the_document_about_security_names_are_known() {
+        let document = include_str!("../../../docs/security.md");
+        let named = document.split("`[").skip(1);
+        let named = named.filter_map(|rest| rest.split('`').next()?.split_once("] "));
+        let named: Vec<(&str, &str)> = named.collect();
+        assert!(named.len() > 40, "{named:?}");
+        for (section, key) in named {
+            let found = SECTIONS.iter().find(|(name, _)| *name == section);
+            let is_known = found.is_some_and(|(_, keys)| keys.contains(&key));
+            assert!(is_known || OF_REPOSITORIES.contains(&section), "[{section}] {key}");
+        }
+    }
+
     #[test]
     fn distances_count_letters() {
         assert_eq!(distance("port", "port"), 0);
