@@ -407,7 +407,10 @@ mod tests {
         for (section, key) in named {
             let found = SECTIONS.iter().find(|(name, _)| *name == section);
             let is_known = found.is_some_and(|(_, keys)| keys.contains(&key));
-            assert!(is_known || OF_REPOSITORIES.contains(&section), "[{section}] {key}");
+            assert!(
+                is_known || OF_REPOSITORIES.contains(&section),
+                "[{section}] {key}"
+            );
         }
     }
 

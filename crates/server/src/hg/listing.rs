@@ -36,7 +36,7 @@ pub(super) fn list(
     let mut listed = Vec::new();
     for name in names {
         let found = Found::named(name);
-        // One whose rights are not known is nobody's.
+        // One whose rights are not known is shown to no reader.
         match config(repos, &found) {
             Ok(config) if is_shown(&config, user) => listed.push(ListedRepository {
                 about: about(&config, &found),
