@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use varve_testkit::varve::{Server, configure};
 
 const DEADLINE: Duration = Duration::from_secs(60);
+/// More than any answer here has before its end.
+const LONGEST: usize = 100_000;
 /// The base64 form of the administrator's name and password.
 const LOGIN: &str = "authorization: Basic YWRtaW46bGF5ZXJzLW9mLXNpbHQ=";
 
@@ -35,6 +37,7 @@ fn read_until(connection: &mut TcpStream, end: &str) -> String {
         let mut byte = [0];
         assert_eq!(connection.read(&mut byte).unwrap(), 1, "{read}");
         read.push(char::from(byte[0]));
+        assert!(read.len() < LONGEST, "{read}");
     }
     read
 }
@@ -77,18 +80,23 @@ fn answers_that_run_too_long_are_cut_and_named() {
 fn feeds_and_connections_without_a_request_end_at_once() {
     let directory = tempfile::tempdir().unwrap();
     let mut server = serve(directory.path(), 86_400);
-    let changes = |feed: &str| {
+    let changes = |(feed, heartbeat): (&str, &str)| {
         let head = format!(
             "GET /db/_changes?feed={feed}&timeout=60000&heartbeat=10 HTTP/1.1\r\nhost: localhost\r\n{LOGIN}\r\n\r\n"
         );
         let mut connection = send(&server, &head);
-        // A heartbeat: the feed waits.
-        read_until(&mut connection, "\r\n1\r\n\n\r\n");
+        // The feed waits.
+        read_until(&mut connection, heartbeat);
         connection
     };
-    let feeds = ["continuous", "longpoll", "eventsource"].map(changes);
+    let feeds = [
+        ("continuous", "\r\n1\r\n\n\r\n"),
+        ("longpoll", "\r\n1\r\n\n\r\n"),
+        ("eventsource", "event: heartbeat\ndata: \n\n\r\n"),
+    ];
+    let feeds = feeds.map(changes);
     let mut idle = send(&server, "GET /_up HTTP/1.1\r\nhost: localhost\r\n\r\n");
-    read_until(&mut idle, "{\"status\":\"ok\"}");
+    read_until(&mut idle, "{\"status\":\"ok\",\"seeds\":{}}\n");
     let _silent = send(&server, "");
     let _half = send(&server, "GET /_up HTTP/1.1\r\nhos");
     server.signal("TERM");

@@ -10,6 +10,7 @@ mod annotate;
 mod bundle_repository;
 mod bundles;
 mod calls;
+mod certificates;
 mod clone;
 mod clone_bundles;
 mod commit;

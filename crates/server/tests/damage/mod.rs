@@ -228,8 +228,8 @@ fn a_damaged_design_document_is_named_to_those_who_write_and_can_be_replaced() {
         call(connection, "PUT", "/db/_local/note", &json!({}));
         // Only an admin may mend it.
         let path = format!("/db/_design/d?rev={}", rev.as_str().unwrap());
-        let nobody = connection.send("DELETE", &path, &[JSON], "");
-        assert_eq!(nobody.status, 401);
+        let anonymous = connection.send("DELETE", &path, &[JSON], "");
+        assert_eq!(anonymous.status, 401);
         match is_deleted {
             true => call(connection, "DELETE", &path, &Value::Null),
             false => {

@@ -40,6 +40,8 @@ impl<'a> Recorded<'a> {
             headers.push(ADMIN);
         }
         let own = request["headers"].as_object().into_iter().flatten();
+        // CouchDB's single node stores an attachment whatever digest is announced; here another one is refused.
+        let own = own.filter(|(name, _)| *name != "Content-MD5");
         headers.extend(own.map(|(name, value)| (name.as_str(), value.as_str().unwrap())));
         let body = match text("path") {
             "/ans/big" => format!("{{\"x\":{}{}}}", "[".repeat(2000), "]".repeat(2000)),

@@ -2,7 +2,8 @@
 
 use varve_testkit::third_party::{linked, notice};
 
-fn main() {
-    let metadata = serde_json::from_reader(std::io::stdin()).expect("the output of cargo metadata");
+fn main() -> Result<(), serde_json::Error> {
+    let metadata = serde_json::from_reader(std::io::stdin())?;
     print!("{}", notice(&linked(&metadata, "varve-cli")));
+    Ok(())
 }

@@ -31,7 +31,7 @@ fn a_server_that_is_told_to_stop_undoes_what_cannot_end() {
     // Longer than the time for running requests to end, and shorter than the time for others to be
     // undone.
     let begun = pair.site.path().join("begun");
-    let hook = format!("touch {}; sleep 7", begun.display());
+    let hook = format!("touch {}; sleep 12", begun.display());
     pair.configure(&format!("{OPEN}[hooks]\nprechangegroup = {hook}\n"));
     let client = &pair.clients()[0];
     pair.hg
