@@ -7,6 +7,15 @@ use crate::format::RepoError;
 use crate::read::RepoView;
 use std::collections::{BTreeSet, HashSet};
 
+/// See [`RepoView::all_store_names`].
+pub(crate) struct StoreNames {
+    /// Sorted.
+    pub(crate) listed: Vec<Vec<u8>>,
+    /// Files of unlisted histories, and data files whose index alone is listed. Most are not there: a short history is
+    /// in its index.
+    pub(crate) unlisted: Vec<Vec<u8>>,
+}
+
 impl RepoView {
     /// Every file that a changeset of this view names as changed.
     ///
@@ -62,18 +71,16 @@ impl RepoView {
         Ok(files)
     }
 
-    /// Names of the store's files below `data/` without any encoding: listed ones, those of unlisted files, and data
-    /// files whose index alone is listed. Not all of them need to be there.
-    pub(crate) fn all_store_names(&self) -> Result<Vec<Vec<u8>>, RepoError> {
-        let mut names = self.store_names()?;
-        let mut more = Vec::new();
+    /// Names of the store's files below `data/` without any encoding, listed and unlisted ones.
+    pub(crate) fn all_store_names(&self) -> Result<StoreNames, RepoError> {
+        let listed = self.store_names()?;
+        let mut unlisted = Vec::new();
         for file in self.unlisted_files()? {
-            more.extend([b".i", b".d"].map(|end| [b"data/", &file[..], end].concat()));
+            unlisted.extend([b".i", b".d"].map(|end| [b"data/", &file[..], end].concat()));
         }
-        let indexes = names.iter().filter_map(|name| name.strip_suffix(b".i"));
+        let indexes = listed.iter().filter_map(|name| name.strip_suffix(b".i"));
         let data = indexes.map(|name| [name, b".d"].concat());
-        more.extend(data.filter(|name| names.binary_search(name).is_err()));
-        names.append(&mut more);
-        Ok(names)
+        unlisted.extend(data.filter(|name| listed.binary_search(name).is_err()));
+        Ok(StoreNames { listed, unlisted })
     }
 }
