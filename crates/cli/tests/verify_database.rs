@@ -212,6 +212,43 @@ fn a_path_is_told_apart_by_what_is_there() {
 }
 
 #[test]
+fn what_cannot_be_opened_does_not_keep_the_rest_of_a_directory_from_being_verified() {
+    let served = tempfile::tempdir().unwrap();
+    let top = served.path();
+    for directory in ["databases", "repos/broken", "repos/whole/nested"] {
+        std::fs::create_dir_all(top.join(directory)).unwrap();
+    }
+    make(&top.join("databases"));
+    std::fs::write(top.join("databases/a.varve"), "no database").unwrap();
+    for repository in ["repos/broken", "repos/whole", "repos/whole/nested"] {
+        assert!(varve(top, &["init", repository]).status.success());
+    }
+    std::fs::write(top.join("repos/broken/.hg/requires"), "unheard-of\n").unwrap();
+    let all = varve(top, &["verify", "."]);
+    let words = said(&all);
+    assert_eq!(all.status.code(), Some(1), "{words}");
+    let begins = [
+        (
+            "databases/a.varve:\n",
+            "abort: './databases/a.varve' is no database\n",
+        ),
+        ("databases/some.varve:\n", "checked 5 documents"),
+        (
+            "repos/broken:\n",
+            "abort: repository requires features unknown to",
+        ),
+        ("repos/whole:\n", "checking changesets\n"),
+        ("repos/whole/nested:\n", "checking changesets\n"),
+    ];
+    let mut rest = words.as_str();
+    for (title, then) in begins {
+        let at = rest.find(&format!("{title}{then}"));
+        let at = at.unwrap_or_else(|| panic!("{title}{then} in {words}"));
+        rest = &rest[at + title.len()..];
+    }
+}
+
+#[test]
 fn a_write_that_a_kill_cut_short_is_told_and_no_finding() {
     let directory = tempfile::tempdir().unwrap();
     make(directory.path());

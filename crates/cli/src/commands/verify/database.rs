@@ -34,9 +34,13 @@ impl Database {
         }))
     }
 
-    /// Its file, as it was named.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
+    /// As [`Database::open`], with an error for a file that is no database.
+    pub(super) fn require(storage: &DiskStorage, path: &Path) -> Result<Database, Abort> {
+        Database::open(storage, path)?.ok_or_else(|| {
+            Abort::new(format!("'{}' is no database", path.display())).hint(
+                "expected the file of a database (NAME.varve), a repository, or a directory that Varve serves",
+            )
+        })
     }
 }
 

@@ -3,9 +3,11 @@
 mod database;
 mod target;
 
+use database::Database;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use target::Target;
+use target::{Served, Target};
+use varve_base::DiskStorage;
 use varve_hgcli::arguments::{Flag, Matches};
 use varve_hgcli::context::Context;
 use varve_hgcli::context::{Category, Command};
@@ -73,42 +75,65 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         None if context.program == "hg" => Err(COMMAND.usage_error("invalid arguments")),
         None => Err(Abort::new(format!("there is no file or directory {named}"))),
         Some(Target::Database(_)) if full => Err(Abort::new("--full is for repositories")),
-        Some(Target::Database(database)) => {
-            let code = database::check(context, &database)?;
-            if let Some(to) = matches.value("salvage") {
-                database::save(context, &database, to)?;
-            }
-            if matches.flag("cut-off") {
-                database::cut_off(context, &database)?;
-            }
-            Ok(code)
-        }
-        Some(target) => match only_databases() {
+        Some(Target::Database(database)) => one_database(context, matches, &database),
+        Some(Target::Repository(path)) => match only_databases() {
             Some(name) => refuse(name),
-            None => verify_all(context, target, full),
+            None => repository(context, &path, full),
+        },
+        Some(Target::Served(served)) => match only_databases() {
+            Some(name) => refuse(name),
+            None => verify_all(context, &served, full),
         },
     }
 }
 
-/// Verifies a repository, or each database and repository of a served directory; 1 if anything is damaged.
-fn verify_all(context: &mut Context, target: Target, full: bool) -> Result<u8, Abort> {
-    let targets = match target {
-        Target::Served(targets) => targets,
-        Target::Repository(path) => return repository(context, &path, full),
-        Target::Database(database) => return database::check(context, &database),
-    };
+/// Verifies a database, and then saves or repairs it as the options say.
+fn one_database(
+    context: &mut Context,
+    matches: &Matches,
+    database: &Database,
+) -> Result<u8, Abort> {
+    let code = database::check(context, database)?;
+    if let Some(to) = matches.value("salvage") {
+        database::save(context, database, to)?;
+    }
+    if matches.flag("cut-off") {
+        database::cut_off(context, database)?;
+    }
+    Ok(code)
+}
+
+/// Verifies each database and repository of a served directory; 1 if anything is damaged.
+fn verify_all(context: &mut Context, served: &Served, full: bool) -> Result<u8, Abort> {
+    let storage = DiskStorage::new(&context.repo.cwd);
     let mut worst = 0;
-    for target in targets {
-        let title = format!("{}:\n", target.path().display());
-        context.ui.status(title)?;
-        worst = worst.max(match &target {
-            Target::Repository(path) => repository(context, path, full)?,
-            Target::Database(database) => database::check(context, database)?,
-            // Served directories do not lie in each other.
-            Target::Served(_) => 0,
-        });
+    for path in &served.databases {
+        let code = one_of_many(context, path, |context| {
+            database::check(context, &Database::require(&storage, path)?)
+        })?;
+        worst = worst.max(code);
+    }
+    for path in &served.repositories {
+        let code = one_of_many(context, path, |context| repository(context, path, full))?;
+        worst = worst.max(code);
     }
     Ok(worst)
+}
+
+/// Verifies one database or repository below a line with its path; one that cannot be opened is a finding, and the others go on.
+fn one_of_many(
+    context: &mut Context,
+    path: &Path,
+    check: impl FnOnce(&mut Context) -> Result<u8, Abort>,
+) -> Result<u8, Abort> {
+    context.ui.status(format!("{}:\n", path.display()))?;
+    match check(context) {
+        Err(abort) if !matches!(abort, Abort::Stopped(_)) && !abort.is_broken_pipe() => {
+            context.ui.write(format!("{abort}\n"))?;
+            Ok(1)
+        }
+        done => done,
+    }
 }
 
 fn repository(context: &mut Context, path: &Path, full: bool) -> Result<u8, Abort> {

@@ -1,4 +1,4 @@
-//! What a path given to `verify` names: a repository, a database, or a directory that Varve serves.
+//! A path given to `verify` leads to a repository, to a database, or to a directory that Varve serves.
 
 use super::database::Database;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,23 @@ const HG: &str = ".hg";
 /// Ends the name of every database's file.
 const EXTENSION: &str = ".varve";
 
-/// What is verified.
+/// One argument of `verify`.
 pub(super) enum Target {
     /// A repository, by the path of the directory with `.hg`.
     Repository(PathBuf),
     /// A database, by its file.
     Database(Database),
-    /// All databases and repositories of a served directory, sorted by path.
-    Served(Vec<Target>),
+    /// Everything in a served directory.
+    Served(Served),
+}
+
+/// The paths of all that a served directory keeps, sorted. None of it is opened yet, so that a file that cannot be opened
+/// does not keep the others from being verified.
+pub(super) struct Served {
+    /// Files of databases.
+    pub(super) databases: Vec<PathBuf>,
+    /// Directories with `.hg`.
+    pub(super) repositories: Vec<PathBuf>,
 }
 
 impl Target {
@@ -29,34 +38,20 @@ impl Target {
         let path = Path::new(named);
         match storage.kind(path)? {
             Some(EntryKind::Directory) => directory(&storage, path).map(Some),
-            Some(_) => database(&storage, path).map(Some),
+            Some(_) => Database::require(&storage, path)
+                .map(Target::Database)
+                .map(Some),
             None => {
                 // The name of a database, as in DIR/databases/NAME.
                 let file = PathBuf::from(format!("{named}{EXTENSION}"));
                 match storage.kind(&file)? {
-                    Some(EntryKind::File) => database(&storage, &file).map(Some),
+                    Some(EntryKind::File) => Database::require(&storage, &file)
+                        .map(Target::Database)
+                        .map(Some),
                     _ => Ok(None),
                 }
             }
         }
-    }
-
-    /// What messages call it.
-    pub(super) fn path(&self) -> &Path {
-        match self {
-            Target::Repository(path) => path,
-            Target::Database(database) => database.path(),
-            Target::Served(_) => Path::new(""),
-        }
-    }
-}
-
-fn database(storage: &DiskStorage, path: &Path) -> Result<Target, Abort> {
-    match Database::open(storage, path)? {
-        Some(database) => Ok(Target::Database(database)),
-        None => Err(Abort::new(format!("'{}' is no database", path.display())).hint(
-            "expected the file of a database (NAME.varve), a repository, or a directory that Varve serves",
-        )),
     }
 }
 
@@ -74,37 +69,36 @@ fn directory(storage: &DiskStorage, path: &Path) -> Result<Target, Abort> {
             "expected {HG} in it, or {DATABASES} or {REPOSITORIES}, or the file of a database (NAME{EXTENSION})"
         )));
     }
-    let mut found = Vec::new();
-    for entry in sorted(storage, &databases)? {
-        if entry
-            .name
-            .as_encoded_bytes()
-            .ends_with(EXTENSION.as_bytes())
-        {
-            found.push(database(storage, &databases.join(&entry.name))?);
-        }
-    }
-    add_repositories(storage, repositories, &mut found)?;
-    Ok(Target::Served(found))
+    Ok(Target::Served(Served {
+        databases: database_files(storage, &databases)?,
+        repositories: repositories_below(storage, repositories)?,
+    }))
 }
 
-/// Adds the repositories in and below a directory; what is inside one belongs to it.
-fn add_repositories(
-    storage: &DiskStorage,
-    top: PathBuf,
-    found: &mut Vec<Target>,
-) -> Result<(), Abort> {
-    let mut waiting = vec![top];
+fn database_files(storage: &DiskStorage, directory: &Path) -> Result<Vec<PathBuf>, Abort> {
+    let entries = sorted(storage, directory)?.into_iter();
+    let is_database = |entry: &Entry| {
+        let name = entry.name.as_encoded_bytes();
+        name.ends_with(EXTENSION.as_bytes())
+    };
+    let files = entries.filter(is_database);
+    Ok(files.map(|entry| directory.join(entry.name)).collect())
+}
+
+/// The repositories in and below a directory, also those inside others: they are served as well.
+fn repositories_below(storage: &DiskStorage, top: PathBuf) -> Result<Vec<PathBuf>, Abort> {
+    let (mut found, mut waiting) = (Vec::new(), vec![top]);
     while let Some(directory) = waiting.pop() {
-        if is_directory(storage, &directory.join(HG))? {
-            found.push(Target::Repository(directory));
-            continue;
-        }
         let entries = sorted(storage, &directory)?.into_iter().rev();
-        let directories = entries.filter(|entry| entry.kind == EntryKind::Directory);
-        waiting.extend(directories.map(|entry| directory.join(entry.name)));
+        for entry in entries.filter(|entry| entry.kind == EntryKind::Directory) {
+            match entry.name == HG {
+                true => found.push(directory.clone()),
+                false => waiting.push(directory.join(entry.name)),
+            }
+        }
     }
-    Ok(())
+    found.sort();
+    Ok(found)
 }
 
 fn is_directory(storage: &DiskStorage, path: &Path) -> Result<bool, Abort> {
