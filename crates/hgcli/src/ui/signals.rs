@@ -11,7 +11,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use varve_base::Interrupt;
 
 /// Flags shared by the signal handler and the command.
@@ -21,6 +21,8 @@ pub struct Guard {
     writes: Arc<Mutex<bool>>,
     /// The signal that came, or 0.
     came: Arc<AtomicI32>,
+    /// Whether SIGHUP has another meaning for the command, which handles it by itself.
+    leaves_hangup: Arc<AtomicBool>,
     /// The clone that is being made; it goes before a second signal ends the program.
     pub clone: IncompleteClone,
 }
@@ -29,6 +31,15 @@ impl Guard {
     /// From now on a signal lets the command end at a sound point.
     pub fn writes(&self) {
         *self.writes.lock() = true;
+    }
+
+    /// From now on SIGHUP neither stops the command nor ends the program.
+    pub fn leave_hangup(&self) {
+        self.leaves_hangup.store(true, Ordering::SeqCst);
+    }
+
+    fn leaves(&self, signal: i32) -> bool {
+        signal == SIGHUP && self.leaves_hangup.load(Ordering::SeqCst)
     }
 
     /// The words for the signal that ended the command, if one came.
@@ -62,6 +73,9 @@ pub fn watch(stop: Interrupt, guard: Guard) {
     };
     let wait = move || {
         for signal in signals.forever() {
+            if guard.leaves(signal) {
+                continue;
+            }
             let is_second = guard.came.swap(signal, Ordering::SeqCst) != 0;
             stop.raise();
             // Held until the end, so that no command begins to write meanwhile.

@@ -129,19 +129,10 @@ fn bind(
     let server = Server::bind(options).map_err(failed)?;
     // Without a file to open again SIGHUP ends it, as it ends Mercurial's.
     if has_files {
-        forget_hangup();
+        context.ui.guard.leave_hangup();
         server.reload_at_hangup().map_err(failed)?;
     }
     Ok((server, errors))
-}
-
-/// Takes SIGHUP from the guard of the command line, which would end the server.
-#[expect(
-    deprecated,
-    reason = "the guard has no way to leave out a signal later"
-)]
-fn forget_hangup() {
-    signal_hook_registry::unregister_signal(signal_hook::consts::SIGHUP);
 }
 
 /// The repository, with its configuration read anew for each request.
