@@ -118,6 +118,43 @@ fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
+/// The status of the answer to a request that closes its connection.
+fn status(address: &str, request: &[u8]) -> u16 {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(HANG)).unwrap();
+    stream.write_all(request).unwrap();
+    let mut start = [0; 12];
+    stream.read_exact(&mut start).unwrap();
+    let text = std::str::from_utf8(&start).unwrap();
+    text.strip_prefix("HTTP/1.1 ").unwrap().parse().unwrap()
+}
+
+/// Else only refusals would be tried with changes.
+#[test]
+fn the_requests_are_right_before_they_are_changed() {
+    let directory = tempfile::tempdir().unwrap();
+    configure(directory.path(), SETTINGS);
+    let bundle = repository(directory.path(), "none-v2");
+    let server = Server::start(VARVE, directory.path());
+    server.admin().put("/d", &json!(null)).expect_status(201);
+    server
+        .admin()
+        .put("/d/a", &json!({"n": 1}))
+        .expect_status(201);
+    let view = json!({"views": {"v": {"map": functions()[0], "reduce": "_count"}}});
+    server.admin().put("/d/_design/d", &view).expect_status(201);
+    let refused: Vec<_> = templates(&[bundle])
+        .iter()
+        .map(|template| {
+            let status = status(server.address(), &template.unchanged());
+            (template.line().to_owned(), status)
+        })
+        // No document is there in every state that the requests take for granted.
+        .filter(|(_, status)| *status >= 400 && ![404, 409].contains(status))
+        .collect();
+    assert_eq!(refused, []);
+}
+
 #[test]
 fn changed_requests_cause_no_panic_no_hang_and_no_memory() {
     let directory = tempfile::tempdir().unwrap();

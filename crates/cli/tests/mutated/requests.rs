@@ -25,6 +25,20 @@ impl Template {
         Template { head, body }
     }
 
+    /// The request as it is, but for the length of its body.
+    pub fn unchanged(&self) -> Vec<u8> {
+        let mut head = self.head.clone();
+        if !self.head.contains("chunked") {
+            head.push_str(&format!("Content-Length: {}\r\n", self.body.len()));
+        }
+        [head.as_bytes(), b"\r\n", &self.body].concat()
+    }
+
+    /// The first line of its head.
+    pub fn line(&self) -> &str {
+        self.head.lines().next().unwrap()
+    }
+
     /// The bytes of the request with changes in its head or its body. Most say the right length, so that the body is read.
     pub fn changed(&self, rng: &mut Rng) -> Vec<u8> {
         let (mut head, mut body) = (self.head.clone().into_bytes(), self.body.clone());
@@ -124,7 +138,7 @@ fn parts() -> Vec<Template> {
         Template::new(
             "POST /_session",
             &["Content-Type: application/x-www-form-urlencoded"],
-            "name=admin&password=x&next=%2Fa",
+            format!("name={ADMIN}&password={PASSWORD}&next=%2Fa"),
         ),
     ]
 }
@@ -146,7 +160,7 @@ fn bodies() -> Vec<Template> {
         ),
         post(
             "/d/_find",
-            r#"{"selector":{"$or":[{"x":{"$gt":1,"$regex":"^a+$"}},{"y":{"$elemMatch":{"$in":[1,"b"]}}}]},"fields":["_id"],"sort":["x"]}"#,
+            r#"{"selector":{"$or":[{"x":{"$gt":1,"$regex":"^a+$"}},{"y":{"$elemMatch":{"$in":[1,"b"]}}}]},"fields":["_id"],"sort":["_id"]}"#,
         ),
         post(
             "/d/_index",
@@ -163,7 +177,7 @@ fn bodies() -> Vec<Template> {
             r#"{"selector":{"_id":{"$beginsWith":"a"}}}"#,
         ),
         post(
-            "/d/_design/d/_view/v?group_level=1",
+            "/d/_design/d/_view/v?group=true",
             r#"{"keys":[["a",1],null]}"#,
         ),
     ]
