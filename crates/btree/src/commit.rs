@@ -176,8 +176,8 @@ fn decode_root(reader: &mut Reader<'_>) -> Option<Root> {
     (root.node.is_some() || root == Root::default()).then_some(root)
 }
 
-/// Whether a piece with another checksum was the head of the record that follows the commit at `previous`: one damaged
-/// field leaves the magic, or the two others.
+/// Whether bytes that fail the checksum resemble the head of the record after the commit at `previous`: damage to one field
+/// leaves the magic, or the two other fields.
 pub(crate) fn looks_like_head(bytes: &[u8; HEAD_LEN], previous: u64, end: u64) -> bool {
     let names = |at: usize, value: u64| bytes[at..at + 8] == value.to_le_bytes();
     bytes[..at::LEN] == MAGIC[..] || names(at::PREVIOUS, previous) && names(at::SPAN, end)

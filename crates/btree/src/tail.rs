@@ -106,8 +106,8 @@ fn lacks_synced(
     Ok(false)
 }
 
-/// Whether something looks like the head of the record that follows a commit, although its checksum does not hold: a kill
-/// leaves a head as it was written, or only its first bytes.
+/// Whether the tail holds 64 bytes that resemble the head of the record after `commit` but fail its checksum. A kill cannot
+/// leave such bytes: it leaves a head as it was written, or only its beginning.
 fn has_damaged_head(
     file: &dyn StorageFile,
     commit: CommitPlace,

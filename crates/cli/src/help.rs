@@ -1,4 +1,4 @@
-//! What `varve --help` lists, and which calls for help concern commands whose arguments `clap` takes apart.
+//! The groups of commands in `varve --help`, and the calls for help that concern commands whose arguments `clap` parses.
 
 use crate::commands::{ADDITIONAL, OF_VARVE_AND_HG};
 use std::ffi::OsString;

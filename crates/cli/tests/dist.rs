@@ -1,4 +1,4 @@
-//! What `./dist` hands to users.
+//! `./dist`: the stripped binary, its symbols, and the licences beside it.
 
 use crate::VARVE;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! What a server that is told to stop waits for, and what it says of the rest.
+//! A stopping server waits for running answers, and logs those that it cuts.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -95,7 +95,7 @@ pub fn licence_texts(sources: &Path) -> Vec<String> {
     texts.map(|text| text.trim().to_owned()).collect()
 }
 
-/// What a directory holds, in order of names; nothing for a file.
+/// The entries of a directory, in order of names; none for a file.
 fn entries(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();

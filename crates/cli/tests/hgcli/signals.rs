@@ -2,7 +2,7 @@
 
 use super::our_hg;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use varve_testkit::peers::{hg, hg_program};
@@ -92,6 +92,16 @@ fn tip(path: &Path) -> String {
     hg().ok(path, &["log", "-r", "tip", "-T", "{rev}"])
 }
 
+/// A repository with a changeset of many files, in a directory that has room for others beside it.
+fn repository_in(directory: &Path) -> PathBuf {
+    let path = directory.join("repository");
+    std::fs::create_dir(&path).unwrap();
+    hg().ok(&path, &["init"]);
+    fill(&path, "first");
+    commit(&hg(), &path, "first");
+    path
+}
+
 #[test]
 fn commits_are_whole_or_not_there() {
     let directory = tempfile::tempdir().unwrap();
@@ -126,11 +136,7 @@ fn commits_are_whole_or_not_there() {
 #[test]
 fn updates_and_clones_stop_without_a_lock() {
     let directory = tempfile::tempdir().unwrap();
-    let path = &directory.path().join("repository");
-    std::fs::create_dir(path).unwrap();
-    hg().ok(path, &["init"]);
-    fill(path, "first");
-    commit(&hg(), path, "first");
+    let path = &repository_in(directory.path());
     let mut ended = 0;
     for (round, after) in MOMENTS.iter().cycle().take(MOST_ROUNDS).enumerate() {
         if round >= MOMENTS.len() && ended > 0 {
@@ -192,11 +198,7 @@ fn interrupt_twice(directory: &Path, arguments: &[&str], after: u64, between: u6
 #[test]
 fn a_clone_that_is_interrupted_twice_is_whole_or_gone() {
     let directory = tempfile::tempdir().unwrap();
-    let path = &directory.path().join("repository");
-    std::fs::create_dir(path).unwrap();
-    hg().ok(path, &["init"]);
-    fill(path, "first");
-    commit(&hg(), path, "first");
+    let path = &repository_in(directory.path());
     let clones = [
         &["clone", "-q", "--pull", "-U", "repository", "clone"][..],
         &["clone", "-q", "-U", "repository", "clone"],
@@ -228,11 +230,7 @@ fn a_clone_that_is_interrupted_twice_is_whole_or_gone() {
 #[test]
 fn a_pull_that_is_interrupted_twice_can_be_recovered() {
     let directory = tempfile::tempdir().unwrap();
-    let path = &directory.path().join("repository");
-    std::fs::create_dir(path).unwrap();
-    hg().ok(path, &["init"]);
-    fill(path, "first");
-    commit(&hg(), path, "first");
+    repository_in(directory.path());
     for (round, after) in MOMENTS.iter().enumerate() {
         let target = directory.path().join(format!("target{round}"));
         std::fs::create_dir(&target).unwrap();

@@ -45,7 +45,7 @@ pub struct AccessLogOutput {
     pub format: AccessLogFormat,
 }
 
-/// What lines are written to.
+/// The destination of the lines.
 pub enum AccessLogTarget {
     /// A file that is opened again when the server is told so.
     File(LogFile),

@@ -123,7 +123,7 @@ fn a_removed_file_acknowledges_no_write() {
             "{error}"
         );
     }
-    // What was read before can still be saved.
+    // A document that was read before can still be saved.
     assert_eq!(get(connection, "/db/doc").1["n"], 1);
     std::fs::remove_dir_all(databases).unwrap();
     assert_eq!(send(connection, "PUT", "/db/new", &json!({})).0, 500);

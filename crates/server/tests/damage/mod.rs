@@ -9,11 +9,21 @@ use std::path::Path;
 
 /// Flips a bit of a text that stands in the file of the database.
 fn flip(directory: &Path, text: &str) {
+    flip_one(directory, text, |places| places.first().copied());
+}
+
+fn flip_last(directory: &Path, text: &str) {
+    flip_one(directory, text, |places| places.last().copied());
+}
+
+/// Changes one bit of the text at one of the places where it stands in the file.
+fn flip_one(directory: &Path, text: &str, choose: fn(&[usize]) -> Option<usize>) {
     let path = directory.join("databases/db.varve");
     let mut bytes = std::fs::read(&path).unwrap();
-    let mut places = bytes.windows(text.len());
-    let at = places.position(|part| part == text.as_bytes()).unwrap();
-    bytes[at] ^= 1;
+    let places = bytes.windows(text.len()).enumerate();
+    let places = places.filter(|(_, part)| *part == text.as_bytes());
+    let places: Vec<usize> = places.map(|(at, _)| at).collect();
+    bytes[choose(&places).unwrap()] ^= 1;
     std::fs::write(path, bytes).unwrap();
 }
 
@@ -245,15 +255,6 @@ fn a_damaged_design_document_is_named_to_those_who_write_and_can_be_replaced() {
 }
 
 /// Flips a bit where a text stands for the last time in the file of the database.
-fn flip_last(directory: &Path, text: &str) {
-    let path = directory.join("databases/db.varve");
-    let mut bytes = std::fs::read(&path).unwrap();
-    let mut places = bytes.windows(text.len());
-    let at = places.rposition(|part| part == text.as_bytes()).unwrap();
-    bytes[at] ^= 1;
-    std::fs::write(path, bytes).unwrap();
-}
-
 /// A database that wants to be compacted, but a node of one of its trees is damaged.
 fn with_damaged_node() -> Running {
     let none = "db_channels = none\n";

@@ -1,4 +1,4 @@
-//! What `hg` has and Varve has not, as `docs/commands.md` lists it: made by asking both programs.
+//! The commands and options of `hg` that Varve lacks: `docs/commands.md` lists them as both programs report them.
 
 use super::our_hg;
 use std::collections::{BTreeMap, BTreeSet};

@@ -90,7 +90,7 @@ impl Fingerprint {
 /// Fingerprints of a server, any of which its certificate has to have; nothing else about it is checked then.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprints {
-    /// They.
+    /// One match is enough.
     pub accepted: Vec<Fingerprint>,
     /// Whether some stand in `[hostfingerprints]`.
     pub is_legacy: bool,
@@ -114,17 +114,17 @@ pub struct ComparedFingerprint {
 /// The newest comparison; clones share it.
 pub(super) type Comparison = Arc<Mutex<Option<ComparedFingerprint>>>;
 
-/// What is believed.
+/// The reason for which a server's certificate is accepted.
 #[derive(Debug)]
 pub(super) enum Trust {
-    /// What these certificates have signed, and they themselves.
+    /// It is one of the given certificates, or signed by one of them.
     Authorities {
-        /// They as authorities.
+        /// The given certificates, as trust anchors.
         roots: RootCertStore,
-        /// The same, as they are.
+        /// The given certificates in DER, to find a server's own certificate among them.
         certificates: Vec<CertificateDer<'static>>,
     },
-    /// Certificates with one of these fingerprints.
+    /// It has one of these fingerprints.
     Fingerprints(Fingerprints),
 }
 
