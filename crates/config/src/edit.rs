@@ -33,6 +33,18 @@ pub fn set(text: &str, section: &str, key: &str, value: &str) -> String {
     out
 }
 
+/// The text without any line that sets `key` of `section`. Comments and order stay, also a section that is empty then.
+pub fn remove(text: &str, section: &str, key: &str) -> String {
+    let mut text = text.to_owned();
+    // Each round takes a line away.
+    while let SettingPosition::Value { first, behind } = find(&text, section, key) {
+        let lines = text.split_inclusive('\n').enumerate();
+        let kept = lines.filter(|(index, _)| !(first..behind).contains(index));
+        text = kept.map(|(_, line)| line).collect();
+    }
+    text
+}
+
 /// Where a setting stands or belongs, in line indexes from 0 on.
 enum SettingPosition {
     /// From `first` up to `behind`, with all continuations.
@@ -116,6 +128,16 @@ mod tests {
         assert_eq!(set("", "new", "x", "y"), "[new]\nx = y\n");
     }
 
+    #[test]
+    fn a_value_goes_with_all_that_set_it_and_comments_stay() {
+        let text = "; mine\n[admins]\n# ann\nann = plain\n  more\nbob = b\n[chttpd]\nport=1\n[admins]\nann = x";
+        assert_eq!(
+            remove(text, "admins", "ann"),
+            "; mine\n[admins]\n# ann\nbob = b\n[chttpd]\nport=1\n[admins]\n"
+        );
+        assert_eq!(remove(text, "chttpd", "ann"), text);
+    }
+
     proptest! {
         #[test]
         fn what_is_set_is_read_back_and_others_keep_their_values(
@@ -130,6 +152,13 @@ mod tests {
                 for old in before.settings().filter(|s| s.section != section || s.key != key) {
                     let was = before.get(&old.section, &old.key).map(|s| &s.value);
                     let is = after.get(&old.section, &old.key).map(|s| &s.value);
+                    prop_assert_eq!(was, is);
+                }
+                let without = Ini::parse(file, &remove(&text, &section, &key)).unwrap();
+                prop_assert!(without.get(&section, &key).is_none());
+                for old in before.settings().filter(|s| s.section != section || s.key != key) {
+                    let was = before.get(&old.section, &old.key).map(|s| &s.value);
+                    let is = without.get(&old.section, &old.key).map(|s| &s.value);
                     prop_assert_eq!(was, is);
                 }
             }

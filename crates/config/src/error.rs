@@ -55,3 +55,24 @@ pub enum ConfigError {
         nearest: String,
     },
 }
+
+impl ConfigError {
+    /// The message without the place in the file, for clients that sent the value.
+    pub fn reason(&self) -> String {
+        match self {
+            ConfigError::Value {
+                key,
+                expected,
+                found,
+                ..
+            } => format!("{key} must be {expected}, not {found:?}"),
+            ConfigError::Syntax {
+                expected, found, ..
+            } => format!("expected {expected}, found {found:?}"),
+            ConfigError::Unknown { key, .. } => format!("there is no setting {key}"),
+            ConfigError::Misspelled { key, nearest, .. } => {
+                format!("there is no setting {key}; did you mean {nearest}?")
+            }
+        }
+    }
+}

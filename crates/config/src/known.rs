@@ -16,6 +16,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "max_document_size",
             "max_attachment_size",
             "max_attachments_per_doc",
+            "maintenance_mode",
             "uuid",
         ],
     ),
@@ -31,8 +32,11 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "require_valid_user_except_for_up",
             "trusted_proxies",
             "allowed_hosts",
+            "config_whitelist",
+            "WWW-Authenticate",
         ],
     ),
+    ("uuids", &["algorithm", "utc_id_suffix", "max_count"]),
     ("attachments", &["compressible_types", "compression_level"]),
     ("views", &["compile", "skip_failed"]),
     ("chttpd_auth", AUTH_KEYS),
@@ -124,6 +128,7 @@ const OF_COUCHDB: &[&str] = &[
     "query_server_config",
     "quickjs",
     "smoosh",
+    "uuids",
 ];
 
 /// Settings of CouchDB that its users rely on, and what takes their place here.
@@ -196,14 +201,33 @@ const AUTH_KEYS: &[&str] = &[
     "require_valid_user_except_for_up",
 ];
 
+/// Settings that are read at a start only; no key stands for all of the section.
+const AT_START: &[(&str, &str)] = &[
+    ("attachments", ""),
+    ("chttpd", "port"),
+    ("chttpd", "bind_address"),
+    ("chttpd", "trusted_proxies"),
+    ("chttpd", "allowed_hosts"),
+    ("compaction", "in_place_from"),
+    ("couchdb", "cache_size"),
+    ("couchdb", "durability"),
+    ("couchdb", "max_dbs_open"),
+    ("limits", "logins"),
+    ("limits", "logins_per_address"),
+    ("log", "format"),
+    ("log", "file"),
+    ("server", ""),
+    ("storage", ""),
+    ("varve", "shutdown_timeout"),
+];
+
 /// Sections in which every key is a name of the user's.
 const FREE: &[&str] = &["admins", ken::IGNORE];
 
-/// Whether Varve reads this section, so that its keys are checked.
-pub fn is_known_section(section: &str) -> bool {
-    FREE.contains(&section)
-        || SECTIONS.iter().any(|(name, _)| *name == section)
-        || section.starts_with(smoosh::CHANNEL)
+/// Whether a change of this setting has its effect at the next start only.
+pub fn is_read_at_start(section: &str, key: &str) -> bool {
+    let mut settings = AT_START.iter();
+    settings.any(|(of, name)| *of == section && (*name == key || name.is_empty()))
 }
 
 /// Names that differ in at most this many letters are taken for one another.
@@ -281,7 +305,11 @@ fn section_without_effect(setting: &Setting) -> Result<bool, ConfigError> {
             Err(unknown(setting, Some(format!("{near}.{}", setting.key))))
         }
         _ => {
-            let read = ["max_http_request_size", "max_connections"];
+            let read = [
+                "max_http_request_size",
+                "max_connections",
+                "WWW-Authenticate",
+            ];
             Ok(section == "httpd" && read.contains(&setting.key.as_str()))
         }
     }
@@ -412,6 +440,19 @@ mod tests {
                 "[{section}] {key}"
             );
         }
+    }
+
+    #[test]
+    fn settings_that_are_read_at_a_start_are_known_ones() {
+        for (section, key) in AT_START {
+            let found = SECTIONS.iter().find(|(name, _)| name == section);
+            assert!(
+                found.is_some_and(|(_, keys)| key.is_empty() || keys.contains(key)),
+                "{section}.{key}"
+            );
+        }
+        assert!(is_read_at_start("server", "zstdlevel"));
+        assert!(!is_read_at_start("couchdb", "max_document_size"));
     }
 
     #[test]

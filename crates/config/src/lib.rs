@@ -20,6 +20,7 @@ mod setting;
 mod settings;
 mod smoosh;
 mod trust;
+mod uuids;
 mod varve;
 
 pub use cors::Cors;
@@ -27,14 +28,15 @@ pub use error::ConfigError;
 pub use functions::Functions;
 pub use ini::Ini;
 pub use ken::Ken;
-pub use known::{IdleSetting, is_known_section};
+pub use known::{IdleSetting, is_read_at_start};
 pub use limits::Limits;
 pub use log::{LOG_PARTS, Log, LogFormat, LogLevel};
 pub use sessions::{SameSite, Sessions};
 pub use setting::Setting;
-pub use settings::{Attachments, Compaction, HgServer, Settings, bind_address};
+pub use settings::{Attachments, Compaction, HgServer, Maintenance, Settings, bind_address};
 pub use smoosh::{Channel, Priority, Smoosh, Window};
 pub use trust::{Network, Trust};
+pub use uuids::{Algorithm, Uuids};
 pub use varve::SHUTDOWN_TIMEOUT;
 
 /// Bodies for fuzzing; see the crate's tests for saved inputs.

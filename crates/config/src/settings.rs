@@ -3,7 +3,7 @@
 use crate::setting::or;
 use crate::{
     ConfigError, Cors, Functions, IdleSetting, Ini, Ken, Limits, Log, Sessions, Setting, Smoosh,
-    Trust, cors, functions, ken, known, limits, log, sessions, smoosh, trust, varve,
+    Trust, Uuids, cors, functions, ken, known, limits, log, sessions, smoosh, trust, uuids, varve,
 };
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -47,6 +47,14 @@ pub struct Settings {
     pub attachments: Attachments,
     /// `[couchdb] uuid`: the server's identity.
     pub uuid: Option<String>,
+    /// `[couchdb] maintenance_mode`: what `/_up` tells load balancers; default none.
+    pub maintenance: Maintenance,
+    /// `[chttpd] WWW-Authenticate`: sent with refusals for want of a login.
+    pub www_authenticate: Option<String>,
+    /// `[chttpd] config_whitelist`: the only settings that may be changed over HTTP, unless it is empty.
+    pub changeable: Option<String>,
+    /// `[uuids]`.
+    pub uuids: Uuids,
     /// `[smoosh]`: when databases are compacted by themselves.
     pub smoosh: Smoosh,
     /// `[ken]`: which indexes are kept up to date behind writes.
@@ -79,6 +87,17 @@ pub struct Settings {
     pub revlog_zlib_level: Option<i32>,
     /// `[storage] revlog.zstd.level`, 0 to 22.
     pub revlog_zstd_level: Option<i32>,
+}
+
+/// `[couchdb] maintenance_mode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Maintenance {
+    /// `false`: the server takes part.
+    Off,
+    /// `true`: load balancers leave it out.
+    On,
+    /// `nolb`: the same, said in another way.
+    NoLoadBalancing,
 }
 
 /// `[attachments]`.
@@ -159,6 +178,10 @@ impl Settings {
             attachments: attachments(ini)?,
             compile_maps: or(ini.get("views", "compile"), Setting::boolean, true)?,
             uuid: couchdb("uuid").map(|setting| setting.value.clone()),
+            maintenance: or(couchdb("maintenance_mode"), maintenance, Maintenance::Off)?,
+            www_authenticate: httpd("WWW-Authenticate").map(header_value).transpose()?,
+            changeable: chttpd("config_whitelist").map(|setting| setting.value.clone()),
+            uuids: uuids::read(ini)?,
             smoosh: smoosh::read(ini)?,
             ken: ken::read(ini)?,
             limits: limits::read(ini)?,
@@ -205,6 +228,23 @@ fn requires_user(ini: &Ini) -> Result<bool, ConfigError> {
         }
     }
     Ok(required)
+}
+
+fn maintenance(setting: &Setting) -> Result<Maintenance, ConfigError> {
+    match setting.value.as_str() {
+        "true" => Ok(Maintenance::On),
+        "false" => Ok(Maintenance::Off),
+        "nolb" => Ok(Maintenance::NoLoadBalancing),
+        _ => Err(setting.refuse("true, false or nolb")),
+    }
+}
+
+/// Text that can be the value of a header.
+fn header_value(setting: &Setting) -> Result<String, ConfigError> {
+    match setting.value.chars().all(|c| (' '..='~').contains(&c)) {
+        true => Ok(setting.value.clone()),
+        false => Err(setting.refuse("printable ASCII")),
+    }
 }
 
 fn port(setting: &Setting) -> Result<u16, ConfigError> {

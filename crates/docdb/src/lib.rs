@@ -26,7 +26,7 @@ mod write;
 pub use compact::{Compacted, Compaction, Finished, LONGEST_SUFFIX, Unreadable};
 pub use database::{
     Announced, Compression, DEFAULT_REVS_LIMIT, Database, DatabaseOptions, DictionaryInfo, KIND,
-    Limits, ReadyEdit, Sizes, TrainsBy, Upload, Uploaded, cut_off_tail,
+    Limits, ReadyEdit, Sizes, TrainsBy, Tuned, Upload, Uploaded, cut_off_tail,
 };
 pub use edit::{Accepted, DESIGN_PREFIX, Edit, EditOutcome, Edits, LOCAL_PREFIX, Mode};
 pub use error::{DocdbError, EditError};

@@ -21,6 +21,8 @@ use varve_config::{Ini, Settings, edit};
 
 /// The directory's settings.
 pub const CONFIG: &str = "varve.ini";
+/// Where the next text of the settings is written before it takes their place.
+const NEW_CONFIG: &str = "varve.ini.new";
 /// Repositories stand below this directory.
 pub const REPOSITORIES: &str = "repos";
 /// Databases stand in this directory.
@@ -60,7 +62,7 @@ pub struct ServedDirectory {
     /// Settings of its `varve.ini`.
     pub settings: Settings,
     /// The same as it is written.
-    pub ini: Ini,
+    pub(crate) text: String,
     /// Compression of new databases and indexes.
     pub compression: EngineSetting,
     /// Set if this start made the admin.
@@ -77,7 +79,7 @@ impl ServedDirectory {
     /// # Errors
     /// Any [`ServerError`] about the directory or its configuration.
     pub fn open(path: &Path) -> Result<ServedDirectory, ServerError> {
-        let disk = DiskStorage::new(path).with_private(&[DATABASES, INDEXES]);
+        let disk = DiskStorage::new(path).with_private(&[DATABASES, INDEXES, NEW_CONFIG]);
         let storage: &dyn Storage = &disk;
         for directory in [REPOSITORIES, DATABASES, INDEXES] {
             storage.create_directory(Path::new(directory))?;
@@ -103,16 +105,15 @@ impl ServedDirectory {
         }
         let ini = Ini::parse(&shown, &text)?;
         let settings = Settings::read(&ini)?;
-        let compression = settings.file_compression.as_ref();
-        let compression = compression.map(|setting| setting.parse()).transpose()?;
+        let compression = compression(&settings)?;
         // From now on errors may be answers to clients.
         let storage = disk.with_names_from_root();
         Ok(ServedDirectory {
             path: path.to_owned(),
             storage: Arc::new(storage),
             settings,
-            ini,
-            compression: compression.unwrap_or(DEFAULT_COMPRESSION),
+            text,
+            compression,
             made_admin,
             is_new,
             _lock: lock,
@@ -130,6 +131,16 @@ pub fn read_settings(path: &Path) -> Result<Settings, ServerError> {
     let shown = path.join(CONFIG);
     let text = text_of(&shown, written)?;
     Ok(Settings::read(&Ini::parse(&shown, &text)?)?)
+}
+
+/// Compression of databases and indexes.
+///
+/// # Errors
+/// [`ServerError::Config`] for a name that no codec has.
+pub(crate) fn compression(settings: &Settings) -> Result<EngineSetting, ServerError> {
+    let chosen = settings.file_compression.as_ref();
+    let chosen = chosen.map(|setting| setting.parse()).transpose()?;
+    Ok(chosen.unwrap_or(DEFAULT_COMPRESSION))
 }
 
 fn text_of(shown: &Path, written: Vec<u8>) -> Result<String, ServerError> {
@@ -166,7 +177,10 @@ fn lock(path: &Path) -> Result<File, ServerError> {
 }
 
 /// Adds the entries that every directory needs: an admin, hashed passwords, an identity, a key for cookies.
-fn complete(file: &Path, text: &str) -> Result<(String, Option<MadeAdmin>), ServerError> {
+pub(crate) fn complete(
+    file: &Path,
+    text: &str,
+) -> Result<(String, Option<MadeAdmin>), ServerError> {
     let ini = Ini::parse(file, text)?;
     let settings = Settings::read(&ini)?;
     let iterations = settings.sessions.iterations;

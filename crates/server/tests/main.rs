@@ -26,6 +26,7 @@ mod protocol;
 mod purge;
 mod recorded;
 mod revisions;
+mod settings;
 mod short;
 mod stalled;
 mod streams;

@@ -56,12 +56,12 @@ impl Database {
     }
 
     pub(crate) fn setting_of(&self, snapshot: &Snapshot) -> EngineSetting {
-        let configured = self.shared.options.setting;
+        let configured = self.shared.options.current_setting();
         snapshot.header().chosen.unwrap_or(configured)
     }
 
     pub(crate) fn body_codec_of(&self, snapshot: &Snapshot) -> BodyCodec {
-        snapshot.method(self.shared.options.setting)
+        snapshot.method(self.shared.options.current_setting())
     }
 
     /// A number for a dictionary.

@@ -9,7 +9,7 @@ mod syncing;
 mod upload;
 
 pub use compression::{Compression, DictionaryInfo};
-pub use options::{DatabaseOptions, Limits, TrainsBy};
+pub use options::{DatabaseOptions, Limits, TrainsBy, Tuned};
 
 use crate::compact;
 use crate::edit::{Edit, EditOutcome, Mode, Prepared, Preparer};
@@ -90,7 +90,7 @@ pub(crate) fn tree_options(options: &DatabaseOptions) -> Options {
     Options {
         kind: KIND,
         reducers,
-        setting: options.setting,
+        setting: options.current_setting(),
         cache: options.cache.clone(),
     }
 }
@@ -183,7 +183,7 @@ impl Database {
         wanted: &DatabaseOptions,
         chosen: Option<EngineSetting>,
     ) -> Result<Database, DocdbError> {
-        let header = first_header(chosen.unwrap_or(wanted.setting), chosen)?.encode();
+        let header = first_header(chosen.unwrap_or(wanted.current_setting()), chosen)?.encode();
         if storage.kind(path)?.is_some() {
             return Err(already_there(path));
         }

@@ -3,6 +3,8 @@
 use crate::gzip::Compressible;
 use crate::hole_punching::InPlace;
 use crate::write::Durability;
+use parking_lot::RwLock;
+use std::sync::Arc;
 use varve_btree::NodeCache;
 use varve_codec::EngineSetting;
 
@@ -23,6 +25,20 @@ pub struct DatabaseOptions {
     pub durability: Durability,
     /// When compactions are done in place.
     pub in_place: InPlace,
+    /// What changes while databases are open.
+    pub tuned: Tuned,
+}
+
+/// Takes the place of a compression and of limits that databases were opened with. All clones are one, so that a
+/// change reaches open databases and those that are just being opened.
+#[derive(Clone, Debug, Default)]
+pub struct Tuned(Arc<RwLock<Option<(EngineSetting, Limits)>>>);
+
+impl Tuned {
+    /// From now on these count for every commit.
+    pub fn set(&self, setting: EngineSetting, limits: Limits) {
+        *self.0.write() = Some((setting, limits));
+    }
 }
 
 impl DatabaseOptions {
@@ -37,7 +53,20 @@ impl DatabaseOptions {
             trains: TrainsBy::Request,
             durability: Durability::default(),
             in_place: InPlace::default(),
+            tuned: Tuned::default(),
         }
+    }
+
+    /// The compression that counts now.
+    pub fn current_setting(&self) -> EngineSetting {
+        let tuned = *self.tuned.0.read();
+        tuned.map_or(self.setting, |(setting, _)| setting)
+    }
+
+    /// The limits that count now.
+    pub fn current_limits(&self) -> Limits {
+        let tuned = *self.tuned.0.read();
+        tuned.map_or(self.limits, |(_, limits)| limits)
     }
 }
 

@@ -18,7 +18,11 @@ impl Database {
         wanted: BTreeMap<String, Vec<Rev>>,
     ) -> Result<BTreeMap<String, Vec<Rev>>, DocdbError> {
         self.write(|file, txn| {
-            let purging = Purging::begin(txn, &self.shared.path, self.shared.options.setting)?;
+            let purging = Purging::begin(
+                txn,
+                &self.shared.path,
+                self.shared.options.current_setting(),
+            )?;
             let (snapshot, purged) = purging.purge(wanted)?;
             self.show(file, snapshot);
             Ok(purged)
@@ -31,7 +35,11 @@ impl Database {
     /// As [`Database::update`].
     pub fn set_purges_limit(&self, limit: u64) -> Result<(), DocdbError> {
         self.write(|file, txn| {
-            let purging = Purging::begin(txn, &self.shared.path, self.shared.options.setting)?;
+            let purging = Purging::begin(
+                txn,
+                &self.shared.path,
+                self.shared.options.current_setting(),
+            )?;
             self.show(file, purging.set_limit(limit.max(1))?);
             Ok(())
         })

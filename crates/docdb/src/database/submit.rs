@@ -73,7 +73,7 @@ impl Database {
             let trained = trained.map(|trained| (trained, shared.training.number()));
             let how = Commit {
                 path: &shared.path,
-                configured: shared.options.setting,
+                configured: shared.options.current_setting(),
                 is_deferred,
             };
             let (snapshot, outcomes) = commit(txn, &how, trained, jobs)?;

@@ -137,7 +137,7 @@ impl Upload {
     /// Errors of the storage.
     pub fn write(&mut self, data: &[u8]) -> Result<Result<(), EditError>, DocdbError> {
         self.received = self.received.saturating_add(data.len() as u64);
-        let limit = self.database.shared.options.limits.attachment;
+        let limit = self.database.shared.options.current_limits().attachment;
         if self.received > limit {
             return Ok(Err(EditError::AttachmentTooLarge(self.name.clone())));
         }
@@ -219,7 +219,7 @@ impl Upload {
                 (self.received, true)
             }
             Form::Following(following) => match following.finish() {
-                Ok(length) if length > self.database.shared.options.limits.attachment => {
+                Ok(length) if length > self.database.shared.options.current_limits().attachment => {
                     return Ok(Err(EditError::AttachmentTooLarge(self.name)));
                 }
                 Ok(length) => (length, true),

@@ -74,7 +74,7 @@ impl Prepared {
 /// Prepares edits; keeps compressors with their contexts.
 #[derive(Debug)]
 pub(crate) struct Preparer {
-    limits: Limits,
+    options: DatabaseOptions,
     compressible: Arc<Compressible>,
     workers: Mutex<Vec<Worker>>,
     threads: usize,
@@ -94,7 +94,7 @@ impl Preparer {
     pub(crate) fn new(options: &DatabaseOptions) -> Self {
         let threads = std::thread::available_parallelism();
         Preparer {
-            limits: options.limits,
+            options: options.clone(),
             compressible: Arc::new(options.compressible.clone()),
             workers: Mutex::default(),
             threads: threads.map_or(1, usize::from),
@@ -164,7 +164,10 @@ impl Preparer {
 
     fn worker(&self, method: &BodyCodec) -> Result<Worker, DocdbError> {
         match self.lock().pop() {
-            Some(kept) if kept.compressor.method().is_same(method) => Ok(kept),
+            Some(mut kept) if kept.compressor.method().is_same(method) => {
+                kept.limits = self.options.current_limits();
+                Ok(kept)
+            }
             _ => Worker::new(method, self),
         }
     }
@@ -181,7 +184,7 @@ impl Worker {
             compressor: BodyCompressor::new(method)?,
             stored: stored.map_err(varve_btree::TreeError::Compress)?,
             deltas: DeltaCompressor::default(),
-            limits: preparer.limits,
+            limits: preparer.options.current_limits(),
             compressible: Arc::clone(&preparer.compressible),
         })
     }

@@ -20,12 +20,14 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cookie::{Attributes, Claim};
 use hyper::header::{AUTHORIZATION, COOKIE, HeaderMap};
+use parking_lot::RwLock;
 use password::Stored;
 use queue::CheckQueue;
 use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 use varve_config::Settings;
 use verified::Verified;
 
@@ -72,16 +74,49 @@ pub(crate) type FoundAccount<'a> =
 /// Users and sessions of one server.
 #[derive(Debug)]
 pub struct Auth {
-    admins: HashMap<String, Stored>,
+    /// Admins and sessions as the settings have them now.
+    current: RwLock<Arc<AuthSettings>>,
     /// All other users.
     users: Box<dyn FindAccount>,
+    verified: Verified,
+    checks: CheckQueue,
+}
+
+/// What [`Auth`] takes from the settings.
+#[derive(Debug)]
+struct AuthSettings {
+    admins: HashMap<String, Stored>,
     secret: String,
     timeout: u64,
     attributes: Attributes,
-    verified: Verified,
-    checks: CheckQueue,
     /// Stands for the password of names that do not exist.
     unknown_user: Stored,
+}
+
+impl AuthSettings {
+    fn of(settings: &Settings) -> Result<AuthSettings, ServerError> {
+        let admins = settings.admins.iter();
+        let admins = admins.filter_map(|admin| {
+            let stored = Stored::parse(&admin.value)?;
+            Some((admin.key.clone(), stored))
+        });
+        let sessions = &settings.sessions;
+        let secret = match &sessions.secret {
+            Some(secret) => secret.clone(),
+            None => password::random_hex(32)?,
+        };
+        Ok(AuthSettings {
+            admins: admins.collect(),
+            secret,
+            timeout: sessions.timeout.as_secs(),
+            attributes: Attributes {
+                keep: sessions.persistent.then_some(sessions.timeout.as_secs()),
+                domain: sessions.domain.clone(),
+                same_site: sessions.same_site,
+            },
+            unknown_user: Stored::of_unknown_user(sessions.iterations)?,
+        })
+    }
 }
 
 impl Auth {
@@ -94,30 +129,26 @@ impl Auth {
         users: Box<dyn FindAccount>,
         pool: Pool,
     ) -> Result<Auth, ServerError> {
-        let admins = settings.admins.iter();
-        let admins = admins.filter_map(|admin| {
-            let stored = Stored::parse(&admin.value)?;
-            Some((admin.key.clone(), stored))
-        });
-        let sessions = &settings.sessions;
-        let secret = match &sessions.secret {
-            Some(secret) => secret.clone(),
-            None => password::random_hex(32)?,
-        };
         Ok(Auth {
-            admins: admins.collect(),
+            current: RwLock::new(Arc::new(AuthSettings::of(settings)?)),
             users,
-            secret,
-            timeout: sessions.timeout.as_secs(),
-            attributes: Attributes {
-                keep: sessions.persistent.then_some(sessions.timeout.as_secs()),
-                domain: sessions.domain.clone(),
-                same_site: sessions.same_site,
-            },
             verified: Verified::new()?,
             checks: CheckQueue::new(pool, &settings.limits),
-            unknown_user: Stored::of_unknown_user(sessions.iterations)?,
         })
+    }
+
+    /// From now on these admins and session settings count: cookies of an admin whose password is another end.
+    ///
+    /// # Errors
+    /// [`ServerError::Random`]; nothing has changed then.
+    pub(crate) fn change(&self, settings: &Settings) -> Result<(), ServerError> {
+        let changed = Arc::new(AuthSettings::of(settings)?);
+        *self.current.write() = changed;
+        Ok(())
+    }
+
+    fn current(&self) -> Arc<AuthSettings> {
+        Arc::clone(&self.current.read())
     }
 
     /// Finds the user of a request from its headers: a good cookie counts first, then basic login.
@@ -141,7 +172,7 @@ impl Auth {
 
     /// Admins come first, so that no document makes one.
     async fn account(&self, name: &str) -> Result<Option<Account>, Failure> {
-        match self.admins.get(name) {
+        match self.current().admins.get(name) {
             Some(stored) => Ok(Some(Account {
                 stored: stored.clone(),
                 roles: vec![ADMIN_ROLE.to_owned()],
@@ -161,13 +192,14 @@ impl Auth {
         client: Option<IpAddr>,
     ) -> Result<Proven, Failure> {
         let wrong = || Failure::unauthorized(WRONG);
+        let current = self.current();
         let account = self.account(name).await?;
         let stored = account
             .as_ref()
-            .map_or(&self.unknown_user, |known| &known.stored);
+            .map_or(&current.unknown_user, |known| &known.stored);
         let key = self.verified.digest(name, password, stored);
         if account.is_none() || !self.verified.knows(&key) {
-            let (checked, slowest) = (stored.clone(), self.unknown_user.clone());
+            let (checked, slowest) = (stored.clone(), current.unknown_user.clone());
             let given = password.to_owned();
             let verify = move || checked.verify_slowly(&given, &slowest);
             if !self.checks.check(client, key, verify).await? || account.is_none() {
@@ -192,14 +224,14 @@ impl Auth {
     }
 
     fn new_cookie(&self, name: &str, salt: &str, is_secure: bool) -> String {
-        let now = now();
-        let value = cookie::make(name, now, &self.secret, salt);
-        cookie::header(&value, now, &self.attributes, is_secure)
+        let (now, current) = (now(), self.current());
+        let value = cookie::make(name, now, &current.secret, salt);
+        cookie::header(&value, now, &current.attributes, is_secure)
     }
 
     /// A `Set-Cookie` value that logs out.
     pub(crate) fn no_cookie(&self, is_secure: bool) -> String {
-        cookie::header("", now(), &self.attributes, is_secure)
+        cookie::header("", now(), &self.current().attributes, is_secure)
     }
 
     async fn by_cookie(&self, request: &Request) -> Result<Option<Login>, Failure> {
@@ -212,13 +244,14 @@ impl Auth {
         let Some(Account { stored, roles }) = self.account(&claim.name).await? else {
             return Ok(None);
         };
+        let current = self.current();
         let age = now().saturating_sub(claim.made);
-        if age >= self.timeout || !claim.is_signed(&self.secret, stored.salt()) {
+        if age >= current.timeout || !claim.is_signed(&current.secret, stored.salt()) {
             return Ok(None);
         }
         // A new cookie for every request would be noise; one for the last nine tenths is enough.
         let new_cookie = || self.new_cookie(&claim.name, stored.salt(), request.is_secure());
-        let update_to = (age > self.timeout / 10).then(new_cookie);
+        let update_to = (age > current.timeout / 10).then(new_cookie);
         Ok(Some(Login {
             user: UserContext {
                 name: Some(claim.name),
@@ -313,7 +346,7 @@ mod tests {
     #[tokio::test]
     async fn a_cookie_logs_in_until_it_is_old_and_is_refreshed_on_the_way() {
         let auth = auth();
-        let stored = &auth.admins["adm"];
+        let stored = &auth.current().admins["adm"];
         let aged = |age| cookie::make("adm", now() - age, "s", stored.salt());
         let login = async |value: String| {
             let request = request(COOKIE, &format!("other=1; AuthSession={value}"));

@@ -5,7 +5,7 @@ use crate::couch::Databases;
 use crate::couch::admin::{NodeConfig, Uuids};
 use crate::couch::database::files as databases;
 use crate::couch::users::UserDirectory;
-use crate::directory::{DATABASES, ServedDirectory};
+use crate::directory::{DATABASES, ServedDirectory, compression};
 use crate::runtime::log::Log;
 use crate::runtime::scheduler::JobKind;
 use crate::runtime::{Executor, ServerContext};
@@ -37,6 +37,8 @@ pub struct CouchContext {
     pub(crate) memtable_budget: MemtableBudget,
     pub(crate) uuids: Uuids,
     pub(crate) config: NodeConfig,
+    /// The settings that count now.
+    live: watch::Sender<Arc<Settings>>,
 }
 
 /// This part of the memory for caches may hold changes of indexes that are not in their files yet.
@@ -48,6 +50,14 @@ fn compressible(settings: &Attachments) -> Compressible {
     Compressible {
         types: types.unwrap_or(usual.types),
         level: settings.compression_level.map_or(usual.level, Level::new),
+    }
+}
+
+fn limits(settings: &Settings) -> Limits {
+    Limits {
+        document: settings.max_document_size,
+        attachment: settings.max_attachment_size,
+        attachments: settings.max_attachments_per_doc,
     }
 }
 
@@ -79,11 +89,7 @@ impl CouchContext {
         let options = DatabaseOptions {
             setting: directory.compression,
             cache: NodeCache::new(cache_size - memtable_budget),
-            limits: Limits {
-                document: directory.settings.max_document_size,
-                attachment: directory.settings.max_attachment_size,
-                attachments: directory.settings.max_attachments_per_doc,
-            },
+            limits: limits(&directory.settings),
             trains: varve_docdb::TrainsBy::Itself,
             durability: durability(&directory.settings),
             in_place: varve_docdb::InPlace {
@@ -91,6 +97,7 @@ impl CouchContext {
                 ..varve_docdb::InPlace::default()
             },
             compressible: compressible(&directory.settings.attachments),
+            tuned: varve_docdb::Tuned::default(),
         };
         let storage = Arc::clone(&directory.storage);
         let most_open = most_open(&directory.settings);
@@ -114,7 +121,8 @@ impl CouchContext {
             databases,
             memtable_budget: MemtableBudget::new(memtable_budget),
             uuids: Uuids::new()?,
-            config: NodeConfig::of(&directory.ini),
+            config: NodeConfig::new(&directory.text),
+            live: watch::Sender::new(Arc::new(directory.settings.clone())),
             server,
             directory,
         })
@@ -122,7 +130,7 @@ impl CouchContext {
 
     /// Which map functions run without an engine.
     pub fn compilation(&self) -> Compilation {
-        match self.directory.settings.compile_maps {
+        match self.settings().compile_maps {
             true => Compilation::Simple,
             false => Compilation::Off,
         }
@@ -130,7 +138,8 @@ impl CouchContext {
 
     /// Limits for functions in JavaScript.
     pub fn limits(&self) -> varve_js::Limits {
-        let functions = &self.directory.settings.functions;
+        let settings = self.settings();
+        let functions = &settings.functions;
         varve_js::Limits {
             time: functions.time,
             memory: functions.memory,
@@ -143,9 +152,33 @@ impl CouchContext {
         &self.directory.storage
     }
 
-    /// Settings of `varve.ini`.
-    pub fn settings(&self) -> &Settings {
-        &self.directory.settings
+    /// The settings that count now. A request that needs several of them takes them once.
+    pub fn settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.live.borrow())
+    }
+
+    /// Tells of each change of the settings from now on.
+    pub(crate) fn watch_settings(&self) -> watch::Receiver<Arc<Settings>> {
+        self.live.subscribe()
+    }
+
+    /// Has these settings count from now on, but for those that are read at a start.
+    ///
+    /// # Errors
+    /// Any [`ServerError`]; nothing has changed then.
+    pub(crate) fn change_settings(&self, settings: Settings) -> Result<(), ServerError> {
+        let compression = compression(&settings)?;
+        self.auth.change(&settings)?;
+        let tuned = &self.databases.options().tuned;
+        tuned.set(compression, limits(&settings));
+        self.server.log.set_levels(&settings.log);
+        self.server.limits.change(settings.limits.clone());
+        let builds = settings.ken.builds;
+        self.server
+            .scheduler
+            .set_workers(JobKind::AutoIndex, builds);
+        self.live.send_replace(Arc::new(settings));
+        Ok(())
     }
 
     /// The most bytes of a JSON body: `[limits] json_body`, or one document if that may be longer.
@@ -171,7 +204,7 @@ impl CouchContext {
 
     /// A new document id.
     pub fn new_uuid(&self) -> String {
-        self.uuids.next()
+        self.uuids.make(&self.settings().uuids)
     }
 
     /// Names of all databases, in order.

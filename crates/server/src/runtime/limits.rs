@@ -4,7 +4,7 @@
 //! index or a lock. These counts bound the queue: a request beyond its class's limit is refused at once, while the
 //! other classes go on.
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::net::{IpAddr, Ipv6Addr};
@@ -30,7 +30,8 @@ pub(crate) enum RequestClass {
 /// Counts connections and requests against `[limits]`.
 #[derive(Debug)]
 pub(crate) struct Limits {
-    settings: varve_config::Limits,
+    settings: RwLock<Arc<varve_config::Limits>>,
+    sockets: usize,
     connections: Arc<Mutex<ConnectionCounts>>,
     in_flight: [Arc<AtomicUsize>; 4],
     bodies: Arc<BodyMemory>,
@@ -46,7 +47,7 @@ struct ConnectionCounts {
 #[derive(Debug)]
 pub(crate) struct BodyMemory {
     used: AtomicU64,
-    most: u64,
+    most: AtomicU64,
 }
 
 /// What one body takes of [`BodyMemory`], until it is dropped.
@@ -62,7 +63,7 @@ impl BodyReservation {
         let bytes = bytes as u64;
         let before = self.memory.used.fetch_add(bytes, Ordering::Relaxed);
         self.bytes += bytes;
-        before.saturating_add(bytes) <= self.memory.most
+        before.saturating_add(bytes) <= self.memory.most.load(Ordering::Relaxed)
     }
 }
 
@@ -86,33 +87,38 @@ pub(crate) struct RequestPermit(Arc<AtomicUsize>);
 impl Limits {
     /// `sockets` is how many connections the process has file descriptors for.
     pub(crate) fn new(settings: varve_config::Limits, sockets: usize) -> Limits {
-        let connections = settings.connections.min(sockets);
         let bodies = BodyMemory {
             used: AtomicU64::new(0),
-            most: settings.body_memory,
+            most: AtomicU64::new(settings.body_memory),
         };
         Limits {
-            settings: varve_config::Limits {
-                connections,
-                ..settings
-            },
+            settings: RwLock::new(within(settings, sockets)),
+            sockets,
             connections: Arc::default(),
             in_flight: Default::default(),
             bodies: Arc::new(bodies),
         }
     }
 
-    pub(crate) fn settings(&self) -> &varve_config::Limits {
-        &self.settings
+    pub(crate) fn settings(&self) -> Arc<varve_config::Limits> {
+        Arc::clone(&self.settings.read())
+    }
+
+    /// From now on these count; what was admitted stays.
+    pub(crate) fn change(&self, settings: varve_config::Limits) {
+        let most = &self.bodies.most;
+        most.store(settings.body_memory, Ordering::Relaxed);
+        *self.settings.write() = within(settings, self.sockets);
     }
 
     /// Admits a connection, unless there are too many in all or of this address.
     pub(crate) fn connect(&self, peer: IpAddr) -> Option<ConnectionPermit> {
         let network = network_of(peer);
+        let settings = self.settings();
         let mut counts = self.connections.lock();
         let of_address = counts.by_address.get(&network).copied().unwrap_or(0);
-        let is_full = counts.all >= self.settings.connections;
-        if is_full || of_address >= self.settings.connections_per_address {
+        let is_full = counts.all >= settings.connections;
+        if is_full || of_address >= settings.connections_per_address {
             return None;
         }
         counts.all += 1;
@@ -134,17 +140,26 @@ impl Limits {
 
     /// Admits a request, unless too many of its class are in flight.
     pub(crate) fn admit(&self, class: RequestClass) -> Option<RequestPermit> {
+        let settings = self.settings();
         let (counter, most) = match class {
-            RequestClass::Read => (&self.in_flight[0], self.settings.reads),
-            RequestClass::Write => (&self.in_flight[1], self.settings.writes),
-            RequestClass::Query => (&self.in_flight[2], self.settings.queries),
-            RequestClass::Exchange => (&self.in_flight[3], self.settings.exchanges),
+            RequestClass::Read => (&self.in_flight[0], settings.reads),
+            RequestClass::Write => (&self.in_flight[1], settings.writes),
+            RequestClass::Query => (&self.in_flight[2], settings.queries),
+            RequestClass::Exchange => (&self.in_flight[3], settings.exchanges),
         };
         let permit = RequestPermit(Arc::clone(counter));
         let before = counter.fetch_add(1, Ordering::Relaxed);
         // A refused request takes its count back when its permit is dropped here.
         (before < most).then_some(permit)
     }
+}
+
+/// Never more connections than there are sockets for.
+fn within(settings: varve_config::Limits, sockets: usize) -> Arc<varve_config::Limits> {
+    Arc::new(varve_config::Limits {
+        connections: settings.connections.min(sockets),
+        ..settings
+    })
 }
 
 impl Drop for ConnectionPermit {
@@ -237,6 +252,25 @@ mod tests {
         let limits = limits(10, 10, 1);
         let _held = connect(&limits, "10.0.0.1").unwrap();
         assert!(connect(&limits, "10.0.0.1").is_none());
+    }
+
+    #[test]
+    fn changed_limits_count_from_then_on() {
+        let limits = limits(1, 1, 2);
+        let _held = connect(&limits, "10.0.0.1").unwrap();
+        assert!(connect(&limits, "10.0.0.2").is_none());
+        limits.change(varve_config::Limits {
+            connections: 9,
+            connections_per_address: 1,
+            body_memory: 10,
+            ..varve_config::Limits::default()
+        });
+        let _second = connect(&limits, "10.0.0.2").unwrap();
+        assert!(
+            connect(&limits, "10.0.0.3").is_none(),
+            "there are two sockets"
+        );
+        assert!(!limits.body().grow(11));
     }
 
     #[test]

@@ -24,7 +24,7 @@ use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
-use tracing_subscriber::{Layer, Registry};
+use tracing_subscriber::{Layer, Registry, reload};
 use varve_config::{LogFormat, LogLevel};
 
 /// The root of the names of targets: those of this crate's modules.
@@ -53,6 +53,7 @@ pub struct Log {
     repeats: Repeats,
     /// Where the lines go, if that is a file.
     file: Option<LogFile>,
+    levels: reload::Handle<Targets, Registry>,
 }
 
 impl Log {
@@ -88,15 +89,23 @@ impl Log {
             LogFormat::Plain => lines.with_ansi(false).boxed(),
         };
         let repeats = Repeats::default();
+        let (filter, levels) = reload::Layer::new(filter(settings));
         let subscriber = Registry::default()
-            .with(lines.with_filter(filter(settings)))
+            .with(lines.with_filter(filter))
             .with(repeats.clone().with_filter(LevelFilter::WARN));
         let lines = Dispatch::new(subscriber);
         Ok(Log {
             lines,
             repeats,
             file: reopened,
+            levels,
         })
+    }
+
+    /// From now on lines are written as these levels say.
+    pub(crate) fn set_levels(&self, settings: &varve_config::Log) {
+        // It fails only if the log is gone.
+        let _ = self.levels.reload(filter(settings));
     }
 
     /// Opens the log's file again by its name, as it may have been renamed.

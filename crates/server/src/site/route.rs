@@ -6,15 +6,17 @@ use crate::http::cors;
 use crate::runtime::repeats::fault_id;
 use crate::site::{Halves, Site, forgery};
 use crate::{Answer, Failure, Request, couch, hg};
+use hyper::StatusCode;
 use std::sync::Arc;
 
 /// Answers any request; failures become error answers here and nowhere else.
 pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answer {
     let settings = match site {
-        Site::Directory(halves) => halves.couch.settings().cors.as_ref(),
+        Site::Directory(halves) => Some(halves.couch.settings()),
         Site::Repository(_) => None,
     };
-    let granted = cors::grant(settings, &request);
+    let allowed = settings.as_ref().and_then(|now| now.cors.as_ref());
+    let granted = cors::grant(allowed, &request);
     if let Some(answer) = granted.as_ref().and_then(|g| g.preflight(&request)) {
         return answer;
     }
@@ -43,6 +45,15 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
         && !answer.headers.contains_key("set-cookie")
     {
         answer.set_header("set-cookie", &cookie);
+    }
+    let asks = settings
+        .as_ref()
+        .and_then(|now| now.www_authenticate.as_ref());
+    if let Some(asks) = asks
+        && answer.status == StatusCode::UNAUTHORIZED
+        && !answer.headers.contains_key("www-authenticate")
+    {
+        answer.set_header("www-authenticate", asks);
     }
     if let Some(granted) = granted {
         granted.mark(&mut answer);

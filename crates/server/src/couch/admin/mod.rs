@@ -1,17 +1,16 @@
 //! Endpoints of the whole server: welcome, sessions, lists, tasks, configuration.
 
 pub(crate) mod compaction;
-mod config;
+mod node;
 mod session;
 mod uuids;
 mod welcome;
 
-pub(crate) use config::NodeConfig;
+pub(crate) use node::NodeConfig;
 pub(crate) use uuids::Uuids;
 
 use crate::auth::Login;
 use crate::couch::database::listing;
-use crate::runtime::NODE_NAME;
 use crate::{Answer, CouchContext, Failure, Request, couch};
 use hyper::StatusCode;
 use std::sync::Arc;
@@ -52,7 +51,7 @@ pub(crate) async fn route(
     let path = request.path();
     match path.as_slice() {
         [] => welcome::welcome(&app, &request),
-        ["_up"] => welcome::up(&request),
+        ["_up"] => welcome::up(&app, &request),
         ["favicon.ico"] => welcome::favicon(&request),
         ["_uuids"] => uuids::route(&app, &request),
         ["_session"] => session::route(&app, &request, login).await,
@@ -69,12 +68,9 @@ pub(crate) async fn route(
             login.user.require_admin()?;
             Ok(welcome::membership())
         }
-        ["_node", node, rest @ ..] => {
+        ["_node", ..] => {
             login.user.require_admin()?;
-            if !["_local", NODE_NAME].contains(node) {
-                return Err(Failure::not_found(format!("no such node: {node}")));
-            }
-            config::route(&app, &request, rest)
+            node::route(app, request, login.user).await
         }
         _ => Err(Failure::not_found("missing")),
     }

@@ -1,13 +1,13 @@
 //! Ids for documents that come without one: made here, and handed out by `/_uuids`.
 
-use crate::auth::password::fill_random;
+use crate::auth::password::{fill_random, random_hex};
 use crate::couch::admin::json;
 use crate::{Answer, CouchContext, Failure, Request, ServerError};
 use parking_lot::Mutex;
+use std::time::{SystemTime, UNIX_EPOCH};
+use varve_config::Algorithm;
 use varve_json::{Object, Value};
 
-/// Most ids that one request gets.
-const MOST: u64 = 1000;
 /// Values of the counting part of an id: six hexadecimal digits.
 const COUNTED: u32 = 1 << 24;
 /// Each id is up to this much larger than the one before, so that ids cannot be guessed.
@@ -41,8 +41,25 @@ impl Uuids {
         Ok(Uuids(Mutex::new(series)))
     }
 
-    /// The next id.
-    pub(crate) fn next(&self) -> String {
+    /// The next id, made as the settings say.
+    pub(crate) fn make(&self, settings: &varve_config::Uuids) -> String {
+        match settings.algorithm {
+            Algorithm::Sequential => self.next(),
+            Algorithm::Random => self.random(16),
+            Algorithm::UtcRandom => time() + &self.random(9),
+            Algorithm::UtcId => time() + &settings.suffix,
+        }
+    }
+
+    /// Random digits, two for each byte; a series' next ones should the system have none.
+    fn random(&self, bytes: usize) -> String {
+        random_hex(bytes).unwrap_or_else(|_| {
+            let next = self.next();
+            next[next.len() - 2 * bytes..].to_owned()
+        })
+    }
+
+    fn next(&self) -> String {
         let mut series = self.0.lock();
         series.step ^= series.step << 13;
         series.step ^= series.step >> 7;
@@ -66,6 +83,12 @@ impl Uuids {
     }
 }
 
+/// Microseconds since 1970 as 14 hexadecimal digits.
+fn time() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    format!("{:014x}", now.map_or(0, |now| now.as_micros()))
+}
+
 pub(super) fn route(app: &CouchContext, request: &Request) -> Result<Answer, Failure> {
     if !request.is_read() {
         return Err(Failure::method_not_allowed("GET"));
@@ -73,10 +96,13 @@ pub(super) fn route(app: &CouchContext, request: &Request) -> Result<Answer, Fai
     let count = request.query("count").unwrap_or("1");
     let count = count.parse::<u64>();
     let count = count.map_err(|_| Failure::bad_request("count must be a positive integer"))?;
-    if count > MOST {
+    let settings = app.settings();
+    if count > settings.uuids.most {
         return Err(Failure::forbidden("count parameter too large"));
     }
-    let ids: Vec<String> = (0..count).map(|_| app.uuids.next()).collect();
+    let ids: Vec<String> = (0..count)
+        .map(|_| app.uuids.make(&settings.uuids))
+        .collect();
     let etag = format!("\"{}\"", ids.first().map_or("", String::as_str));
     let mut answer = Object::new();
     answer.insert("uuids", ids.into_iter().map(Value::from).collect::<Value>());
@@ -90,6 +116,26 @@ pub(super) fn route(app: &CouchContext, request: &Request) -> Result<Answer, Fai
 mod tests {
     use super::*;
     use std::collections::HashSet;
+
+    #[test]
+    fn each_algorithm_has_its_form() {
+        let uuids = Uuids::new().unwrap();
+        let make = |algorithm| {
+            let suffix = "-x".to_owned();
+            let most = 1;
+            uuids.make(&varve_config::Uuids {
+                algorithm,
+                suffix,
+                most,
+            })
+        };
+        let (one, other) = (make(Algorithm::Random), make(Algorithm::Random));
+        assert!(one.len() == 32 && other.len() == 32 && one[..26] != other[..26]);
+        let (one, other) = (make(Algorithm::UtcRandom), make(Algorithm::UtcRandom));
+        assert!(one.len() == 32 && one[..8] == other[..8] && one[14..] != other[14..]);
+        let timed = make(Algorithm::UtcId);
+        assert!(timed.len() == 16 && timed.ends_with("-x"), "{timed}");
+    }
 
     #[test]
     fn ids_grow_and_never_repeat_also_across_prefixes() {

@@ -4,6 +4,7 @@ use crate::couch::admin::{json, read_only};
 use crate::runtime::NODE_NAME;
 use crate::{Answer, CouchContext, Failure, Request};
 use hyper::StatusCode;
+use varve_config::Maintenance;
 use varve_json::{Object, Value};
 
 /// The CouchDB whose interface this is: clients choose their requests by this number.
@@ -18,17 +19,21 @@ pub(super) fn welcome(app: &CouchContext, request: &Request) -> Result<Answer, F
     greeting.insert("couchdb", "Welcome");
     greeting.insert("version", COUCHDB_VERSION);
     greeting.insert("git_sha", "varve");
-    let uuid = app.settings().uuid.as_deref();
-    greeting.insert("uuid", uuid.unwrap_or_default());
+    greeting.insert("uuid", app.settings().uuid.clone().unwrap_or_default());
     greeting.insert("features", Value::from(vec![Value::from("quickjs")]));
     greeting.insert("vendor", vendor);
     Ok(json(&greeting.into()))
 }
 
-pub(super) fn up(request: &Request) -> Result<Answer, Failure> {
+/// Tells load balancers whether to send requests here.
+pub(super) fn up(app: &CouchContext, request: &Request) -> Result<Answer, Failure> {
     read_only(request)?;
-    let body = b"{\"status\":\"ok\",\"seeds\":{}}\n".to_vec();
-    Ok(Answer::json(StatusCode::OK, body))
+    let (status, body) = match app.settings().maintenance {
+        Maintenance::Off => (StatusCode::OK, "{\"status\":\"ok\",\"seeds\":{}}\n"),
+        Maintenance::On => (StatusCode::NOT_FOUND, "{\"status\":\"maintenance_mode\"}\n"),
+        Maintenance::NoLoadBalancing => (StatusCode::NOT_FOUND, "{\"status\":\"nolb\"}\n"),
+    };
+    Ok(Answer::json(status, body.into()))
 }
 
 pub(super) fn favicon(request: &Request) -> Result<Answer, Failure> {

@@ -23,6 +23,8 @@ pub struct Validators {
     seen: Vec<(String, Rev)>,
     /// The functions, by design document.
     scripts: Vec<(String, Script)>,
+    /// Within which the functions run.
+    limits: Option<Limits>,
     /// Why the functions of a design document are not known: nothing that they could refuse may be
     /// written.
     unknown: Option<Failure>,
@@ -43,10 +45,16 @@ impl Validators {
         let same = |(row, (id, rev)): (&varve_docdb::AllDocsRow, &(String, Rev))| {
             row.id() == id && row.rev == *rev
         };
-        if rows.len() == known.seen.len() && rows.iter().zip(&known.seen).all(same) {
+        if known.limits == Some(limits)
+            && rows.len() == known.seen.len()
+            && rows.iter().zip(&known.seen).all(same)
+        {
             return Ok(Arc::clone(known));
         }
-        let mut validators = Validators::default();
+        let mut validators = Validators {
+            limits: Some(limits),
+            ..Validators::default()
+        };
         for row in rows {
             let id = row.id().to_owned();
             match script_of(snapshot, &row, limits)? {

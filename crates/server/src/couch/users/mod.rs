@@ -139,7 +139,8 @@ fn hide_password(call: &Call, body: &mut Object) -> Result<bool, Failure> {
         Some(Value::String(password)) => password.clone(),
         Some(_) => return Err(Failure::bad_request("`password` must be a text")),
     };
-    let sessions = &call.app.settings().sessions;
+    let settings = call.app.settings();
+    let sessions = &settings.sessions;
     let prf = Prf::named(&sessions.prf).unwrap_or(Prf::Sha256);
     let done = Stored::write(body, &password, prf, sessions.iterations);
     done.map_err(Failure::internal)?;

@@ -59,14 +59,14 @@ impl AutoIndexer {
     /// Looks after databases for ever, unless the settings switch it off.
     pub(crate) async fn run(mut self) {
         let app = Arc::clone(&self.app);
-        let ken = &app.settings().ken;
-        if ken.builds == 0 {
-            return;
-        }
+        let mut settings = app.watch_settings();
         let written = app.databases.written();
         loop {
             written.wait().await;
-            sleep(ken.wait).await;
+            // The settings last as long as the server.
+            drop(settings.wait_for(|now| now.ken.builds > 0).await);
+            sleep(app.settings().ken.wait).await;
+            let ken = app.settings().ken.clone();
             let mut names = written.take();
             names.retain(|name| !ken.ignored.contains(name));
             let stale = self.find_stale(names).await;

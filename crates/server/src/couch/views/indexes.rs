@@ -225,7 +225,7 @@ fn group_of(
 fn options(app: &CouchContext) -> IndexOptions {
     let of_databases = app.databases.options();
     IndexOptions {
-        setting: of_databases.setting,
+        setting: of_databases.current_setting(),
         cache: of_databases.cache.clone(),
         memtable_budget: app.memtable_budget.clone(),
         limits: app.limits(),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::time::{sleep, timeout};
 use varve_base::Interrupt;
-use varve_config::Window;
+use varve_config::{Settings, Window};
 
 /// A compaction that failed is tried again after this, or when the file has grown by a quarter.
 const RETRY_AFTER: Duration = Duration::from_secs(600);
@@ -36,20 +36,22 @@ impl AutoCompactor {
         }
     }
 
-    /// Looks after databases for ever, if the settings have channels.
+    /// Looks after databases for ever, while the settings have channels.
     pub(crate) async fn run(mut self) {
         let app = Arc::clone(&self.app);
-        let smoosh = &app.settings().smoosh;
-        if smoosh.channels.is_empty() && smoosh.view_channels.is_empty() {
-            return;
-        }
+        let mut settings = app.watch_settings();
         let dirty = app.databases.dirty();
+        let has_channels = |now: &Arc<Settings>| {
+            !(now.smoosh.channels.is_empty() && now.smoosh.view_channels.is_empty())
+        };
         loop {
             match self.later.is_empty() {
                 true => dirty.wait().await,
                 false => drop(timeout(LOOK_AGAIN, dirty.wait()).await),
             }
-            sleep(smoosh.wait).await;
+            // The settings last as long as the server.
+            drop(settings.wait_for(has_channels).await);
+            sleep(app.settings().smoosh.wait).await;
             let mut names = dirty.take();
             names.append(&mut self.later);
             for chosen in self.choose(names).await {
@@ -128,7 +130,8 @@ fn examine(app: &CouchContext, name: &str, history: &History, chosen: &mut Vec<C
         database: Arc::clone(&database),
         index,
     });
-    let smoosh = &app.settings().smoosh;
+    let settings = app.settings();
+    let smoosh = &settings.smoosh;
     let mut is_later = false;
     for target in targets {
         let (channels, first) = match target.index {

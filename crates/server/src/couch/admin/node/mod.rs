@@ -1,0 +1,68 @@
+//! `/_node/NAME`: what belongs to this server alone.
+
+mod config;
+mod secrets;
+mod store;
+
+pub(crate) use store::NodeConfig;
+
+use crate::couch::admin::{json, read_only};
+use crate::http::blocking;
+use crate::runtime::NODE_NAME;
+use crate::{Answer, CouchContext, Failure, Request, UserContext};
+use hyper::StatusCode;
+use std::sync::Arc;
+use varve_json::Object;
+
+/// Names under which this server is asked: CouchDB's node without a cluster has the second one.
+const NAMES: [&str; 3] = ["_local", "nonode@nohost", NODE_NAME];
+
+/// Answers requests below `/_node`; the caller is an admin.
+pub(super) async fn route(
+    app: Arc<CouchContext>,
+    request: Request,
+    user: UserContext,
+) -> Result<Answer, Failure> {
+    let path = request.path();
+    let ["_node", node, rest @ ..] = path.as_slice() else {
+        return Err(Failure::not_found("missing"));
+    };
+    if !NAMES.contains(node) {
+        return Err(Failure::not_found(format!("no such node: {node}")));
+    }
+    match rest {
+        [] => {
+            read_only(&request)?;
+            let mut node = Object::new();
+            node.insert("name", NODE_NAME);
+            Ok(json(&node.into()))
+        }
+        ["_config", ..] => {
+            let executor = app.executor();
+            let pool = match request.is_read() {
+                true => executor.reads.clone(),
+                false => executor.commits.clone(),
+            };
+            blocking(&pool, move || {
+                let path = request.path();
+                let below = path.get(3..).unwrap_or_default();
+                config::route(&app, &request, below, &user.name.unwrap_or_default())
+            })
+            .await
+        }
+        ["_prometheus"] => {
+            only_get(&request)?;
+            let text = app.server().metrics.encode();
+            let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+            Ok(Answer::whole(StatusCode::OK, kind, text.into_bytes()))
+        }
+        _ => Err(Failure::not_found("missing")),
+    }
+}
+
+fn only_get(request: &Request) -> Result<(), Failure> {
+    match request.is_read() {
+        true => Ok(()),
+        false => Err(Failure::method_not_allowed("GET")),
+    }
+}
