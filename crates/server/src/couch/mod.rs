@@ -181,6 +181,8 @@ pub(crate) fn longest_body(app: &CouchContext, request: &Request) -> u64 {
         | Target::Compression
         | Target::PurgedInfosLimit
         | Target::EnsureFullCommit
+        | Target::Shards(_)
+        | Target::SyncShards
         | Target::Compact(_)
         | Target::ViewCleanup
         | Target::Database => SHORT_BODY,
@@ -297,6 +299,8 @@ pub(in crate::couch) fn answer_now(call: Call, target: Target) -> Result<Answer,
         Target::PurgedInfos => database::purge::infos(&call),
         Target::PurgedInfosLimit => database::purge::limit(&call),
         Target::EnsureFullCommit => database::ensure_full_commit(&call),
+        Target::Shards(id) => Ok(admin::shards::of_database(id.as_deref())),
+        Target::SyncShards => admin::shards::sync(&call),
         Target::Compact(None) => admin::compaction::answer(&call),
         Target::Compact(Some(design)) => admin::compaction::answer_views(&call, &design),
         Target::ViewCleanup => database::view_cleanup(&call),

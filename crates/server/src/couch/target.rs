@@ -45,6 +45,10 @@ pub enum Target {
     PurgedInfosLimit,
     /// Does nothing: every answered write is durable.
     EnsureFullCommit,
+    /// Where its shards are, or that of a document.
+    Shards(Option<String>),
+    /// Syncing of shards.
+    SyncShards,
     /// Compaction of the database, or of one design document's views.
     Compact(Option<String>),
     /// Removal of view files that no design document needs.
@@ -160,6 +164,9 @@ impl Target {
             ["_purged_infos"] => Target::PurgedInfos,
             ["_purged_infos_limit"] => Target::PurgedInfosLimit,
             ["_ensure_full_commit"] => Target::EnsureFullCommit,
+            ["_shards"] => Target::Shards(None),
+            ["_shards", id] => Target::Shards(Some((*id).to_owned())),
+            ["_sync_shards"] => Target::SyncShards,
             ["_compact"] => Target::Compact(None),
             ["_compact", design] => Target::Compact(Some(owned(design))),
             ["_view_cleanup"] => Target::ViewCleanup,
@@ -221,6 +228,7 @@ impl Target {
             | Target::LocalDocsQueries
             | Target::ViewQueries(..)
             | Target::EnsureFullCommit
+            | Target::SyncShards
             | Target::Purge
             | Target::Compact(_)
             | Target::ViewCleanup
@@ -235,7 +243,7 @@ impl Target {
             | Target::RevsLimit
             | Target::Compression
             | Target::PurgedInfosLimit => "PUT,GET",
-            Target::ViewInfo(_) | Target::PurgedInfos => "GET",
+            Target::ViewInfo(_) | Target::PurgedInfos | Target::Shards(_) => "GET",
             Target::Document(_) | Target::Unknown(_) => "DELETE,GET,HEAD,POST,PUT,COPY",
             Target::Attachment(..) => "DELETE,GET,HEAD,PUT",
         }

@@ -14,6 +14,7 @@ use crate::http::TrustPolicy;
 use crate::http::handler::{BodyPlan, Handler, Subject};
 use crate::runtime::{RequestClass, ServerContext};
 use crate::{Answer, CouchContext, Failure, Request, UserContext, couch, hg};
+use hyper::StatusCode;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -95,7 +96,18 @@ impl Handler for Site {
 
     async fn login(&self, request: &Request) -> Result<Login, Failure> {
         match self {
-            Site::Directory(halves) => halves.couch.auth.login(request).await,
+            Site::Directory(halves) => {
+                let login = halves.couch.auth.login(request).await;
+                login.map_err(|failure| {
+                    let settings = halves.couch.settings();
+                    match &settings.www_authenticate {
+                        Some(asks) if failure.status() == StatusCode::UNAUTHORIZED => {
+                            failure.with_header("www-authenticate", asks)
+                        }
+                        _ => failure,
+                    }
+                })
+            }
             Site::Repository(_) => Ok(Login::default()),
         }
     }

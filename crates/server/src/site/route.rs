@@ -73,7 +73,7 @@ pub(super) async fn check_rights(
     }
     if admin::claims(request) {
         return match request.path().first() {
-            Some(&"_node") => login.user.require_admin(),
+            Some(&("_node" | "_cluster_setup")) => login.user.require_admin(),
             _ => Ok(()),
         };
     }
@@ -99,7 +99,9 @@ fn check_entry(halves: &Halves, request: &Request, login: &Login) -> Result<(), 
     if settings.require_valid_user && !is_open(request) && login.user.name.is_none() {
         let refused = Failure::unauthorized("Authentication required.");
         // Clients such as hg ask their user for a password only if they are told how to send it.
-        return Err(refused.with_header("www-authenticate", "Basic realm=\"varve\""));
+        let asks = settings.www_authenticate.as_deref();
+        let asks = asks.unwrap_or("Basic realm=\"varve\"");
+        return Err(refused.with_header("www-authenticate", asks));
     }
     Ok(())
 }

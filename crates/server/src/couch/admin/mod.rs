@@ -3,6 +3,8 @@
 pub(crate) mod compaction;
 mod node;
 mod session;
+mod setup;
+pub(crate) mod shards;
 mod uuids;
 mod welcome;
 
@@ -11,14 +13,19 @@ pub(crate) use uuids::Uuids;
 
 use crate::auth::Login;
 use crate::couch::database::listing;
+use crate::http::blocking;
 use crate::{Answer, CouchContext, Failure, Request, couch};
-use hyper::StatusCode;
+use hyper::{Method, StatusCode};
 use std::sync::Arc;
 use varve_json::Value;
 
 /// First path segments that belong to the server and not to a database.
 const OWN: &[&str] = &[
     "_active_tasks",
+    "_cluster_setup",
+    "_metrics",
+    "_reload_query_servers",
+    "_reshard",
     "_all_dbs",
     "_db_updates",
     "_dbs_info",
@@ -67,6 +74,30 @@ pub(crate) async fn route(
             read_only(&request)?;
             login.user.require_admin()?;
             Ok(welcome::membership())
+        }
+        ["_cluster_setup"] => {
+            login.user.require_admin()?;
+            let pool = app.executor().commits.clone();
+            blocking(&pool, move || {
+                setup::route(&app, &request, &login.user.name.unwrap_or_default())
+            })
+            .await
+        }
+        ["_metrics"] => {
+            login.user.require_admin()?;
+            node::figures(&app, &request)
+        }
+        ["_reload_query_servers"] => {
+            login.user.require_admin()?;
+            // Engines are made anew for each piece of work.
+            match request.method {
+                Method::POST => Ok(Answer::ok(StatusCode::OK)),
+                _ => Err(Failure::method_not_allowed("POST")),
+            }
+        }
+        ["_reshard", rest @ ..] => {
+            login.user.require_admin()?;
+            shards::reshard(&request, rest)
         }
         ["_node", ..] => {
             login.user.require_admin()?;

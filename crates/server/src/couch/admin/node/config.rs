@@ -93,7 +93,8 @@ fn one(
     Ok(marked(json(&old.into()), changed.needs_restart))
 }
 
-fn marked(answer: Answer, needs_restart: bool) -> Answer {
+/// Says whether the change waits for a start.
+pub(in crate::couch::admin) fn marked(answer: Answer, needs_restart: bool) -> Answer {
     match needs_restart {
         true => answer.with_header(RESTART, "required"),
         false => answer,

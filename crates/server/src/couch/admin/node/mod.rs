@@ -4,6 +4,8 @@ mod config;
 mod secrets;
 mod store;
 
+pub(super) use config::marked;
+pub(super) use store::Change;
 pub(crate) use store::NodeConfig;
 
 use crate::couch::admin::{json, read_only};
@@ -50,14 +52,32 @@ pub(super) async fn route(
             })
             .await
         }
-        ["_prometheus"] => {
+        ["_prometheus"] => figures(&app, &request),
+        ["_versions"] => {
             only_get(&request)?;
-            let text = app.server().metrics.encode();
-            let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-            Ok(Answer::whole(StatusCode::OK, kind, text.into_bytes()))
+            let mut engine = Object::new();
+            engine.insert("name", "quickjs");
+            let mut versions = Object::new();
+            versions.insert("javascript_engine", engine);
+            versions.insert("varve", env!("CARGO_PKG_VERSION"));
+            Ok(json(&versions.into()))
         }
+        ["_restart"] => Err(Failure::forbidden(
+            "This server is restarted by whatever started it, not over HTTP.",
+        )),
         _ => Err(Failure::not_found("missing")),
     }
+}
+
+/// Figures in the text form of Prometheus.
+///
+/// # Errors
+/// 405 for all but reads.
+pub(super) fn figures(app: &CouchContext, request: &Request) -> Result<Answer, Failure> {
+    only_get(request)?;
+    let text = app.server().metrics.encode();
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(Answer::whole(StatusCode::OK, kind, text.into_bytes()))
 }
 
 fn only_get(request: &Request) -> Result<(), Failure> {

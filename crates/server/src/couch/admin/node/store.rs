@@ -29,20 +29,20 @@ struct Written {
 }
 
 /// One setting gets another value, or none.
-pub(super) struct Change<'c> {
-    pub(super) section: &'c str,
-    pub(super) key: &'c str,
-    pub(super) value: Option<String>,
+pub(in crate::couch::admin) struct Change<'c> {
+    pub(in crate::couch::admin) section: &'c str,
+    pub(in crate::couch::admin) key: &'c str,
+    pub(in crate::couch::admin) value: Option<String>,
     /// Whether the file is changed, too.
-    pub(super) persists: bool,
+    pub(in crate::couch::admin) persists: bool,
 }
 
 /// How a change went.
-pub(super) struct Changed {
+pub(in crate::couch::admin) struct Changed {
     /// The value before.
-    pub(super) old: Option<String>,
+    pub(in crate::couch::admin) old: Option<String>,
     /// Whether it has its effect at the next start only.
-    pub(super) needs_restart: bool,
+    pub(in crate::couch::admin) needs_restart: bool,
 }
 
 impl NodeConfig {
@@ -119,7 +119,11 @@ impl Change<'_> {
     ///
     /// # Errors
     /// 400 for a value that a start would refuse; 404 if there is nothing to remove.
-    pub(super) fn make(mut self, app: &CouchContext, user: &str) -> Result<Changed, Failure> {
+    pub(in crate::couch::admin) fn make(
+        mut self,
+        app: &CouchContext,
+        user: &str,
+    ) -> Result<Changed, Failure> {
         self.hash_password(app)?;
         let mut running = app.config.lock();
         let old = running.ini.get(self.section, self.key);
