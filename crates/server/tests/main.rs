@@ -13,6 +13,7 @@ mod compression;
 mod damage;
 mod design;
 mod documents;
+mod effects;
 mod feeds;
 mod find;
 mod forgery;

@@ -71,6 +71,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "sessions",
                 "cors",
                 "trust",
+                "uuids",
                 "varve",
             ],
             &["known"],
