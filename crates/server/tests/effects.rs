@@ -93,7 +93,7 @@ fn exposition(text: &str) -> BTreeMap<String, f64> {
             let name = series.split('{').next().unwrap();
             let suffixes = ["_total", "_bucket", "_sum", "_count", ""];
             let of = |suffix: &&str| name.strip_suffix(*suffix).and_then(|of| kinds.get(of));
-            let (suffix, kind) = suffixes.iter().find_map(|s| Some((*s, of(&s)?))).unwrap();
+            let (suffix, kind) = suffixes.iter().find_map(|s| Some((*s, of(s)?))).unwrap();
             let allowed = match kind.as_str() {
                 "counter" => suffix == "_total",
                 "gauge" => suffix.is_empty(),
