@@ -34,6 +34,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "allowed_hosts",
             "config_whitelist",
             "WWW-Authenticate",
+            "authentication_handlers",
         ],
     ),
     ("uuids", &["algorithm", "utc_id_suffix", "max_count"]),
@@ -169,11 +170,6 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
         "default_security",
         "new databases are for server admins until they get a security object",
     ),
-    (
-        "chttpd",
-        "authentication_handlers",
-        "logins are by cookie or basic",
-    ),
     ("couch_peruser", "enable", "databases of users are not made"),
 ];
 
@@ -197,6 +193,10 @@ const AUTH_KEYS: &[&str] = &[
     "allow_persistent_cookies",
     "same_site",
     "cookie_domain",
+    "proxy_use_secret",
+    "x_auth_username",
+    "x_auth_roles",
+    "x_auth_token",
     "require_valid_user",
     "require_valid_user_except_for_up",
 ];

@@ -31,7 +31,7 @@ pub use ken::Ken;
 pub use known::{IdleSetting, is_read_at_start};
 pub use limits::Limits;
 pub use log::{LOG_PARTS, Log, LogFormat, LogLevel};
-pub use sessions::{SameSite, Sessions};
+pub use sessions::{LoginHandler, ProxyLogin, SameSite, Sessions};
 pub use setting::Setting;
 pub use settings::{Attachments, Compaction, HgServer, Maintenance, Settings, bind_address};
 pub use smoosh::{Channel, Priority, Smoosh, Window};

@@ -1,4 +1,4 @@
-//! `[chttpd_auth]`: cookies, and how passwords are stored.
+//! `[chttpd_auth]`: cookies, how passwords are stored, and which ways to log in there are.
 
 use crate::setting::or;
 use crate::{ConfigError, Ini, Setting};
@@ -21,6 +21,58 @@ pub struct Sessions {
     pub same_site: SameSite,
     /// `cookie_domain`: the cookie is sent to all hosts below this name; default none.
     pub domain: Option<String>,
+    /// `[chttpd] authentication_handlers`, in the order in which they are asked; default cookie, then basic.
+    pub handlers: Vec<LoginHandler>,
+    /// Logins that a proxy vouches for.
+    pub proxy: ProxyLogin,
+}
+
+/// A way to log in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoginHandler {
+    /// The cookie of a session.
+    Cookie,
+    /// `Authorization: Basic`.
+    Default,
+    /// Headers of a proxy.
+    Proxy,
+}
+
+impl LoginHandler {
+    const ALL: [LoginHandler; 3] = [
+        LoginHandler::Cookie,
+        LoginHandler::Default,
+        LoginHandler::Proxy,
+    ];
+
+    /// Its name in answers; the setting's is this one followed by `_authentication_handler`.
+    pub fn name(self) -> &'static str {
+        match self {
+            LoginHandler::Cookie => "cookie",
+            LoginHandler::Default => "default",
+            LoginHandler::Proxy => "proxy",
+        }
+    }
+
+    fn named(name: &str) -> Option<LoginHandler> {
+        let short = name.strip_suffix("_authentication_handler")?;
+        LoginHandler::ALL
+            .into_iter()
+            .find(|handler| handler.name() == short)
+    }
+}
+
+/// The headers in which a proxy names a user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProxyLogin {
+    /// `proxy_use_secret`: whether the name needs a token made with `secret`; default false.
+    pub use_secret: bool,
+    /// `x_auth_username`: header of the name.
+    pub username: String,
+    /// `x_auth_roles`: header of the roles, between commas.
+    pub roles: String,
+    /// `x_auth_token`: header of the token.
+    pub token: String,
 }
 
 /// The attribute `SameSite` of the cookie.
@@ -50,7 +102,48 @@ pub(crate) fn read(ini: &Ini) -> Result<Sessions, ConfigError> {
         persistent: or(auth("allow_persistent_cookies"), Setting::boolean, true)?,
         same_site: or(auth("same_site"), same_site, SameSite::Lax)?,
         domain: auth("cookie_domain").map(domain).transpose()?,
+        handlers: or(
+            ini.get("chttpd", "authentication_handlers"),
+            handlers,
+            vec![LoginHandler::Cookie, LoginHandler::Default],
+        )?,
+        proxy: ProxyLogin {
+            use_secret: or(auth("proxy_use_secret"), Setting::boolean, false)?,
+            username: header(auth("x_auth_username"), "X-Auth-CouchDB-UserName")?,
+            roles: header(auth("x_auth_roles"), "X-Auth-CouchDB-Roles")?,
+            token: header(auth("x_auth_token"), "X-Auth-CouchDB-Token")?,
+        },
     })
+}
+
+/// Tuples such as `{chttpd_auth, cookie_authentication_handler}` between commas.
+fn handlers(setting: &Setting) -> Result<Vec<LoginHandler>, ConfigError> {
+    const EXPECTED: &str = "a list of {chttpd_auth, NAME}, where NAME is cookie_authentication_handler, \
+                            default_authentication_handler or proxy_authentication_handler";
+    let tuples = setting.value.split_inclusive('}').map(str::trim);
+    let tuples = tuples.filter(|tuple| !tuple.is_empty());
+    let read = tuples.map(|tuple| {
+        let tuple = tuple.trim_start_matches(',').trim_start();
+        let inside = tuple.strip_prefix('{')?.strip_suffix('}')?;
+        let (module, name) = inside.split_once(',')?;
+        let is_couchdbs = ["chttpd_auth", "couch_httpd_auth"].contains(&module.trim());
+        is_couchdbs.then(|| LoginHandler::named(name.trim()))?
+    });
+    let read: Option<Vec<_>> = read.collect();
+    let read = read.filter(|handlers| !handlers.is_empty());
+    read.ok_or_else(|| setting.refuse(EXPECTED))
+}
+
+fn header(setting: Option<&Setting>, usual: &str) -> Result<String, ConfigError> {
+    let is_name = |text: &str| {
+        let fits = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+        !text.is_empty() && text.chars().all(fits)
+    };
+    match setting {
+        Some(setting) if !is_name(&setting.value) => Err(setting.refuse("the name of a header")),
+        Some(setting) => Ok(setting.value.clone()),
+        None => Ok(usual.to_owned()),
+    }
 }
 
 fn known_prf(setting: &Setting) -> Result<String, ConfigError> {
@@ -86,6 +179,35 @@ mod tests {
     fn sessions(text: &str) -> Result<Sessions, String> {
         let ini = Ini::parse(Path::new("varve.ini"), &format!("[chttpd_auth]\n{text}")).unwrap();
         read(&ini).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_ways_to_log_in_are_asked_in_the_order_given() {
+        let handlers = |text: &str| {
+            let text = format!("[chttpd]\nauthentication_handlers = {text}");
+            let ini = Ini::parse(Path::new("varve.ini"), &text).unwrap();
+            read(&ini)
+                .map(|sessions| sessions.handlers)
+                .map_err(|error| error.to_string())
+        };
+        let both = "{chttpd_auth, proxy_authentication_handler},{couch_httpd_auth,cookie_authentication_handler}";
+        assert_eq!(
+            handlers(both),
+            Ok(vec![LoginHandler::Proxy, LoginHandler::Cookie])
+        );
+        let usual = vec![LoginHandler::Cookie, LoginHandler::Default];
+        assert_eq!(sessions("").unwrap().handlers, usual);
+        for wrong in [
+            "{chttpd_auth, jwt_authentication_handler}",
+            "{other, cookie_authentication_handler}",
+            "cookie",
+            "",
+            "{chttpd_auth, cookie_authentication_handler} x",
+        ] {
+            let told = handlers(wrong).unwrap_err();
+            assert!(told.contains("{chttpd_auth, NAME}"), "{told}");
+        }
+        assert!(sessions("x_auth_roles = a b").is_err());
     }
 
     #[test]

@@ -300,3 +300,43 @@ fn databases_are_open_to_those_whom_their_security_names() {
     assert_eq!(get(&server, ADA, "/_all_dbs").0, 403);
     assert_eq!(send(&server, BOB, "PUT", "/other", &Value::Null).0, 403);
 }
+
+#[test]
+fn a_proxy_names_users_where_that_is_configured() {
+    const NAME: (&str, &str) = ("x-auth-couchdb-username", "ada");
+    const ROLES: (&str, &str) = ("x-auth-couchdb-roles", "crew,cook");
+    const TOKEN: (&str, &str) = (
+        "x-auth-couchdb-token",
+        "708a727d2475357eaacc4f88c80d7eec3218ce0cabcf2694f6fecd080545cc6f",
+    );
+    let asked = |server: &Running, headers: &[(&str, &str)]| {
+        let reply = server.send("GET", "/_session", headers, "");
+        serde_json::from_str::<Value>(&reply.body).unwrap()
+    };
+    let usual = Running::start();
+    assert!(asked(&usual, &[NAME, ROLES, TOKEN])["userCtx"]["name"].is_null());
+    drop(usual);
+    let server = Running::start_with(
+        "secret = key\nproxy_use_secret = true\n[chttpd]\nrequire_valid_user = true\n\
+         authentication_handlers = {chttpd_auth, proxy_authentication_handler}, \
+         {chttpd_auth, default_authentication_handler}\n",
+    );
+    let session = asked(&server, &[NAME, ROLES, TOKEN]);
+    assert_eq!(
+        session["userCtx"],
+        json!({"name": "ada", "roles": ["crew", "cook"]})
+    );
+    assert_eq!(
+        session["info"],
+        json!({"authentication_handlers": ["proxy", "default"], "authenticated": "proxy"})
+    );
+    assert_eq!(asked(&server, &[ADMIN])["userCtx"]["name"], "adm");
+    let wrong = ("x-auth-couchdb-token", "00");
+    assert!(asked(&server, &[NAME, wrong])["userCtx"]["name"].is_null());
+    // The same logins count for repositories.
+    assert_eq!(server.send("GET", "/hg/", &[NAME, wrong], "").status, 401);
+    assert_eq!(server.send("GET", "/hg/", &[NAME, TOKEN], "").status, 200);
+    // Cookies are none of the ways here.
+    let cookie = cookie_of(&log_in(&server, "adm", "pass"));
+    assert!(asked(&server, &[("cookie", &cookie)])["userCtx"]["name"].is_null());
+}

@@ -5,6 +5,7 @@
 
 pub(crate) mod cookie;
 pub(crate) mod password;
+mod proxy;
 mod queue;
 mod security;
 mod user;
@@ -28,7 +29,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use varve_config::Settings;
+use varve_config::{LoginHandler, ProxyLogin, Settings};
 use verified::Verified;
 
 const WRONG: &str = "Name or password is incorrect.";
@@ -38,10 +39,20 @@ const WRONG: &str = "Name or password is incorrect.";
 pub struct Login {
     /// The user.
     pub user: UserContext,
-    /// How they proved it: `default` (basic) or `cookie`; `None` if they did not.
+    /// How they proved it: `default` (basic), `cookie` or `proxy`; `None` if they did not.
     pub by: Option<&'static str>,
     /// A `Set-Cookie` value that prolongs a session which is being used.
     pub(crate) update_to: Option<String>,
+}
+
+impl Login {
+    fn by(handler: LoginHandler, user: UserContext) -> Login {
+        Login {
+            user,
+            by: Some(handler.name()),
+            update_to: None,
+        }
+    }
 }
 
 /// A user who can log in.
@@ -88,6 +99,9 @@ struct AuthSettings {
     admins: HashMap<String, Stored>,
     secret: String,
     timeout: u64,
+    /// In the order in which they are asked.
+    handlers: Vec<LoginHandler>,
+    proxy: ProxyLogin,
     attributes: Attributes,
     /// Stands for the password of names that do not exist.
     unknown_user: Stored,
@@ -109,6 +123,8 @@ impl AuthSettings {
             admins: admins.collect(),
             secret,
             timeout: sessions.timeout.as_secs(),
+            handlers: sessions.handlers.clone(),
+            proxy: sessions.proxy.clone(),
             attributes: Attributes {
                 keep: sessions.persistent.then_some(sessions.timeout.as_secs()),
                 domain: sessions.domain.clone(),
@@ -151,23 +167,39 @@ impl Auth {
         Arc::clone(&self.current.read())
     }
 
-    /// Finds the user of a request from its headers: a good cookie counts first, then basic login.
+    /// Finds the user of a request from its headers: the first configured way that finds one counts.
     ///
     /// # Errors
     /// 401 if a name and password are given and wrong, 400 if the cookie is malformed, 503 if too many logins wait.
     pub async fn login(&self, request: &Request) -> Result<Login, Failure> {
-        if let Some(login) = self.by_cookie(request).await? {
-            return Ok(login);
+        let current = self.current();
+        for handler in &current.handlers {
+            let found = match handler {
+                LoginHandler::Cookie => self.by_cookie(request).await?,
+                LoginHandler::Default => self.by_password(request).await?,
+                LoginHandler::Proxy => {
+                    proxy::user(&request.headers, &current.proxy, &current.secret)
+                        .map(|user| Login::by(LoginHandler::Proxy, user))
+                }
+            };
+            if let Some(login) = found {
+                return Ok(login);
+            }
         }
+        Ok(Login::default())
+    }
+
+    /// The ways to log in, in the order in which they are asked.
+    pub(crate) fn handlers(&self) -> Vec<LoginHandler> {
+        self.current().handlers.clone()
+    }
+
+    async fn by_password(&self, request: &Request) -> Result<Option<Login>, Failure> {
         let Some((name, password)) = basic(&request.headers) else {
-            return Ok(Login::default());
+            return Ok(None);
         };
         let proven = self.check(&name, &password, request.client()).await?;
-        Ok(Login {
-            user: proven.user,
-            by: Some("default"),
-            update_to: None,
-        })
+        Ok(Some(Login::by(LoginHandler::Default, proven.user)))
     }
 
     /// Admins come first, so that no document makes one.

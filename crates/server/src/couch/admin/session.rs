@@ -13,7 +13,7 @@ pub(super) async fn route(
     login: Login,
 ) -> Result<Answer, Failure> {
     match request.method {
-        Method::GET | Method::HEAD => who(request, &login),
+        Method::GET | Method::HEAD => who(app, request, &login),
         Method::POST => log_in(app, request).await,
         Method::DELETE => {
             let done = redirect(request)?.unwrap_or_else(|| Answer::ok(StatusCode::OK));
@@ -23,7 +23,7 @@ pub(super) async fn route(
     }
 }
 
-fn who(request: &Request, login: &Login) -> Result<Answer, Failure> {
+fn who(app: &CouchContext, request: &Request, login: &Login) -> Result<Answer, Failure> {
     if request.query("basic") == Some("true") && login.user.name.is_none() {
         let refused = Failure::unauthorized("Please login.");
         return Err(refused.with_header("www-authenticate", "Basic realm=\"server\""));
@@ -32,11 +32,9 @@ fn who(request: &Request, login: &Login) -> Result<Answer, Failure> {
     context.insert("name", name(&login.user));
     context.insert("roles", roles(&login.user));
     let mut info = Object::new();
-    let handlers = ["cookie", "default"].map(Value::from);
-    info.insert(
-        "authentication_handlers",
-        handlers.into_iter().collect::<Value>(),
-    );
+    let handlers = app.auth.handlers().into_iter();
+    let handlers = handlers.map(|handler| Value::from(handler.name()));
+    info.insert("authentication_handlers", handlers.collect::<Value>());
     if let Some(by) = login.by {
         info.insert("authenticated", by);
     }
