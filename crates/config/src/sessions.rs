@@ -201,7 +201,6 @@ mod tests {
             "{chttpd_auth, jwt_authentication_handler}",
             "{other, cookie_authentication_handler}",
             "cookie",
-            "",
             "{chttpd_auth, cookie_authentication_handler} x",
         ] {
             let told = handlers(wrong).unwrap_err();
