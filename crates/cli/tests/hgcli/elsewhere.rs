@@ -468,6 +468,23 @@ pub(super) fn ours(directory: &Path, arguments: &[&str]) -> Output {
     command.output().unwrap()
 }
 
+/// Whether a stream clone came through a connection that is cut after so many bytes; else it is refused and nothing is left.
+fn stream_cut_after(directory: &Path, server: &str, left: usize) -> bool {
+    let name = format!("stream{left}");
+    let url = cutting(server.to_owned(), left);
+    let done = ours(directory, &["clone", "-U", "--stream", &url, &name]);
+    let clone = directory.join(name);
+    assert_eq!(clone.exists(), done.status.success(), "{left}: {done:?}");
+    if done.status.success() {
+        hg().ok(&clone, &["verify", "-q"]);
+        return true;
+    }
+    let words = String::from_utf8_lossy(&done.stderr);
+    assert!(words.contains("abort: "), "{left}: {words}");
+    assert_eq!(done.status.code(), Some(255), "{left}: {words}");
+    false
+}
+
 #[test]
 fn connections_that_break_leave_everything_as_it_was() {
     let origin = Origin::rich();
@@ -496,6 +513,7 @@ fn connections_that_break_leave_everything_as_it_was() {
         let done = ours(directory.path(), &["clone", "-U", &url, &clone]);
         let clone = directory.path().join(clone);
         assert_eq!(clone.exists(), done.status.success(), "{left}: {done:?}");
+        stream_cut_after(directory.path(), &address, left);
         let pulled = directory.path().join(format!("pulled{round}"));
         hg.ok(directory.path(), &["init".as_ref(), pulled.as_os_str()]);
         let done = ours(&pulled, &["pull", &cutting(address.clone(), left)]);
@@ -509,5 +527,10 @@ fn connections_that_break_leave_everything_as_it_was() {
         let words = String::from_utf8_lossy(&done.stderr).into_owned();
         assert!(count > 0 || words.contains("abort: "), "{left}: {words}");
     }
+    let streams = [2_500, 5_000, 8_000, 10_000, 20_000];
+    let cut = streams
+        .into_iter()
+        .filter(|left| !stream_cut_after(directory.path(), &address, *left));
+    assert!(cut.count() >= 3);
     assert!(broken >= 7 && whole >= 1, "{broken} broken, {whole} whole");
 }

@@ -4,8 +4,6 @@ use crate::format::RepoError;
 use crate::format::obsstore;
 use crate::format::store_path::unescape;
 use crate::read::Repository;
-use std::collections::{HashMap, HashSet};
-use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use varve_base::Storage;
@@ -67,7 +65,7 @@ impl Repository {
             if stamp.journal {
                 return Ok(None);
             }
-            let names = self.view()?.all_store_names()?;
+            let view = self.view()?;
             let (storage, store) = (self.storage(), context.store());
             let mut files = Vec::new();
             let mut add = |name: Vec<u8>, path: PathBuf| -> Result<(), RepoError> {
@@ -76,17 +74,10 @@ impl Repository {
                 }
                 Ok(())
             };
-            let path_of = |name: &[u8]| store.join(context.layout.path(name));
-            for name in names.listed {
-                let path = path_of(&name);
+            let names = view.store_names()?.into_iter();
+            for name in names.chain(view.unlisted_store_names()?) {
+                let path = view.store_path(&name);
                 add(name, path)?;
-            }
-            let mut entries = Entries::of(storage.as_ref());
-            for name in names.unlisted {
-                let path = path_of(&name);
-                if entries.has(&path)? {
-                    add(name, path)?;
-                }
             }
             for name in LAST {
                 add(name.as_bytes().to_vec(), store.join(name))?;
@@ -105,37 +96,6 @@ impl Repository {
                 phase_roots: phase_roots.unwrap_or_default(),
             }))
         })
-    }
-}
-
-/// Tells which files are there, one look at each directory: most of the names that it is asked for are of no file, and
-/// a look for each would double the cost of a list.
-struct Entries<'a> {
-    storage: &'a dyn Storage,
-    known: HashMap<PathBuf, HashSet<OsString>>,
-}
-
-impl<'a> Entries<'a> {
-    fn of(storage: &'a dyn Storage) -> Self {
-        let known = HashMap::new();
-        Entries { storage, known }
-    }
-
-    fn has(&mut self, path: &Path) -> Result<bool, RepoError> {
-        let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
-            return Ok(false);
-        };
-        if !self.known.contains_key(directory) {
-            let is_there = self.storage.kind(directory)? == Some(EntryKind::Directory);
-            let entries = match is_there {
-                true => self.storage.list(directory)?,
-                false => Vec::new(),
-            };
-            let names = entries.into_iter().map(|entry| entry.name).collect();
-            self.known.insert(directory.to_owned(), names);
-        }
-        let names = self.known.get(directory);
-        Ok(names.is_some_and(|names| names.contains(name)))
     }
 }
 

@@ -5,15 +5,18 @@
 
 use crate::format::RepoError;
 use crate::read::RepoView;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use varve_base::Storage;
+use varve_base::storage::EntryKind;
 
-/// See [`RepoView::all_store_names`].
-pub(crate) struct StoreNames {
-    /// Sorted.
-    pub(crate) listed: Vec<Vec<u8>>,
-    /// Files of unlisted histories, and data files whose index alone is listed. Most are not there: a short history is
-    /// in its index.
-    pub(crate) unlisted: Vec<Vec<u8>>,
+/// What a view found that the list of the store lacks, searched once.
+#[derive(Debug, Default)]
+pub(crate) struct Unlisted {
+    files: OnceLock<Vec<Vec<u8>>>,
+    store_names: OnceLock<Vec<Vec<u8>>>,
 }
 
 impl RepoView {
@@ -43,7 +46,7 @@ impl RepoView {
     /// # Errors
     /// If the list is damaged.
     pub fn unlisted_files(&self) -> Result<&[Vec<u8>], RepoError> {
-        if let Some(known) = self.known_unlisted().get() {
+        if let Some(known) = self.unlisted().files.get() {
             return Ok(known);
         }
         let listed: HashSet<Vec<u8>> = self.tracked_files()?.into_iter().collect();
@@ -54,7 +57,7 @@ impl RepoView {
             }
         });
         let unlisted = unlisted.into_iter().collect();
-        Ok(self.known_unlisted().get_or_init(|| unlisted))
+        Ok(self.unlisted().files.get_or_init(|| unlisted))
     }
 
     /// Every file that the list of the store or a changeset names, sorted bytewise.
@@ -71,16 +74,58 @@ impl RepoView {
         Ok(files)
     }
 
-    /// Names of the store's files below `data/` without any encoding, listed and unlisted ones.
-    pub(crate) fn all_store_names(&self) -> Result<StoreNames, RepoError> {
+    /// Names of files below `data/` that are in the store although the list lacks them, without any encoding: files of
+    /// unlisted histories, and data files whose index alone is listed. None in a sound repository.
+    pub(crate) fn unlisted_store_names(&self) -> Result<Vec<Vec<u8>>, RepoError> {
+        if let Some(known) = self.unlisted().store_names.get() {
+            return Ok(known.clone());
+        }
         let listed = self.store_names()?;
-        let mut unlisted = Vec::new();
+        let mut names = Vec::new();
         for file in self.unlisted_files()? {
-            unlisted.extend([b".i", b".d"].map(|end| [b"data/", &file[..], end].concat()));
+            names.extend([b".i", b".d"].map(|end| [b"data/", &file[..], end].concat()));
         }
         let indexes = listed.iter().filter_map(|name| name.strip_suffix(b".i"));
         let data = indexes.map(|name| [name, b".d"].concat());
-        unlisted.extend(data.filter(|name| listed.binary_search(name).is_err()));
-        Ok(StoreNames { listed, unlisted })
+        names.extend(data.filter(|name| listed.binary_search(name).is_err()));
+        let mut entries = Entries::of(self.storage());
+        let mut found = Vec::new();
+        for name in names {
+            if entries.has(&self.store_path(&name))? {
+                found.push(name);
+            }
+        }
+        Ok(self.unlisted().store_names.get_or_init(|| found).clone())
+    }
+}
+
+/// Tells which files are there, one look at each directory: most of the names that it is asked for are of no file, and
+/// a look for each would double the cost of a list.
+struct Entries<'a> {
+    storage: &'a dyn Storage,
+    known: HashMap<PathBuf, HashSet<OsString>>,
+}
+
+impl<'a> Entries<'a> {
+    fn of(storage: &'a dyn Storage) -> Self {
+        let known = HashMap::new();
+        Entries { storage, known }
+    }
+
+    fn has(&mut self, path: &Path) -> Result<bool, RepoError> {
+        let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
+            return Ok(false);
+        };
+        if !self.known.contains_key(directory) {
+            let is_there = self.storage.kind(directory)? == Some(EntryKind::Directory);
+            let entries = match is_there {
+                true => self.storage.list(directory)?,
+                false => Vec::new(),
+            };
+            let names = entries.into_iter().map(|entry| entry.name).collect();
+            self.known.insert(directory.to_owned(), names);
+        }
+        let names = self.known.get(directory);
+        Ok(names.is_some_and(|names| names.contains(name)))
     }
 }

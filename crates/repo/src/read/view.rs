@@ -9,6 +9,7 @@ use crate::read::branches::{self, Branches};
 use crate::read::caches::CacheDirectory;
 use crate::read::stamp::Stamp;
 use crate::read::tags;
+use crate::read::unlisted::Unlisted;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -45,7 +46,7 @@ pub struct RepoView {
     heads: OnceLock<Vec<Rev>>,
     branches: OnceLock<Branches>,
     tags: OnceLock<BTreeMap<Vec<u8>, Node>>,
-    unlisted: OnceLock<Vec<Vec<u8>>>,
+    unlisted: Unlisted,
 }
 
 impl RepoView {
@@ -88,7 +89,7 @@ impl RepoView {
             heads: OnceLock::new(),
             branches: OnceLock::new(),
             tags: OnceLock::new(),
-            unlisted: OnceLock::new(),
+            unlisted: Unlisted::default(),
             context,
         };
         view.hidden = view.hidden_from(filter)?;
@@ -114,7 +115,7 @@ impl RepoView {
             heads: OnceLock::new(),
             branches: OnceLock::new(),
             tags: OnceLock::new(),
-            unlisted: OnceLock::new(),
+            unlisted: Unlisted::default(),
             context,
         })
     }
@@ -269,8 +270,13 @@ impl RepoView {
         Ok(files)
     }
 
-    pub(crate) fn known_unlisted(&self) -> &OnceLock<Vec<Vec<u8>>> {
+    pub(super) fn unlisted(&self) -> &Unlisted {
         &self.unlisted
+    }
+
+    /// Where a file of the store lies, by its name without any encoding.
+    pub(super) fn store_path(&self, name: &[u8]) -> PathBuf {
+        self.context.store().join(self.context.layout.path(name))
     }
 
     /// Names of the store's files below `data/` that are listed, without any encoding, sorted.
