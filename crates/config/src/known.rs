@@ -43,6 +43,10 @@ const SECTIONS: &[(&str, &[&str])] = &[
     ("chttpd_auth", AUTH_KEYS),
     ("couch_httpd_auth", AUTH_KEYS),
     (
+        "jwt_auth",
+        &["required_claims", "roles_claim_name", "roles_claim_path"],
+    ),
+    (
         "cors",
         &["origins", "credentials", "headers", "methods", "max_age"],
     ),
@@ -124,6 +128,7 @@ const OF_COUCHDB: &[&str] = &[
     "couchdb",
     "cors",
     "fabric",
+    "jwt_auth",
     "ken",
     "log",
     "query_server_config",
@@ -149,12 +154,6 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
         "key_file",
         "the key stands in the file of `varve serve --certificate FILE`",
     ),
-    (
-        "jwt_auth",
-        "required_claims",
-        "there is no login by JSON Web Tokens",
-    ),
-    ("jwt_keys", "", "there is no login by JSON Web Tokens"),
     (
         "couchdb",
         "database_dir",
@@ -222,7 +221,7 @@ const AT_START: &[(&str, &str)] = &[
 ];
 
 /// Sections in which every key is a name of the user's.
-const FREE: &[&str] = &["admins", ken::IGNORE];
+const FREE: &[&str] = &["admins", "jwt_keys", ken::IGNORE];
 
 /// Whether a change of this setting has its effect at the next start only.
 pub fn is_read_at_start(section: &str, key: &str) -> bool {
@@ -395,7 +394,7 @@ mod tests {
     #[test]
     fn settings_of_couchdb_without_effect_are_told_once() {
         let text = "[couchdb]\ndatabase_dir = /a\ndatabase_dir = /b\nbtree_chunk_size = 1279\n\
-                    [ssl]\nenable = true\n[jwt_keys]\nhmac:a = b\n[httpd]\nsecure_rewrites = true\n\
+                    [ssl]\nenable = true\n[couch_peruser]\nenable = true\n[httpd]\nsecure_rewrites = true\n\
                     max_connections = 1\n[smoosh.slack_dbs]\ncapacity = 9\n[cluster]\nq=2\nn=\n";
         let ini = Ini::parse(Path::new("varve.ini"), text).unwrap();
         let idle = check(&ini).unwrap();
@@ -404,7 +403,7 @@ mod tests {
             "couchdb.database_dir",
             "couchdb.btree_chunk_size",
             "ssl.enable",
-            "jwt_keys.hmac:a",
+            "couch_peruser.enable",
             "httpd.secure_rewrites",
             "smoosh.slack_dbs.capacity",
             "cluster.q",

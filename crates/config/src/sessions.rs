@@ -36,13 +36,16 @@ pub enum LoginHandler {
     Default,
     /// Headers of a proxy.
     Proxy,
+    /// `Authorization: Bearer` with a JSON Web Token.
+    Jwt,
 }
 
 impl LoginHandler {
-    const ALL: [LoginHandler; 3] = [
+    const ALL: [LoginHandler; 4] = [
         LoginHandler::Cookie,
         LoginHandler::Default,
         LoginHandler::Proxy,
+        LoginHandler::Jwt,
     ];
 
     /// Its name in answers; the setting's is this one followed by `_authentication_handler`.
@@ -51,6 +54,7 @@ impl LoginHandler {
             LoginHandler::Cookie => "cookie",
             LoginHandler::Default => "default",
             LoginHandler::Proxy => "proxy",
+            LoginHandler::Jwt => "jwt",
         }
     }
 
@@ -119,7 +123,8 @@ pub(crate) fn read(ini: &Ini) -> Result<Sessions, ConfigError> {
 /// Tuples such as `{chttpd_auth, cookie_authentication_handler}` between commas.
 fn handlers(setting: &Setting) -> Result<Vec<LoginHandler>, ConfigError> {
     const EXPECTED: &str = "a list of {chttpd_auth, NAME}, where NAME is cookie_authentication_handler, \
-                            default_authentication_handler or proxy_authentication_handler";
+                            default_authentication_handler, proxy_authentication_handler or \
+                            jwt_authentication_handler";
     let tuples = setting.value.split_inclusive('}').map(str::trim);
     let tuples = tuples.filter(|tuple| !tuple.is_empty());
     let read = tuples.map(|tuple| {
@@ -198,7 +203,7 @@ mod tests {
         let usual = vec![LoginHandler::Cookie, LoginHandler::Default];
         assert_eq!(sessions("").unwrap().handlers, usual);
         for wrong in [
-            "{chttpd_auth, jwt_authentication_handler}",
+            "{chttpd_auth, null_authentication_handler}",
             "{other, cookie_authentication_handler}",
             "cookie",
             "{chttpd_auth, cookie_authentication_handler} x",

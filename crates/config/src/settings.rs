@@ -2,8 +2,9 @@
 
 use crate::setting::or;
 use crate::{
-    ConfigError, Cors, Functions, IdleSetting, Ini, Ken, Limits, Log, Sessions, Setting, Smoosh,
-    Trust, Uuids, cors, functions, ken, known, limits, log, sessions, smoosh, trust, uuids, varve,
+    ConfigError, Cors, Functions, IdleSetting, Ini, Jwt, Ken, Limits, Log, Sessions, Setting,
+    Smoosh, Trust, Uuids, cors, functions, jwt, ken, known, limits, log, sessions, smoosh, trust,
+    uuids, varve,
 };
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -77,6 +78,8 @@ pub struct Settings {
     pub admins: Vec<Setting>,
     /// Cookies.
     pub sessions: Sessions,
+    /// Logins by JSON Web Tokens.
+    pub jwt: Jwt,
     /// `[chttpd] trusted_proxies` and `allowed_hosts`.
     pub trust: Trust,
     /// `[chttpd] enable_cors` with `[cors]`; `None` if it is off.
@@ -196,6 +199,7 @@ impl Settings {
             compaction: compaction(ini)?,
             admins: ini.section("admins").into_iter().cloned().collect(),
             sessions: sessions::read(ini)?,
+            jwt: jwt::read(ini)?,
             trust: trust::read(ini)?,
             cors: cors::read(ini)?,
             hg: hg_server(ini)?,

@@ -31,6 +31,7 @@ mod settings;
 mod short;
 mod stalled;
 mod streams;
+mod tokens;
 mod users;
 mod view_options;
 mod views;

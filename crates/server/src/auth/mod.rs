@@ -4,6 +4,7 @@
 //! the `[admins]` section of `varve.ini`, all others from the database `_users`.
 
 pub(crate) mod cookie;
+mod jwt;
 pub(crate) mod password;
 mod proxy;
 mod queue;
@@ -21,6 +22,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cookie::{Attributes, Claim};
 use hyper::header::{AUTHORIZATION, COOKIE, HeaderMap};
+use jwt::TokenCheck;
 use parking_lot::RwLock;
 use password::Stored;
 use queue::CheckQueue;
@@ -39,7 +41,7 @@ const WRONG: &str = "Name or password is incorrect.";
 pub struct Login {
     /// The user.
     pub user: UserContext,
-    /// How they proved it: `default` (basic), `cookie` or `proxy`; `None` if they did not.
+    /// How they proved it: `default` (basic), `cookie`, `proxy` or `jwt`; `None` if they did not.
     pub by: Option<&'static str>,
     /// A `Set-Cookie` value that prolongs a session which is being used.
     pub(crate) update_to: Option<String>,
@@ -82,6 +84,14 @@ pub(crate) trait FindAccount: fmt::Debug + Send + Sync {
 pub(crate) type FoundAccount<'a> =
     Pin<Box<dyn Future<Output = Result<Option<Account>, Failure>> + Send + 'a>>;
 
+/// Refuses settings that [`Auth::new`] would refuse.
+///
+/// # Errors
+/// [`ServerError::Config`].
+pub(crate) fn check_settings(settings: &Settings) -> Result<(), ServerError> {
+    TokenCheck::new(&settings.jwt).map(drop)
+}
+
 /// Users and sessions of one server.
 #[derive(Debug)]
 pub struct Auth {
@@ -102,6 +112,7 @@ struct AuthSettings {
     /// In the order in which they are asked.
     handlers: Vec<LoginHandler>,
     proxy: ProxyLogin,
+    tokens: TokenCheck,
     attributes: Attributes,
     /// Stands for the password of names that do not exist.
     unknown_user: Stored,
@@ -125,6 +136,7 @@ impl AuthSettings {
             timeout: sessions.timeout.as_secs(),
             handlers: sessions.handlers.clone(),
             proxy: sessions.proxy.clone(),
+            tokens: TokenCheck::new(&settings.jwt)?,
             attributes: Attributes {
                 keep: sessions.persistent.then_some(sessions.timeout.as_secs()),
                 domain: sessions.domain.clone(),
@@ -139,7 +151,7 @@ impl Auth {
     /// Takes admins and session settings from a configuration whose passwords are hashed.
     ///
     /// # Errors
-    /// [`ServerError::Random`].
+    /// [`ServerError::Random`]; [`ServerError::Config`] for a key of tokens.
     pub(crate) fn new(
         settings: &Settings,
         users: Box<dyn FindAccount>,
@@ -156,7 +168,7 @@ impl Auth {
     /// From now on these admins and session settings count: cookies of an admin whose password is another end.
     ///
     /// # Errors
-    /// [`ServerError::Random`]; nothing has changed then.
+    /// As [`Auth::new`]; nothing has changed then.
     pub(crate) fn change(&self, settings: &Settings) -> Result<(), ServerError> {
         let changed = Arc::new(AuthSettings::of(settings)?);
         *self.current.write() = changed;
@@ -170,7 +182,8 @@ impl Auth {
     /// Finds the user of a request from its headers: the first configured way that finds one counts.
     ///
     /// # Errors
-    /// 401 if a name and password are given and wrong, 400 if the cookie is malformed, 503 if too many logins wait.
+    /// 401 if a name and password are given and wrong, 400 if the cookie is malformed, 503 if too many logins wait; any
+    /// refusal of a token.
     pub async fn login(&self, request: &Request) -> Result<Login, Failure> {
         let current = self.current();
         for handler in &current.handlers {
@@ -180,6 +193,10 @@ impl Auth {
                 LoginHandler::Proxy => {
                     proxy::user(&request.headers, &current.proxy, &current.secret)
                         .map(|user| Login::by(LoginHandler::Proxy, user))
+                }
+                LoginHandler::Jwt => {
+                    let user = current.tokens.user(&request.headers, now())?;
+                    user.map(|user| Login::by(LoginHandler::Jwt, user))
                 }
             };
             if let Some(login) = found {

@@ -69,6 +69,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "log",
                 "edit",
                 "sessions",
+                "jwt",
                 "cors",
                 "trust",
                 "uuids",

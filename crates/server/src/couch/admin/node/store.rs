@@ -4,7 +4,7 @@
 //! is taken from the request, all others of the file wait for a reload or a start. The file is written before the
 //! change counts, and what a start would refuse changes nothing.
 
-use crate::auth::password;
+use crate::auth::{self, password};
 use crate::couch::admin::node::secrets::is_secret;
 use crate::directory::{CONFIG, complete, compression};
 use crate::http::FailureKind;
@@ -209,6 +209,7 @@ fn waiting(before: &Ini, after: &Ini) -> Vec<String> {
 fn acceptable(ini: &Ini) -> Result<Settings, Failure> {
     let settings = Settings::read(ini).map_err(|error| Failure::bad_request(error.reason()))?;
     compression(&settings).map_err(refused)?;
+    auth::check_settings(&settings).map_err(refused)?;
     match settings.admins.is_empty() {
         true => Err(Failure::bad_request("the last admin cannot be removed")),
         false => Ok(settings),
