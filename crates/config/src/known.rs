@@ -17,6 +17,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "max_attachment_size",
             "max_attachments_per_doc",
             "maintenance_mode",
+            "single_node",
             "uuid",
         ],
     ),
@@ -35,6 +36,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "config_whitelist",
             "WWW-Authenticate",
             "authentication_handlers",
+            "admin_only_all_dbs",
         ],
     ),
     ("uuids", &["algorithm", "utc_id_suffix", "max_count"]),
@@ -42,6 +44,14 @@ const SECTIONS: &[(&str, &[&str])] = &[
     ("views", &["compile", "skip_failed"]),
     ("chttpd_auth", AUTH_KEYS),
     ("couch_httpd_auth", AUTH_KEYS),
+    (
+        "chttpd_auth_lockout",
+        &["mode", "threshold", "max_lifetime", "max_objects"],
+    ),
+    (
+        "couch_peruser",
+        &["enable", "delete_dbs", "database_prefix"],
+    ),
     (
         "jwt_auth",
         &["required_claims", "roles_claim_name", "roles_claim_path"],
@@ -124,7 +134,9 @@ const OF_COUCHDB: &[&str] = &[
     "attachments",
     "chttpd",
     "chttpd_auth",
+    "chttpd_auth_lockout",
     "couch_httpd_auth",
+    "couch_peruser",
     "couchdb",
     "cors",
     "fabric",
@@ -169,7 +181,6 @@ const ELSEWHERE: &[(&str, &str, &str)] = &[
         "default_security",
         "new databases are for server admins until they get a security object",
     ),
-    ("couch_peruser", "enable", "databases of users are not made"),
 ];
 
 /// Keys of `[smoosh.CHANNEL]`, whatever the channel's name.
@@ -189,6 +200,12 @@ const AUTH_KEYS: &[&str] = &[
     "secret",
     "iterations",
     "pbkdf2_prf",
+    "password_scheme",
+    "password_regexp",
+    "min_iterations",
+    "max_iterations",
+    "upgrade_hash_on_auth",
+    "hash_algorithms",
     "allow_persistent_cookies",
     "same_site",
     "cookie_domain",
@@ -211,6 +228,7 @@ const AT_START: &[(&str, &str)] = &[
     ("couchdb", "cache_size"),
     ("couchdb", "durability"),
     ("couchdb", "max_dbs_open"),
+    ("couchdb", "single_node"),
     ("limits", "logins"),
     ("limits", "logins_per_address"),
     ("log", "format"),
@@ -388,13 +406,13 @@ mod tests {
             "varve.ini:2: there is no setting varve.other"
         );
         assert_eq!(words("[couchdb]\njs_engine = quickjs"), None);
-        assert_eq!(words("[chttpd_auth]\nmin_iterations = 1"), None);
+        assert_eq!(words("[chttpd_auth]\nusers_db_public = true"), None);
     }
 
     #[test]
     fn settings_of_couchdb_without_effect_are_told_once() {
         let text = "[couchdb]\ndatabase_dir = /a\ndatabase_dir = /b\nbtree_chunk_size = 1279\n\
-                    [ssl]\nenable = true\n[couch_peruser]\nenable = true\n[httpd]\nsecure_rewrites = true\n\
+                    [ssl]\nenable = true\n[couch_peruser]\nq = 1\n[httpd]\nsecure_rewrites = true\n\
                     max_connections = 1\n[smoosh.slack_dbs]\ncapacity = 9\n[cluster]\nq=2\nn=\n";
         let ini = Ini::parse(Path::new("varve.ini"), text).unwrap();
         let idle = check(&ini).unwrap();
@@ -403,14 +421,14 @@ mod tests {
             "couchdb.database_dir",
             "couchdb.btree_chunk_size",
             "ssl.enable",
-            "couch_peruser.enable",
+            "couch_peruser.q",
             "httpd.secure_rewrites",
             "smoosh.slack_dbs.capacity",
             "cluster.q",
         ];
         assert_eq!(names, expected);
         let told = idle.iter().filter(|idle| idle.instead.is_some());
-        assert_eq!(told.count(), 3);
+        assert_eq!(told.count(), 2);
     }
 
     #[test]

@@ -15,7 +15,10 @@ mod jwt;
 mod ken;
 mod known;
 mod limits;
+mod lockout;
 mod log;
+mod passwords;
+mod per_user;
 mod sessions;
 mod setting;
 mod settings;
@@ -32,10 +35,15 @@ pub use jwt::{Jwt, JwtKey, JwtKeyKind, RequiredClaims, RolesClaim};
 pub use ken::Ken;
 pub use known::{IdleSetting, is_read_at_start};
 pub use limits::Limits;
+pub use lockout::{Lockout, LockoutMode};
 pub use log::{LOG_PARTS, Log, LogFormat, LogLevel};
-pub use sessions::{LoginHandler, ProxyLogin, SameSite, Sessions};
+pub use passwords::{PasswordRule, PasswordScheme, Passwords};
+pub use per_user::PerUser;
+pub use sessions::{HashAlgorithm, LoginHandler, ProxyLogin, SameSite, Sessions};
 pub use setting::Setting;
-pub use settings::{Attachments, Compaction, HgServer, Maintenance, Settings, bind_address};
+pub use settings::{
+    Attachments, Compaction, HgServer, Maintenance, RequiredUser, Settings, bind_address,
+};
 pub use smoosh::{Channel, Priority, Smoosh, Window};
 pub use trust::{Network, Trust};
 pub use uuids::{Algorithm, Uuids};

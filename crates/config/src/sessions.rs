@@ -21,10 +21,27 @@ pub struct Sessions {
     pub same_site: SameSite,
     /// `cookie_domain`: the cookie is sent to all hosts below this name; default none.
     pub domain: Option<String>,
+    /// `hash_algorithms` of cookies and of tokens from a proxy; new cookies get the first; default `sha256, sha`.
+    pub hash_algorithms: Vec<HashAlgorithm>,
     /// `[chttpd] authentication_handlers`, in the order in which they are asked; default cookie, then basic.
     pub handlers: Vec<LoginHandler>,
     /// Logins that a proxy vouches for.
     pub proxy: ProxyLogin,
+}
+
+/// The hash function of a signature with a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HashAlgorithm {
+    /// `sha`: SHA-1.
+    Sha1,
+    /// `sha224`.
+    Sha224,
+    /// `sha256`.
+    Sha256,
+    /// `sha384`.
+    Sha384,
+    /// `sha512`.
+    Sha512,
 }
 
 /// A way to log in.
@@ -106,6 +123,11 @@ pub(crate) fn read(ini: &Ini) -> Result<Sessions, ConfigError> {
         persistent: or(auth("allow_persistent_cookies"), Setting::boolean, true)?,
         same_site: or(auth("same_site"), same_site, SameSite::Lax)?,
         domain: auth("cookie_domain").map(domain).transpose()?,
+        hash_algorithms: or(
+            auth("hash_algorithms"),
+            hash_algorithms,
+            vec![HashAlgorithm::Sha256, HashAlgorithm::Sha1],
+        )?,
         handlers: or(
             ini.get("chttpd", "authentication_handlers"),
             handlers,
@@ -156,6 +178,21 @@ fn known_prf(setting: &Setting) -> Result<String, ConfigError> {
         known @ ("sha" | "sha224" | "sha256" | "sha384" | "sha512") => Ok(known.to_owned()),
         _ => Err(setting.refuse("sha, sha224, sha256, sha384 or sha512")),
     }
+}
+
+fn hash_algorithms(setting: &Setting) -> Result<Vec<HashAlgorithm>, ConfigError> {
+    let names = setting.list();
+    let named = names.iter().map(|name| match name.as_str() {
+        "sha" => Some(HashAlgorithm::Sha1),
+        "sha224" => Some(HashAlgorithm::Sha224),
+        "sha256" => Some(HashAlgorithm::Sha256),
+        "sha384" => Some(HashAlgorithm::Sha384),
+        "sha512" => Some(HashAlgorithm::Sha512),
+        _ => None,
+    });
+    let named: Option<Vec<_>> = named.collect();
+    let named = named.filter(|named| !named.is_empty());
+    named.ok_or_else(|| setting.refuse("a list of sha, sha224, sha256, sha384 and sha512"))
 }
 
 fn same_site(setting: &Setting) -> Result<SameSite, ConfigError> {
@@ -212,6 +249,10 @@ mod tests {
             assert!(told.contains("{chttpd_auth, NAME}"), "{told}");
         }
         assert!(sessions("x_auth_roles = a b").is_err());
+        let algorithms = sessions("hash_algorithms = sha512,sha").unwrap();
+        let expected = [HashAlgorithm::Sha512, HashAlgorithm::Sha1];
+        assert_eq!(algorithms.hash_algorithms, expected);
+        assert!(sessions("hash_algorithms = md5").is_err());
     }
 
     #[test]

@@ -2,9 +2,9 @@
 
 use crate::setting::or;
 use crate::{
-    ConfigError, Cors, Functions, IdleSetting, Ini, Jwt, Ken, Limits, Log, Sessions, Setting,
-    Smoosh, Trust, Uuids, cors, functions, jwt, ken, known, limits, log, sessions, smoosh, trust,
-    uuids, varve,
+    ConfigError, Cors, Functions, IdleSetting, Ini, Jwt, Ken, Limits, Lockout, Log, Passwords,
+    PerUser, Sessions, Setting, Smoosh, Trust, Uuids, cors, functions, jwt, ken, known, limits,
+    lockout, log, passwords, per_user, sessions, smoosh, trust, uuids, varve,
 };
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -23,8 +23,12 @@ pub struct Settings {
     pub port: u16,
     /// `[chttpd]` or `[httpd] max_http_request_size`: bytes of a request's body; default 4 GiB.
     pub max_request_size: u64,
-    /// `[chttpd] require_valid_user`: nothing but `/_up` and logins without a login.
-    pub require_valid_user: bool,
+    /// `[chttpd] require_valid_user` and `require_valid_user_except_for_up`.
+    pub required_user: RequiredUser,
+    /// `[chttpd] admin_only_all_dbs`: whether only admins get the list of databases; default true.
+    pub admin_only_all_dbs: bool,
+    /// `[couchdb] single_node`: whether `_users` is made at the start; default true.
+    pub single_node: bool,
     /// `[couchdb] file_compression` as written; the codec table gives it its meaning.
     pub file_compression: Option<Setting>,
     /// `[couchdb] durability`: how long a commit may wait for its sync; `None`, the default, if it
@@ -78,8 +82,14 @@ pub struct Settings {
     pub admins: Vec<Setting>,
     /// Cookies.
     pub sessions: Sessions,
+    /// Which passwords users may have, and how they are stored.
+    pub passwords: Passwords,
     /// Logins by JSON Web Tokens.
     pub jwt: Jwt,
+    /// What becomes of users whose logins fail.
+    pub lockout: Lockout,
+    /// A database for each user.
+    pub per_user: PerUser,
     /// `[chttpd] trusted_proxies` and `allowed_hosts`.
     pub trust: Trust,
     /// `[chttpd] enable_cors` with `[cors]`; `None` if it is off.
@@ -101,6 +111,17 @@ pub enum Maintenance {
     On,
     /// `nolb`: the same, said in another way.
     NoLoadBalancing,
+}
+
+/// Which requests are answered without a login.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequiredUser {
+    /// All that the rights allow.
+    No,
+    /// Attempts to log in.
+    Yes,
+    /// Those, and `/_up`.
+    ExceptForUp,
 }
 
 /// `[attachments]`.
@@ -164,7 +185,9 @@ impl Settings {
             bind_address: or(chttpd("bind_address"), address, Ipv4Addr::LOCALHOST.into())?,
             port: or(chttpd("port"), port, 5984)?,
             max_request_size: or(httpd("max_http_request_size"), Setting::size, 4 << 30)?,
-            require_valid_user: requires_user(ini)?,
+            required_user: required_user(ini)?,
+            admin_only_all_dbs: or(chttpd("admin_only_all_dbs"), Setting::boolean, true)?,
+            single_node: or(couchdb("single_node"), Setting::boolean, true)?,
             file_compression: couchdb("file_compression").cloned(),
             sync_interval: or(couchdb("durability"), durability, None)?,
             max_dbs_open: or(couchdb("max_dbs_open"), |s| s.number(1..=1_000_000), 400)?
@@ -199,7 +222,10 @@ impl Settings {
             compaction: compaction(ini)?,
             admins: ini.section("admins").into_iter().cloned().collect(),
             sessions: sessions::read(ini)?,
+            passwords: passwords::read(ini)?,
             jwt: jwt::read(ini)?,
+            lockout: lockout::read(ini)?,
+            per_user: per_user::read(ini)?,
             trust: trust::read(ini)?,
             cors: cors::read(ini)?,
             hg: hg_server(ini)?,
@@ -223,15 +249,23 @@ pub fn bind_address(text: &str) -> Option<IpAddr> {
     }
 }
 
-/// In any of the sections in which CouchDB reads it. `/_up` answers in either form.
-fn requires_user(ini: &Ini) -> Result<bool, ConfigError> {
-    let mut required = false;
-    for section in ["chttpd", "chttpd_auth", "couch_httpd_auth"] {
-        for key in ["require_valid_user", "require_valid_user_except_for_up"] {
-            required |= or(ini.get(section, key), Setting::boolean, false)?;
+/// In any of the sections in which CouchDB reads it.
+fn required_user(ini: &Ini) -> Result<RequiredUser, ConfigError> {
+    let is_set = |key| {
+        let mut is_set = false;
+        for section in ["chttpd", "chttpd_auth", "couch_httpd_auth"] {
+            is_set |= or(ini.get(section, key), Setting::boolean, false)?;
         }
-    }
-    Ok(required)
+        Ok(is_set)
+    };
+    let for_all = is_set("require_valid_user")?;
+    Ok(
+        match (is_set("require_valid_user_except_for_up")?, for_all) {
+            (true, _) => RequiredUser::ExceptForUp,
+            (false, true) => RequiredUser::Yes,
+            (false, false) => RequiredUser::No,
+        },
+    )
 }
 
 fn maintenance(setting: &Setting) -> Result<Maintenance, ConfigError> {
@@ -427,12 +461,19 @@ mod tests {
     #[test]
     fn a_user_is_required_wherever_couchdb_reads_it() {
         for section in ["chttpd", "chttpd_auth", "couch_httpd_auth"] {
-            for key in ["require_valid_user", "require_valid_user_except_for_up"] {
+            for (key, required) in [
+                ("require_valid_user", RequiredUser::Yes),
+                (
+                    "require_valid_user_except_for_up",
+                    RequiredUser::ExceptForUp,
+                ),
+            ] {
                 let settings = read(&format!("[{section}]\n{key} = true\n")).unwrap();
-                assert!(settings.require_valid_user && settings.idle.is_empty());
+                assert_eq!(settings.required_user, required);
+                assert!(settings.idle.is_empty());
             }
         }
-        assert!(!read("").unwrap().require_valid_user);
+        assert_eq!(read("").unwrap().required_user, RequiredUser::No);
     }
 
     #[test]

@@ -3,19 +3,18 @@
 //! ```text
 //! base64url( NAME ":" TIME ":" SIGNATURE )
 //!   TIME       seconds since 1970 when it was made, in hexadecimal
-//!   SIGNATURE  32 bytes: HMAC-SHA256 of NAME ":" TIME; key: the server's secret, then the user's salt
+//!   SIGNATURE  HMAC of NAME ":" TIME; key: the server's secret, then the user's salt
 //! ```
+//! A new cookie is signed with the first of `[chttpd_auth] hash_algorithms`, any of them may have signed an older one.
 
+use crate::auth::signature::{length, sign};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
 use subtle::ConstantTimeEq;
-use varve_config::SameSite;
+use varve_config::{HashAlgorithm, SameSite};
 
 /// Name of the cookie.
 pub(crate) const NAME: &str = "AuthSession";
-const SIGNATURE_LEN: usize = 32;
 
 /// Claims of a cookie, not to be trusted before [`Claim::is_signed`] confirms them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,23 +25,33 @@ pub(crate) struct Claim {
     pub(crate) made: u64,
     signed: String,
     signature: Vec<u8>,
+    algorithm: HashAlgorithm,
 }
 
 /// The cookie's value for a user from now on.
-pub(crate) fn make(name: &str, now: u64, secret: &str, salt: &str) -> String {
+pub(crate) fn make(
+    name: &str,
+    now: u64,
+    (algorithm, secret, salt): (HashAlgorithm, &str, &str),
+) -> String {
     let mut plain = format!("{name}:{now:X}").into_bytes();
-    let signature = sign(&plain, secret, salt);
+    let signature = sign(algorithm, &key(secret, salt), &plain);
     plain.push(b':');
     plain.extend_from_slice(&signature);
     URL_SAFE_NO_PAD.encode(plain)
 }
 
 impl Claim {
-    /// Takes a cookie's value apart; `None` if it is malformed.
-    pub(crate) fn parse(value: &str) -> Option<Claim> {
+    /// Takes a cookie's value apart that one of the algorithms may have signed; `None` if it is malformed.
+    pub(crate) fn parse(value: &str, algorithms: &[HashAlgorithm]) -> Option<Claim> {
         let plain = URL_SAFE_NO_PAD.decode(value.trim_end_matches('=')).ok()?;
+        let mut algorithms = algorithms.iter();
+        algorithms.find_map(|algorithm| Claim::signed_by(*algorithm, &plain))
+    }
+
+    fn signed_by(algorithm: HashAlgorithm, plain: &[u8]) -> Option<Claim> {
         // The signature is binary and may itself hold a colon, so it is taken by its length.
-        let colon = plain.len().checked_sub(SIGNATURE_LEN + 1)?;
+        let colon = plain.len().checked_sub(length(algorithm) + 1)?;
         if plain[colon] != b':' {
             return None;
         }
@@ -53,23 +62,19 @@ impl Claim {
             made: u64::from_str_radix(time, 16).ok()?,
             signed: signed.to_owned(),
             signature: plain[colon + 1..].to_vec(),
+            algorithm,
         })
     }
 
     /// Whether this server signed it for this user.
     pub(crate) fn is_signed(&self, secret: &str, salt: &str) -> bool {
-        let right = sign(self.signed.as_bytes(), secret, salt);
+        let right = sign(self.algorithm, &key(secret, salt), self.signed.as_bytes());
         bool::from(right.ct_eq(&self.signature))
     }
 }
 
-fn sign(plain: &[u8], secret: &str, salt: &str) -> Vec<u8> {
-    let key = [secret.as_bytes(), salt.as_bytes()].concat();
-    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&key) else {
-        return Vec::new(); // HMAC takes keys of any length
-    };
-    mac.update(plain);
-    mac.finalize().into_bytes().to_vec()
+fn key(secret: &str, salt: &str) -> Vec<u8> {
+    [secret.as_bytes(), salt.as_bytes()].concat()
 }
 
 /// How browsers treat a cookie.
@@ -142,21 +147,28 @@ fn civil(mut days: u64) -> (u64, usize, u64) {
 mod tests {
     use super::*;
 
+    const BOTH: [HashAlgorithm; 2] = [HashAlgorithm::Sha256, HashAlgorithm::Sha1];
+
     #[test]
     fn a_cookie_of_couchdb_is_taken_apart() {
         let value = "YWRtOjZCMDA3OTk5OjpZHNFwv9vK7chTvQiwF9kwGQNB5IcITqb0Oykv5yjW";
-        let claim = Claim::parse(value).unwrap();
+        let claim = Claim::parse(value, &BOTH).unwrap();
         assert_eq!((claim.name.as_str(), claim.made), ("adm", 0x6b00_7999));
         assert!(!claim.is_signed("secret", "salt"));
     }
 
     #[test]
     fn only_the_right_key_makes_a_cookie_good() {
-        let value = make("a:b", 0x6b00_7999, "secret", "salt");
-        let claim = Claim::parse(&value).unwrap();
-        assert_eq!((claim.name.as_str(), claim.made), ("a:b", 0x6b00_7999));
-        assert!(claim.is_signed("secret", "salt"));
-        assert!(!claim.is_signed("secret", "other"));
+        for algorithm in BOTH {
+            let value = make("a:b", 0x6b00_7999, (algorithm, "secret", "salt"));
+            let claim = Claim::parse(&value, &BOTH).unwrap();
+            assert_eq!((claim.name.as_str(), claim.made), ("a:b", 0x6b00_7999));
+            assert!(claim.is_signed("secret", "salt"));
+            assert!(!claim.is_signed("secret", "other"));
+            let other = Claim::parse(&value, &[HashAlgorithm::Sha512]);
+            assert_eq!(other, None);
+        }
+        let value = make("a:b", 0x6b00_7999, (BOTH[0], "secret", "salt"));
         for broken in [
             "",
             "x",
@@ -165,7 +177,8 @@ mod tests {
             &value[1..],
             &value[..value.len() - 4],
         ] {
-            let good = Claim::parse(broken).is_some_and(|claim| claim.is_signed("secret", "salt"));
+            let good =
+                Claim::parse(broken, &BOTH).is_some_and(|claim| claim.is_signed("secret", "salt"));
             assert!(!good, "{broken:?}");
         }
     }

@@ -5,33 +5,42 @@
 
 pub(crate) mod cookie;
 mod jwt;
+mod lockout;
 pub(crate) mod password;
 mod proxy;
 mod queue;
+mod rules;
 mod security;
+mod signature;
+#[cfg(test)]
+mod tests;
 mod user;
 mod verified;
 
+pub(crate) use rules::check_new_password;
 pub use security::{Names, Security};
 pub use user::{ADMIN_ROLE, UserContext};
 
 use crate::runtime::Pool;
 use crate::runtime::clock::now;
+use crate::runtime::log::Log;
 use crate::{Failure, Request, ServerError};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cookie::{Attributes, Claim};
 use hyper::header::{AUTHORIZATION, COOKIE, HeaderMap};
 use jwt::TokenCheck;
+use lockout::{FailedLogins, LOCKED, LockoutKey};
 use parking_lot::RwLock;
-use password::Stored;
+use password::{Hashing, Stored};
 use queue::CheckQueue;
 use std::collections::HashMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use varve_config::{LoginHandler, ProxyLogin, Settings};
+use std::time::Instant;
+use varve_config::{HashAlgorithm, Lockout, LoginHandler, ProxyLogin, Settings};
 use verified::Verified;
 
 const WRONG: &str = "Name or password is incorrect.";
@@ -62,6 +71,8 @@ impl Login {
 pub(crate) struct Account {
     pub(crate) stored: Stored,
     pub(crate) roles: Vec<String>,
+    /// Whether it is a document; admins are settings.
+    pub(crate) is_document: bool,
 }
 
 /// A user whose password was right.
@@ -78,7 +89,13 @@ pub(crate) trait FindAccount: fmt::Debug + Send + Sync {
     /// # Errors
     /// 401 if the account cannot be used; 500 if it cannot be read.
     fn find<'a>(&'a self, name: &'a str) -> FoundAccount<'a>;
+
+    /// Work that stores the password of an account anew, unless it has changed meanwhile; it takes as long as a check.
+    fn upgrade(&self, name: &str, password: &str, stored: &Stored, to: &Hashing) -> Upgrade;
 }
+
+/// Work that [`FindAccount::upgrade`] returns.
+pub(crate) type Upgrade = Box<dyn FnOnce() + Send>;
 
 /// Future that [`FindAccount::find`] returns.
 pub(crate) type FoundAccount<'a> =
@@ -89,6 +106,7 @@ pub(crate) type FoundAccount<'a> =
 /// # Errors
 /// [`ServerError::Config`].
 pub(crate) fn check_settings(settings: &Settings) -> Result<(), ServerError> {
+    rules::check(&settings.passwords)?;
     TokenCheck::new(&settings.jwt).map(drop)
 }
 
@@ -101,6 +119,8 @@ pub struct Auth {
     users: Box<dyn FindAccount>,
     verified: Verified,
     checks: CheckQueue,
+    failed: FailedLogins,
+    log: Log,
 }
 
 /// What [`Auth`] takes from the settings.
@@ -113,7 +133,14 @@ struct AuthSettings {
     handlers: Vec<LoginHandler>,
     proxy: ProxyLogin,
     tokens: TokenCheck,
+    /// The first signs new cookies.
+    hash_algorithms: Vec<HashAlgorithm>,
     attributes: Attributes,
+    lockout: Lockout,
+    /// Least and most rounds of keys that logins are checked against.
+    iterations: (u32, u32),
+    /// How passwords are stored anew at a login; `None` if they are not.
+    upgrade_to: Option<Hashing>,
     /// Stands for the password of names that do not exist.
     unknown_user: Stored,
 }
@@ -125,7 +152,8 @@ impl AuthSettings {
             let stored = Stored::parse(&admin.value)?;
             Some((admin.key.clone(), stored))
         });
-        let sessions = &settings.sessions;
+        let (sessions, passwords) = (&settings.sessions, &settings.passwords);
+        rules::check(passwords)?;
         let secret = match &sessions.secret {
             Some(secret) => secret.clone(),
             None => password::random_hex(32)?,
@@ -137,6 +165,10 @@ impl AuthSettings {
             handlers: sessions.handlers.clone(),
             proxy: sessions.proxy.clone(),
             tokens: TokenCheck::new(&settings.jwt)?,
+            hash_algorithms: sessions.hash_algorithms.clone(),
+            lockout: settings.lockout.clone(),
+            iterations: (passwords.min_iterations, passwords.max_iterations),
+            upgrade_to: passwords.upgrade.then(|| Hashing::of(settings)),
             attributes: Attributes {
                 keep: sessions.persistent.then_some(sessions.timeout.as_secs()),
                 domain: sessions.domain.clone(),
@@ -156,12 +188,15 @@ impl Auth {
         settings: &Settings,
         users: Box<dyn FindAccount>,
         pool: Pool,
+        log: Log,
     ) -> Result<Auth, ServerError> {
         Ok(Auth {
             current: RwLock::new(Arc::new(AuthSettings::of(settings)?)),
             users,
             verified: Verified::new()?,
             checks: CheckQueue::new(pool, &settings.limits),
+            failed: FailedLogins::default(),
+            log,
         })
     }
 
@@ -191,7 +226,8 @@ impl Auth {
                 LoginHandler::Cookie => self.by_cookie(request).await?,
                 LoginHandler::Default => self.by_password(request).await?,
                 LoginHandler::Proxy => {
-                    proxy::user(&request.headers, &current.proxy, &current.secret)
+                    let key = (&current.hash_algorithms[..], current.secret.as_str());
+                    proxy::user(&request.headers, &current.proxy, key)
                         .map(|user| Login::by(LoginHandler::Proxy, user))
                 }
                 LoginHandler::Jwt => {
@@ -225,6 +261,7 @@ impl Auth {
             Some(stored) => Ok(Some(Account {
                 stored: stored.clone(),
                 roles: vec![ADMIN_ROLE.to_owned()],
+                is_document: false,
             })),
             None => self.users.find(name).await,
         }
@@ -233,37 +270,89 @@ impl Auth {
     /// The user of that name, if the password is right. A wrong name takes as long as a wrong password.
     ///
     /// # Errors
-    /// 401; 503 if too many logins wait.
+    /// 401; 403 after too many failures, and for keys that the settings do not allow; 503 if too many logins wait.
     pub(crate) async fn check(
         &self,
         name: &str,
         password: &str,
         client: Option<IpAddr>,
     ) -> Result<Proven, Failure> {
-        let wrong = || Failure::unauthorized(WRONG);
         let current = self.current();
         let account = self.account(name).await?;
-        let stored = account
-            .as_ref()
-            .map_or(&current.unknown_user, |known| &known.stored);
+        let known = account.as_ref().map(|account| &account.stored);
+        let stored = known.unwrap_or(&current.unknown_user);
+        let attempt = client.map(|client| LockoutKey::new(client, name, stored.salt()));
+        let is_locked = |attempt| {
+            self.failed
+                .is_locked(attempt, &current.lockout, Instant::now())
+        };
+        if attempt.as_ref().is_some_and(is_locked) {
+            return Err(Failure::forbidden(LOCKED));
+        }
         let key = self.verified.digest(name, password, stored);
         if account.is_none() || !self.verified.knows(&key) {
+            if account.is_some() {
+                stored.check_iterations(current.iterations.0, current.iterations.1)?;
+            }
             let (checked, slowest) = (stored.clone(), current.unknown_user.clone());
             let given = password.to_owned();
             let verify = move || checked.verify_slowly(&given, &slowest);
             if !self.checks.check(client, key, verify).await? || account.is_none() {
-                return Err(wrong());
+                self.note_failure(name, client, attempt, &current.lockout);
+                return Err(Failure::unauthorized(WRONG));
             }
             self.verified.remember(key);
+            self.upgrade(name, password, client, key).await;
         }
-        let Account { stored, roles } = account.ok_or_else(wrong)?;
+        let account = account.ok_or_else(|| Failure::unauthorized(WRONG))?;
         Ok(Proven {
+            salt: account.stored.salt().to_owned(),
             user: UserContext {
                 name: Some(name.to_owned()),
-                roles,
+                roles: account.roles,
             },
-            salt: stored.salt().to_owned(),
         })
+    }
+
+    fn note_failure(
+        &self,
+        name: &str,
+        client: Option<IpAddr>,
+        attempt: Option<LockoutKey>,
+        settings: &Lockout,
+    ) {
+        let (Some(attempt), Some(client)) = (attempt, client) else {
+            return;
+        };
+        if self.failed.note(attempt, settings, Instant::now()) {
+            let count = settings.threshold;
+            self.log.scope(|| {
+                tracing::warn!("{count} logins of {name:?} from {client} have failed");
+            });
+        }
+    }
+
+    /// Stores a password that was right as the settings ask for it now. The login is good also if that fails.
+    async fn upgrade(&self, name: &str, password: &str, client: Option<IpAddr>, mut key: [u8; 32]) {
+        let Some(hashing) = self.current().upgrade_to else {
+            return;
+        };
+        let Ok(Some(account)) = self.account(name).await else {
+            return;
+        };
+        if !account.is_document || account.stored.is_by(&hashing) {
+            return;
+        }
+        let upgrade = self
+            .users
+            .upgrade(name, password, &account.stored, &hashing);
+        // It waits in the queue of checks, as it takes as much time as one, by a key that no check has.
+        key[0] ^= 1;
+        let work = move || {
+            upgrade();
+            true
+        };
+        let _ = self.checks.check(client, key, work).await;
     }
 
     /// A `Set-Cookie` value that logs the user in from now on.
@@ -274,7 +363,9 @@ impl Auth {
 
     fn new_cookie(&self, name: &str, salt: &str, is_secure: bool) -> String {
         let (now, current) = (now(), self.current());
-        let value = cookie::make(name, now, &current.secret, salt);
+        let algorithm = current.hash_algorithms.first().copied();
+        let algorithm = algorithm.unwrap_or(HashAlgorithm::Sha256);
+        let value = cookie::make(name, now, (algorithm, &current.secret, salt));
         cookie::header(&value, now, &current.attributes, is_secure)
     }
 
@@ -287,13 +378,13 @@ impl Auth {
         let Some(value) = session_cookie(&request.headers).filter(|value| !value.is_empty()) else {
             return Ok(None);
         };
-        let claim = Claim::parse(value).ok_or_else(|| {
+        let current = self.current();
+        let claim = Claim::parse(value, &current.hash_algorithms).ok_or_else(|| {
             Failure::bad_request("Malformed AuthSession cookie. Please clear your cookies.")
         })?;
-        let Some(Account { stored, roles }) = self.account(&claim.name).await? else {
+        let Some(Account { stored, roles, .. }) = self.account(&claim.name).await? else {
             return Ok(None);
         };
-        let current = self.current();
         let age = now().saturating_sub(claim.made);
         if age >= current.timeout || !claim.is_signed(&current.secret, stored.salt()) {
             return Ok(None);
@@ -334,87 +425,4 @@ fn session_cookie(headers: &HeaderMap) -> Option<&str> {
         let (name, value) = pair.trim().split_once('=')?;
         (name == cookie::NAME).then_some(value.trim_matches('"'))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use hyper::{Method, StatusCode};
-    use std::path::Path;
-    use varve_config::Ini;
-
-    #[derive(Debug)]
-    struct NoUsers;
-
-    impl FindAccount for NoUsers {
-        fn find<'a>(&'a self, _name: &'a str) -> FoundAccount<'a> {
-            Box::pin(async { Ok(None) })
-        }
-    }
-
-    fn auth() -> Auth {
-        let hashed = password::hash("pass:word", 2).unwrap();
-        let text = format!("[admins]\nadm = {hashed}\n[chttpd_auth]\nsecret = s\ntimeout = 600\n");
-        let ini = Ini::parse(Path::new("t.ini"), &text).unwrap();
-        Auth::new(
-            &Settings::read(&ini).unwrap(),
-            Box::new(NoUsers),
-            Pool::for_tests(1),
-        )
-        .unwrap()
-    }
-
-    fn request(name: hyper::header::HeaderName, value: &str) -> Request {
-        let headers = HeaderMap::from_iter([(name, value.parse().unwrap())]);
-        Request::new(Method::GET, &"/".parse().unwrap(), headers, Vec::new()).unwrap()
-    }
-
-    fn with_basic(plain: &str) -> Request {
-        request(AUTHORIZATION, &format!("Basic {}", STANDARD.encode(plain)))
-    }
-
-    #[tokio::test]
-    async fn basic_login_is_right_wrong_or_absent() {
-        let auth = auth();
-        for _ in 0..2 {
-            let login = auth.login(&with_basic("adm:pass:word")).await.unwrap();
-            assert_eq!(login.user, UserContext::admin("adm"));
-            assert_eq!(login.by, Some("default"));
-        }
-        for wrong in ["adm:pass", "eve:pass:word", "adm:"] {
-            let refused = auth.login(&with_basic(wrong)).await.unwrap_err();
-            assert_eq!(
-                (refused.status(), refused.reason.as_str()),
-                (StatusCode::UNAUTHORIZED, WRONG)
-            );
-        }
-        let anonymous = auth.login(&request(COOKIE, "other=1")).await.unwrap();
-        assert_eq!((anonymous.user.name, anonymous.by), (None, None));
-    }
-
-    #[tokio::test]
-    async fn a_cookie_logs_in_until_it_is_old_and_is_refreshed_on_the_way() {
-        let auth = auth();
-        let stored = &auth.current().admins["adm"];
-        let aged = |age| cookie::make("adm", now() - age, "s", stored.salt());
-        let login = async |value: String| {
-            let request = request(COOKIE, &format!("other=1; AuthSession={value}"));
-            auth.by_cookie(&request).await.unwrap()
-        };
-        let fresh = login(aged(0)).await.unwrap();
-        assert_eq!((fresh.by, fresh.update_to), (Some("cookie"), None));
-        assert!(login(aged(300)).await.unwrap().update_to.is_some());
-        assert!(login(aged(600)).await.is_none());
-        assert!(
-            login(cookie::make("adm", now(), "s", "old salt"))
-                .await
-                .is_none()
-        );
-        assert!(login(cookie::make("eve", now(), "s", "")).await.is_none());
-        let malformed = auth
-            .by_cookie(&request(COOKIE, "AuthSession=x"))
-            .await
-            .unwrap_err();
-        assert_eq!(malformed.status(), 400);
-    }
 }

@@ -11,11 +11,12 @@
 //! The salt is used as the text that stands there. PRF is `sha`, also where there is none, or `sha224` to
 //! `sha512`.
 
-use crate::ServerError;
+use crate::{Failure, ServerError};
 use hmac::Hmac;
 use sha1::Sha1;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 use subtle::ConstantTimeEq;
+use varve_config::{PasswordScheme, Settings};
 use varve_json::{Object, Value};
 
 const SHA256_PREFIX: &str = "-pbkdf2:sha256-";
@@ -25,6 +26,17 @@ const SHA1_LEN: usize = 20;
 /// Bytes of new salts, before they are written in hexadecimal.
 const SALT_LEN: usize = 16;
 
+/// Members of a user's document that a new password replaces.
+const PASSWORD_MEMBERS: [&str; 8] = [
+    "password",
+    "preserve_salt",
+    "password_scheme",
+    "password_sha",
+    "pbkdf2_prf",
+    "salt",
+    "iterations",
+    "derived_key",
+];
 /// Longest derived key, in bytes.
 const LONGEST_KEY: usize = 64;
 /// More rounds than this are not waited for, whatever a document says.
@@ -84,6 +96,25 @@ enum Scheme {
     Simple,
 }
 
+/// How new passwords of users are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Hashing {
+    scheme: PasswordScheme,
+    prf: Prf,
+    iterations: u32,
+}
+
+impl Hashing {
+    /// As the settings say.
+    pub(crate) fn of(settings: &Settings) -> Hashing {
+        Hashing {
+            scheme: settings.passwords.scheme,
+            prf: Prf::named(&settings.sessions.prf).unwrap_or(Prf::Sha256),
+            iterations: settings.sessions.iterations,
+        }
+    }
+}
+
 /// A password's derived key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stored {
@@ -136,28 +167,67 @@ impl Stored {
             })
     }
 
-    /// Makes a document's key from a new password, in the members that CouchDB has for it.
+    /// Makes a document's key from a new password, in the members that CouchDB has for it. A salt that is given is kept:
+    /// cookies stay good then.
     ///
     /// # Errors
     /// [`ServerError::Random`].
     pub(crate) fn write(
         document: &mut Object,
         password: &str,
-        prf: Prf,
-        iterations: u32,
+        hashing: &Hashing,
+        salt: Option<&str>,
     ) -> Result<(), ServerError> {
-        let salt = random_hex(SALT_LEN)?;
-        let mut derived = vec![0; prf.length()];
-        prf.derive(password, &salt, iterations, &mut derived);
-        let name = Prf::NAMES.iter().find(|known| known.1 == prf);
-        document.remove("password");
-        document.remove("password_sha");
-        document.insert("password_scheme", "pbkdf2");
-        document.insert("pbkdf2_prf", name.map_or("", |known| known.0));
-        document.insert("salt", salt);
-        document.insert("iterations", u64::from(iterations));
-        document.insert("derived_key", to_hex(&derived));
+        let salt = salt.map_or_else(|| random_hex(SALT_LEN), |salt| Ok(salt.to_owned()))?;
+        for member in PASSWORD_MEMBERS {
+            document.remove(member);
+        }
+        match hashing.scheme {
+            PasswordScheme::Pbkdf2 => {
+                let Hashing {
+                    prf, iterations, ..
+                } = *hashing;
+                let mut derived = vec![0; prf.length()];
+                prf.derive(password, &salt, iterations, &mut derived);
+                let name = Prf::NAMES.iter().find(|known| known.1 == prf);
+                document.insert("password_scheme", "pbkdf2");
+                document.insert("pbkdf2_prf", name.map_or("", |known| known.0));
+                document.insert("salt", salt);
+                document.insert("iterations", u64::from(iterations));
+                document.insert("derived_key", to_hex(&derived));
+            }
+            PasswordScheme::Simple => {
+                let hash = Sha1::new().chain_update(password).chain_update(&salt);
+                document.insert("password_scheme", "simple");
+                document.insert("salt", salt);
+                document.insert("password_sha", to_hex(&hash.finalize()));
+            }
+        }
         Ok(())
+    }
+
+    /// Whether a new password would be stored in the same way.
+    pub(crate) fn is_by(&self, hashing: &Hashing) -> bool {
+        match (self.scheme, hashing.scheme) {
+            (Scheme::Simple, PasswordScheme::Simple) => true,
+            (Scheme::Pbkdf2(prf, iterations), PasswordScheme::Pbkdf2) => {
+                (prf, iterations) == (hashing.prf, hashing.iterations)
+            }
+            _ => false,
+        }
+    }
+
+    /// Refuses keys of too few or too many rounds for logins.
+    ///
+    /// # Errors
+    /// 403.
+    pub(crate) fn check_iterations(&self, low: u32, high: u32) -> Result<(), Failure> {
+        let refused = |how| format!("Iteration count is too {how} for this server");
+        match self.scheme {
+            Scheme::Pbkdf2(_, n) if n < low => Err(Failure::forbidden(refused("low"))),
+            Scheme::Pbkdf2(_, n) if n > high => Err(Failure::forbidden(refused("high"))),
+            Scheme::Pbkdf2(..) | Scheme::Simple => Ok(()),
+        }
     }
 
     /// Whether this is the password. Takes as long as the iterations ask for: never on a thread
@@ -312,7 +382,12 @@ mod tests {
         for (name, prf, length) in Prf::NAMES {
             let mut document = Object::new();
             document.insert("password", "secret");
-            Stored::write(&mut document, "secret", prf, 3).unwrap();
+            let hashing = Hashing {
+                scheme: PasswordScheme::Pbkdf2,
+                prf,
+                iterations: 3,
+            };
+            Stored::write(&mut document, "secret", &hashing, None).unwrap();
             assert!(!document.contains("password"));
             let of = |name: &str| document.get(name).and_then(Value::as_str).unwrap();
             assert_eq!(
@@ -321,6 +396,17 @@ mod tests {
             );
             let stored = Stored::of_document(&document).unwrap();
             assert!(stored.verify("secret") && !stored.verify("secrets"));
+            assert!(stored.is_by(&hashing));
+            let (salt, simple) = (stored.salt().to_owned(), PasswordScheme::Simple);
+            let hashing = Hashing {
+                scheme: simple,
+                ..hashing
+            };
+            assert!(!stored.is_by(&hashing));
+            Stored::write(&mut document, "secret", &hashing, Some(&salt)).unwrap();
+            assert!(!document.contains("derived_key") && !document.contains("iterations"));
+            let stored = Stored::of_document(&document).unwrap();
+            assert!(stored.verify("secret") && stored.salt() == salt && stored.is_by(&hashing));
         }
     }
 

@@ -7,16 +7,18 @@
 //! ```
 
 use crate::UserContext;
-use hmac::{Hmac, KeyInit, Mac};
+use crate::auth::signature::sign;
 use hyper::header::HeaderMap;
-use sha1::Sha1;
-use sha2::Sha256;
 use std::fmt::Write;
 use subtle::ConstantTimeEq;
-use varve_config::ProxyLogin;
+use varve_config::{HashAlgorithm, ProxyLogin};
 
 /// The user whom the headers name; `None` without a name, and if a token is needed and is not the right one.
-pub(super) fn user(headers: &HeaderMap, proxy: &ProxyLogin, secret: &str) -> Option<UserContext> {
+pub(super) fn user(
+    headers: &HeaderMap,
+    proxy: &ProxyLogin,
+    (algorithms, secret): (&[HashAlgorithm], &str),
+) -> Option<UserContext> {
     // Two values may be one of the proxy and one of its client: neither is believed.
     let only = |name: &str| {
         let mut values = headers.get_all(name).iter();
@@ -24,7 +26,7 @@ pub(super) fn user(headers: &HeaderMap, proxy: &ProxyLogin, secret: &str) -> Opt
         values.next().is_none().then_some(value)
     };
     let name = only(&proxy.username).filter(|name| !name.is_empty())?;
-    if proxy.use_secret && !is_token(only(&proxy.token)?, name, secret) {
+    if proxy.use_secret && !is_token(only(&proxy.token)?, name, algorithms, secret) {
         return None;
     }
     let roles = match headers.contains_key(proxy.roles.as_str()) {
@@ -38,18 +40,11 @@ pub(super) fn user(headers: &HeaderMap, proxy: &ProxyLogin, secret: &str) -> Opt
     })
 }
 
-/// By either hash function that CouchDB accepts unless it is told otherwise.
-fn is_token(given: &str, name: &str, secret: &str) -> bool {
-    let (key, name) = (secret.as_bytes(), name.as_bytes());
-    let sha256 = Hmac::<Sha256>::new_from_slice(key).map(|mac| hex(&signed(mac, name)));
-    let sha1 = Hmac::<Sha1>::new_from_slice(key).map(|mac| hex(&signed(mac, name)));
-    let expected = [sha256.ok(), sha1.ok()];
-    let is_it = |token: &String| bool::from(token.as_bytes().ct_eq(given.as_bytes()));
-    expected.iter().flatten().any(is_it)
-}
-
-fn signed<M: Mac>(mac: M, name: &[u8]) -> Vec<u8> {
-    mac.chain_update(name).finalize().into_bytes().to_vec()
+fn is_token(given: &str, name: &str, algorithms: &[HashAlgorithm], secret: &str) -> bool {
+    algorithms.iter().any(|algorithm| {
+        let token = hex(&sign(*algorithm, secret.as_bytes(), name.as_bytes()));
+        bool::from(token.as_bytes().ct_eq(given.as_bytes()))
+    })
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -80,22 +75,30 @@ mod tests {
         headers
     }
 
+    const BOTH: [HashAlgorithm; 2] = [HashAlgorithm::Sha256, HashAlgorithm::Sha1];
+    const KEY: (&[HashAlgorithm], &str) = (&BOTH, "key");
     const NAME: (&str, &str) = ("x-auth-couchdb-username", "ada");
     const ROLES: (&str, &str) = ("x-auth-couchdb-roles", "crew,,cook");
 
     #[test]
     fn a_name_counts_once_and_with_its_token_where_one_is_needed() {
-        let found = user(&headers(&[NAME, ROLES]), &proxy(false), "key").unwrap();
+        let found = user(&headers(&[NAME, ROLES]), &proxy(false), KEY).unwrap();
         assert_eq!((found.name.as_deref(), found.roles.len()), (Some("ada"), 2));
-        assert!(user(&headers(&[ROLES]), &proxy(false), "key").is_none());
-        assert!(user(&headers(&[NAME, NAME]), &proxy(false), "key").is_none());
-        assert!(user(&headers(&[NAME]), &proxy(true), "key").is_none());
+        assert!(user(&headers(&[ROLES]), &proxy(false), KEY).is_none());
+        assert!(user(&headers(&[NAME, NAME]), &proxy(false), KEY).is_none());
+        assert!(user(&headers(&[NAME]), &proxy(true), KEY).is_none());
         let token = "x-auth-couchdb-token";
-        assert!(user(&headers(&[NAME, (token, "00")]), &proxy(true), "key").is_none());
+        assert!(user(&headers(&[NAME, (token, "00")]), &proxy(true), KEY).is_none());
         for (right, secret) in [(SHA256, "key"), (SHA1, "key")] {
             let given = headers(&[NAME, (token, right)]);
-            assert!(user(&given, &proxy(true), secret).is_some(), "{right}");
-            assert!(user(&given, &proxy(true), "other").is_none(), "{right}");
+            assert!(
+                user(&given, &proxy(true), (&BOTH, secret)).is_some(),
+                "{right}"
+            );
+            assert!(
+                user(&given, &proxy(true), (&BOTH, "other")).is_none(),
+                "{right}"
+            );
         }
     }
 

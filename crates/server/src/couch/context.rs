@@ -117,6 +117,7 @@ impl CouchContext {
                 &directory.settings,
                 Box::new(UserDirectory::of(&databases, reads.clone())),
                 reads.clone(),
+                server.log.clone(),
             )?,
             databases,
             memtable_budget: MemtableBudget::new(memtable_budget),

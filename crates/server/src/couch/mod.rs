@@ -42,6 +42,7 @@ use document::write::ReadyPut;
 use failures::missing_database;
 use functions::scripts::Patience;
 use target::Target;
+use users::UserDatabases;
 use views::auto_index::AutoIndexer;
 
 /// Answers everything whose first path segment is a database's name.
@@ -140,10 +141,11 @@ fn run(
 pub(crate) async fn maintain(app: Arc<CouchContext>) {
     let mut stopping = app.stopping();
     let compactor = AutoCompactor::new(Arc::clone(&app)).run();
+    let user_databases = UserDatabases::new(Arc::clone(&app)).run();
     let indexer = AutoIndexer::new(app).run();
     tokio::select! {
         _ = stopping.wait_for(|is_stopping| *is_stopping) => (),
-        ((), ()) = async { tokio::join!(compactor, indexer) } => (),
+        ((), (), ()) = async { tokio::join!(compactor, user_databases, indexer) } => (),
     }
 }
 

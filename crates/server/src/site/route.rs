@@ -6,8 +6,9 @@ use crate::http::cors;
 use crate::runtime::repeats::fault_id;
 use crate::site::{Halves, Site, forgery};
 use crate::{Answer, Failure, Request, couch, hg};
-use hyper::StatusCode;
+use hyper::{Method, StatusCode};
 use std::sync::Arc;
+use varve_config::RequiredUser;
 
 /// Answers any request; failures become error answers here and nowhere else.
 pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answer {
@@ -96,7 +97,7 @@ async fn dispatch(halves: &Halves, request: Request, login: Login) -> Result<Ans
 fn check_entry(halves: &Halves, request: &Request, login: &Login) -> Result<(), Failure> {
     let settings = halves.couch.settings();
     forgery::check(request, Some(login), settings.cors.as_ref())?;
-    if settings.require_valid_user && !is_open(request) && login.user.name.is_none() {
+    if login.user.name.is_none() && needs_login(request, settings.required_user) {
         let refused = Failure::unauthorized("Authentication required.");
         // Clients such as hg ask their user for a password only if they are told how to send it.
         let asks = settings.www_authenticate.as_deref();
@@ -106,7 +107,12 @@ fn check_entry(halves: &Halves, request: &Request, login: &Login) -> Result<(), 
     Ok(())
 }
 
-/// Whether a request is answered without a login even if all others need one: the way to log in, and the health check.
-fn is_open(request: &Request) -> bool {
-    matches!(request.path().as_slice(), ["_up" | "_session"])
+/// Whether a request is not answered without a login; attempts to log in are.
+fn needs_login(request: &Request, required: RequiredUser) -> bool {
+    let is_login = request.method == Method::POST && request.path() == ["_session"];
+    match required {
+        RequiredUser::No => false,
+        RequiredUser::Yes => !is_login,
+        RequiredUser::ExceptForUp => !is_login && request.path() != ["_up"],
+    }
 }

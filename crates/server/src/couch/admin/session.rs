@@ -2,7 +2,7 @@
 
 use crate::auth::{Login, UserContext};
 use crate::couch::admin::json;
-use crate::http::parse_query;
+use crate::http::{FailureKind, parse_query};
 use crate::{Answer, CouchContext, Failure, Request};
 use hyper::{Method, StatusCode};
 use varve_json::{Object, Value};
@@ -16,8 +16,12 @@ pub(super) async fn route(
         Method::GET | Method::HEAD => who(app, request, &login),
         Method::POST => log_in(app, request).await,
         Method::DELETE => {
-            let done = redirect(request)?.unwrap_or_else(|| Answer::ok(StatusCode::OK));
-            Ok(done.with_header("set-cookie", &app.auth.no_cookie(request.is_secure())))
+            let no_cookie = app.auth.no_cookie(request.is_secure());
+            let done = Answer::ok(StatusCode::OK).with_header("set-cookie", &no_cookie);
+            Ok(match redirect(request, "next")? {
+                Some(location) => moved(done, &location),
+                None => done,
+            })
         }
         _ => Err(Failure::method_not_allowed("GET,HEAD,POST,DELETE")),
     }
@@ -47,67 +51,87 @@ fn who(app: &CouchContext, request: &Request, login: &Login) -> Result<Answer, F
 
 async fn log_in(app: &CouchContext, request: &Request) -> Result<Answer, Failure> {
     let (given, password) = credentials(request)?;
+    let next = redirect(request, "next")?;
+    let on_failure = redirect(request, "fail")?;
+    let is_secure = request.is_secure();
     let checked = app.auth.check(&given, &password, request.client()).await;
     // Also a refusal clears the cookie, so that a wrong login does not keep the one before.
-    let no_cookie = || app.auth.no_cookie(request.is_secure());
-    let proven = checked.map_err(|e| e.with_header("set-cookie", no_cookie()))?;
-    let done = match redirect(request)? {
-        Some(answer) => answer,
-        None => {
-            let mut answer = Object::new();
-            answer.insert("ok", true);
-            answer.insert("name", name(&proven.user));
-            answer.insert("roles", roles(&proven.user));
-            json(&answer.into())
+    let no_cookie = || app.auth.no_cookie(is_secure);
+    let proven = match (checked, on_failure) {
+        (Ok(proven), _) => proven,
+        (Err(failure), Some(location)) if failure.kind == FailureKind::Unauthorized => {
+            let answer = Answer::from(failure).with_header("set-cookie", &no_cookie());
+            return Ok(moved(answer, &location));
+        }
+        (Err(failure), _) => return Err(failure.with_header("set-cookie", no_cookie())),
+    };
+    let mut answer = Object::new();
+    answer.insert("ok", true);
+    answer.insert("name", name(&proven.user));
+    answer.insert("roles", roles(&proven.user));
+    let cookie = app.auth.cookie_for(&proven, is_secure);
+    let answer = json(&answer.into()).with_header("set-cookie", &cookie);
+    Ok(match next {
+        Some(location) => moved(answer, &location),
+        None => answer,
+    })
+}
+
+/// Name and password from JSON or from an HTML form. Without a password it is empty, and wrong.
+fn credentials(request: &Request) -> Result<(String, String), Failure> {
+    let members: Vec<(String, String)> = match request.content_type().as_deref() {
+        Some("application/x-www-form-urlencoded") => {
+            let text = std::str::from_utf8(&request.body);
+            parse_query(text.map_err(|_| Failure::bad_request("the form is not UTF-8"))?)?
+        }
+        Some("application/json") => {
+            let invalid = |error| Failure::bad_request(format!("{error}"));
+            let body = varve_json::parse(&request.body).map_err(invalid)?;
+            let text = |name: &str| Some((name.to_owned(), body.get(name)?.as_str()?.to_owned()));
+            ["name", "username", "password"]
+                .into_iter()
+                .filter_map(text)
+                .collect()
+        }
+        _ => {
+            return Err(Failure::new(
+                FailureKind::UnsupportedType,
+                "bad_content_type",
+                "Content-Type must be 'application/x-www-form-urlencoded' or 'application/json'",
+            ));
         }
     };
-    Ok(done.with_header(
-        "set-cookie",
-        &app.auth.cookie_for(&proven, request.is_secure()),
-    ))
+    let given = |wanted: &str| {
+        let found = members.iter().find(|(name, _)| name == wanted);
+        found.map(|(_, value)| value.clone())
+    };
+    let name = match (given("name"), given("username")) {
+        (Some(name), Some(other)) if name != other => {
+            let words = "request body contains different usernames";
+            return Err(Failure::bad_request(words));
+        }
+        (name, other) => name.or(other),
+    };
+    let words = "request body must contain a username";
+    let name = name.ok_or_else(|| Failure::bad_request(words))?;
+    Ok((name, given("password").unwrap_or_default()))
 }
 
-/// Name and password from JSON or from an HTML form.
-fn credentials(request: &Request) -> Result<(String, String), Failure> {
-    let needed = || Failure::bad_request("the body must have `name` and `password`, both texts");
-    if request.content_type().as_deref() == Some("application/x-www-form-urlencoded") {
-        let text = std::str::from_utf8(&request.body).map_err(|_| needed())?;
-        let mut form = parse_query(text)?;
-        let mut take = |names: &[&str]| {
-            let at = form
-                .iter()
-                .position(|(key, _)| names.contains(&key.as_str()))?;
-            Some(form.swap_remove(at).1)
-        };
-        let name = take(&["name", "username"]);
-        return Ok((
-            name.ok_or_else(needed)?,
-            take(&["password"]).ok_or_else(needed)?,
-        ));
-    }
-    let invalid = |error| Failure::bad_request(format!("{error}"));
-    let body = varve_json::parse(&request.body).map_err(invalid)?;
-    let text = |name| body.get(name).and_then(Value::as_str).map(str::to_owned);
-    let name = text("name").or_else(|| text("username"));
-    Ok((
-        name.ok_or_else(needed)?,
-        text("password").ok_or_else(needed)?,
-    ))
-}
-
-/// A 302 if the client asks for one with `next`, which must be a path of this server.
-fn redirect(request: &Request) -> Result<Option<Answer>, Failure> {
-    let Some(next) = request.query("next") else {
+/// Where the client wants to be sent by this name in the query, which must be a path of this server.
+fn redirect(request: &Request, name: &str) -> Result<Option<String>, Failure> {
+    let Some(path) = request.query(name) else {
         return Ok(None);
     };
-    if !next.starts_with('/') || next.starts_with("//") || next.contains('\\') {
-        return Err(Failure::bad_request("next must be a path of this server"));
+    let is_elsewhere = !path.starts_with('/') || path.starts_with("//") || path.contains('\\');
+    if is_elsewhere || path.chars().any(char::is_control) {
+        return Err(Failure::bad_request("path must begin with a /."));
     }
-    let answer = Answer::ok(StatusCode::FOUND);
-    Ok(Some(answer.with_header(
-        "location",
-        &format!("{}{next}", request.base()),
-    )))
+    Ok(Some(format!("{}{path}", request.base())))
+}
+
+fn moved(mut answer: Answer, location: &str) -> Answer {
+    answer.status = StatusCode::FOUND;
+    answer.with_header("location", location)
 }
 
 fn name(user: &UserContext) -> Value {

@@ -87,6 +87,16 @@ impl Updates {
         self.told.send_replace(last);
     }
 
+    /// Changes with each update of a database.
+    pub(crate) fn watch(&self) -> watch::Receiver<u64> {
+        self.told.subscribe()
+    }
+
+    /// The number of the last update of a database; `None` if nothing has happened to it.
+    pub(crate) fn last_of(&self, name: &str) -> Option<u64> {
+        self.log().by_name.get(name).copied()
+    }
+
     /// Adds databases that nothing has happened to, once.
     fn add_all(&self, names: Vec<String>) {
         let mut log = self.log();

@@ -17,12 +17,20 @@ pub(crate) async fn all(
     user: &UserContext,
 ) -> Result<Answer, Failure> {
     read_only(&request)?;
-    user.require_admin()?;
+    check_lister(&app, user)?;
     let range = Range::of(&request)?;
     let listed = Arc::clone(&app);
     let names = blocking(&app.executor().reads, move || listed.database_names()).await?;
     let names = range.cut(names);
     Ok(json(&names.into_iter().map(Value::from).collect()))
+}
+
+/// Refuses users who may not see which databases there are.
+fn check_lister(app: &CouchContext, user: &UserContext) -> Result<(), Failure> {
+    match app.settings().admin_only_all_dbs {
+        true => user.require_admin(),
+        false => Ok(()),
+    }
 }
 
 /// Most databases that one `/_dbs_info` describes.
@@ -36,7 +44,7 @@ pub(crate) async fn info(
     request: Request,
     user: UserContext,
 ) -> Result<Answer, Failure> {
-    user.require_admin()?;
+    check_lister(&app, &user)?;
     let names = if request.method == Method::POST {
         request.require_json()?;
         posted_keys(&request)?

@@ -3,10 +3,11 @@
 use std::sync::{Arc, Weak};
 
 use varve_base::ReadMode;
+use varve_docdb::{Edit, Mode};
 use varve_json::{Object, Value};
 
-use crate::auth::password::Stored;
-use crate::auth::{Account, FindAccount, FoundAccount};
+use crate::auth::password::{Hashing, Stored};
+use crate::auth::{Account, FindAccount, FoundAccount, Upgrade};
 use crate::couch::database::registry::{Databases, OpenDatabase};
 use crate::couch::users::{PREFIX, USERS};
 use crate::http::FailureKind;
@@ -50,6 +51,50 @@ impl FindAccount for UserDirectory {
     fn find<'a>(&'a self, name: &'a str) -> FoundAccount<'a> {
         Box::pin(self.account(name))
     }
+
+    fn upgrade(&self, name: &str, password: &str, stored: &Stored, to: &Hashing) -> Upgrade {
+        let databases = Weak::clone(&self.databases);
+        let (name, password) = (name.to_owned(), password.to_owned());
+        let (stored, to) = (stored.clone(), *to);
+        Box::new(move || {
+            if let Some(databases) = databases.upgrade() {
+                // The password is stored anew at a later login then.
+                let _ = upgrade(&databases, &name, &password, (&stored, &to));
+            }
+        })
+    }
+}
+
+/// Stores a password anew, with its salt, so that cookies stay good.
+fn upgrade(
+    databases: &Databases,
+    name: &str,
+    password: &str,
+    (before, to): (&Stored, &Hashing),
+) -> Result<(), Failure> {
+    let database = databases.get(USERS)?;
+    let snapshot = database.documents.snapshot();
+    let id = format!("{PREFIX}{name}");
+    let Some(document) = snapshot.document(&id)? else {
+        return Ok(());
+    };
+    let Some((rev, stored)) = document.winner().filter(|_| !document.is_deleted()) else {
+        return Ok(());
+    };
+    let mut text = Vec::new();
+    snapshot.body(stored, &mut text)?;
+    let mut body = varve_json::parse_object(&text)?;
+    // An edit would leave out the attachments, which documents of users hardly have.
+    let is_same = Stored::of_document(&body).as_ref() == Some(before);
+    if !is_same || stored.attachments.is_some() {
+        return Ok(());
+    }
+    let done = Stored::write(&mut body, password, to, Some(before.salt()));
+    done.map_err(Failure::internal)?;
+    let mut edit = Edit::new(Some(&id), body)?;
+    edit.set_rev(&rev.to_string())?;
+    database.documents.update_one(edit, Mode::Interactive)??;
+    Ok(())
 }
 
 fn account(databases: &Databases, name: &str, reads: ReadMode) -> Result<Option<Account>, Failure> {
@@ -93,6 +138,7 @@ fn account_of(name: &str, document: &Object) -> Option<Account> {
     let roles = document.get("roles").and_then(Value::as_array);
     let roles = roles.into_iter().flatten().filter_map(Value::as_str);
     Some(Account {
+        is_document: true,
         stored: Stored::of_document(document)?,
         // However a document came in, it makes no admin.
         roles: roles

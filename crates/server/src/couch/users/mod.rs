@@ -11,16 +11,18 @@
 //! their own.
 
 mod directory;
+mod per_user;
 mod rules;
 
 pub(crate) use directory::UserDirectory;
+pub(super) use per_user::UserDatabases;
 
 use varve_docdb::{DESIGN_PREFIX, Edit, Snapshot};
 use varve_json::{Object, Value};
 
 use crate::Failure;
-use crate::auth::password::{Prf, Stored};
-use crate::auth::{Names, Security, UserContext};
+use crate::auth::password::{Hashing, Stored};
+use crate::auth::{Names, Security, UserContext, check_new_password};
 use crate::couch::call::Call;
 use crate::couch::failures;
 use crate::couch::target::Target;
@@ -140,9 +142,11 @@ fn hide_password(call: &Call, body: &mut Object) -> Result<bool, Failure> {
         Some(_) => return Err(Failure::bad_request("`password` must be a text")),
     };
     let settings = call.app.settings();
-    let sessions = &settings.sessions;
-    let prf = Prf::named(&sessions.prf).unwrap_or(Prf::Sha256);
-    let done = Stored::write(body, &password, prf, sessions.iterations);
+    check_new_password(&settings.passwords, &password)?;
+    let keeps_salt = body.get("preserve_salt").and_then(Value::as_bool) == Some(true);
+    let salt = body.get("salt").and_then(Value::as_str).map(str::to_owned);
+    let salt = salt.filter(|_| keeps_salt);
+    let done = Stored::write(body, &password, &Hashing::of(&settings), salt.as_deref());
     done.map_err(Failure::internal)?;
     Ok(true)
 }

@@ -1,0 +1,258 @@
+//! `[couch_peruser]`: each user has a database, `userdb-` and the name in hexadecimal, which is made and deleted as the
+//! document of the user comes and goes.
+//!
+//! As in CouchDB, all documents are looked at once the setting counts, and each change from then on.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use varve_btree::Direction;
+use varve_config::PerUser;
+use varve_json::{Object, Value};
+
+use crate::couch::database::registry::OpenDatabase;
+use crate::couch::names::check_database_name;
+use crate::couch::users::{PREFIX, USERS};
+use crate::http::{FailureKind, blocking};
+use crate::runtime::repeats::fault_id;
+use crate::{CouchContext, Failure};
+
+/// Users that are seen to before it is looked whether the server stops.
+const STEP: usize = 100;
+
+/// Makes and deletes databases of users.
+pub(in crate::couch) struct UserDatabases {
+    app: Arc<CouchContext>,
+    /// The documents that were looked at: those of this `_users` up to this sequence, by these settings.
+    seen: Option<Seen>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Seen {
+    incarnation: String,
+    sequence: u64,
+    settings: PerUser,
+}
+
+impl UserDatabases {
+    pub(in crate::couch) fn new(app: Arc<CouchContext>) -> UserDatabases {
+        UserDatabases { app, seen: None }
+    }
+
+    /// Follows `_users` for ever, while the settings ask for it.
+    pub(in crate::couch) async fn run(mut self) {
+        let app = Arc::clone(&self.app);
+        let mut settings = app.watch_settings();
+        let mut updates = app.databases.updates().watch();
+        let mut last = None;
+        loop {
+            let now = settings.borrow_and_update().per_user.clone();
+            updates.mark_unchanged();
+            let update = app.databases.updates().last_of(USERS);
+            if !now.enabled {
+                self.seen = None;
+                if settings.changed().await.is_err() {
+                    return;
+                }
+                continue;
+            }
+            if self.seen.is_none() || update != last {
+                last = update;
+                while self.step(&now).await {}
+            } else if self.seen.as_ref().is_some_and(|seen| seen.settings != now) {
+                self.seen = None;
+                continue;
+            }
+            if wait(&mut settings, &mut updates).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Looks at some users; returns whether there may be more.
+    async fn step(&mut self, settings: &PerUser) -> bool {
+        let (app, seen) = (Arc::clone(&self.app), self.seen.take());
+        let seen = seen.filter(|seen| seen.settings == *settings);
+        let settings = settings.clone();
+        let work = move || Ok(look(&app, seen, settings));
+        match blocking(&self.app.executor().commits, work).await {
+            Ok((seen, more)) => {
+                self.seen = seen;
+                more && !self.app.server().is_stopping()
+            }
+            Err(_) => false,
+        }
+    }
+}
+
+/// Waits for other settings or any update of a database.
+async fn wait<T>(
+    settings: &mut watch::Receiver<T>,
+    updates: &mut watch::Receiver<u64>,
+) -> Result<(), watch::error::RecvError> {
+    tokio::select! {
+        changed = settings.changed() => changed,
+        changed = updates.changed() => changed,
+    }
+}
+
+fn look(app: &CouchContext, seen: Option<Seen>, settings: PerUser) -> (Option<Seen>, bool) {
+    let users = match app.databases.get(USERS) {
+        Ok(users) => users,
+        Err(failure) => {
+            if failure.kind != FailureKind::NotFound {
+                report(app, USERS, &failure);
+            }
+            return (None, false);
+        }
+    };
+    let seen = seen.filter(|seen| seen.incarnation == users.incarnation);
+    let since = seen.map_or(0, |seen| seen.sequence);
+    match read_changes(&users, since) {
+        Ok((names, sequence)) => {
+            let more = names.len() == STEP;
+            for (name, is_deleted) in names {
+                let done = see_to(app, &settings, &name, is_deleted);
+                done.unwrap_or_else(|failure| report(app, &name, &failure));
+            }
+            let incarnation = users.incarnation.clone();
+            let seen = Seen {
+                incarnation,
+                sequence,
+                settings,
+            };
+            (Some(seen), more)
+        }
+        Err(failure) => {
+            report(app, USERS, &failure);
+            (None, false)
+        }
+    }
+}
+
+/// The next changed users, and whether each is deleted; the sequence up to which they are all.
+fn read_changes(users: &OpenDatabase, since: u64) -> Result<(Vec<(String, bool)>, u64), Failure> {
+    let snapshot = users.documents.snapshot();
+    let (mut names, mut sequence) = (Vec::new(), since);
+    for change in snapshot.changes(since, Direction::Forward)? {
+        let change = change?;
+        sequence = change.seq;
+        if let Some(name) = change.id.strip_prefix(PREFIX) {
+            names.push((name.to_owned(), change.stored.deleted));
+        }
+        if names.len() == STEP {
+            break;
+        }
+    }
+    Ok((names, sequence))
+}
+
+fn report(app: &CouchContext, name: &str, failure: &Failure) {
+    app.log().scope(|| {
+        let fault = fault_id(&failure.reason);
+        tracing::error!(fault, "database of the user {name:?}: {failure}");
+    });
+}
+
+/// Makes the database of a user and lets the user in, or has it end with its user.
+fn see_to(
+    app: &CouchContext,
+    settings: &PerUser,
+    user: &str,
+    is_deleted: bool,
+) -> Result<(), Failure> {
+    let name = database_of(settings, user);
+    check_database_name(&name)?;
+    let found = app.databases.get(&name);
+    let database = match (found, is_deleted) {
+        (Err(failure), true) if failure.kind == FailureKind::NotFound => return Ok(()),
+        (Ok(_), true) if settings.deletes => {
+            app.databases.delete(&name)?;
+            app.tasks().forget(&name);
+            return Ok(());
+        }
+        (Err(failure), false) if failure.kind == FailureKind::NotFound => {
+            app.databases.create(&name, None)?
+        }
+        (found, _) => found?,
+    };
+    let stored = database.documents.snapshot().security()?;
+    let mut security = match stored {
+        Some(text) => varve_json::parse_object(&text)?,
+        None => varve_json::parse_object(DEFAULT_SECURITY)?,
+    };
+    let mut is_changed = false;
+    for kind in ["admins", "members"] {
+        is_changed |= set_named(&mut security, kind, user, !is_deleted);
+    }
+    if is_changed {
+        database.documents.set_security(&security)?;
+    }
+    Ok(())
+}
+
+/// That of a database without one of its own.
+const DEFAULT_SECURITY: &[u8] =
+    br#"{"members":{"roles":["_admin"]},"admins":{"roles":["_admin"]}}"#;
+
+/// Adds a name to one part of a security object, or takes it away; returns whether that is a change.
+fn set_named(security: &mut Object, kind: &str, user: &str, is_wanted: bool) -> bool {
+    let part = security.get(kind).and_then(Value::as_object);
+    let mut part = part.cloned().unwrap_or_default();
+    let names = part.get("names").and_then(Value::as_array);
+    let mut names = names.map(<[Value]>::to_vec).unwrap_or_default();
+    let before = names.len();
+    let is_user = |name: &Value| name.as_str() == Some(user);
+    match (names.iter().any(is_user), is_wanted) {
+        (false, true) => names.insert(0, Value::from(user)),
+        (true, false) => names.retain(|name| !is_user(name)),
+        _ => (),
+    }
+    let is_changed = names.len() != before;
+    if is_changed {
+        part.insert("names", Value::Array(names));
+        security.insert(kind, part);
+    }
+    is_changed
+}
+
+/// As CouchDB names it: bytes below 16 have one digit.
+fn database_of(settings: &PerUser, user: &str) -> String {
+    let mut name = settings.prefix.clone();
+    for byte in user.bytes() {
+        name.push_str(&format!("{byte:x}"));
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_added_once_and_taken_away() {
+        let text = br#"{"admins":{"names":["eve"]},"members":{"roles":["r"]}}"#;
+        let mut security = varve_json::parse_object(text).unwrap();
+        for kind in ["admins", "members"] {
+            assert!(set_named(&mut security, kind, "ada", true));
+            assert!(!set_named(&mut security, kind, "ada", true));
+        }
+        let mut written = Vec::new();
+        varve_json::write_object(&security, &mut written);
+        let expected =
+            br#"{"admins":{"names":["ada","eve"]},"members":{"roles":["r"],"names":["ada"]}}"#;
+        assert_eq!(written, expected);
+        assert!(set_named(&mut security, "admins", "ada", false));
+        assert!(!set_named(&mut security, "admins", "ada", false));
+    }
+
+    #[test]
+    fn databases_are_named_after_the_bytes_of_the_name() {
+        let settings = PerUser {
+            enabled: true,
+            deletes: false,
+            prefix: "userdb-".to_owned(),
+        };
+        assert_eq!(database_of(&settings, "ada\u{e9}"), "userdb-616461c3a9");
+    }
+}
