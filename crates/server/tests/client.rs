@@ -8,8 +8,8 @@ use std::thread::JoinHandle;
 use tokio::sync::oneshot;
 use varve_server::{LogOutput, ServeOptions, Served, Server};
 
-/// One admin, whose password is quickly checked; indexes wait for a request.
-const SETTINGS: &str = "[admins]\nadm = pass\n[chttpd]\nallowed_hosts = varve.test\n[ken]\nbatch_channels = 0\n[chttpd_auth]\niterations = 2\n";
+/// One admin, whose password is quickly checked; indexes wait for a request, and there is no database.
+const SETTINGS: &str = "[couchdb]\nsingle_node = false\n[admins]\nadm = pass\n[chttpd]\nallowed_hosts = varve.test\n[ken]\nbatch_channels = 0\n[chttpd_auth]\niterations = 2\n";
 
 /// The admin's basic login.
 pub const ADMIN: (&str, &str) = ("authorization", "Basic YWRtOnBhc3M=");

@@ -55,6 +55,16 @@ fn wait_for_names(server: &Running, database: &str, names: &Value) {
 }
 
 #[test]
+fn the_database_of_users_is_there_from_the_start() {
+    let server = Running::start_with("[couchdb]\nsingle_node = true\n");
+    add(&server, "ada");
+    assert_eq!(get(&server, "/_all_dbs"), (200, json!(["_users"])));
+    assert_eq!(server.send("PUT", "/_users", &[ADMIN], "").status, 412);
+    let server = server.restart(|_| ());
+    assert_eq!(get(&server, &path("ada")).0, 200);
+}
+
+#[test]
 fn users_get_databases_of_their_own_while_the_setting_counts() {
     let server = Running::start();
     assert_eq!(server.send("PUT", "/_users", &[ADMIN], "").status, 201);

@@ -4,7 +4,7 @@ use crate::auth::Auth;
 use crate::couch::Databases;
 use crate::couch::admin::{NodeConfig, Uuids};
 use crate::couch::database::files as databases;
-use crate::couch::users::UserDirectory;
+use crate::couch::users::{USERS, UserDirectory};
 use crate::directory::{DATABASES, ServedDirectory, compression};
 use crate::runtime::log::Log;
 use crate::runtime::scheduler::JobKind;
@@ -127,6 +127,18 @@ impl CouchContext {
             server,
             directory,
         })
+    }
+
+    /// Makes `_users`, so that clients need not, unless it is there or the settings ask for none.
+    ///
+    /// # Errors
+    /// 500 if its file cannot be made.
+    pub(crate) fn make_users(&self) -> Result<(), Failure> {
+        let found = self.storage().kind(&databases::file_of(USERS));
+        if !self.settings().single_node || found.map_err(Failure::internal)?.is_some() {
+            return Ok(());
+        }
+        self.databases.create(USERS, None).map(drop)
     }
 
     /// Which map functions run without an engine.

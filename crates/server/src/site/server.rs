@@ -224,6 +224,11 @@ impl Server {
                     title,
                 ));
                 let couch = Arc::new(CouchContext::new(directory, server)?);
+                if let Err(failure) = couch.make_users() {
+                    couch
+                        .log()
+                        .scope(|| tracing::error!("_users cannot be made: {failure}"));
+                }
                 Site::Directory(Arc::new(Halves { couch, hg }))
             }
             Served::Repository(one) => {

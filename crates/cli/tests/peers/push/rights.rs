@@ -79,9 +79,6 @@ fn users_of_the_server_read_and_push_as_they_are_named() {
     let mut pair = Pair::new(OPEN);
     pair.commit("d");
     let mut admin = pair.ours.admin();
-    admin
-        .put("/_users", &serde_json::Value::Null)
-        .expect_status(201);
     for name in ["ada", "bob"] {
         let user = serde_json::json!({
             "type": "user", "name": name, "password": format!("{name}'s word"), "roles": [],
