@@ -10,7 +10,6 @@ const as = (name, password) => {
 };
 
 run(async () => {
-  await admin.db.create('_users');
   const users = admin.use('_users');
   const make = (name, password, roles) => users.insert(
     { name, password, roles, type: 'user' }, `org.couchdb.user:${name}`);
