@@ -2,7 +2,8 @@
 
 use crate::histories::{MemoryRepo, bookmarks};
 use std::path::Path;
-use varve_base::{Interrupt, Silent};
+use std::sync::Arc;
+use varve_base::{Interrupt, OpenMode, Silent};
 use varve_codec::EngineSetting;
 use varve_lang::date::{Clock, DateRange, Zone};
 use varve_repo::{LookupError, Phase, Repository, Rev, ViewFilter};
@@ -53,6 +54,48 @@ fn bookmarks_come_along_with_their_changesets() {
     assert_eq!(*view.bookmarks(), bookmarks(&[("a name", nodes[1])]));
     let line = format!("{} a name\n", nodes[1]);
     assert_eq!(read(&target, ".hg/bookmarks"), Some(line));
+}
+
+#[test]
+fn files_that_the_list_loses_under_a_server_are_still_in_the_store() {
+    let (source, _) = MemoryRepo::new(&[&[], &[0]]);
+    let storage = source.repository.storage();
+    let put = |name: &str, text: &[u8]| {
+        let path = Path::new("r/.hg/store").join(name);
+        // In place: a rename would show in the directory.
+        let is_there = storage.kind(&path).unwrap().is_some();
+        let mode = if is_there {
+            OpenMode::Append
+        } else {
+            OpenMode::CreateNew
+        };
+        let file = storage.open(&path, mode).unwrap();
+        file.truncate(0).unwrap();
+        file.append(text).unwrap();
+    };
+    put("data/0.d", b"chunks");
+    let names = || -> Vec<String> {
+        let files = source.repository.store_files().unwrap().into_iter();
+        let names = files.map(|file| String::from_utf8(file.name).unwrap());
+        names.filter(|name| name.starts_with("data/")).collect()
+    };
+    let view = source.view(ViewFilter::Served);
+    let lists = [
+        "data/0.d\ndata/0.i\ndata/1.i\n",
+        "data/0.i\ndata/1.i\n",
+        "data/1.i\n",
+        "",
+        "data/0.d\ndata/0.i\ndata/1.i\n",
+    ];
+    for list in lists {
+        put("fncache", list.as_bytes());
+        for _ in 0..2 {
+            let mut found = names();
+            found.sort();
+            assert_eq!(found, ["data/0.d", "data/0.i", "data/1.i"], "{list:?}");
+        }
+    }
+    assert!(Arc::ptr_eq(&view, &source.view(ViewFilter::Served)));
 }
 
 #[test]

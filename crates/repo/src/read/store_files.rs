@@ -74,8 +74,7 @@ impl Repository {
                 }
                 Ok(())
             };
-            let names = view.store_names()?.into_iter();
-            for name in names.chain(view.unlisted_store_names()?) {
+            for name in view.all_store_names()? {
                 let path = view.store_path(&name);
                 add(name, path)?;
             }

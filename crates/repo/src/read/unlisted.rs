@@ -5,18 +5,46 @@
 
 use crate::format::RepoError;
 use crate::read::RepoView;
+use parking_lot::Mutex;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::Arc;
 use varve_base::Storage;
 use varve_base::storage::EntryKind;
 
-/// What a view found that the list of the store lacks, searched once.
+/// Names that the list of the store lacks, kept for the list that they were searched with: a list may be damaged under a
+/// view, which changes neither the changelog nor the store's directory.
 #[derive(Debug, Default)]
 pub(crate) struct Unlisted {
-    files: OnceLock<Vec<Vec<u8>>>,
-    store_names: OnceLock<Vec<Vec<u8>>>,
+    files: KeptNames,
+    store_names: KeptNames,
+}
+
+/// Names, behind the hash of the list.
+#[derive(Debug, Default)]
+struct KeptNames(Mutex<Option<(u64, Arc<[Vec<u8>]>)>>);
+
+impl KeptNames {
+    /// The names for this list, searched if they are not known.
+    fn get(
+        &self,
+        listed: &[Vec<u8>],
+        search: impl FnOnce() -> Result<Vec<Vec<u8>>, RepoError>,
+    ) -> Result<Arc<[Vec<u8>]>, RepoError> {
+        let mut hash = DefaultHasher::new();
+        listed.hash(&mut hash);
+        let hash = hash.finish();
+        if let Some((known, names)) = &*self.0.lock()
+            && *known == hash
+        {
+            return Ok(Arc::clone(names));
+        }
+        let names: Arc<[Vec<u8>]> = search()?.into();
+        *self.0.lock() = Some((hash, Arc::clone(&names)));
+        Ok(names)
+    }
 }
 
 impl RepoView {
@@ -40,24 +68,18 @@ impl RepoView {
         found
     }
 
-    /// Files that a changeset names as changed and the list of the store lacks, sorted; none in a sound repository.
-    /// They are searched once for each view.
-    ///
-    /// # Errors
-    /// If the list is damaged.
-    pub fn unlisted_files(&self) -> Result<&[Vec<u8>], RepoError> {
-        if let Some(known) = self.unlisted().files.get() {
-            return Ok(known);
-        }
-        let listed: HashSet<Vec<u8>> = self.tracked_files()?.into_iter().collect();
-        let mut unlisted = BTreeSet::new();
-        self.named_files(&mut |file| {
-            if !listed.contains(file) && !unlisted.contains(file) {
-                unlisted.insert(file.to_vec());
-            }
-        });
-        let unlisted = unlisted.into_iter().collect();
-        Ok(self.unlisted().files.get_or_init(|| unlisted))
+    /// Files that a changeset names as changed and that are not listed, sorted; none in a sound repository.
+    fn unlisted_files(&self, listed: &[Vec<u8>]) -> Result<Arc<[Vec<u8>]>, RepoError> {
+        self.unlisted().files.get(listed, || {
+            let listed: HashSet<&[u8]> = listed.iter().map(Vec::as_slice).collect();
+            let mut unlisted = BTreeSet::new();
+            self.named_files(&mut |file| {
+                if !listed.contains(file) && !unlisted.contains(file) {
+                    unlisted.insert(file.to_vec());
+                }
+            });
+            Ok(unlisted.into_iter().collect())
+        })
     }
 
     /// Every file that the list of the store or a changeset names, sorted bytewise.
@@ -66,37 +88,49 @@ impl RepoView {
     /// If the list is damaged.
     pub fn files_with_history(&self) -> Result<Vec<Vec<u8>>, RepoError> {
         let mut files = self.tracked_files()?;
-        let unlisted = self.unlisted_files()?;
+        let unlisted = self.unlisted_files(&files)?;
         if !unlisted.is_empty() {
-            files.extend_from_slice(unlisted);
+            files.extend_from_slice(&unlisted);
             files.sort_unstable();
         }
         Ok(files)
     }
 
-    /// Names of files below `data/` that are in the store although the list lacks them, without any encoding: files of
-    /// unlisted histories, and data files whose index alone is listed. None in a sound repository.
-    pub(crate) fn unlisted_store_names(&self) -> Result<Vec<Vec<u8>>, RepoError> {
-        if let Some(known) = self.unlisted().store_names.get() {
-            return Ok(known.clone());
-        }
-        let listed = self.store_names()?;
-        let mut names = Vec::new();
-        for file in self.unlisted_files()? {
-            names.extend([b".i", b".d"].map(|end| [b"data/", &file[..], end].concat()));
-        }
-        let indexes = listed.iter().filter_map(|name| name.strip_suffix(b".i"));
-        let data = indexes.map(|name| [name, b".d"].concat());
-        names.extend(data.filter(|name| listed.binary_search(name).is_err()));
-        let mut entries = Entries::of(self.storage());
-        let mut found = Vec::new();
-        for name in names {
-            if entries.has(&self.store_path(&name))? {
-                found.push(name);
+    /// Names of the store's files below `data/`, without any encoding: listed ones, and then those that are there though
+    /// the list lacks them, which are files of unlisted histories, and data files whose index alone is listed.
+    pub(crate) fn all_store_names(&self) -> Result<Vec<Vec<u8>>, RepoError> {
+        let mut names = self.store_names()?;
+        let unlisted = self.unlisted().store_names.get(&names, || {
+            let mut may_be_there = Vec::new();
+            for file in self.unlisted_files(&tracked(&names))?.iter() {
+                may_be_there.extend([b".i", b".d"].map(|end| [b"data/", &file[..], end].concat()));
             }
-        }
-        Ok(self.unlisted().store_names.get_or_init(|| found).clone())
+            let indexes = names.iter().filter_map(|name| name.strip_suffix(b".i"));
+            let data = indexes.map(|name| [name, b".d"].concat());
+            may_be_there.extend(data.filter(|name| names.binary_search(name).is_err()));
+            let mut entries = Entries::of(self.storage());
+            let mut found = Vec::new();
+            for name in may_be_there {
+                if entries.has(&self.store_path(&name))? {
+                    found.push(name);
+                }
+            }
+            Ok(found)
+        })?;
+        names.extend_from_slice(&unlisted);
+        Ok(names)
     }
+}
+
+/// Files whose index a list of the store names, sorted bytewise.
+pub(super) fn tracked(store_names: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let mut files: Vec<Vec<u8>> = store_names
+        .iter()
+        .filter_map(|name| name.strip_prefix(b"data/")?.strip_suffix(b".i"))
+        .map(<[u8]>::to_vec)
+        .collect();
+    files.sort_unstable();
+    files
 }
 
 /// Tells which files are there, one look at each directory: most of the names that it is asked for are of no file, and

@@ -9,7 +9,7 @@ use crate::read::branches::{self, Branches};
 use crate::read::caches::CacheDirectory;
 use crate::read::stamp::Stamp;
 use crate::read::tags;
-use crate::read::unlisted::Unlisted;
+use crate::read::unlisted::{Unlisted, tracked};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -260,21 +260,14 @@ impl RepoView {
     /// # Errors
     /// If the list is damaged.
     pub fn tracked_files(&self) -> Result<Vec<Vec<u8>>, RepoError> {
-        let names = self.store_names()?;
-        let mut files: Vec<Vec<u8>> = names
-            .iter()
-            .filter_map(|name| name.strip_prefix(b"data/")?.strip_suffix(b".i"))
-            .map(<[u8]>::to_vec)
-            .collect();
-        files.sort_unstable();
-        Ok(files)
+        Ok(tracked(&self.store_names()?))
     }
 
     pub(super) fn unlisted(&self) -> &Unlisted {
         &self.unlisted
     }
 
-    /// Where a file of the store lies, by its name without any encoding.
+    /// The path of a file of the store, which is named without any encoding.
     pub(super) fn store_path(&self, name: &[u8]) -> PathBuf {
         self.context.store().join(self.context.layout.path(name))
     }
