@@ -31,7 +31,7 @@ pub struct RequiredClaims {
     pub iss: Option<String>,
 }
 
-/// Where a token has its user's roles.
+/// The place of the roles in a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RolesClaim {
     /// A claim, which need not be there.
@@ -68,7 +68,7 @@ impl JwtKeyKind {
 /// One line of `[jwt_keys]`: `KIND:KID = KEY`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JwtKey {
-    /// What stands left of the colon.
+    /// The type of the key: the part of the setting's name before the colon.
     pub kind: JwtKeyKind,
     /// Name by which tokens refer to the key; `_default` if they name none.
     pub kid: String,

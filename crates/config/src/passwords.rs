@@ -34,7 +34,7 @@ pub enum PasswordScheme {
 pub struct PasswordRule {
     /// A regular expression, not compiled yet.
     pub pattern: String,
-    /// What users are told whose password does not match; may be empty.
+    /// The reason in the refusal of a password that does not match; may be empty.
     pub reason: String,
 }
 

@@ -86,7 +86,7 @@ pub struct Settings {
     pub passwords: Passwords,
     /// Logins by JSON Web Tokens.
     pub jwt: Jwt,
-    /// What becomes of users whose logins fail.
+    /// Lockout of users after failed logins.
     pub lockout: Lockout,
     /// A database for each user.
     pub per_user: PerUser,

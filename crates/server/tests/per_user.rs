@@ -44,6 +44,10 @@ fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
+fn has_told(server: &Running, words: &str) -> bool {
+    server.told().iter().any(|line| line.contains(words))
+}
+
 /// The names that a security object lets in.
 fn wait_for_names(server: &Running, database: &str, names: &Value) {
     let path = format!("{database}/_security");
@@ -116,4 +120,36 @@ fn users_of_the_time_when_the_server_was_down_get_theirs_at_the_start() {
     assert_eq!(server.send("PUT", "/_users", &[ADMIN], "").status, 201);
     add(&server, "ada");
     wait_for_names(&server, DATABASE, &json!(["ada"]));
+}
+
+#[test]
+fn a_database_that_could_not_be_made_is_made_later() {
+    let server =
+        Running::start_with("[couchdb]\nsingle_node = true\n[couch_peruser]\nenable = true\n");
+    let blocking = server
+        .directory
+        .path()
+        .join("databases/userdb-616461.varve");
+    std::fs::write(&blocking, "is no database").unwrap();
+    add(&server, "ada");
+    wait_for("failure", || {
+        has_told(&server, "database of the user \"ada\"")
+    });
+    assert_eq!(get(&server, DATABASE).0, 500);
+    std::fs::remove_file(&blocking).unwrap();
+    add(&server, "bob");
+    wait_for_names(&server, DATABASE, &json!(["ada"]));
+}
+
+#[test]
+fn names_that_would_share_a_database_get_none() {
+    let server =
+        Running::start_with("[couchdb]\nsingle_node = true\n[couch_peruser]\nenable = true\n");
+    let doc = json!({"type": "user", "name": "\u{6}\u{1}", "roles": [], "password": "secret"});
+    let made = server.send("PUT", &path("%06%01"), &[ADMIN, JSON], &doc.to_string());
+    assert_eq!(made.status, 201, "{}", made.body);
+    wait_for("refusal", || has_told(&server, "control characters"));
+    assert_eq!(get(&server, "/userdb-61").0, 404);
+    add(&server, "a");
+    wait_for_names(&server, "/userdb-61", &json!(["a"]));
 }

@@ -468,7 +468,7 @@ pub(super) fn ours(directory: &Path, arguments: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-/// Whether a stream clone came through a connection that is cut after so many bytes; else it is refused and nothing is left.
+/// Returns whether a stream clone succeeds over a connection that is cut after so many bytes; a failed one must leave nothing behind.
 fn stream_cut_after(directory: &Path, server: &str, left: usize) -> bool {
     let name = format!("stream{left}");
     let url = cutting(server.to_owned(), left);

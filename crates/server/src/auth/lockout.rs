@@ -12,7 +12,7 @@ use std::net::IpAddr;
 use std::time::Instant;
 use varve_config::{Lockout, LockoutMode};
 
-/// What clients are told in CouchDB's words.
+/// CouchDB's text for a refused login.
 pub(super) const LOCKED: &str =
     "Account is temporarily locked due to multiple authentication failures";
 
@@ -45,7 +45,7 @@ struct Failures {
 pub(super) struct FailedLogins(Mutex<HashMap<LockoutKey, Failures>>);
 
 impl FailedLogins {
-    /// Whether a login is not to be checked.
+    /// Whether logins with this key are refused at this time.
     pub(super) fn is_locked(&self, key: &LockoutKey, settings: &Lockout, now: Instant) -> bool {
         let failures = self.0.lock().get(key).copied();
         settings.mode == LockoutMode::Enforce

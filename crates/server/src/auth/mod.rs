@@ -3,22 +3,27 @@
 //! A request without a login may read public content; nothing is ever written to a database for it. Admins come from
 //! the `[admins]` section of `varve.ini`, all others from the database `_users`.
 
+mod account;
 pub(crate) mod cookie;
 mod jwt;
 mod lockout;
 pub(crate) mod password;
+pub(crate) mod prf;
 mod proxy;
 mod queue;
 mod rules;
 mod security;
+mod settings;
 mod signature;
 #[cfg(test)]
 mod tests;
 mod user;
 mod verified;
 
+pub(crate) use account::{Account, FindAccount, FoundAccount, Proven, Upgrade};
 pub(crate) use rules::check_new_password;
 pub use security::{Names, Security};
+pub(crate) use settings::check_settings;
 pub use user::{ADMIN_ROLE, UserContext};
 
 use crate::runtime::Pool;
@@ -27,20 +32,16 @@ use crate::runtime::log::Log;
 use crate::{Failure, Request, ServerError};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use cookie::{Attributes, Claim};
+use cookie::Claim;
 use hyper::header::{AUTHORIZATION, COOKIE, HeaderMap};
-use jwt::TokenCheck;
 use lockout::{FailedLogins, LOCKED, LockoutKey};
 use parking_lot::RwLock;
-use password::{Hashing, Stored};
 use queue::CheckQueue;
-use std::collections::HashMap;
-use std::fmt;
+use settings::AuthSettings;
 use std::net::IpAddr;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
-use varve_config::{HashAlgorithm, Lockout, LoginHandler, ProxyLogin, Settings};
+use varve_config::{HashAlgorithm, Lockout, LoginHandler, Settings};
 use verified::Verified;
 
 const WRONG: &str = "Name or password is incorrect.";
@@ -66,50 +67,6 @@ impl Login {
     }
 }
 
-/// A user who can log in.
-#[derive(Clone, Debug)]
-pub(crate) struct Account {
-    pub(crate) stored: Stored,
-    pub(crate) roles: Vec<String>,
-    /// Whether it is a document; admins are settings.
-    pub(crate) is_document: bool,
-}
-
-/// A user whose password was right.
-#[derive(Clone, Debug)]
-pub(crate) struct Proven {
-    pub(crate) user: UserContext,
-    salt: String,
-}
-
-/// Finds the accounts that are no admins.
-pub(crate) trait FindAccount: fmt::Debug + Send + Sync {
-    /// The account of that name, as it is now.
-    ///
-    /// # Errors
-    /// 401 if the account cannot be used; 500 if it cannot be read.
-    fn find<'a>(&'a self, name: &'a str) -> FoundAccount<'a>;
-
-    /// Work that stores the password of an account anew, unless it has changed meanwhile; it takes as long as a check.
-    fn upgrade(&self, name: &str, password: &str, stored: &Stored, to: &Hashing) -> Upgrade;
-}
-
-/// Work that [`FindAccount::upgrade`] returns.
-pub(crate) type Upgrade = Box<dyn FnOnce() + Send>;
-
-/// Future that [`FindAccount::find`] returns.
-pub(crate) type FoundAccount<'a> =
-    Pin<Box<dyn Future<Output = Result<Option<Account>, Failure>> + Send + 'a>>;
-
-/// Refuses settings that [`Auth::new`] would refuse.
-///
-/// # Errors
-/// [`ServerError::Config`].
-pub(crate) fn check_settings(settings: &Settings) -> Result<(), ServerError> {
-    rules::check(&settings.passwords)?;
-    TokenCheck::new(&settings.jwt).map(drop)
-}
-
 /// Users and sessions of one server.
 #[derive(Debug)]
 pub struct Auth {
@@ -121,62 +78,6 @@ pub struct Auth {
     checks: CheckQueue,
     failed: FailedLogins,
     log: Log,
-}
-
-/// What [`Auth`] takes from the settings.
-#[derive(Debug)]
-struct AuthSettings {
-    admins: HashMap<String, Stored>,
-    secret: String,
-    timeout: u64,
-    /// In the order in which they are asked.
-    handlers: Vec<LoginHandler>,
-    proxy: ProxyLogin,
-    tokens: TokenCheck,
-    /// The first signs new cookies.
-    hash_algorithms: Vec<HashAlgorithm>,
-    attributes: Attributes,
-    lockout: Lockout,
-    /// Least and most rounds of keys that logins are checked against.
-    iterations: (u32, u32),
-    /// How passwords are stored anew at a login; `None` if they are not.
-    upgrade_to: Option<Hashing>,
-    /// Stands for the password of names that do not exist.
-    unknown_user: Stored,
-}
-
-impl AuthSettings {
-    fn of(settings: &Settings) -> Result<AuthSettings, ServerError> {
-        let admins = settings.admins.iter();
-        let admins = admins.filter_map(|admin| {
-            let stored = Stored::parse(&admin.value)?;
-            Some((admin.key.clone(), stored))
-        });
-        let (sessions, passwords) = (&settings.sessions, &settings.passwords);
-        rules::check(passwords)?;
-        let secret = match &sessions.secret {
-            Some(secret) => secret.clone(),
-            None => password::random_hex(32)?,
-        };
-        Ok(AuthSettings {
-            admins: admins.collect(),
-            secret,
-            timeout: sessions.timeout.as_secs(),
-            handlers: sessions.handlers.clone(),
-            proxy: sessions.proxy.clone(),
-            tokens: TokenCheck::new(&settings.jwt)?,
-            hash_algorithms: sessions.hash_algorithms.clone(),
-            lockout: settings.lockout.clone(),
-            iterations: (passwords.min_iterations, passwords.max_iterations),
-            upgrade_to: passwords.upgrade.then(|| Hashing::of(settings)),
-            attributes: Attributes {
-                keep: sessions.persistent.then_some(sessions.timeout.as_secs()),
-                domain: sessions.domain.clone(),
-                same_site: sessions.same_site,
-            },
-            unknown_user: Stored::of_unknown_user(sessions.iterations)?,
-        })
-    }
 }
 
 impl Auth {
@@ -297,12 +198,17 @@ impl Auth {
             let (checked, slowest) = (stored.clone(), current.unknown_user.clone());
             let given = password.to_owned();
             let verify = move || checked.verify_slowly(&given, &slowest);
-            if !self.checks.check(client, key, verify).await? || account.is_none() {
+            let is_right = self.checks.check(client, key, verify).await?;
+            // Other guesses may have failed while this one waited. The answer must not tell whether it was right.
+            if attempt.as_ref().is_some_and(is_locked) {
+                return Err(Failure::forbidden(LOCKED));
+            }
+            if !is_right || account.is_none() {
                 self.note_failure(name, client, attempt, &current.lockout);
                 return Err(Failure::unauthorized(WRONG));
             }
             self.verified.remember(key);
-            self.upgrade(name, password, client, key).await;
+            self.upgrade(name, password, client).await;
         }
         let account = account.ok_or_else(|| Failure::unauthorized(WRONG))?;
         Ok(Proven {
@@ -333,7 +239,7 @@ impl Auth {
     }
 
     /// Stores a password that was right as the settings ask for it now. The login is good also if that fails.
-    async fn upgrade(&self, name: &str, password: &str, client: Option<IpAddr>, mut key: [u8; 32]) {
+    async fn upgrade(&self, name: &str, password: &str, client: Option<IpAddr>) {
         let Some(hashing) = self.current().upgrade_to else {
             return;
         };
@@ -346,8 +252,8 @@ impl Auth {
         let upgrade = self
             .users
             .upgrade(name, password, &account.stored, &hashing);
-        // It waits in the queue of checks, as it takes as much time as one, by a key that no check has.
-        key[0] ^= 1;
+        // An upgrade takes as much time as a check, so it waits in their queue.
+        let key = self.verified.upgrade_digest(name, &account.stored);
         let work = move || {
             upgrade();
             true

@@ -11,10 +11,10 @@
 //! The salt is used as the text that stands there. PRF is `sha`, also where there is none, or `sha224` to
 //! `sha512`.
 
+use crate::auth::prf::Prf;
 use crate::{Failure, ServerError};
-use hmac::Hmac;
 use sha1::Sha1;
-use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
+use sha2::Digest;
 use subtle::ConstantTimeEq;
 use varve_config::{PasswordScheme, Settings};
 use varve_json::{Object, Value};
@@ -41,52 +41,6 @@ const PASSWORD_MEMBERS: [&str; 8] = [
 const LONGEST_KEY: usize = 64;
 /// More rounds than this are not waited for, whatever a document says.
 pub(crate) const MOST_ITERATIONS: u32 = 10_000_000;
-
-/// The hash function below PBKDF2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Prf {
-    Sha1,
-    Sha224,
-    Sha256,
-    Sha384,
-    Sha512,
-}
-
-impl Prf {
-    const NAMES: [(&'static str, Prf, usize); 5] = [
-        ("sha", Prf::Sha1, SHA1_LEN),
-        ("sha224", Prf::Sha224, 28),
-        ("sha256", Prf::Sha256, SHA256_LEN),
-        ("sha384", Prf::Sha384, 48),
-        ("sha512", Prf::Sha512, 64),
-    ];
-
-    /// The function that a document or a setting names.
-    pub(crate) fn named(name: &str) -> Option<Prf> {
-        let mut known = Prf::NAMES.iter();
-        known.find(|known| known.0 == name).map(|known| known.1)
-    }
-
-    /// How long its results are, in bytes.
-    fn length(self) -> usize {
-        let mut known = Prf::NAMES.iter();
-        known
-            .find(|known| known.1 == self)
-            .map_or(0, |known| known.2)
-    }
-
-    fn derive(self, password: &str, salt: &str, iterations: u32, key: &mut [u8]) -> bool {
-        let derive = match self {
-            Prf::Sha1 => pbkdf2::pbkdf2::<Hmac<Sha1>>,
-            Prf::Sha224 => pbkdf2::pbkdf2::<Hmac<Sha224>>,
-            Prf::Sha256 => pbkdf2::pbkdf2::<Hmac<Sha256>>,
-            Prf::Sha384 => pbkdf2::pbkdf2::<Hmac<Sha384>>,
-            Prf::Sha512 => pbkdf2::pbkdf2::<Hmac<Sha512>>,
-        };
-        // HMAC takes keys of any length, so this does not fail.
-        derive(password.as_bytes(), salt.as_bytes(), iterations, key).is_ok()
-    }
-}
 
 /// How a password becomes a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

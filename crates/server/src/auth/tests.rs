@@ -1,4 +1,5 @@
 use super::*;
+use crate::auth::password::{Hashing, Stored};
 use crate::runtime::LogOutput;
 use hyper::{Method, StatusCode};
 use std::path::Path;
@@ -18,8 +19,13 @@ impl FindAccount for NoUsers {
 }
 
 fn auth() -> Auth {
+    auth_with("")
+}
+
+fn auth_with(more: &str) -> Auth {
     let hashed = password::hash("pass:word", 2).unwrap();
-    let text = format!("[admins]\nadm = {hashed}\n[chttpd_auth]\nsecret = s\ntimeout = 600\n");
+    let text =
+        format!("[admins]\nadm = {hashed}\n[chttpd_auth]\nsecret = s\ntimeout = 600\n{more}");
     let ini = Ini::parse(Path::new("t.ini"), &text).unwrap();
     Auth::new(
         &Settings::read(&ini).unwrap(),
@@ -101,4 +107,16 @@ async fn a_cookie_logs_in_until_it_is_old_and_is_refreshed_on_the_way() {
         .await
         .unwrap_err();
     assert_eq!(malformed.status(), 400);
+}
+
+#[tokio::test]
+async fn guesses_that_waited_while_others_failed_are_not_answered() {
+    let auth = auth_with("[chttpd_auth_lockout]\nmode = enforce\nthreshold = 1\n");
+    let client = Some(IpAddr::from([192, 0, 2, 1]));
+    let check = |password| auth.check("adm", password, client);
+    let (wrong, right, second) = tokio::join!(check("a"), check("pass:word"), check("b"));
+    assert_eq!(wrong.unwrap_err().status(), StatusCode::UNAUTHORIZED);
+    for refused in [right.map(drop), second.map(drop)] {
+        assert_eq!(refused.unwrap_err().status(), StatusCode::FORBIDDEN);
+    }
 }

@@ -44,11 +44,25 @@ impl Verified {
 
     /// Tells logins apart.
     pub(super) fn digest(&self, name: &str, password: &str, stored: &Stored) -> [u8; 32] {
+        self.mac(b"login", name, stored, password)
+    }
+
+    /// Tells upgrades of stored passwords apart, also from all logins.
+    pub(super) fn upgrade_digest(&self, name: &str, stored: &Stored) -> [u8; 32] {
+        self.mac(b"upgrade", name, stored, "")
+    }
+
+    fn mac(&self, kind: &[u8], name: &str, stored: &Stored, password: &str) -> [u8; 32] {
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.key) else {
             return [0; 32]; // HMAC takes keys of any length
         };
         // The lengths keep ("ab", "c") and ("a", "bc") apart.
-        for part in [name.as_bytes(), stored.salt().as_bytes(), stored.derived()] {
+        for part in [
+            kind,
+            name.as_bytes(),
+            stored.salt().as_bytes(),
+            stored.derived(),
+        ] {
             mac.update(&(part.len() as u64).to_le_bytes());
             mac.update(part);
         }

@@ -3,7 +3,9 @@
 //!
 //! As in CouchDB, all documents are looked at once the setting counts, and each change from then on.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 use varve_btree::Direction;
@@ -20,12 +22,22 @@ use crate::{CouchContext, Failure};
 /// Users that are seen to before it is looked whether the server stops.
 const STEP: usize = 100;
 
+/// Time until users are seen to again after a failure that may pass, such as a full disk.
+const RETRY: Duration = Duration::from_secs(60);
+
+/// Failures that are kept to be tried again: a bound of memory. The others are for the next start.
+const MOST_FAILED: usize = 1000;
+
 /// Makes and deletes databases of users.
 pub(in crate::couch) struct UserDatabases {
     app: Arc<CouchContext>,
+    failed: Users,
     /// The documents that were looked at: those of this `_users` up to this sequence, by these settings.
     seen: Option<Seen>,
 }
+
+/// Names of users, and whether each is deleted.
+type Users = BTreeMap<String, bool>;
 
 #[derive(Clone, Debug, PartialEq)]
 struct Seen {
@@ -36,7 +48,11 @@ struct Seen {
 
 impl UserDatabases {
     pub(in crate::couch) fn new(app: Arc<CouchContext>) -> UserDatabases {
-        UserDatabases { app, seen: None }
+        UserDatabases {
+            app,
+            seen: None,
+            failed: Users::new(),
+        }
     }
 
     /// Follows `_users` for ever, while the settings ask for it.
@@ -45,65 +61,88 @@ impl UserDatabases {
         let mut settings = app.watch_settings();
         let mut updates = app.databases.updates().watch();
         let mut last = None;
+        let mut retry_at = Instant::now();
         loop {
             let now = settings.borrow_and_update().per_user.clone();
             updates.mark_unchanged();
             let update = app.databases.updates().last_of(USERS);
-            if !now.enabled {
+            if self.seen.as_ref().is_some_and(|seen| seen.settings != now) {
                 self.seen = None;
+                self.failed.clear();
+            }
+            if !now.enabled {
                 if settings.changed().await.is_err() {
                     return;
                 }
                 continue;
             }
-            if self.seen.is_none() || update != last {
+            if self.seen.is_none() || update != last || Instant::now() >= retry_at {
                 last = update;
+                self.retry(&now).await;
                 while self.step(&now).await {}
-            } else if self.seen.as_ref().is_some_and(|seen| seen.settings != now) {
-                self.seen = None;
-                continue;
+                retry_at = Instant::now() + RETRY;
             }
-            if wait(&mut settings, &mut updates).await.is_err() {
+            let retry = (!self.failed.is_empty()).then_some(retry_at);
+            if wait(&mut settings, &mut updates, retry).await.is_err() {
                 return;
             }
+        }
+    }
+
+    /// Sees to the users again for whom it failed.
+    async fn retry(&mut self, settings: &PerUser) {
+        let (app, settings) = (Arc::clone(&self.app), settings.clone());
+        let users = std::mem::take(&mut self.failed);
+        if !users.is_empty() {
+            let work = move || Ok(see_to_all(&app, &settings, users));
+            let failed = blocking(&self.app.executor().commits, work).await;
+            self.failed = failed.unwrap_or_default();
         }
     }
 
     /// Looks at some users; returns whether there may be more.
     async fn step(&mut self, settings: &PerUser) -> bool {
         let (app, seen) = (Arc::clone(&self.app), self.seen.take());
-        let seen = seen.filter(|seen| seen.settings == *settings);
         let settings = settings.clone();
         let work = move || Ok(look(&app, seen, settings));
-        match blocking(&self.app.executor().commits, work).await {
-            Ok((seen, more)) => {
-                self.seen = seen;
-                more && !self.app.server().is_stopping()
-            }
-            Err(_) => false,
-        }
+        let Ok((seen, more, failed)) = blocking(&self.app.executor().commits, work).await else {
+            return false;
+        };
+        self.seen = seen;
+        let room = MOST_FAILED.saturating_sub(self.failed.len());
+        self.failed.extend(failed.into_iter().take(room));
+        more && !self.app.server().is_stopping()
     }
 }
 
-/// Waits for other settings or any update of a database.
+/// Waits for other settings, any update of a database, or the time of a retry.
 async fn wait<T>(
     settings: &mut watch::Receiver<T>,
     updates: &mut watch::Receiver<u64>,
+    retry_at: Option<Instant>,
 ) -> Result<(), watch::error::RecvError> {
+    let retry = async {
+        match retry_at {
+            Some(time) => tokio::time::sleep_until(time.into()).await,
+            None => std::future::pending().await,
+        }
+    };
     tokio::select! {
         changed = settings.changed() => changed,
         changed = updates.changed() => changed,
+        () = retry => Ok(()),
     }
 }
 
-fn look(app: &CouchContext, seen: Option<Seen>, settings: PerUser) -> (Option<Seen>, bool) {
+/// Sees to the users that changed next; returns up to where, whether there may be more, and the users for whom it failed.
+fn look(app: &CouchContext, seen: Option<Seen>, settings: PerUser) -> (Option<Seen>, bool, Users) {
     let users = match app.databases.get(USERS) {
         Ok(users) => users,
         Err(failure) => {
             if failure.kind != FailureKind::NotFound {
                 report(app, USERS, &failure);
             }
-            return (None, false);
+            return (None, false, Users::new());
         }
     };
     let seen = seen.filter(|seen| seen.incarnation == users.incarnation);
@@ -111,34 +150,31 @@ fn look(app: &CouchContext, seen: Option<Seen>, settings: PerUser) -> (Option<Se
     match read_changes(&users, since) {
         Ok((names, sequence)) => {
             let more = names.len() == STEP;
-            for (name, is_deleted) in names {
-                let done = see_to(app, &settings, &name, is_deleted);
-                done.unwrap_or_else(|failure| report(app, &name, &failure));
-            }
+            let failed = see_to_all(app, &settings, names);
             let incarnation = users.incarnation.clone();
             let seen = Seen {
                 incarnation,
                 sequence,
                 settings,
             };
-            (Some(seen), more)
+            (Some(seen), more, failed)
         }
         Err(failure) => {
             report(app, USERS, &failure);
-            (None, false)
+            (None, false, Users::new())
         }
     }
 }
 
-/// The next changed users, and whether each is deleted; the sequence up to which they are all.
-fn read_changes(users: &OpenDatabase, since: u64) -> Result<(Vec<(String, bool)>, u64), Failure> {
+/// The next changed users, and the sequence up to which these are all.
+fn read_changes(users: &OpenDatabase, since: u64) -> Result<(Users, u64), Failure> {
     let snapshot = users.documents.snapshot();
-    let (mut names, mut sequence) = (Vec::new(), since);
+    let (mut names, mut sequence) = (Users::new(), since);
     for change in snapshot.changes(since, Direction::Forward)? {
         let change = change?;
         sequence = change.seq;
         if let Some(name) = change.id.strip_prefix(PREFIX) {
-            names.push((name.to_owned(), change.stored.deleted));
+            names.insert(name.to_owned(), change.stored.deleted);
         }
         if names.len() == STEP {
             break;
@@ -154,6 +190,20 @@ fn report(app: &CouchContext, name: &str, failure: &Failure) {
     });
 }
 
+/// Returns the users for whom it failed and may be tried again.
+fn see_to_all(app: &CouchContext, settings: &PerUser, users: Users) -> Users {
+    let mut failed = Users::new();
+    for (name, is_deleted) in users {
+        if let Err(failure) = see_to(app, settings, &name, is_deleted) {
+            report(app, &name, &failure);
+            if failure.kind != FailureKind::BadRequest {
+                failed.insert(name, is_deleted);
+            }
+        }
+    }
+    failed
+}
+
 /// Makes the database of a user and lets the user in, or has it end with its user.
 fn see_to(
     app: &CouchContext,
@@ -161,7 +211,7 @@ fn see_to(
     user: &str,
     is_deleted: bool,
 ) -> Result<(), Failure> {
-    let name = database_of(settings, user);
+    let name = database_of(settings, user)?;
     check_database_name(&name)?;
     let found = app.databases.get(&name);
     let database = match (found, is_deleted) {
@@ -216,13 +266,20 @@ fn set_named(security: &mut Object, kind: &str, user: &str, is_wanted: bool) -> 
     is_changed
 }
 
-/// As CouchDB names it: bytes below 16 have one digit.
-fn database_of(settings: &PerUser, user: &str) -> String {
+/// The name that CouchDB gives, which has one digit for a byte below 16.
+///
+/// # Errors
+/// 400 for names with such a byte: `"\u{6}\u{1}"` would share a database with `"a"`.
+fn database_of(settings: &PerUser, user: &str) -> Result<String, Failure> {
     let mut name = settings.prefix.clone();
     for byte in user.bytes() {
+        if byte < 16 {
+            let reason = "a name with control characters has no database of its own";
+            return Err(Failure::bad_request(reason));
+        }
         name.push_str(&format!("{byte:x}"));
     }
-    name
+    Ok(name)
 }
 
 #[cfg(test)]
@@ -253,6 +310,10 @@ mod tests {
             deletes: false,
             prefix: "userdb-".to_owned(),
         };
-        assert_eq!(database_of(&settings, "ada\u{e9}"), "userdb-616461c3a9");
+        let of = |user| database_of(&settings, user);
+        assert_eq!(of("ada\u{e9}").unwrap(), "userdb-616461c3a9");
+        assert_eq!(of("\u{10}\u{10}").unwrap(), "userdb-1010");
+        let refused = of("\u{6}\u{1}").unwrap_err();
+        assert_eq!(refused.kind, FailureKind::BadRequest);
     }
 }

@@ -4,7 +4,8 @@
 use varve_json::{Object, Value};
 
 use crate::Failure;
-use crate::auth::password::{MOST_ITERATIONS, Prf};
+use crate::auth::password::MOST_ITERATIONS;
+use crate::auth::prf::Prf;
 use crate::couch::users::PREFIX;
 
 /// Rounds that a key of the user's own making may ask for: others wait for their logins meanwhile.
