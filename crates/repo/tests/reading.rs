@@ -240,7 +240,13 @@ fn an_empty_repository_is_empty() {
     assert!(view.manifest().unwrap().is_empty());
     assert!(view.branchmap().unwrap().is_empty() && view.tags().unwrap().is_empty());
     assert_eq!(view.lookup(b"tip").unwrap(), Node::NULL);
-    assert_eq!(view.lookup(b"-1").unwrap(), Node::NULL);
+    for null in [&b"0"[..], b"000", &[b'0'; 40]] {
+        assert_eq!(view.lookup(null).unwrap(), Node::NULL);
+    }
+    for unknown in [&b"-1"[..], b"1", &[b'0'; 41]] {
+        let error = view.lookup(unknown).unwrap_err();
+        assert!(matches!(error, LookupError::Unknown(_)), "{error}");
+    }
     assert!(repository.store_files().unwrap().is_empty());
 }
 

@@ -51,6 +51,11 @@ impl Node {
         *self == Node::NULL
     }
 
+    /// Whether [`Node::NULL`] begins with these hexadecimal digits, at least one.
+    pub fn null_begins_with(hex: &[u8]) -> bool {
+        (1..=2 * Node::LEN).contains(&hex.len()) && hex.iter().all(|digit| *digit == b'0')
+    }
+
     /// Reads forty hexadecimal digits of either case.
     pub fn from_hex(hex: &[u8]) -> Option<Node> {
         if hex.len() != 2 * Node::LEN {

@@ -284,21 +284,21 @@ impl<'a> Engine<'a> {
         Ok(self.shown(found))
     }
 
+    /// The null revision is a member if it was one and `nth` is 0, and is never the parent of another, as in `hg`.
     fn nth_parents(&self, set: &Set, nth: u8) -> Result<Set, RevsetError> {
         let mut found = BitSet::default();
         for member in set.members(self) {
-            let Some(rev) = member? else {
-                if nth < 2 {
-                    found.insert(None);
+            let member = member?;
+            let Some(rev) = member.filter(|_| nth > 0) else {
+                if nth == 0 {
+                    found.insert(member);
                 }
                 continue;
             };
             let [first, second] = self.changelog().parents(rev);
-            match nth {
-                0 => found.insert(Some(rev)),
-                1 => found.insert(first),
-                _ if second.is_some() => found.insert(second),
-                _ => {}
+            let parent = if nth == 1 { first } else { second };
+            if parent.is_some() {
+                found.insert(parent);
             }
         }
         Ok(Set::bits(found))

@@ -28,7 +28,7 @@ impl RepoView {
         if let Some(number) = revision_number(key)
             && let Some(rev) = self.numbered(number)
         {
-            return rev.map_or(Ok(Node::NULL), |rev| self.shown_rev(rev, key));
+            return self.shown_rev(rev, key);
         }
         if let Some(node) = Node::from_hex(key)
             && (node.is_null() || self.changelog().rev(&node).is_some())
@@ -38,10 +38,15 @@ impl RepoView {
         if let Some(node) = self.named(key)? {
             return Ok(node);
         }
-        match self.changelog().rev_by_prefix(key) {
-            PrefixMatch::One(rev) => self.shown_rev(rev, key),
-            PrefixMatch::Ambiguous if !key.is_empty() => Err(LookupError::Ambiguous(text())),
-            PrefixMatch::Ambiguous | PrefixMatch::None => Err(LookupError::Unknown(text())),
+        match (
+            self.changelog().rev_by_prefix(key),
+            Node::null_begins_with(key),
+        ) {
+            (PrefixMatch::None, true) => Ok(Node::NULL),
+            (PrefixMatch::One(rev), false) => self.shown_rev(rev, key),
+            (PrefixMatch::One(_), true) => Err(LookupError::Ambiguous(text())),
+            (PrefixMatch::Ambiguous, _) if !key.is_empty() => Err(LookupError::Ambiguous(text())),
+            (PrefixMatch::Ambiguous | PrefixMatch::None, _) => Err(LookupError::Unknown(text())),
         }
     }
 
@@ -76,14 +81,11 @@ impl RepoView {
         Ok(None)
     }
 
-    /// `Some(None)` is the null revision.
-    fn numbered(&self, number: i64) -> Option<Option<Rev>> {
+    /// Negative numbers count from the end; none of them is the null revision.
+    fn numbered(&self, number: i64) -> Option<Rev> {
         let len = self.changelog().len() as i64;
         let from_end = if number < 0 { number + len } else { number };
-        if from_end == -1 {
-            return Some(None);
-        }
-        self.changelog().rev_at(from_end).map(Some)
+        self.changelog().rev_at(from_end)
     }
 
     fn named(&self, key: &[u8]) -> Result<Option<Node>, LookupError> {

@@ -175,8 +175,9 @@ pub(super) fn id(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set
         Some(node) if node.is_null() => Some(None),
         Some(node) => engine.member_of(&node).map(Some),
         None => match engine.changelog().rev_by_prefix(prefix) {
-            PrefixMatch::One(rev) => Some(Some(rev)),
-            PrefixMatch::Ambiguous | PrefixMatch::None => None,
+            PrefixMatch::None if Node::null_begins_with(prefix) => Some(None),
+            PrefixMatch::One(rev) if !Node::null_begins_with(prefix) => Some(Some(rev)),
+            PrefixMatch::One(_) | PrefixMatch::Ambiguous | PrefixMatch::None => None,
         },
     };
     let is_shown = |member: &Member| member.is_none_or(|rev| engine.view().is_visible(rev));
