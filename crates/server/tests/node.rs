@@ -125,3 +125,47 @@ fn durability_is_shown_and_a_sync_is_waited_for_on_request() {
     let server = server.restart(|_| ());
     assert_eq!(server.send("GET", "/db/doc", &[ADMIN], "").status, 200);
 }
+
+#[test]
+fn tools_that_watch_a_couchdb_find_its_counters() {
+    let server = Running::start();
+    let get = |path: &str| {
+        let reply = server.send("GET", path, &[ADMIN], "");
+        let body = serde_json::from_str::<serde_json::Value>(&reply.body).unwrap();
+        (reply.status, body)
+    };
+    for path in ["/_node/_local/_stats", "/_node/_local/_system"] {
+        assert_eq!(server.get(path).status, 401);
+        assert_eq!(server.send("PUT", path, &[ADMIN], "").status, 405);
+    }
+    server.send("PUT", "/db", &[ADMIN], "");
+    assert_eq!(get("/db/nothing").0, 404);
+    let (status, all) = get("/_node/nonode@nohost/_stats");
+    let couchdb = &all["couchdb"];
+    let value = |path: &str| couchdb.pointer(path).unwrap()["value"].as_u64();
+    assert_eq!((status, value("/httpd/requests")), (200, Some(6)));
+    assert_eq!(value("/httpd_request_methods/PUT"), Some(3));
+    assert_eq!(value("/httpd_request_methods/GET"), Some(3));
+    assert_eq!(value("/httpd_status_codes/405"), Some(2));
+    assert_eq!(value("/httpd_status_codes/503"), Some(0));
+    assert!(value("/open_databases") >= Some(1));
+    let part = get("/_node/_local/_stats/couchdb/httpd_status_codes/404").1;
+    assert_eq!(
+        (&part["value"], &part["type"]),
+        (&1.into(), &"counter".into())
+    );
+    let missing = serde_json::json!({"error": "not_found", "reason": "missing"});
+    for path in ["nothing", "couchdb/httpd/requests/value/more"] {
+        assert_eq!(
+            get(&format!("/_node/_local/_stats/{path}")),
+            (404, missing.clone())
+        );
+    }
+    let (status, system) = get("/_node/_local/_system");
+    assert_eq!((status, system["uptime"].is_u64()), (200, true));
+    assert!(
+        system["memory"]["other"].as_u64() > Some(1 << 20),
+        "{system}"
+    );
+    assert!(system["process_count"].as_u64() > Some(1), "{system}");
+}

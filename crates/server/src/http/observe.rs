@@ -13,6 +13,7 @@ pub(crate) struct Observed {
     /// Whatever is logged within it names the request.
     pub(crate) span: Span,
     half: Half,
+    method: Method,
     begun: Instant,
 }
 
@@ -49,6 +50,7 @@ impl Observed {
         Observed {
             span,
             half,
+            method: method.clone(),
             begun: Instant::now(),
         }
     }
@@ -64,7 +66,8 @@ impl Observed {
     pub(crate) fn end(self, server: &ServerContext, status: StatusCode) {
         let duration = self.begun.elapsed();
         let status = status.as_u16();
-        server.metrics.count_request(self.half, status, duration);
+        let subject = (self.half, self.method.as_str());
+        server.metrics.count_request(subject, status, duration);
         server.log.scope(|| {
             self.span.in_scope(|| {
                 let milliseconds = duration.as_secs_f64() * 1000.0;

@@ -7,6 +7,7 @@ use crate::runtime::scheduler::Scheduler;
 use crate::runtime::throttle::RequestCounter;
 use crate::runtime::{Executor, Limits, RunningAnswers};
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::sync::watch;
 use varve_base::Interrupt;
 
@@ -29,6 +30,7 @@ pub(crate) struct ServerContext {
     /// Where faults and requests are written.
     pub(crate) log: Log,
     pub(crate) metrics: Metrics,
+    pub(crate) started: Instant,
     pub(crate) running: RunningAnswers,
     stopping: watch::Sender<bool>,
     requests: RequestCounter,
@@ -45,6 +47,7 @@ impl ServerContext {
             hurry: Interrupt::default(),
             log,
             metrics: Metrics::default(),
+            started: Instant::now(),
             running: RunningAnswers::default(),
             stopping: watch::Sender::new(false),
             requests,

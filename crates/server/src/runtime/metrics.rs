@@ -29,10 +29,20 @@ struct Timed {
     half: Half,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Asked {
+    method: &'static str,
+}
+
+/// Methods that are counted by name. Others are as many as clients make up, so they are counted together.
+pub(crate) const METHODS: [&str; 7] = ["COPY", "DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"];
+const OTHER_METHOD: &str = "other";
+
 /// The metrics of one server.
 pub(crate) struct Metrics {
     registry: Registry,
     requests: Family<Answered, Counter>,
+    couch_methods: Family<Asked, Counter>,
     durations: Family<Timed, Histogram>,
     connections: Gauge,
 }
@@ -51,14 +61,18 @@ impl Default for Metrics {
         let buckets = || Histogram::new(exponential_buckets(0.0001, 4.0, 10));
         let durations = Family::<Timed, Histogram>::new_with_constructor(buckets);
         let connections = Gauge::default();
+        let couch_methods = Family::<Asked, Counter>::default();
         let count = "Answered requests by half and status";
         registry.register("http_requests", count, requests.clone());
+        let methods = "Answered requests to databases and the server itself by method";
+        registry.register("couch_requests", methods, couch_methods.clone());
         let time = "Seconds from a request's head to the head of its answer";
         registry.register("http_request_duration_seconds", time, durations.clone());
         registry.register("http_connections", "Open connections", connections.clone());
         Metrics {
             registry,
             requests,
+            couch_methods,
             durations,
             connections,
         }
@@ -67,12 +81,41 @@ impl Default for Metrics {
 
 impl Metrics {
     /// Counts a request that was answered.
-    pub(crate) fn count_request(&self, half: Half, status: u16, duration: Duration) {
+    pub(crate) fn count_request(
+        &self,
+        (half, method): (Half, &str),
+        status: u16,
+        duration: Duration,
+    ) {
+        if half == Half::Couch {
+            let known = METHODS.into_iter().find(|known| *known == method);
+            let method = known.unwrap_or(OTHER_METHOD);
+            self.couch_methods.get_or_create(&Asked { method }).inc();
+        }
         self.requests
             .get_or_create(&Answered { half, status })
             .inc();
         let durations = self.durations.get_or_create(&Timed { half });
         durations.observe(duration.as_secs_f64());
+    }
+
+    /// Answered requests to databases and the server itself with this method of [`METHODS`].
+    pub(crate) fn couch_requests_by(&self, method: &'static str) -> u64 {
+        let counter = self.couch_methods.get(&Asked { method });
+        counter.map_or(0, |counter| counter.get())
+    }
+
+    /// Answered requests to databases and the server itself.
+    pub(crate) fn couch_requests(&self) -> u64 {
+        let methods = METHODS.into_iter().chain([OTHER_METHOD]);
+        methods.map(|method| self.couch_requests_by(method)).sum()
+    }
+
+    /// Those that were answered with this status.
+    pub(crate) fn couch_answers_with(&self, status: u16) -> u64 {
+        let half = Half::Couch;
+        let counter = self.requests.get(&Answered { half, status });
+        counter.map_or(0, |counter| counter.get())
     }
 
     /// Counts a connection until the guard is dropped.
@@ -107,13 +150,26 @@ mod tests {
     #[test]
     fn requests_are_counted_by_half_and_status() {
         let metrics = Metrics::default();
-        metrics.count_request(Half::Hg, 200, Duration::from_millis(3));
-        metrics.count_request(Half::Hg, 200, Duration::from_secs(100));
-        metrics.count_request(Half::Couch, 404, Duration::ZERO);
+        metrics.count_request((Half::Hg, "GET"), 200, Duration::from_millis(3));
+        metrics.count_request((Half::Hg, "GET"), 200, Duration::from_secs(100));
+        metrics.count_request((Half::Couch, "PUT"), 404, Duration::ZERO);
+        for made_up in ["A", "B"] {
+            metrics.count_request((Half::Couch, made_up), 405, Duration::ZERO);
+        }
         let _open = metrics.count_connection();
         drop(metrics.count_connection());
+        assert_eq!(metrics.couch_requests(), 3);
+        assert_eq!(
+            METHODS.map(|method| metrics.couch_requests_by(method)),
+            [0, 0, 0, 0, 0, 0, 1]
+        );
+        assert_eq!(
+            [200, 404, 405].map(|status| metrics.couch_answers_with(status)),
+            [0, 1, 2]
+        );
         let text = metrics.encode();
         for line in [
+            "varve_couch_requests_total{method=\"other\"} 2",
             "varve_http_requests_total{half=\"Hg\",status=\"200\"} 2",
             "varve_http_requests_total{half=\"Couch\",status=\"404\"} 1",
             "varve_http_request_duration_seconds_bucket{le=\"0.0064\",half=\"Hg\"} 1",

@@ -331,6 +331,11 @@ impl Databases {
         OpenDatabase::new(name, documents, dirty, &self.updates)
     }
 
+    /// How many are open now.
+    pub(crate) fn count_open(&self) -> usize {
+        self.open.values().len()
+    }
+
     /// Interrupts all index builds, and those that begin later.
     pub fn end_builds(&self) {
         let open = self.open.values();

@@ -75,6 +75,18 @@ impl Executor {
         })
     }
 
+    /// Calls and futures that wait for a thread of their pool.
+    pub(crate) fn queued(&self) -> usize {
+        let pools = [
+            &self.reads,
+            &self.commits,
+            &self.functions,
+            &self.pushes,
+            &self.bundles,
+        ];
+        pools.into_iter().map(Pool::queued).sum()
+    }
+
     /// Takes no more work, drops the queue, and waits until all threads have ended, but not longer than `limit`.
     pub(crate) fn shut_down(&self, limit: Duration) {
         let deadline = Instant::now() + limit;

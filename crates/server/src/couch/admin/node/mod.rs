@@ -2,7 +2,9 @@
 
 mod config;
 mod secrets;
+mod stats;
 mod store;
+mod system;
 
 pub(super) use config::marked;
 pub(super) use store::Change;
@@ -53,6 +55,14 @@ pub(super) async fn route(
             .await
         }
         ["_prometheus"] => figures(&app, &request),
+        ["_stats", below @ ..] => {
+            only_get(&request)?;
+            stats::route(&app, below)
+        }
+        ["_system"] => {
+            only_get(&request)?;
+            Ok(json(&system::describe(&app)))
+        }
         ["_versions"] => {
             only_get(&request)?;
             let mut engine = Object::new();
