@@ -35,6 +35,7 @@ mod settings;
 mod short;
 mod stalled;
 mod streams;
+mod suites;
 mod tokens;
 mod users;
 mod view_options;

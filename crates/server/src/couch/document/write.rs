@@ -26,16 +26,32 @@ pub enum Tagged {
 /// 409 and the other refusals of edits and of validation functions.
 pub fn store(call: &Call, edit: Edit, tagged: Tagged) -> Result<Answer, Failure> {
     let accepted = apply(call, edit, Mode::Interactive)?;
+    if is_batch(call) {
+        return Ok(batch_answer(&accepted));
+    }
     let location = call.location(&accepted.id);
-    let answer = accepted_answer(written_status(call), &accepted, tagged);
+    let answer = accepted_answer(StatusCode::CREATED, &accepted, tagged);
     Ok(answer.with_header("location", &location))
+}
+
+/// Whether the client asks for no more than that the edit was received. It is written all the same.
+fn is_batch(call: &Call) -> bool {
+    call.request.query("batch") == Some("ok")
+}
+
+/// 202 without a revision, as CouchDB, which has not made one yet.
+fn batch_answer(accepted: &Accepted) -> Answer {
+    let mut body = b"{\"ok\":true,\"id\":".to_vec();
+    varve_json::write_string(&accepted.id, &mut body);
+    body.extend_from_slice(b"}\n");
+    Answer::json(StatusCode::ACCEPTED, body)
 }
 
 /// 201, or 202 for a client that does not ask for more.
 pub fn written_status(call: &Call) -> StatusCode {
-    match call.request.query("batch") {
-        Some("ok") => StatusCode::ACCEPTED,
-        _ => StatusCode::CREATED,
+    match is_batch(call) {
+        true => StatusCode::ACCEPTED,
+        false => StatusCode::CREATED,
     }
 }
 
@@ -68,11 +84,10 @@ fn edit_of(call: &Call, id: &str) -> Result<(Edit, Mode), Failure> {
 }
 
 fn put_answer(call: &Call, mode: Mode, accepted: &Accepted) -> Answer {
-    let status = match mode {
-        Mode::Interactive => written_status(call),
-        Mode::Replicated => StatusCode::CREATED,
-    };
-    let answer = accepted_answer(status, accepted, Tagged::Yes);
+    if mode == Mode::Interactive && is_batch(call) {
+        return batch_answer(accepted);
+    }
+    let answer = accepted_answer(StatusCode::CREATED, accepted, Tagged::Yes);
     answer.with_header("location", &call.location(&accepted.id))
 }
 
