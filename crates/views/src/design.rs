@@ -1,5 +1,6 @@
 //! Rules that a design document must follow to be stored.
 
+use crate::find::QUERY;
 use crate::reduce::Reduction;
 use varve_js::{JsError, Limits};
 use varve_json::{Object, Value};
@@ -104,6 +105,9 @@ pub fn check_design(document: &Object, limits: Limits) -> Result<(), DesignError
     };
     for (name, view) in views.iter().filter(|(name, _)| *name != LIBRARY) {
         check_view(name, view, runs.then_some(&compiler))?;
+        if let (Some(QUERY), Some(map)) = (language, view.get("map")) {
+            typed(map, &["object"], || format!("views.{name}.map"))?;
+        }
     }
     Ok(())
 }
@@ -226,6 +230,10 @@ mod tests {
             (
                 r#"{"views":{"v":{"map":1}}}"#,
                 "invalid_design_doc: `views.v.map` field must have string type",
+            ),
+            (
+                r#"{"language":"query","views":{"v":{"map":"function(d){}"}}}"#,
+                "invalid_design_doc: `views.v.map` field must have object type",
             ),
             (
                 r#"{"views":[]}"#,

@@ -13,7 +13,7 @@ use varve_json::{Object, Value};
 const MAX_MAPS: usize = 254;
 
 /// Begins the hashed text; another one makes every index anew.
-const SIGNATURE_VERSION: &[u8] = b"varve view index 1";
+const SIGNATURE_VERSION: &[u8] = b"varve view index 2";
 
 /// Begins the hashed text where reduces may grow.
 const GROWING: &[u8] = b"varve view index, reduces may grow";

@@ -172,7 +172,7 @@ impl QueryOptions {
     pub fn set_body(&mut self, body: &Object) -> Result<(), OptionError> {
         for (name, value) in body.iter() {
             match value {
-                _ if takes_json(name) => self.set_json(name, value.clone(), "member")?,
+                _ if takes_json(name) => self.set_json(name, value.clone(), "body member")?,
                 Value::String(text) => self.set_text(name, text)?,
                 other => self.set_text(name, &varve_json::to_string(other))?,
             }
@@ -258,8 +258,6 @@ impl QueryOptions {
     pub fn check_for_view(&self, can_reduce: bool) -> Result<(), OptionError> {
         let reduces = can_reduce && self.reduce != Some(false);
         let groups = self.grouping != Grouping::None;
-        let is_ranged = self.start_key.is_some() || self.end_key.is_some();
-        let has_keys = self.keys.as_ref().is_some_and(|keys| !keys.is_empty());
         let not_exact = self.grouping != Grouping::Exact;
         let refusals = [
             (
@@ -274,10 +272,7 @@ impl QueryOptions {
                 reduces && self.keys.is_some() && not_exact,
                 "Multi-key fetches for reduce views must use `group=true`",
             ),
-            (
-                has_keys && is_ranged,
-                "`keys` is incompatible with `key`, `start_key` and `end_key`",
-            ),
+            (self.keys_exclude_range(), KEYS_AND_RANGE),
             (!reduces && groups, "Invalid use of grouping on a map view."),
             (
                 reduces && self.include_docs,
@@ -291,6 +286,22 @@ impl QueryOptions {
         match refusals.iter().find(|(is_so, _)| *is_so) {
             Some((_, reason)) => Err(OptionError::query(*reason)),
             None => self.check_range(),
+        }
+    }
+
+    fn keys_exclude_range(&self) -> bool {
+        let is_ranged = self.start_key.is_some() || self.end_key.is_some();
+        is_ranged && self.keys.as_ref().is_some_and(|keys| !keys.is_empty())
+    }
+
+    /// Refuses keys beside a range.
+    ///
+    /// # Errors
+    /// [`OptionError::Query`] in the words of CouchDB.
+    pub fn check_keys(&self) -> Result<(), OptionError> {
+        match self.keys_exclude_range() {
+            true => Err(OptionError::query(KEYS_AND_RANGE)),
+            false => Ok(()),
         }
     }
 
@@ -315,6 +326,8 @@ impl QueryOptions {
         )))
     }
 }
+
+const KEYS_AND_RANGE: &str = "`keys` is incompatible with `key`, `start_key` and `end_key`";
 
 /// Options whose value is JSON text.
 fn takes_json(name: &str) -> bool {

@@ -80,23 +80,41 @@ impl Edit {
             (None, Some(_)) => return Err(EditError::IdNotAString),
             (None, None) => {}
         }
-        let mut rev = None;
+        let (mut rev, mut has_history) = (None, false);
         for (name, value) in special {
             check_member(&name)?;
             match (name.as_str(), value) {
                 ("_rev", Value::String(text)) => rev = Some(text),
                 ("_rev", _) => return Err(RevError.into()),
-                ("_revisions", value) => edit.revs = revisions(&value)?,
+                ("_revisions", value) => has_history = edit.set_history(&value)?,
                 ("_deleted", Value::Bool(deleted)) => edit.deleted = deleted,
                 ("_attachments", Value::Object(list)) => edit.attachments = incoming::all(list)?,
                 ("_deleted" | "_attachments", _) => return Err(EditError::BadMember(name)),
                 _ => {}
             }
         }
-        if let Some(rev) = rev {
-            edit.set_rev(&rev)?;
+        match rev {
+            // Of the two `_revisions` counts, as in CouchDB.
+            Some(rev) if has_history && !edit.is_local() => drop(rev.parse::<Rev>()?),
+            Some(rev) if !has_history => edit.set_rev(&rev)?,
+            _ => {}
         }
         Ok(edit)
+    }
+
+    /// Takes `_revisions`; returns whether it names any.
+    fn set_history(&mut self, value: &Value) -> Result<bool, EditError> {
+        if !self.is_local() {
+            self.revs = revisions(value)?;
+            return Ok(!self.revs.is_empty());
+        }
+        let bad = || EditError::BadMember("_revisions".to_owned());
+        let start = value.get("start").and_then(Value::as_u64);
+        let ids = value.get("ids").and_then(Value::as_array);
+        let last = ids.and_then(<[Value]>::first).and_then(Value::as_str);
+        let last = last.filter(|_| start == Some(0)).ok_or_else(bad)?;
+        self.set_rev(&format!("0-{last}"))?;
+        Ok(true)
     }
 
     /// Reads and takes apart a document's JSON text.
@@ -329,6 +347,22 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn a_history_counts_more_than_a_revision_beside_it() {
+        let revs = |text: &str| {
+            let edit = Edit::parse(None, text.as_bytes()).unwrap();
+            edit.revs.iter().map(Rev::to_string).collect::<Vec<_>>()
+        };
+        let history = r#"{"_rev":"2-y","_revisions":{"start":1,"ids":["y"]}}"#;
+        assert_eq!(revs(history), ["1-y"]);
+        let history = r#"{"_revisions":{"start":2,"ids":["x","y"]},"_rev":"2-z"}"#;
+        assert_eq!(revs(history), ["2-x", "1-y"]);
+        let empty = r#"{"_rev":"2-y","_revisions":{"start":1,"ids":[]}}"#;
+        assert_eq!(revs(empty), ["2-y"]);
+        let local = br#"{"_id":"_local/x","_revisions":{"start":0,"ids":["7"]}}"#;
+        assert_eq!(Edit::parse(None, local).unwrap().local_rev, 7);
     }
 
     #[test]

@@ -321,7 +321,10 @@ impl Worker {
             Content::Kept(record, source) => return Ok(Ok(kept(record, source))),
             Content::Follows(..) => return Ok(Err(EditError::AttachmentData(item.name))),
             Content::Stub => {
+                // A stub that says since when the attachment is there must be right.
+                let is_meant = |revpos| item.revpos == 0 || item.revpos == revpos;
                 let found = known.iter().find(|record| record.name == item.name);
+                let found = found.filter(|record| is_meant(record.revpos));
                 return Ok(found
                     .cloned()
                     .map(|record| kept(record, snapshot.clone()))

@@ -327,6 +327,7 @@ pub(in crate::couch) fn answer_now(call: Call, target: Target) -> Result<Answer,
         Target::Index => find::index(&call),
         Target::IndexNamed(design, kind, name) => find::delete(&call, &design, &kind, &name),
         Target::IndexBulkDelete => find::delete_many(&call),
+        Target::NoIndex => Err(failures::missing()),
         // `answer` has taken these.
         Target::Changes | Target::View(..) | Target::ViewQueries(..) | Target::Find => {
             Err(failures::missing())

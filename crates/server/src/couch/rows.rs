@@ -78,8 +78,7 @@ impl<'w> Rows<'w> {
     /// # Errors
     /// The client has gone.
     pub async fn end(self) -> Result<(), Failure> {
-        let end: &[u8] = if self.any { b"\r\n]}" } else { b"]}" };
-        Ok(self.writer.write(end).await?)
+        Ok(self.writer.write(b"\r\n]}").await?)
     }
 }
 

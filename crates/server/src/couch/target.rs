@@ -75,6 +75,8 @@ pub enum Target {
     IndexNamed(String, String, String),
     /// Removal of many.
     IndexBulkDelete,
+    /// Another path below `_index`.
+    NoIndex,
     /// A document, also `_design/…` and `_local/…`.
     Document(String),
     /// An attachment: document and name, which may have slashes.
@@ -190,6 +192,7 @@ impl Target {
             ["_index", design, kind, name] | ["_index", "_design", design, kind, name] => {
                 Target::IndexNamed(owned(design), owned(kind), owned(name))
             }
+            ["_index", ..] => Target::NoIndex,
             [kind @ ("_design" | "_local"), name, ref attachment @ ..] => {
                 document(format!("{kind}/{name}"), attachment)
             }
@@ -238,6 +241,7 @@ impl Target {
             | Target::TempView => "POST",
             Target::Update(..) | Target::NoUpdate => "GET,HEAD,POST,PUT",
             Target::Index => "GET,POST",
+            Target::NoIndex => "DELETE,GET,HEAD,POST,PUT,COPY,OPTIONS",
             Target::IndexNamed(..) => "DELETE",
             Target::Security
             | Target::RevsLimit

@@ -180,6 +180,10 @@ impl<'a> Mapper<'a> {
         self.documents.body(&change.stored, &mut self.body)?;
         let (rev, body) = (&change.rev, &self.body);
         let mut text = DocumentText::begin(&change.id, rev, false, body, &mut self.json);
+        for (name, deleted) in [("_conflicts", false), ("_deleted_conflicts", true)] {
+            let leaves = change.others.iter().filter(|leaf| leaf.deleted == deleted);
+            text.revs(name, leaves.map(|leaf| &leaf.rev));
+        }
         let attachments = self.documents.attachments(&change.stored)?;
         if !attachments.is_empty() {
             text.member("_attachments", |out| {

@@ -13,21 +13,38 @@ const MAX: &str = "<MAX>";
 
 /// The answer of `_explain` for a query of the database of that name.
 pub fn explain(database: &str, plan: &Plan<'_>, options: &FindOptions) -> Object {
+    let index = index_to_json(plan.index);
+    let mut out = begun(database, index, &plan.candidates, options);
+    out.insert("mrargs", query(plan, options));
+    out.insert("covering", plan.covering);
+    out
+}
+
+/// The answer for a query that no index can answer ([`super::FindError::NoSort`]).
+pub fn explain_unusable(database: &str, indexes: &[JsonIndex], options: &FindOptions) -> Object {
+    let candidates = Plan::unusable(indexes, options);
+    begun(database, Value::Null, &candidates, options)
+}
+
+fn begun(
+    database: &str,
+    index: Value,
+    candidates: &[Candidate<'_>],
+    options: &FindOptions,
+) -> Object {
     let mut out = Object::new();
     out.insert("dbname", database);
-    out.insert("index", index_to_json(plan.index));
+    out.insert("index", index);
     out.insert("partitioned", false);
     out.insert("selector", options.selector.to_json());
     out.insert("opts", options.to_json());
     out.insert("limit", options.limit);
     out.insert("skip", options.skip);
     out.insert("fields", options.fields_to_json());
-    let candidates = plan.candidates.iter().zip(1u64..);
+    let candidates = candidates.iter().zip(1u64..);
     let candidates = candidates.map(|(candidate, rank)| candidate_to_json(candidate, rank));
     out.insert("index_candidates", candidates.collect::<Vec<_>>());
     out.insert("selector_hints", vec![hints(options.selector.node())]);
-    out.insert("mrargs", query(plan, options));
-    out.insert("covering", plan.covering);
     out
 }
 

@@ -12,6 +12,8 @@
 use super::FindError;
 use super::sort::{Sorting, read_sorting, sorting_to_json};
 use crate::selector::{FieldPath, Found, Selector};
+use crate::term::of_bytes;
+use varve_docdb::DESIGN_PREFIX;
 use varve_json::{Object, Value};
 
 /// The language of design documents that hold json indexes.
@@ -171,14 +173,20 @@ impl NewIndex {
         check_type(body.get("type"))?;
         let text = |name| match body.get(name) {
             None => Ok(None),
+            Some(Value::String(text)) if text.is_empty() => Err(FindError::Value {
+                word: "invalid_empty_string",
+                reason: "Index name or ddoc cannot be empty string".to_owned(),
+            }),
             Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(other) => Err(FindError::value(
-                "invalid_string",
-                "Invalid string: ",
-                other,
-            )),
+            Some(other) => Err(invalid_string(other)),
         };
         let (name, design) = (text("name")?, text("ddoc")?);
+        if design.as_deref() == Some(DESIGN_PREFIX) {
+            return Err(FindError::Value {
+                word: "illegal_docid",
+                reason: format!("Illegal document id `{DESIGN_PREFIX}`"),
+            });
+        }
         let known =
             |key: &str| ["index", "type", "name", "ddoc"].contains(&key) || IGNORED.contains(&key);
         FindError::check_keys(body, known)?;
@@ -195,9 +203,9 @@ impl NewIndex {
         };
         FindError::check_keys(definition, |key| key == "fields" || key == FILTER)?;
         Ok(NewIndex {
-            design: design.map(|design| match design.starts_with("_design/") {
+            design: design.map(|design| match design.starts_with(DESIGN_PREFIX) {
                 true => design,
-                false => format!("_design/{design}"),
+                false => format!("{DESIGN_PREFIX}{design}"),
             }),
             name,
             definition: definition.clone(),
@@ -205,10 +213,14 @@ impl NewIndex {
         })
     }
 
-    /// Identity of an index without a name of the client's: indexes with the same content share it.
+    /// Identity of an index whose design document the client did not name: indexes with the same content, and with the
+    /// same name if they have one, share it.
     pub fn identity(&self) -> Vec<u8> {
         let mut text = Vec::new();
         varve_json::write(&self.map_to_json(), &mut text);
+        if let Some(name) = &self.name {
+            varve_json::write_string(name, &mut text);
+        }
         text
     }
 
@@ -272,10 +284,13 @@ fn check_type(kind: Option<&Value>) -> Result<(), FindError> {
             word: "invalid_index",
             reason: format!("Invalid type for index: {kind}"),
         }),
-        Some(other) => Err(FindError::value(
-            "invalid_string",
-            "Invalid string: ",
-            other,
-        )),
+        Some(other) => Err(invalid_string(other)),
+    }
+}
+
+fn invalid_string(found: &Value) -> FindError {
+    FindError::Value {
+        word: "invalid_string",
+        reason: format!("Invalid string: {}", of_bytes(found)),
     }
 }

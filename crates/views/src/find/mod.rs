@@ -17,7 +17,7 @@ mod sort;
 pub use bookmark::Bookmark;
 pub use cursor::{Cursor, FindStats, Hit, Step};
 pub use error::FindError;
-pub use explain::explain;
+pub use explain::{explain, explain_unusable};
 pub use index::{JsonIndex, NewIndex, all_docs_to_json};
 pub(crate) use index::{JsonMap, QUERY};
 pub(crate) use named::Named;

@@ -112,6 +112,11 @@ impl FindOptions {
         self.update && !self.is_stale
     }
 
+    /// Whether CouchDB would read several copies of each document; there is one here.
+    pub fn reads_quorum(&self) -> bool {
+        self.r > 1
+    }
+
     /// Whether documents are read from the last to the first.
     pub(super) fn is_descending(&self) -> bool {
         self.sort.first().is_some_and(|first| first.descending)

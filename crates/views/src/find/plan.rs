@@ -164,6 +164,14 @@ impl<'i> Plan<'i> {
         })
     }
 
+    /// Why each index cannot be used, where none can ([`FindError::NoSort`]).
+    pub fn unusable(indexes: &'i [JsonIndex], options: &FindOptions) -> Vec<Candidate<'i>> {
+        let query = SelectorQuery::new(options);
+        let all = indexes.iter().map(Some).chain([None]);
+        all.map(|index| query.candidate(index, false, query.reasons(index)))
+            .collect()
+    }
+
     /// The ranges behind the client's bookmark.
     ///
     /// # Errors

@@ -60,8 +60,7 @@ impl Space {
                 let high = [&low[..], &[0]].concat();
                 return KeyRange { low, high };
             }
-            // No string is between them, and those that sort above strings are above all.
-            (Space::Ids, Value::Array(_) | Value::Object(_)) => Space::END.to_vec(),
+            // Ids are above all that is no text.
             (Space::Ids, _) => Vec::new(),
         };
         match self {

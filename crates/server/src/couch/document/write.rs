@@ -30,7 +30,8 @@ pub fn store(call: &Call, edit: Edit, tagged: Tagged) -> Result<Answer, Failure>
         return Ok(batch_answer(&accepted));
     }
     let location = call.location(&accepted.id);
-    let answer = accepted_answer(StatusCode::CREATED, &accepted, tagged);
+    let status = status_of(call, StatusCode::CREATED);
+    let answer = accepted_answer(status, &accepted, tagged);
     Ok(answer.with_header("location", &location))
 }
 
@@ -47,11 +48,12 @@ fn batch_answer(accepted: &Accepted) -> Answer {
     Answer::json(StatusCode::ACCEPTED, body)
 }
 
-/// 201, or 202 for a client that does not ask for more.
-pub fn written_status(call: &Call) -> StatusCode {
-    match is_batch(call) {
+/// The status of a write, or 202 for a client that asks for less, or for more copies than the one that there is.
+pub fn status_of(call: &Call, written: StatusCode) -> StatusCode {
+    let copies = call.request.query("w").and_then(|w| w.parse().ok());
+    match is_batch(call) || copies.is_some_and(|copies: u64| copies > 1) {
         true => StatusCode::ACCEPTED,
-        false => StatusCode::CREATED,
+        false => written,
     }
 }
 
@@ -87,7 +89,8 @@ fn put_answer(call: &Call, mode: Mode, accepted: &Accepted) -> Answer {
     if mode == Mode::Interactive && is_batch(call) {
         return batch_answer(accepted);
     }
-    let answer = accepted_answer(StatusCode::CREATED, accepted, Tagged::Yes);
+    let status = status_of(call, StatusCode::CREATED);
+    let answer = accepted_answer(status, accepted, Tagged::Yes);
     answer.with_header("location", &call.location(&accepted.id))
 }
 
@@ -145,7 +148,8 @@ pub fn delete(call: &Call, id: &str) -> Result<Answer, Failure> {
         None => return Err(EditError::Conflict.into()),
     };
     let accepted = apply(call, edit, Mode::Interactive)?;
-    Ok(accepted_answer(StatusCode::OK, &accepted, Tagged::Yes))
+    let status = status_of(call, StatusCode::OK);
+    Ok(accepted_answer(status, &accepted, Tagged::Yes))
 }
 
 /// Answers `COPY /{db}/{id}`: the destination is named by a header.

@@ -44,6 +44,8 @@ fn count(call: &Call, name: &str) -> Result<Option<usize>, Failure> {
     let Some(text) = call.request.query(name) else {
         return Ok(None);
     };
+    // As in CouchDB, a semicolon ends an option too.
+    let text = text.split(';').next().unwrap_or_default();
     let reason = || format!("Invalid value for {name}: {text}");
     let number = text.parse().map(Some);
     number.map_err(|_| Failure::new(FailureKind::BadRequest, "invalid_value", reason()))

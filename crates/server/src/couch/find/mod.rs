@@ -11,7 +11,8 @@ use varve_base::ReadMode;
 use varve_docdb::Snapshot;
 use varve_json::{Object, Value};
 use varve_views::find::{
-    Bookmark, Cursor, FindOptions, FindStats, Hit, JsonIndex, Plan, Step, explain,
+    Bookmark, Cursor, FindError, FindOptions, FindStats, Hit, JsonIndex, Plan, Step, explain,
+    explain_unusable,
 };
 use varve_views::{IndexSnapshot, ViewIndex};
 
@@ -38,7 +39,7 @@ pub fn answer(call: &Call) -> Result<Next, Failure> {
     let body = body_of(call)?;
     let mut query = FindQuery::of(call, &body)?;
     if has_no_alternative(&body) {
-        let body = b"{\"docs\":[\n]}\n".to_vec();
+        let body = b"{\"docs\":[\r\n]}\r\n\n".to_vec();
         return Ok(Next::Answered(Answer::json(StatusCode::OK, body)));
     }
     let streams = call.streams();
@@ -72,13 +73,16 @@ pub fn answer(call: &Call) -> Result<Next, Failure> {
 /// Answers `POST /{db}/_explain`.
 ///
 /// # Errors
-/// As [`answer`].
+/// 400 for an invalid query.
 pub fn explain_query(call: &Call) -> Result<Answer, Failure> {
     let options = FindOptions::read(&body_of(call)?)?;
     let snapshot = call.snapshot();
     let indexes = call.database.definitions.of(&snapshot)?;
-    let plan = Plan::new(&indexes, &options)?;
-    let told = explain(&call.database.name, &plan, &options);
+    let name = &call.database.name;
+    let told = match Plan::new(&indexes, &options) {
+        Err(FindError::NoSort) => explain_unusable(name, &indexes, &options),
+        plan => explain(name, &plan?, &options),
+    };
     Ok(json(told))
 }
 
@@ -210,7 +214,7 @@ impl FindQuery {
         let options = &self.options;
         let plan = Plan::new(&self.indexes, options)?;
         let mut cursor = Cursor::new(&plan, options, &self.snapshot, self.view.as_ref())?;
-        writer.buffer().extend_from_slice(b"{\"docs\":[\r\n");
+        writer.buffer().extend_from_slice(b"{\"docs\":[");
         let mut document = Vec::new();
         let mut any = false;
         let mut unreadable = Unreadable::default();
@@ -225,16 +229,14 @@ impl FindQuery {
                 Step::End => break,
             }
             let out = writer.buffer();
-            if any {
-                out.extend_from_slice(b",\r\n");
-            }
+            out.extend_from_slice(if any { b",\r\n" } else { b"\r\n" });
             out.append(&mut document);
             any = true;
             writer.flush_if_full().await?;
         }
         let stats = cursor.stats();
         let out = writer.buffer();
-        out.extend_from_slice(b"\r\n],\r\n\"bookmark\":");
+        out.extend_from_slice(b"\r\n],\r\n\"bookmark\": ");
         varve_json::write_string(&Bookmark::write(cursor.bookmark()), out);
         if options.execution_stats {
             self.write_stats(stats, out);
@@ -243,10 +245,10 @@ impl FindQuery {
         warnings.extend(stats.warning().map(str::to_owned));
         warnings.extend(unreadable.warning());
         if !warnings.is_empty() {
-            out.extend_from_slice(b",\r\n\"warning\":");
+            out.extend_from_slice(b",\r\n\"warning\": ");
             varve_json::write_string(&warnings.join("\n"), out);
         }
-        Ok(writer.write(b"}\n").await?)
+        Ok(writer.write(b"}\r\n\n").await?)
     }
 
     /// Appends a document that may pass; the index may be older than the documents.
@@ -281,12 +283,17 @@ impl FindQuery {
 
     fn write_stats(&self, stats: FindStats, out: &mut Vec<u8>) {
         let elapsed = self.begun.elapsed().as_micros();
+        let (by_one, by_quorum) = match self.options.reads_quorum() {
+            true => (0, stats.documents),
+            false => (stats.documents, 0),
+        };
         let text = format!(
-            ",\r\n\"execution_stats\":{{\"total_keys_examined\":{},\"total_docs_examined\":{},\
-             \"total_quorum_docs_examined\":0,\"results_returned\":{},\
+            ",\r\n\"execution_stats\": {{\"total_keys_examined\":{},\"total_docs_examined\":{},\
+             \"total_quorum_docs_examined\":{},\"results_returned\":{},\
              \"execution_time_ms\":{}.{:03}}}",
             stats.keys,
-            stats.documents,
+            by_one,
+            by_quorum,
             stats.results,
             elapsed / 1000,
             elapsed % 1000

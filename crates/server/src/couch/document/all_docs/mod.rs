@@ -37,7 +37,12 @@ pub fn answer(call: Call, which: Which) -> Result<Answer, Failure> {
     if which == Which::All && has_queries(&call) {
         return answer_queries(call, which);
     }
-    let query = query_of(&call, &options_of(&call)?, which, Absent::AsErrors)?;
+    let options = options_of(&call)?;
+    if !call.request.is_read() {
+        // In a URL, as CouchDB has it, keys go before ranges.
+        options.check_keys()?;
+    }
+    let query = query_of(&call, &options, which, Absent::AsErrors)?;
     call.stream("application/json", move |mut writer| async move {
         query.write(&mut writer).await?;
         writer.write(b"\n").await?;

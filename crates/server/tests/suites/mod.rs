@@ -1,6 +1,11 @@
 //! Answers that CouchDB's own tests look at, as a real one gave them.
 
-use crate::client::{ADMIN, Running};
+mod documents;
+mod find;
+mod http;
+mod rows;
+
+use crate::client::{ADMIN, Reply, Running};
 use serde_json::{Value, json};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
@@ -15,6 +20,33 @@ fn with_database() -> Running {
 fn ask(server: &Running, method: &str, path: &str, body: &Value) -> (u16, Value) {
     let reply = server.send(method, path, &[ADMIN, JSON], &body.to_string());
     (reply.status, serde_json::from_str(&reply.body).unwrap())
+}
+
+/// The bytes of an answer count.
+fn text_of(server: &Running, method: &str, path: &str, body: &Value) -> (u16, String) {
+    let reply: Reply = server.send(method, path, &[ADMIN, JSON], &body.to_string());
+    (reply.status, reply.body)
+}
+
+/// Writes revisions as they come from elsewhere.
+fn replicate(server: &Running, docs: &Value) {
+    let body = json!({"new_edits": false, "docs": docs});
+    let written = ask(server, "POST", "/db/_bulk_docs", &body);
+    assert_eq!(written, (201, json!([])));
+}
+
+fn put_views(server: &Running, views: &Value) {
+    let written = ask(server, "PUT", "/db/_design/d", &json!({"views": views}));
+    assert_eq!(written.0, 201, "{}", written.1);
+}
+
+/// The rows of a view, or of all documents.
+fn rows_of(server: &Running, path: &str) -> Value {
+    ask(server, "GET", &format!("/db/{path}"), &Value::Null).1["rows"].clone()
+}
+
+fn error(word: &str, reason: &str) -> Value {
+    json!({"error": word, "reason": reason})
 }
 
 fn put_all(server: &Running, docs: &[Value]) {
