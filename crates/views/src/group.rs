@@ -7,6 +7,7 @@ use crate::{DesignError, ViewError};
 use md5::{Digest, Md5};
 use std::fmt;
 use varve_js::Compilation;
+use varve_json::collate::Order;
 use varve_json::{Object, Value};
 
 /// An index file has one tree for each map function besides its own, and at most 255.
@@ -34,6 +35,8 @@ impl fmt::Display for Signature {
 pub(crate) struct Map {
     /// The function's text, or the JSON text of a json index.
     pub(crate) source: String,
+    /// In which its rows stand.
+    pub(crate) order: Order,
     pub(crate) reductions: Vec<Reduction>,
 }
 
@@ -88,7 +91,7 @@ impl ViewGroup {
             named.extend(view.map(|view| ((*name).to_owned(), view)));
         }
         // In the order of their text, so that names do not matter.
-        let mut sources: Vec<&String> = named.iter().map(|(_, (map, _))| map).collect();
+        let mut sources: Vec<&MapSource> = named.iter().map(|(_, (map, _))| map).collect();
         sources.sort();
         sources.dedup();
         if sources.len() > MAX_MAPS {
@@ -102,8 +105,12 @@ impl ViewGroup {
                 .collect();
             reductions.sort();
             reductions.dedup();
-            let source = source.clone();
-            maps.push(Map { source, reductions });
+            let (source, order) = source.clone();
+            maps.push(Map {
+                source,
+                order,
+                reductions,
+            });
         }
         let views: Vec<(String, ViewLocation)> = named
             .into_iter()
@@ -187,6 +194,19 @@ impl ViewGroup {
         all.any(|reduction| matches!(reduction, Reduction::Script(_)))
     }
 
+    /// The order of the rows of the view of that name.
+    ///
+    /// # Errors
+    /// [`ViewError::NoView`].
+    pub fn order(&self, name: &str) -> Result<Order, ViewError> {
+        self.locate(name)
+            .map(|locate| self.order_of_map(locate.map))
+    }
+
+    pub(crate) fn order_of_map(&self, map: usize) -> Order {
+        self.maps.get(map).map(|map| map.order).unwrap_or_default()
+    }
+
     pub(crate) fn locate(&self, name: &str) -> Result<ViewLocation, ViewError> {
         let found = self.views.iter().find(|(known, _)| known == name);
         found
@@ -237,8 +257,11 @@ impl ViewGroup {
     }
 }
 
+/// A map function's text, or the JSON text of a json index, and the order of the rows.
+type MapSource = (String, Order);
+
 /// The functions of one view.
-fn read_view(name: &str, view: &Value) -> Result<(String, Option<Reduction>), DesignError> {
+fn read_view(name: &str, view: &Value) -> Result<(MapSource, Option<Reduction>), DesignError> {
     let Some(map) = view.get("map").and_then(Value::as_str) else {
         return Err(DesignError::Invalid {
             reason: format!("View `{name}` must contain map function"),
@@ -246,21 +269,31 @@ fn read_view(name: &str, view: &Value) -> Result<(String, Option<Reduction>), De
     };
     let reduce = view.get("reduce").and_then(Value::as_str);
     let reduce = reduce.map(Reduction::of).transpose()?;
-    Ok((map.to_owned(), reduce))
+    let options = view.get("options");
+    let collation = options.and_then(|options| options.get("collation")?.as_str());
+    let order = match collation {
+        Some("raw") => Order::Raw,
+        _ => Order::Collated,
+    };
+    Ok(((map.to_owned(), order), reduce))
 }
 
 /// The JSON text of a json index, and its count. `None` if the view is none: it may have come by
 /// replication.
-fn read_index(view: &Value) -> Option<(String, Option<Reduction>)> {
+fn read_index(view: &Value) -> Option<(MapSource, Option<Reduction>)> {
     let map = view.get("map").filter(|map| JsonMap::read(map).is_some())?;
     let reduce = view.get("reduce").and_then(Value::as_str);
     let counts = reduce.and_then(|reduce| Reduction::of(reduce).ok());
     let counts = counts.filter(|reduce| *reduce == Reduction::Count);
-    Some((varve_json::to_string(map), counts))
+    Some(((varve_json::to_string(map), Order::Collated), counts))
 }
 
-fn locate(maps: &[Map], (source, reduction): &(String, Option<Reduction>)) -> Option<ViewLocation> {
-    let map = maps.iter().position(|map| map.source == *source)?;
+fn locate(
+    maps: &[Map],
+    ((source, order), reduction): &(MapSource, Option<Reduction>),
+) -> Option<ViewLocation> {
+    let is_it = |map: &Map| map.source == *source && map.order == *order;
+    let map = maps.iter().position(is_it)?;
     let wanted = reduction.as_ref();
     let found = wanted.and_then(|wanted| {
         maps[map]
@@ -297,6 +330,7 @@ fn sign(
     );
     for map in maps {
         part(map.source.as_bytes());
+        part(&[u8::from(map.order == Order::Raw)]);
         part(&(map.reductions.len() as u64).to_le_bytes());
         for reduction in &map.reductions {
             part(reduction.text().as_bytes());
@@ -336,6 +370,20 @@ mod tests {
         assert_ne!(locate("b").reduction, locate("c").reduction);
         assert_eq!((locate("d").map, locate("d").reduction), (1, None));
         assert!(group.locate("lib").is_err());
+    }
+
+    #[test]
+    fn a_map_function_in_two_orders_is_two() {
+        let raw = r#""options":{"collation":"raw"}"#;
+        let both = group(&format!(
+            r#"{{"views":{{"a":{{"map":"m"}},"b":{{"map":"m",{raw}}}}}}}"#
+        ));
+        assert_eq!(both.maps().len(), 2);
+        let orders = ["a", "b"].map(|name| both.order(name).unwrap());
+        assert_eq!(orders, [Order::Collated, Order::Raw]);
+        let plain = group(r#"{"views":{"b":{"map":"m"}}}"#);
+        let raw = group(&format!(r#"{{"views":{{"b":{{"map":"m",{raw}}}}}}}"#));
+        assert_ne!(plain.signature(), raw.signature());
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! Names, kinds and the words of every refusal are CouchDB's. `_all_docs` and its relatives take
 //! the same options.
 
-use varve_json::{Object, Value, collate, parse};
+use varve_json::collate::Order;
+use varve_json::{Object, Value, parse};
 
 /// Options that cannot be used. `Display` is the reason that the client is given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -172,7 +173,7 @@ impl QueryOptions {
     pub fn set_body(&mut self, body: &Object) -> Result<(), OptionError> {
         for (name, value) in body.iter() {
             match value {
-                _ if takes_json(name) => self.set_json(name, value.clone(), "body member")?,
+                _ if takes_json(name) => self.set_json(name, value.clone(), "member")?,
                 Value::String(text) => self.set_text(name, text)?,
                 other => self.set_text(name, &varve_json::to_string(other))?,
             }
@@ -255,7 +256,7 @@ impl QueryOptions {
     ///
     /// # Errors
     /// [`OptionError::Query`] in the words of CouchDB.
-    pub fn check_for_view(&self, can_reduce: bool) -> Result<(), OptionError> {
+    pub fn check_for_view(&self, can_reduce: bool, order: Order) -> Result<(), OptionError> {
         let reduces = can_reduce && self.reduce != Some(false);
         let groups = self.grouping != Grouping::None;
         let not_exact = self.grouping != Grouping::Exact;
@@ -285,7 +286,7 @@ impl QueryOptions {
         ];
         match refusals.iter().find(|(is_so, _)| *is_so) {
             Some((_, reason)) => Err(OptionError::query(*reason)),
-            None => self.check_range(),
+            None => self.check_range(order),
         }
     }
 
@@ -306,13 +307,13 @@ impl QueryOptions {
     }
 
     /// Refuses a range that ends before it starts.
-    fn check_range(&self) -> Result<(), OptionError> {
+    fn check_range(&self, order: Order) -> Result<(), OptionError> {
         let (Some(start), Some(end)) = (&self.start_key, &self.end_key) else {
             return Ok(());
         };
         let (mut first, mut last) = (Vec::new(), Vec::new());
-        collate::sort_key(start, &mut first);
-        collate::sort_key(end, &mut last);
+        order.sort_key(start, &mut first);
+        order.sort_key(end, &mut last);
         if self.descending {
             std::mem::swap(&mut first, &mut last);
         }
@@ -391,7 +392,8 @@ mod tests {
 
     fn refusal(pairs: &[(&str, &str)], can_reduce: bool) -> String {
         let options = QueryOptions::from_query(pairs.iter().copied());
-        let checked = options.and_then(|options| options.check_for_view(can_reduce));
+        let checked =
+            options.and_then(|options| options.check_for_view(can_reduce, Order::Collated));
         let error = checked.unwrap_err();
         format!("{}: {error}", error.name())
     }
@@ -536,13 +538,13 @@ mod tests {
             for _ in 0..2 {
                 let options = QueryOptions::from_query(pairs).unwrap();
                 assert_eq!(options.grouping, expected, "{pairs:?}");
-                assert_eq!(options.check_for_view(true), Ok(()));
+                assert_eq!(options.check_for_view(true, Order::Collated), Ok(()));
                 pairs.reverse();
             }
         }
         // No keys are no restriction of a range.
         let none = QueryOptions::from_query([("keys", "[]"), ("startkey", "1")]).unwrap();
-        assert_eq!(none.check_for_view(false), Ok(()));
+        assert_eq!(none.check_for_view(false, Order::Collated), Ok(()));
     }
 
     #[test]
@@ -580,6 +582,6 @@ mod tests {
         };
         let options = QueryOptions::from_query(pairs).unwrap();
         assert_eq!(options, expected);
-        assert_eq!(options.check_for_view(true), Ok(()));
+        assert_eq!(options.check_for_view(true, Order::Collated), Ok(()));
     }
 }

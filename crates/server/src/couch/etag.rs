@@ -37,10 +37,7 @@ pub fn matches(request: &Request, tag: &str) -> bool {
 
 /// 304 with the tag.
 pub fn not_modified(tag: &str) -> Answer {
-    let answer = Answer::whole(StatusCode::NOT_MODIFIED, "", Vec::new());
-    answer
-        .with_header("etag", tag)
-        .with_header("content-length", "0")
+    Answer::whole(StatusCode::NOT_MODIFIED, "", Vec::new()).with_header("etag", tag)
 }
 
 #[cfg(test)]

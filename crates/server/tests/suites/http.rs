@@ -66,17 +66,6 @@ fn all_bytes_of_an_attachment_are_no_range() {
 }
 
 #[test]
-fn an_unchanged_document_has_no_length() {
-    let server = with_database();
-    let rev = ask(&server, "PUT", "/db/a", &json!({})).1["rev"].clone();
-    let tag = format!("\"{}\"", rev.as_str().unwrap());
-    let reply = server.send("GET", "/db/a", &[ADMIN, ("if-none-match", &tag)], "");
-    assert_eq!(reply.status, 304);
-    assert_eq!(reply.header("content-length"), Some("0"));
-    assert_eq!(reply.header("etag"), Some(&*tag));
-}
-
-#[test]
 fn too_many_ids_are_a_bad_request() {
     let server = with_database();
     let refused = ask(&server, "GET", "/_uuids?count=100000000", &Value::Null);

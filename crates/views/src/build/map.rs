@@ -14,6 +14,7 @@ use std::sync::Arc;
 use varve_base::Interrupted;
 use varve_docdb::{Change, DocdbError, DocumentText, Snapshot, write_attachment_stubs};
 use varve_js::{Emission, JsError, MapFunctions};
+use varve_json::collate::Order;
 use varve_json::{Value, collate, parse};
 
 /// Documents between two calls of [`BuildContext::throttle`].
@@ -161,9 +162,10 @@ impl<'a> Mapper<'a> {
                     function,
                     key,
                     value,
-                } => self
-                    .emitted
-                    .push(take(&mut self.bytes, function, key, value)),
+                } => {
+                    let map = (function, self.group.order_of_map(function));
+                    self.emitted.push(take(&mut self.bytes, map, key, value));
+                }
                 Emission::Failed { function, reason } => {
                     let view = self.group.name_of_map(function);
                     self.context.log.failure(id, Some(view), reason);
@@ -293,10 +295,10 @@ fn enter_key(bytes: &mut Vec<u8>, map: usize, key: &Value) -> Emitted {
 }
 
 /// Copies an emitted row behind `bytes`.
-fn take(bytes: &mut Vec<u8>, map: usize, key: &str, value: &str) -> Emitted {
+fn take(bytes: &mut Vec<u8>, (map, order): (usize, Order), key: &str, value: &str) -> Emitted {
     let sort_key = bytes.len();
     let parsed = normal(key);
-    collate::sort_key(&parsed, bytes);
+    order.sort_key(&parsed, bytes);
     let key_at = bytes.len();
     match key.contains('\\') {
         // As this program writes escapes, not as the engine does.

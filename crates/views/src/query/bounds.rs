@@ -56,15 +56,19 @@ fn rows_of_key(
     key: &Value,
     options: &QueryOptions,
 ) -> Result<Range<u64>, ViewError> {
-    let start = edge(Some(key), options.start_doc.as_deref());
-    let end = edge(Some(key), options.end_doc.as_deref());
+    let start = edge(query, Some(key), options.start_doc.as_deref());
+    let end = edge(query, Some(key), options.end_doc.as_deref());
     between(query, (start, end), true)
 }
 
 /// The run between the start and the end of the options.
 fn range(query: &ViewQuery, options: &QueryOptions) -> Result<Range<u64>, ViewError> {
-    let start = edge(options.start_key.as_ref(), options.start_doc.as_deref());
-    let end = edge(options.end_key.as_ref(), options.end_doc.as_deref());
+    let start = edge(
+        query,
+        options.start_key.as_ref(),
+        options.start_doc.as_deref(),
+    );
+    let end = edge(query, options.end_key.as_ref(), options.end_doc.as_deref());
     between(query, (start, end), options.inclusive_end)
 }
 
@@ -104,9 +108,9 @@ struct Edge<'a> {
     document: Option<&'a str>,
 }
 
-fn edge<'a>(key: Option<&Value>, document: Option<&'a str>) -> Option<Edge<'a>> {
+fn edge<'a>(query: &ViewQuery, key: Option<&Value>, document: Option<&'a str>) -> Option<Edge<'a>> {
     key.map(|key| Edge {
-        sort_key: sort_key(key),
+        sort_key: query.sort_key(key),
         document,
     })
 }
@@ -133,8 +137,10 @@ impl Edge<'_> {
     }
 }
 
-pub(super) fn sort_key(value: &Value) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    collate::sort_key(value, &mut bytes);
-    bytes
+impl ViewQuery {
+    pub(super) fn sort_key(&self, value: &Value) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.order.sort_key(value, &mut bytes);
+        bytes
+    }
 }

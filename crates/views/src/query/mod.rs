@@ -13,6 +13,7 @@ use crate::index::{IndexSnapshot, tree_of_map};
 use crate::{QueryOptions, ViewError};
 use bounds::Segments;
 use varve_btree::{Direction, Overlay};
+use varve_json::collate::Order;
 
 /// Result of a query; rows are read as they are taken.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub enum Answer {
 struct ViewQuery {
     rows: Overlay,
     tree: usize,
+    /// In which its keys stand.
+    order: Order,
     direction: Direction,
     /// The version of the index, and the memo of its reduced values.
     state: memo::IndexVersion,
@@ -41,12 +44,14 @@ impl IndexSnapshot {
     /// [`ViewError::NoView`]; [`ViewError::Options`] for options that exclude each other; damage.
     pub fn query(&self, name: &str, options: &QueryOptions) -> Result<Answer, ViewError> {
         let place = self.group.locate(name)?;
-        options.check_for_view(place.reduction.is_some())?;
+        let order = self.group.order_of_map(place.map);
+        options.check_for_view(place.reduction.is_some(), order)?;
         let query = ViewQuery {
             rows: self.rows.clone(),
             state: (self.seq, self.purge_seq),
             memo: self.memo.clone(),
             tree: tree_of_map(place.map),
+            order,
             direction: match options.descending {
                 true => Direction::Backward,
                 false => Direction::Forward,

@@ -207,7 +207,7 @@ impl ViewSource {
     /// 404 if there is no such view; 400 for options that it cannot have.
     fn check(&self, view: &str, options: &QueryOptions) -> Result<(), Failure> {
         let group = self.index.group();
-        options.check_for_view(group.can_reduce(view)?)?;
+        options.check_for_view(group.can_reduce(view)?, group.order(view)?)?;
         let reduces = options.reduce != Some(false) && group.can_reduce(view)?;
         let takes_time = options.skip > FEW_ROWS as u64
             || group.reduces_by_script(view)?

@@ -37,7 +37,10 @@ pub fn answer(call: Call, which: Which) -> Result<Answer, Failure> {
     if which == Which::All && has_queries(&call) {
         return answer_queries(call, which);
     }
-    let options = options_of(&call)?;
+    let options = options_of(&call).map_err(|failure| match has_wrong_keys(&call) {
+        true => Failure::bad_request("`keys` body member must be an array."),
+        false => failure,
+    })?;
     if !call.request.is_read() {
         // In a URL, as CouchDB has it, keys go before ranges.
         options.check_keys()?;
@@ -48,6 +51,13 @@ pub fn answer(call: Call, which: Which) -> Result<Answer, Failure> {
         writer.write(b"\n").await?;
         Ok(writer.finish())
     })
+}
+
+/// Whether the keys of a body are no array, which CouchDB tells in other words here than for views.
+fn has_wrong_keys(call: &Call) -> bool {
+    let body = call.json_body().ok();
+    let keys = body.as_ref().and_then(|body| body.get("keys"));
+    keys.is_some_and(|keys| keys.as_array().is_none())
 }
 
 /// Answers `POST /{db}/_all_docs/queries` and its relatives.

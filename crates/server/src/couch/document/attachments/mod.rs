@@ -160,8 +160,15 @@ impl Begun {
 
 fn delete(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
     call.check_writer()?;
-    if given_rev(&call.request, None)?.is_none() {
+    let Some(rev) = given_rev(&call.request, None)? else {
         return Err(varve_docdb::EditError::Conflict.into());
+    };
+    let document = call.snapshot().document(id)?;
+    let rev: Rev = rev.parse()?;
+    if document.is_none_or(|known| known.revision(&rev).is_none()) {
+        // CouchDB reads the revision first that it is to continue.
+        let (word, reason) = ("not_found", "missing_rev");
+        return Err(Failure::new(FailureKind::Conflict, word, reason));
     }
     let mut edit = continued(call, id)?;
     edit.detach(name);
@@ -175,17 +182,7 @@ fn continued(call: &Call, id: &str) -> Result<Edit, Failure> {
     let rev = given_rev(&call.request, None)?;
     let rev: Option<Rev> = rev.as_deref().map(str::parse).transpose()?;
     let snapshot = call.snapshot();
-    if let Some(rev) = &rev {
-        let document = snapshot.document(id)?;
-        let found = document.as_ref().and_then(|known| known.revision(rev));
-        found.ok_or_else(missing_rev)?;
-    }
     Ok(snapshot.continued(id, rev.as_ref())??)
-}
-
-/// CouchDB reads the revision first that it is to continue.
-fn missing_rev() -> Failure {
-    Failure::new(FailureKind::Conflict, "not_found", "missing_rev")
 }
 
 fn get(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
