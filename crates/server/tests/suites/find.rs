@@ -120,6 +120,29 @@ fn a_query_that_no_index_can_answer_is_explained() {
 }
 
 #[test]
+fn the_range_of_a_beginning_is_explained() {
+    let server = with_database();
+    let index = json!({"index": {"fields": ["name", "location"]}});
+    assert_eq!(ask(&server, "POST", "/db/_index", &index).0, 200);
+    let range = |selector: Value| {
+        let body = json!({"selector": selector});
+        let told = ask(&server, "POST", "/db/_explain", &body).1;
+        let edge = |name: &str| told["mrargs"][name].clone();
+        json!([edge("start_key"), edge("end_key")])
+    };
+    let begins = json!({"$beginsWith": "A"});
+    let both = range(json!({"name": "Eddie", "location": begins}));
+    assert_eq!(
+        both,
+        json!([["Eddie", "A"], ["Eddie", "A\u{ffff}", "<MAX>"]])
+    );
+    let first = range(json!({"name": begins, "location": {"$gt": null}}));
+    assert_eq!(first, json!([["A"], ["A\u{ffff}", "<MAX>"]]));
+    let ids = range(json!({"_id": {"$beginsWith": "a"}}));
+    assert_eq!(ids, json!(["a", "a\u{ffff}"]));
+}
+
+#[test]
 fn definitions_of_indexes_are_refused_in_couchdbs_words() {
     let server = with_database();
     let empty = (

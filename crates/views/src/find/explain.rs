@@ -175,6 +175,15 @@ fn arguments_of(node: &Node, field: &FieldPath) -> Vec<(KeyRange, Value)> {
             Test::Compare(_, argument) if is_range(condition) => {
                 out.push((space.around(&argument.value), argument.value.clone()));
             }
+            Test::BeginsWith(prefix) if condition.wanted => {
+                let KeyRange { low, high } = space.of_prefix(prefix);
+                let at = |edge: Vec<u8>| KeyRange {
+                    low: edge.clone(),
+                    high: edge,
+                };
+                out.push((at(low), Value::from(prefix.as_str())));
+                out.push((at(high), Value::from(format!("{prefix}\u{ffff}"))));
+            }
             Test::In(arguments) if condition.wanted => {
                 let values = arguments.values.iter();
                 out.extend(values.map(|value| (space.around(value), value.clone())));

@@ -119,7 +119,7 @@ impl Space {
 
     /// Texts that begin so. Sort keys of ASCII begin with the weights of the characters whatever follows; other
     /// characters may be weighed together with those behind them.
-    fn of_prefix(self, prefix: &str) -> KeyRange {
+    pub(super) fn of_prefix(self, prefix: &str) -> KeyRange {
         let low = match self {
             Space::Ids => prefix.as_bytes().to_vec(),
             Space::Keys => {
