@@ -1,6 +1,5 @@
 //! Rules that a design document must follow to be stored.
 
-use crate::find::QUERY;
 use crate::reduce::Reduction;
 use varve_js::{JsError, Limits};
 use varve_json::{Object, Value};
@@ -114,6 +113,8 @@ pub fn check_design(document: &Object, limits: Limits) -> Result<(), DesignError
 
 /// The language whose functions this build runs.
 pub(crate) const JAVASCRIPT: &str = "javascript";
+/// The language of design documents that hold json indexes.
+pub(crate) const QUERY: &str = "query";
 /// The member of `views` that holds modules instead of a view.
 pub(crate) const LIBRARY: &str = "lib";
 

@@ -1,7 +1,7 @@
 //! The views of one design document, as far as they decide the content of its index.
 
-use crate::design::{JAVASCRIPT, LIBRARY, library};
-use crate::find::{JsonMap, QUERY};
+use crate::design::{JAVASCRIPT, LIBRARY, QUERY, library};
+use crate::find::JsonMap;
 use crate::reduce::Reduction;
 use crate::{DesignError, ViewError};
 use md5::{Digest, Md5};

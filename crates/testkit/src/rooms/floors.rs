@@ -232,6 +232,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
     (
         "views",
         &[
+            &["term"],
             &[
                 "selector",
                 "row",

@@ -11,13 +11,12 @@
 
 use super::FindError;
 use super::sort::{Sorting, read_sorting, sorting_to_json};
+use crate::design::QUERY;
 use crate::selector::{FieldPath, Found, Selector};
 use crate::term::of_bytes;
 use varve_docdb::DESIGN_PREFIX;
 use varve_json::{Object, Value};
 
-/// The language of design documents that hold json indexes.
-pub(crate) const QUERY: &str = "query";
 /// The member that limits which documents are in an index.
 pub(crate) const FILTER: &str = "partial_filter_selector";
 

@@ -131,8 +131,8 @@ mod tests {
         }
         for name in ["_top_1", "_bottom_100"] {
             assert_eq!(
-                Extremes::of_name(name).map(Extremes::name).as_deref(),
-                Some(name)
+                Extremes::of_name(name).map(Extremes::name),
+                Some(format!("{name} distinct"))
             );
         }
     }
