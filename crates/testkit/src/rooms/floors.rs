@@ -134,8 +134,11 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
         &[
             &["error", "limits"],
             &["watch"],
+            &["port"],
             &["sandbox"],
-            &["native", "map", "filter", "reduce", "update", "validate"],
+            &[
+                "native", "map", "filter", "reduce", "update", "validate", "render",
+            ],
             &["functions"],
             &["fuzzing"],
         ],
