@@ -81,6 +81,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "body_buffer",
             "json_body",
             "body_memory",
+            "list_output",
             "logins",
             "logins_per_address",
         ],

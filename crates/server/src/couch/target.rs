@@ -63,6 +63,14 @@ pub enum Target {
     Update(String, String, Option<String>),
     /// A path below `_update` that names no function.
     NoUpdate,
+    /// A show function: design document, function, and perhaps a document.
+    Show(String, String, Option<String>),
+    /// A path below `_show` that names no function.
+    NoShow,
+    /// A list function: design document and function, and the view with its design document, if that is another one.
+    List(String, String, Option<String>, String),
+    /// A path below `_list` that names no function and view.
+    NoList,
     /// Information on a design document's views.
     ViewInfo(String),
     /// Documents by selector.
@@ -135,6 +143,10 @@ impl Target {
             | Target::MissingRevs
             | Target::View(..)
             | Target::ViewQueries(..)
+            | Target::Show(..)
+            | Target::NoShow
+            | Target::List(..)
+            | Target::NoList
             | Target::Find
             | Target::Explain => false,
             _ => !request.is_read(),
@@ -182,6 +194,21 @@ impl Target {
             ["_design", design, "_update", function, ref id @ ..] => {
                 Target::Update(owned(design), owned(function), Some(id.join("/")))
             }
+            ["_design", design, "_show", ref named @ ..] => match *named {
+                [] => Target::NoShow,
+                [function] => Target::Show(owned(design), owned(function), None),
+                [function, ref id @ ..] => {
+                    Target::Show(owned(design), owned(function), Some(id.join("/")))
+                }
+            },
+            ["_design", design, "_list", ref named @ ..] => match *named {
+                [function, view] => Target::List(owned(design), owned(function), None, owned(view)),
+                [function, other, view] => {
+                    let other = Some(owned(other));
+                    Target::List(owned(design), owned(function), other, owned(view))
+                }
+                _ => Target::NoList,
+            },
             ["_design", design, "_info"] => Target::ViewInfo(owned(design)),
             ["_find"] => Target::Find,
             ["_explain"] => Target::Explain,
@@ -203,7 +230,9 @@ impl Target {
     /// 405 with the methods that it knows.
     pub fn check_method(&self, method: &Method) -> Result<(), Failure> {
         let allowed = self.allowed();
-        if allowed.split(',').any(|known| known == method.as_str()) {
+        // CouchDB does not name this one.
+        let is_listed = matches!(self, Target::List(..)) && method == Method::OPTIONS;
+        if is_listed || allowed.split(',').any(|known| known == method.as_str()) {
             return Ok(());
         }
         Err(Failure::method_not_allowed(allowed))
@@ -237,6 +266,8 @@ impl Target {
             | Target::IndexBulkDelete
             | Target::TempView => "POST",
             Target::Update(..) | Target::NoUpdate => "GET,HEAD,POST,PUT",
+            Target::Show(..) | Target::NoShow => "COPY,DELETE,GET,HEAD,OPTIONS,POST,PUT",
+            Target::List(..) | Target::NoList => "GET,POST,HEAD",
             Target::Index => "GET,POST",
             Target::IndexNamed(..) => "DELETE",
             Target::Security

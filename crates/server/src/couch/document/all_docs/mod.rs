@@ -12,8 +12,11 @@ use varve_views::QueryOptions;
 use crate::couch::call::Call;
 use crate::couch::document::read::{row_extras, write_local};
 use crate::couch::document::render::{Shown, write_error};
+use crate::couch::etag;
 use crate::couch::queries::{has_queries, options_of, queries_of};
-use crate::couch::rows::{Counts, RESULTS_END, RESULTS_HEAD, RESULTS_SEPARATOR, Rows};
+use crate::couch::rows::{
+    Counts, RESULTS_END, RESULTS_HEAD, RESULTS_SEPARATOR, RowSource, Rows, WritingRows,
+};
 use crate::http::BodyWriter;
 use crate::{Answer, Failure};
 use ids::Ids;
@@ -43,6 +46,30 @@ pub fn answer(call: Call, which: Which) -> Result<Answer, Failure> {
         writer.write(b"\n").await?;
         Ok(writer.finish())
     })
+}
+
+/// The rows of all documents, which a list function pulls.
+///
+/// # Errors
+/// 400 for options that cannot be used.
+pub fn for_list(call: &Call) -> Result<RowSource, Failure> {
+    let options = options_of(call)?;
+    let query = query_of(call, &options, Which::All, Absent::AsErrors)?;
+    let numbers = [query.snapshot.update_seq(), query.snapshot.purge_seq()];
+    let tag = etag::opaque(&[
+        query.incarnation.as_bytes(),
+        &numbers.map(u64::to_le_bytes).concat(),
+    ]);
+    let open = move |mut writer: BodyWriter| {
+        let query = query.clone();
+        let write = async move {
+            query.write(&mut writer).await?;
+            Ok(writer.finish())
+        };
+        Box::pin(write) as WritingRows
+    };
+    let open = Box::new(open);
+    Ok(RowSource { tag, open })
 }
 
 /// Answers `POST /{db}/_all_docs/queries` and its relatives.
@@ -77,6 +104,7 @@ enum Absent {
 }
 
 /// One query, ready to be written in a pool.
+#[derive(Clone)]
 struct Query {
     snapshot: Snapshot,
     incarnation: String,
