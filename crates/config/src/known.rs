@@ -37,6 +37,8 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "WWW-Authenticate",
             "authentication_handlers",
             "admin_only_all_dbs",
+            "secure_rewrites",
+            "rewrite_limit",
         ],
     ),
     ("uuids", &["algorithm", "utc_id_suffix", "max_count"]),

@@ -98,7 +98,10 @@
     // From here on no error takes the output back.
     function pass() {
         passed = pieces.length;
-        if (passed > 0 && !isOpen) openNow();
+        if (passed > 0 && !isOpen) {
+            openNow();
+            flush();
+        }
         if (length >= ENOUGH || passed >= MANY) flush();
     }
 

@@ -83,7 +83,10 @@ fn lists_make_answers_of_rows() {
         ("all/other/v?startkey=-3", "head-3-2-10tail"),
         ("all/reduced?reduce=false&limit=2", "head01tail"),
         ("all/reduced?group=true&limit=3", "head012tail"),
-        ("all/reduced", "headnulltail"),
+        (
+            "form/reduced",
+            "<ul>\n<li>Key: null Value: 10 LineNo: 1</li></ul><p>FirstKey: null LastKey: null</p>",
+        ),
         ("all/reduced?startkey=30", "headtail"),
         ("all/_all_docs?limit=2", "head0000000001tail"),
         ("many/basic", "headafter row: null"),

@@ -31,6 +31,7 @@ mod protocol;
 mod purge;
 mod recorded;
 mod revisions;
+mod rewrites;
 mod sessions;
 mod settings;
 mod short;

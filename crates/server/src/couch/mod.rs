@@ -40,6 +40,8 @@ pub use context::CouchContext;
 pub use database::registry::Databases;
 use document::write::ReadyPut;
 use failures::missing_database;
+pub(crate) use functions::rewrite::rules as rewrite_rules;
+pub(crate) use functions::rewrite::{Rewriting, rewrite};
 use functions::scripts::Patience;
 use target::Target;
 use users::UserDatabases;
@@ -110,6 +112,16 @@ pub async fn route(
         done => done,
     };
     next?.answer().await
+}
+
+/// The design document, by its database and its name, that says which request takes the place of this one.
+pub(crate) fn rewriter(request: &Request) -> Option<(String, String)> {
+    let path = request.path();
+    let (name, rest) = path.split_first()?;
+    match Target::parse(rest) {
+        Target::Rewrite(design) if names::is_legal(name) => Some(((*name).to_owned(), design)),
+        _ => None,
+    }
 }
 
 /// The blocking part of a request.
@@ -355,6 +367,7 @@ pub(in crate::couch) fn answer_now(call: Call, target: Target) -> Result<Answer,
         | Target::View(..)
         | Target::ViewQueries(..)
         | Target::List(..)
+        | Target::Rewrite(_)
         | Target::Find => Err(failures::missing()),
     }
 }

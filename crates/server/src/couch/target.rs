@@ -71,6 +71,8 @@ pub enum Target {
     List(String, String, Option<String>, String),
     /// A path below `_list` that names no function and view.
     NoList,
+    /// A request that another one takes the place of, as this design document says.
+    Rewrite(String),
     /// Information on a design document's views.
     ViewInfo(String),
     /// Documents by selector.
@@ -147,6 +149,7 @@ impl Target {
             | Target::NoShow
             | Target::List(..)
             | Target::NoList
+            | Target::Rewrite(_)
             | Target::Find
             | Target::Explain => false,
             _ => !request.is_read(),
@@ -209,6 +212,7 @@ impl Target {
                 }
                 _ => Target::NoList,
             },
+            ["_design", design, "_rewrite", ..] => Target::Rewrite(owned(design)),
             ["_design", design, "_info"] => Target::ViewInfo(owned(design)),
             ["_find"] => Target::Find,
             ["_explain"] => Target::Explain,
@@ -266,7 +270,9 @@ impl Target {
             | Target::IndexBulkDelete
             | Target::TempView => "POST",
             Target::Update(..) | Target::NoUpdate => "GET,HEAD,POST,PUT",
-            Target::Show(..) | Target::NoShow => "COPY,DELETE,GET,HEAD,OPTIONS,POST,PUT",
+            Target::Show(..) | Target::NoShow | Target::Rewrite(_) => {
+                "COPY,DELETE,GET,HEAD,OPTIONS,POST,PUT"
+            }
             Target::List(..) | Target::NoList => "GET,POST,HEAD",
             Target::Index => "GET,POST",
             Target::IndexNamed(..) => "DELETE",

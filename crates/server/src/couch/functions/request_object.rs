@@ -23,6 +23,42 @@ const VALUES: [&str; 4] = ["startkey", "endkey", "key", "descending"];
 /// # Errors
 /// 400 for a key in the query that is not JSON; 500 if the database cannot be read.
 pub fn request_object(call: &Call, id: Option<&str>) -> Result<Vec<u8>, Failure> {
+    let mut object = common(call)?;
+    object.insert("uuid", call.app.new_uuid());
+    object.insert("id", id.map_or(Value::Null, Value::from));
+    object.insert("form", form(call));
+    let mut text = Vec::new();
+    varve_json::write_object(&object, &mut text);
+    text.pop();
+    text.extend_from_slice(b",\"info\":");
+    database::write_info(call, &mut text)?;
+    finish(call, text)
+}
+
+/// The same for a function that rewrites the request: it is about no document.
+///
+/// # Errors
+/// As [`request_object`].
+pub fn request_of_rewrite(call: &Call) -> Result<Vec<u8>, Failure> {
+    let mut text = Vec::new();
+    varve_json::write_object(&common(call)?, &mut text);
+    text.pop();
+    finish(call, text)
+}
+
+/// Writes the members that are there as text, behind the others.
+fn finish(call: &Call, mut text: Vec<u8>) -> Result<Vec<u8>, Failure> {
+    text.extend_from_slice(b",\"userCtx\":");
+    scripts::write_user(call, &mut text);
+    text.extend_from_slice(b",\"secObj\":");
+    let security = call.snapshot().security()?;
+    text.extend_from_slice(security.as_deref().unwrap_or(b"{}"));
+    text.push(b'}');
+    Ok(text)
+}
+
+/// Members of all requests.
+fn common(call: &Call) -> Result<Object, Failure> {
     let request = &call.request;
     let segments = || {
         request
@@ -34,9 +70,8 @@ pub fn request_object(call: &Call, id: Option<&str>) -> Result<Vec<u8>, Failure>
         "" => request.raw_path.clone(),
         query => format!("{}?{query}", request.raw_path),
     };
+    let peer = request.peer.map(|peer| peer.to_string());
     let mut object = Object::new();
-    object.insert("uuid", call.app.new_uuid());
-    object.insert("id", id.map_or(Value::Null, Value::from));
     object.insert("method", method(&request.method));
     object.insert("requested_path", segments().collect::<Value>());
     object.insert("path", segments().collect::<Value>());
@@ -44,26 +79,9 @@ pub fn request_object(call: &Call, id: Option<&str>) -> Result<Vec<u8>, Failure>
     object.insert("query", query(&request.query)?);
     object.insert("headers", headers(call));
     object.insert("body", body(call));
-    object.insert(
-        "peer",
-        request
-            .peer
-            .map_or(Value::Null, |peer| peer.to_string().into()),
-    );
-    object.insert("form", form(call));
+    object.insert("peer", peer.map_or(Value::Null, Value::from));
     object.insert("cookie", cookies(call));
-    let mut text = Vec::new();
-    varve_json::write_object(&object, &mut text);
-    text.pop();
-    text.extend_from_slice(b",\"info\":");
-    database::write_info(call, &mut text)?;
-    text.extend_from_slice(b",\"userCtx\":");
-    scripts::write_user(call, &mut text);
-    text.extend_from_slice(b",\"secObj\":");
-    let security = call.snapshot().security()?;
-    text.extend_from_slice(security.as_deref().unwrap_or(b"{}"));
-    text.push(b'}');
-    Ok(text)
+    Ok(object)
 }
 
 /// As CouchDB, which knows no HEAD.
