@@ -304,8 +304,10 @@ fn a_failing_list_keeps_what_it_had_sent_before_its_last_row() {
 
 #[test]
 fn a_list_has_its_time_for_each_row_and_ends_with_its_host() {
-    let mut limits = Limits::default();
-    limits.time = Duration::from_millis(200);
+    let limits = Limits {
+        time: Duration::from_millis(200),
+        ..Limits::default()
+    };
     let run = |source: &str, mut host: Host, renews| {
         host.rows = host.rows.max(3);
         let host = Rc::new(RefCell::new(host));

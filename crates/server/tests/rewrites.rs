@@ -182,14 +182,18 @@ fn what_no_rule_or_no_one_may_have_is_refused() {
         400
     );
     assert_eq!(server.get("/db/_design/test/_rewrite/foo").status, 401);
-    for (rewrites, status, word) in [
+}
+
+/// Rewrites that cannot be followed, with the status and the error of the answer.
+fn unusable() -> Vec<(Value, u16, &'static str)> {
+    vec![
         (
             json!([{"from": "a", "to": "../../../_uuids"}]),
             500,
             "insecure_rewrite_rule",
         ),
         (json!([{"from": "a"}]), 500, "error"),
-        (json!({"from": "a"}), 500, "rewrite_error"),
+        (json!([{"from": 1, "to": "b"}]), 500, "rewrite_error"),
         (json!("function () { return [ }"), 500, "compilation_error"),
         (
             json!("function () { throw new Error('e') }"),
@@ -237,7 +241,13 @@ fn what_no_rule_or_no_one_may_have_is_refused() {
             500,
             "render_error",
         ),
-    ] {
+    ]
+}
+
+#[test]
+fn rewrites_that_cannot_be_followed_say_why() {
+    let (_server, mut connection) = with_rewrites("", &rules());
+    for (rewrites, status, word) in unusable() {
         call(
             &mut connection,
             "PUT",

@@ -236,72 +236,75 @@ fn a_known_answer_is_not_made_again() {
     assert_eq!(third.status, 200);
 }
 
+/// Path below `_show`, and the status, error and beginning of the reason of the answer.
+const FAILURES: &[(&str, u16, &str, &str)] = &[
+    ("", 404, "show_error", "Invalid path."),
+    ("nope", 404, "not_found", "missing json key: nope"),
+    ("id/none", 404, "not_found", "document not found"),
+    (
+        "id",
+        500,
+        "render_error",
+        "function raised error: TypeError: cannot read property '_id' of null",
+    ),
+    (
+        "throws/doc?as=error",
+        500,
+        "render_error",
+        "function raised error: Error: e",
+    ),
+    (
+        "throws/doc?as=words",
+        500,
+        "render_error",
+        "function raised error: words",
+    ),
+    ("throws/doc?as=pair", 403, "forbidden", "not you"),
+    ("throws/doc?as=object", 500, "teapot", "spout"),
+    (
+        "throws/doc",
+        500,
+        "render_error",
+        "undefined response from show function",
+    ),
+    (
+        "throws/none?as=pair",
+        404,
+        "not_found",
+        "document not found",
+    ),
+    ("loop", 500, "os_process_error", "OS process timed out."),
+    (
+        "wide",
+        500,
+        "os_process_error",
+        "a script needs more than 8388608 bytes of memory",
+    ),
+    ("syntax", 500, "compilation_error", "SyntaxError"),
+    (
+        "odd",
+        500,
+        "external_response_error",
+        "Invalid data from external server: {\"colour\":1}",
+    ),
+    (
+        "split",
+        500,
+        "render_error",
+        "a response cannot have the header \"X-A\"",
+    ),
+];
+
 #[test]
 fn shows_that_fail_say_why() {
     let settings = "[couchdb]\nos_process_timeout = 3000\n[quickjs]\nmemory_limit_bytes = 8mb\n";
     let (_server, mut connection) = with_shows(settings);
-    for (path, status, error, reason) in [
-        ("", 404, "show_error", "Invalid path."),
-        ("nope", 404, "not_found", "missing json key: nope"),
-        ("id/none", 404, "not_found", "document not found"),
-        (
-            "id",
-            500,
-            "render_error",
-            "function raised error: TypeError: cannot read property '_id' of null",
-        ),
-        (
-            "throws/doc?as=error",
-            500,
-            "render_error",
-            "function raised error: Error: e",
-        ),
-        (
-            "throws/doc?as=words",
-            500,
-            "render_error",
-            "function raised error: words",
-        ),
-        ("throws/doc?as=pair", 403, "forbidden", "not you"),
-        ("throws/doc?as=object", 500, "teapot", "spout"),
-        (
-            "throws/doc",
-            500,
-            "render_error",
-            "undefined response from show function",
-        ),
-        (
-            "throws/none?as=pair",
-            404,
-            "not_found",
-            "document not found",
-        ),
-        ("loop", 500, "os_process_error", "OS process timed out."),
-        (
-            "wide",
-            500,
-            "os_process_error",
-            "a script needs more than 8388608 bytes of memory",
-        ),
-        ("syntax", 500, "compilation_error", "SyntaxError"),
-        (
-            "odd",
-            500,
-            "external_response_error",
-            "Invalid data from external server: {\"colour\":1}",
-        ),
-        (
-            "split",
-            500,
-            "render_error",
-            "a response cannot have the header \"X-A\"",
-        ),
-    ] {
+    for (path, status, error, reason) in FAILURES {
         let reply = show(&mut connection, path, &[]);
         let answer: Value = serde_json::from_str(&reply.body).unwrap();
         assert_eq!(
             (reply.status, answer["error"].as_str().unwrap()),
-            (status, error),
+            (*status, *error),
             "{path}: {answer}"
         );
         assert!(

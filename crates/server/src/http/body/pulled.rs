@@ -30,7 +30,6 @@ impl Wake for Woken {
 
 impl LocalBody {
     pub(crate) fn new(produce: impl FnOnce(BodyWriter) -> Producing) -> LocalBody {
-        // The receiver is for a connection; dropping it would end the body.
         let producer = Producer::local();
         let slot = producer.slot();
         let producing = produce(BodyWriter::local(&producer));
@@ -56,6 +55,7 @@ impl LocalBody {
                 }
                 Poll::Ready(Err(End::Whole)) => return Ok(None),
                 Poll::Ready(Err(End::Failed(failure))) => return Err(failure),
+                Poll::Pending if self.producing.is_none() => return Ok(None),
                 Poll::Pending => self.produce(&mut context)?,
             }
         }
@@ -64,7 +64,7 @@ impl LocalBody {
     /// Has the producer run up to the next piece.
     fn produce(&mut self, context: &mut Context<'_>) -> Result<(), Failure> {
         let Some((mut producing, producer)) = self.producing.take() else {
-            return Err(Failure::internal("the body was read beyond its end"));
+            return Ok(());
         };
         if !self.woken.0.swap(false, Ordering::AcqRel) {
             return Err(Failure::internal("the body waits for something else"));
@@ -103,6 +103,7 @@ mod tests {
             assert_eq!(made.load(Ordering::SeqCst), usize::from(number) + 1);
         }
         assert_eq!(body.next().unwrap().unwrap(), "end");
+        assert_eq!(body.next().unwrap(), None);
         assert_eq!(body.next().unwrap(), None);
     }
 
