@@ -341,8 +341,8 @@ fn functions_lead_anywhere_in_the_database_or_answer_themselves() {
 fn a_rewritten_request_has_the_rights_of_its_sender() {
     let settings = "[chttpd]\nsecure_rewrites = false\n";
     let (server, mut connection) = with_rewrites(settings, &json!(FUNCTION));
-    let nobody = json!({"names": [], "roles": []});
-    let open = json!({"members": nobody, "admins": nobody});
+    let empty = json!({"names": [], "roles": []});
+    let open = json!({"members": empty, "admins": empty});
     call(&mut connection, "PUT", "/db/_security", &open);
     let path = |to: &str| format!("/db/_design/test/_rewrite/{to}");
     assert_eq!(server.get(&path("foo")).status, 200);

@@ -330,8 +330,8 @@ fn shows_that_fail_say_why() {
 #[test]
 fn shows_are_for_those_who_may_read() {
     let (server, mut connection) = with_shows("");
-    let nobody = json!({"names": [], "roles": []});
-    let open = json!({"members": nobody, "admins": nobody});
+    let empty = json!({"names": [], "roles": []});
+    let open = json!({"members": empty, "admins": empty});
     call(&mut connection, "PUT", "/db/_security", &open);
     let path = "/db/_design/d/_show/hello/doc";
     let form = [("content-type", "application/x-www-form-urlencoded")];
@@ -347,7 +347,7 @@ fn shows_are_for_those_who_may_read() {
             "{method}"
         );
     }
-    let closed = json!({"members": {"names": ["x"], "roles": []}, "admins": nobody});
+    let closed = json!({"members": {"names": ["x"], "roles": []}, "admins": empty});
     call(&mut connection, "PUT", "/db/_security", &closed);
     assert_eq!(server.get(path).status, 401);
     let show = json!({"shows": {"f": "function () { return 'x' }"}});
