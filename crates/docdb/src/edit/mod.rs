@@ -9,7 +9,7 @@ pub(crate) use incoming::{Coding, Content, IncomingAttachment};
 pub use many::Edits;
 pub(crate) use prepare::{Prepared, Preparer, Text};
 
-use crate::{Announced, EditError, Rev, RevError, Uploaded};
+use crate::{Announced, EditError, Partition, Rev, RevError, Uploaded, split_id};
 use varve_json::{Body, Document, JsonError, Object, Value};
 
 /// How edits are merged into a document.
@@ -132,15 +132,22 @@ impl Edit {
     /// # Errors
     /// [`EditError::IdEmpty`], [`EditError::IdReserved`].
     pub fn set_id(&mut self, id: String) -> Result<(), EditError> {
-        if id.is_empty() {
-            return Err(EditError::IdEmpty);
-        }
-        let reserved = id.starts_with(LOCAL_PREFIX) || id.starts_with(DESIGN_PREFIX);
-        if id.starts_with('_') && !reserved {
-            return Err(EditError::IdReserved);
-        }
+        check_id(&id)?;
         self.id = id;
         Ok(())
+    }
+
+    /// Refuses an id that no document of a partitioned database has.
+    ///
+    /// # Errors
+    /// [`EditError::NoPartition`], [`EditError::Partition`], or as [`Edit::set_id`] for what stands behind the partition.
+    pub fn check_partition(&self) -> Result<(), EditError> {
+        if is_reserved(&self.id) {
+            return Ok(());
+        }
+        let (partition, rest) = split_id(&self.id).ok_or(EditError::NoPartition)?;
+        Partition::new(partition)?;
+        check_id(rest)
     }
 
     /// Whether this is a local document, which has no history.
@@ -244,6 +251,19 @@ impl Edit {
     }
 }
 
+/// Whether an id is that of a design document or a local one.
+fn is_reserved(id: &str) -> bool {
+    id.starts_with(LOCAL_PREFIX) || id.starts_with(DESIGN_PREFIX)
+}
+
+fn check_id(id: &str) -> Result<(), EditError> {
+    match id {
+        "" => Err(EditError::IdEmpty),
+        _ if id.starts_with('_') && !is_reserved(id) => Err(EditError::IdReserved),
+        _ => Ok(()),
+    }
+}
+
 /// Whether a member is taken out of the body. Replicators' own members in their documents stay.
 fn is_special(name: &str) -> bool {
     name.starts_with('_') && !name.starts_with("_replication_")
@@ -329,6 +349,21 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn ids_of_a_partitioned_database_have_a_partition_and_a_rest() {
+        let check = |id: &str| Edit::deletion(id, "0-0").or_else(|_| Edit::deletion(id, "1-0"));
+        let check = |id: &str| check(id).unwrap().check_partition();
+        for id in ["a:b", "a::", "a:_design/x", "_design/x", "_local/x"] {
+            assert_eq!(check(id), Ok(()), "{id}");
+        }
+        let said = |id: &str| check(id).unwrap_err().to_string();
+        assert_eq!(said("a"), "Doc id must be of form partition:id");
+        assert_eq!(said(":a"), "Partition must not be empty");
+        assert_eq!(said("a:"), "Document id must not be empty");
+        let reserved = "Only reserved document ids may start with underscore.";
+        assert_eq!(said("a:_b"), reserved);
     }
 
     #[test]

@@ -199,6 +199,9 @@ impl Worker {
         if mode == Mode::Replicated && edit.revs.is_empty() && !edit.is_local() {
             refused = Some(EditError::RevNeeded);
         }
+        if snapshot.is_partitioned() {
+            refused = edit.check_partition().err().or(refused);
+        }
         let mut attachments = Vec::new();
         if !edit.attachments.is_empty() && refused.is_none() {
             match self.attachments(&mut edit, mode, snapshot)? {

@@ -95,7 +95,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
     (
         "docdb",
         &[
-            &["rev", "gzip", "watch"],
+            &["rev", "gzip", "watch", "partition"],
             &["error", "render", "revtree"],
             &["bodies", "record"],
             &["training", "read"],
