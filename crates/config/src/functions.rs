@@ -13,6 +13,8 @@ pub struct Functions {
     pub memory: usize,
     /// `[query_server_config] reduce_limit`: whether reduces must reduce; default true.
     pub reduce_limit: bool,
+    /// `[query_server_config] partition_query_limit`: the most rows of a query of a partition; default 2^28.
+    pub partition_query_limit: u64,
     /// `[views] skip_failed`: whether documents for which map functions pass a limit are left out; default false.
     pub skip_failed: bool,
 }
@@ -26,11 +28,13 @@ pub(crate) fn read(ini: &Ini) -> Result<Functions, ConfigError> {
     let time = ini.get("couchdb", "os_process_timeout");
     let memory = ini.get("quickjs", "memory_limit_bytes");
     let limit = ini.get("query_server_config", "reduce_limit");
+    let rows = ini.get("query_server_config", "partition_query_limit");
     let skip = ini.get("views", "skip_failed");
     Ok(Functions {
         time: time.map_or(Ok(Duration::from_secs(5)), duration)?,
         memory: memory.map_or(Ok(64 << 20), bytes)?,
         reduce_limit: limit.map_or(Ok(true), reduces)?,
+        partition_query_limit: rows.map_or(Ok(1 << 28), row_count)?,
         skip_failed: skip.map_or(Ok(false), Setting::boolean)?,
     })
 }
@@ -53,6 +57,11 @@ fn bytes(setting: &Setting) -> Result<usize, ConfigError> {
     }
     // More than can be addressed is as good as no bound.
     Ok(usize::try_from(size).unwrap_or(usize::MAX))
+}
+
+fn row_count(setting: &Setting) -> Result<u64, ConfigError> {
+    let count = setting.value.parse();
+    count.map_err(|_| setting.refuse("a number of rows"))
 }
 
 /// `log` lets them grow too: CouchDB logs growing reduces, this server does not.
@@ -79,15 +88,17 @@ mod tests {
             time: Duration::from_secs(5),
             memory: 64 << 20,
             reduce_limit: true,
+            partition_query_limit: 268_435_456,
             skip_failed: false,
         };
         assert_eq!(functions(""), Ok(usual));
         let text = "[couchdb]\nos_process_timeout = 60000\n[quickjs]\nmemory_limit_bytes = 128mb\n\
-                    [query_server_config]\nreduce_limit = log\n[views]\nskip_failed = true\n";
+                    [query_server_config]\nreduce_limit = log\npartition_query_limit = 20\n[views]\nskip_failed = true\n";
         let other = Functions {
             time: Duration::from_secs(60),
             memory: 128 << 20,
             reduce_limit: false,
+            partition_query_limit: 20,
             skip_failed: true,
         };
         assert_eq!(functions(text), Ok(other));
@@ -107,6 +118,10 @@ mod tests {
             (
                 "[quickjs]\nmemory_limit_bytes = 1mb",
                 "quickjs.memory_limit_bytes must be a size of 4mb or more",
+            ),
+            (
+                "[query_server_config]\npartition_query_limit = few",
+                "query_server_config.partition_query_limit must be a number of rows",
             ),
             (
                 "[query_server_config]\nreduce_limit = some",

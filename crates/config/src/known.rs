@@ -16,6 +16,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "max_document_size",
             "max_attachment_size",
             "max_attachments_per_doc",
+            "max_partition_size",
             "maintenance_mode",
             "single_node",
             "uuid",
@@ -61,7 +62,10 @@ const SECTIONS: &[(&str, &[&str])] = &[
         &["origins", "credentials", "headers", "methods", "max_age"],
     ),
     ("ken", &["batch_channels", "wait_secs"]),
-    ("query_server_config", &["reduce_limit"]),
+    (
+        "query_server_config",
+        &["partition_query_limit", "reduce_limit"],
+    ),
     ("quickjs", &["memory_limit_bytes"]),
     ("fabric", &["request_timeout"]),
     (

@@ -51,7 +51,7 @@ pub fn find(data: &[u8]) {
     let Ok(options) = FindOptions::read(&request) else {
         return;
     };
-    let indexes = JsonIndex::of_design("_design/i", &design);
+    let indexes = JsonIndex::of_design("_design/i", &design, false);
     let Ok(plan) = Plan::new(&indexes, &options) else {
         return;
     };

@@ -6,6 +6,7 @@ use crate::reduce::Reduction;
 use crate::{DesignError, ViewError};
 use md5::{Digest, Md5};
 use std::fmt;
+use varve_docdb::split_id;
 use varve_js::Compilation;
 use varve_json::{Object, Value};
 
@@ -17,6 +18,9 @@ const SIGNATURE_VERSION: &[u8] = b"varve view index 1";
 
 /// Begins the hashed text where reduces may grow.
 const GROWING: &[u8] = b"varve view index, reduces may grow";
+
+/// Begins the hashed text where rows are kept by partition.
+const PARTITIONED: &[u8] = b"varve view index, by partition";
 
 /// Names an index file: the MD5 over everything that decides its content, and the names of its
 /// views. Design documents that agree in that share the file.
@@ -55,6 +59,10 @@ pub struct ViewGroup {
     local_seq: bool,
     /// Whether the maps are those of json indexes.
     is_query: bool,
+    /// The option `partitioned` of the design document.
+    wants_partitions: Option<bool>,
+    /// Whether rows are kept by partition, and asked of one partition only.
+    is_partitioned: bool,
     maps: Vec<Map>,
     views: Vec<(String, ViewLocation)>,
     /// JSON text of the modules that map functions may require.
@@ -117,6 +125,8 @@ impl ViewGroup {
             include_design: flag("include_design").unwrap_or(false),
             local_seq: flag("local_seq").unwrap_or(false),
             is_query,
+            wants_partitions: flag("partitioned"),
+            is_partitioned: false,
             views,
             maps,
             library,
@@ -135,6 +145,24 @@ impl ViewGroup {
             self.signature = Signature(hash.finalize().into());
         }
         self
+    }
+
+    /// The same group in a partitioned database: unless its design document says otherwise, its rows are kept by
+    /// partition.
+    pub fn by_partition(mut self) -> Self {
+        if self.wants_partitions != Some(false) {
+            self.is_partitioned = true;
+            let mut hash = Md5::new();
+            hash.update(PARTITIONED);
+            hash.update(self.signature.0);
+            self.signature = Signature(hash.finalize().into());
+        }
+        self
+    }
+
+    /// Whether rows are kept by partition, and asked of one partition only.
+    pub fn is_partitioned(&self) -> bool {
+        self.is_partitioned
     }
 
     /// The name of the group's index file.
@@ -233,7 +261,8 @@ impl ViewGroup {
 
     /// Whether a document has rows at all.
     pub(crate) fn takes(&self, id: &str) -> bool {
-        self.include_design || !id.starts_with("_design/")
+        (self.include_design || !id.starts_with("_design/"))
+            && (!self.is_partitioned || split_id(id).is_some())
     }
 }
 
@@ -347,6 +376,19 @@ mod tests {
             assert_eq!(usual.signature() != growing.signature(), is_other);
             assert_eq!(usual.maps(), growing.maps());
         }
+    }
+
+    #[test]
+    fn views_of_a_partitioned_database_are_kept_by_partition_unless_they_say_otherwise() {
+        let usual = r#"{"views":{"a":{"map":"m"}}}"#;
+        let by_partition = group(usual).by_partition();
+        assert!(by_partition.is_partitioned() && !group(usual).is_partitioned());
+        assert_ne!(by_partition.signature(), group(usual).signature());
+        assert!(by_partition.takes("p:a") && group(usual).takes("a"));
+        assert!(!by_partition.takes("a"));
+        let global = r#"{"views":{"a":{"map":"m"}},"options":{"partitioned":false}}"#;
+        let global = group(global).by_partition();
+        assert!(!global.is_partitioned() && global.takes("a"));
     }
 
     #[test]

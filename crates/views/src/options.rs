@@ -3,6 +3,7 @@
 //! Names, kinds and the words of every refusal are CouchDB's. `_all_docs` and its relatives take
 //! the same options.
 
+use varve_docdb::{Partition, PartitionError};
 use varve_json::{Object, Value, collate, parse};
 
 /// Options that cannot be used. `Display` is the reason that the client is given.
@@ -20,6 +21,9 @@ pub enum OptionError {
         /// CouchDB's words.
         reason: String,
     },
+    /// A name that no partition has.
+    #[error(transparent)]
+    Partition(#[from] PartitionError),
 }
 
 impl OptionError {
@@ -39,6 +43,7 @@ impl OptionError {
         match self {
             OptionError::Query { .. } => "query_parse_error",
             OptionError::Request { .. } => "bad_request",
+            OptionError::Partition(_) => "illegal_partition",
         }
     }
 }
@@ -110,6 +115,8 @@ pub struct QueryOptions {
     pub sorted: bool,
     /// When the index is brought up to date.
     pub update: Update,
+    /// Only rows of documents of this partition.
+    pub partition: Option<Partition>,
 }
 
 impl Default for QueryOptions {
@@ -135,6 +142,7 @@ impl Default for QueryOptions {
             update_seq: false,
             sorted: true,
             update: Update::Before,
+            partition: None,
         }
     }
 }
@@ -204,6 +212,7 @@ impl QueryOptions {
             "update" => self.update = update(text)?,
             "stable" => check_stable(text)?,
             "reduce" => self.reduce = Some(truth(text)?),
+            "partition" => self.partition = Some(Partition::new(text)?),
             _ => self.set_flag(name, text)?,
         }
         Ok(())
@@ -291,6 +300,22 @@ impl QueryOptions {
         match refusals.iter().find(|(is_so, _)| *is_so) {
             Some((_, reason)) => Err(OptionError::query(*reason)),
             None => self.check_range(),
+        }
+    }
+
+    /// Refuses a query of a partition where rows are not kept by partition, and of no partition where they are.
+    ///
+    /// # Errors
+    /// [`OptionError::Query`] in the words of CouchDB.
+    pub fn check_partition(&self, is_partitioned: bool) -> Result<(), OptionError> {
+        match (is_partitioned, &self.partition) {
+            (true, None) => Err(OptionError::query(
+                "`partition` parameter is mandatory for queries to this view.",
+            )),
+            (false, Some(_)) => Err(OptionError::query(
+                "`partition` parameter is not supported in this design doc",
+            )),
+            (true, Some(_)) | (false, None) => Ok(()),
         }
     }
 

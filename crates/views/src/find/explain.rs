@@ -6,6 +6,7 @@ use super::plan::{Candidate, Plan, is_range};
 use super::ranges::{KeyRange, Space};
 use crate::selector::{FieldPath, Node, Test};
 use std::collections::HashSet;
+use varve_docdb::Partition;
 use varve_json::{Object, Value};
 
 /// Stands for a key above all others.
@@ -16,7 +17,10 @@ pub fn explain(database: &str, plan: &Plan<'_>, options: &FindOptions) -> Object
     let mut out = Object::new();
     out.insert("dbname", database);
     out.insert("index", index_to_json(plan.index));
-    out.insert("partitioned", false);
+    out.insert(
+        "partitioned",
+        plan.index.is_some_and(JsonIndex::is_partitioned),
+    );
     out.insert("selector", options.selector.to_json());
     out.insert("opts", options.to_json());
     out.insert("limit", options.limit);
@@ -102,7 +106,8 @@ fn query(plan: &Plan<'_>, options: &FindOptions) -> Value {
     out.insert("include_docs", !plan.covering);
     out.insert("view_type", "map");
     out.insert("reduce", false);
-    out.insert("partition", Value::Null);
+    let partition = options.partition.as_ref().map(Partition::name);
+    out.insert("partition", partition.map_or(Value::Null, Value::from));
     out.insert("start_key", start);
     out.insert("end_key", end);
     out.insert("direction", if plan.descending { "rev" } else { "fwd" });

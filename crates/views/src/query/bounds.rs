@@ -1,7 +1,7 @@
 //! From options to runs of rows.
 
 use super::ViewQuery;
-use crate::row::{push_id, push_whole_id};
+use crate::row::{above, push_id, push_whole_id};
 use crate::{QueryOptions, ViewError};
 use std::collections::VecDeque;
 use std::ops::{Bound, Range};
@@ -46,7 +46,7 @@ impl Segments {
 
 /// The run of all rows with one key.
 fn rows_of_key(query: &ViewQuery, key: &Value) -> Result<Range<u64>, ViewError> {
-    let (low, mut high) = (sort_key(key), sort_key(key));
+    let (low, mut high) = (query.sort_key(key), query.sort_key(key));
     high.push(collate::ABOVE_ALL);
     let bounds = (Bound::Included(&low[..]), Bound::Excluded(&high[..]));
     Ok(query.rows.ranks(query.tree, bounds)?)
@@ -54,8 +54,8 @@ fn rows_of_key(query: &ViewQuery, key: &Value) -> Result<Range<u64>, ViewError> 
 
 /// The run between the start and the end of the options.
 fn range(query: &ViewQuery, options: &QueryOptions) -> Result<Range<u64>, ViewError> {
-    let start = edge(options.start_key.as_ref(), options.start_doc.as_deref());
-    let end = edge(options.end_key.as_ref(), options.end_doc.as_deref());
+    let start = edge(query, &options.start_key, &options.start_doc);
+    let end = edge(query, &options.end_key, &options.end_doc);
     let (low, high) = match query.direction {
         Direction::Forward => (
             start.map(Edge::first),
@@ -72,6 +72,9 @@ fn range(query: &ViewQuery, options: &QueryOptions) -> Result<Range<u64>, ViewEr
             start.map(Edge::behind_last),
         ),
     };
+    let is_whole = query.prefix.is_empty();
+    let low = low.or_else(|| (!is_whole).then(|| query.prefix.clone()));
+    let high = high.or_else(|| (!is_whole).then(|| above(query.prefix.clone())));
     let low = low.as_deref().map_or(Bound::Unbounded, Bound::Included);
     let high = high.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
     let run = query.rows.ranks(query.tree, (low, high))?;
@@ -85,10 +88,14 @@ struct Edge<'a> {
     document: Option<&'a str>,
 }
 
-fn edge<'a>(key: Option<&Value>, document: Option<&'a str>) -> Option<Edge<'a>> {
-    key.map(|key| Edge {
-        sort_key: sort_key(key),
-        document,
+fn edge<'a>(
+    query: &ViewQuery,
+    key: &Option<Value>,
+    document: &'a Option<String>,
+) -> Option<Edge<'a>> {
+    key.as_ref().map(|key| Edge {
+        sort_key: query.sort_key(key),
+        document: document.as_deref(),
     })
 }
 
@@ -114,8 +121,11 @@ impl Edge<'_> {
     }
 }
 
-pub(super) fn sort_key(value: &Value) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    collate::sort_key(value, &mut bytes);
-    bytes
+impl ViewQuery {
+    /// The bytes by which the rows of an emitted key sort.
+    pub(super) fn sort_key(&self, value: &Value) -> Vec<u8> {
+        let mut bytes = self.prefix.clone();
+        collate::sort_key(value, &mut bytes);
+        bytes
+    }
 }

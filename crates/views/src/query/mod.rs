@@ -10,6 +10,7 @@ pub(crate) use memo::Memo;
 pub use rows::MapRows;
 
 use crate::index::{IndexSnapshot, tree_of_map};
+use crate::row::prefix_of;
 use crate::{QueryOptions, ViewError};
 use bounds::Segments;
 use varve_btree::{Direction, Overlay};
@@ -29,6 +30,8 @@ struct ViewQuery {
     rows: Overlay,
     tree: usize,
     direction: Direction,
+    /// Begins the sort keys of the partition that is asked; empty where rows are not kept by partition.
+    prefix: Vec<u8>,
     /// The version of the index, and the memo of its reduced values.
     state: memo::IndexVersion,
     memo: Memo,
@@ -42,11 +45,14 @@ impl IndexSnapshot {
     pub fn query(&self, name: &str, options: &QueryOptions) -> Result<Answer, ViewError> {
         let place = self.group.locate(name)?;
         options.check_for_view(place.reduction.is_some())?;
+        options.check_partition(self.group.is_partitioned())?;
+        let partition = options.partition.as_ref();
         let query = ViewQuery {
             rows: self.rows.clone(),
             state: (self.seq, self.purge_seq),
             memo: self.memo.clone(),
             tree: tree_of_map(place.map),
+            prefix: partition.map_or_else(Vec::new, |partition| prefix_of(partition.name())),
             direction: match options.descending {
                 true => Direction::Backward,
                 false => Direction::Forward,
