@@ -15,6 +15,7 @@ mod failures;
 mod find;
 mod functions;
 mod names;
+mod partitions;
 mod queries;
 mod rows;
 mod target;
@@ -232,7 +233,7 @@ pub(crate) async fn check_rights(
 pub(crate) fn class(request: &Request) -> RequestClass {
     let path = request.path();
     match Target::parse(path.get(1..).unwrap_or_default()) {
-        Target::View(..) | Target::ViewQueries(..) | Target::Find => RequestClass::Query,
+        target if target.is_query() => RequestClass::Query,
         target if target.writes(request) => RequestClass::Write,
         _ => RequestClass::Read,
     }
@@ -270,6 +271,9 @@ fn answer(call: Call, target: Target) -> Result<Next, Failure> {
         Target::View(design, view) => views::answer(&call, &design, &view),
         Target::ViewQueries(design, view) => views::answer_queries(&call, &design, &view),
         Target::Find => find::answer(&call),
+        Target::InPartition(partition, target) => {
+            answer(partitions::enter(call, &partition, &target)?, *target)
+        }
         target => answer_now(call, target).map(Next::Answered),
     }
 }
@@ -323,13 +327,17 @@ pub(in crate::couch) fn answer_now(call: Call, target: Target) -> Result<Answer,
             "Invalid path.",
         )),
         Target::ViewInfo(design) => views::info(&call, &design),
+        Target::NoPartition => Err(partitions::unnamed()),
+        Target::Partition(partition) => partitions::info(&call, &partition),
         Target::Explain => find::explain_query(&call),
         Target::Index => find::index(&call),
         Target::IndexNamed(design, kind, name) => find::delete(&call, &design, &kind, &name),
         Target::IndexBulkDelete => find::delete_many(&call),
         // `answer` has taken these.
-        Target::Changes | Target::View(..) | Target::ViewQueries(..) | Target::Find => {
-            Err(failures::missing())
-        }
+        Target::Changes
+        | Target::View(..)
+        | Target::ViewQueries(..)
+        | Target::Find
+        | Target::InPartition(..) => Err(failures::missing()),
     }
 }

@@ -2,6 +2,7 @@
 
 use hyper::Method;
 
+use crate::couch::partitions;
 use crate::{Failure, Request};
 
 /// Resource that a path addresses within a database.
@@ -65,6 +66,12 @@ pub enum Target {
     NoUpdate,
     /// Information on a design document's views.
     ViewInfo(String),
+    /// A path that lacks the name of a partition.
+    NoPartition,
+    /// Counts and sizes of a partition.
+    Partition(String),
+    /// A resource as far as it is about one partition.
+    InPartition(String, Box<Target>),
     /// Documents by selector.
     Find,
     /// How documents by selector would be found.
@@ -103,9 +110,20 @@ impl Target {
                 let long = ["attachments", "open_revs", "atts_since"];
                 reads && long.iter().all(|name| request.query(name).is_none())
             }
+            Target::InPartition(_, target) => target.is_brief(request),
+            Target::Partition(_) => reads,
             // Many rows would block.
             Target::View(..) => reads,
             Target::Find => request.upload.is_none() && request.body.len() <= SHORT_DOCUMENT,
+            _ => false,
+        }
+    }
+
+    /// Whether it is a query of an index.
+    pub fn is_query(&self) -> bool {
+        match self {
+            Target::View(..) | Target::ViewQueries(..) | Target::Find => true,
+            Target::InPartition(_, target) => target.is_query(),
             _ => false,
         }
     }
@@ -123,6 +141,7 @@ impl Target {
     pub fn writes(&self, request: &Request) -> bool {
         match self {
             Target::Update(..) => true,
+            Target::InPartition(_, target) => target.writes(request),
             Target::AllDocs
             | Target::AllDocsQueries
             | Target::DesignDocs
@@ -171,6 +190,16 @@ impl Target {
             ["_compact", design] => Target::Compact(Some(owned(design))),
             ["_view_cleanup"] => Target::ViewCleanup,
             ["_temp_view"] => Target::TempView,
+            ["_partition"] => Target::NoPartition,
+            ["_partition", partition] => Target::Partition(owned(partition)),
+            // A partition has no partitions.
+            ["_partition", partition, "_partition", ..] => Target::InPartition(
+                owned(partition),
+                Box::new(Target::Unknown("_partition".to_owned())),
+            ),
+            ["_partition", partition, ref rest @ ..] => {
+                Target::InPartition(owned(partition), Box::new(Target::parse(rest)))
+            }
             ["_design", design, "_view", view] => Target::View(owned(design), owned(view)),
             ["_design", design, "_view", view, "queries"] => {
                 Target::ViewQueries(owned(design), owned(view))
@@ -202,8 +231,12 @@ impl Target {
     /// # Errors
     /// 405 with the methods that it knows.
     pub fn check_method(&self, method: &Method) -> Result<(), Failure> {
+        if let (Target::Partition(name), &Method::POST) = (self, method) {
+            partitions::check_post(name)?;
+        }
         let allowed = self.allowed();
-        if allowed.split(',').any(|known| known == method.as_str()) {
+        let is_head = matches!(self, Target::Partition(_)) && method == Method::HEAD;
+        if is_head || allowed.split(',').any(|known| known == method.as_str()) {
             return Ok(());
         }
         Err(Failure::method_not_allowed(allowed))
@@ -243,7 +276,13 @@ impl Target {
             | Target::RevsLimit
             | Target::Compression
             | Target::PurgedInfosLimit => "PUT,GET",
-            Target::ViewInfo(_) | Target::PurgedInfos | Target::Shards(_) => "GET",
+            Target::InPartition(_, target) => target.allowed(),
+            // Every method is told what is missing.
+            Target::NoPartition => "COPY,DELETE,GET,HEAD,POST,PUT",
+            Target::ViewInfo(_)
+            | Target::PurgedInfos
+            | Target::Shards(_)
+            | Target::Partition(_) => "GET",
             Target::Document(_) | Target::Unknown(_) => "DELETE,GET,HEAD,POST,PUT,COPY",
             Target::Attachment(..) => "DELETE,GET,HEAD,PUT",
         }
@@ -287,6 +326,17 @@ mod tests {
         let of_design = attachment("_design/t", "index.html");
         assert_eq!(Target::parse(&["_design", "t", "index.html"]), of_design);
         assert_eq!(Target::parse(&["_design/t", "index.html"]), of_design);
+    }
+
+    #[test]
+    fn a_partition_has_resources_of_a_database_but_no_partitions() {
+        let inner = |target| Target::InPartition("p".to_owned(), Box::new(target));
+        let parse = |rest: &[&str]| Target::parse(&[&["_partition", "p"], rest].concat());
+        assert_eq!(parse(&[]), Target::Partition("p".to_owned()));
+        assert_eq!(parse(&["_all_docs"]), inner(Target::AllDocs));
+        let nested = Target::Unknown("_partition".to_owned());
+        assert_eq!(parse(&["_partition", "p", "_all_docs"]), inner(nested));
+        assert_eq!(Target::parse(&["_partition"]), Target::NoPartition);
     }
 
     #[test]

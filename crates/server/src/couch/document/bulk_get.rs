@@ -11,6 +11,8 @@ use crate::couch::document::parts;
 use crate::couch::document::parts::StoredRevision;
 use crate::couch::document::read::{Opened, opened, whole_after};
 use crate::couch::document::render::{Mark, Sink, log_left_out};
+use crate::couch::partitions;
+use crate::http::FailureKind;
 use crate::{Answer, Failure};
 
 /// One document that is requested for.
@@ -81,7 +83,8 @@ fn in_parts(
 
 /// Why a revision cannot be had.
 struct Missing {
-    rev: String,
+    /// `None` where the request as a whole is wrong.
+    rev: Option<String>,
     error: String,
     reason: String,
 }
@@ -171,7 +174,7 @@ impl Reader {
     /// The revisions that one client asks for, in order; at least one entry.
     fn find(&self, requested: &RequestedDocument) -> Vec<Result<StoredRevision, Missing>> {
         let missing = |rev: &str, error: &str, reason: &str| Missing {
-            rev: rev.to_owned(),
+            rev: Some(rev.to_owned()),
             error: error.to_owned(),
             reason: reason.to_owned(),
         };
@@ -183,6 +186,11 @@ impl Reader {
                 .into_iter()
                 .map(|one| one.map_err(|rev| missing(&rev, "not_found", "missing")))
                 .collect(),
+            Err(failure) if failure.kind == FailureKind::BadRequest => vec![Err(Missing {
+                rev: requested.rev.clone(),
+                error: failure.error,
+                reason: failure.reason,
+            })],
             Err(failure) => {
                 log_left_out(&failure);
                 let rev = requested.rev.as_deref().unwrap_or("undefined");
@@ -196,6 +204,7 @@ impl Reader {
         &self,
         requested: &RequestedDocument,
     ) -> Result<Vec<Result<StoredRevision, String>>, Failure> {
+        partitions::check_id(&self.snapshot, &requested.id)?;
         let open_revs = match &requested.rev {
             Some(rev) => OpenRevs::Listed(vec![rev.clone()]),
             None => OpenRevs::All,
@@ -228,7 +237,11 @@ impl Missing {
     /// A revision that cannot be read.
     fn of(rev: String, failure: Failure) -> Missing {
         let Failure { error, reason, .. } = failure;
-        Missing { rev, error, reason }
+        Missing {
+            rev: Some(rev),
+            error,
+            reason,
+        }
     }
 
     fn write_in(&self, requested: &RequestedDocument, sink: &mut impl Sink) {
@@ -240,7 +253,10 @@ impl Missing {
 
     fn write(&self, id: &str, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"rev\":");
-        varve_json::write_string(&self.rev, out);
+        match &self.rev {
+            Some(rev) => varve_json::write_string(rev, out),
+            None => out.extend_from_slice(b"null"),
+        }
         for (name, text) in [
             ("reason", &*self.reason),
             ("id", id),

@@ -91,7 +91,7 @@ impl ReadyPut {
     /// have to run first.
     pub fn new(call: Call, id: &str) -> Result<ReadyPut, Failure> {
         let (edit, mode) = edit_of(&call, id)?;
-        if !validate::is_free(&call, &edit)? {
+        if !validate::is_free(&call, &edit, mode)? {
             return Err(Failure::would_block());
         }
         let edit = call.database.documents.prepare(edit, mode, call.reads)?;

@@ -96,7 +96,7 @@ pub fn delete(call: &Call, design_name: &str, kind: &str, name: &str) -> Result<
     let id = id_of(design_name);
     let snapshot = call.snapshot();
     let (rev, mut document) = design(&snapshot, &id)?.ok_or_else(failures::missing)?;
-    let known = JsonIndex::of_design(&id, &document);
+    let known = JsonIndex::of_design(&id, &document, snapshot.is_partitioned());
     if kind != "json" || !known.iter().any(|index| index.name() == name) {
         return Err(failures::missing());
     }

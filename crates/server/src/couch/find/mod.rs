@@ -69,12 +69,18 @@ pub fn answer(call: &Call) -> Result<Next, Failure> {
 /// # Errors
 /// As [`answer`].
 pub fn explain_query(call: &Call) -> Result<Answer, Failure> {
-    let options = FindOptions::read(&body_of(call)?)?;
     let snapshot = call.snapshot();
+    let options = options_of(call, &snapshot)?;
     let indexes = call.database.definitions.of(&snapshot)?;
     let plan = Plan::new(&indexes, &options)?;
     let told = explain(&call.database.name, &plan, &options);
     Ok(json(told))
+}
+
+/// The query that a request sends, about the partition that its URL names, if it names one.
+fn options_of(call: &Call, snapshot: &Snapshot) -> Result<FindOptions, Failure> {
+    let options = FindOptions::read(&body_of(call)?)?;
+    Ok(options.within(snapshot.is_partitioned(), call.partition.as_ref())?)
 }
 
 /// The object that a request sends.
@@ -148,8 +154,8 @@ enum PlanIndex {
 impl FindQuery {
     fn of(call: &Call) -> Result<FindQuery, Failure> {
         let begun = Instant::now();
-        let options = FindOptions::read(&body_of(call)?)?;
         let snapshot = call.snapshot();
+        let options = options_of(call, &snapshot)?;
         let indexes = call.database.definitions.of(&snapshot)?;
         let plan = Plan::new(&indexes, &options)?;
         // A bookmark of another index is refused while there is a status to say so.

@@ -208,6 +208,7 @@ impl ViewSource {
     fn check(&self, view: &str, options: &QueryOptions) -> Result<(), Failure> {
         let group = self.index.group();
         options.check_for_view(group.can_reduce(view)?)?;
+        options.check_partition(group.is_partitioned())?;
         let reduces = options.reduce != Some(false) && group.can_reduce(view)?;
         let takes_time = options.skip > FEW_ROWS as u64
             || group.reduces_by_script(view)?

@@ -12,6 +12,7 @@ use varve_views::QueryOptions;
 use crate::couch::call::Call;
 use crate::couch::document::read::{row_extras, write_local};
 use crate::couch::document::render::{Shown, write_error};
+use crate::couch::partitions;
 use crate::couch::queries::{has_queries, options_of, queries_of};
 use crate::couch::rows::{Counts, RESULTS_END, RESULTS_HEAD, RESULTS_SEPARATOR, Rows};
 use crate::http::BodyWriter;
@@ -92,6 +93,9 @@ fn query_of(
     absent: Absent,
 ) -> Result<Query, Failure> {
     let snapshot = call.snapshot();
+    if which == Which::All {
+        partitions::check_all_docs(&snapshot, options)?;
+    }
     Ok(Query {
         snapshot: match options.include_docs && options.keys.is_none() {
             true => snapshot.in_order(),
