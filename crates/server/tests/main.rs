@@ -24,6 +24,7 @@ mod lockout;
 mod log;
 mod node;
 mod operators;
+mod partitions;
 mod passwords;
 mod per_user;
 mod protocol;
