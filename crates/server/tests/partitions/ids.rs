@@ -29,7 +29,7 @@ fn a_database_is_made_with_partitions_or_without() {
     assert_eq!(refused("/other?partitioned=tru"), invalid);
     let system = "400 bad_request: Cannot partition a system database";
     assert_eq!(refused("/_users?partitioned=true"), system);
-    assert_eq!(refused("/x/_users?partitioned=true"), system);
+    assert_eq!(refused("/x%2F_users?partitioned=true"), system);
     assert!(refused("/db?partitioned=true").starts_with("412 file_exists"));
 }
 
