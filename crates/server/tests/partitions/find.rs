@@ -103,12 +103,6 @@ fn indexes_serve_the_scope_that_they_were_made_for() {
     let global = json!({"index": {"fields": ["n"]}, "name": "global", "ddoc": "global", "partitioned": false});
     assert_eq!(make(&mut connection, global.clone())["result"], "created");
     assert_eq!(make(&mut connection, global)["result"], "exists");
-    let stored = get(&mut connection, "/db/_design/global");
-    assert_eq!(stored["options"], json!({"partitioned": false}));
-    assert_eq!(
-        get(&mut connection, "/db/_design/local")["options"],
-        Value::Null
-    );
     let listed = get(&mut connection, "/db/_index");
     let listed = listed["indexes"].as_array().unwrap().iter();
     let listed: Vec<_> = listed
@@ -165,7 +159,21 @@ fn indexes_serve_the_scope_that_they_were_made_for() {
     ] {
         assert_eq!(found(&mut connection, path, &query).0, ids, "{path}");
     }
+}
 
+#[test]
+fn an_index_fits_its_design_document_and_its_database() {
+    let (_server, mut connection) = filled();
+    let local = json!({"index": {"fields": ["n"]}, "ddoc": "local"});
+    call(&mut connection, "POST", "/db/_index", &local);
+    let global = json!({"index": {"fields": ["n"]}, "ddoc": "global", "partitioned": false});
+    call(&mut connection, "POST", "/db/_index", &global);
+    let stored = get(&mut connection, "/db/_design/global");
+    assert_eq!(stored["options"], json!({"partitioned": false}));
+    assert_eq!(
+        get(&mut connection, "/db/_design/local")["options"],
+        Value::Null
+    );
     let other = json!({"index": {"fields": ["kind"]}, "ddoc": "local", "partitioned": false});
     let words = "Requested partitioned option does not match existing value on design document _design/local";
     assert_eq!(

@@ -107,109 +107,56 @@ fn documents_of_a_partition_come_by_id() {
     assert_eq!(ids(&answer["results"][1]), "b:29");
 }
 
+const UNDERSCORE: &str = "400 illegal_partition: Partition must not start with an underscore";
+const COLON: &str = "400 illegal_partition: Partition must not contain a colon";
+const UNPARTITIONED: &str = "400 bad_request: database is not partitioned";
+const UNNAMED: &str = "400 bad_request: invalid_partition_req";
+const CONFLICT: &str = "400 bad_request: Conflicting value for `partition` in query string";
+const UNSUPPORTED: &str =
+    "400 query_parse_error: `partition` parameter is not supported on this db";
+const MISSING: &str = "404 not_found: missing";
+const ONLY_GET: &str = "405 method_not_allowed: Only GET allowed";
+const ROWS_ONLY: &str = "405 method_not_allowed: Only GET,HEAD,POST allowed";
+
+/// Requests below a partitioned database and one that is not, and what they are answered.
+const REFUSED: &[(&str, &str)] = &[
+    ("GET /db/_partition", UNNAMED),
+    ("POST /db/_partition", UNNAMED),
+    ("GET /db/_partition/_a", UNDERSCORE),
+    ("GET /db/_partition/_a/_all_docs", UNDERSCORE),
+    ("POST /db/_partition/_find", UNDERSCORE),
+    ("GET /db/_partition/_find", UNDERSCORE),
+    ("GET /db/_partition//_all_docs", UNDERSCORE),
+    ("GET /db/_partition/a%3Ab", COLON),
+    ("POST /db/_partition/a", ONLY_GET),
+    ("PUT /db/_partition/a", ONLY_GET),
+    ("DELETE /db/_partition/a/_all_docs", ROWS_ONLY),
+    ("GET /db/_partition/a/_changes", MISSING),
+    ("GET /db/_partition/a/a:1", MISSING),
+    ("GET /db/_partition/a/_partition/a/_all_docs", MISSING),
+    ("GET /db/_partition/a/_all_docs?partition=b", CONFLICT),
+    ("GET /plain/_partition/a", UNPARTITIONED),
+    ("GET /plain/_partition/a/_all_docs", UNPARTITIONED),
+    ("POST /plain/_partition/a/_find", UNPARTITIONED),
+    ("GET /plain/_all_docs?partition=a", UNSUPPORTED),
+    (
+        "GET /none/_partition/a",
+        "404 not_found: Database does not exist.",
+    ),
+];
+
 #[test]
 fn paths_that_name_no_partition_are_refused() {
     let (_server, mut connection) = partitioned();
     call(&mut connection, "PUT", "/plain", &Value::Null);
-    let underscore = "400 illegal_partition: Partition must not start with an underscore";
-    let unpartitioned = "400 bad_request: database is not partitioned";
-    let selector = json!({"selector": {}});
-    for (method, path, body, words) in [
-        (
-            "GET",
-            "/db/_partition",
-            Value::Null,
-            "400 bad_request: invalid_partition_req",
-        ),
-        (
-            "POST",
-            "/db/_partition",
-            Value::Null,
-            "400 bad_request: invalid_partition_req",
-        ),
-        ("GET", "/db/_partition/_a", Value::Null, underscore),
-        (
-            "GET",
-            "/db/_partition/_a/_all_docs",
-            Value::Null,
-            underscore,
-        ),
-        ("POST", "/db/_partition/_find", selector.clone(), underscore),
-        ("GET", "/db/_partition/_find", Value::Null, underscore),
-        (
-            "POST",
-            "/db/_partition/a",
-            Value::Null,
-            "405 method_not_allowed: Only GET allowed",
-        ),
-        (
-            "PUT",
-            "/db/_partition/a",
-            Value::Null,
-            "405 method_not_allowed: Only GET allowed",
-        ),
-        (
-            "GET",
-            "/db/_partition/a%3Ab",
-            Value::Null,
-            "400 illegal_partition: Partition must not contain a colon",
-        ),
-        (
-            "DELETE",
-            "/db/_partition/a/_all_docs",
-            Value::Null,
-            "405 method_not_allowed: Only GET,HEAD,POST allowed",
-        ),
-        (
-            "GET",
-            "/db/_partition/a/_changes",
-            Value::Null,
-            "404 not_found: missing",
-        ),
-        (
-            "GET",
-            "/db/_partition/a/a:1",
-            Value::Null,
-            "404 not_found: missing",
-        ),
-        (
-            "GET",
-            "/db/_partition/a/_partition/a/_all_docs",
-            Value::Null,
-            "404 not_found: missing",
-        ),
-        (
-            "GET",
-            "/db/_partition/a/_all_docs?partition=b",
-            Value::Null,
-            "400 bad_request: Conflicting value for `partition` in query string",
-        ),
-        ("GET", "/plain/_partition/a", Value::Null, unpartitioned),
-        (
-            "GET",
-            "/plain/_partition/a/_all_docs",
-            Value::Null,
-            unpartitioned,
-        ),
-        ("POST", "/plain/_partition/a/_find", selector, unpartitioned),
-        (
-            "GET",
-            "/plain/_all_docs?partition=a",
-            Value::Null,
-            "400 query_parse_error: `partition` parameter is not supported on this db",
-        ),
-        (
-            "GET",
-            "/none/_partition/a",
-            Value::Null,
-            "404 not_found: Database does not exist.",
-        ),
-    ] {
-        assert_eq!(
-            refusal(&mut connection, method, path, &body),
-            words,
-            "{method} {path}"
-        );
+    for (request, words) in REFUSED {
+        let (method, path) = request.split_once(' ').unwrap();
+        let body = match method {
+            "POST" => json!({"selector": {}}),
+            _ => Value::Null,
+        };
+        let said = refusal(&mut connection, method, path, &body);
+        assert_eq!(said, *words, "{request}");
     }
     let reply = connection.send("HEAD", "/db/_partition/a", &[ADMIN], "");
     assert_eq!(reply.status, 200);

@@ -21,7 +21,7 @@ pub enum Answer {
     /// Emitted rows.
     Rows(Box<MapRows>),
     /// Reduced rows.
-    Groups(GroupRows),
+    Groups(Box<GroupRows>),
 }
 
 /// The tree that is asked, and in which direction.
@@ -63,7 +63,7 @@ impl IndexSnapshot {
             Some(index) if options.reduce != Some(false) => {
                 let reduction = &self.group.maps()[place.map].reductions[index];
                 let groups = GroupRows::new(query, segments, options, (index, reduction));
-                Ok(Answer::Groups(groups))
+                Ok(Answer::Groups(Box::new(groups)))
             }
             _ => {
                 let rows = MapRows::new(query, segments, options)?;
@@ -95,7 +95,7 @@ impl Answer {
     pub fn into_groups(self) -> Option<GroupRows> {
         match self {
             Answer::Rows(_) => None,
-            Answer::Groups(groups) => Some(groups),
+            Answer::Groups(groups) => Some(*groups),
         }
     }
 }

@@ -308,7 +308,7 @@ impl ViewQuery {
         };
         let written = match self.found {
             Found::Rows(rows) => show.rows(*rows, update_seq, writer).await,
-            Found::Groups(groups) => show.groups(groups, update_seq, writer).await,
+            Found::Groups(groups) => show.groups(*groups, update_seq, writer).await,
         };
         written.inspect_err(|failure| {
             indexes::discard_if_damaged(&self.index, &self.moment, failure);
