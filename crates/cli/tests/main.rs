@@ -12,6 +12,7 @@ mod dist;
 mod help;
 mod hgcli;
 mod killing;
+mod lists;
 mod mutated;
 mod peers;
 mod reloading;

@@ -43,6 +43,9 @@ pub struct Limits {
     pub json_body: u64,
     /// `body_memory`: bytes of bodies of all requests that are in memory at a time; default 512 MiB.
     pub body_memory: u64,
+    /// `list_output`: bytes that a list function of a design document may make, which wait in an unnamed file for the
+    /// client; default 4 GiB.
+    pub list_output: u64,
     /// `logins`: different names and passwords that wait to be checked; default 64.
     pub logins: usize,
     /// `logins_per_address`: of one IPv4 address, or of the first 64 bits of an IPv6 address; default 8.
@@ -68,6 +71,7 @@ impl Default for Limits {
             body_buffer: 256 << 10,
             json_body: 64 << 20,
             body_memory: 512 << 20,
+            list_output: 4 << 30,
             logins: 64,
             logins_per_address: 8,
         }
@@ -100,6 +104,7 @@ pub(crate) fn read(ini: &Ini) -> Result<Limits, ConfigError> {
         body_buffer: room("body_buffer", usual.body_buffer)?,
         json_body: room("json_body", usual.json_body)?,
         body_memory: room("body_memory", usual.body_memory)?,
+        list_output: room("list_output", usual.list_output)?,
         logins: count(of("logins"), usual.logins)?,
         logins_per_address: count(of("logins_per_address"), usual.logins_per_address)?,
     })
@@ -145,7 +150,7 @@ mod tests {
         let text = "[chttpd]\nmax_connections = 1\n[limits]\nconnections_per_address = infinity\n\
                     reads = 2\nwrites = 3\nqueries = 4\nexchanges = 5\nhead_timeout = 6\n\
                     body_timeout = 7\nbody_rate = 8kb\nidle_timeout = 9\nwrite_timeout = 10\n\
-                    answer_buffer = 4kb\nbody_buffer = 1mb\njson_body = 2mb\nbody_memory = 3mb\n\
+                    answer_buffer = 4kb\nbody_buffer = 1mb\njson_body = 2mb\nbody_memory = 3mb\nlist_output = 4mb\n\
                     logins = 11\nlogins_per_address = 12\n";
         let seconds = Duration::from_secs;
         let expected = Limits {
@@ -164,6 +169,7 @@ mod tests {
             body_buffer: 1 << 20,
             json_body: 2 << 20,
             body_memory: 3 << 20,
+            list_output: 4 << 20,
             logins: 11,
             logins_per_address: 12,
         };

@@ -42,6 +42,9 @@ pub struct Settings {
     /// `[couchdb] cache_size`: bytes of memory for the tree nodes of all databases and views; default
     /// 256 MiB.
     pub cache_size: u64,
+    /// `[couchdb] max_partition_size`: bytes of a partition's documents before compression, from which on it takes no
+    /// more; default 10 GiB, 0 for no limit.
+    pub max_partition_size: u64,
     /// `[couchdb] max_document_size`: bytes of a document's JSON; default 8,000,000.
     pub max_document_size: u64,
     /// `[couchdb] max_attachment_size`: bytes; default 1 GiB.
@@ -198,6 +201,7 @@ impl Settings {
                 false,
             )?,
             cache_size: or(couchdb("cache_size"), Setting::size, 256 << 20)?,
+            max_partition_size: or(couchdb("max_partition_size"), Setting::size, 10 << 30)?,
             max_document_size: or(couchdb("max_document_size"), Setting::size, 8_000_000)?,
             max_attachment_size: or(couchdb("max_attachment_size"), Setting::size, 1 << 30)?,
             max_attachments_per_doc: or(couchdb("max_attachments_per_doc"), count, u64::MAX)?,

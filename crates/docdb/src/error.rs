@@ -1,6 +1,6 @@
 //! Errors of a database, and of one edit of it.
 
-use crate::RevError;
+use crate::{PartitionError, RevError};
 use std::path::PathBuf;
 use std::sync::Arc;
 use varve_base::StorageError;
@@ -268,6 +268,12 @@ pub enum EditError {
     /// An `_id` that begins with `_` without being reserved.
     #[error("Only reserved document ids may start with underscore.")]
     IdReserved,
+    /// An id without a partition, where the database is partitioned.
+    #[error("Doc id must be of form partition:id")]
+    NoPartition,
+    /// An id with a partition of a name that none has.
+    #[error(transparent)]
+    Partition(#[from] PartitionError),
     /// `_rev` or `_revisions` holds no revision id.
     #[error(transparent)]
     InvalidRev(#[from] RevError),

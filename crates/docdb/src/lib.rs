@@ -12,6 +12,7 @@ mod error;
 pub mod fuzzing;
 mod gzip;
 mod hole_punching;
+mod partition;
 mod read;
 mod record;
 mod render;
@@ -26,15 +27,16 @@ mod write;
 pub use compact::{Compacted, Compaction, Finished, LONGEST_SUFFIX, Unreadable};
 pub use database::{
     Announced, Compression, DEFAULT_REVS_LIMIT, Database, DatabaseOptions, DictionaryInfo, KIND,
-    Limits, ReadyEdit, Sizes, TrainsBy, Tuned, Upload, Uploaded, cut_off_tail,
+    Limits, NewDatabase, ReadyEdit, Sizes, TrainsBy, Tuned, Upload, Uploaded, cut_off_tail,
 };
 pub use edit::{Accepted, DESIGN_PREFIX, Edit, EditOutcome, Edits, LOCAL_PREFIX, Mode};
 pub use error::{DocdbError, EditError};
 pub use gzip::Compressible;
 pub use hole_punching::InPlace;
+pub use partition::{Partition, PartitionError, split_id};
 pub use read::{
     AllDocs, AllDocsRow, AttachmentReader, Changes, Document, Form, IdRange, Info, LocalDocument,
-    LocalDocuments, Snapshot,
+    LocalDocuments, PartitionInfo, Snapshot,
 };
 pub use record::{Attachment, Change, Leaf, Purge};
 pub use render::{DocumentText, write_attachment_stubs, write_digest, write_revisions};

@@ -1,7 +1,8 @@
-//! The JavaScript engine that runs map, reduce, filter, validate and update functions within limits.
+//! The JavaScript engine that runs the functions of design documents within limits.
 //!
-//! Scripts see the language, `emit`, `log`, `sum`, `isArray`, `toJSON` and `require`, and nothing else: no
-//! files, no network, no timers, no time zone. An engine belongs to one thread; a caller with several workers
+//! Scripts see the language, `emit`, `log`, `sum`, `isArray`, `toJSON` and `require`, those that answer requests
+//! `provides`, `registerType`, `start`, `send` and `getRow` as well, and nothing else: no files, no network, no timers,
+//! no time zone. An engine belongs to one thread; a caller with several workers
 //! makes one for each.
 //!
 //! # Isolation of documents
@@ -19,7 +20,9 @@ pub mod fuzzing;
 mod limits;
 mod map;
 mod native;
+mod port;
 mod reduce;
+mod render;
 mod sandbox;
 mod update;
 mod validate;
@@ -30,7 +33,9 @@ pub use filter::FilterEngine;
 pub use functions::{Compilation, MapFunctions, is_compiled};
 pub use limits::Limits;
 pub use map::{Emission, Emitted, MapEngine};
+pub use port::{HostEnded, ListHost};
 pub use reduce::ReduceEngine;
+pub use render::{Listed, RenderEngine, Rendered, Rewritten};
 pub use update::{UpdateEngine, Updated};
 pub use validate::{Refusal, ValidateEngine, Verdict};
 pub use watch::Checkpoint;

@@ -1,8 +1,8 @@
-// Runs once in every new engine and evaluates to the driver: the functions that Rust calls.
+// Evaluates to a function that runs once in every new engine and returns the driver: the functions that Rust calls.
 //
 // Everything the driver needs is captured here, before foreign code runs, and everything that
 // foreign code shares between two documents is frozen here or put back by `restore`.
-(function (global) {
+(function (global, makeRendering) {
     'use strict';
     const { stringify } = JSON;
     const { freeze, keys, getPrototypeOf, getOwnPropertyDescriptors, defineProperty } = Object;
@@ -110,11 +110,22 @@
         return load(path, null);
     }
 
+    // What functions have that answer requests: see `render.js`. Other engines do without.
+    const rendering = makeRendering && makeRendering({
+        json,
+        failure,
+        refusal,
+        rethrowIfExhausted,
+        restore,
+        call: (given, ...passed) => apply(given || functions[0], root, passed),
+    });
+
     // What scripts may assign to (many forget `var`), put back after every call.
-    const helpers = { emit, log, sum, isArray, toJSON: json, require };
+    const helpers = { emit, log, sum, isArray, toJSON: json, require, ...(rendering || {}).helpers };
     const names = keys(helpers);
 
     function restore() {
+        said = '';
         for (let i = 0; i < names.length; i++) global[names[i]] = helpers[names[i]];
         const leaked = keys(global);
         for (let i = 0; i < leaked.length; i++) delete global[leaked[i]];
@@ -140,6 +151,7 @@
     const functions = [];
 
     const driver = {
+        ...(rendering || {}).drivers,
         // Before any function is added.
         setRoot(object) {
             root = object;
@@ -164,8 +176,9 @@
                     said = before + '!' + stringify(describe(error)) + '\n';
                 }
             }
+            const output = said;
             restore();
-            return said;
+            return output;
         },
         // The next four answer '=' and a result, or a letter for the kind of failure and its text.
         reduce(index, keysOrNull, values, rereduce) {
@@ -355,4 +368,4 @@
     freezeAll(roots);
     delete global.Promise;
     return driver;
-})(globalThis);
+})

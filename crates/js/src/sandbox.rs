@@ -1,10 +1,12 @@
 //! One engine with its limits, and the driver functions that every kind of script goes through.
 
+use crate::port::{HostEnded, ListHost, Port};
 use crate::watch::{CallState, Checkpoint, Watch};
 use crate::{JsError, Limits};
 use rquickjs::context::{EvalOptions, intrinsic};
 use rquickjs::function::Args;
 use rquickjs::{Context, Ctx, Error, Function, Object, Persistent, Runtime, Value};
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -30,7 +32,10 @@ const DATES: &str = include_str!("dates.js");
 /// Source of the driver.
 const PRELUDE: &str = include_str!("prelude.js");
 
-/// The functions of the driver, in `prelude.js`.
+/// Source of what functions have that answer requests.
+const RENDER: &str = include_str!("render.js");
+
+/// The functions of the driver, in `prelude.js` and, the last three, in `render.js`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Driver {
     Map,
@@ -38,10 +43,17 @@ pub(crate) enum Driver {
     Filter,
     Validate,
     Update,
+    Show,
+    List,
+    Rewrite,
 }
 
 /// Names of the driver's functions, in the order of [`Driver`].
-const DRIVERS: [&str; 5] = ["map", "reduce", "filter", "validate", "update"];
+const DRIVERS: [&str; 8] = [
+    "map", "reduce", "filter", "validate", "update", "show", "list", "rewrite",
+];
+/// How many of them an engine has that answers no requests.
+const OF_ALL_ENGINES: usize = 5;
 
 /// One argument of a driver function.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +73,8 @@ pub(crate) struct Sandbox {
     context: Context,
     running: Rc<CallState>,
     limits: Limits,
+    /// To the host of a running list, in engines that answer requests.
+    port: Option<Rc<Port>>,
 }
 
 impl std::fmt::Debug for Sandbox {
@@ -77,6 +91,19 @@ impl Sandbox {
         root: Option<&[u8]>,
         limits: Limits,
     ) -> Result<Self, JsError> {
+        Self::new(limits, false)?.started(sources, root)
+    }
+
+    /// The same for one function of a design document that answers requests.
+    pub(crate) fn for_rendering(
+        source: &str,
+        design: &[u8],
+        limits: Limits,
+    ) -> Result<Self, JsError> {
+        Self::new(limits, true)?.started(&[source], Some(design))
+    }
+
+    fn new(limits: Limits, renders: bool) -> Result<Self, JsError> {
         let start = |error: Error| JsError::Start {
             reason: error.to_string(),
         };
@@ -89,25 +116,25 @@ impl Sandbox {
         let watched = Rc::clone(&running);
         runtime.set_interrupt_handler(Some(Box::new(move || watched.must_end(None))));
         let context = Context::custom::<Language>(&runtime).map_err(start)?;
-        let mut sandbox = Sandbox {
+        let port = renders.then(|| Rc::new(Port::new(Rc::clone(&running))));
+        Ok(Sandbox {
             drivers: Vec::new(),
             context,
             running,
             limits,
-        };
-        sandbox.start(sources, root)?;
-        Ok(sandbox)
+            port,
+        })
     }
 
     /// Runs the prelude and hands it the modules and the functions.
-    fn start(&mut self, sources: &[&str], root: Option<&[u8]>) -> Result<(), JsError> {
+    fn started(mut self, sources: &[&str], root: Option<&[u8]>) -> Result<Self, JsError> {
         let limits = Watch::new(&self.running, self.limits);
         self.drivers = self.context.with(|ctx| {
             let start = |error: Error| JsError::Start {
                 reason: limits.failure(&ctx, error).to_string(),
             };
             ctx.eval::<(), _>(DATES).map_err(start)?;
-            let driver: Object = ctx.eval(PRELUDE).map_err(start)?;
+            let driver = driver(&ctx, self.port.as_ref()).map_err(start)?;
             if let Some(root) = root {
                 set_root(&ctx, &driver, root, limits)?;
             }
@@ -125,14 +152,19 @@ impl Sandbox {
                     return Err(in_source(JsError::Thrown { message }, index, source));
                 }
             }
+            let count = match self.port {
+                Some(_) => DRIVERS.len(),
+                None => OF_ALL_ENGINES,
+            };
             DRIVERS
                 .iter()
+                .take(count)
                 .map(|name| driver.get(*name))
                 .map(|found| found.map(|f: Function| Persistent::save(&ctx, f)))
                 .collect::<Result<Vec<_>, _>>()
                 .map_err(start)
         })?;
-        Ok(())
+        Ok(self)
     }
 
     /// Has later calls stop at `checkpoint`.
@@ -176,6 +208,25 @@ impl Sandbox {
         outcome.and_then(|()| self.settle())
     }
 
+    /// The same for a list function, whose rows come from a host, which also takes its output. With `renews`, the time
+    /// runs anew with each row.
+    pub(crate) fn call_with(
+        &self,
+        (host, renews): (Rc<RefCell<dyn ListHost>>, bool),
+        arguments: &[Argument<'_>],
+        answer: &mut String,
+    ) -> Result<(), JsError> {
+        let Some(port) = &self.port else {
+            return self.call(Driver::List, arguments, answer);
+        };
+        port.connect(host, renews.then_some(self.limits.time));
+        let called = self.call(Driver::List, arguments, answer);
+        match port.disconnect() {
+            Err(HostEnded) => Err(JsError::Interrupted),
+            Ok(()) => called,
+        }
+    }
+
     /// Runs the jobs that async functions left, within the time of the same call. They come too late for any output,
     /// but waiting jobs would fill the heap.
     fn settle(&self) -> Result<(), JsError> {
@@ -189,6 +240,19 @@ impl Sandbox {
         }
         Ok(())
     }
+}
+
+/// Runs the prelude, and what is to go with it for functions that answer requests.
+fn driver<'js>(ctx: &Ctx<'js>, port: Option<&Rc<Port>>) -> Result<Object<'js>, Error> {
+    let prelude: Function = ctx.eval(PRELUDE)?;
+    let Some(port) = port else {
+        return prelude.call((ctx.globals(), false));
+    };
+    let maker: Function = ctx.eval(RENDER)?;
+    let [next_row, open, write] = port.functions(ctx)?;
+    let bind: Function = ctx.eval("(make, ...port) => (prelude) => make(prelude, ...port)")?;
+    let bound: Function = bind.call((maker, next_row, open, write))?;
+    prelude.call((ctx.globals(), bound))
 }
 
 /// Hands the driver the object in which `require` finds modules.

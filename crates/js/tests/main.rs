@@ -7,6 +7,7 @@ mod map;
 mod modules;
 mod native;
 mod others;
+mod render;
 
 use varve_js::{Emission, Limits, MapEngine};
 

@@ -11,13 +11,32 @@
 //! No key is a prefix of another, so that other bytes (a document id) may follow. Strings that
 //! the collation holds equal have equal keys, as have `1` and `1.0`, `-0.0` and `0`.
 //!
-//! CouchDB 3.5 was recorded giving the rows of a view with `"collation": "raw"` in its design
-//! document's options in this same order, therefore there is no second kind of key.
+//! Raw keys sort as the terms that CouchDB keeps values as:
+//!
+//! ```text
+//! number 02 as above   false 03   null 04   true 05
+//! object 06 (01 name's bytes 00 value)… 00
+//! array  07 item… 00
+//! string 08 bytes, 00 as 01 01, 01 as 01 02, 00
+//! ```
+//!
+//! CouchDB 3.5 was recorded sorting so where the options of a view say `"collation": "raw"`, and in the first order
+//! where only those of its design document do.
 
 use crate::Value;
 use icu_collator::options::{CollatorOptions, Strength};
 use icu_collator::{Collator, CollatorBorrowed};
 use std::sync::OnceLock;
+
+/// An order of values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Order {
+    /// That of view keys.
+    #[default]
+    Collated,
+    /// By kind as CouchDB keeps values, and texts by their bytes.
+    Raw,
+}
 
 const END: u8 = 0;
 const MEMBER: u8 = 1;
@@ -28,6 +47,8 @@ const NUMBER: u8 = 5;
 const STRING: u8 = 6;
 const ARRAY: u8 = 7;
 const OBJECT: u8 = 8;
+/// What byte 00 and 01 of a raw text are preceded by.
+const ESCAPE: u8 = 1;
 
 /// A byte above every tag: with it behind a key's array items, a range ends after all that
 /// continue them.
@@ -41,48 +62,78 @@ enum OpenContainer<'a> {
 
 /// Appends the key whose byte order is the collation's order.
 pub fn sort_key(value: &Value, out: &mut Vec<u8>) {
-    let mut open = Vec::new();
-    opening(value, &mut open, out);
-    while let Some(innermost) = open.last_mut() {
-        let next = match innermost {
-            OpenContainer::Array(items) => items.next(),
-            OpenContainer::Object(members) => members.next().map(|(name, value)| {
-                out.push(MEMBER);
-                string_key(name, out);
-                value
-            }),
-        };
-        match next {
-            Some(value) => opening(value, &mut open, out),
-            None => {
-                out.push(END);
-                open.pop();
+    Order::Collated.sort_key(value, out);
+}
+
+impl Order {
+    /// Appends the key whose byte order is this order.
+    pub fn sort_key(self, value: &Value, out: &mut Vec<u8>) {
+        let mut open = Vec::new();
+        self.opening(value, &mut open, out);
+        while let Some(innermost) = open.last_mut() {
+            let next = match innermost {
+                OpenContainer::Array(items) => items.next(),
+                OpenContainer::Object(members) => members.next().map(|(name, value)| {
+                    out.push(MEMBER);
+                    self.text(name, out);
+                    value
+                }),
+            };
+            match next {
+                Some(value) => self.opening(value, &mut open, out),
+                None => {
+                    out.push(END);
+                    open.pop();
+                }
             }
         }
     }
-}
 
-/// Writes a scalar whole, of a container the tag.
-fn opening<'a>(value: &'a Value, open: &mut Vec<OpenContainer<'a>>, out: &mut Vec<u8>) {
-    match value {
-        Value::Null => out.push(NULL),
-        Value::Bool(false) => out.push(FALSE),
-        Value::Bool(true) => out.push(TRUE),
-        Value::Number(number) => {
-            out.push(NUMBER);
-            out.extend_from_slice(&ordered_bits(number.to_f64()).to_be_bytes());
+    /// Writes a scalar whole, of a container the tag.
+    fn opening<'a>(self, value: &'a Value, open: &mut Vec<OpenContainer<'a>>, out: &mut Vec<u8>) {
+        out.push(self.tag(value));
+        match value {
+            Value::Null | Value::Bool(_) => {}
+            Value::Number(number) => {
+                out.extend_from_slice(&ordered_bits(number.to_f64()).to_be_bytes());
+            }
+            Value::String(text) => self.text(text, out),
+            Value::Array(items) => open.push(OpenContainer::Array(items.iter())),
+            Value::Object(object) => open.push(OpenContainer::Object(object.members().iter())),
         }
-        Value::String(text) => {
-            out.push(STRING);
-            string_key(text, out);
+    }
+
+    fn tag(self, value: &Value) -> u8 {
+        match (self, value) {
+            (Order::Collated, Value::Null) => NULL,
+            (Order::Collated, Value::Bool(false)) => FALSE,
+            (Order::Collated, Value::Bool(true)) => TRUE,
+            (Order::Collated, Value::Number(_)) => NUMBER,
+            (Order::Collated, Value::String(_)) => STRING,
+            (Order::Collated, Value::Array(_)) => ARRAY,
+            (Order::Collated, Value::Object(_)) => OBJECT,
+            (Order::Raw, Value::Number(_)) => 2,
+            (Order::Raw, Value::Bool(false)) => 3,
+            (Order::Raw, Value::Null) => 4,
+            (Order::Raw, Value::Bool(true)) => 5,
+            (Order::Raw, Value::Object(_)) => 6,
+            (Order::Raw, Value::Array(_)) => 7,
+            (Order::Raw, Value::String(_)) => 8,
         }
-        Value::Array(items) => {
-            out.push(ARRAY);
-            open.push(OpenContainer::Array(items.iter()));
-        }
-        Value::Object(object) => {
-            out.push(OBJECT);
-            open.push(OpenContainer::Object(object.members().iter()));
+    }
+
+    fn text(self, text: &str, out: &mut Vec<u8>) {
+        match self {
+            Order::Collated => string_key(text, out),
+            Order::Raw => {
+                for byte in text.bytes() {
+                    match byte {
+                        END | ESCAPE => out.extend_from_slice(&[ESCAPE, byte + 1]),
+                        _ => out.push(byte),
+                    }
+                }
+                out.push(END);
+            }
         }
     }
 }
@@ -160,6 +211,41 @@ mod tests {
         ] {
             assert_eq!(key(a), key(b), "{a} and {b}");
         }
+    }
+
+    #[test]
+    fn raw_keys_sort_by_kind_then_by_bytes() {
+        let raw = |text: &str| {
+            let mut out = Vec::new();
+            Order::Raw.sort_key(&parse(text.as_bytes()).unwrap(), &mut out);
+            out
+        };
+        let ascending = [
+            "-1",
+            "1",
+            "false",
+            "null",
+            "true",
+            "{}",
+            r#"{"a":"b"}"#,
+            r#"{"b":1}"#,
+            "[]",
+            "[1]",
+            "[1,2]",
+            "[null]",
+            r#""""#,
+            r#""\u0000""#,
+            r#""\u0001""#,
+            r#""B""#,
+            r#""a""#,
+            r#""ab""#,
+            r#""é""#,
+        ];
+        for pair in ascending.windows(2) {
+            let (low, high) = (raw(pair[0]), raw(pair[1]));
+            assert!(low < high && !high.starts_with(&low), "{pair:?}");
+        }
+        assert_eq!(raw("1"), raw("1.0"));
     }
 
     proptest! {

@@ -94,7 +94,7 @@ fn uuids_and_configuration() {
     let server = Running::start();
     assert_eq!(server.get("/_uuids?count=2").body.len(), 82);
     assert_eq!(server.get("/_uuids?count=x").status, 400);
-    assert_eq!(server.get("/_uuids?count=1001").status, 403);
+    assert_eq!(server.get("/_uuids?count=1001").status, 400);
     let key = "/_node/_local/_config/zz/k";
     assert_eq!(
         server.send("PUT", key, &[ADMIN, JSON], "\"v\"").body,

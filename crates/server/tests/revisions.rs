@@ -146,13 +146,17 @@ fn a_batch_is_accepted_and_there() {
     let (server, mut connection) = served("");
     let none = &Value::Null;
     let body = json!({"_id": "posted"});
-    for (method, path) in [
-        ("POST", "/db?batch=ok"),
-        ("PUT", "/db/put?batch=ok"),
-        ("PUT", "/db/_local/put?batch=ok"),
+    for (method, path, id) in [
+        ("POST", "/db?batch=ok", "posted"),
+        ("PUT", "/db/put?batch=ok", "put"),
+        ("PUT", "/db/_local/put?batch=ok", "_local/put"),
     ] {
         let (status, answer) = send(&mut connection, method, path, &[], &body);
-        assert_eq!((status, &answer["ok"]), (202, &json!(true)), "{path}");
+        assert_eq!(
+            (status, answer),
+            (202, json!({"ok": true, "id": id})),
+            "{path}"
+        );
     }
     let (status, _) = send(&mut connection, "PUT", "/db/bad?batch=ok", &[], &json!(1));
     assert_eq!(status, 400);

@@ -271,7 +271,7 @@ fn ids_are_made_as_the_settings_say_at_once() {
         );
     }
     set(&server, "uuids/max_count", "2");
-    assert_eq!(server.get("/_uuids?count=3").status, 403);
+    assert_eq!(server.get("/_uuids?count=3").status, 400);
     let posted = server.send("POST", "/_uuids", &[JSON], "{}");
     assert_eq!((posted.status, posted.header("allow")), (405, Some("GET")));
 }

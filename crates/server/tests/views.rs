@@ -338,7 +338,7 @@ fn reduces_that_do_not_reduce_say_so_in_their_rows() {
     let map = "function (doc) { emit(doc.n, doc.text) }";
     let views = json!({
         "all": {"map": map, "reduce": "function (k, v, r) { return r ? [].concat.apply([], v) : v }"},
-        "top": {"map": "function (doc) { emit(doc.n, doc.text.repeat(10)) }", "reduce": "_top_100"},
+        "top": {"map": "function (doc) { emit(doc.n, doc.text.repeat(10) + doc.n) }", "reduce": "_top_100"},
         "sum": {"map": map, "reduce": "_sum"},
     });
     call(

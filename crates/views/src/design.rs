@@ -62,11 +62,16 @@ const MEMBERS: [(&str, &[&str]); 3] = [
 const FLAGS: [&str; 3] = ["include_design", "local_seq", "partitioned"];
 
 /// Refuses a design document with members of the wrong type, with views without a map function,
-/// or with map and reduce functions that do not compile.
+/// or with map and reduce functions that do not compile; and one with views by partition unless the database
+/// `is_partitioned`.
 ///
 /// # Errors
 /// The first thing that is wrong.
-pub fn check_design(document: &Object, limits: Limits) -> Result<(), DesignError> {
+pub fn check_design(
+    document: &Object,
+    limits: Limits,
+    is_partitioned: bool,
+) -> Result<(), DesignError> {
     for table in FUNCTION_TABLES {
         if let Some(functions) = typed_object(document, table)? {
             for (name, source) in functions.iter() {
@@ -85,7 +90,8 @@ pub fn check_design(document: &Object, limits: Limits) -> Result<(), DesignError
             typed(value, &["boolean"], || format!("options.{flag}"))?;
         }
     }
-    if options.and_then(|options| options.get("partitioned")) == Some(&Value::Bool(true)) {
+    let by_partition = options.and_then(|options| options.get("partitioned"));
+    if by_partition == Some(&Value::Bool(true)) && !is_partitioned {
         let reason = "partitioned option cannot be true in a non-partitioned database.";
         return Err(DesignError::invalid(reason.to_owned()));
     }
@@ -104,12 +110,17 @@ pub fn check_design(document: &Object, limits: Limits) -> Result<(), DesignError
     };
     for (name, view) in views.iter().filter(|(name, _)| *name != LIBRARY) {
         check_view(name, view, runs.then_some(&compiler))?;
+        if let (Some(QUERY), Some(map)) = (language, view.get("map")) {
+            typed(map, &["object"], || format!("views.{name}.map"))?;
+        }
     }
     Ok(())
 }
 
 /// The language whose functions this build runs.
 pub(crate) const JAVASCRIPT: &str = "javascript";
+/// The language of design documents that hold json indexes.
+pub(crate) const QUERY: &str = "query";
 /// The member of `views` that holds modules instead of a view.
 pub(crate) const LIBRARY: &str = "lib";
 
@@ -210,7 +221,7 @@ mod tests {
 
     fn refusal(document: &str) -> String {
         let document = varve_json::parse_object(document.as_bytes()).unwrap();
-        let error = check_design(&document, Limits::default()).unwrap_err();
+        let error = check_design(&document, Limits::default(), false).unwrap_err();
         format!("{}: {error}", error.name())
     }
 
@@ -226,6 +237,10 @@ mod tests {
             (
                 r#"{"views":{"v":{"map":1}}}"#,
                 "invalid_design_doc: `views.v.map` field must have string type",
+            ),
+            (
+                r#"{"language":"query","views":{"v":{"map":"function(d){}"}}}"#,
+                "invalid_design_doc: `views.v.map` field must have object type",
             ),
             (
                 r#"{"views":[]}"#,
@@ -266,6 +281,9 @@ mod tests {
         ] {
             assert_eq!(refusal(document), expected);
         }
+        let by_partition =
+            varve_json::parse_object(br#"{"options":{"partitioned":true}}"#).unwrap();
+        assert_eq!(check_design(&by_partition, Limits::default(), true), Ok(()));
         assert!(
             refusal(r#"{"views":{"v":{"map":"function(d){}","reduce":"nope("}}}"#)
                 .contains("reduce")
@@ -282,7 +300,7 @@ mod tests {
             r#"{"filters":{"f":"function(){}","lib":{"a":"exports.a = 1"}},"rewrites":[]}"#,
         ] {
             let document = varve_json::parse_object(document.as_bytes()).unwrap();
-            assert_eq!(check_design(&document, Limits::default()), Ok(()));
+            assert_eq!(check_design(&document, Limits::default(), false), Ok(()));
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::reduce::Reduced;
 use crate::row::{keys_of_entry, read_varint};
 use crate::selector::{Indexed, key_of};
 use crate::{QueryOptions, ViewGroup};
+use varve_json::collate::Order;
 use varve_json::{Object, Value};
 
 /// Never panics, and makes no more keys than the entry has bytes.
@@ -28,7 +29,7 @@ pub fn requests(data: &[u8]) {
         drop(ViewGroup::read(&object));
         let mut options = QueryOptions::default();
         if options.set_body(&object).is_ok() {
-            drop(options.check_for_view(true));
+            drop(options.check_for_view(true, Order::Collated));
         }
     }
 }
@@ -51,7 +52,7 @@ pub fn find(data: &[u8]) {
     let Ok(options) = FindOptions::read(&request) else {
         return;
     };
-    let indexes = JsonIndex::of_design("_design/i", &design);
+    let indexes = JsonIndex::of_design("_design/i", &design, false);
     let Ok(plan) = Plan::new(&indexes, &options) else {
         return;
     };

@@ -1,22 +1,27 @@
 //! The views of one design document, as far as they decide the content of its index.
 
-use crate::design::{JAVASCRIPT, LIBRARY, library};
-use crate::find::{JsonMap, QUERY};
+use crate::design::{JAVASCRIPT, LIBRARY, QUERY, library};
+use crate::find::JsonMap;
 use crate::reduce::Reduction;
 use crate::{DesignError, ViewError};
 use md5::{Digest, Md5};
 use std::fmt;
+use varve_docdb::split_id;
 use varve_js::Compilation;
+use varve_json::collate::Order;
 use varve_json::{Object, Value};
 
 /// An index file has one tree for each map function besides its own, and at most 255.
 const MAX_MAPS: usize = 254;
 
 /// Begins the hashed text; another one makes every index anew.
-const SIGNATURE_VERSION: &[u8] = b"varve view index 1";
+const SIGNATURE_VERSION: &[u8] = b"varve view index 2";
 
 /// Begins the hashed text where reduces may grow.
 const GROWING: &[u8] = b"varve view index, reduces may grow";
+
+/// Begins the hashed text where rows are kept by partition.
+const PARTITIONED: &[u8] = b"varve view index, by partition";
 
 /// Names an index file: the MD5 over everything that decides its content, and the names of its
 /// views. Design documents that agree in that share the file.
@@ -34,6 +39,8 @@ impl fmt::Display for Signature {
 pub(crate) struct Map {
     /// The function's text, or the JSON text of a json index.
     pub(crate) source: String,
+    /// In which its rows stand.
+    pub(crate) order: Order,
     pub(crate) reductions: Vec<Reduction>,
 }
 
@@ -55,6 +62,10 @@ pub struct ViewGroup {
     local_seq: bool,
     /// Whether the maps are those of json indexes.
     is_query: bool,
+    /// The option `partitioned` of the design document.
+    wants_partitions: Option<bool>,
+    /// Whether rows are kept by partition, and asked of one partition only.
+    is_partitioned: bool,
     maps: Vec<Map>,
     views: Vec<(String, ViewLocation)>,
     /// JSON text of the modules that map functions may require.
@@ -88,7 +99,7 @@ impl ViewGroup {
             named.extend(view.map(|view| ((*name).to_owned(), view)));
         }
         // In the order of their text, so that names do not matter.
-        let mut sources: Vec<&String> = named.iter().map(|(_, (map, _))| map).collect();
+        let mut sources: Vec<&MapSource> = named.iter().map(|(_, (map, _))| map).collect();
         sources.sort();
         sources.dedup();
         if sources.len() > MAX_MAPS {
@@ -102,8 +113,12 @@ impl ViewGroup {
                 .collect();
             reductions.sort();
             reductions.dedup();
-            let source = source.clone();
-            maps.push(Map { source, reductions });
+            let (source, order) = source.clone();
+            maps.push(Map {
+                source,
+                order,
+                reductions,
+            });
         }
         let views: Vec<(String, ViewLocation)> = named
             .into_iter()
@@ -117,6 +132,8 @@ impl ViewGroup {
             include_design: flag("include_design").unwrap_or(false),
             local_seq: flag("local_seq").unwrap_or(false),
             is_query,
+            wants_partitions: flag("partitioned"),
+            is_partitioned: false,
             views,
             maps,
             library,
@@ -135,6 +152,24 @@ impl ViewGroup {
             self.signature = Signature(hash.finalize().into());
         }
         self
+    }
+
+    /// The same group in a partitioned database: unless its design document says otherwise, its rows are kept by
+    /// partition.
+    pub fn by_partition(mut self) -> Self {
+        if self.wants_partitions != Some(false) {
+            self.is_partitioned = true;
+            let mut hash = Md5::new();
+            hash.update(PARTITIONED);
+            hash.update(self.signature.0);
+            self.signature = Signature(hash.finalize().into());
+        }
+        self
+    }
+
+    /// Whether rows are kept by partition, and asked of one partition only.
+    pub fn is_partitioned(&self) -> bool {
+        self.is_partitioned
     }
 
     /// The name of the group's index file.
@@ -187,6 +222,19 @@ impl ViewGroup {
         all.any(|reduction| matches!(reduction, Reduction::Script(_)))
     }
 
+    /// The order of the rows of the view of that name.
+    ///
+    /// # Errors
+    /// [`ViewError::NoView`].
+    pub fn order(&self, name: &str) -> Result<Order, ViewError> {
+        self.locate(name)
+            .map(|locate| self.order_of_map(locate.map))
+    }
+
+    pub(crate) fn order_of_map(&self, map: usize) -> Order {
+        self.maps.get(map).map(|map| map.order).unwrap_or_default()
+    }
+
     pub(crate) fn locate(&self, name: &str) -> Result<ViewLocation, ViewError> {
         let found = self.views.iter().find(|(known, _)| known == name);
         found
@@ -233,12 +281,16 @@ impl ViewGroup {
 
     /// Whether a document has rows at all.
     pub(crate) fn takes(&self, id: &str) -> bool {
-        self.include_design || !id.starts_with("_design/")
+        (self.include_design || !id.starts_with("_design/"))
+            && (!self.is_partitioned || split_id(id).is_some())
     }
 }
 
+/// A map function's text, or the JSON text of a json index, and the order of the rows.
+type MapSource = (String, Order);
+
 /// The functions of one view.
-fn read_view(name: &str, view: &Value) -> Result<(String, Option<Reduction>), DesignError> {
+fn read_view(name: &str, view: &Value) -> Result<(MapSource, Option<Reduction>), DesignError> {
     let Some(map) = view.get("map").and_then(Value::as_str) else {
         return Err(DesignError::Invalid {
             reason: format!("View `{name}` must contain map function"),
@@ -246,21 +298,31 @@ fn read_view(name: &str, view: &Value) -> Result<(String, Option<Reduction>), De
     };
     let reduce = view.get("reduce").and_then(Value::as_str);
     let reduce = reduce.map(Reduction::of).transpose()?;
-    Ok((map.to_owned(), reduce))
+    let options = view.get("options");
+    let collation = options.and_then(|options| options.get("collation")?.as_str());
+    let order = match collation {
+        Some("raw") => Order::Raw,
+        _ => Order::Collated,
+    };
+    Ok(((map.to_owned(), order), reduce))
 }
 
 /// The JSON text of a json index, and its count. `None` if the view is none: it may have come by
 /// replication.
-fn read_index(view: &Value) -> Option<(String, Option<Reduction>)> {
+fn read_index(view: &Value) -> Option<(MapSource, Option<Reduction>)> {
     let map = view.get("map").filter(|map| JsonMap::read(map).is_some())?;
     let reduce = view.get("reduce").and_then(Value::as_str);
     let counts = reduce.and_then(|reduce| Reduction::of(reduce).ok());
     let counts = counts.filter(|reduce| *reduce == Reduction::Count);
-    Some((varve_json::to_string(map), counts))
+    Some(((varve_json::to_string(map), Order::Collated), counts))
 }
 
-fn locate(maps: &[Map], (source, reduction): &(String, Option<Reduction>)) -> Option<ViewLocation> {
-    let map = maps.iter().position(|map| map.source == *source)?;
+fn locate(
+    maps: &[Map],
+    ((source, order), reduction): &(MapSource, Option<Reduction>),
+) -> Option<ViewLocation> {
+    let is_it = |map: &Map| map.source == *source && map.order == *order;
+    let map = maps.iter().position(is_it)?;
     let wanted = reduction.as_ref();
     let found = wanted.and_then(|wanted| {
         maps[map]
@@ -297,6 +359,7 @@ fn sign(
     );
     for map in maps {
         part(map.source.as_bytes());
+        part(&[u8::from(map.order == Order::Raw)]);
         part(&(map.reductions.len() as u64).to_le_bytes());
         for reduction in &map.reductions {
             part(reduction.text().as_bytes());
@@ -339,6 +402,20 @@ mod tests {
     }
 
     #[test]
+    fn a_map_function_in_two_orders_is_two() {
+        let raw = r#""options":{"collation":"raw"}"#;
+        let both = group(&format!(
+            r#"{{"views":{{"a":{{"map":"m"}},"b":{{"map":"m",{raw}}}}}}}"#
+        ));
+        assert_eq!(both.maps().len(), 2);
+        let orders = ["a", "b"].map(|name| both.order(name).unwrap());
+        assert_eq!(orders, [Order::Collated, Order::Raw]);
+        let plain = group(r#"{"views":{"b":{"map":"m"}}}"#);
+        let raw = group(&format!(r#"{{"views":{{"b":{{"map":"m",{raw}}}}}}}"#));
+        assert_ne!(plain.signature(), raw.signature());
+    }
+
+    #[test]
     fn only_reduces_in_javascript_have_another_index_where_they_may_grow() {
         for (reduce, is_other) in [("_sum", false), ("function (k, v) { return v }", true)] {
             let design = format!(r#"{{"views":{{"a":{{"map":"m","reduce":"{reduce}"}}}}}}"#);
@@ -347,6 +424,19 @@ mod tests {
             assert_eq!(usual.signature() != growing.signature(), is_other);
             assert_eq!(usual.maps(), growing.maps());
         }
+    }
+
+    #[test]
+    fn views_of_a_partitioned_database_are_kept_by_partition_unless_they_say_otherwise() {
+        let usual = r#"{"views":{"a":{"map":"m"}}}"#;
+        let by_partition = group(usual).by_partition();
+        assert!(by_partition.is_partitioned() && !group(usual).is_partitioned());
+        assert_ne!(by_partition.signature(), group(usual).signature());
+        assert!(by_partition.takes("p:a") && group(usual).takes("a"));
+        assert!(!by_partition.takes("a"));
+        let global = r#"{"views":{"a":{"map":"m"}},"options":{"partitioned":false}}"#;
+        let global = group(global).by_partition();
+        assert!(!global.is_partitioned() && global.takes("a"));
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod query;
 mod reduce;
 mod row;
 pub mod selector;
+mod term;
 
 pub use build::{BuildContext, BuildLog, BuildThrottle, NoLog};
 pub use design::{DesignError, check_design, library};

@@ -3,7 +3,9 @@
 //! Names, kinds and the words of every refusal are CouchDB's. `_all_docs` and its relatives take
 //! the same options.
 
-use varve_json::{Object, Value, collate, parse};
+use varve_docdb::{Partition, PartitionError};
+use varve_json::collate::Order;
+use varve_json::{Object, Value, parse};
 
 /// Options that cannot be used. `Display` is the reason that the client is given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,6 +22,9 @@ pub enum OptionError {
         /// CouchDB's words.
         reason: String,
     },
+    /// A name that no partition has.
+    #[error(transparent)]
+    Partition(#[from] PartitionError),
 }
 
 impl OptionError {
@@ -39,6 +44,7 @@ impl OptionError {
         match self {
             OptionError::Query { .. } => "query_parse_error",
             OptionError::Request { .. } => "bad_request",
+            OptionError::Partition(_) => "illegal_partition",
         }
     }
 }
@@ -110,6 +116,8 @@ pub struct QueryOptions {
     pub sorted: bool,
     /// When the index is brought up to date.
     pub update: Update,
+    /// Only rows of documents of this partition.
+    pub partition: Option<Partition>,
 }
 
 impl Default for QueryOptions {
@@ -135,6 +143,7 @@ impl Default for QueryOptions {
             update_seq: false,
             sorted: true,
             update: Update::Before,
+            partition: None,
         }
     }
 }
@@ -204,6 +213,7 @@ impl QueryOptions {
             "update" => self.update = update(text)?,
             "stable" => check_stable(text)?,
             "reduce" => self.reduce = Some(truth(text)?),
+            "partition" => self.partition = Some(Partition::new(text)?),
             _ => self.set_flag(name, text)?,
         }
         Ok(())
@@ -255,11 +265,9 @@ impl QueryOptions {
     ///
     /// # Errors
     /// [`OptionError::Query`] in the words of CouchDB.
-    pub fn check_for_view(&self, can_reduce: bool) -> Result<(), OptionError> {
+    pub fn check_for_view(&self, can_reduce: bool, order: Order) -> Result<(), OptionError> {
         let reduces = can_reduce && self.reduce != Some(false);
         let groups = self.grouping != Grouping::None;
-        let is_ranged = self.start_key.is_some() || self.end_key.is_some();
-        let has_keys = self.keys.as_ref().is_some_and(|keys| !keys.is_empty());
         let not_exact = self.grouping != Grouping::Exact;
         let refusals = [
             (
@@ -274,10 +282,7 @@ impl QueryOptions {
                 reduces && self.keys.is_some() && not_exact,
                 "Multi-key fetches for reduce views must use `group=true`",
             ),
-            (
-                has_keys && is_ranged,
-                "`keys` is incompatible with `key`, `start_key` and `end_key`",
-            ),
+            (self.keys_exclude_range(), KEYS_AND_RANGE),
             (!reduces && groups, "Invalid use of grouping on a map view."),
             (
                 reduces && self.include_docs,
@@ -290,18 +295,50 @@ impl QueryOptions {
         ];
         match refusals.iter().find(|(is_so, _)| *is_so) {
             Some((_, reason)) => Err(OptionError::query(*reason)),
-            None => self.check_range(),
+            None => self.check_range(order),
+        }
+    }
+
+    fn keys_exclude_range(&self) -> bool {
+        let is_ranged = self.start_key.is_some() || self.end_key.is_some();
+        is_ranged && self.keys.as_ref().is_some_and(|keys| !keys.is_empty())
+    }
+
+    /// Refuses keys beside a range.
+    ///
+    /// # Errors
+    /// [`OptionError::Query`] in the words of CouchDB.
+    pub fn check_keys(&self) -> Result<(), OptionError> {
+        match self.keys_exclude_range() {
+            true => Err(OptionError::query(KEYS_AND_RANGE)),
+            false => Ok(()),
+        }
+    }
+
+    /// Refuses a query of a partition where rows are not kept by partition, and of no partition where they are.
+    ///
+    /// # Errors
+    /// [`OptionError::Query`] in the words of CouchDB.
+    pub fn check_partition(&self, is_partitioned: bool) -> Result<(), OptionError> {
+        match (is_partitioned, &self.partition) {
+            (true, None) => Err(OptionError::query(
+                "`partition` parameter is mandatory for queries to this view.",
+            )),
+            (false, Some(_)) => Err(OptionError::query(
+                "`partition` parameter is not supported in this design doc",
+            )),
+            (true, Some(_)) | (false, None) => Ok(()),
         }
     }
 
     /// Refuses a range that ends before it starts.
-    fn check_range(&self) -> Result<(), OptionError> {
+    fn check_range(&self, order: Order) -> Result<(), OptionError> {
         let (Some(start), Some(end)) = (&self.start_key, &self.end_key) else {
             return Ok(());
         };
         let (mut first, mut last) = (Vec::new(), Vec::new());
-        collate::sort_key(start, &mut first);
-        collate::sort_key(end, &mut last);
+        order.sort_key(start, &mut first);
+        order.sort_key(end, &mut last);
         if self.descending {
             std::mem::swap(&mut first, &mut last);
         }
@@ -315,6 +352,8 @@ impl QueryOptions {
         )))
     }
 }
+
+const KEYS_AND_RANGE: &str = "`keys` is incompatible with `key`, `start_key` and `end_key`";
 
 /// Options whose value is JSON text.
 fn takes_json(name: &str) -> bool {
@@ -378,7 +417,8 @@ mod tests {
 
     fn refusal(pairs: &[(&str, &str)], can_reduce: bool) -> String {
         let options = QueryOptions::from_query(pairs.iter().copied());
-        let checked = options.and_then(|options| options.check_for_view(can_reduce));
+        let checked =
+            options.and_then(|options| options.check_for_view(can_reduce, Order::Collated));
         let error = checked.unwrap_err();
         format!("{}: {error}", error.name())
     }
@@ -523,13 +563,13 @@ mod tests {
             for _ in 0..2 {
                 let options = QueryOptions::from_query(pairs).unwrap();
                 assert_eq!(options.grouping, expected, "{pairs:?}");
-                assert_eq!(options.check_for_view(true), Ok(()));
+                assert_eq!(options.check_for_view(true, Order::Collated), Ok(()));
                 pairs.reverse();
             }
         }
         // No keys are no restriction of a range.
         let none = QueryOptions::from_query([("keys", "[]"), ("startkey", "1")]).unwrap();
-        assert_eq!(none.check_for_view(false), Ok(()));
+        assert_eq!(none.check_for_view(false, Order::Collated), Ok(()));
     }
 
     #[test]
@@ -567,6 +607,6 @@ mod tests {
         };
         let options = QueryOptions::from_query(pairs).unwrap();
         assert_eq!(options, expected);
-        assert_eq!(options.check_for_view(true), Ok(()));
+        assert_eq!(options.check_for_view(true, Order::Collated), Ok(()));
     }
 }

@@ -17,6 +17,9 @@
 //!      |              | varint          | key, number as above              |   … for each tree
 //!      +--------------+-----------------+-----------------------------------+
 //! ```
+//! Where rows are kept by partition, each sort key begins with the partition's name, in the form of a document id with
+//! its terminator; the emitted key does not.
+//!
 //! A sort key is never the beginning of another, and a document id in this form neither, so rows
 //! sort by emitted key, then document id, then number. The number is written in as few bytes as
 //! it takes, most significant first, behind one byte that says how many: 0 is the single byte 00.
@@ -105,6 +108,21 @@ pub(crate) fn push_whole_id(id: &str, out: &mut Vec<u8>) {
     out.push(ID_END);
 }
 
+/// Bytes in front of the sort keys of all rows of a partition.
+pub(crate) fn prefix_of(partition: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    push_whole_id(partition, &mut bytes);
+    bytes
+}
+
+/// Above all rows whose sort keys begin so, and not above any behind them.
+pub(crate) fn above(mut prefix: Vec<u8>) -> Vec<u8> {
+    if let Some(end) = prefix.last_mut() {
+        *end = ID_END + 1;
+    }
+    prefix
+}
+
 /// Appends the number of a row among its equals.
 pub(crate) fn push_number(number: u32, out: &mut Vec<u8>) {
     let bytes = number.to_be_bytes();
@@ -174,6 +192,17 @@ mod tests {
     fn golden_tail_of_a_key() {
         assert_eq!(tail("a\0\u{1}b", 0), b"a\x01\x01\x01\x02b\0\0");
         assert_eq!(tail("", 0x1_0203), b"\0\x03\x01\x02\x03");
+    }
+
+    #[test]
+    fn rows_of_a_partition_stand_between_its_bounds() {
+        let low = prefix_of("a");
+        assert_eq!(low, b"a\0");
+        assert_eq!(above(low.clone()), b"a\x01");
+        for other in ["", "a\0", "a\u{1}", "aa", "b"] {
+            let other = prefix_of(other);
+            assert!(other < low || other >= above(low.clone()), "{other:?}");
+        }
     }
 
     proptest! {

@@ -66,7 +66,7 @@ impl World {
                 .iter()
                 .map(|text| parse(text.as_ref().as_bytes()).unwrap())
                 .collect(),
-            indexes: JsonIndex::of_design("_design/t", &design),
+            indexes: JsonIndex::of_design("_design/t", &design, false),
         }
     }
 

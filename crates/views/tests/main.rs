@@ -10,5 +10,6 @@ mod find;
 mod memtable;
 mod model;
 mod modes;
+mod partitions;
 mod query;
 mod recorded;

@@ -56,6 +56,11 @@ fn nano_does_its_work() {
 }
 
 #[test]
+fn nano_asks_partitions() {
+    run("partitions.js");
+}
+
+#[test]
 fn users_log_in_and_replicate() {
     run("users.js");
 }

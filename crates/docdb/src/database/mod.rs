@@ -9,7 +9,7 @@ mod syncing;
 mod upload;
 
 pub use compression::{Compression, DictionaryInfo};
-pub use options::{DatabaseOptions, Limits, TrainsBy, Tuned};
+pub use options::{DatabaseOptions, Limits, NewDatabase, TrainsBy, Tuned};
 
 use crate::compact;
 use crate::edit::{Edit, EditOutcome, Mode, Prepared, Preparer};
@@ -102,10 +102,7 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N], DocdbError> {
 }
 
 /// The header of a database that nothing was done to.
-fn first_header(
-    setting: EngineSetting,
-    chosen: Option<EngineSetting>,
-) -> Result<Header, DocdbError> {
+fn first_header(setting: EngineSetting, new: NewDatabase) -> Result<Header, DocdbError> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(0, |now| now.as_micros());
     Ok(Header {
@@ -116,11 +113,12 @@ fn first_header(
         revs_limit: DEFAULT_REVS_LIMIT,
         security: None,
         setting: Some(setting),
-        chosen,
+        chosen: new.compression,
         chunk_stats: Some(ChunkStats::default()),
         next_dictionary: 1,
         dictionaries: Vec::new(),
         holes: 0,
+        is_partitioned: new.is_partitioned,
     })
 }
 
@@ -170,20 +168,21 @@ impl Database {
         path: &Path,
         wanted: &DatabaseOptions,
     ) -> Result<Database, DocdbError> {
-        Database::create_compressed(storage, path, wanted, None)
+        Database::create_with(storage, path, wanted, NewDatabase::default())
     }
 
-    /// Makes a new database that is compressed as `chosen` says, whatever the options do.
+    /// Makes a new database with properties of its own, which are in its file from the first commit on.
     ///
     /// # Errors
     /// As [`Database::create`].
-    pub fn create_compressed(
+    pub fn create_with(
         storage: Arc<dyn Storage>,
         path: &Path,
         wanted: &DatabaseOptions,
-        chosen: Option<EngineSetting>,
+        new: NewDatabase,
     ) -> Result<Database, DocdbError> {
-        let header = first_header(chosen.unwrap_or(wanted.current_setting()), chosen)?.encode();
+        let setting = new.compression.unwrap_or(wanted.current_setting());
+        let header = first_header(setting, new)?.encode();
         if storage.kind(path)?.is_some() {
             return Err(already_there(path));
         }

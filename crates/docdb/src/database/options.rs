@@ -70,6 +70,15 @@ impl DatabaseOptions {
     }
 }
 
+/// Properties of a database that is to be made.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NewDatabase {
+    /// How it is compressed, whatever the options say.
+    pub compression: Option<EngineSetting>,
+    /// Whether its documents belong to partitions: that cannot be changed later.
+    pub is_partitioned: bool,
+}
+
 /// Trigger of the training of dictionaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrainsBy {

@@ -9,7 +9,7 @@ pub(crate) use incoming::{Coding, Content, IncomingAttachment};
 pub use many::Edits;
 pub(crate) use prepare::{Prepared, Preparer, Text};
 
-use crate::{Announced, EditError, Rev, RevError, Uploaded};
+use crate::{Announced, EditError, Partition, Rev, RevError, Uploaded, split_id};
 use varve_json::{Body, Document, JsonError, Object, Value};
 
 /// How edits are merged into a document.
@@ -80,23 +80,41 @@ impl Edit {
             (None, Some(_)) => return Err(EditError::IdNotAString),
             (None, None) => {}
         }
-        let mut rev = None;
+        let (mut rev, mut has_history) = (None, false);
         for (name, value) in special {
             check_member(&name)?;
             match (name.as_str(), value) {
                 ("_rev", Value::String(text)) => rev = Some(text),
                 ("_rev", _) => return Err(RevError.into()),
-                ("_revisions", value) => edit.revs = revisions(&value)?,
+                ("_revisions", value) => has_history = edit.set_history(&value)?,
                 ("_deleted", Value::Bool(deleted)) => edit.deleted = deleted,
                 ("_attachments", Value::Object(list)) => edit.attachments = incoming::all(list)?,
                 ("_deleted" | "_attachments", _) => return Err(EditError::BadMember(name)),
                 _ => {}
             }
         }
-        if let Some(rev) = rev {
-            edit.set_rev(&rev)?;
+        match rev {
+            // Of the two `_revisions` counts, as in CouchDB.
+            Some(rev) if has_history && !edit.is_local() => drop(rev.parse::<Rev>()?),
+            Some(rev) if !has_history => edit.set_rev(&rev)?,
+            _ => {}
         }
         Ok(edit)
+    }
+
+    /// Takes `_revisions`; returns whether it names any.
+    fn set_history(&mut self, value: &Value) -> Result<bool, EditError> {
+        if !self.is_local() {
+            self.revs = revisions(value)?;
+            return Ok(!self.revs.is_empty());
+        }
+        let bad = || EditError::BadMember("_revisions".to_owned());
+        let start = value.get("start").and_then(Value::as_u64);
+        let ids = value.get("ids").and_then(Value::as_array);
+        let last = ids.and_then(<[Value]>::first).and_then(Value::as_str);
+        let last = last.filter(|_| start == Some(0)).ok_or_else(bad)?;
+        self.set_rev(&format!("0-{last}"))?;
+        Ok(true)
     }
 
     /// Reads and takes apart a document's JSON text.
@@ -132,15 +150,22 @@ impl Edit {
     /// # Errors
     /// [`EditError::IdEmpty`], [`EditError::IdReserved`].
     pub fn set_id(&mut self, id: String) -> Result<(), EditError> {
-        if id.is_empty() {
-            return Err(EditError::IdEmpty);
-        }
-        let reserved = id.starts_with(LOCAL_PREFIX) || id.starts_with(DESIGN_PREFIX);
-        if id.starts_with('_') && !reserved {
-            return Err(EditError::IdReserved);
-        }
+        check_id(&id)?;
         self.id = id;
         Ok(())
+    }
+
+    /// Refuses an id that no document of a partitioned database has.
+    ///
+    /// # Errors
+    /// [`EditError::NoPartition`], [`EditError::Partition`], or as [`Edit::set_id`] for what stands behind the partition.
+    pub fn check_partition(&self) -> Result<(), EditError> {
+        if is_reserved(&self.id) {
+            return Ok(());
+        }
+        let (partition, rest) = split_id(&self.id).ok_or(EditError::NoPartition)?;
+        Partition::new(partition)?;
+        check_id(rest)
     }
 
     /// Whether this is a local document, which has no history.
@@ -244,6 +269,19 @@ impl Edit {
     }
 }
 
+/// Whether an id is that of a design document or a local one.
+fn is_reserved(id: &str) -> bool {
+    id.starts_with(LOCAL_PREFIX) || id.starts_with(DESIGN_PREFIX)
+}
+
+fn check_id(id: &str) -> Result<(), EditError> {
+    match id {
+        "" => Err(EditError::IdEmpty),
+        _ if id.starts_with('_') && !is_reserved(id) => Err(EditError::IdReserved),
+        _ => Ok(()),
+    }
+}
+
 /// Whether a member is taken out of the body. Replicators' own members in their documents stay.
 fn is_special(name: &str) -> bool {
     name.starts_with('_') && !name.starts_with("_replication_")
@@ -329,6 +367,37 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn a_history_counts_more_than_a_revision_beside_it() {
+        let revs = |text: &str| {
+            let edit = Edit::parse(None, text.as_bytes()).unwrap();
+            edit.revs.iter().map(Rev::to_string).collect::<Vec<_>>()
+        };
+        let history = r#"{"_rev":"2-y","_revisions":{"start":1,"ids":["y"]}}"#;
+        assert_eq!(revs(history), ["1-y"]);
+        let history = r#"{"_revisions":{"start":2,"ids":["x","y"]},"_rev":"2-z"}"#;
+        assert_eq!(revs(history), ["2-x", "1-y"]);
+        let empty = r#"{"_rev":"2-y","_revisions":{"start":1,"ids":[]}}"#;
+        assert_eq!(revs(empty), ["2-y"]);
+        let local = br#"{"_id":"_local/x","_revisions":{"start":0,"ids":["7"]}}"#;
+        assert_eq!(Edit::parse(None, local).unwrap().local_rev, 7);
+    }
+
+    #[test]
+    fn ids_of_a_partitioned_database_have_a_partition_and_a_rest() {
+        let check = |id: &str| Edit::deletion(id, "0-0").or_else(|_| Edit::deletion(id, "1-0"));
+        let check = |id: &str| check(id).unwrap().check_partition();
+        for id in ["a:b", "a::", "a:_design/x", "_design/x", "_local/x"] {
+            assert_eq!(check(id), Ok(()), "{id}");
+        }
+        let said = |id: &str| check(id).unwrap_err().to_string();
+        assert_eq!(said("a"), "Doc id must be of form partition:id");
+        assert_eq!(said(":a"), "Partition must not be empty");
+        assert_eq!(said("a:"), "Document id must not be empty");
+        let reserved = "Only reserved document ids may start with underscore.";
+        assert_eq!(said("a:_b"), reserved);
     }
 
     #[test]

@@ -199,6 +199,9 @@ impl Worker {
         if mode == Mode::Replicated && edit.revs.is_empty() && !edit.is_local() {
             refused = Some(EditError::RevNeeded);
         }
+        if snapshot.is_partitioned() {
+            refused = edit.check_partition().err().or(refused);
+        }
         let mut attachments = Vec::new();
         if !edit.attachments.is_empty() && refused.is_none() {
             match self.attachments(&mut edit, mode, snapshot)? {
@@ -321,7 +324,10 @@ impl Worker {
             Content::Kept(record, source) => return Ok(Ok(kept(record, source))),
             Content::Follows(..) => return Ok(Err(EditError::AttachmentData(item.name))),
             Content::Stub => {
+                // A stub that says since when the attachment is there must be right.
+                let is_meant = |revpos| item.revpos == 0 || item.revpos == revpos;
                 let found = known.iter().find(|record| record.name == item.name);
+                let found = found.filter(|record| is_meant(record.revpos));
                 return Ok(found
                     .cloned()
                     .map(|record| kept(record, snapshot.clone()))

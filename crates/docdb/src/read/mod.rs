@@ -14,7 +14,7 @@ pub use local::{LocalDocument, LocalDocuments};
 use crate::bodies::BodyCodec;
 use crate::record::{Attachment, BY_ID, DocumentRecord, Header, Totals, decode_attachments};
 use crate::revtree::{Node, RevTree, Stored};
-use crate::{DocdbError, Rev};
+use crate::{DocdbError, Partition, Rev};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,6 +35,19 @@ pub struct Snapshot {
 struct SnapshotInfo {
     header: Header,
     path: PathBuf,
+}
+
+/// Counts and sizes of one partition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartitionInfo {
+    /// Documents whose winner is not deleted.
+    pub doc_count: u64,
+    /// Documents whose winner is deleted.
+    pub doc_del_count: u64,
+    /// Bytes of leaves' bodies and attachments as they are stored.
+    pub active: u64,
+    /// The same before compression.
+    pub external: u64,
 }
 
 /// Numbers of a database as a whole.
@@ -235,6 +248,26 @@ impl Snapshot {
                 .iter()
                 .map(|byte| format!("{byte:02x}"))
                 .collect(),
+        })
+    }
+
+    /// Whether documents belong to partitions.
+    pub fn is_partitioned(&self) -> bool {
+        self.header().is_partitioned
+    }
+
+    /// Counts and sizes of one partition, at the cost of two ways through the tree.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn partition_info(&self, partition: &Partition) -> Result<PartitionInfo, DocdbError> {
+        let low = Bound::Included(partition.low().as_bytes());
+        let totals = self.totals((low, Bound::Excluded(partition.high().as_bytes())))?;
+        Ok(PartitionInfo {
+            doc_count: totals.live,
+            doc_del_count: totals.deleted,
+            active: totals.active,
+            external: totals.external,
         })
     }
 

@@ -17,7 +17,9 @@
 //! is to be compressed whatever the configuration says; empty where that counts. The counts are of
 //! all chunks and nodes in the file; `forms` is 0 where they are not known. Then come the number of
 //! the next dictionary and the dictionaries of the file, the one in use last, and how many
-//! bytes of the file are holes. Version 3 ends before `holes`, version 2 before `chosen`.
+//! bytes of the file are holes. Version 3 ends before `holes`, version 2 before `chosen`. Version 5 has one more byte,
+//! the properties with which the database was made: bit 0 says that it is partitioned. A database without any has
+//! version 4, which earlier releases read, too.
 
 use super::dictionary::{self, DictionaryRecord};
 use crate::record::fields::{self, Malformed, Reader};
@@ -25,7 +27,11 @@ use crate::revtree::{chunk, put_chunk};
 use varve_btree::{ChunkCount, ChunkForm, ChunkRef, ChunkStats};
 use varve_codec::EngineSetting;
 
-const VERSION: u8 = 4;
+const VERSION: u8 = 5;
+/// It ends behind `holes`.
+const WITHOUT_PROPERTIES: u8 = 4;
+/// The bit of the properties of a partitioned database.
+const PARTITIONED: u8 = 1;
 /// It ends behind `setting`.
 const WITHOUT_CHOICE: u8 = 2;
 /// It ends behind the security object's place.
@@ -53,6 +59,8 @@ pub(crate) struct Header {
     pub(crate) dictionaries: Vec<DictionaryRecord>,
     /// Bytes of the file that were given back to the system.
     pub(crate) holes: u64,
+    /// Whether ids have a partition; never changes.
+    pub(crate) is_partitioned: bool,
 }
 
 impl Header {
@@ -84,11 +92,15 @@ impl Header {
                 share: 310,
             }],
             holes: 130,
+            is_partitioned: false,
         }
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut out = vec![VERSION];
+        let mut out = vec![match self.is_partitioned {
+            true => VERSION,
+            false => WITHOUT_PROPERTIES,
+        }];
         out.extend_from_slice(&self.uuid);
         out.extend_from_slice(&self.created.to_le_bytes());
         for number in [self.update_seq, self.purge_seq, self.revs_limit] {
@@ -103,6 +115,9 @@ impl Header {
         fields::put(u64::from(self.next_dictionary), &mut out);
         dictionary::put_all(&self.dictionaries, &mut out);
         fields::put(self.holes, &mut out);
+        if self.is_partitioned {
+            out.push(PARTITIONED);
+        }
         out
     }
 
@@ -141,14 +156,26 @@ impl Header {
                 false => Vec::new(),
             },
             holes: match version {
-                VERSION => reader.number()?,
+                WITHOUT_PROPERTIES.. => reader.number()?,
                 _ => 0,
+            },
+            is_partitioned: match version {
+                VERSION => is_partitioned(reader.byte()?)?,
+                _ => false,
             },
         };
         match reader.is_empty() {
             true => Ok(header),
             false => Err(Malformed),
         }
+    }
+}
+
+/// Properties that this release does not know cannot be left aside: they decide what the database may hold.
+fn is_partitioned(properties: u8) -> Result<bool, Malformed> {
+    match properties {
+        0 | PARTITIONED => Ok(properties == PARTITIONED),
+        _ => Err(Malformed),
     }
 }
 
@@ -183,6 +210,25 @@ fn read_tally(reader: &mut Reader<'_>) -> Result<Option<ChunkStats>, Malformed> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_partitioned_database_has_a_byte_of_properties() {
+        let plain = Header::sample();
+        let partitioned = Header {
+            is_partitioned: true,
+            ..plain.clone()
+        };
+        let mut bytes = plain.encode();
+        bytes[0] = 5;
+        bytes.push(1);
+        assert_eq!(partitioned.encode(), bytes);
+        assert_eq!(Header::decode(&bytes).as_ref(), Ok(&partitioned));
+        bytes[0] = 4;
+        assert_eq!(Header::decode(&bytes), Err(Malformed));
+        bytes[0] = 5;
+        *bytes.last_mut().unwrap() = 2;
+        assert_eq!(Header::decode(&bytes), Err(Malformed));
+    }
 
     #[test]
     fn golden_header() {

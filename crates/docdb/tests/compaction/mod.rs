@@ -75,7 +75,7 @@ fn about(snapshot: &Snapshot) -> String {
         documents_active: 0,
         ..info
     };
-    format!("{info:?} {security:?}")
+    format!("{info:?} {security:?} {}", snapshot.is_partitioned())
 }
 
 fn locals(snapshot: &Snapshot) -> Vec<LocalDocument> {
@@ -230,4 +230,29 @@ fn another_compression_comes_with_the_next_compaction() {
         assert!(setting.setting == EngineSetting::NONE || after != last);
         last = after;
     }
+}
+
+#[test]
+fn a_compacted_database_is_still_partitioned() {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
+    let new = varve_docdb::NewDatabase {
+        is_partitioned: true,
+        ..varve_docdb::NewDatabase::default()
+    };
+    let path = Path::new(PATH);
+    let db = Database::create_with(Arc::clone(&storage), path, &options(), new).unwrap();
+    put_rev(&db, r#"{"_id":"a:1"}"#);
+    put_rev(&db, r#"{"_id":"b:1"}"#);
+    let refused = crate::put(&db, r#"{"_id":"a"}"#).unwrap_err();
+    assert_eq!(refused, varve_docdb::EditError::NoPartition);
+    let before = answers(&db.snapshot());
+    compact(&db);
+    assert_eq!(answers(&db.snapshot()), before);
+    drop(db);
+    let db = Database::open(storage, path, &options()).unwrap();
+    assert_eq!(answers(&db.snapshot()), before);
+    assert!(db.snapshot().is_partitioned());
+    let partition = varve_docdb::Partition::new("a").unwrap();
+    let info = db.snapshot().partition_info(&partition).unwrap();
+    assert_eq!((info.doc_count, info.doc_del_count), (1, 0));
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use varve_base::MemoryStorage;
 use varve_codec::EngineSetting;
-use varve_docdb::{ChunkForm, Database, DatabaseOptions, Mode};
+use varve_docdb::{ChunkForm, Database, DatabaseOptions, Mode, NewDatabase};
 
 /// Puts documents with text that any codec makes shorter.
 fn fill(db: &Database, prefix: &str, count: usize) {
@@ -43,7 +43,15 @@ fn a_database_has_its_own_compression_at_once_and_whole_after_compaction() {
     let storage = MemoryStorage::default();
     let shared = Arc::new(storage.clone());
     let deflate = "deflate_9".parse().unwrap();
-    let db = Database::create_compressed(shared, Path::new(PATH), &options(), Some(deflate));
+    let db = Database::create_with(
+        shared,
+        Path::new(PATH),
+        &options(),
+        NewDatabase {
+            compression: Some(deflate),
+            is_partitioned: false,
+        },
+    );
     let db = db.unwrap();
     fill(&db, "a", 300);
     let about = db.compression().unwrap();

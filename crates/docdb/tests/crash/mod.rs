@@ -3,7 +3,7 @@
 use crate::{PATH, create, edit, options};
 use std::path::Path;
 use std::sync::Arc;
-use varve_docdb::{Database, Mode};
+use varve_docdb::{Database, Mode, NewDatabase};
 use varve_testkit::Recorder;
 
 const COMMITS: usize = 6;
@@ -58,4 +58,26 @@ fn no_cut_loses_what_was_acknowledged() {
         assert_eq!(db.snapshot().update_seq(), found as u64 + 1);
     });
     assert!(images > 1000, "only {images} images");
+}
+
+#[test]
+fn a_partitioned_database_is_never_there_without_its_partitions() {
+    let disk = Recorder::default();
+    let storage = Arc::new(disk.clone());
+    let new = NewDatabase {
+        is_partitioned: true,
+        ..NewDatabase::default()
+    };
+    let db = Database::create_with(storage, Path::new(PATH), &options(), new).unwrap();
+    disk.acknowledge();
+    let outcome = db.update_one(edit(r#"{"_id":"a:1"}"#), Mode::Interactive);
+    outcome.unwrap().unwrap();
+    disk.acknowledge();
+    let images = disk.for_each_image(400, |image| {
+        match Database::open(Arc::new(image.storage), Path::new(PATH), &options()) {
+            Ok(db) => assert!(db.snapshot().is_partitioned(), "{}", image.cut),
+            Err(error) => assert_eq!(image.acknowledged, 0, "{error}: {}", image.cut),
+        }
+    });
+    assert!(images > 100, "only {images} images");
 }

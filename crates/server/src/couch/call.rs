@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use flate2::read::MultiGzDecoder;
 use varve_base::ReadMode;
-use varve_docdb::Snapshot;
+use varve_docdb::{Partition, Snapshot};
 use varve_json::Value;
 
 use crate::auth::Security;
 use crate::couch::database::registry::OpenDatabase;
 use crate::couch::functions::scripts::Patience;
+use crate::couch::partitions;
 use crate::couch::target::Target;
 use crate::couch::users;
 use crate::http::{BodyWriter, FinishedBody};
@@ -31,6 +32,8 @@ pub struct Call {
     pub security: Security,
     /// How the database is read. In [`ReadMode::CachedOnly`] nothing is changed, either.
     pub reads: ReadMode,
+    /// The partition that the path names.
+    pub partition: Option<Partition>,
     /// How long functions may take that decide about what is written.
     pub patience: Patience,
 }
@@ -64,9 +67,11 @@ impl Call {
             database,
             security,
             reads,
+            partition: None,
             patience: Patience::Full,
         };
         users::check_target(&call, target)?;
+        partitions::check_target(&call, target)?;
         Ok(call)
     }
 

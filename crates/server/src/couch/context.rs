@@ -138,7 +138,9 @@ impl CouchContext {
         if !self.settings().single_node || found.map_err(Failure::internal)?.is_some() {
             return Ok(());
         }
-        self.databases.create(USERS, None).map(drop)
+        self.databases
+            .create(USERS, varve_docdb::NewDatabase::default())
+            .map(drop)
     }
 
     /// Which map functions run without an engine.

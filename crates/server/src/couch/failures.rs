@@ -1,7 +1,7 @@
 //! Maps errors of lower crates to HTTP answers: the only place that does.
 
 use varve_base::StorageError;
-use varve_docdb::{DocdbError, EditError, RevError};
+use varve_docdb::{DocdbError, EditError, PartitionError, RevError};
 use varve_json::JsonError;
 use varve_views::find::FindError;
 use varve_views::selector::SelectorError;
@@ -42,9 +42,11 @@ fn meaning(error: &EditError) -> (FailureKind, &'static str) {
     match error {
         EditError::Conflict => (FailureKind::Conflict, "conflict"),
         EditError::BadMember(_) => (FailureKind::BadRequest, "doc_validation"),
-        EditError::IdNotAString | EditError::IdEmpty | EditError::IdReserved => {
-            (FailureKind::BadRequest, "illegal_docid")
-        }
+        EditError::IdNotAString
+        | EditError::IdEmpty
+        | EditError::IdReserved
+        | EditError::NoPartition => (FailureKind::BadRequest, "illegal_docid"),
+        EditError::Partition(_) => (FailureKind::BadRequest, "illegal_partition"),
         EditError::MissingStub { .. } => (FailureKind::PreconditionFailed, "missing_stub"),
         EditError::DocumentTooLarge(_) => (FailureKind::TooLarge, "document_too_large"),
         EditError::AttachmentTooLarge(_) => (FailureKind::TooLarge, "attachment_too_large"),
@@ -69,6 +71,12 @@ impl From<JsonError> for Failure {
 impl From<RevError> for Failure {
     fn from(error: RevError) -> Failure {
         Failure::bad_request(error.to_string())
+    }
+}
+
+impl From<PartitionError> for Failure {
+    fn from(error: PartitionError) -> Failure {
+        EditError::Partition(error).into()
     }
 }
 

@@ -15,6 +15,7 @@ mod failures;
 mod find;
 mod functions;
 mod names;
+mod partitions;
 mod queries;
 mod rows;
 mod target;
@@ -40,9 +41,12 @@ pub use context::CouchContext;
 pub use database::registry::Databases;
 use document::write::ReadyPut;
 use failures::missing_database;
+pub(crate) use functions::rewrite::rules as rewrite_rules;
+pub(crate) use functions::rewrite::{Rewriting, rewrite};
 use functions::scripts::Patience;
 use target::Target;
 use users::UserDatabases;
+use views::Ready;
 use views::auto_index::AutoIndexer;
 
 /// Answers everything whose first path segment is a database's name.
@@ -109,6 +113,16 @@ pub async fn route(
         done => done,
     };
     next?.answer().await
+}
+
+/// The design document, by its database and its name, that says which request takes the place of this one.
+pub(crate) fn rewriter(request: &Request) -> Option<(String, String)> {
+    let path = request.path();
+    let (name, rest) = path.split_first()?;
+    match Target::parse(rest) {
+        Target::Rewrite(design) if names::is_legal(name) => Some(((*name).to_owned(), design)),
+        _ => None,
+    }
 }
 
 /// The blocking part of a request.
@@ -189,7 +203,9 @@ pub(crate) fn longest_body(app: &CouchContext, request: &Request) -> u64 {
         | Target::ViewCleanup
         | Target::Database => SHORT_BODY,
         // The function sees the body as a text of JavaScript.
-        Target::Update(..) => app.settings().max_document_size.min(app.longest_json()),
+        Target::Update(..) | Target::Show(..) | Target::List(..) => {
+            app.settings().max_document_size.min(app.longest_json())
+        }
         _ if has_data => app.longest_json(),
         _ => SHORT_BODY,
     }
@@ -232,7 +248,7 @@ pub(crate) async fn check_rights(
 pub(crate) fn class(request: &Request) -> RequestClass {
     let path = request.path();
     match Target::parse(path.get(1..).unwrap_or_default()) {
-        Target::View(..) | Target::ViewQueries(..) | Target::Find => RequestClass::Query,
+        target if target.is_query() => RequestClass::Query,
         target if target.writes(request) => RequestClass::Write,
         _ => RequestClass::Read,
     }
@@ -252,6 +268,17 @@ enum Next {
     Feed(Box<changes::Feed>),
     /// An index has to be built before there is an answer.
     Index(Box<views::IndexWait>),
+    /// A list function has to run, perhaps after its index was built.
+    List(Box<functions::list::Begun>),
+}
+
+impl From<Ready<Answer>> for Next {
+    fn from(ready: Ready<Answer>) -> Next {
+        match ready {
+            Ready::Now(answer) => Next::Answered(answer),
+            Ready::Wait(wait) => Next::Index(wait),
+        }
+    }
 }
 
 impl Next {
@@ -259,7 +286,8 @@ impl Next {
         match self {
             Next::Answered(answer) => Ok(answer),
             Next::Feed(feed) => feed.answer().await,
-            Next::Index(wait) => wait.answer().await,
+            Next::Index(wait) => wait.outcome().await,
+            Next::List(begun) => begun.answer().await,
         }
     }
 }
@@ -270,6 +298,14 @@ fn answer(call: Call, target: Target) -> Result<Next, Failure> {
         Target::View(design, view) => views::answer(&call, &design, &view),
         Target::ViewQueries(design, view) => views::answer_queries(&call, &design, &view),
         Target::Find => find::answer(&call),
+        Target::List(design, function, other, view) => {
+            let view = (other.as_deref().unwrap_or(&design), view.as_str());
+            let begun = functions::list::begin(&call, (&design, &function), view)?;
+            Ok(Next::List(Box::new(begun)))
+        }
+        Target::InPartition(partition, target) => {
+            answer(partitions::enter(call, &partition, &target)?, *target)
+        }
         target => answer_now(call, target).map(Next::Answered),
     }
 }
@@ -317,19 +353,32 @@ pub(in crate::couch) fn answer_now(call: Call, target: Target) -> Result<Answer,
         Target::Update(design, function, id) => {
             functions::update::answer(&call, &design, &function, id.as_deref())
         }
-        Target::NoUpdate => Err(Failure::new(
-            FailureKind::NotFound,
-            "update_error",
-            "Invalid path.",
-        )),
+        Target::NoUpdate => Err(no_path("update_error")),
+        Target::Show(design, function, id) => {
+            functions::show::answer(&call, &design, &function, id.as_deref())
+        }
+        Target::NoShow => Err(no_path("show_error")),
+        Target::NoList => Err(no_path("list_error")),
         Target::ViewInfo(design) => views::info(&call, &design),
+        Target::NoPartition => Err(partitions::unnamed()),
+        Target::Partition(partition) => partitions::info(&call, &partition),
         Target::Explain => find::explain_query(&call),
         Target::Index => find::index(&call),
         Target::IndexNamed(design, kind, name) => find::delete(&call, &design, &kind, &name),
         Target::IndexBulkDelete => find::delete_many(&call),
+        Target::NoIndex => Err(failures::missing()),
         // `answer` has taken these.
-        Target::Changes | Target::View(..) | Target::ViewQueries(..) | Target::Find => {
-            Err(failures::missing())
-        }
+        Target::Changes
+        | Target::View(..)
+        | Target::ViewQueries(..)
+        | Target::List(..)
+        | Target::Rewrite(_)
+        | Target::Find
+        | Target::InPartition(..) => Err(failures::missing()),
     }
+}
+
+/// A path that names no function.
+fn no_path(word: &str) -> Failure {
+    Failure::new(FailureKind::NotFound, word, "Invalid path.")
 }

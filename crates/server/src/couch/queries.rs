@@ -5,6 +5,7 @@ use varve_views::QueryOptions;
 
 use crate::Failure;
 use crate::couch::call::Call;
+use crate::couch::partitions;
 
 /// The options of a request's query and body, of which the query counts more.
 ///
@@ -19,6 +20,7 @@ pub fn options_of(call: &Call) -> Result<QueryOptions, Failure> {
         }
     }
     options.set_query(pairs(call))?;
+    partitions::restrict(call, &mut options)?;
     Ok(options)
 }
 
@@ -51,6 +53,7 @@ pub fn queries_of(call: &Call) -> Result<Vec<QueryOptions>, Failure> {
             Some(query) => options.set_body(query)?,
             None => return Err(Failure::bad_request("`queries` must hold objects.")),
         }
+        partitions::restrict(call, &mut options)?;
         Ok(options)
     });
     each.collect()

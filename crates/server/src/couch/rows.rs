@@ -1,8 +1,21 @@
 //! Rows of documents and views, written into large buffers while they are sent.
 
+use std::pin::Pin;
+
 use crate::Failure;
 use crate::couch::changes::sequence::{write_number, write_sequence};
-use crate::http::BodyWriter;
+use crate::http::{BodyWriter, FinishedBody};
+
+/// Rows that are being written, in the form of a whole answer.
+pub type WritingRows = Pin<Box<dyn Future<Output = Result<FinishedBody, Failure>> + Send>>;
+
+/// Rows of documents or of a view that a function pulls; they can be read several times.
+pub struct RowSource {
+    /// Entity tag of the rows.
+    pub tag: String,
+    /// Writes the rows from the first one on.
+    pub open: Box<dyn Fn(BodyWriter) -> WritingRows + Send>,
+}
 
 /// Members in front of the rows.
 #[derive(Clone, Copy, Debug)]
@@ -78,8 +91,7 @@ impl<'w> Rows<'w> {
     /// # Errors
     /// The client has gone.
     pub async fn end(self) -> Result<(), Failure> {
-        let end: &[u8] = if self.any { b"\r\n]}" } else { b"]}" };
-        Ok(self.writer.write(end).await?)
+        Ok(self.writer.write(b"\r\n]}").await?)
     }
 }
 

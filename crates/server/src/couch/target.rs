@@ -2,6 +2,7 @@
 
 use hyper::Method;
 
+use crate::couch::partitions;
 use crate::{Failure, Request};
 
 /// Resource that a path addresses within a database.
@@ -63,8 +64,24 @@ pub enum Target {
     Update(String, String, Option<String>),
     /// A path below `_update` that names no function.
     NoUpdate,
+    /// A show function: design document, function, and perhaps a document.
+    Show(String, String, Option<String>),
+    /// A path below `_show` that names no function.
+    NoShow,
+    /// A list function: design document and function, and the view with its design document, if that is another one.
+    List(String, String, Option<String>, String),
+    /// A path below `_list` that names no function and view.
+    NoList,
+    /// A request that another one takes the place of, as this design document says.
+    Rewrite(String),
     /// Information on a design document's views.
     ViewInfo(String),
+    /// A path that lacks the name of a partition.
+    NoPartition,
+    /// Counts and sizes of a partition.
+    Partition(String),
+    /// A resource as far as it is about one partition.
+    InPartition(String, Box<Target>),
     /// Documents by selector.
     Find,
     /// How documents by selector would be found.
@@ -75,6 +92,8 @@ pub enum Target {
     IndexNamed(String, String, String),
     /// Removal of many.
     IndexBulkDelete,
+    /// Another path below `_index`.
+    NoIndex,
     /// A document, also `_design/…` and `_local/…`.
     Document(String),
     /// An attachment: document and name, which may have slashes.
@@ -103,9 +122,20 @@ impl Target {
                 let long = ["attachments", "open_revs", "atts_since"];
                 reads && long.iter().all(|name| request.query(name).is_none())
             }
+            Target::InPartition(_, target) => target.is_brief(request),
+            Target::Partition(_) => reads,
             // Many rows would block.
             Target::View(..) => reads,
             Target::Find => request.upload.is_none() && request.body.len() <= SHORT_DOCUMENT,
+            _ => false,
+        }
+    }
+
+    /// Whether it is a query of an index.
+    pub fn is_query(&self) -> bool {
+        match self {
+            Target::View(..) | Target::ViewQueries(..) | Target::Find => true,
+            Target::InPartition(_, target) => target.is_query(),
             _ => false,
         }
     }
@@ -123,6 +153,7 @@ impl Target {
     pub fn writes(&self, request: &Request) -> bool {
         match self {
             Target::Update(..) => true,
+            Target::InPartition(_, target) => target.writes(request),
             Target::AllDocs
             | Target::AllDocsQueries
             | Target::DesignDocs
@@ -135,6 +166,11 @@ impl Target {
             | Target::MissingRevs
             | Target::View(..)
             | Target::ViewQueries(..)
+            | Target::Show(..)
+            | Target::NoShow
+            | Target::List(..)
+            | Target::NoList
+            | Target::Rewrite(_)
             | Target::Find
             | Target::Explain => false,
             _ => !request.is_read(),
@@ -171,6 +207,16 @@ impl Target {
             ["_compact", design] => Target::Compact(Some(owned(design))),
             ["_view_cleanup"] => Target::ViewCleanup,
             ["_temp_view"] => Target::TempView,
+            ["_partition"] => Target::NoPartition,
+            ["_partition", partition] => Target::Partition(owned(partition)),
+            // A partition has no partitions.
+            ["_partition", partition, "_partition", ..] => Target::InPartition(
+                owned(partition),
+                Box::new(Target::Unknown("_partition".to_owned())),
+            ),
+            ["_partition", partition, ref rest @ ..] => {
+                Target::InPartition(owned(partition), Box::new(Target::parse(rest)))
+            }
             ["_design", design, "_view", view] => Target::View(owned(design), owned(view)),
             ["_design", design, "_view", view, "queries"] => {
                 Target::ViewQueries(owned(design), owned(view))
@@ -182,6 +228,22 @@ impl Target {
             ["_design", design, "_update", function, ref id @ ..] => {
                 Target::Update(owned(design), owned(function), Some(id.join("/")))
             }
+            ["_design", design, "_show", ref named @ ..] => match *named {
+                [] => Target::NoShow,
+                [function] => Target::Show(owned(design), owned(function), None),
+                [function, ref id @ ..] => {
+                    Target::Show(owned(design), owned(function), Some(id.join("/")))
+                }
+            },
+            ["_design", design, "_list", ref named @ ..] => match *named {
+                [function, view] => Target::List(owned(design), owned(function), None, owned(view)),
+                [function, other, view] => {
+                    let other = Some(owned(other));
+                    Target::List(owned(design), owned(function), other, owned(view))
+                }
+                _ => Target::NoList,
+            },
+            ["_design", design, "_rewrite", ..] => Target::Rewrite(owned(design)),
             ["_design", design, "_info"] => Target::ViewInfo(owned(design)),
             ["_find"] => Target::Find,
             ["_explain"] => Target::Explain,
@@ -190,6 +252,7 @@ impl Target {
             ["_index", design, kind, name] | ["_index", "_design", design, kind, name] => {
                 Target::IndexNamed(owned(design), owned(kind), owned(name))
             }
+            ["_index", ..] => Target::NoIndex,
             [kind @ ("_design" | "_local"), name, ref attachment @ ..] => {
                 document(format!("{kind}/{name}"), attachment)
             }
@@ -202,8 +265,17 @@ impl Target {
     /// # Errors
     /// 405 with the methods that it knows.
     pub fn check_method(&self, method: &Method) -> Result<(), Failure> {
+        if let (Target::Partition(name), &Method::POST) = (self, method) {
+            partitions::check_post(name)?;
+        }
         let allowed = self.allowed();
-        if allowed.split(',').any(|known| known == method.as_str()) {
+        // CouchDB does not name these.
+        let is_more = match self {
+            Target::List(..) => method == Method::OPTIONS,
+            Target::Partition(_) => method == Method::HEAD,
+            _ => false,
+        };
+        if is_more || allowed.split(',').any(|known| known == method.as_str()) {
             return Ok(());
         }
         Err(Failure::method_not_allowed(allowed))
@@ -237,13 +309,24 @@ impl Target {
             | Target::IndexBulkDelete
             | Target::TempView => "POST",
             Target::Update(..) | Target::NoUpdate => "GET,HEAD,POST,PUT",
+            Target::Show(..) | Target::NoShow | Target::Rewrite(_) => {
+                "COPY,DELETE,GET,HEAD,OPTIONS,POST,PUT"
+            }
+            Target::List(..) | Target::NoList => "GET,POST,HEAD",
             Target::Index => "GET,POST",
+            Target::NoIndex => "DELETE,GET,HEAD,POST,PUT,COPY,OPTIONS",
             Target::IndexNamed(..) => "DELETE",
             Target::Security
             | Target::RevsLimit
             | Target::Compression
             | Target::PurgedInfosLimit => "PUT,GET",
-            Target::ViewInfo(_) | Target::PurgedInfos | Target::Shards(_) => "GET",
+            Target::InPartition(_, target) => target.allowed(),
+            // Every method is told what is missing.
+            Target::NoPartition => "COPY,DELETE,GET,HEAD,POST,PUT",
+            Target::ViewInfo(_)
+            | Target::PurgedInfos
+            | Target::Shards(_)
+            | Target::Partition(_) => "GET",
             Target::Document(_) | Target::Unknown(_) => "DELETE,GET,HEAD,POST,PUT,COPY",
             Target::Attachment(..) => "DELETE,GET,HEAD,PUT",
         }
@@ -287,6 +370,17 @@ mod tests {
         let of_design = attachment("_design/t", "index.html");
         assert_eq!(Target::parse(&["_design", "t", "index.html"]), of_design);
         assert_eq!(Target::parse(&["_design/t", "index.html"]), of_design);
+    }
+
+    #[test]
+    fn a_partition_has_resources_of_a_database_but_no_partitions() {
+        let inner = |target| Target::InPartition("p".to_owned(), Box::new(target));
+        let parse = |rest: &[&str]| Target::parse(&[&["_partition", "p"], rest].concat());
+        assert_eq!(parse(&[]), Target::Partition("p".to_owned()));
+        assert_eq!(parse(&["_all_docs"]), inner(Target::AllDocs));
+        let nested = Target::Unknown("_partition".to_owned());
+        assert_eq!(parse(&["_partition", "p", "_all_docs"]), inner(nested));
+        assert_eq!(Target::parse(&["_partition"]), Target::NoPartition);
     }
 
     #[test]

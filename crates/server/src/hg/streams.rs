@@ -1,7 +1,7 @@
 //! Bodies of files and of steps, pulled by their client.
 
 use crate::hg::RepoRegistry;
-use crate::http::{BodyError, BodyWriter, FilePiece, STREAM_BUFFER};
+use crate::http::{self, BodyError, BodyWriter};
 use crate::runtime::NotDone;
 use crate::{Answer, Failure};
 use std::sync::Arc;
@@ -66,21 +66,7 @@ pub(super) async fn send_file(
     offset: u64,
     len: u64,
 ) -> Result<(), SendError> {
-    if FilePiece::can_send(file.as_ref()) {
-        for piece in FilePiece::cut(file, offset, len) {
-            piece.read_ahead()?;
-            writer.send_piece(piece).await?;
-        }
-        return Ok(());
-    }
-    let mut sent = 0;
-    while sent < len {
-        let piece = (len - sent).min(STREAM_BUFFER as u64);
-        let bytes = file.read_vec(offset + sent, piece as usize)?;
-        writer.send(bytes).await?;
-        sent += piece;
-    }
-    Ok(())
+    http::send_file(writer, file, offset, len).await
 }
 
 /// Pieces that one step sent.

@@ -18,6 +18,8 @@ pub enum FailureKind {
     NotFound,
     /// 405.
     MethodNotAllowed,
+    /// 406: no type that the client takes.
+    NotAcceptable,
     /// 408: the client did not send its request in time.
     RequestTimeout,
     /// 409: an edit of a revision that is not the newest.
@@ -67,6 +69,7 @@ impl FailureKind {
             FailureKind::Forbidden => StatusCode::FORBIDDEN,
             FailureKind::NotFound => StatusCode::NOT_FOUND,
             FailureKind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            FailureKind::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
             FailureKind::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
             FailureKind::Conflict => StatusCode::CONFLICT,
             FailureKind::Gone => StatusCode::GONE,
@@ -104,6 +107,7 @@ impl FailureKind {
             | FailureKind::Forbidden
             | FailureKind::NotFound
             | FailureKind::MethodNotAllowed
+            | FailureKind::NotAcceptable
             | FailureKind::RequestTimeout
             | FailureKind::Overloaded
             | FailureKind::Conflict

@@ -73,6 +73,15 @@ impl Upload {
         })))
     }
 
+    /// A body that is there already.
+    pub(crate) fn whole(body: Vec<u8>) -> Upload {
+        Upload(Arc::new(Shared {
+            is_short: true,
+            announced: body.len() as u64,
+            state: Mutex::new(UploadState::Spooled(SpooledBody::Memory(body))),
+        }))
+    }
+
     /// Whether the body is announced so short that it need not be refused before it is read.
     pub(crate) fn is_short(&self) -> bool {
         self.0.is_short

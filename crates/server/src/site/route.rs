@@ -1,7 +1,7 @@
 //! From a path to the mount that answers it.
 
 use crate::auth::Login;
-use crate::couch::admin;
+use crate::couch::{Rewriting, admin};
 use crate::http::cors;
 use crate::runtime::repeats::fault_id;
 use crate::site::{Halves, Site, forgery};
@@ -87,10 +87,22 @@ async fn dispatch(halves: &Halves, request: Request, login: Login) -> Result<Ans
     if hg::claims(&request.raw_path) {
         return hg::route(Arc::clone(&halves.hg), request, login.user).await;
     }
-    if admin::claims(&request) {
-        return admin::route(app, request, login).await;
+    let mut request = request;
+    for _ in 0..=app.settings().functions.rewrite_limit {
+        if admin::claims(&request) {
+            return admin::route(app, request, login).await;
+        }
+        let Some((name, design)) = couch::rewriter(&request) else {
+            return couch::route(app, request, login.user).await;
+        };
+        let (app, user) = (Arc::clone(&app), login.user.clone());
+        match couch::rewrite(app, request, user, (&name, &design)).await? {
+            Rewriting::Answered(answer) => return Ok(answer),
+            Rewriting::To(other) => request = *other,
+        }
+        check_entry(halves, &request, &login)?;
     }
-    couch::route(app, request, login.user).await
+    Err(Failure::bad_request("Exceeded rewrite recursion limit"))
 }
 
 /// What holds for all requests to a directory.

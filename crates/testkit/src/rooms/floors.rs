@@ -95,7 +95,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
     (
         "docdb",
         &[
-            &["rev", "gzip", "watch"],
+            &["rev", "gzip", "watch", "partition"],
             &["error", "render", "revtree"],
             &["bodies", "record"],
             &["training", "read"],
@@ -134,8 +134,11 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
         &[
             &["error", "limits"],
             &["watch"],
+            &["port"],
             &["sandbox"],
-            &["native", "map", "filter", "reduce", "update", "validate"],
+            &[
+                "native", "map", "filter", "reduce", "update", "validate", "render",
+            ],
             &["functions"],
             &["fuzzing"],
         ],
@@ -232,6 +235,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
     (
         "views",
         &[
+            &["term"],
             &[
                 "selector",
                 "row",

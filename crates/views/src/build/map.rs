@@ -7,13 +7,14 @@ use crate::ViewError;
 use crate::design::compilation;
 use crate::find::{JsonMap, Named};
 use crate::group::ViewGroup;
-use crate::row::{push_number, push_value, push_varint, push_whole_id};
+use crate::row::{prefix_of, push_number, push_value, push_varint, push_whole_id};
 use crate::selector::Selector;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use varve_base::Interrupted;
-use varve_docdb::{Change, DocdbError, DocumentText, Snapshot, write_attachment_stubs};
+use varve_docdb::{Change, DocdbError, DocumentText, Snapshot, split_id, write_attachment_stubs};
 use varve_js::{Emission, JsError, MapFunctions};
+use varve_json::collate::Order;
 use varve_json::{Value, collate, parse};
 
 /// Documents between two calls of [`BuildContext::throttle`].
@@ -37,6 +38,8 @@ pub(super) struct Mapper<'a> {
     json: Vec<u8>,
     emitted: Vec<Emitted>,
     bytes: Vec<u8>,
+    /// Begins the sort keys of the document at hand.
+    prefix: Vec<u8>,
 }
 
 /// A row of the document at hand: positions in the worker's bytes.
@@ -72,6 +75,7 @@ impl<'a> Mapper<'a> {
             json: Vec::new(),
             emitted: Vec::new(),
             bytes: Vec::new(),
+            prefix: Vec::new(),
         })
     }
 
@@ -109,6 +113,9 @@ impl<'a> Mapper<'a> {
         self.json.clear();
         self.emitted.clear();
         self.bytes.clear();
+        if self.group.is_partitioned() {
+            self.prefix = split_id(id).map_or_else(Vec::new, |(partition, _)| prefix_of(partition));
+        }
         self.read(change).map_err(|source| ViewError::Document {
             id: id.to_owned(),
             rev: change.rev.clone(),
@@ -133,7 +140,7 @@ impl<'a> Mapper<'a> {
                 let document = named.read(&self.json);
                 for (map, of_map) in maps.iter().enumerate() {
                     let key = of_map.key(&document);
-                    let row = key.map(|key| enter_key(&mut self.bytes, map, &key));
+                    let row = key.map(|key| enter_key((&mut self.bytes, &self.prefix), map, &key));
                     self.emitted.extend(row);
                 }
                 return Ok(());
@@ -161,9 +168,11 @@ impl<'a> Mapper<'a> {
                     function,
                     key,
                     value,
-                } => self
-                    .emitted
-                    .push(take(&mut self.bytes, function, key, value)),
+                } => {
+                    let map = (function, self.group.order_of_map(function));
+                    let row = take((&mut self.bytes, &self.prefix), map, (key, value));
+                    self.emitted.push(row);
+                }
                 Emission::Failed { function, reason } => {
                     let view = self.group.name_of_map(function);
                     self.context.log.failure(id, Some(view), reason);
@@ -180,6 +189,10 @@ impl<'a> Mapper<'a> {
         self.documents.body(&change.stored, &mut self.body)?;
         let (rev, body) = (&change.rev, &self.body);
         let mut text = DocumentText::begin(&change.id, rev, false, body, &mut self.json);
+        for (name, deleted) in [("_conflicts", false), ("_deleted_conflicts", true)] {
+            let leaves = change.others.iter().filter(|leaf| leaf.deleted == deleted);
+            text.revs(name, leaves.map(|leaf| &leaf.rev));
+        }
         let attachments = self.documents.attachments(&change.stored)?;
         if !attachments.is_empty() {
             text.member("_attachments", |out| {
@@ -272,8 +285,9 @@ fn numbered<'r>(rows: &'r [Emitted], bytes: &'r [u8]) -> impl Iterator<Item = (u
 }
 
 /// Writes the row of a json index behind `bytes`; its value is `null`.
-fn enter_key(bytes: &mut Vec<u8>, map: usize, key: &Value) -> Emitted {
+fn enter_key((bytes, prefix): (&mut Vec<u8>, &[u8]), map: usize, key: &Value) -> Emitted {
     let sort_key = bytes.len();
+    bytes.extend_from_slice(prefix);
     collate::sort_key(key, bytes);
     let key_at = bytes.len();
     varve_json::write(key, bytes);
@@ -289,10 +303,15 @@ fn enter_key(bytes: &mut Vec<u8>, map: usize, key: &Value) -> Emitted {
 }
 
 /// Copies an emitted row behind `bytes`.
-fn take(bytes: &mut Vec<u8>, map: usize, key: &str, value: &str) -> Emitted {
+fn take(
+    (bytes, prefix): (&mut Vec<u8>, &[u8]),
+    (map, order): (usize, Order),
+    (key, value): (&str, &str),
+) -> Emitted {
     let sort_key = bytes.len();
+    bytes.extend_from_slice(prefix);
     let parsed = normal(key);
-    collate::sort_key(&parsed, bytes);
+    order.sort_key(&parsed, bytes);
     let key_at = bytes.len();
     match key.contains('\\') {
         // As this program writes escapes, not as the engine does.

@@ -84,6 +84,9 @@ pub struct Cursor<'a> {
     mode: ReadMode,
     skip: u64,
     left: u64,
+    /// Whether the search goes on to the first document behind the last that is wanted: where CouchDB reads several
+    /// copies, its cost is part of the statistics.
+    looks_behind: bool,
     last: Option<Bookmark>,
     stats: FindStats,
     text: Vec<u8>,
@@ -133,6 +136,7 @@ impl<'a> Cursor<'a> {
             mode: snapshot.mode(),
             skip: options.skip,
             left: options.limit,
+            looks_behind: options.execution_stats && options.reads_quorum(),
             last: options.bookmark.clone(),
             stats: FindStats::default(),
             text: Vec::new(),
@@ -154,7 +158,7 @@ impl<'a> Cursor<'a> {
         mut read: impl FnMut(&Hit, &mut Vec<u8>) -> Result<bool, E>,
     ) -> Result<Step, E> {
         let paused_at = self.stats.keys.saturating_add(most);
-        while self.left > 0 {
+        while self.left > 0 || self.looks_behind {
             if self.stats.keys >= paused_at {
                 return Ok(Step::Paused);
             }
@@ -174,6 +178,11 @@ impl<'a> Cursor<'a> {
                 self.skip -= 1;
                 out.truncate(at);
                 continue;
+            }
+            if self.left == 0 {
+                self.looks_behind = false;
+                out.truncate(at);
+                break;
             }
             self.left -= 1;
             self.stats.results += 1;

@@ -39,6 +39,23 @@ pub enum FindError {
     /// No index gives the order that is asked for.
     #[error("No index exists for this sort, try indexing by the sort fields.")]
     NoSort,
+    /// No index by partition does.
+    #[error("No partitioned index exists for this sort, try indexing by the sort fields.")]
+    NoSortInPartition,
+    /// No index over all partitions does.
+    #[error("No global index exists for this sort, try indexing by the sort fields.")]
+    NoGlobalSort,
+    /// A design document's indexes are kept by partition, or are not, unlike the one that is asked for.
+    #[error(
+        "Requested partitioned option does not match existing value on design document {design}"
+    )]
+    PartitionedMismatch {
+        /// Id of the design document.
+        design: String,
+    },
+    /// A name that no partition has.
+    #[error(transparent)]
+    Partition(#[from] varve_docdb::PartitionError),
     /// No index can be used, and all documents must not be read instead.
     #[error("There is no index available for this selector.")]
     NoIndex,
@@ -62,7 +79,12 @@ impl FindError {
             FindError::UnknownKey { .. } => "invalid_key",
             FindError::Value { word, .. } => word,
             FindError::NoService { .. } => "required_index_service_unavailable",
-            FindError::NoSort | FindError::NoIndex => "no_usable_index",
+            FindError::NoSort
+            | FindError::NoSortInPartition
+            | FindError::NoGlobalSort
+            | FindError::NoIndex => "no_usable_index",
+            FindError::PartitionedMismatch { .. } => "invalid_partitioned_option",
+            FindError::Partition(_) => "illegal_partition",
             FindError::Language => "invalid_query_ddoc_language",
             FindError::DesignLanguage { .. } => "invalid_ddoc_lang",
         }

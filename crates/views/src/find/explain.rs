@@ -6,6 +6,7 @@ use super::plan::{Candidate, Plan, is_range};
 use super::ranges::{KeyRange, Space};
 use crate::selector::{FieldPath, Node, Test};
 use std::collections::HashSet;
+use varve_docdb::Partition;
 use varve_json::{Object, Value};
 
 /// Stands for a key above all others.
@@ -13,21 +14,39 @@ const MAX: &str = "<MAX>";
 
 /// The answer of `_explain` for a query of the database of that name.
 pub fn explain(database: &str, plan: &Plan<'_>, options: &FindOptions) -> Object {
+    let by_partition = plan.index.is_some_and(JsonIndex::is_partitioned);
+    let index = (index_to_json(plan.index), by_partition);
+    let mut out = begun(database, index, &plan.candidates, options);
+    out.insert("mrargs", query(plan, options));
+    out.insert("covering", plan.covering);
+    out
+}
+
+/// The answer for a query that no index can answer ([`super::FindError::NoSort`] and its relatives).
+pub fn explain_unusable(database: &str, indexes: &[JsonIndex], options: &FindOptions) -> Object {
+    let candidates = Plan::unusable(indexes, options);
+    begun(database, (Value::Null, false), &candidates, options)
+}
+
+fn begun(
+    database: &str,
+    (index, by_partition): (Value, bool),
+    candidates: &[Candidate<'_>],
+    options: &FindOptions,
+) -> Object {
     let mut out = Object::new();
     out.insert("dbname", database);
-    out.insert("index", index_to_json(plan.index));
-    out.insert("partitioned", false);
+    out.insert("index", index);
+    out.insert("partitioned", by_partition);
     out.insert("selector", options.selector.to_json());
     out.insert("opts", options.to_json());
     out.insert("limit", options.limit);
     out.insert("skip", options.skip);
     out.insert("fields", options.fields_to_json());
-    let candidates = plan.candidates.iter().zip(1u64..);
+    let candidates = candidates.iter().zip(1u64..);
     let candidates = candidates.map(|(candidate, rank)| candidate_to_json(candidate, rank));
     out.insert("index_candidates", candidates.collect::<Vec<_>>());
     out.insert("selector_hints", vec![hints(options.selector.node())]);
-    out.insert("mrargs", query(plan, options));
-    out.insert("covering", plan.covering);
     out
 }
 
@@ -102,7 +121,8 @@ fn query(plan: &Plan<'_>, options: &FindOptions) -> Value {
     out.insert("include_docs", !plan.covering);
     out.insert("view_type", "map");
     out.insert("reduce", false);
-    out.insert("partition", Value::Null);
+    let partition = options.partition.as_ref().map(Partition::name);
+    out.insert("partition", partition.map_or(Value::Null, Value::from));
     out.insert("start_key", start);
     out.insert("end_key", end);
     out.insert("direction", if plan.descending { "rev" } else { "fwd" });
@@ -157,6 +177,15 @@ fn arguments_of(node: &Node, field: &FieldPath) -> Vec<(KeyRange, Value)> {
         match &condition.test {
             Test::Compare(_, argument) if is_range(condition) => {
                 out.push((space.around(&argument.value), argument.value.clone()));
+            }
+            Test::BeginsWith(prefix) if condition.wanted => {
+                let KeyRange { low, high } = space.of_prefix(prefix);
+                let at = |edge: Vec<u8>| KeyRange {
+                    low: edge.clone(),
+                    high: edge,
+                };
+                out.push((at(low), Value::from(prefix.as_str())));
+                out.push((at(high), Value::from(format!("{prefix}\u{ffff}"))));
             }
             Test::In(arguments) if condition.wanted => {
                 let values = arguments.values.iter();

@@ -11,11 +11,12 @@
 
 use super::FindError;
 use super::sort::{Sorting, read_sorting, sorting_to_json};
+use crate::design::QUERY;
 use crate::selector::{FieldPath, Found, Selector};
+use crate::term::of_bytes;
+use varve_docdb::DESIGN_PREFIX;
 use varve_json::{Object, Value};
 
-/// The language of design documents that hold json indexes.
-pub(crate) const QUERY: &str = "query";
 /// The member that limits which documents are in an index.
 pub(crate) const FILTER: &str = "partial_filter_selector";
 
@@ -72,14 +73,17 @@ pub struct JsonIndex {
     design: String,
     name: String,
     pub(crate) map: JsonMap,
+    is_partitioned: bool,
 }
 
 impl JsonIndex {
-    /// The indexes in a design document; views that are none are left out.
-    pub fn of_design(id: &str, document: &Object) -> Vec<JsonIndex> {
+    /// The indexes in a design document; views that are none are left out. `is_partitioned` says whether the database
+    /// is; then so are the indexes, unless their design document says otherwise.
+    pub fn of_design(id: &str, document: &Object, is_partitioned: bool) -> Vec<JsonIndex> {
         if document.get("language").and_then(Value::as_str) != Some(QUERY) {
             return Vec::new();
         }
+        let is_partitioned = is_partitioned && partitioned_option(document) != Some(false);
         let views = document.get("views").and_then(Value::as_object);
         let views = views.into_iter().flat_map(Object::iter);
         let indexes = views.filter_map(|(name, view)| {
@@ -87,6 +91,7 @@ impl JsonIndex {
                 design: id.to_owned(),
                 name: name.to_owned(),
                 map: JsonMap::read(view.get("map")?)?,
+                is_partitioned,
             })
         });
         indexes.collect()
@@ -100,6 +105,11 @@ impl JsonIndex {
     /// The name of its view.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether its rows are kept by partition.
+    pub(crate) fn is_partitioned(&self) -> bool {
+        self.is_partitioned
     }
 
     /// The fields that its keys are made of.
@@ -123,7 +133,7 @@ impl JsonIndex {
         index.insert("ddoc", self.design.as_str());
         index.insert("name", self.name.as_str());
         index.insert("type", "json");
-        index.insert("partitioned", false);
+        index.insert("partitioned", self.is_partitioned);
         index.insert("def", definition);
         Value::Object(index)
     }
@@ -152,12 +162,19 @@ pub struct NewIndex {
     pub design: Option<String>,
     /// The view's name, if the client named it.
     pub name: Option<String>,
+    /// Whether its rows are to be kept by partition, if the client said so.
+    is_partitioned: Option<bool>,
     definition: Object,
     map: JsonMap,
 }
 
-/// Members of a request for an index that mean nothing here.
-const IGNORED: [&str; 2] = ["w", "partitioned"];
+/// The members of a request for an index; `w` means nothing here.
+const KEYS: [&str; 6] = ["index", "type", "name", "ddoc", "w", "partitioned"];
+
+/// The option of a design document that says whether its rows are kept by partition.
+fn partitioned_option(document: &Object) -> Option<bool> {
+    document.get("options")?.get("partitioned")?.as_bool()
+}
 
 impl NewIndex {
     /// Reads the body of a request for an index.
@@ -171,17 +188,29 @@ impl NewIndex {
         check_type(body.get("type"))?;
         let text = |name| match body.get(name) {
             None => Ok(None),
+            Some(Value::String(text)) if text.is_empty() => Err(FindError::Value {
+                word: "invalid_empty_string",
+                reason: "Index name or ddoc cannot be empty string".to_owned(),
+            }),
             Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(other) => Err(FindError::value(
-                "invalid_string",
-                "Invalid string: ",
-                other,
-            )),
+            Some(other) => Err(invalid_string(other)),
         };
         let (name, design) = (text("name")?, text("ddoc")?);
-        let known =
-            |key: &str| ["index", "type", "name", "ddoc"].contains(&key) || IGNORED.contains(&key);
-        FindError::check_keys(body, known)?;
+        if design.as_deref() == Some(DESIGN_PREFIX) {
+            return Err(FindError::Value {
+                word: "illegal_docid",
+                reason: format!("Illegal document id `{DESIGN_PREFIX}`"),
+            });
+        }
+        let is_partitioned = match body.get("partitioned") {
+            None => None,
+            Some(Value::Bool(flag)) => Some(*flag),
+            Some(other) => {
+                let words = "Invalid boolean value: ";
+                return Err(FindError::value("invalid_boolean", words, other));
+            }
+        };
+        FindError::check_keys(body, |key| KEYS.contains(&key))?;
         let Value::Object(definition) = definition else {
             let words = "JSON indexes must be an object, not: ";
             return Err(FindError::value("invalid_index", words, definition));
@@ -195,20 +224,28 @@ impl NewIndex {
         };
         FindError::check_keys(definition, |key| key == "fields" || key == FILTER)?;
         Ok(NewIndex {
-            design: design.map(|design| match design.starts_with("_design/") {
+            design: design.map(|design| match design.starts_with(DESIGN_PREFIX) {
                 true => design,
-                false => format!("_design/{design}"),
+                false => format!("{DESIGN_PREFIX}{design}"),
             }),
             name,
+            is_partitioned,
             definition: definition.clone(),
             map: JsonMap { sorting, filter },
         })
     }
 
-    /// Identity of an index without a name of the client's: indexes with the same content share it.
+    /// Identity of an index whose design document the client did not name: indexes with the same content, and with the
+    /// same name if they have one, share it.
     pub fn identity(&self) -> Vec<u8> {
         let mut text = Vec::new();
         varve_json::write(&self.map_to_json(), &mut text);
+        if let Some(name) = &self.name {
+            varve_json::write_string(name, &mut text);
+        }
+        if let Some(flag) = self.is_partitioned {
+            text.extend_from_slice(if flag { b"by partition" } else { b"global" });
+        }
         text
     }
 
@@ -229,7 +266,7 @@ impl NewIndex {
     ///
     /// # Errors
     /// The document is there already and is written in another language, which is JavaScript if it
-    /// says none.
+    /// says none; or its indexes are kept by partition otherwise than this one.
     pub fn add_to(&self, name: &str, document: &mut Object) -> Result<bool, FindError> {
         let is_stored = document.get("_rev").is_some();
         match document.get("language") {
@@ -240,6 +277,7 @@ impl NewIndex {
                 return Err(FindError::DesignLanguage { found });
             }
         }
+        self.set_partitioned(is_stored, document)?;
         let mut options = Object::new();
         options.insert("def", self.definition.clone());
         let mut view = Object::new();
@@ -261,6 +299,26 @@ impl NewIndex {
     }
 }
 
+impl NewIndex {
+    fn set_partitioned(&self, is_stored: bool, document: &mut Object) -> Result<(), FindError> {
+        match self.is_partitioned {
+            wanted if wanted == partitioned_option(document) => {}
+            Some(wanted) if !is_stored => {
+                let mut options = Object::new();
+                options.insert("partitioned", wanted);
+                document.insert("options", options);
+            }
+            _ => {
+                let design = document.get("_id").and_then(Value::as_str);
+                return Err(FindError::PartitionedMismatch {
+                    design: design.unwrap_or_default().to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
 fn check_type(kind: Option<&Value>) -> Result<(), FindError> {
     match kind {
         None => Ok(()),
@@ -272,10 +330,13 @@ fn check_type(kind: Option<&Value>) -> Result<(), FindError> {
             word: "invalid_index",
             reason: format!("Invalid type for index: {kind}"),
         }),
-        Some(other) => Err(FindError::value(
-            "invalid_string",
-            "Invalid string: ",
-            other,
-        )),
+        Some(other) => Err(invalid_string(other)),
+    }
+}
+
+fn invalid_string(found: &Value) -> FindError {
+    FindError::Value {
+        word: "invalid_string",
+        reason: format!("Invalid string: {}", of_bytes(found)),
     }
 }

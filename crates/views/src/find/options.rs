@@ -5,6 +5,7 @@ use super::bookmark::Bookmark;
 use super::project::Projection;
 use super::sort::{Sorting, read_sorting};
 use crate::selector::{FieldPath, Selector};
+use varve_docdb::Partition;
 use varve_json::{Object, Value};
 
 /// How many documents are answered unless the client says otherwise.
@@ -43,6 +44,10 @@ pub struct FindOptions {
     pub execution_stats: bool,
     /// Whether another index may be used than the one that is wished for.
     pub allow_fallback: bool,
+    /// The partition that is searched; all of them without one.
+    pub partition: Option<Partition>,
+    /// Whether the database has partitions.
+    pub(super) is_partitioned: bool,
 }
 
 /// The members of a request.
@@ -101,15 +106,50 @@ impl FindOptions {
             stable: read.flag("stable", false)?,
             execution_stats: read.flag("execution_stats", false)?,
             allow_fallback: read.flag("allow_fallback", true)?,
+            partition: read_partition(body.get("partition"))?,
+            is_partitioned: false,
         };
-        check_partition(body.get("partition"))?;
         FindError::check_keys(body, |key| KEYS.contains(&key))?;
         Ok(options)
+    }
+
+    /// The same query of a database, perhaps of a partition that its URL names.
+    ///
+    /// # Errors
+    /// [`FindError::Value`] for the partition of a database that has none, or two of them.
+    pub fn within(
+        mut self,
+        is_partitioned: bool,
+        partition: Option<&Partition>,
+    ) -> Result<FindOptions, FindError> {
+        let refuse = |reason: &str| {
+            Err(FindError::Value {
+                word: "bad_request",
+                reason: reason.to_owned(),
+            })
+        };
+        match (&self.partition, partition) {
+            (Some(_), _) if !is_partitioned => {
+                return refuse("`partition` is not supported on this db.");
+            }
+            (Some(known), Some(other)) if known != other => {
+                return refuse("Conflicting value for `partition` in the request's body");
+            }
+            (_, None) => {}
+            (_, Some(partition)) => self.partition = Some(partition.clone()),
+        }
+        self.is_partitioned = is_partitioned;
+        Ok(self)
     }
 
     /// Whether the index is brought up to date first.
     pub fn updates(&self) -> bool {
         self.update && !self.is_stale
+    }
+
+    /// Whether CouchDB would read several copies of each document; there is one here.
+    pub fn reads_quorum(&self) -> bool {
+        self.r > 1
     }
 
     /// Whether documents are read from the last to the first.
@@ -141,7 +181,10 @@ impl FindOptions {
         out.insert("skip", self.skip);
         out.insert("sort", sort);
         out.insert("fields", self.fields_to_json());
-        out.insert("partition", "");
+        out.insert(
+            "partition",
+            self.partition.as_ref().map_or("", Partition::name),
+        );
         out.insert("r", self.r);
         out.insert("conflicts", self.conflicts);
         match self.is_stale {
@@ -204,15 +247,16 @@ fn read_fields(value: Option<&Value>) -> Result<Vec<FieldPath>, FindError> {
     fields.collect()
 }
 
-/// No database here is partitioned.
-fn check_partition(value: Option<&Value>) -> Result<(), FindError> {
+fn read_partition(value: Option<&Value>) -> Result<Option<Partition>, FindError> {
     match value {
-        None => Ok(()),
-        Some(Value::String(partition)) if partition.is_empty() => Ok(()),
-        Some(_) => Err(FindError::Value {
-            word: "bad_request",
-            reason: "`partition` is not supported on this db.".to_owned(),
-        }),
+        None => Ok(None),
+        Some(Value::String(name)) if name.is_empty() => Ok(None),
+        Some(Value::String(name)) => Ok(Some(Partition::new(name)?)),
+        Some(other) => Err(FindError::value(
+            "invalid_string",
+            "Invalid string: ",
+            other,
+        )),
     }
 }
 

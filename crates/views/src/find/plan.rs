@@ -13,8 +13,10 @@ use super::options::FindOptions;
 use super::ranges::{KeyRange, Space, few, of_columns};
 use super::rows::Position;
 use super::sort::Sorting;
+use crate::row::prefix_of;
 use crate::selector::{Condition, FieldPath, Node, Relation, Test};
 use std::cmp::Reverse;
+use varve_docdb::Partition;
 
 /// Why an index is not used, in CouchDB's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +24,8 @@ use std::cmp::Reverse;
 pub enum Reason {
     /// The query does not name all of its fields.
     FieldMismatch,
+    /// It is kept by partition and all partitions are searched, or the other way round.
+    ScopeMismatch,
     /// The index sorts otherwise.
     SortOrderMismatch,
     /// It is partial, and was not asked for.
@@ -43,6 +47,7 @@ impl Reason {
     pub fn name(self) -> &'static str {
         match self {
             Reason::FieldMismatch => "field_mismatch",
+            Reason::ScopeMismatch => "scope_mismatch",
             Reason::SortOrderMismatch => "sort_order_mismatch",
             Reason::IsPartial => "is_partial",
             Reason::ExcludedByUser => "excluded_by_user",
@@ -105,7 +110,7 @@ impl<'i> Plan<'i> {
     /// Chooses among the json indexes of a database.
     ///
     /// # Errors
-    /// [`FindError::NoSort`], [`FindError::NoIndex`].
+    /// [`FindError::NoSort`] and its relatives, [`FindError::NoIndex`].
     pub fn new(indexes: &'i [JsonIndex], options: &FindOptions) -> Result<Plan<'i>, FindError> {
         let query = SelectorQuery::new(options);
         let mut unused = Vec::new();
@@ -117,7 +122,11 @@ impl<'i> Plan<'i> {
             }
         }
         if usable.is_empty() {
-            return Err(FindError::NoSort);
+            return Err(match (options.is_partitioned, &options.partition) {
+                (false, _) => FindError::NoSort,
+                (true, Some(_)) => FindError::NoSortInPartition,
+                (true, None) => FindError::NoGlobalSort,
+            });
         }
         let mut warnings = Vec::new();
         let mut candidates = Vec::new();
@@ -164,11 +173,28 @@ impl<'i> Plan<'i> {
         })
     }
 
-    /// The ranges behind the client's bookmark.
+    /// Why each index cannot be used, where none can ([`FindError::NoSort`]).
+    pub fn unusable(indexes: &'i [JsonIndex], options: &FindOptions) -> Vec<Candidate<'i>> {
+        let query = SelectorQuery::new(options);
+        let all = indexes.iter().map(Some).chain([None]);
+        all.map(|index| query.candidate(index, false, query.reasons(index)))
+            .collect()
+    }
+
+    /// The ranges behind the client's bookmark, within the partition that is searched.
     ///
     /// # Errors
     /// [`FindError::Value`] if the bookmark is that of another index.
     pub fn ranges_left(&self, options: &FindOptions) -> Result<Vec<KeyRange>, FindError> {
+        let ranges = self.ranges_behind(options)?;
+        Ok(match (&options.partition, self.index) {
+            (None, _) => ranges,
+            (Some(partition), Some(_)) => under(&prefix_of(partition.name()), ranges),
+            (Some(partition), None) => cut(partition, ranges),
+        })
+    }
+
+    fn ranges_behind(&self, options: &FindOptions) -> Result<Vec<KeyRange>, FindError> {
         let Some(bookmark) = &options.bookmark else {
             return Ok(self.ranges.clone());
         };
@@ -184,6 +210,30 @@ impl<'i> Plan<'i> {
         };
         Ok(position.rest(self.ranges.clone(), self.descending))
     }
+}
+
+/// The ranges of keys as they stand in an index by partition.
+fn under(prefix: &[u8], mut ranges: Vec<KeyRange>) -> Vec<KeyRange> {
+    for range in &mut ranges {
+        range.low.splice(..0, prefix.iter().copied());
+        range.high.splice(..0, prefix.iter().copied());
+    }
+    ranges
+}
+
+/// What ranges of ids have in common with a partition.
+fn cut(partition: &Partition, mut ranges: Vec<KeyRange>) -> Vec<KeyRange> {
+    let (low, high) = (partition.low().as_bytes(), partition.high().as_bytes());
+    for range in &mut ranges {
+        if range.low.as_slice() < low {
+            range.low = low.to_vec();
+        }
+        if range.high.as_slice() > high {
+            range.high = high.to_vec();
+        }
+    }
+    ranges.retain(|range| range.low < range.high);
+    ranges
 }
 
 const NO_INDEX: &str = "No matching index found, create an index to optimize query time.";
@@ -242,6 +292,10 @@ impl<'o> SelectorQuery<'o> {
         };
         if index.is_some_and(|index| index.is_partial() && !self.names(Some(index))) {
             reasons.push(Reason::IsPartial);
+        }
+        let is_of_partition = self.options.partition.is_some();
+        if index.is_some_and(|index| index.is_partitioned() != is_of_partition) {
+            reasons.push(Reason::ScopeMismatch);
         }
         // All documents have these.
         let is_given = |field: &FieldPath| ["_id", "_rev"].contains(&field.name());

@@ -60,8 +60,7 @@ impl Space {
                 let high = [&low[..], &[0]].concat();
                 return KeyRange { low, high };
             }
-            // No string is between them, and those that sort above strings are above all.
-            (Space::Ids, Value::Array(_) | Value::Object(_)) => Space::END.to_vec(),
+            // Ids are above all that is no text.
             (Space::Ids, _) => Vec::new(),
         };
         match self {
@@ -120,7 +119,7 @@ impl Space {
 
     /// Texts that begin so. Sort keys of ASCII begin with the weights of the characters whatever follows; other
     /// characters may be weighed together with those behind them.
-    fn of_prefix(self, prefix: &str) -> KeyRange {
+    pub(super) fn of_prefix(self, prefix: &str) -> KeyRange {
         let low = match self {
             Space::Ids => prefix.as_bytes().to_vec(),
             Space::Keys => {

@@ -2,6 +2,7 @@
 
 use super::FindError;
 use crate::selector::FieldPath;
+use crate::term::of_texts;
 use varve_json::{Object, Value};
 
 /// One field, and in which direction it is read.
@@ -26,12 +27,15 @@ impl Sorting {
 pub(crate) fn read_sorting(value: &Value) -> Result<Vec<Sorting>, FindError> {
     let Value::Array(items) = value else {
         let words = "Sort must be an array of sort specs, not: ";
-        return Err(FindError::value("invalid_sort_json", words, value));
+        return Err(FindError::Value {
+            word: "invalid_sort_json",
+            reason: format!("{words}{}", of_texts(value)),
+        });
     };
     let each = items.iter().map(|item| {
         read_one(item).ok_or_else(|| FindError::Value {
             word: "invalid_sort_field",
-            reason: format!("Invalid sort field: {}", term(item)),
+            reason: format!("Invalid sort field: {}", of_texts(item)),
         })
     });
     let sorting = each.collect::<Result<Vec<_>, _>>()?;
@@ -61,7 +65,7 @@ fn read_one(item: &Value) -> Option<Sorting> {
         _ => return None,
     };
     let field = FieldPath::new(name);
-    Some(Sorting { field, descending })
+    (!name.is_empty()).then_some(Sorting { field, descending })
 }
 
 /// `[{"a":"asc"}]`.
@@ -72,46 +76,6 @@ pub(crate) fn sorting_to_json(sorting: &[Sorting]) -> Value {
         Value::Object(one)
     });
     Value::Array(each.collect())
-}
-
-/// A value as CouchDB's messages show it.
-fn term(value: &Value) -> String {
-    let mut out = String::new();
-    push_term(value, &mut out);
-    out
-}
-
-/// Recursion is bounded by the depth that the parser accepts.
-fn push_term(value: &Value, out: &mut String) {
-    match value {
-        Value::String(text) => push_name(text, out),
-        Value::Array(items) => {
-            out.push('[');
-            for (index, item) in items.iter().enumerate() {
-                out.push_str(if index > 0 { "," } else { "" });
-                push_term(item, out);
-            }
-            out.push(']');
-        }
-        Value::Object(object) => {
-            out.push_str("{[");
-            for (index, (name, member)) in object.iter().enumerate() {
-                out.push_str(if index > 0 { ",{" } else { "{" });
-                push_name(name, out);
-                out.push(',');
-                push_term(member, out);
-                out.push('}');
-            }
-            out.push_str("]}");
-        }
-        other => out.push_str(&varve_json::to_string(other)),
-    }
-}
-
-fn push_name(text: &str, out: &mut String) {
-    out.push_str("<<");
-    out.push_str(&varve_json::to_string(&Value::from(text)));
-    out.push_str(">>");
 }
 
 #[cfg(test)]
@@ -139,6 +103,10 @@ mod tests {
         assert_eq!(read(r#"[{"v":"up"}]"#), Err(reason.to_owned()));
         assert!(read(r#"[{"a":"asc","b":"asc"}]"#).is_err());
         assert!(read("[1]").is_err());
+        let empty = "Invalid sort field: <<>>".to_owned();
+        assert_eq!(read(r#"[""]"#), Err(empty));
+        let text = r#"Sort must be an array of sort specs, not: <<"bing">>"#;
+        assert_eq!(read(r#""bing""#), Err(text.to_owned()));
         assert!(read("{}").unwrap_err().starts_with("Sort must be an array"));
         let mixed = read(r#"["a",{"b":"desc"}]"#).unwrap_err();
         assert!(mixed.contains("single direction"), "{mixed}");

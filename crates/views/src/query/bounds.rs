@@ -1,7 +1,7 @@
 //! From options to runs of rows.
 
 use super::ViewQuery;
-use crate::row::{push_id, push_whole_id};
+use crate::row::{above, push_id, push_whole_id};
 use crate::{QueryOptions, ViewError};
 use std::collections::VecDeque;
 use std::ops::{Bound, Range};
@@ -31,47 +31,73 @@ impl Segments {
             });
         };
         let mut runs = VecDeque::with_capacity(keys.len());
-        for key in keys {
-            let run = rows_of_key(query, key)?;
+        // Where no key has rows, the last one says where they would be.
+        let mut offset = 0;
+        for at in 0..keys.len() {
+            let at = match query.direction {
+                Direction::Forward => at,
+                Direction::Backward => keys.len() - 1 - at,
+            };
+            let run = rows_of_key(query, &keys[at], options)?;
+            if runs.is_empty() {
+                offset = before(&run);
+            }
             if !run.is_empty() {
                 runs.push_back(run);
             }
         }
-        Ok(Segments {
-            offset: runs.front().map_or(0, before),
-            runs,
-        })
+        Ok(Segments { offset, runs })
     }
 }
 
-/// The run of all rows with one key.
-fn rows_of_key(query: &ViewQuery, key: &Value) -> Result<Range<u64>, ViewError> {
-    let (low, mut high) = (sort_key(key), sort_key(key));
-    high.push(collate::ABOVE_ALL);
-    let bounds = (Bound::Included(&low[..]), Bound::Excluded(&high[..]));
-    Ok(query.rows.ranks(query.tree, bounds)?)
+/// The run of the rows with one key, or of those that lie between the documents of the options.
+fn rows_of_key(
+    query: &ViewQuery,
+    key: &Value,
+    options: &QueryOptions,
+) -> Result<Range<u64>, ViewError> {
+    let start = edge(query, Some(key), options.start_doc.as_deref());
+    let end = edge(query, Some(key), options.end_doc.as_deref());
+    between(query, (start, end), true)
 }
 
 /// The run between the start and the end of the options.
 fn range(query: &ViewQuery, options: &QueryOptions) -> Result<Range<u64>, ViewError> {
-    let start = edge(options.start_key.as_ref(), options.start_doc.as_deref());
-    let end = edge(options.end_key.as_ref(), options.end_doc.as_deref());
+    let start = edge(
+        query,
+        options.start_key.as_ref(),
+        options.start_doc.as_deref(),
+    );
+    let end = edge(query, options.end_key.as_ref(), options.end_doc.as_deref());
+    between(query, (start, end), options.inclusive_end)
+}
+
+type Edges<'a> = (Option<Edge<'a>>, Option<Edge<'a>>);
+
+fn between(
+    query: &ViewQuery,
+    (start, end): Edges<'_>,
+    inclusive_end: bool,
+) -> Result<Range<u64>, ViewError> {
     let (low, high) = match query.direction {
         Direction::Forward => (
             start.map(Edge::first),
-            end.map(|end| match options.inclusive_end {
+            end.map(|end| match inclusive_end {
                 true => end.behind_last(),
                 false => end.first(),
             }),
         ),
         Direction::Backward => (
-            end.map(|end| match options.inclusive_end {
+            end.map(|end| match inclusive_end {
                 true => end.first(),
                 false => end.behind_last(),
             }),
             start.map(Edge::behind_last),
         ),
     };
+    let is_whole = query.prefix.is_empty();
+    let low = low.or_else(|| (!is_whole).then(|| query.prefix.clone()));
+    let high = high.or_else(|| (!is_whole).then(|| above(query.prefix.clone())));
     let low = low.as_deref().map_or(Bound::Unbounded, Bound::Included);
     let high = high.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
     let run = query.rows.ranks(query.tree, (low, high))?;
@@ -85,9 +111,9 @@ struct Edge<'a> {
     document: Option<&'a str>,
 }
 
-fn edge<'a>(key: Option<&Value>, document: Option<&'a str>) -> Option<Edge<'a>> {
+fn edge<'a>(query: &ViewQuery, key: Option<&Value>, document: Option<&'a str>) -> Option<Edge<'a>> {
     key.map(|key| Edge {
-        sort_key: sort_key(key),
+        sort_key: query.sort_key(key),
         document,
     })
 }
@@ -114,8 +140,11 @@ impl Edge<'_> {
     }
 }
 
-pub(super) fn sort_key(value: &Value) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    collate::sort_key(value, &mut bytes);
-    bytes
+impl ViewQuery {
+    /// The bytes by which the rows of an emitted key sort.
+    pub(super) fn sort_key(&self, value: &Value) -> Vec<u8> {
+        let mut bytes = self.prefix.clone();
+        self.order.sort_key(value, &mut bytes);
+        bytes
+    }
 }

@@ -1,7 +1,7 @@
 //! Reduced rows as the answer to a query.
 
 use super::ViewQuery;
-use super::bounds::{Segments, sort_key};
+use super::bounds::Segments;
 use super::memo::Reduce;
 use crate::options::Grouping;
 use crate::reduce::{Reduced, Reduction};
@@ -126,7 +126,7 @@ impl GroupRows {
         {
             items.truncate(usize::try_from(level).unwrap_or(usize::MAX));
             let group = Value::Array(items);
-            let mut edge = sort_key(&group);
+            let mut edge = self.query.sort_key(&group);
             // The array goes on.
             edge.pop();
             let mut key = Vec::new();

@@ -10,9 +10,11 @@ pub(crate) use memo::Memo;
 pub use rows::MapRows;
 
 use crate::index::{IndexSnapshot, tree_of_map};
+use crate::row::prefix_of;
 use crate::{QueryOptions, ViewError};
 use bounds::Segments;
 use varve_btree::{Direction, Overlay};
+use varve_json::collate::Order;
 
 /// Result of a query; rows are read as they are taken.
 #[derive(Debug)]
@@ -20,7 +22,7 @@ pub enum Answer {
     /// Emitted rows.
     Rows(Box<MapRows>),
     /// Reduced rows.
-    Groups(GroupRows),
+    Groups(Box<GroupRows>),
 }
 
 /// The tree that is asked, and in which direction.
@@ -28,7 +30,11 @@ pub enum Answer {
 struct ViewQuery {
     rows: Overlay,
     tree: usize,
+    /// In which its keys stand.
+    order: Order,
     direction: Direction,
+    /// Begins the sort keys of the partition that is asked; empty where rows are not kept by partition.
+    prefix: Vec<u8>,
     /// The version of the index, and the memo of its reduced values.
     state: memo::IndexVersion,
     memo: Memo,
@@ -41,12 +47,17 @@ impl IndexSnapshot {
     /// [`ViewError::NoView`]; [`ViewError::Options`] for options that exclude each other; damage.
     pub fn query(&self, name: &str, options: &QueryOptions) -> Result<Answer, ViewError> {
         let place = self.group.locate(name)?;
-        options.check_for_view(place.reduction.is_some())?;
+        let order = self.group.order_of_map(place.map);
+        options.check_for_view(place.reduction.is_some(), order)?;
+        options.check_partition(self.group.is_partitioned())?;
+        let partition = options.partition.as_ref();
         let query = ViewQuery {
             rows: self.rows.clone(),
             state: (self.seq, self.purge_seq),
             memo: self.memo.clone(),
             tree: tree_of_map(place.map),
+            order,
+            prefix: partition.map_or_else(Vec::new, |partition| prefix_of(partition.name())),
             direction: match options.descending {
                 true => Direction::Backward,
                 false => Direction::Forward,
@@ -57,7 +68,7 @@ impl IndexSnapshot {
             Some(index) if options.reduce != Some(false) => {
                 let reduction = &self.group.maps()[place.map].reductions[index];
                 let groups = GroupRows::new(query, segments, options, (index, reduction));
-                Ok(Answer::Groups(groups))
+                Ok(Answer::Groups(Box::new(groups)))
             }
             _ => {
                 let rows = MapRows::new(query, segments, options)?;
@@ -89,7 +100,7 @@ impl Answer {
     pub fn into_groups(self) -> Option<GroupRows> {
         match self {
             Answer::Rows(_) => None,
-            Answer::Groups(groups) => Some(groups),
+            Answer::Groups(groups) => Some(*groups),
         }
     }
 }

@@ -28,11 +28,11 @@ impl Extremes {
         }
     }
 
-    /// The name again.
+    /// Tells indexes apart. Those of earlier versions, which kept equal values, were written for the bare name.
     pub(super) fn name(self) -> String {
         match self {
-            Extremes::Top(count) => format!("_top_{count}"),
-            Extremes::Bottom(count) => format!("_bottom_{count}"),
+            Extremes::Top(count) => format!("_top_{count} distinct"),
+            Extremes::Bottom(count) => format!("_bottom_{count} distinct"),
         }
     }
 
@@ -72,12 +72,13 @@ impl Extremes {
         Reduced::Value(json)
     }
 
-    /// Equal values stay in the order of their rows.
+    /// Of equal values one stays.
     fn cut(self, chosen: &mut Vec<(Vec<u8>, Value)>, count: usize) {
         match self {
             Extremes::Top(_) => chosen.sort_by(|a, b| b.0.cmp(&a.0)),
             Extremes::Bottom(_) => chosen.sort_by(|a, b| a.0.cmp(&b.0)),
         }
+        chosen.dedup_by(|a, b| a.0 == b.0);
         chosen.truncate(count);
     }
 }
@@ -103,12 +104,12 @@ mod tests {
     }
 
     #[test]
-    fn the_outermost_values_come_first_and_equal_ones_all() {
+    fn the_outermost_values_come_first_and_equal_ones_once() {
         let values: Vec<_> = (0..50).map(|n| (n * 37 % 50).to_string()).collect();
         let values: Vec<_> = values.iter().map(String::as_str).collect();
         assert_eq!(chosen("_top_3", &values), "[49,48,47]");
         assert_eq!(chosen("_bottom_4", &values), "[0,1,2,3]");
-        assert_eq!(chosen("_top_100", &["1", "3", "3", "2"]), "[3,3,2,1]");
+        assert_eq!(chosen("_top_100", &["1", "3", "3", "2"]), "[3,2,1]");
         let mixed = ["null", "\"b\"", "[1]", "{}", "2.5", "\"B\"", "true"];
         assert_eq!(chosen("_top_2", &mixed), "[{},[1]]");
         assert_eq!(chosen("_bottom_3", &mixed), "[null,true,2.5]");
@@ -130,8 +131,8 @@ mod tests {
         }
         for name in ["_top_1", "_bottom_100"] {
             assert_eq!(
-                Extremes::of_name(name).map(Extremes::name).as_deref(),
-                Some(name)
+                Extremes::of_name(name).map(Extremes::name),
+                Some(format!("{name} distinct"))
             );
         }
     }

@@ -49,12 +49,13 @@ impl Reduction {
     /// Reads the `reduce` member of a view.
     pub(crate) fn of(text: &str) -> Result<Self, DesignError> {
         Ok(match text.trim() {
-            "_approx_count_distinct" => Reduction::ApproxCountDistinct,
-            "_count" => Reduction::Count,
             "_first" => Reduction::First,
             "_last" => Reduction::Last,
-            "_stats" => Reduction::Stats,
-            "_sum" => Reduction::Sum,
+            // CouchDB looks at the beginnings of these names only.
+            name if name.starts_with("_approx_count_distinct") => Reduction::ApproxCountDistinct,
+            name if name.starts_with("_count") => Reduction::Count,
+            name if name.starts_with("_stats") => Reduction::Stats,
+            name if name.starts_with("_sum") => Reduction::Sum,
             name if name.starts_with('_') => {
                 let extremes = Extremes::of_name(name).map(Reduction::Extremes);
                 extremes.ok_or_else(|| DesignError::Invalid {

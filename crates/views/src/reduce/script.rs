@@ -92,6 +92,8 @@ impl ScriptReducer {
                 ))
             }
             Some(Ok(json)) => Reduced::Value(json.into_bytes()),
+            // As in CouchDB, which goes on with the other groups.
+            Some(Err(JsError::Thrown { .. })) => Reduced::Value(b"null".to_vec()),
             Some(Err(error)) => Reduced::Failed(error.to_string()),
             None => Reduced::Failed("the engine for reduce functions did not start".to_owned()),
         }

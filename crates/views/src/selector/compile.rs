@@ -4,6 +4,7 @@ use super::SelectorError;
 use super::condition::{Argument, Arguments, Condition, Relation, Test};
 use super::node::Node;
 use super::path::FieldPath;
+use crate::term::of_bytes;
 use regex::bytes::{Regex, RegexBuilder};
 use std::sync::Arc;
 use varve_json::{Object, Value};
@@ -25,7 +26,7 @@ type Compiled<T = Node> = Result<T, SelectorError>;
 pub(super) fn compile(selector: &Value) -> Compiled {
     let Value::Object(object) = selector else {
         return Err(SelectorError::NotAnObject {
-            found: varve_json::to_string(selector),
+            found: of_bytes(selector),
         });
     };
     let mut compiler = Compiler::default();
@@ -127,7 +128,7 @@ impl Compiler {
             }
             _ => {
                 let condition = match Relation::of(operator) {
-                    Some(relation) => comparison(relation, value, at.wanted),
+                    Some(relation) => comparison(relation, value, at),
                     None => self.terminal(operator, value, at)?,
                 };
                 return Ok(Node::Field(Arc::clone(&at.path), condition));
@@ -168,7 +169,11 @@ impl Compiler {
             "$elemMatch" => Test::Some(self.inner(value, at)?.ok_or_else(bad)?),
             "$allMatch" => Test::Every(self.inner(value, at)?.ok_or_else(bad)?),
             "$keyMapMatch" => Test::Key(self.inner(value, at)?.ok_or_else(bad)?),
-            "$beginsWith" => Test::BeginsWith(text()?.to_owned()),
+            // Another argument makes it an unknown operator, as in CouchDB.
+            "$beginsWith" => {
+                let prefix = value.as_str().ok_or_else(|| unknown(operator))?;
+                Test::BeginsWith(prefix.to_owned())
+            }
             _ => return Err(unknown(operator)),
         };
         Ok(Condition { test, wanted })
@@ -229,10 +234,14 @@ fn bad_argument(operator: &str, value: &Value) -> SelectorError {
     }
 }
 
-fn comparison(relation: Relation, value: &Value, wanted: bool) -> Condition {
-    let relation = if wanted { relation } else { relation.negated() };
+fn comparison(relation: Relation, value: &Value, at: &At) -> Condition {
+    let relation = match at.wanted {
+        true => relation,
+        false => relation.negated(),
+    };
+    let argument = Argument::new(value, at.path.name() == "_id");
     Condition {
-        test: Test::Compare(relation, Argument::new(value)),
+        test: Test::Compare(relation, argument),
         wanted: true,
     }
 }

@@ -2,6 +2,7 @@
 
 use super::node::{Fields, Node};
 use regex::bytes::Regex;
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use varve_json::{Number, Object, Value, collate};
 
@@ -35,13 +36,26 @@ pub(crate) enum Test {
 pub(crate) struct Argument {
     pub(crate) value: Value,
     pub(crate) key: Vec<u8>,
+    /// Whether document ids are compared with it. As in CouchDB they compare by their bytes, and are above all that is
+    /// no text.
+    is_of_id: bool,
 }
 
 impl Argument {
-    pub(crate) fn new(value: &Value) -> Self {
+    pub(crate) fn new(value: &Value, is_of_id: bool) -> Self {
         Argument {
             value: value.clone(),
             key: key_of(value),
+            is_of_id,
+        }
+    }
+
+    /// How a value compares with this one.
+    fn order(&self, value: &Value, fields: &impl Fields) -> Ordering {
+        match (value, &self.value) {
+            (Value::String(id), Value::String(other)) if self.is_of_id => id.cmp(other),
+            (Value::String(_), _) if self.is_of_id => Ordering::Greater,
+            _ => fields.with_key(value, |key| key.cmp(&self.key)),
         }
     }
 }
@@ -146,14 +160,14 @@ impl Relation {
         }
     }
 
-    fn holds(self, value: &[u8], argument: &[u8]) -> bool {
+    fn holds(self, order: Ordering) -> bool {
         match self {
-            Relation::Equal => value == argument,
-            Relation::NotEqual => value != argument,
-            Relation::Less => value < argument,
-            Relation::AtMost => value <= argument,
-            Relation::Greater => value > argument,
-            Relation::AtLeast => value >= argument,
+            Relation::Equal => order.is_eq(),
+            Relation::NotEqual => order.is_ne(),
+            Relation::Less => order.is_lt(),
+            Relation::AtMost => order.is_le(),
+            Relation::Greater => order.is_gt(),
+            Relation::AtLeast => order.is_ge(),
         }
     }
 }
@@ -189,9 +203,7 @@ impl Test {
     fn passes(&self, value: &Value, fields: &impl Fields) -> bool {
         match self {
             Test::Exists => true,
-            Test::Compare(relation, argument) => {
-                fields.with_key(value, |key| relation.holds(key, &argument.key))
-            }
+            Test::Compare(relation, argument) => relation.holds(argument.order(value, fields)),
             Test::Type(name) => type_of(value) == name,
             Test::In(arguments) => arguments.hold_one_of(value, fields),
             Test::Size(size) => value.as_array().is_some_and(|v| v.len() as u64 == *size),

@@ -25,7 +25,7 @@ pub enum SelectorError {
     /// It is no object.
     #[error("Selector must be a JSON object, not: {found}")]
     NotAnObject {
-        /// The JSON text instead.
+        /// What is there instead, as CouchDB shows it.
         found: String,
     },
     /// An operator that is not known.
@@ -116,12 +116,20 @@ mod tests {
 
     #[test]
     fn operators_decide_as_couchdbs_do() {
-        let document = r#"{"v":2,"s":"berry","a":[1,"x",{"b":3}],"o":{"p":{"q":null}},"d.e":1}"#;
+        let document = r#"{"v":2,"s":"berry","a":[1,"x",{"b":3}],"o":{"p":{"q":null}},"d.e":1,"$m":5,"_id":"a"}"#;
         for (selector, expected) in [
             ("{}", true),
             (r#"{"v":2}"#, true),
             (r#"{"v":{"$gt":1,"$lt":3}}"#, true),
             (r#"{"s":{"$gt":1}}"#, true),
+            (r#"{"_id":{"$gt":{}}}"#, true),
+            (r#"{"_id":{"$lt":{}}}"#, false),
+            (r#"{"_id":{"$lte":[]}}"#, false),
+            (r#"{"_id":{"$not":{"$lte":[]}}}"#, true),
+            // Bytes, not the collation of keys.
+            (r#"{"_id":{"$gt":"B"}}"#, true),
+            (r#"{"_id":{"$lt":"B"}}"#, false),
+            (r#"{"\\$m":5}"#, true),
             (r#"{"v":{"$not":{"$eq":1}}}"#, true),
             (r#"{"nope":{"$not":{"$eq":1}}}"#, false),
             (r#"{"nope":{"$exists":false}}"#, true),
@@ -273,6 +281,10 @@ mod tests {
         };
         assert_eq!(refused("1"), "Selector must be a JSON object, not: 1");
         assert_eq!(refused(r#"{"v":{"$nope":1}}"#), "Invalid operator: $nope");
+        let begins = refused(r#"{"v":{"$beginsWith":1}}"#);
+        assert_eq!(begins, "Invalid operator: $beginsWith");
+        let array = "Selector must be a JSON object, not: [null,<<98,105,110,103>>]";
+        assert_eq!(refused(r#"[null,"bing"]"#), array);
         for bad in [
             r#"{"$and":{}}"#,
             r#"{"$not":1}"#,
@@ -289,7 +301,6 @@ mod tests {
             r#"{"v":{"$elemMatch":1}}"#,
             r#"{"v":{"$allMatch":[]}}"#,
             r#"{"v":{"$keyMapMatch":"a"}}"#,
-            r#"{"v":{"$beginsWith":1}}"#,
         ] {
             assert!(
                 refused(bad).starts_with("Bad argument for operator $"),

@@ -2,7 +2,8 @@
 
 use varve_json::{Object, Value};
 
-/// The name of a field: `a.b` is the member `b` of `a`; a backslash keeps a dot in a name.
+/// The name of a field: `a.b` is the member `b` of `a`; a backslash keeps a dot in a name, and makes a name of what
+/// begins like an operator.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FieldPath {
     name: String,
@@ -93,7 +94,7 @@ fn split(path: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut characters = path.chars().peekable();
     while let Some(character) = characters.next() {
-        let escaped = character == '\\' && matches!(characters.peek(), Some('.' | '\\'));
+        let escaped = character == '\\' && matches!(characters.peek(), Some('.' | '\\' | '$'));
         let next = if escaped { characters.next() } else { None };
         match (character, parts.last_mut()) {
             ('.', _) => parts.push(String::new()),

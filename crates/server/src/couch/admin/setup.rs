@@ -90,7 +90,10 @@ fn make_databases(app: &CouchContext, given: Option<&Value>) -> Result<(), Failu
         None => vec![USERS.to_owned()],
     };
     for name in wanted {
-        match app.databases.create(&name, None) {
+        match app
+            .databases
+            .create(&name, varve_docdb::NewDatabase::default())
+        {
             Err(failure) if failure.kind != FailureKind::PreconditionFailed => return Err(failure),
             _ => {}
         }

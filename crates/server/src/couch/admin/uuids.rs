@@ -98,7 +98,7 @@ pub(super) fn route(app: &CouchContext, request: &Request) -> Result<Answer, Fai
     let count = count.map_err(|_| Failure::bad_request("count must be a positive integer"))?;
     let settings = app.settings();
     if count > settings.uuids.most {
-        return Err(Failure::forbidden("count parameter too large"));
+        return Err(Failure::bad_request("count parameter too large"));
     }
     let ids: Vec<String> = (0..count)
         .map(|_| app.uuids.make(&settings.uuids))

@@ -139,9 +139,9 @@ impl Cursor {
             if let Some(passed) = passed {
                 let before = out.text().len();
                 self.remaining -= 1;
+                let tells = self.shown.is_multiple_of(self.seq_interval);
                 self.shown += 1;
                 framing.before(out.text());
-                let tells = self.shown.is_multiple_of(self.seq_interval);
                 let show = &self.show;
                 match failure {
                     Some(failure) => show.write_failed(&change, &failure, tells, out.text()),

@@ -58,6 +58,25 @@ impl Log {
     }
 }
 
+/// Where a reader of the updates stands, and which way it goes.
+#[derive(Clone, Copy, Debug)]
+enum Position {
+    /// Upwards from this number.
+    After(u64),
+    /// Downwards from this number.
+    Before(u64),
+}
+
+impl Position {
+    /// The position behind an update that was read.
+    fn moved_to(self, seq: u64) -> Position {
+        match self {
+            Position::After(_) => Position::After(seq),
+            Position::Before(_) => Position::Before(seq),
+        }
+    }
+}
+
 impl Updates {
     /// Nothing has happened yet.
     ///
@@ -109,12 +128,21 @@ impl Updates {
         }
     }
 
-    /// The first updates after `since`, with their numbers.
-    fn after(&self, since: u64, most: usize) -> Vec<(u64, Arc<str>, Event)> {
+    /// The first updates behind `position`, with their numbers.
+    fn behind(&self, position: Position, most: usize) -> Vec<(u64, Arc<str>, Event)> {
         let log = self.log();
-        let later = log.in_order.range(since.saturating_add(1)..);
-        let later = later.map(|(seq, (name, event))| (*seq, Arc::clone(name), *event));
-        later.take(most).collect()
+        let told =
+            |(seq, (name, event)): (&u64, &(Arc<str>, Event))| (*seq, Arc::clone(name), *event);
+        match position {
+            Position::After(since) => {
+                let later = log.in_order.range(since.saturating_add(1)..);
+                later.map(told).take(most).collect()
+            }
+            Position::Before(until) => {
+                let earlier = log.in_order.range(..until).rev();
+                earlier.map(told).take(most).collect()
+            }
+        }
     }
 }
 
@@ -143,7 +171,12 @@ pub(crate) async fn route(
     let waiter = Waiter::new(&app, updates.told.subscribe(), &options);
     let cursor = Cursor {
         updates,
-        since,
+        // As with changes, all of them; feeds that go on cannot go backwards.
+        position: match (options.descending, options.feed) {
+            (true, Kind::Normal) => Position::Before(u64::MAX),
+            _ => Position::After(since),
+        },
+        last: since,
         remaining: options.limit,
     };
     Ok(match options.feed {
@@ -164,7 +197,9 @@ pub(crate) async fn route(
 /// A position among the updates.
 struct Cursor {
     updates: Arc<Updates>,
-    since: u64,
+    position: Position,
+    /// The update that was shown last.
+    last: u64,
     /// Updates that may still be shown.
     remaining: u64,
 }
@@ -173,7 +208,7 @@ impl Cursor {
     /// Appends some updates; returns whether there may be more.
     fn read(&mut self, framing: &mut impl Framing, out: &mut Vec<u8>) -> bool {
         let most = usize::try_from(self.remaining).map_or(PIECE, |left| left.min(PIECE));
-        let found = self.updates.after(self.since, most);
+        let found = self.updates.behind(self.position, most);
         for (seq, name, event) in &found {
             framing.before(out);
             out.extend_from_slice(b"{\"db_name\":");
@@ -186,7 +221,8 @@ impl Cursor {
             write_sequence(*seq, &self.updates.incarnation, out);
             out.push(b'}');
             framing.after(*seq, &self.updates.incarnation, out);
-            self.since = *seq;
+            self.last = *seq;
+            self.position = self.position.moved_to(*seq);
             self.remaining -= 1;
         }
         self.remaining > 0 && found.len() == PIECE
@@ -194,7 +230,7 @@ impl Cursor {
 
     fn write_last(&self, before: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(before);
-        write_sequence(self.since, &self.updates.incarnation, out);
+        write_sequence(self.last, &self.updates.incarnation, out);
         out.extend_from_slice(b"}\n");
     }
 

@@ -40,6 +40,15 @@ pub struct Feed {
 /// 400 for options that cannot be used and for a filter function that fails at once, 404 for a filter
 /// that is not there.
 pub fn begin(call: Call) -> Result<Feed, Failure> {
+    if !call.request.is_read() && !call.request.body.is_empty() {
+        // Also where no filter reads it.
+        let body = call.json_body()?;
+        let is_object = body.as_object().is_some();
+        let reason = "Request body must be a JSON object";
+        is_object
+            .then_some(())
+            .ok_or_else(|| Failure::bad_request(reason))?;
+    }
     let options = ChangesOptions::parse(&call.request, &call.database.incarnation)?;
     let snapshot = call.snapshot();
     let filter = Filter::load(&call, &snapshot, &options.filter)?;

@@ -82,14 +82,20 @@ impl ChangesOptions {
         let last_event = request
             .query("last-event-id")
             .or(request.header("last-event-id"));
-        let since = request.query("since").or(last_event).unwrap_or("0");
+        let feed = parse_feed(request.query("feed"))?;
+        let since = match feed {
+            // A browser that connects again repeats its URL.
+            Feed::EventSource => last_event.or(request.query("since")),
+            _ => request.query("since").or(last_event),
+        };
+        let since = since.unwrap_or("0");
         let heartbeat = parse_heartbeat(request.query("heartbeat"))?;
         let timeout = match parse_milliseconds("timeout", request.query("timeout"))? {
             Some(asked) => asked.min(LONGEST_TIMEOUT),
             None => LONGEST_TIMEOUT,
         };
         Ok(ChangesOptions {
-            feed: parse_feed(request.query("feed"))?,
+            feed,
             since: parse_since(since, incarnation)?,
             // CouchDB documents that 0 means 1.
             limit: parse_number("limit", request.query("limit"))?.map_or(u64::MAX, |n| n.max(1)),
@@ -145,11 +151,12 @@ fn parse_heartbeat(value: Option<&str>) -> Result<Option<Duration>, Failure> {
     match value {
         Some("true") => Ok(Some(DEFAULT_HEARTBEAT)),
         Some("false") => Ok(None),
-        other => match parse_milliseconds("heartbeat", other)? {
-            Some(Duration::ZERO) => Err(Failure::bad_request(
+        None => Ok(None),
+        Some(text) => match text.parse() {
+            Err(_) | Ok(0) => Err(Failure::bad_request(
                 "The heartbeat value should be a positive integer (in milliseconds).",
             )),
-            given => Ok(given),
+            Ok(milliseconds) => Ok(Some(Duration::from_millis(milliseconds))),
         },
     }
 }

@@ -7,14 +7,14 @@ pub mod purge;
 pub mod registry;
 
 use hyper::{Method, StatusCode};
-use varve_docdb::Edit;
+use varve_docdb::{Edit, NewDatabase};
 use varve_json::Value;
 
 use crate::auth::Security;
 use crate::couch::admin::compaction::is_compacting;
 use crate::couch::call::Call;
 use crate::couch::changes::sequence::{write_number, write_sequence};
-use crate::couch::{document, names, users, views};
+use crate::couch::{document, names, partitions, users, views};
 use crate::{Answer, CouchContext, Failure, Request, UserContext};
 
 /// The generation of the file format that CouchDB's tools expect to read here.
@@ -27,7 +27,7 @@ const MICROSECONDS: u64 = 1_000_000;
 /// Answers `PUT /{db}`.
 ///
 /// # Errors
-/// 401 or 403 for all but server admins, 400 for an illegal name or compression, 412 if it is there.
+/// 401 or 403 for all but server admins, 400 for an illegal name, compression or `partitioned`, 412 if it is there.
 pub fn create(
     app: &CouchContext,
     request: &Request,
@@ -37,8 +37,11 @@ pub fn create(
     user.require_admin()?;
     names::check_database_name(name)?;
     let compression = request.query("compression");
-    let compression = compression.map(compression::parse).transpose()?;
-    app.databases.create(name, compression)?;
+    let new = NewDatabase {
+        compression: compression.map(compression::parse).transpose()?,
+        is_partitioned: partitions::is_wanted(request, name)?,
+    };
+    app.databases.create(name, new)?;
     let location = format!("{}/{}", request.base(), names::escape(name));
     Ok(Answer::ok(StatusCode::CREATED).with_header("location", &location))
 }
@@ -87,7 +90,12 @@ fn info(call: &Call) -> Result<Answer, Failure> {
 /// # Errors
 /// 500 if its file cannot be read.
 pub fn write_info(call: &Call, body: &mut Vec<u8>) -> Result<(), Failure> {
-    let info = call.snapshot().info()?;
+    let snapshot = call.snapshot();
+    let info = snapshot.info()?;
+    let props: &[u8] = match snapshot.is_partitioned() {
+        true => b"},\"props\":{\"partitioned\":true},\"doc_del_count\":",
+        false => b"},\"props\":{},\"doc_del_count\":",
+    };
     let sizes = call.database.documents.sizes()?;
     let incarnation = &call.database.incarnation;
     body.extend_from_slice(b"{\"instance_start_time\":\"");
@@ -102,7 +110,7 @@ pub fn write_info(call: &Call, body: &mut Vec<u8>) -> Result<(), Failure> {
         (&b",\"sizes\":{\"file\":"[..], sizes.file),
         (b",\"external\":", sizes.external),
         (b",\"active\":", sizes.active),
-        (b"},\"props\":{},\"doc_del_count\":", info.doc_del_count),
+        (props, info.doc_del_count),
         (b",\"doc_count\":", info.doc_count),
         (b",\"disk_format_version\":", DISK_FORMAT_VERSION),
     ];

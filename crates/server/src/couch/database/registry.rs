@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
 use varve_base::Storage;
-use varve_codec::EngineSetting;
-use varve_docdb::{Database, DatabaseOptions, Snapshot, Subscription};
+use varve_docdb::{Database, DatabaseOptions, NewDatabase, Snapshot, Subscription};
 use varve_js::Limits;
 
 use crate::Failure;
@@ -229,19 +228,15 @@ impl Databases {
         Ok(database)
     }
 
-    /// Makes a database; without a compression of its own it is compressed as the options say.
+    /// Makes a database.
     ///
     /// # Errors
     /// 412 if it is there; 500 if its file cannot be made.
-    pub fn create(
-        &self,
-        name: &str,
-        compression: Option<EngineSetting>,
-    ) -> Result<Arc<OpenDatabase>, Failure> {
+    pub fn create(&self, name: &str, new: NewDatabase) -> Result<Arc<OpenDatabase>, Failure> {
         self.open.exclusively(name, || {
             let storage = Arc::clone(&self.storage);
             let (path, options) = (file_of(name), &self.options);
-            match Database::create_compressed(storage, &path, options, compression) {
+            match Database::create_with(storage, &path, options, new) {
                 Ok(documents) => {
                     let made = self.open.insert(name, self.track(name, documents)?);
                     made.mark_opened();

@@ -2,7 +2,7 @@
 
 use hyper::StatusCode;
 use varve_docdb::{Accepted, Edit, EditError, Edits, Mode};
-use varve_json::Value;
+use varve_json::{Object, Value};
 
 use crate::couch::call::Call;
 use crate::couch::functions::validate;
@@ -17,7 +17,14 @@ const ROW: usize = 80;
 /// 400 if one of the documents could not be a document at all: nothing is written then.
 pub fn answer(call: &Call) -> Result<Answer, Failure> {
     call.check_writer()?;
-    let (edits, mode) = parse_body(call)?;
+    let BulkEdits {
+        edits,
+        mode,
+        all_or_nothing,
+    } = parse_body(call)?;
+    if all_or_nothing {
+        return Ok(refuse_all_or_nothing(&edits));
+    }
     let names = match mode {
         // Answers of accepted edits carry their ids; only refused ones need these.
         Mode::Interactive => edits
@@ -42,7 +49,33 @@ pub fn answer(call: &Call) -> Result<Answer, Failure> {
     Ok(Answer::json(StatusCode::CREATED, body))
 }
 
-fn parse_body(call: &Call) -> Result<(Vec<Edit>, Mode), Failure> {
+struct BulkEdits {
+    edits: Vec<Edit>,
+    mode: Mode,
+    /// The client wants all documents to be accepted or none, which CouchDB does not do since version 2.
+    all_or_nothing: bool,
+}
+
+/// 417: a row for each document that says so.
+fn refuse_all_or_nothing(edits: &[Edit]) -> Answer {
+    let rows = edits.iter().map(|edit| {
+        let rev = edit.rev().map_or("0-".to_owned(), ToString::to_string);
+        let members = [
+            ("id", edit.id()),
+            ("rev", &rev),
+            ("error", "not_implemented"),
+            ("reason", "all_or_nothing is not supported"),
+        ];
+        let members = members.map(|(name, value)| (name.to_owned(), Value::from(value)));
+        Value::from(Object::from_iter(members))
+    });
+    let rows: Value = rows.collect();
+    let mut body = varve_json::to_string(&rows).into_bytes();
+    body.push(b'\n');
+    Answer::json(StatusCode::EXPECTATION_FAILED, body)
+}
+
+fn parse_body(call: &Call) -> Result<BulkEdits, Failure> {
     call.request.require_json()?;
     let Edits { edits, rest } = Edits::parse(&call.request.body, "docs")?;
     let Value::Object(rest) = rest else {
@@ -56,10 +89,15 @@ fn parse_body(call: &Call) -> Result<(Vec<Edit>, Mode), Failure> {
     };
     let mode = match rest.get("new_edits") {
         Some(Value::Bool(false)) => Mode::Replicated,
-        _ => Mode::Interactive,
+        Some(Value::Bool(true)) | None => Mode::Interactive,
+        Some(_) => return Err(Failure::bad_request("`new_edits` must be true or false.")),
     };
     let edits = edits.into_iter().map(|edit| checked(call, edit?, mode));
-    Ok((edits.collect::<Result<_, _>>()?, mode))
+    Ok(BulkEdits {
+        edits: edits.collect::<Result<_, _>>()?,
+        mode,
+        all_or_nothing: rest.get("all_or_nothing") == Some(&Value::Bool(true)),
+    })
 }
 
 /// An edit with its id and, where it must have one, its revision.

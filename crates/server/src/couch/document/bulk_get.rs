@@ -11,11 +11,14 @@ use crate::couch::document::parts;
 use crate::couch::document::parts::StoredRevision;
 use crate::couch::document::read::{Opened, opened, whole_after};
 use crate::couch::document::render::{Mark, Sink, log_left_out};
+use crate::couch::partitions;
+use crate::http::FailureKind;
 use crate::{Answer, Failure};
 
 /// One document that is requested for.
 struct RequestedDocument {
-    id: String,
+    /// A text, or what the client wrote instead; `null` without.
+    id: Value,
     /// As the client wrote it; all leaves without.
     rev: Option<String>,
     atts_since: Option<Vec<String>>,
@@ -62,7 +65,7 @@ fn in_parts(
                 match found {
                     Ok(source) => {
                         let further = [
-                            ("X-Doc-Id", one.id.clone()),
+                            ("X-Doc-Id", one.name().to_owned()),
                             ("X-Rev-Id", source.rev.to_string()),
                         ];
                         outer.document(&source, &further).await?;
@@ -81,7 +84,8 @@ fn in_parts(
 
 /// Why a revision cannot be had.
 struct Missing {
-    rev: String,
+    /// `None` if not even the document can be there, or the request as a whole is wrong.
+    rev: Option<String>,
     error: String,
     reason: String,
 }
@@ -99,17 +103,29 @@ fn asked_for(call: &Call) -> Result<Vec<RequestedDocument>, Failure> {
     let docs = docs.ok_or_else(|| Failure::bad_request("Missing JSON list of 'docs'."))?;
     let each = docs.iter().map(|one| {
         let text = |name: &str| one.get(name).and_then(Value::as_str).map(str::to_owned);
-        let id = text("id").ok_or_else(|| {
-            Failure::bad_request("each member of 'docs' needs an 'id' that is a text")
-        })?;
         let since = one.get("atts_since").and_then(revision_texts);
-        Ok(RequestedDocument {
-            id,
+        RequestedDocument {
+            id: one.get("id").cloned().unwrap_or_default(),
             rev: text("rev"),
             atts_since: since.map(|revs| revs.into_iter().map(str::to_owned).collect()),
-        })
+        }
     });
-    each.collect()
+    Ok(each.collect())
+}
+
+impl RequestedDocument {
+    fn name(&self) -> &str {
+        self.id.as_str().unwrap_or_default()
+    }
+
+    /// Why no document can have the id.
+    fn wrong_id(&self) -> Option<(&'static str, &'static str)> {
+        match self.id {
+            Value::String(_) => None,
+            Value::Null => Some(("bad_request", "document id missed")),
+            _ => Some(("illegal_docid", "Document id must be a string")),
+        }
+    }
 }
 
 /// `{"ok":` and the document.
@@ -145,7 +161,7 @@ impl Reader {
     ) -> Result<(), Failure> {
         let out = sink.text();
         out.extend_from_slice(b"{\"id\":");
-        varve_json::write_string(&requested.id, out);
+        varve_json::write(&requested.id, out);
         out.extend_from_slice(b",\"docs\":[");
         for (index, found) in self.find(requested).into_iter().enumerate() {
             if index > 0 {
@@ -170,8 +186,15 @@ impl Reader {
 
     /// The revisions that one client asks for, in order; at least one entry.
     fn find(&self, requested: &RequestedDocument) -> Vec<Result<StoredRevision, Missing>> {
+        if let Some((error, reason)) = requested.wrong_id() {
+            return vec![Err(Missing {
+                rev: None,
+                error: error.to_owned(),
+                reason: reason.to_owned(),
+            })];
+        }
         let missing = |rev: &str, error: &str, reason: &str| Missing {
-            rev: rev.to_owned(),
+            rev: Some(rev.to_owned()),
             error: error.to_owned(),
             reason: reason.to_owned(),
         };
@@ -183,6 +206,11 @@ impl Reader {
                 .into_iter()
                 .map(|one| one.map_err(|rev| missing(&rev, "not_found", "missing")))
                 .collect(),
+            Err(failure) if failure.kind == FailureKind::BadRequest => vec![Err(Missing {
+                rev: requested.rev.clone(),
+                error: failure.error,
+                reason: failure.reason,
+            })],
             Err(failure) => {
                 log_left_out(&failure);
                 let rev = requested.rev.as_deref().unwrap_or("undefined");
@@ -196,11 +224,12 @@ impl Reader {
         &self,
         requested: &RequestedDocument,
     ) -> Result<Vec<Result<StoredRevision, String>>, Failure> {
+        partitions::check_id(&self.snapshot, requested.name())?;
         let open_revs = match &requested.rev {
             Some(rev) => OpenRevs::Listed(vec![rev.clone()]),
             None => OpenRevs::All,
         };
-        let document = self.snapshot.document(&requested.id)?;
+        let document = self.snapshot.document(requested.name())?;
         let found = opened(document.as_ref(), &open_revs, self.latest)?;
         let Some(document) = document.map(Arc::new) else {
             let missing = found.into_iter().filter_map(|one| match one {
@@ -228,7 +257,11 @@ impl Missing {
     /// A revision that cannot be read.
     fn of(rev: String, failure: Failure) -> Missing {
         let Failure { error, reason, .. } = failure;
-        Missing { rev, error, reason }
+        Missing {
+            rev: Some(rev),
+            error,
+            reason,
+        }
     }
 
     fn write_in(&self, requested: &RequestedDocument, sink: &mut impl Sink) {
@@ -238,19 +271,18 @@ impl Missing {
         out.push(b'}');
     }
 
-    fn write(&self, id: &str, out: &mut Vec<u8>) {
+    fn write(&self, id: &Value, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"rev\":");
-        varve_json::write_string(&self.rev, out);
-        for (name, text) in [
-            ("reason", &*self.reason),
-            ("id", id),
-            ("error", &*self.error),
-        ] {
-            out.push(b',');
-            varve_json::write_string(name, out);
-            out.push(b':');
-            varve_json::write_string(text, out);
+        match &self.rev {
+            Some(rev) => varve_json::write_string(rev, out),
+            None => out.extend_from_slice(b"null"),
         }
+        out.extend_from_slice(b",\"reason\":");
+        varve_json::write_string(&self.reason, out);
+        out.extend_from_slice(b",\"id\":");
+        varve_json::write(id, out);
+        out.extend_from_slice(b",\"error\":");
+        varve_json::write_string(&self.error, out);
         out.push(b'}');
     }
 }

@@ -283,7 +283,10 @@ impl Shown<'_> {
         out.extend_from_slice(b",\"_revisions\":{\"start\":");
         write_number(self.rev.generation, out);
         out.extend_from_slice(b",\"ids\":[");
-        for (index, node) in document.tree().path(self.rev).enumerate() {
+        // Documents that were written under a higher limit keep more until they are written again.
+        let limit = usize::try_from(self.snapshot.revs_limit()).unwrap_or(usize::MAX);
+        let path = document.tree().path(self.rev).take(limit);
+        for (index, node) in path.enumerate() {
             out.extend_from_slice(if index > 0 { b",\"" } else { b"\"" });
             node.rev.digest.write(out);
             out.push(b'"');

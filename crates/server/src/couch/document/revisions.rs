@@ -6,6 +6,7 @@ use varve_docdb::{Rev, Snapshot};
 use varve_json::Value;
 
 use crate::couch::call::Call;
+use crate::couch::partitions;
 use crate::{Answer, Failure};
 
 /// Revisions of one document that the database lacks.
@@ -81,7 +82,9 @@ fn asked_for(call: &Call) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let Value::Object(asked) = call.json_body()? else {
         return Err(Failure::bad_request("Request body must be a JSON object"));
     };
+    let snapshot = call.snapshot();
     let each = asked.into_iter().map(|(id, revisions)| {
+        partitions::check_id(&snapshot, &id)?;
         let texts = revisions
             .as_array()
             .map(|items| items.iter().map(|item| item.as_str().map(str::to_owned)));

@@ -26,16 +26,34 @@ pub enum Tagged {
 /// 409 and the other refusals of edits and of validation functions.
 pub fn store(call: &Call, edit: Edit, tagged: Tagged) -> Result<Answer, Failure> {
     let accepted = apply(call, edit, Mode::Interactive)?;
+    if is_batch(call) {
+        return Ok(batch_answer(&accepted));
+    }
     let location = call.location(&accepted.id);
-    let answer = accepted_answer(written_status(call), &accepted, tagged);
+    let status = status_of(call, StatusCode::CREATED);
+    let answer = accepted_answer(status, &accepted, tagged);
     Ok(answer.with_header("location", &location))
 }
 
-/// 201, or 202 for a client that does not ask for more.
-pub fn written_status(call: &Call) -> StatusCode {
-    match call.request.query("batch") {
-        Some("ok") => StatusCode::ACCEPTED,
-        _ => StatusCode::CREATED,
+/// Whether the client asks for no more than that the edit was received. It is written all the same.
+fn is_batch(call: &Call) -> bool {
+    call.request.query("batch") == Some("ok")
+}
+
+/// 202 without a revision, as CouchDB, which has not made one yet.
+fn batch_answer(accepted: &Accepted) -> Answer {
+    let mut body = b"{\"ok\":true,\"id\":".to_vec();
+    varve_json::write_string(&accepted.id, &mut body);
+    body.extend_from_slice(b"}\n");
+    Answer::json(StatusCode::ACCEPTED, body)
+}
+
+/// The status of a write, or 202 for a client that asks for less, or for more copies than the one that there is.
+pub fn status_of(call: &Call, written: StatusCode) -> StatusCode {
+    let copies = call.request.query("w").and_then(|w| w.parse().ok());
+    match is_batch(call) || copies.is_some_and(|copies: u64| copies > 1) {
+        true => StatusCode::ACCEPTED,
+        false => written,
     }
 }
 
@@ -68,10 +86,10 @@ fn edit_of(call: &Call, id: &str) -> Result<(Edit, Mode), Failure> {
 }
 
 fn put_answer(call: &Call, mode: Mode, accepted: &Accepted) -> Answer {
-    let status = match mode {
-        Mode::Interactive => written_status(call),
-        Mode::Replicated => StatusCode::CREATED,
-    };
+    if mode == Mode::Interactive && is_batch(call) {
+        return batch_answer(accepted);
+    }
+    let status = status_of(call, StatusCode::CREATED);
     let answer = accepted_answer(status, accepted, Tagged::Yes);
     answer.with_header("location", &call.location(&accepted.id))
 }
@@ -91,7 +109,7 @@ impl ReadyPut {
     /// have to run first.
     pub fn new(call: Call, id: &str) -> Result<ReadyPut, Failure> {
         let (edit, mode) = edit_of(&call, id)?;
-        if !validate::is_free(&call, &edit)? {
+        if !validate::is_free(&call, &edit, mode)? {
             return Err(Failure::would_block());
         }
         let edit = call.database.documents.prepare(edit, mode, call.reads)?;
@@ -130,7 +148,8 @@ pub fn delete(call: &Call, id: &str) -> Result<Answer, Failure> {
         None => return Err(EditError::Conflict.into()),
     };
     let accepted = apply(call, edit, Mode::Interactive)?;
-    Ok(accepted_answer(StatusCode::OK, &accepted, Tagged::Yes))
+    let status = status_of(call, StatusCode::OK);
+    Ok(accepted_answer(status, &accepted, Tagged::Yes))
 }
 
 /// Answers `COPY /{db}/{id}`: the destination is named by a header.

@@ -52,5 +52,9 @@ fn read(snapshot: &Snapshot, row: &AllDocsRow) -> Result<Vec<JsonIndex>, Failure
     let read = snapshot.body(&row.stored, &mut text).map_err(Failure::from);
     read.map_err(|failure| failure.about(row.id(), &row.rev))?;
     let document = varve_json::parse_object(&text)?;
-    Ok(JsonIndex::of_design(row.id(), &document))
+    Ok(JsonIndex::of_design(
+        row.id(),
+        &document,
+        snapshot.is_partitioned(),
+    ))
 }

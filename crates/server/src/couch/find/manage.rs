@@ -44,6 +44,8 @@ fn count(call: &Call, name: &str) -> Result<Option<usize>, Failure> {
     let Some(text) = call.request.query(name) else {
         return Ok(None);
     };
+    // As in CouchDB, a semicolon ends an option too.
+    let text = text.split(';').next().unwrap_or_default();
     let reason = || format!("Invalid value for {name}: {text}");
     let number = text.parse().map(Some);
     number.map_err(|_| Failure::new(FailureKind::BadRequest, "invalid_value", reason()))
@@ -96,7 +98,7 @@ pub fn delete(call: &Call, design_name: &str, kind: &str, name: &str) -> Result<
     let id = id_of(design_name);
     let snapshot = call.snapshot();
     let (rev, mut document) = design(&snapshot, &id)?.ok_or_else(failures::missing)?;
-    let known = JsonIndex::of_design(&id, &document);
+    let known = JsonIndex::of_design(&id, &document, snapshot.is_partitioned());
     if kind != "json" || !known.iter().any(|index| index.name() == name) {
         return Err(failures::missing());
     }

@@ -11,7 +11,8 @@ use varve_base::ReadMode;
 use varve_docdb::Snapshot;
 use varve_json::{Object, Value};
 use varve_views::find::{
-    Bookmark, Cursor, FindOptions, FindStats, Hit, JsonIndex, Plan, Step, explain,
+    Bookmark, Cursor, FindError, FindOptions, FindStats, Hit, JsonIndex, Plan, Step, explain,
+    explain_unusable,
 };
 use varve_views::{IndexSnapshot, ViewIndex};
 
@@ -35,7 +36,12 @@ const JSON: &str = "application/json";
 /// # Errors
 /// 400 for an invalid query, or if no index can answer.
 pub fn answer(call: &Call) -> Result<Next, Failure> {
-    let mut query = FindQuery::of(call)?;
+    let body = body_of(call)?;
+    let mut query = FindQuery::of(call, &body)?;
+    if has_no_alternative(&body) {
+        let body = b"{\"docs\":[\r\n]}\r\n\n".to_vec();
+        return Ok(Next::Answered(Answer::json(StatusCode::OK, body)));
+    }
     let streams = call.streams();
     let answer = move |query: FindQuery| {
         streams.stream(JSON, move |mut writer| async move {
@@ -67,14 +73,25 @@ pub fn answer(call: &Call) -> Result<Next, Failure> {
 /// Answers `POST /{db}/_explain`.
 ///
 /// # Errors
-/// As [`answer`].
+/// 400 for an invalid query.
 pub fn explain_query(call: &Call) -> Result<Answer, Failure> {
-    let options = FindOptions::read(&body_of(call)?)?;
     let snapshot = call.snapshot();
+    let options = options_of(call, &snapshot, &body_of(call)?)?;
     let indexes = call.database.definitions.of(&snapshot)?;
-    let plan = Plan::new(&indexes, &options)?;
-    let told = explain(&call.database.name, &plan, &options);
+    let name = &call.database.name;
+    let told = match Plan::new(&indexes, &options) {
+        Err(FindError::NoSort | FindError::NoSortInPartition | FindError::NoGlobalSort) => {
+            explain_unusable(name, &indexes, &options)
+        }
+        plan => explain(name, &plan?, &options),
+    };
     Ok(json(told))
+}
+
+/// The query that a request sends, about the partition that its URL names, if it names one.
+fn options_of(call: &Call, snapshot: &Snapshot, body: &Object) -> Result<FindOptions, Failure> {
+    let options = FindOptions::read(body)?;
+    Ok(options.within(snapshot.is_partitioned(), call.partition.as_ref())?)
 }
 
 /// The object that a request sends.
@@ -83,6 +100,17 @@ fn body_of(call: &Call) -> Result<Object, Failure> {
         Value::Object(body) => Ok(body),
         _ => Err(Failure::bad_request("Request body must be a JSON object")),
     }
+}
+
+/// Whether a selector is an empty `$or` or `$and` and nothing else: CouchDB takes either for a range without documents,
+/// and answers without looking at any.
+fn has_no_alternative(body: &Object) -> bool {
+    let selector = body.get("selector").and_then(Value::as_object);
+    let mut members = selector.into_iter().flat_map(Object::iter);
+    let only = members.next().filter(|_| members.next().is_none());
+    only.is_some_and(|(name, items)| {
+        matches!(name, "$or" | "$and") && items.as_array().is_some_and(<[Value]>::is_empty)
+    })
 }
 
 fn json(object: Object) -> Answer {
@@ -146,10 +174,10 @@ enum PlanIndex {
 }
 
 impl FindQuery {
-    fn of(call: &Call) -> Result<FindQuery, Failure> {
+    fn of(call: &Call, body: &Object) -> Result<FindQuery, Failure> {
         let begun = Instant::now();
-        let options = FindOptions::read(&body_of(call)?)?;
         let snapshot = call.snapshot();
+        let options = options_of(call, &snapshot, body)?;
         let indexes = call.database.definitions.of(&snapshot)?;
         let plan = Plan::new(&indexes, &options)?;
         // A bookmark of another index is refused while there is a status to say so.
@@ -194,7 +222,7 @@ impl FindQuery {
         let options = &self.options;
         let plan = Plan::new(&self.indexes, options)?;
         let mut cursor = Cursor::new(&plan, options, &self.snapshot, self.view.as_ref())?;
-        writer.buffer().extend_from_slice(b"{\"docs\":[\r\n");
+        writer.buffer().extend_from_slice(b"{\"docs\":[");
         let mut document = Vec::new();
         let mut any = false;
         let mut unreadable = Unreadable::default();
@@ -209,16 +237,14 @@ impl FindQuery {
                 Step::End => break,
             }
             let out = writer.buffer();
-            if any {
-                out.extend_from_slice(b",\r\n");
-            }
+            out.extend_from_slice(if any { b",\r\n" } else { b"\r\n" });
             out.append(&mut document);
             any = true;
             writer.flush_if_full().await?;
         }
         let stats = cursor.stats();
         let out = writer.buffer();
-        out.extend_from_slice(b"\r\n],\r\n\"bookmark\":");
+        out.extend_from_slice(b"\r\n],\r\n\"bookmark\": ");
         varve_json::write_string(&Bookmark::write(cursor.bookmark()), out);
         if options.execution_stats {
             self.write_stats(stats, out);
@@ -227,10 +253,10 @@ impl FindQuery {
         warnings.extend(stats.warning().map(str::to_owned));
         warnings.extend(unreadable.warning());
         if !warnings.is_empty() {
-            out.extend_from_slice(b",\r\n\"warning\":");
+            out.extend_from_slice(b",\r\n\"warning\": ");
             varve_json::write_string(&warnings.join("\n"), out);
         }
-        Ok(writer.write(b"}\n").await?)
+        Ok(writer.write(b"}\r\n\n").await?)
     }
 
     /// Appends a document that may pass; the index may be older than the documents.
@@ -265,12 +291,17 @@ impl FindQuery {
 
     fn write_stats(&self, stats: FindStats, out: &mut Vec<u8>) {
         let elapsed = self.begun.elapsed().as_micros();
+        let (by_one, by_quorum) = match self.options.reads_quorum() {
+            true => (0, stats.documents),
+            false => (stats.documents, 0),
+        };
         let text = format!(
-            ",\r\n\"execution_stats\":{{\"total_keys_examined\":{},\"total_docs_examined\":{},\
-             \"total_quorum_docs_examined\":0,\"results_returned\":{},\
+            ",\r\n\"execution_stats\": {{\"total_keys_examined\":{},\"total_docs_examined\":{},\
+             \"total_quorum_docs_examined\":{},\"results_returned\":{},\
              \"execution_time_ms\":{}.{:03}}}",
             stats.keys,
-            stats.documents,
+            by_one,
+            by_quorum,
             stats.results,
             elapsed / 1000,
             elapsed % 1000

@@ -4,17 +4,19 @@
 //! keeps the few that it ran last.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use varve_js::{
-    Compilation, Emission, FilterEngine, JsError, Limits, MapFunctions, UpdateEngine, Updated,
-    ValidateEngine, Verdict,
+    Compilation, Emission, FilterEngine, JsError, Limits, ListHost, Listed, MapFunctions,
+    RenderEngine, Rendered, Rewritten, UpdateEngine, Updated, ValidateEngine, Verdict,
 };
 use varve_json::Object;
 
 use crate::Failure;
 use crate::couch::call::Call;
+use crate::couch::functions::refusal;
 use crate::http::FailureKind;
 
 /// Engines that one thread keeps.
@@ -79,6 +81,7 @@ impl<E> Engines<E> {
 
 thread_local! {
     static FILTERS: RefCell<Engines<FilterEngine>> = const { RefCell::new(Engines::new()) };
+    static RENDERERS: RefCell<Engines<RenderEngine>> = const { RefCell::new(Engines::new()) };
     static MAPS: RefCell<Engines<MapFunctions>> = const { RefCell::new(Engines::new()) };
     static UPDATERS: RefCell<Engines<UpdateEngine>> = const { RefCell::new(Engines::new()) };
     static VALIDATORS: RefCell<Engines<ValidateEngine>> = const { RefCell::new(Engines::new()) };
@@ -150,6 +153,13 @@ pub enum Patience {
     Brief,
     /// As long as the settings say.
     Full,
+}
+
+impl Script {
+    /// Bytes that a call of it may take.
+    pub fn memory(&self) -> usize {
+        self.limits.memory
+    }
 }
 
 impl Patience {
@@ -227,6 +237,60 @@ pub fn update(
         let updated = engine.update(document, request);
         updated.map_err(|error| patience.judge(script, error, failed))
     })
+}
+
+/// Runs a function that answers requests.
+fn rendered<T>(
+    (script, patience): (&Script, Patience),
+    run: impl FnOnce(&mut RenderEngine) -> Result<T, JsError>,
+) -> Result<T, Failure> {
+    RENDERERS.with_borrow_mut(|engines| {
+        let compile = |it: &Script| RenderEngine::compile(&it.source, &it.root, it.limits);
+        let engine = engines.get(script, compile).map_err(refusal::of_engine)?;
+        engine.set_time(patience.time(script));
+        run(engine).map_err(|error| patience.judge(script, error, refusal::of_engine))
+    })
+}
+
+/// Asks a show function; both arguments are JSON text.
+///
+/// # Errors
+/// 500 if the function does not compile, or fails; [`FailureKind::NeedsTime`].
+pub fn show(
+    how: (&Script, Patience),
+    document: Option<&[u8]>,
+    request: &[u8],
+) -> Result<Rendered, Failure> {
+    rendered(how, |engine| engine.show(document, request))
+}
+
+/// Runs a list function; both arguments are JSON text. `None` if its host ended it. Its time is that of one row, or of
+/// all for [`Patience::Brief`].
+///
+/// # Errors
+/// As [`show`].
+pub fn list(
+    how: (&Script, Patience),
+    host: Rc<RefCell<dyn ListHost>>,
+    head: &[u8],
+    request: &[u8],
+) -> Result<Option<Listed>, Failure> {
+    let renews = how.1 == Patience::Full;
+    rendered(how, |engine| {
+        match engine.list((host, renews), head, request) {
+            Ok(listed) => Ok(Some(listed)),
+            Err(JsError::Interrupted) => Ok(None),
+            Err(other) => Err(other),
+        }
+    })
+}
+
+/// Asks a rewrite function; the request is JSON text.
+///
+/// # Errors
+/// As [`show`].
+pub fn rewrite(how: (&Script, Patience), request: &[u8]) -> Result<Rewritten, Failure> {
+    rendered(how, |engine| engine.rewrite(request))
 }
 
 fn failed(error: JsError) -> Failure {

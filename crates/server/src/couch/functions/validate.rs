@@ -13,6 +13,7 @@ use crate::couch::call::Call;
 use crate::couch::document::text::{text_of as text_of_revision, text_with_history};
 use crate::couch::functions::scripts;
 use crate::couch::functions::scripts::Script;
+use crate::couch::partitions::{self, FullPartitions};
 use crate::couch::users;
 use crate::http::FailureKind;
 
@@ -108,19 +109,22 @@ fn unknown(row: &varve_docdb::AllDocsRow, damage: &str) -> Failure {
 ///
 /// # Errors
 /// 500 if the file cannot be read.
-pub fn is_free(call: &Call, edit: &Edit) -> Result<bool, Failure> {
+pub fn is_free(call: &Call, edit: &Edit, mode: Mode) -> Result<bool, Failure> {
     if users::is_about(call) {
         return Ok(false);
     }
     let snapshot = call.snapshot();
     let validators = call.database.validators(&snapshot, call.app.limits())?;
-    Ok(validators.leave(edit))
+    let edits = std::slice::from_ref(edit);
+    partitions::check_edits(&snapshot, edits)?;
+    let full = FullPartitions::among(call, &snapshot, edits, mode)?;
+    Ok(full.is_none() && edits.iter().all(|edit| validators.leave(edit)))
 }
 
 /// Writes those of the edits that may be written; outcomes have the order of the edits.
 ///
 /// # Errors
-/// 500 if nothing could be written.
+/// 500 if nothing could be written; 400 for an id that no document of this database has.
 pub fn update(
     call: &Call,
     edits: Vec<Edit>,
@@ -128,14 +132,18 @@ pub fn update(
 ) -> Result<Vec<Result<Accepted, Failure>>, Failure> {
     let snapshot = call.snapshot();
     let validators = call.database.validators(&snapshot, call.app.limits())?;
-    if !users::is_about(call) && edits.iter().all(|edit| validators.leave(edit)) {
+    partitions::check_edits(&snapshot, &edits)?;
+    let full = FullPartitions::among(call, &snapshot, &edits, mode)?;
+    let is_left = |edit: &Edit| full.is_none() && validators.leave(edit);
+    if !users::is_about(call) && edits.iter().all(is_left) {
         return write(call, edits, mode);
     }
     let check = Check::new(call, &snapshot, &validators)?;
     let mut refusals = Vec::with_capacity(edits.len());
     let mut allowed = Vec::with_capacity(edits.len());
     for edit in edits {
-        match check.admit(edit) {
+        let admitted = full.admit(&snapshot, &edit);
+        match admitted.and_then(|()| check.admit(edit)) {
             Ok(edit) => {
                 refusals.push(None);
                 allowed.push(edit);
@@ -221,7 +229,12 @@ impl<'a> Check<'a> {
         if edit.id().starts_with(DESIGN_PREFIX) {
             self.call.check_admin()?;
             if !edit.is_deletion() {
-                check_design(&edit.body().to_object()?, self.call.app.limits())?;
+                let is_partitioned = self.snapshot.is_partitioned();
+                check_design(
+                    &edit.body().to_object()?,
+                    self.call.app.limits(),
+                    is_partitioned,
+                )?;
             }
             return Ok(());
         }

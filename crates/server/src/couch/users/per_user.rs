@@ -221,9 +221,9 @@ fn see_to(
             app.tasks().forget(&name);
             return Ok(());
         }
-        (Err(failure), false) if failure.kind == FailureKind::NotFound => {
-            app.databases.create(&name, None)?
-        }
+        (Err(failure), false) if failure.kind == FailureKind::NotFound => app
+            .databases
+            .create(&name, varve_docdb::NewDatabase::default())?,
         (found, _) => found?,
     };
     let stored = database.documents.snapshot().security()?;

@@ -216,6 +216,10 @@ fn group_of(
     let mut text = Vec::new();
     snapshot.body(stored, &mut text)?;
     let group = ViewGroup::read(&varve_json::parse_object(&text)?)?;
+    let group = match snapshot.is_partitioned() {
+        true => group.by_partition(),
+        false => group,
+    };
     Ok(match app.settings().functions.reduce_limit {
         true => group,
         false => group.with_growing_reduces(),

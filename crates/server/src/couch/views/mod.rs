@@ -22,12 +22,14 @@ use crate::couch::changes::sequence::write_number;
 use crate::couch::document::read::row_extras;
 use crate::couch::document::render::{Shown, write_error};
 use crate::couch::queries::{has_queries, options_of, queries_of};
-use crate::couch::rows::{Counts, RESULTS_END, RESULTS_HEAD, RESULTS_SEPARATOR, Rows};
+use crate::couch::rows::{
+    Counts, RESULTS_END, RESULTS_HEAD, RESULTS_SEPARATOR, RowSource, Rows, WritingRows,
+};
 use crate::couch::{Next, etag, failures};
 use crate::http::BodyWriter;
 use crate::{Answer, Failure, Request};
 use indexes::index_of;
-pub use waiting::IndexWait;
+pub use waiting::{IndexWait, Ready};
 
 /// The most rows of an answer that is made in [`ReadMode::CachedOnly`].
 const FEW_ROWS: usize = 500;
@@ -46,7 +48,7 @@ pub fn answer(call: &Call, design: &str, view: &str) -> Result<Next, Failure> {
     let waits = options.update == Update::Before;
     let (request, view) = (Arc::clone(&call.request), view.to_owned());
     let streams = call.streams();
-    source.when_ready(waits, move |source| {
+    let ready = source.when_ready(waits, move |source| {
         let query = source.query(&view, options)?;
         let tag = request.is_read().then(|| query.tag(&request));
         if let Some(tag) = &tag
@@ -63,6 +65,36 @@ pub fn answer(call: &Call, design: &str, view: &str) -> Result<Next, Failure> {
             Some(tag) => answer.with_header("etag", &tag),
             None => answer,
         })
+    });
+    ready.map(Next::from)
+}
+
+/// Has `then` make something of a view's rows, which a list function pulls.
+///
+/// # Errors
+/// As [`answer`]; those of `then`.
+pub fn for_list<T: Send + 'static>(
+    call: &Call,
+    (design, view): (&str, &str),
+    then: impl FnOnce(RowSource) -> Result<T, Failure> + Send + 'static,
+) -> Result<Ready<T>, Failure> {
+    let source = ViewSource::of(call, design)?;
+    let options = options_of(call)?;
+    source.check(view, &options)?;
+    let waits = options.update == Update::Before;
+    let (request, view) = (Arc::clone(&call.request), view.to_owned());
+    source.when_ready(waits, move |source| {
+        let tag = source.query(&view, options.clone())?.tag(&request);
+        let open = move |mut writer: BodyWriter| {
+            let query = source.query(&view, options.clone());
+            let write = async move {
+                query?.write(&mut writer).await?;
+                Ok(writer.finish())
+            };
+            Box::pin(write) as WritingRows
+        };
+        let open = Box::new(open);
+        then(RowSource { tag, open })
     })
 }
 
@@ -81,7 +113,7 @@ pub fn answer_queries(call: &Call, design: &str, view: &str) -> Result<Next, Fai
         .any(|options| options.update == Update::Before);
     let view = view.to_owned();
     let streams = call.streams();
-    source.when_ready(waits, move |source| {
+    let ready = source.when_ready(waits, move |source| {
         let queries = queries.into_iter();
         let queries = queries.map(|options| source.query(&view, options));
         let queries = queries.collect::<Result<Vec<_>, _>>()?;
@@ -96,7 +128,8 @@ pub fn answer_queries(call: &Call, design: &str, view: &str) -> Result<Next, Fai
             writer.write(RESULTS_END).await?;
             Ok(writer.finish())
         })
-    })
+    });
+    ready.map(Next::from)
 }
 
 /// Answers `GET /{db}/_design/{ddoc}/_info`.
@@ -207,7 +240,8 @@ impl ViewSource {
     /// 404 if there is no such view; 400 for options that it cannot have.
     fn check(&self, view: &str, options: &QueryOptions) -> Result<(), Failure> {
         let group = self.index.group();
-        options.check_for_view(group.can_reduce(view)?)?;
+        options.check_for_view(group.can_reduce(view)?, group.order(view)?)?;
+        options.check_partition(group.is_partitioned())?;
         let reduces = options.reduce != Some(false) && group.can_reduce(view)?;
         let takes_time = options.skip > FEW_ROWS as u64
             || group.reduces_by_script(view)?
@@ -220,16 +254,16 @@ impl ViewSource {
     }
 
     /// Makes an answer, after a wait for the index if `waits` and the index is behind the snapshot.
-    fn when_ready(
+    fn when_ready<T: Send + 'static>(
         mut self,
         waits: bool,
-        make_answer: impl FnOnce(ViewSource) -> Result<Answer, Failure> + Send + 'static,
-    ) -> Result<Next, Failure> {
+        make_answer: impl FnOnce(ViewSource) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<Ready<T>, Failure> {
         if waits && self.current.is_none() {
             self.current = self.index.get_if_current(&self.snapshot);
         }
         if !waits || self.current.is_some() {
-            return make_answer(self).map(Next::Answered);
+            return make_answer(self).map(Ready::Now);
         }
         let (refresh, index) = (self.refresh.clone(), Arc::clone(&self.index));
         let snapshot = self.snapshot.clone();
@@ -237,7 +271,7 @@ impl ViewSource {
             self.current = Some(view);
             make_answer(self)
         });
-        Ok(Next::Index(Box::new(wait)))
+        Ok(Ready::Wait(Box::new(wait)))
     }
 
     fn query(&self, view: &str, options: QueryOptions) -> Result<ViewQuery, Failure> {
@@ -307,7 +341,7 @@ impl ViewQuery {
         };
         let written = match self.found {
             Found::Rows(rows) => show.rows(*rows, update_seq, writer).await,
-            Found::Groups(groups) => show.groups(groups, update_seq, writer).await,
+            Found::Groups(groups) => show.groups(*groups, update_seq, writer).await,
         };
         written.inspect_err(|failure| {
             indexes::discard_if_damaged(&self.index, &self.moment, failure);

@@ -45,24 +45,32 @@ impl IndexWaits {
     }
 }
 
-type MakeAnswer = Box<dyn FnOnce(IndexSnapshot) -> Result<Answer, Failure> + Send>;
+type MakeAnswer<T> = Box<dyn FnOnce(IndexSnapshot) -> Result<T, Failure> + Send>;
 
-/// An answer that is made of an index once that is up to date.
-pub struct IndexWait {
+/// An answer, or another outcome, that is made of an index once that is up to date.
+pub struct IndexWait<T = Answer> {
     refresh: Refresh,
     index: Arc<ViewIndex>,
     snapshot: Snapshot,
-    make_answer: MakeAnswer,
+    make_answer: MakeAnswer<T>,
 }
 
-impl IndexWait {
+/// What is made of an index: at once, or after a wait.
+pub enum Ready<T> {
+    /// The index was up to date, or was not waited for.
+    Now(T),
+    /// It has to be built.
+    Wait(Box<IndexWait<T>>),
+}
+
+impl<T: Send + 'static> IndexWait<T> {
     /// `make_answer` gets the index as of the snapshot, on a thread that may wait for the disk.
     pub fn new(
         refresh: Refresh,
         index: Arc<ViewIndex>,
         snapshot: Snapshot,
-        make_answer: impl FnOnce(IndexSnapshot) -> Result<Answer, Failure> + Send + 'static,
-    ) -> IndexWait {
+        make_answer: impl FnOnce(IndexSnapshot) -> Result<T, Failure> + Send + 'static,
+    ) -> IndexWait<T> {
         IndexWait {
             refresh,
             index,
@@ -75,7 +83,7 @@ impl IndexWait {
     ///
     /// # Errors
     /// Those of [`Refresh::for_client`] and of making the answer.
-    pub async fn answer(self) -> Result<Answer, Failure> {
+    pub async fn outcome(self) -> Result<T, Failure> {
         let view = self.refresh.for_client(&self.index, &self.snapshot).await?;
         let reads = &self.refresh.app.server().executor.reads;
         let make_answer = self.make_answer;

@@ -12,6 +12,7 @@
 //! empties it, so that not every piece costs two switches between threads.
 
 mod feed;
+mod pulled;
 mod receiver;
 mod slot;
 mod writer;
@@ -20,6 +21,7 @@ use crate::Failure;
 use crate::runtime::Pool;
 pub use feed::BodySender;
 pub(super) use feed::spawn_feed;
+pub(crate) use pulled::LocalBody;
 pub(super) use receiver::BodyReceiver;
 use slot::{End, Producer};
 use std::future::poll_fn;

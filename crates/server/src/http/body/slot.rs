@@ -229,6 +229,11 @@ impl Producer {
         (Producer(slot), receiver)
     }
 
+    /// One whose pieces are not for a connection.
+    pub(super) fn local() -> Producer {
+        Producer(Arc::default())
+    }
+
     pub(super) fn slot(&self) -> Arc<Slot> {
         Arc::clone(&self.0)
     }

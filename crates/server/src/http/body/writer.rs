@@ -52,6 +52,15 @@ impl BodyWriter {
         }
     }
 
+    /// The writer of a producer that runs on its reader's thread.
+    pub(super) fn local(producer: &Producer) -> BodyWriter {
+        BodyWriter {
+            slot: Some(producer.slot()),
+            piece: STREAM_BUFFER,
+            ..BodyWriter::of_one_piece()
+        }
+    }
+
     /// A writer of a body that has to be shorter than [`SHORT_BODY`].
     pub(super) fn of_one_piece() -> BodyWriter {
         BodyWriter {

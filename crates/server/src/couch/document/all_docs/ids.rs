@@ -34,7 +34,10 @@ impl Ids {
         };
         let ids = Ids { low, high };
         match which {
-            Which::All => ids,
+            Which::All => match &options.partition {
+                Some(partition) => ids.within(partition.low(), partition.high()),
+                None => ids,
+            },
             Which::Design => ids.within("_design/", "_design0"),
             Which::Local => ids.without_prefix(LOCAL_PREFIX),
         }
@@ -138,6 +141,17 @@ mod tests {
             (low, high),
             (Bound::Included(text("b")), Bound::Excluded(text("m")))
         );
+    }
+
+    #[test]
+    fn the_range_of_a_partition_is_cut_to_it() {
+        let of = |query: &[(&str, &str)]| ids(&[&[("partition", "p")], query].concat(), Which::All);
+        let whole = (Bound::Included(text("p:")), Bound::Excluded(text("p;")));
+        assert_eq!(of(&[]), whole);
+        assert_eq!(of(&[("descending", "true")]), whole);
+        assert_eq!(of(&[("startkey", "\"a\""), ("endkey", "{}")]), whole);
+        let cut = of(&[("startkey", "\"p:b\""), ("endkey", "\"q:c\"")]);
+        assert_eq!(cut, (Bound::Included(text("p:b")), whole.1));
     }
 
     #[test]

@@ -12,8 +12,12 @@ use varve_views::QueryOptions;
 use crate::couch::call::Call;
 use crate::couch::document::read::{row_extras, write_local};
 use crate::couch::document::render::{Shown, write_error};
+use crate::couch::etag;
+use crate::couch::partitions;
 use crate::couch::queries::{has_queries, options_of, queries_of};
-use crate::couch::rows::{Counts, RESULTS_END, RESULTS_HEAD, RESULTS_SEPARATOR, Rows};
+use crate::couch::rows::{
+    Counts, RESULTS_END, RESULTS_HEAD, RESULTS_SEPARATOR, RowSource, Rows, WritingRows,
+};
 use crate::http::BodyWriter;
 use crate::{Answer, Failure};
 use ids::Ids;
@@ -37,12 +41,51 @@ pub fn answer(call: Call, which: Which) -> Result<Answer, Failure> {
     if which == Which::All && has_queries(&call) {
         return answer_queries(call, which);
     }
-    let query = query_of(&call, &options_of(&call)?, which, Absent::AsErrors)?;
+    let options = options_of(&call).map_err(|failure| match has_wrong_keys(&call) {
+        true => Failure::bad_request("`keys` body member must be an array."),
+        false => failure,
+    })?;
+    if !call.request.is_read() {
+        // In a URL, as CouchDB has it, keys go before ranges.
+        options.check_keys()?;
+    }
+    let query = query_of(&call, &options, which, Absent::AsErrors)?;
     call.stream("application/json", move |mut writer| async move {
         query.write(&mut writer).await?;
         writer.write(b"\n").await?;
         Ok(writer.finish())
     })
+}
+
+/// Whether the keys of a body are no array, which CouchDB tells in other words here than for views.
+fn has_wrong_keys(call: &Call) -> bool {
+    let body = call.json_body().ok();
+    let keys = body.as_ref().and_then(|body| body.get("keys"));
+    keys.is_some_and(|keys| keys.as_array().is_none())
+}
+
+/// The rows of all documents, which a list function pulls.
+///
+/// # Errors
+/// 400 for options that cannot be used.
+pub fn for_list(call: &Call) -> Result<RowSource, Failure> {
+    let options = options_of(call)?;
+    let query = query_of(call, &options, Which::All, Absent::AsErrors)?;
+    let numbers = [query.snapshot.update_seq(), query.snapshot.purge_seq()];
+    let tag = etag::opaque(&[
+        query.incarnation.as_bytes(),
+        &numbers.map(u64::to_le_bytes).concat(),
+    ]);
+    let open = move |mut writer: BodyWriter| {
+        let query = query.clone();
+        let write = async move {
+            query.write(&mut writer).await?;
+            Ok(writer.finish())
+        };
+        Box::pin(write) as WritingRows
+    };
+    let open = Box::new(open);
+    Ok(RowSource { tag, open })
 }
 
 /// Answers `POST /{db}/_all_docs/queries` and its relatives.
@@ -77,6 +120,7 @@ enum Absent {
 }
 
 /// One query, ready to be written in a pool.
+#[derive(Clone)]
 struct Query {
     snapshot: Snapshot,
     incarnation: String,
@@ -92,6 +136,9 @@ fn query_of(
     absent: Absent,
 ) -> Result<Query, Failure> {
     let snapshot = call.snapshot();
+    if which == Which::All {
+        partitions::check_all_docs(&snapshot, options)?;
+    }
     Ok(Query {
         snapshot: match options.include_docs && options.keys.is_none() {
             true => snapshot.in_order(),

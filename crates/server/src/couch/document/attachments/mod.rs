@@ -16,7 +16,7 @@ use crate::couch::call::Call;
 use crate::couch::document::DEFAULT_TYPE;
 use crate::couch::document::content_md5::{CheckedUpload, ContentMd5};
 use crate::couch::document::options::given_rev;
-use crate::couch::document::write::{Tagged, accepted_answer, apply, written_status};
+use crate::couch::document::write::{Tagged, accepted_answer, apply, status_of};
 use crate::couch::{etag, failures};
 use crate::http::FailureKind;
 use crate::http::range::{Part, parse_range};
@@ -153,20 +153,28 @@ impl Begun {
         let accepted = apply(call, self.edit, Mode::Interactive)?;
         let name = crate::couch::names::escape(name);
         let location = format!("{}/{name}", call.location(id));
-        let answer = accepted_answer(written_status(call), &accepted, Tagged::No);
+        let answer = accepted_answer(status_of(call, StatusCode::CREATED), &accepted, Tagged::No);
         Ok(answer.with_header("location", &location))
     }
 }
 
 fn delete(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
     call.check_writer()?;
-    if given_rev(&call.request, None)?.is_none() {
+    let Some(rev) = given_rev(&call.request, None)? else {
         return Err(varve_docdb::EditError::Conflict.into());
+    };
+    let document = call.snapshot().document(id)?;
+    let rev: Rev = rev.parse()?;
+    if document.is_none_or(|known| known.revision(&rev).is_none()) {
+        // CouchDB reads the revision first that it is to continue.
+        let (word, reason) = ("not_found", "missing_rev");
+        return Err(Failure::new(FailureKind::Conflict, word, reason));
     }
     let mut edit = continued(call, id)?;
     edit.detach(name);
     let accepted = apply(call, edit, Mode::Interactive)?;
-    Ok(accepted_answer(StatusCode::OK, &accepted, Tagged::No))
+    let status = status_of(call, StatusCode::OK);
+    Ok(accepted_answer(status, &accepted, Tagged::No))
 }
 
 /// An edit of the revision that the request names.
@@ -191,7 +199,9 @@ fn get(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
         true => (Form::Stored, attachment.stored_length),
         false => (Form::Plain, attachment.length),
     };
-    let header = call.request.header("range").filter(|_| is_plain);
+    // As in CouchDB, all bytes from the first on are no range.
+    let header = call.request.header("range");
+    let header = header.filter(|range| is_plain && *range != "bytes=0-");
     let part = parse_range(header, length);
     let range = match &part {
         Part::Whole => 0..length,
