@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::StatusCode;
-use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue};
 use varve_json::{Object, Value};
 
 use crate::couch::functions::refusal::failed;
@@ -100,7 +100,12 @@ impl Response {
         // Its page shall do nothing in the name of its reader.
         answer.set_header("content-security-policy", "sandbox");
         for (name, value) in self.headers {
-            answer.headers.insert(name, value);
+            if name == CONTENT_SECURITY_POLICY {
+                // A browser keeps to all policies of an answer: a function's own one does not open the sandbox.
+                answer.headers.append(name, value);
+            } else {
+                answer.headers.insert(name, value);
+            }
         }
         answer
     }
@@ -194,6 +199,15 @@ mod tests {
         assert!(
             own.headers.get("connection").is_none() && own.headers.get("content-length").is_none()
         );
+    }
+
+    #[test]
+    fn a_policy_of_the_function_does_not_open_the_sandbox() {
+        let own = r#"{"headers":{"Content-Security-Policy":"sandbox allow-scripts"}}"#;
+        let own = answer(own).unwrap();
+        let policies = own.headers.get_all(CONTENT_SECURITY_POLICY).iter();
+        let expected = ["sandbox", "sandbox allow-scripts"];
+        assert_eq!(policies.collect::<Vec<_>>(), expected);
     }
 
     #[test]
