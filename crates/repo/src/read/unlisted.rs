@@ -22,9 +22,12 @@ pub(crate) struct Unlisted {
     store_names: KeptNames,
 }
 
+/// Names of files, sorted.
+type Names = Arc<[Vec<u8>]>;
+
 /// Names, behind the hash of the list.
 #[derive(Debug, Default)]
-struct KeptNames(Mutex<Option<(u64, Arc<[Vec<u8>]>)>>);
+struct KeptNames(Mutex<Option<(u64, Names)>>);
 
 impl KeptNames {
     /// The names for this list, searched if they are not known.
@@ -32,7 +35,7 @@ impl KeptNames {
         &self,
         listed: &[Vec<u8>],
         search: impl FnOnce() -> Result<Vec<Vec<u8>>, RepoError>,
-    ) -> Result<Arc<[Vec<u8>]>, RepoError> {
+    ) -> Result<Names, RepoError> {
         let mut hash = DefaultHasher::new();
         listed.hash(&mut hash);
         let hash = hash.finish();
@@ -41,7 +44,7 @@ impl KeptNames {
         {
             return Ok(Arc::clone(names));
         }
-        let names: Arc<[Vec<u8>]> = search()?.into();
+        let names: Names = search()?.into();
         *self.0.lock() = Some((hash, Arc::clone(&names)));
         Ok(names)
     }
@@ -69,7 +72,7 @@ impl RepoView {
     }
 
     /// Files that a changeset names as changed and that are not listed, sorted; none in a sound repository.
-    fn unlisted_files(&self, listed: &[Vec<u8>]) -> Result<Arc<[Vec<u8>]>, RepoError> {
+    fn unlisted_files(&self, listed: &[Vec<u8>]) -> Result<Names, RepoError> {
         self.unlisted().files.get(listed, || {
             let listed: HashSet<&[u8]> = listed.iter().map(Vec::as_slice).collect();
             let mut unlisted = BTreeSet::new();
