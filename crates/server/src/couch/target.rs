@@ -217,34 +217,7 @@ impl Target {
             ["_partition", partition, ref rest @ ..] => {
                 Target::InPartition(owned(partition), Box::new(Target::parse(rest)))
             }
-            ["_design", design, "_view", view] => Target::View(owned(design), owned(view)),
-            ["_design", design, "_view", view, "queries"] => {
-                Target::ViewQueries(owned(design), owned(view))
-            }
-            ["_design", _, "_update"] => Target::NoUpdate,
-            ["_design", design, "_update", function] => {
-                Target::Update(owned(design), owned(function), None)
-            }
-            ["_design", design, "_update", function, ref id @ ..] => {
-                Target::Update(owned(design), owned(function), Some(id.join("/")))
-            }
-            ["_design", design, "_show", ref named @ ..] => match *named {
-                [] => Target::NoShow,
-                [function] => Target::Show(owned(design), owned(function), None),
-                [function, ref id @ ..] => {
-                    Target::Show(owned(design), owned(function), Some(id.join("/")))
-                }
-            },
-            ["_design", design, "_list", ref named @ ..] => match *named {
-                [function, view] => Target::List(owned(design), owned(function), None, owned(view)),
-                [function, other, view] => {
-                    let other = Some(owned(other));
-                    Target::List(owned(design), owned(function), other, owned(view))
-                }
-                _ => Target::NoList,
-            },
-            ["_design", design, "_rewrite", ..] => Target::Rewrite(owned(design)),
-            ["_design", design, "_info"] => Target::ViewInfo(owned(design)),
+            ["_design", design, ref rest @ ..] => Target::of_design(design, rest),
             ["_find"] => Target::Find,
             ["_explain"] => Target::Explain,
             ["_index"] => Target::Index,
@@ -253,10 +226,41 @@ impl Target {
                 Target::IndexNamed(owned(design), owned(kind), owned(name))
             }
             ["_index", ..] => Target::NoIndex,
-            [kind @ ("_design" | "_local"), name, ref attachment @ ..] => {
-                document(format!("{kind}/{name}"), attachment)
-            }
+            ["_local", name, ref attachment @ ..] => document(format!("_local/{name}"), attachment),
             [id, ref attachment @ ..] => document(owned(id), attachment),
+        }
+    }
+
+    /// Reads the segments behind a design document's name.
+    fn of_design(name: &str, rest: &[&str]) -> Target {
+        let owned = |text: &str| text.to_owned();
+        let design = name.to_owned();
+        match *rest {
+            ["_view", view] => Target::View(design, owned(view)),
+            ["_view", view, "queries"] => Target::ViewQueries(design, owned(view)),
+            ["_update"] => Target::NoUpdate,
+            ["_update", function] => Target::Update(design, owned(function), None),
+            ["_update", function, ref id @ ..] => {
+                Target::Update(design, owned(function), Some(id.join("/")))
+            }
+            ["_show", ref named @ ..] => match *named {
+                [] => Target::NoShow,
+                [function] => Target::Show(design, owned(function), None),
+                [function, ref id @ ..] => {
+                    Target::Show(design, owned(function), Some(id.join("/")))
+                }
+            },
+            ["_list", ref named @ ..] => match *named {
+                [function, view] => Target::List(design, owned(function), None, owned(view)),
+                [function, other, view] => {
+                    let other = Some(owned(other));
+                    Target::List(design, owned(function), other, owned(view))
+                }
+                _ => Target::NoList,
+            },
+            ["_rewrite", ..] => Target::Rewrite(design),
+            ["_info"] => Target::ViewInfo(design),
+            _ => document(format!("_design/{name}"), rest),
         }
     }
 
