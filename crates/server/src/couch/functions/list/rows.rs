@@ -53,13 +53,13 @@ impl PulledRows {
         Ok(head)
     }
 
-    /// Appends the JSON text of the next row; `false` if there is none.
+    /// Appends the JSON text of the next row to `row`, which is empty; `false` if there is none.
     ///
     /// # Errors
     /// The rows cannot be read; 500 for one that no function could take.
     pub fn next(&mut self, row: &mut Vec<u8>) -> Result<bool, Failure> {
-        // The end has no line end behind it.
-        if !self.line(row)? {
+        // The end has no line end behind it; an empty line stands for the rows of a reduce that finds none.
+        if !self.line(row)? || row.is_empty() {
             row.clear();
             return Ok(false);
         }
@@ -150,6 +150,7 @@ mod tests {
                 "{\"total_rows\":0,\"offset\":0}",
                 vec![],
             ),
+            ("{\"rows\":[\r\n\r\n]}", "{}", vec![]),
             ("", "{}", vec![]),
         ] {
             for piece in [1, 2, 3, 7, 1000] {
