@@ -12,6 +12,7 @@ mod compaction;
 mod compression;
 mod damage;
 mod design;
+mod documented;
 mod documents;
 mod effects;
 mod feeds;

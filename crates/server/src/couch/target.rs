@@ -134,7 +134,7 @@ impl Target {
     /// Whether it is a query of an index.
     pub fn is_query(&self) -> bool {
         match self {
-            Target::View(..) | Target::ViewQueries(..) | Target::Find => true,
+            Target::View(..) | Target::ViewQueries(..) | Target::List(..) | Target::Find => true,
             Target::InPartition(_, target) => target.is_query(),
             _ => false,
         }
@@ -385,6 +385,20 @@ mod tests {
         let nested = Target::Unknown("_partition".to_owned());
         assert_eq!(parse(&["_partition", "p", "_all_docs"]), inner(nested));
         assert_eq!(Target::parse(&["_partition"]), Target::NoPartition);
+    }
+
+    #[test]
+    fn lists_count_as_queries_and_partitions_as_what_is_asked_of_them() {
+        for path in [
+            &["_design", "d", "_list", "f", "v"][..],
+            &["_partition", "p", "_design", "d", "_view", "v"],
+            &["_find"],
+        ] {
+            assert!(Target::parse(path).is_query(), "{path:?}");
+        }
+        for path in [&["_design", "d", "_show", "f"][..], &["_partition", "p"]] {
+            assert!(!Target::parse(path).is_query(), "{path:?}");
+        }
     }
 
     #[test]
