@@ -42,15 +42,20 @@ pub(super) fn in_steps(
         let mut has_more = true;
         while has_more {
             let mut sent = Sent::default();
-            has_more = steps.step(&mut sent)?;
+            for _ in 0..writer.batch() {
+                has_more = has_more && steps.step(&mut sent)?;
+            }
+            let mut buffers = Vec::new();
             for piece in sent.0 {
                 match piece {
-                    Piece::Bytes(bytes) => writer.send(bytes).await?,
+                    Piece::Bytes(bytes) => buffers.push(bytes),
                     Piece::File { file, offset, len } => {
+                        writer.send_all(buffers.drain(..)).await?;
                         send_file(&mut writer, &file, offset, len).await?;
                     }
                 }
             }
+            writer.send_all(buffers).await?;
         }
         Ok::<_, SendError>(writer.finish())
     })

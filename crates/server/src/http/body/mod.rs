@@ -9,7 +9,8 @@
 //! A producer writes straight on; where a piece is full it is suspended until the connection asks for the next one, and
 //! holds no thread meanwhile. So a client that reads nothing costs a piece or two and the state of the producer. Where
 //! the client keeps up, a limited number of producers of each pool run ahead: they fill a queue while the connection
-//! empties it, so that not every piece costs two switches between threads.
+//! empties it, so that not every piece costs two switches between threads. Streams of clones then hand over some pieces
+//! at a time.
 
 mod feed;
 mod pulled;

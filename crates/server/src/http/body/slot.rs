@@ -85,12 +85,22 @@ impl SlotState {
 impl Slot {
     /// Puts a piece behind those that are still to be taken.
     pub(super) fn put(&self, piece: Piece) -> Result<(), BodyClosed> {
+        self.put_all([piece])
+    }
+
+    /// Puts pieces behind those that are still to be taken, and wakes the connection once for all of them.
+    pub(super) fn put_all(
+        &self,
+        pieces: impl IntoIterator<Item = Piece>,
+    ) -> Result<(), BodyClosed> {
         let mut state = self.0.lock();
         if state.is_closed {
             return Err(BodyClosed);
         }
-        state.memory += piece.memory();
-        state.pieces.push_back(piece);
+        for piece in pieces {
+            state.memory += piece.memory();
+            state.pieces.push_back(piece);
+        }
         let connection = state.connection.take();
         drop(state);
         wake(connection);

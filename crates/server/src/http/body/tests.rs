@@ -1,5 +1,5 @@
 use super::*;
-use crate::http::body::slot::{AHEAD_BYTES, AHEAD_PIECES};
+use crate::http::body::slot::{AHEAD_BYTES, AHEAD_PIECES, Piece, Slot};
 use crate::http::body::writer::{LONG_PIECE, SHORT_BODY, SMALL_BUFFER};
 use crate::http::guarded::Meter;
 use crate::http::sendfile::FilePiece;
@@ -9,6 +9,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Wake;
 use std::time::Duration;
 use varve_base::{DiskStorage, OpenMode, Storage, StorageFile};
 
@@ -45,6 +46,44 @@ async fn small_writes_and_whole_buffers_keep_their_order() {
     let all = collect(body).await.unwrap();
     assert_eq!(all.len(), 3 + SMALL_BUFFER + 2 * STREAM_BUFFER);
     assert!(all.starts_with(b"ab--") && all.ends_with(b"ccd"));
+}
+
+#[tokio::test]
+async fn buffers_that_are_sent_together_keep_their_order() {
+    let big = |letter: u8| vec![letter; SMALL_BUFFER];
+    let body = spawn(&Pool::for_tests(2), move |mut writer| async move {
+        writer.write(b"a").await?;
+        let buffers = [b"b".to_vec(), big(b'c'), big(b'd'), b"e".to_vec()];
+        writer.send_all(buffers).await?;
+        writer.send_all([b"f".to_vec()]).await?;
+        Ok::<_, BodyError>(writer.finish())
+    });
+    let expected = [b"ab", &big(b'c')[..], &big(b'd'), b"ef"].concat();
+    assert!(collect(body).await.unwrap() == expected);
+}
+
+#[test]
+fn pieces_that_are_put_together_wake_the_connection_once() {
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+    let count = Arc::<Count>::default();
+    let waker = Waker::from(Arc::clone(&count));
+    let mut context = Context::from_waker(&waker);
+    let slot = Slot::default();
+    assert!(slot.poll_take(true, &mut context).is_pending());
+    let piece = || Piece::Data(Bytes::from_static(b"piece"));
+    slot.put_all([piece(), piece(), piece()]).unwrap();
+    assert_eq!(count.0.load(Ordering::SeqCst), 1);
+    for _ in 0..3 {
+        let taken = slot.poll_take(true, &mut context);
+        assert!(matches!(taken, Poll::Ready(Ok(Piece::Data(_)))));
+    }
+    assert!(slot.poll_take(true, &mut context).is_pending());
 }
 
 #[tokio::test]

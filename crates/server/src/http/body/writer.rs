@@ -13,6 +13,8 @@ use tokio::sync::OwnedSemaphorePermit;
 pub const STREAM_BUFFER: usize = (32 << 10) - OVERRUN;
 /// Bytes of a piece where the producer runs ahead.
 pub(super) const LONG_PIECE: usize = (64 << 10) - OVERRUN;
+/// Buffers that are passed on at once where the producer runs ahead.
+const BATCH: usize = 4;
 /// A body of fewer bytes may be made without waiting, and is then sent whole.
 pub(super) const SHORT_BODY: usize = 128 << 10;
 /// Reserved behind [`STREAM_BUFFER`], as the last write of a piece runs over it.
@@ -195,9 +197,48 @@ impl BodyWriter {
         self.pass(Piece::Data(buffer.into())).await
     }
 
+    /// How many buffers of 64 KiB to make before they are sent by [`BodyWriter::send_all`]: some for a client that keeps
+    /// up, so that its connection's thread is not woken for each.
+    pub fn batch(&self) -> usize {
+        match self.ahead.is_some() {
+            true => BATCH,
+            false => 1,
+        }
+    }
+
+    /// Passes buffers on as [`BodyWriter::send`] does, all at once.
+    ///
+    /// # Errors
+    /// [`BodyError`].
+    pub async fn send_all(
+        &mut self,
+        buffers: impl IntoIterator<Item = Vec<u8>>,
+    ) -> Result<(), BodyError> {
+        let mut pieces = Vec::new();
+        for buffer in buffers {
+            if buffer.len() < SMALL_BUFFER {
+                self.gathered.extend_from_slice(&buffer);
+                continue;
+            }
+            if !self.gathered.is_empty() {
+                pieces.push(Piece::Data(std::mem::take(&mut self.gathered).into()));
+            }
+            pieces.push(Piece::Data(buffer.into()));
+        }
+        if !pieces.is_empty() {
+            self.passed += pieces.len() as u64;
+            self.pass_all(pieces).await?;
+        }
+        self.flush_if_full().await
+    }
+
     async fn pass(&mut self, piece: Piece) -> Result<(), BodyError> {
+        self.pass_all([piece]).await
+    }
+
+    async fn pass_all(&mut self, pieces: impl IntoIterator<Item = Piece>) -> Result<(), BodyError> {
         let slot = self.slot.as_ref().ok_or(BodyError::WouldBlock)?;
-        slot.put(piece)?;
+        slot.put_all(pieces)?;
         poll_fn(|context| slot.poll_wanted(context)).await?;
         self.adapt();
         Ok(())
