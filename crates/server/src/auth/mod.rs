@@ -5,6 +5,7 @@
 
 mod account;
 pub(crate) mod cookie;
+mod guess;
 mod jwt;
 mod lockout;
 pub(crate) mod password;
@@ -33,6 +34,7 @@ use crate::{Failure, Request, ServerError};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cookie::Claim;
+use guess::Guess;
 use hyper::header::{AUTHORIZATION, COOKIE, HeaderMap};
 use lockout::{FailedLogins, LOCKED, LockoutKey};
 use parking_lot::RwLock;
@@ -41,7 +43,7 @@ use settings::AuthSettings;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
-use varve_config::{HashAlgorithm, Lockout, LoginHandler, Settings};
+use varve_config::{HashAlgorithm, LoginHandler, Settings};
 use verified::Verified;
 
 const WRONG: &str = "Name or password is incorrect.";
@@ -76,7 +78,7 @@ pub struct Auth {
     users: Box<dyn FindAccount>,
     verified: Verified,
     checks: CheckQueue,
-    failed: FailedLogins,
+    failed: Arc<FailedLogins>,
     log: Log,
 }
 
@@ -96,7 +98,7 @@ impl Auth {
             users,
             verified: Verified::new()?,
             checks: CheckQueue::new(pool, &settings.limits),
-            failed: FailedLogins::default(),
+            failed: Arc::default(),
             log,
         })
     }
@@ -195,16 +197,18 @@ impl Auth {
             if account.is_some() {
                 stored.check_iterations(current.iterations.0, current.iterations.1)?;
             }
-            let (checked, slowest) = (stored.clone(), current.unknown_user.clone());
-            let given = password.to_owned();
-            let verify = move || checked.verify_slowly(&given, &slowest);
-            let is_right = self.checks.check(client, key, verify).await?;
-            // Other guesses may have failed while this one waited. The answer must not tell whether it was right.
-            if attempt.as_ref().is_some_and(is_locked) {
-                return Err(Failure::forbidden(LOCKED));
-            }
-            if !is_right || account.is_none() {
-                self.note_failure(name, client, attempt, &current.lockout);
+            let guess = Guess {
+                failed: Arc::clone(&self.failed),
+                settings: current.lockout.clone(),
+                attempt,
+                stored: stored.clone(),
+                slowest: current.unknown_user.clone(),
+                password: password.to_owned(),
+                is_known: account.is_some(),
+            };
+            let (user, log) = (name.to_owned(), self.log.clone());
+            let check = move || guess.check(|count| log_failures(&log, count, &user, client));
+            if !self.checks.check(client, key, check).await? {
                 return Err(Failure::unauthorized(WRONG));
             }
             self.verified.remember(key);
@@ -218,24 +222,6 @@ impl Auth {
                 roles: account.roles,
             },
         })
-    }
-
-    fn note_failure(
-        &self,
-        name: &str,
-        client: Option<IpAddr>,
-        attempt: Option<LockoutKey>,
-        settings: &Lockout,
-    ) {
-        let (Some(attempt), Some(client)) = (attempt, client) else {
-            return;
-        };
-        if self.failed.note(attempt, settings, Instant::now()) {
-            let count = settings.threshold;
-            self.log.scope(|| {
-                tracing::warn!("{count} logins of {name:?} from {client} have failed");
-            });
-        }
     }
 
     /// Stores a password that was right as the settings ask for it now. The login is good also if that fails.
@@ -256,7 +242,7 @@ impl Auth {
         let key = self.verified.upgrade_digest(name, &account.stored);
         let work = move || {
             upgrade();
-            true
+            Ok(true)
         };
         let _ = self.checks.check(client, key, work).await;
     }
@@ -307,6 +293,12 @@ impl Auth {
             update_to,
         }))
     }
+}
+
+/// Tells the operator that a user's logins have failed so many times.
+fn log_failures(log: &Log, count: u32, name: &str, client: Option<IpAddr>) {
+    let from = client.map_or_else(|| "nowhere".to_owned(), |client| client.to_string());
+    log.scope(|| tracing::warn!("{count} logins of {name:?} from {from} have failed"));
 }
 
 /// Name and password of `Authorization: Basic`.

@@ -17,8 +17,8 @@ use tokio::sync::oneshot;
 /// Tells one login from another, without its password.
 pub(super) type LoginKey = [u8; 32];
 
-type Outcome = Result<bool, Failure>;
-type Check = Box<dyn FnOnce() -> bool + Send>;
+pub(super) type Outcome = Result<bool, Failure>;
+type Check = Box<dyn FnOnce() -> Outcome + Send>;
 
 /// Checks of passwords.
 #[derive(Clone)]
@@ -70,12 +70,12 @@ impl CheckQueue {
     /// Runs `check` when its turn has come, unless one with the same key waits or runs already.
     ///
     /// # Errors
-    /// 503 if too many logins wait; 500 if the check panics.
+    /// 503 if too many logins wait; 500 if the check panics; that of the check.
     pub(super) async fn check(
         &self,
         client: Option<IpAddr>,
         key: LoginKey,
-        check: impl FnOnce() -> bool + Send + 'static,
+        check: impl FnOnce() -> Outcome + Send + 'static,
     ) -> Outcome {
         let (told, outcome) = oneshot::channel();
         let login = WaitingLogin {
@@ -131,7 +131,7 @@ impl CheckQueue {
 
     async fn run(&self) {
         while let Some(check) = self.next() {
-            let outcome = blocking(&self.pool, move || Ok(check())).await;
+            let outcome = blocking(&self.pool, check).await;
             // Until the next one is taken no other runner may start.
             let none = Some((LoginKey::default(), Vec::new()));
             let done = std::mem::replace(&mut self.lock().running, none);
@@ -215,7 +215,7 @@ mod tests {
     ) -> tokio::task::JoinHandle<Outcome> {
         let (queue, ran) = (queue.clone(), ran.clone());
         let task = tokio::spawn(async move {
-            let check = move || ran.send(number).is_ok();
+            let check = move || Ok(ran.send(number).is_ok());
             queue.check(address(client), [number; 32], check).await
         });
         tokio::task::yield_now().await;
@@ -226,7 +226,7 @@ mod tests {
     async fn hold(queue: &CheckQueue) -> (mpsc::Sender<()>, tokio::task::JoinHandle<Outcome>) {
         let (release, held) = mpsc::channel::<()>();
         let holder = queue.clone();
-        let check = move || held.recv().is_err();
+        let check = move || Ok(held.recv().is_err());
         let task = tokio::spawn(async move { holder.check(address(9), [9; 32], check).await });
         while queue
             .lock()
@@ -291,6 +291,6 @@ mod tests {
         assert_eq!(first.await.unwrap(), Ok(true));
         assert_eq!(stays.await.unwrap(), Ok(true));
         assert_eq!(order.iter().collect::<Vec<_>>(), [12]);
-        assert!(queue.check(address(1), [1; 32], || false).await.is_ok());
+        assert!(queue.check(address(1), [1; 32], || Ok(false)).await.is_ok());
     }
 }
