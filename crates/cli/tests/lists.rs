@@ -6,7 +6,7 @@ use varve_testkit::varve::{Server, configure};
 
 /// Rows of the view.
 const ROWS: usize = 200_000;
-/// What a list may take beside the server: engine, pieces on their way, and what the allocator keeps.
+/// Bound of a list's memory beside the server: engine, pieces on their way, and what the allocator keeps.
 const BOUND: u64 = 64 << 20;
 
 #[test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostEnded;
 
-/// Where the rows of a list function come from, and where its output goes.
+/// The host of a list function: gives it rows, and takes its output.
 pub trait ListHost {
     /// Appends the JSON text of the next row; `false` if there is none.
     ///

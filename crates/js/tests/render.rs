@@ -18,7 +18,7 @@ fn request(accept: Option<&str>, format: Option<&str>, segments: usize) -> Strin
     format!("{{\"headers\":{{{accept}}},\"query\":{{{format}}},\"path\":[{path}]}}")
 }
 
-/// What a show makes of a document, or of none.
+/// The answer of a show to a document, or to none.
 fn shown(source: &str, document: Option<&str>, request: &str) -> Result<Rendered, JsError> {
     engine(source).show(document.map(str::as_bytes), request.as_bytes())
 }

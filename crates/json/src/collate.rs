@@ -47,7 +47,7 @@ const NUMBER: u8 = 5;
 const STRING: u8 = 6;
 const ARRAY: u8 = 7;
 const OBJECT: u8 = 8;
-/// What byte 00 and 01 of a raw text are preceded by.
+/// Precedes the bytes 00 and 01 of a raw text.
 const ESCAPE: u8 = 1;
 
 /// A byte above every tag: with it behind a key's array items, a range ends after all that

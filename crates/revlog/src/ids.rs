@@ -51,7 +51,7 @@ impl Node {
         *self == Node::NULL
     }
 
-    /// Whether [`Node::NULL`] begins with these hexadecimal digits, at least one.
+    /// Returns whether [`Node::NULL`] begins with these hexadecimal digits, at least one.
     pub fn null_begins_with(hex: &[u8]) -> bool {
         (1..=2 * Node::LEN).contains(&hex.len()) && hex.iter().all(|digit| *digit == b'0')
     }

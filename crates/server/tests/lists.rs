@@ -35,7 +35,7 @@ fn lists() -> Value {
             "doc": "function () { send('head'); send(getRow().doc.integer); return 'tail' }",
             "late": "function () { getRow(); start({code: 400, headers: {'X-My-Header': 'MyHeader'}}); send('bad request') }",
             "split": "function () { start({headers: {'X-A': 'a\\nb'}}); send('x') }",
-            "work": "function () { var row, n = 0; while (row = getRow()) { \
+            "padded": "function () { var row, n = 0; while (row = getRow()) { \
                 for (var i = 0; i < 200; i++) n += i; send(new Array(row.key + 100).join('x') + '\\n') } }",
             "endless": "function () { send('begun'); while (getRow()) {} while (true) getRow() }",
         },
@@ -279,13 +279,13 @@ fn a_long_list_comes_whole_and_its_client_holds_no_thread() {
     let stalled: Vec<_> = (0..20)
         .map(|_| {
             let mut narrow = Connection::open_narrow(server.address);
-            let reply = narrow.begin("GET", "/db/_design/d/_list/work/basic", &[ADMIN], "");
+            let reply = narrow.begin("GET", "/db/_design/d/_list/padded/basic", &[ADMIN], "");
             assert_eq!(reply.status, 200, "{reply:?}");
             narrow
         })
         .collect();
     let mut connection = Connection::open(server.address);
-    let whole = body(&mut connection, "work/basic");
+    let whole = body(&mut connection, "padded/basic");
     let expected: String = (0..3000).map(|n| "x".repeat(n + 99) + "\n").collect();
     assert!(
         whole == expected,
@@ -294,7 +294,7 @@ fn a_long_list_comes_whole_and_its_client_holds_no_thread() {
         expected.len()
     );
     drop(stalled);
-    let head = connection.send("HEAD", "/db/_design/d/_list/work/basic", &[ADMIN], "");
+    let head = connection.send("HEAD", "/db/_design/d/_list/padded/basic", &[ADMIN], "");
     assert_eq!(head.status, 200);
     assert!(head.header("etag").is_some());
 }
@@ -303,7 +303,7 @@ fn a_long_list_comes_whole_and_its_client_holds_no_thread() {
 fn a_list_may_not_grow_without_end() {
     let settings = "[limits]\nlist_output = 300kb\n";
     let (_server, mut connection) = with_lists(settings, 3000);
-    let path = "/db/_design/d/_list/work/basic";
+    let path = "/db/_design/d/_list/padded/basic";
     let reply = connection.begin("GET", path, &[ADMIN], "");
     assert_eq!(reply.status, 200);
     let cut = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| connection.body(&reply)));

@@ -75,7 +75,7 @@ impl DatabaseOptions {
 pub struct NewDatabase {
     /// How it is compressed, whatever the options say.
     pub compression: Option<EngineSetting>,
-    /// Whether its documents belong to partitions: that cannot be changed later.
+    /// Documents belong to partitions; this cannot be changed later.
     pub is_partitioned: bool,
 }
 

@@ -269,7 +269,7 @@ impl Edit {
     }
 }
 
-/// Whether an id is that of a design document or a local one.
+/// Returns whether a design document or a local one has this id.
 fn is_reserved(id: &str) -> bool {
     id.starts_with(LOCAL_PREFIX) || id.starts_with(DESIGN_PREFIX)
 }

@@ -251,7 +251,7 @@ impl Snapshot {
         })
     }
 
-    /// Whether documents belong to partitions.
+    /// Returns whether documents belong to partitions.
     pub fn is_partitioned(&self) -> bool {
         self.header().is_partitioned
     }

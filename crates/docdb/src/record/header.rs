@@ -59,7 +59,7 @@ pub(crate) struct Header {
     pub(crate) dictionaries: Vec<DictionaryRecord>,
     /// Bytes of the file that were given back to the system.
     pub(crate) holes: u64,
-    /// Whether ids have a partition; never changes.
+    /// Ids have a partition; this never changes.
     pub(crate) is_partitioned: bool,
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn check_settings(settings: &Settings) -> Result<(), ServerError> {
     TokenCheck::new(&settings.jwt).map(drop)
 }
 
-/// What [`Auth`] takes from the settings.
+/// The part of the settings that [`Auth`] uses.
 #[derive(Debug)]
 pub(super) struct AuthSettings {
     pub(super) admins: HashMap<String, Stored>,

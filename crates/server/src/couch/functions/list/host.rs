@@ -1,4 +1,4 @@
-//! What a running list function is connected to.
+//! The host of a running list function.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use crate::{Answer, Failure};
 /// Bytes of a list that is made whole before it is sent.
 const SHORT: usize = 128 << 10;
 
-/// Where the output of a list goes.
+/// Takes the output of a list.
 pub trait Output {
     /// Takes status and headers, before the first bytes.
     fn open(&self, head: Answer);

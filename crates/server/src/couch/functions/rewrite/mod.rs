@@ -26,7 +26,7 @@ use returned::Returned;
 use rules::{RuleError, Rules};
 use target::{Elsewhere, insecure};
 
-/// What becomes of a request.
+/// Outcome of a rewrite.
 pub enum Rewriting {
     /// Answer this one.
     To(Box<Request>),

@@ -1,4 +1,4 @@
-//! What a rewrite function returns.
+//! The result of a rewrite function.
 
 use hyper::{Method, StatusCode};
 use varve_json::{Object, Value};
