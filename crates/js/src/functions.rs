@@ -86,10 +86,21 @@ impl MapFunctions {
             said: String::new(),
             order: Vec::new(),
         };
+        functions.keep_globals_together();
         if functions.natives.iter().any(Option::is_none) {
             functions.start_engine()?;
         }
         Ok(functions)
+    }
+
+    /// A function in the engine sees the globals that those before it have left there. So where one of a group is the
+    /// engine's, those that leave globals are, too.
+    fn keep_globals_together(&mut self) {
+        if self.natives.iter().any(Option::is_none) {
+            for native in &mut self.natives {
+                native.take_if(|native| native.function.assigns_globals());
+            }
+        }
     }
 
     fn start_engine(&mut self) -> Result<&mut MapEngine, JsError> {
@@ -143,6 +154,8 @@ impl MapFunctions {
     /// Runs the native functions and returns those left to the engine.
     fn run_natives(&mut self, document: &[u8]) -> Vec<usize> {
         let mut left = Vec::new();
+        let mut natives = self.natives.iter().flatten();
+        let has_globals = natives.any(|native| native.function.assigns_globals());
         let text = std::str::from_utf8(document);
         let mut text = text.ok().map(Text::new);
         for (index, native) in self.natives.iter_mut().enumerate() {
@@ -165,6 +178,12 @@ impl MapFunctions {
                 _ => self.order.push(index),
             }
             retire(native, outcome == Outcome::Unsure);
+        }
+        if has_globals && !left.is_empty() {
+            self.said.clear();
+            self.order.clear();
+            left = (0..self.sources.len()).collect();
+            self.keep_globals_together();
         }
         left
     }

@@ -5,25 +5,43 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::cell::RefCell;
 use std::collections::HashMap;
-use varve_js::fuzzing::{Ran, compiled, grown, ran};
+use varve_js::fuzzing::{Ran, compared, compiled, document, function, grown, ran};
 use varve_js::{Compilation, Emission, JsError, Limits, MapFunctions, is_compiled};
+
+/// Checks random bytes with a function, always the same ones; others are the fuzz target's to find.
+fn with_bytes(cases: u32, count: usize, check: impl Fn(&[Vec<u8>])) {
+    let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let mut runner = TestRunner::new_with_rng(Config::with_cases(cases), random);
+    let bytes = proptest::collection::vec(any::<u8>(), 0..300);
+    let outcome = runner.run(&proptest::collection::vec(bytes, count), |data| {
+        check(&data);
+        Ok(())
+    });
+    outcome.unwrap();
+}
 
 #[test]
 fn random_functions_over_random_documents_give_the_same_both_ways() {
     let counts = RefCell::new(HashMap::new());
-    // Always the same ones; others are the fuzz target's to find.
-    let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-    let mut runner = TestRunner::new_with_rng(Config::with_cases(2_000), random);
-    let bytes = proptest::collection::vec(any::<u8>(), 0..300);
-    let outcome = runner.run(&bytes, |data| {
-        *counts.borrow_mut().entry(grown(&data)).or_insert(0) += 1;
-        Ok(())
+    with_bytes(2500, 40, |data| {
+        let functions: Vec<_> = data[..30].iter().map(|data| function(data)).collect();
+        let documents: Vec<_> = data[30..].iter().map(|data| document(data)).collect();
+        for (ran, count) in compared(&functions, &documents) {
+            *counts.borrow_mut().entry(ran).or_insert(0) += count;
+        }
     });
-    outcome.unwrap();
-    // Nearly all functions are compiled, and many of them run to their end.
+    // Of 30,000, most functions are compiled, and many of them run to their end.
     let counts = counts.into_inner();
-    assert!(counts[&Ran::Native] > 500, "{counts:?}");
-    assert!(counts[&Ran::Engine] < 300, "{counts:?}");
+    assert!(counts[&Ran::Native] > 8_000, "{counts:?}");
+    assert!(counts[&Ran::Threw] > 200, "{counts:?}");
+    assert!(counts.values().sum::<usize>() > 15_000, "{counts:?}");
+}
+
+#[test]
+fn one_function_and_one_document_out_of_bytes() {
+    with_bytes(100, 1, |data| {
+        grown(&data[0]);
+    });
 }
 
 /// Functions as they are written, each with one thing that it shows.
@@ -80,16 +98,33 @@ fn functions_as_they_are_written_need_no_engine() {
 #[test]
 fn what_is_not_surely_known_is_the_engines() {
     for source in [
-        "function (doc) { n = 1; emit(n); }",
+        "function (doc) { emit(n); n = 1; }",
+        "function (doc) { 'use strict'; n = 1; emit(n); }",
+        "function (doc) { Date = 1; emit(1); }",
+        "function (doc) { require = 1; emit(1); }",
         "function (doc) { doc.seen = 1; emit(doc); }",
-        "function (doc) { emit(new Date(doc.created)); }",
+        "function (doc) { emit(new Date()); }",
+        "function (doc) { doc.nested.seen = 1; emit(doc); }",
+        "function (doc) { delete doc._rev; emit(doc); }",
         "function (doc) { emit(this); }",
-        "function (doc) { emit(doc.name.match(/a/)); }",
-        "function (doc) { log(doc); }",
+        r"function (doc) { emit(doc.name.match(/(a)\1/)); }",
+        "function (doc) { emit(doc.name.match(/a(?=b)/)); }",
+        "function (doc) { emit(doc.name.match(/(?:a*)*/)); }",
+        "function (doc) { emit(doc.name.match(/(?:(a)|b)*/)); }",
+        "function (doc) { emit(doc.name.match(/a/u)); }",
+        "function (doc) { emit(doc.name.match(/^a/m)); }",
+        "function (doc) { emit(doc.name.match(/é/i)); }",
+        r"function (doc) { emit(doc.name.match(/\B/)); }",
+        "function (doc) { emit(doc.name.match(/(?<n>a)/)); }",
+        "function (doc) { emit(new RegExp(doc.name)); }",
+        "function (doc) { emit(doc.tags.sort(function (a, b) { return a - b; })); }",
         "function emit(doc) { emit(doc); }",
         "function (doc) { const a = 1; a = 2; }",
         "function (doc) { emit(a); let a = 1; let a = 2; }",
-        "function (doc) { function key() { return 1; } emit(key()); }",
+        "function (doc) { function key() { return 1; } emit(key); }",
+        "function (doc) { function key() { return 1; } key = 2; emit(key()); }",
+        "function (doc) { if (doc.a) { function key() { return 1; } emit(key()); } }",
+        "function (doc) { var key; key = function () { return 1; }; emit(key()); }",
         "function (doc) { emit({__proto__: doc}); }",
         "function (doc) { emit(arguments.length, eval('1')); }",
         "function (doc, emit) { emit(1); }",

@@ -21,7 +21,7 @@ impl Translator {
         Some(block.into())
     }
 
-    fn statement(
+    pub(super) fn statement(
         &mut self,
         statement: &ast::Statement<'_>,
         block: &mut Vec<Statement>,
@@ -94,6 +94,10 @@ impl Translator {
     ) -> Option<()> {
         let is_var = declaration.kind == ast::VariableDeclarationKind::Var;
         for declarator in &declaration.declarations {
+            if let Some(function) = self.declared_function(declarator) {
+                block.push(function?);
+                continue;
+            }
             let slot = self.scopes.slot(name_of(&declarator.id)?)?;
             let value = match &declarator.init {
                 Some(value) => self.expression(value)?,
@@ -132,6 +136,9 @@ impl Translator {
             _ => return None,
         };
         for declarator in &declaration.declarations {
+            if self.scopes.has_function(name_of(&declarator.id)?) {
+                continue;
+            }
             fresh.push(self.scopes.declare_new(name_of(&declarator.id)?, kind)?);
         }
         Some(())
@@ -205,9 +212,7 @@ impl Translator {
                 self.declare_names(declaration, &mut Vec::new())?;
                 self.scopes.slot(name_of(&declarator.id)?)
             }
-            ast::ForStatementLeft::AssignmentTargetIdentifier(name) => {
-                self.scopes.assignable(&name.name)
-            }
+            ast::ForStatementLeft::AssignmentTargetIdentifier(name) => self.assignable(&name.name),
             _ => None,
         }
     }
