@@ -143,7 +143,7 @@ impl<'d> Choices<'d> {
     }
 
     fn statement(&mut self) -> String {
-        let kind = self.below(20);
+        let kind = self.below(21);
         self.inside(|inner| inner.statement_of(kind))
             .unwrap_or_default()
     }
@@ -208,6 +208,11 @@ impl<'d> Choices<'d> {
             ),
             16 => format!("g = {}; emit(g, i{}++);", self.value(), self.loops),
             17 => self.iteration(),
+            19 => format!(
+                "try {{ {} }} catch (e) {{ {} }}",
+                self.statements(),
+                self.statements()
+            ),
             18 => format!("o.n{};", self.of_these(&["++", "--", "+=1"])),
             _ => format!("{}++;", self.of_these(&["a", "b", "c"])),
         }

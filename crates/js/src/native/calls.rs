@@ -1,5 +1,6 @@
 //! From syntax to program: calls of functions that are known by their names, and of methods.
 
+use super::functions::is_function;
 use super::program::{
     Callback, Class, Expression, Function, Iteration, Math, Method, Operand, Slot,
 };
@@ -24,7 +25,7 @@ impl Translator {
                 self.known_call(function, &call.arguments)
             }
             ast::Expression::StaticMemberExpression(member) => self.method(member, call),
-            function => {
+            function if is_function(function) => {
                 let function = self.written_function(function)?;
                 Some(Expression::Invoke {
                     name: None,
@@ -32,6 +33,7 @@ impl Translator {
                     arguments: self.arguments(&call.arguments)?,
                 })
             }
+            _ => None,
         }
     }
 
@@ -130,7 +132,10 @@ impl Translator {
                 Some((None, function)) => Callback::Written(function),
                 None => Callback::Known(self.known(&name.name)?),
             },
-            function => Callback::Written(self.written_function(function)?),
+            function if is_function(function) => {
+                Callback::Written(self.written_function(function)?)
+            }
+            _ => return None,
         };
         match other {
             Some(other) => Some((callback, Some(self.operand(other.as_expression()?)?))),

@@ -121,7 +121,8 @@ fn holds(slot: usize, id: FunctionId) -> Statement {
     Statement::Evaluate(Expression::Assign(slot, function.into()))
 }
 
-fn is_function(value: &ast::Expression<'_>) -> bool {
+/// Whether an expression is a function.
+pub(super) fn is_function(value: &ast::Expression<'_>) -> bool {
     matches!(
         value,
         ast::Expression::FunctionExpression(_) | ast::Expression::ArrowFunctionExpression(_)

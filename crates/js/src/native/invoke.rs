@@ -60,14 +60,14 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
             self.slots[*slot] = argument.clone();
         }
         self.returned = Value::Undefined;
-        self.block(&function.body)?;
+        let outcome = self.block(&function.body);
         let returned = std::mem::replace(&mut self.returned, Value::Undefined);
         for (slot, old) in function.variables.iter().zip(kept) {
             self.slots[*slot] = old;
         }
         self.running[id] = is_again;
         self.depth = depth;
-        Ok(returned)
+        outcome.map(|_| returned)
     }
 
     /// Calls a function that was handed to a method.

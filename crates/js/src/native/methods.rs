@@ -78,6 +78,10 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
                 Ok(Value::Number(date.time * 0.0))
             }
             Method::Date(part) => Ok(Value::Number(dates::part(date.time, part))),
+            Method::ToIsoString if date.time.is_nan() => {
+                // The engine's words.
+                Err(Stop::Thrown("RangeError: Date value is NaN".to_owned()))
+            }
             Method::ToIsoString => self.made(Value::text(dates::iso(date.time)?)?),
             _ => Err(Stop::Unsure),
         }

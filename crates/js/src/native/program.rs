@@ -78,6 +78,12 @@ pub(super) enum Statement {
         otherwise: usize,
         body: Block,
     },
+    /// `try` with `catch`; what is thrown is only known to have been.
+    Try {
+        body: Block,
+        thrown: Option<Slot>,
+        handler: Block,
+    },
     Break,
     Continue,
     Return(Option<Expression>),

@@ -263,6 +263,19 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
                 otherwise,
                 body,
             } => self.switch(value, cases, *otherwise, body),
+            Statement::Try {
+                body,
+                thrown,
+                handler,
+            } => match self.block(body) {
+                Err(Stop::Thrown(_)) => {
+                    if let Some(slot) = thrown {
+                        self.slots[*slot] = Value::Unset;
+                    }
+                    self.block(handler)
+                }
+                outcome => outcome,
+            },
             Statement::Break => Ok(Flow::Break),
             Statement::Continue => Ok(Flow::Continue),
             Statement::Return(value) => {

@@ -185,6 +185,11 @@ pub(super) fn hoisted<'p>(statements: &'p [Statement<'_>]) -> Vec<&'p str> {
             Statement::SwitchStatement(statement) => {
                 waiting.extend(statement.cases.iter().flat_map(|case| &case.consequent));
             }
+            Statement::TryStatement(statement) => {
+                waiting.extend(&statement.block.body);
+                let handler = statement.handler.iter();
+                waiting.extend(handler.flat_map(|handler| &handler.body.body));
+            }
             // Everything else holds no statements, or is not compiled.
             _ => {}
         }

@@ -68,6 +68,7 @@ impl Translator {
                 Statement::ForOf { item, array, body }
             }
             Syntax::SwitchStatement(statement) => self.switch(statement)?,
+            Syntax::TryStatement(statement) => self.try_statement(statement)?,
             Syntax::ReturnStatement(statement) => Statement::Return(match &statement.argument {
                 Some(value) => Some(self.expression(value)?),
                 None => None,
@@ -215,6 +216,29 @@ impl Translator {
             ast::ForStatementLeft::AssignmentTargetIdentifier(name) => self.assignable(&name.name),
             _ => None,
         }
+    }
+
+    fn try_statement(&mut self, statement: &ast::TryStatement<'_>) -> Option<Statement> {
+        let handler = statement.handler.as_ref()?;
+        if statement.finalizer.is_some() {
+            return None;
+        }
+        let body = [self.scope(&statement.block.body)?].into();
+        self.scopes.enter();
+        let thrown = match &handler.param {
+            Some(parameter) => {
+                let name = name_of(&parameter.pattern)?;
+                Some(self.scopes.declare_new(name, Kind::Let)?)
+            }
+            None => None,
+        };
+        let handler = [self.scope(&handler.body.body)?].into();
+        self.scopes.leave();
+        Some(Statement::Try {
+            body,
+            thrown,
+            handler,
+        })
     }
 
     fn switch(&mut self, statement: &ast::SwitchStatement<'_>) -> Option<Statement> {
