@@ -1,7 +1,7 @@
 //! The map functions of a view group, each run in the cheapest way that gives its rows.
 
 use crate::map::MapEngine;
-use crate::native::{NativeMap, Outcome, Text};
+use crate::native::{NativeMap, Outcome, Reads, Text};
 use crate::{Checkpoint, Emitted, JsError, Limits};
 use std::fmt;
 use std::sync::Arc;
@@ -35,6 +35,12 @@ pub struct MapFunctions {
     limits: Limits,
     checkpoint: Option<Checkpoint>,
     natives: Vec<Option<Native>>,
+    /// What each function can read of its document.
+    reads: Vec<Reads>,
+    /// Functions that ran in the engine last, and what they can read together.
+    read: (Vec<usize>, Reads),
+    /// The part of the document that they can read.
+    part: String,
     engine: Option<MapEngine>,
     said: String,
     /// Functions whose output `said` has, in order.
@@ -82,6 +88,9 @@ impl MapFunctions {
             limits,
             checkpoint: None,
             natives: sources.iter().map(native).collect(),
+            reads: sources.iter().map(|source| Reads::of(source)).collect(),
+            read: (Vec::new(), Reads::All),
+            part: String::new(),
             engine: None,
             said: String::new(),
             order: Vec::new(),
@@ -142,6 +151,15 @@ impl MapFunctions {
         let left = self.run_natives(document);
         if !left.is_empty() {
             self.start_engine()?;
+            if self.read.0 != left {
+                let reads = left.iter().map(|function| &self.reads[*function]);
+                self.read = (left.clone(), Reads::of_all(reads));
+            }
+            let text = std::str::from_utf8(document).unwrap_or_default();
+            let document = match self.read.1.cut(text, &mut self.part) {
+                true => self.part.as_bytes(),
+                false => document,
+            };
             if let Some(engine) = &mut self.engine {
                 let chosen = (left.len() < self.sources.len()).then_some(&left[..]);
                 engine.run(document, chosen, &mut self.said)?;

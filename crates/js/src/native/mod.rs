@@ -29,6 +29,7 @@ mod number;
 mod operators;
 mod pattern;
 mod program;
+mod reads;
 mod run;
 mod scopes;
 mod statements;
@@ -39,6 +40,7 @@ mod value;
 
 pub(crate) use document::Text;
 use program::Program;
+pub(crate) use reads::Reads;
 pub(crate) use run::Outcome;
 
 /// A function that needs no engine.

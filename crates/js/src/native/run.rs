@@ -200,7 +200,7 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
             out: &mut text,
         };
         writer.push(value)?;
-        self.work(text.len() / 4)?;
+        self.work(text.len())?;
         Ok(text)
     }
 

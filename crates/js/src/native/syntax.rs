@@ -19,28 +19,38 @@ const MAX_DEPTH: usize = 64;
 
 /// Compiles the text of a function.
 pub(super) fn compile(source: &str) -> Option<Program> {
+    with_function(source, translate)
+}
+
+/// Parses the text of a function and looks at its syntax, on a stack that is large enough for both.
+pub(super) fn with_function<T: Send + 'static>(
+    source: &str,
+    look: fn(&ast::Expression<'_>) -> Option<T>,
+) -> Option<T> {
     if source.len() > MAX_SOURCE {
         return None;
     }
     let script = crate::sandbox::as_script(source);
     let parser = std::thread::Builder::new().stack_size(STACK);
-    let program = parser.spawn(move || translate(&script)).ok()?;
-    program.join().ok()?
+    let looking = parser.spawn(move || {
+        let memory = Allocator::default();
+        let options = ParseOptions {
+            preserve_parens: false,
+            ..ParseOptions::default()
+        };
+        let parser = Parser::new(&memory, &script, SourceType::script());
+        let parsed = parser.with_options(options).parse();
+        if parsed.panicked || !parsed.diagnostics.is_empty() {
+            return None;
+        }
+        look(function_of(&parsed.program)?)
+    });
+    looking.ok()?.join().ok()?
 }
 
-fn translate(script: &str) -> Option<Program> {
-    let memory = Allocator::default();
-    let options = ParseOptions {
-        preserve_parens: false,
-        ..ParseOptions::default()
-    };
-    let parser = Parser::new(&memory, script, SourceType::script());
-    let parsed = parser.with_options(options).parse();
-    if parsed.panicked || !parsed.diagnostics.is_empty() {
-        return None;
-    }
+fn translate(function: &ast::Expression<'_>) -> Option<Program> {
     let mut translator = Translator::default();
-    let body = translator.function(function_of(&parsed.program)?)?;
+    let body = translator.function(function)?;
     let functions: Option<Vec<Inner>> = translator.functions.into_iter().collect();
     Some(Program {
         body,
