@@ -116,6 +116,7 @@ fn what_is_not_surely_known_is_the_engines() {
         "function (doc) { emit(doc.name.match(/é/i)); }",
         r"function (doc) { emit(doc.name.match(/\B/)); }",
         "function (doc) { emit(doc.name.match(/(?<n>a)/)); }",
+        r"function (doc) { emit(doc.name.match(/(?:\w\d?){40}/)); }",
         "function (doc) { emit(new RegExp(doc.name)); }",
         "function (doc) { emit(doc.tags.sort(function (a, b) { return a - b; })); }",
         "function emit(doc) { emit(doc); }",
@@ -222,6 +223,11 @@ fn functions_of_one_group_share_the_globals_that_they_leave() {
     for (sources, is_native) in [
         (&[leaves, asks][..], false),
         (&[leaves, leaves], true),
+        // Where the second function sees what the first one left, both are the engine's for that document.
+        (
+            &[leaves, "function (doc) { if (doc.b) { i = 7; } emit(i); }"],
+            true,
+        ),
         (&[leaves, by_letters, asks], false),
     ] {
         assert_eq!(sources.iter().all(|source| is_compiled(source)), is_native);
@@ -344,6 +350,23 @@ fn numbers_and_dates_are_the_engines() {
 }
 
 #[test]
+fn days_of_all_years_are_the_engines() {
+    let source = "function (doc) { for (var i = 0; i < 500; i++) { \
+                  var d = new Date((doc.n + i * 73.3) * 86400000); \
+                  emit(d, [d.getFullYear(), d.getMonth(), d.getDate(), d.getDay(), Date.parse(d.toISOString())]); } }";
+    // A hundred years each, in steps of 73 days; then days one by one at the ends of February.
+    let starts = (-19..80).map(|century| century * 36_525);
+    let documents: Vec<_> = starts.map(|start| format!("{{\"n\":{start}}}")).collect();
+    let mut ran = compared(&[source.to_owned()], &documents);
+    assert_eq!(ran.remove(&Ran::Native), Some(documents.len()), "{ran:?}");
+    let days = source.replace("i * 73.3", "i");
+    let ends = [10_957, 11_000, 15_300, 47_400, -25_600, -135_200];
+    let documents = ends.map(|start| format!("{{\"n\":{start}}}"));
+    let mut ran = compared(&[days], &documents);
+    assert_eq!(ran.remove(&Ran::Native), Some(documents.len()), "{ran:?}");
+}
+
+#[test]
 fn a_function_that_leaves_most_documents_goes_on_in_the_engine() {
     let mut functions = simple(&["function (doc) { emit(doc.a + ''); }"], Limits::default());
     for n in 0..300 {
@@ -433,7 +456,11 @@ fn work_and_memory_are_counted_wherever_a_document_can_make_them_large() {
         (looped(200, "a.replace(/y/, '');"), text(1 << 20, "x")),
         (looped(200, "a.replace('y', '');"), text(1 << 20, "x")),
         // Each match begins to read what follows it.
-        (looped(1, "a.match(/x|x*y/g);"), text(1 << 18, "x")),
+        (looped(1, "a.match(/x*y|x/g);"), text(30_000, "x")),
+        (
+            looped(20, "/(?:x|y)*x(?:x|y){25}z/.test(a);"),
+            text(1 << 19, "xyyx"),
+        ),
         (looped(3_000, "a.split(/x/);"), text(1_000, "x")),
         (looped(30_000, "a.concat(a);"), zeros(100)),
         (looped(30_000, "a.map(String);"), zeros(100)),

@@ -27,15 +27,22 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
 
     /// The first match at or behind a position, which may be behind the end.
     fn search(&mut self, pattern: &Pattern, text: &str, from: usize) -> Result<Option<Spans>> {
-        self.work(8 + text.len().saturating_sub(from) / 2)?;
+        // The search may have to look at all that follows before it knows that the match ends early.
+        let rest = text.len().saturating_sub(from);
+        self.work(8 + rest * (1 + pattern.weight) / 16)?;
         if from > text.len() {
             return Ok(None);
         }
         if pattern.regex.captures_len() == 1 {
             let found = pattern.regex.find_at(text, from);
+            let end = found.map_or(text.len(), |found| found.end());
+            self.work((end - from) * (1 + pattern.weight) / 4)?;
             return Ok(found.map(|found| vec![Some((found.start(), found.end()))]));
         }
         let found = pattern.regex.captures_at(text, from);
+        let whole = found.as_ref().and_then(|found| found.get(0));
+        let end = whole.map_or(text.len(), |whole| whole.end());
+        self.work((end - from) * (1 + pattern.weight) / 4)?;
         let spans = found.map(|found| {
             let spans = found.iter();
             spans

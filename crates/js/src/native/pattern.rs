@@ -19,6 +19,8 @@ use regex::{Regex, RegexBuilder};
 const MAX_SIZE: usize = 1 << 20;
 /// The longest repetition.
 const MAX_TIMES: u64 = 1_000;
+/// The heaviest pattern: see [`Pattern::weight`].
+const MAX_WEIGHT: usize = 64;
 const LAST: u32 = 0x10_ffff;
 
 /// A pattern that is compiled.
@@ -26,6 +28,9 @@ const LAST: u32 = 0x10_ffff;
 pub(super) struct Pattern {
     pub(super) regex: Regex,
     pub(super) is_global: bool,
+    /// How much work one byte of text is at the most: about the number of characters and classes in the pattern, each as
+    /// often as it is repeated.
+    pub(super) weight: usize,
     /// Whether it is only known what it finds in ASCII.
     pub(super) is_for_ascii: bool,
 }
@@ -51,7 +56,10 @@ impl Pattern {
             out: String::new(),
             ignores_case,
         };
-        translation.disjunction(&parsed.body)?;
+        let shape = translation.disjunction(&parsed.body)?;
+        if shape.weight > MAX_WEIGHT {
+            return None;
+        }
         let regex = RegexBuilder::new(&translation.out)
             .size_limit(MAX_SIZE)
             .dfa_size_limit(MAX_SIZE)
@@ -60,6 +68,7 @@ impl Pattern {
         Some(Pattern {
             regex: regex.ok()?,
             is_global,
+            weight: shape.weight,
             is_for_ascii: ignores_case,
         })
     }
@@ -70,16 +79,19 @@ impl Pattern {
 struct Shape {
     can_be_empty: bool,
     has_groups: bool,
+    weight: usize,
 }
 
 impl Shape {
-    const CHARACTER: Shape = Shape {
+    /// Of no alternatives.
+    const NONE: Shape = Shape {
         can_be_empty: false,
         has_groups: false,
+        weight: 0,
     };
-    const ASSERTION: Shape = Shape {
+    const EMPTY: Shape = Shape {
         can_be_empty: true,
-        has_groups: false,
+        ..Shape::NONE
     };
 }
 
@@ -90,7 +102,7 @@ struct Translation {
 
 impl Translation {
     fn disjunction(&mut self, disjunction: &Disjunction<'_>) -> Option<Shape> {
-        let mut shape = Shape::CHARACTER;
+        let mut shape = Shape::NONE;
         for (index, alternative) in disjunction.body.iter().enumerate() {
             if index > 0 {
                 self.out.push('|');
@@ -98,16 +110,18 @@ impl Translation {
             let one = self.alternative(alternative)?;
             shape.can_be_empty |= one.can_be_empty;
             shape.has_groups |= one.has_groups;
+            shape.weight += one.weight;
         }
         Some(shape)
     }
 
     fn alternative(&mut self, alternative: &Alternative<'_>) -> Option<Shape> {
-        let mut shape = Shape::ASSERTION;
+        let mut shape = Shape::EMPTY;
         for term in &alternative.body {
             let one = self.term(term)?;
             shape.can_be_empty &= one.can_be_empty;
             shape.has_groups |= one.has_groups;
+            shape.weight += one.weight;
         }
         Some(shape)
     }
@@ -121,7 +135,10 @@ impl Translation {
                     BoundaryAssertionKind::Boundary => r"(?-u:\b)",
                     BoundaryAssertionKind::NegativeBoundary => return None,
                 });
-                Some(Shape::ASSERTION)
+                Some(Shape {
+                    weight: 1,
+                    ..Shape::EMPTY
+                })
             }
             Term::Quantifier(quantifier) => self.quantifier(quantifier),
             Term::Character(character) => {
@@ -165,6 +182,7 @@ impl Translation {
         if quantifier.min > MAX_TIMES || most.is_some_and(|most| most > MAX_TIMES) {
             return None;
         }
+        let times = most.unwrap_or(quantifier.min).max(1) as usize;
         let most = most.map_or_else(String::new, |most| most.to_string());
         self.out.push_str(&format!("{{{},{most}}}", quantifier.min));
         if !quantifier.greedy {
@@ -172,6 +190,7 @@ impl Translation {
         }
         Some(Shape {
             can_be_empty: quantifier.min == 0,
+            weight: shape.weight.saturating_mul(times),
             ..shape
         })
     }
@@ -189,13 +208,18 @@ impl Translation {
         if ranges.is_empty() {
             return None;
         }
+        // Beyond ASCII, characters are several bytes.
+        let is_wide = ranges.iter().any(|(_, last)| *last > 0x7f);
         self.out.push('[');
         for (first, last) in ranges {
             self.out
                 .push_str(&format!("\\x{{{first:x}}}-\\x{{{last:x}}}"));
         }
         self.out.push(']');
-        Some(Shape::CHARACTER)
+        Some(Shape {
+            weight: if is_wide { 3 } else { 1 },
+            ..Shape::NONE
+        })
     }
 }
 
