@@ -1,6 +1,6 @@
 //! Functions that need no object.
 
-use super::program::{Function, Math};
+use super::known::{Function, Math};
 use super::run::Machine;
 use super::value::{Result, Stop, Value};
 use super::{dates, number};

@@ -1,9 +1,8 @@
 //! From syntax to program: calls of functions that are known by their names, and of methods.
 
 use super::functions::is_function;
-use super::program::{
-    Callback, Class, Expression, Function, Iteration, Math, Method, Operand, Slot,
-};
+use super::known::{Function, Iteration, Math, Method};
+use super::program::{Callback, Class, Expression, Operand, Slot};
 use super::syntax::Translator;
 use oxc_ast::ast;
 

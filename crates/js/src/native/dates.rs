@@ -1,6 +1,6 @@
 //! Dates: reading the forms of ISO 8601, and the parts of a date. All of them are in UTC, as in the engine.
 
-use super::program::DatePart;
+use super::known::DatePart;
 use super::value::{Result, Stop, Value};
 
 const SECOND: i64 = 1_000;

@@ -66,6 +66,23 @@ impl Translator {
                 let pattern = Pattern::new(&literal.regex.pattern.text, &flags)?;
                 Expression::Pattern(pattern.into())
             }
+            Syntax::SequenceExpression(sequence) => {
+                let parts = sequence.expressions.iter();
+                Expression::Sequence(
+                    parts
+                        .map(|part| self.expression(part))
+                        .collect::<Option<_>>()?,
+                )
+            }
+            Syntax::AssignmentExpression(assignment) => self.assignment(assignment)?,
+            Syntax::UpdateExpression(update) => self.update(update)?,
+            _ => self.operation(syntax)?,
+        })
+    }
+
+    fn operation(&mut self, syntax: &ast::Expression<'_>) -> Option<Expression> {
+        use ast::Expression as Syntax;
+        Some(match syntax {
             Syntax::BinaryExpression(binary)
                 if binary.operator == ast::BinaryOperator::Instanceof =>
             {
@@ -90,16 +107,6 @@ impl Translator {
                 self.operand(&conditional.consequent)?,
                 self.operand(&conditional.alternate)?,
             ),
-            Syntax::SequenceExpression(sequence) => {
-                let parts = sequence.expressions.iter();
-                Expression::Sequence(
-                    parts
-                        .map(|part| self.expression(part))
-                        .collect::<Option<_>>()?,
-                )
-            }
-            Syntax::AssignmentExpression(assignment) => self.assignment(assignment)?,
-            Syntax::UpdateExpression(update) => self.update(update)?,
             _ => return None,
         })
     }

@@ -1,6 +1,7 @@
 //! Running a program over a document: calls of functions inside, and of those handed to methods.
 
-use super::program::{Callback, Expression, FunctionId, Iteration, Operand, Slot};
+use super::known::Iteration;
+use super::program::{Callback, Expression, FunctionId, Operand, Slot};
 use super::run::Machine;
 use super::value::{Result, Stop, Value};
 

@@ -1,8 +1,9 @@
 //! Methods with regular expressions.
 
 use super::heap::Made;
+use super::known::Method;
 use super::pattern::Pattern;
-use super::program::{Callback, Method};
+use super::program::Callback;
 use super::run::Machine;
 use super::texts::{check_count, has_pairs, part, units};
 use super::value::{Chars, Result, Stop, Value, check_length};

@@ -2,7 +2,7 @@
 
 use super::document::Container;
 use super::heap::Made;
-use super::program::{DatePart, Method};
+use super::known::{DatePart, Method};
 use super::run::Machine;
 use super::texts::{from_end, of_number};
 use super::value::{Chars, Date, Result, Stop, Value, check_length};

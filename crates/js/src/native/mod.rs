@@ -23,6 +23,7 @@ mod expressions;
 mod functions;
 mod heap;
 mod invoke;
+mod known;
 mod matching;
 mod methods;
 mod number;

@@ -1,8 +1,8 @@
 //! Methods of strings. Positions count units of UTF-16: those are bytes in ASCII, and characters in text without
 //! characters above U+FFFF; the engine knows the rest.
 
+use super::known::Method;
 use super::number::{fixed, is_blank};
-use super::program::Method;
 use super::run::Machine;
 use super::value::{Chars, Result, Stop, Value, check_length};
 use std::rc::Rc;
