@@ -2,7 +2,7 @@
 
 use crate::arguments::Flag;
 use crate::arguments::Matches;
-use crate::context::{Command, Context, Repo};
+use crate::context::{Command, Repo};
 use crate::ui::Abort;
 use std::sync::Arc;
 use varve_repo::{PrefixMatch, RepoView, Rev, Revlog};
@@ -27,7 +27,7 @@ pub(crate) enum Chosen {
 impl Chosen {
     /// Finds the revlog that the options or `name` choose; `None` if it is empty or missing.
     pub(crate) fn find(
-        context: &mut Context,
+        repo: &mut Repo,
         matches: &Matches,
         name: Option<&Vec<u8>>,
     ) -> Result<Option<Chosen>, Abort> {
@@ -42,7 +42,7 @@ impl Chosen {
                 "cannot specify filename with --changelog or --manifest",
             ));
         }
-        let view = context.repo.view()?;
+        let view = repo.view()?;
         let chosen = match name {
             _ if changelog || manifest => Chosen::Shared { view, manifest },
             None => return Ok(None),
@@ -57,12 +57,12 @@ impl Chosen {
 
     /// The same for a command whose only argument is the file's name, and which needs a revlog.
     pub(crate) fn of_argument(
-        context: &mut Context,
+        repo: &mut Repo,
         matches: &Matches,
         command: &'static Command,
     ) -> Result<Chosen, Abort> {
         let name = matches.arguments().first();
-        let chosen = Chosen::find(context, matches, name)?;
+        let chosen = Chosen::find(repo, matches, name)?;
         chosen.ok_or_else(|| match name {
             Some(name) => not_found(name),
             None => command.usage_error("invalid arguments"),

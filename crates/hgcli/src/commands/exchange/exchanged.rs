@@ -80,7 +80,7 @@ pub(crate) fn print(
     let style = log::style(context, matches, Some(Matcher::everything()))?;
     let printer = Printer::new(context, style)?;
     if graph {
-        let look = Look::new(context)?.of_shown_parents();
+        let look = Look::new(&context.config)?.of_shown_parents();
         printer.print_graph(&mut context.ui, &look, &revs)
     } else {
         printer.print_all(context, matches, &revs)

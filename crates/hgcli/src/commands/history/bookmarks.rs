@@ -158,7 +158,7 @@ fn list(context: &mut Context, matches: &Matches, names: &[Vec<u8>]) -> Result<u
         return Err(WorkdirError::from(BookmarkRefusal::Unknown(name)).into());
     }
     let quiet = context.ui.verbosity.quiet;
-    let mut out = Formatter::new(context, matches, "bookmarks")?;
+    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "bookmarks")?;
     if all.is_empty() && out.is_plain() {
         context.ui.status("no bookmarks set\n")?;
     }
@@ -171,7 +171,7 @@ fn list(context: &mut Context, matches: &Matches, names: &[Vec<u8>]) -> Result<u
             .changelog()
             .rev(node)
             .map_or(-1, |rev| i64::from(rev.0));
-        out.item(context)?;
+        out.item(&mut context.ui)?;
         if !quiet {
             out.plain(&mut context.ui, if is_active { " * " } else { "   " })?;
         }
@@ -185,6 +185,6 @@ fn list(context: &mut Context, matches: &Matches, names: &[Vec<u8>]) -> Result<u
         }
         out.plain(&mut context.ui, "\n")?;
     }
-    out.end(context)?;
+    out.end(&mut context.ui)?;
     Ok(0)
 }

@@ -63,9 +63,9 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let mut options = Options::new(context, matches)?;
+    let mut options = Options::new(&mut context.ui, &context.config, matches)?;
     context.repo.refuse_subrepositories(matches)?;
-    let mut sides = sides(context, matches)?;
+    let mut sides = sides(&mut context.repo, &mut context.ui, matches)?;
     let is_working = sides.0 == Side::Working || sides.1 == Side::Working;
     if is_working
         && context.config.boolean("diff", "merge", false)?
@@ -184,7 +184,7 @@ fn below(
     Ok(prefix)
 }
 
-fn sides(context: &mut Context, matches: &Matches) -> Result<(Side, Side), Abort> {
+fn sides(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<(Side, Side), Abort> {
     let revs: Vec<Vec<u8>> = matches.list("rev").iter().map(|rev| rev.to_vec()).collect();
     let (from, to) = (matches.value("from"), matches.value("to"));
     if let Some(change) = matches.value("change").filter(|change| !change.is_empty()) {
@@ -199,10 +199,10 @@ fn sides(context: &mut Context, matches: &Matches) -> Result<(Side, Side), Abort
                 )));
             }
         }
-        let rev = context.repo.revision(&mut context.ui, Some(change))?;
+        let rev = repo.revision(ui, Some(change))?;
         let parent = match rev {
-            Some(rev) => context.repo.view()?.changelog().parents(rev)[0],
-            None => context.repo.working_parents()?.first().copied(),
+            Some(rev) => repo.view()?.changelog().parents(rev)[0],
+            None => repo.working_parents()?.first().copied(),
         };
         return Ok((Side::Rev(parent), Side::Rev(rev)));
     }
@@ -214,32 +214,27 @@ fn sides(context: &mut Context, matches: &Matches) -> Result<(Side, Side), Abort
             )));
         }
         let start = match from {
-            Some(from) => Side::Rev(context.repo.revision(&mut context.ui, Some(from))?),
+            Some(from) => Side::Rev(repo.revision(ui, Some(from))?),
             None => Side::Working,
         };
         let end = match to {
-            Some(to) => Side::Rev(context.repo.revision(&mut context.ui, Some(to))?),
+            Some(to) => Side::Rev(repo.revision(ui, Some(to))?),
             None => Side::Working,
         };
         return Ok((start, end));
     }
-    pair(context, &revs)
+    pair(repo, ui, &revs)
 }
 
 /// Both sides for any number of `-r`: the first of the changesets and the last.
-fn pair(context: &mut Context, revs: &[Vec<u8>]) -> Result<(Side, Side), Abort> {
+fn pair(repo: &mut Repo, ui: &mut Ui, revs: &[Vec<u8>]) -> Result<(Side, Side), Abort> {
     if revs.is_empty() {
-        return Ok((
-            Side::Rev(context.repo.revision(&mut context.ui, None)?),
-            Side::Working,
-        ));
+        return Ok((Side::Rev(repo.revision(ui, None)?), Side::Working));
     }
     let specs: Vec<&[u8]> = revs.iter().map(Vec::as_slice).collect();
-    context
-        .repo
-        .warn_of_disabled_markers_for(&mut context.ui, &specs)?;
-    let view = context.repo.view()?;
-    let engine = context.repo.engine(&view)?;
+    repo.warn_of_disabled_markers_for(ui, &specs)?;
+    let view = repo.view()?;
+    let engine = repo.engine(&view)?;
     let set = query(&engine, &specs)?;
     let empty = || Abort::new("empty revision range");
     let first = set.first(&engine)?.ok_or_else(empty)?;

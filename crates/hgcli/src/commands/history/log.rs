@@ -91,7 +91,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let revs: Vec<Option<Rev>> = members.collect::<Result<_, _>>()?;
     let printer = Printer::new(context, style)?;
     if graph {
-        let look = Look::new(context)?;
+        let look = Look::new(&context.config)?;
         printer.print_graph(&mut context.ui, &look, &revs)?;
     } else {
         printer.print_all(context, matches, &revs)?;
@@ -111,7 +111,7 @@ pub(crate) fn style(
     }
     let (patch, stat) = (matches.flag("patch"), matches.flag("stat"));
     let diff = if (patch || stat) && !context.ui.verbosity.quiet {
-        let options = Options::new(context, matches)?;
+        let options = Options::new(&mut context.ui, &context.config, matches)?;
         let matcher = matcher.map_or_else(|| context.repo.matcher(matches), Ok)?;
         Some((options, matcher))
     } else {

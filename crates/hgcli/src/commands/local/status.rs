@@ -229,7 +229,7 @@ fn print(
             .repo
             .uses_relative_paths(!matches.arguments().is_empty())?,
     };
-    let mut out = Formatter::new(context, matches, "status")?;
+    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "status")?;
     for letter in shown {
         let letter = letter.to_string();
         for path in list(status, letter.chars().next().unwrap_or('C')) {
@@ -237,7 +237,7 @@ fn print(
                 true => context.repo.relative_path(path),
                 false => Ok(path.to_vec()),
             };
-            out.item(context)?;
+            out.item(&mut context.ui)?;
             out.data("itemtype", "file");
             let before = if names_only {
                 ""
@@ -259,5 +259,5 @@ fn print(
             }
         }
     }
-    out.end(context)
+    out.end(&mut context.ui)
 }

@@ -2,7 +2,7 @@
 
 use super::Printer;
 use super::lineage::{Ancestor, Lineage};
-use crate::context::Context;
+use crate::context::Config;
 use crate::render::graph::{Edge, Graph, Mark};
 use crate::render::templates::{Template, unquoted};
 use crate::ui::environment::is_plain;
@@ -26,8 +26,8 @@ const SYMBOL: &[u8] = b"{graphnode}";
 
 impl Look {
     /// Look of the configuration.
-    pub(crate) fn new(context: &Context) -> Result<Look, Abort> {
-        let config = &context.config;
+    pub(crate) fn new(config: &Config) -> Result<Look, Abort> {
+        let config = config;
         let plain = is_plain(Some("graph"));
         let [parent, distant, missing] = if plain {
             [const { b"|" }; 3].map(|mark| Some(mark.to_vec()))

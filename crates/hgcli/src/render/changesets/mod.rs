@@ -112,7 +112,7 @@ impl Printer {
             config: context.config.values(),
             unstable: view.instabilities()?,
             user: context.ui.known_user(),
-            plain_diff: Options::new(context, &Matches::default())?,
+            plain_diff: Options::new(&mut context.ui, &context.config, &Matches::default())?,
             view,
             names,
             verbosity: context.ui.verbosity,

@@ -37,7 +37,7 @@ impl Printer {
             context.repo.warn_of_disabled_markers(&mut context.ui)?;
         }
         if matches!(self.style.form, Form::Json) {
-            return self.print_json(context, matches, revs);
+            return self.print_json(&mut context.ui, &context.config, matches, revs);
         }
         self.print_header(&mut context.ui)?;
         self.print_texts(&mut context.ui, revs)?;

@@ -3,18 +3,18 @@
 //! A command writes each thing once, with its name and with the text that people see:
 //!
 //! ```text
-//! let mut out = Formatter::new(context, matches, "tags")?;
-//! out.item(context)?;                              one tag
+//! let mut out = Formatter::new(&mut context.ui, &context.config, matches, "tags")?;
+//! out.item(&mut context.ui)?;                              one tag
 //! out.field(context, "tag", name, format!("{name:30}"))?;
 //! out.plain(context, "\n")?;                       text that has no name
-//! out.end(context)
+//! out.end(&mut context.ui)
 //! ```
 
 mod json;
 mod value;
 
 use crate::arguments::Matches;
-use crate::context::Context;
+use crate::context::Config;
 use crate::ui::{Abort, Ui};
 pub(crate) use json::push_json;
 use std::collections::BTreeSet;
@@ -37,10 +37,10 @@ enum Form {
 /// A template that prints items; made by the template language.
 pub(crate) trait ItemTemplate {
     /// Prints one item; `index` counts from 0.
-    fn item(&mut self, context: &mut Context, item: &Item, index: usize) -> Result<(), Abort>;
+    fn item(&mut self, ui: &mut Ui, item: &Item, index: usize) -> Result<(), Abort>;
 
     /// Prints the end behind the last item.
-    fn end(&mut self, context: &mut Context) -> Result<(), Abort>;
+    fn end(&mut self, ui: &mut Ui) -> Result<(), Abort>;
 
     /// Names of the values that it shows.
     fn names(&self) -> BTreeSet<&str>;
@@ -49,20 +49,19 @@ pub(crate) trait ItemTemplate {
 impl Formatter {
     /// The form that `-T` asks for; `topic` is the command's name, which some templates look at.
     pub(crate) fn new(
-        context: &mut Context,
+        ui: &mut Ui,
+        config: &Config,
         matches: &Matches,
         topic: &'static str,
     ) -> Result<Formatter, Abort> {
         let form = match matches.value("template") {
             None | Some(b"") => Form::Plain,
             Some(b"json") => {
-                context.ui.write("[")?;
+                ui.write("[")?;
                 Form::Json
             }
             Some(template) => Form::Template(crate::render::templates::for_items(
-                &context.config,
-                template,
-                topic,
+                config, template, topic,
             )?),
         };
         Ok(Formatter {
@@ -91,8 +90,8 @@ impl Formatter {
     }
 
     /// Begins an item.
-    pub(crate) fn item(&mut self, context: &mut Context) -> Result<(), Abort> {
-        self.finish(context)?;
+    pub(crate) fn item(&mut self, ui: &mut Ui) -> Result<(), Abort> {
+        self.finish(ui)?;
         self.count += 1;
         Ok(())
     }
@@ -125,16 +124,16 @@ impl Formatter {
     }
 
     /// Behind the last item.
-    pub(crate) fn end(mut self, context: &mut Context) -> Result<(), Abort> {
-        self.finish(context)?;
+    pub(crate) fn end(mut self, ui: &mut Ui) -> Result<(), Abort> {
+        self.finish(ui)?;
         match &mut self.form {
             Form::Plain => Ok(()),
-            Form::Json => context.ui.write("\n]\n"),
-            Form::Template(template) => template.end(context),
+            Form::Json => ui.write("\n]\n"),
+            Form::Template(template) => template.end(ui),
         }
     }
 
-    fn finish(&mut self, context: &mut Context) -> Result<(), Abort> {
+    fn finish(&mut self, ui: &mut Ui) -> Result<(), Abort> {
         let Some(index) = self.count.checked_sub(1) else {
             return Ok(());
         };
@@ -148,9 +147,9 @@ impl Formatter {
                     b",\n ".to_vec()
                 };
                 json::push_item(&item, &mut text);
-                context.ui.write(text)
+                ui.write(text)
             }
-            Form::Template(template) => template.item(context, &item, index),
+            Form::Template(template) => template.item(ui, &item, index),
         }
     }
 }

@@ -28,7 +28,7 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let chosen = Chosen::of_argument(context, matches, &COMMAND)?;
+    let chosen = Chosen::of_argument(&mut context.repo, matches, &COMMAND)?;
     let revlog = chosen.revlog()?;
     if matches.flag("dump") {
         context.ui.write(dump::text(revlog))?;

@@ -95,7 +95,12 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             .collect(),
     };
     let mut code = 1;
-    for source in peers::destinations(context, matches.arguments())? {
+    for source in peers::destinations(
+        &context.repo,
+        &mut context.ui,
+        &context.config,
+        matches.arguments(),
+    )? {
         let pushed = push(context, matches, &source, &options)?;
         context.ui.print_traffic()?;
         match pushed {
