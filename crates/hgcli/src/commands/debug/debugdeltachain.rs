@@ -1,7 +1,7 @@
 //! `debugdeltachain`: how each revision of a revlog is stored.
 
 use crate::arguments::{Flag, Matches, TEMPLATE};
-use crate::commands::debug::revlogs::{self, CHANGELOG, Chosen, MANIFEST};
+use crate::commands::debug::revlogs::{self, CHANGELOG, MANIFEST, RevlogSelection};
 use crate::context::{Command, Context};
 use crate::render::Formatter;
 use crate::render::formatter::Value;
@@ -44,7 +44,7 @@ struct Groups {
 }
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let chosen = Chosen::of_argument(&mut context.repo, matches, &COMMAND)?;
+    let chosen = RevlogSelection::of_argument(&mut context.repo, matches, &COMMAND)?;
     let revlog = chosen.revlog()?;
     let group = |name| matches.flag(name) || matches.flag("all-info");
     let groups = Groups {

@@ -1,7 +1,7 @@
 //! `debugindex`: the index of a revlog.
 
 use crate::arguments::{Matches, TEMPLATE};
-use crate::commands::debug::revlogs::{CHANGELOG, Chosen, MANIFEST};
+use crate::commands::debug::revlogs::{CHANGELOG, MANIFEST, RevlogSelection};
 use crate::context::{Command, Context};
 use crate::render::Formatter;
 use crate::ui::Abort;
@@ -46,7 +46,7 @@ const COLUMNS: &[Column] = &[
 ];
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let chosen = Chosen::find(&mut context.repo, matches, matches.arguments().first())?;
+    let chosen = RevlogSelection::find(&mut context.repo, matches, matches.arguments().first())?;
     let chosen = chosen.ok_or_else(|| Abort::new("cannot give path to non-revlog"))?;
     let revlog = chosen.revlog()?;
     let verbose = context.ui.verbosity.verbose;

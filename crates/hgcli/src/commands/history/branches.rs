@@ -33,7 +33,7 @@ const COLUMNS: usize = 31;
 
 /// One line; sorted from the last to the first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Line {
+struct BranchLine {
     active: bool,
     tip: Rev,
     name: Vec<u8>,
@@ -45,7 +45,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let view = context.repo.view()?;
     let chosen = chosen_branches(&mut context.repo, &mut context.ui, &matches.list("rev"))?;
     let heads = view.heads();
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<BranchLine> = Vec::new();
     for (name, branch) in view.branchmap()? {
         let Some(tip) = branch.tip() else { continue };
         let mut open = branch
@@ -53,7 +53,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             .iter()
             .filter(|head| !branch.closed.contains(head));
         let is_open = open.clone().next().is_some();
-        lines.push(Line {
+        lines.push(BranchLine {
             active: open.any(|head| heads.contains(head)),
             tip,
             name: name.clone(),
@@ -104,7 +104,7 @@ fn print(
     repo: &mut Repo,
     ui: &mut Ui,
     out: &mut Formatter,
-    line: &Line,
+    line: &BranchLine,
     current: bool,
 ) -> Result<(), Abort> {
     let node = repo.view()?.changelog().node(line.tip);

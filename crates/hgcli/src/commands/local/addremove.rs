@@ -53,7 +53,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let mut new = change.unknown_or_named(&matcher, &status);
     let unknown = new.clone();
     new.extend(back);
-    let names = Names {
+    let names = ShownNames {
         relative: context
             .repo
             .uses_relative_paths(!matches.arguments().is_empty())?,
@@ -112,11 +112,11 @@ fn similarity(matches: &Matches) -> Result<f64, Abort> {
 }
 
 /// How paths are shown: from the root on if none was named.
-struct Names {
+struct ShownNames {
     relative: bool,
 }
 
-impl Names {
+impl ShownNames {
     fn show(&self, repo: &Repo, path: &[u8]) -> Result<Vec<u8>, Abort> {
         match self.relative {
             true => repo.relative_path(path),
@@ -128,7 +128,7 @@ impl Names {
 fn tell_changes(
     repo: &Repo,
     ui: &mut Ui,
-    names: &Names,
+    names: &ShownNames,
     matcher: &Matcher,
     new: &[Vec<u8>],
     deleted: &[Vec<u8>],
@@ -146,7 +146,7 @@ fn tell_changes(
     Ok(())
 }
 
-fn tell_rename(repo: &Repo, ui: &mut Ui, names: &Names, rename: &Rename) -> Result<(), Abort> {
+fn tell_rename(repo: &Repo, ui: &mut Ui, names: &ShownNames, rename: &Rename) -> Result<(), Abort> {
     let percent = (rename.score * 100.0) as u32;
     let (from, to) = (
         names.show(repo, &rename.from)?,

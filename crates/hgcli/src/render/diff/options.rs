@@ -7,7 +7,7 @@ use varve_delta::Blanks;
 
 /// How differences are shown.
 #[derive(Clone, Debug)]
-pub(crate) struct Options {
+pub(crate) struct DiffOptions {
     /// The form that git has.
     pub(crate) git: bool,
     /// Binary files with their contents, in git's form.
@@ -59,9 +59,13 @@ const CONTEXT: usize = 3;
 /// Digits of a name of git.
 const GIT_DIGITS: usize = 40;
 
-impl Options {
+impl DiffOptions {
     /// Values of the options and the configuration.
-    pub(crate) fn new(ui: &mut Ui, config: &Config, matches: &Matches) -> Result<Options, Abort> {
+    pub(crate) fn new(
+        ui: &mut Ui,
+        config: &Config,
+        matches: &Matches,
+    ) -> Result<DiffOptions, Abort> {
         let index_digits = index_digits(ui, config)?;
         let config = config;
         let flag = |option, key| flag(config, matches, "diff", option, key);
@@ -74,7 +78,7 @@ impl Options {
         let plain = environment::is_plain(None);
         let no_prefix = matches.switch("noprefix");
         let binary = matches.switch("binary");
-        Ok(Options {
+        Ok(DiffOptions {
             git: flag("git", "git")?,
             binary: match binary {
                 Some(binary) => binary,

@@ -22,13 +22,13 @@ pub(crate) use value::{HIDDEN, Item, Row, Value};
 
 /// Prints items in one of the forms.
 pub(crate) struct Formatter {
-    form: Form,
+    form: OutputFormat,
     /// Items begun so far.
     count: usize,
     current: Item,
 }
 
-enum Form {
+enum OutputFormat {
     Plain,
     Json,
     Template(Box<dyn ItemTemplate>),
@@ -55,12 +55,12 @@ impl Formatter {
         topic: &'static str,
     ) -> Result<Formatter, Abort> {
         let form = match matches.value("template") {
-            None | Some(b"") => Form::Plain,
+            None | Some(b"") => OutputFormat::Plain,
             Some(b"json") => {
                 ui.write("[")?;
-                Form::Json
+                OutputFormat::Json
             }
-            Some(template) => Form::Template(crate::render::templates::for_items(
+            Some(template) => OutputFormat::Template(crate::render::templates::for_items(
                 config, template, topic,
             )?),
         };
@@ -73,19 +73,19 @@ impl Formatter {
 
     /// Whether people will read the output.
     pub(crate) fn is_plain(&self) -> bool {
-        matches!(self.form, Form::Plain)
+        matches!(self.form, OutputFormat::Plain)
     }
 
     /// Whether a template picks the output.
     pub(crate) fn is_template(&self) -> bool {
-        matches!(self.form, Form::Template(_))
+        matches!(self.form, OutputFormat::Template(_))
     }
 
     /// Names of the values that a template shows; none without a template.
     pub(crate) fn names(&self) -> BTreeSet<&str> {
         match &self.form {
-            Form::Template(template) => template.names(),
-            Form::Plain | Form::Json => BTreeSet::new(),
+            OutputFormat::Template(template) => template.names(),
+            OutputFormat::Plain | OutputFormat::Json => BTreeSet::new(),
         }
     }
 
@@ -118,8 +118,8 @@ impl Formatter {
     /// Text for people.
     pub(crate) fn plain(&mut self, ui: &mut Ui, text: impl AsRef<[u8]>) -> Result<(), Abort> {
         match self.form {
-            Form::Plain => ui.write(text),
-            Form::Json | Form::Template(_) => Ok(()),
+            OutputFormat::Plain => ui.write(text),
+            OutputFormat::Json | OutputFormat::Template(_) => Ok(()),
         }
     }
 
@@ -127,9 +127,9 @@ impl Formatter {
     pub(crate) fn end(mut self, ui: &mut Ui) -> Result<(), Abort> {
         self.finish(ui)?;
         match &mut self.form {
-            Form::Plain => Ok(()),
-            Form::Json => ui.write("\n]\n"),
-            Form::Template(template) => template.end(ui),
+            OutputFormat::Plain => Ok(()),
+            OutputFormat::Json => ui.write("\n]\n"),
+            OutputFormat::Template(template) => template.end(ui),
         }
     }
 
@@ -139,8 +139,8 @@ impl Formatter {
         };
         let item = std::mem::take(&mut self.current);
         match &mut self.form {
-            Form::Plain => Ok(()),
-            Form::Json => {
+            OutputFormat::Plain => Ok(()),
+            OutputFormat::Json => {
                 let mut text = if index == 0 {
                     b"\n ".to_vec()
                 } else {
@@ -149,7 +149,7 @@ impl Formatter {
                 json::push_item(&item, &mut text);
                 ui.write(text)
             }
-            Form::Template(template) => template.item(ui, &item, index),
+            OutputFormat::Template(template) => template.item(ui, &item, index),
         }
     }
 }

@@ -64,7 +64,7 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 /// How each file is annotated.
-struct Task {
+struct AnnotateTask {
     blanks: Blanks,
     /// Whether all files are taken as text.
     text: bool,
@@ -84,7 +84,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         [] => Vec::new(),
         specs => context.repo.revisions(&mut context.ui, specs)?,
     };
-    let task = Task {
+    let task = AnnotateTask {
         blanks,
         text: matches.flag("text"),
         skipped: skipped.into_iter().collect(),
@@ -108,7 +108,7 @@ fn annotate(
     context: &mut Context,
     out: &mut Formatter,
     page: &mut Page,
-    task: &Task,
+    task: &AnnotateTask,
     file: &File,
 ) -> Result<(), Abort> {
     let view = context.repo.view()?;
