@@ -154,18 +154,19 @@ fn a_changed_tags_file_is_left_to_the_user() {
     assert_eq!(std::fs::read(copy.path(".hgtags")).unwrap(), b"mine\n");
 }
 
-/// A directory in the place of the file stands for any file that cannot be read.
+/// A link to itself stands for any file that cannot be read, and that a rename would replace.
 #[test]
 fn local_tags_that_cannot_be_read_are_not_replaced() {
     let (copy, [first, _]) = two();
-    std::fs::create_dir(copy.path(".hg/localtags")).unwrap();
+    let path = copy.path(".hg/localtags");
+    std::os::unix::fs::symlink("localtags", &path).unwrap();
     let change = TagChange {
         names: &names(&["v1"]),
         node: first,
         known: &BTreeMap::new(),
     };
     write_local_tags(&copy.repository, &change).unwrap_err();
-    assert!(copy.path(".hg/localtags").is_dir());
+    assert!(path.is_symlink());
 }
 
 /// As `hg tag` 7.2 describes its commits.
