@@ -10,6 +10,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Locks are per shard, so that readers seldom meet.
 const SHARDS: usize = 16;
 
+/// In bytes: what a node takes beside its own memory. Counts of the [`Arc`], entries of map and queue with the room that
+/// these keep for more, and heads of four blocks of the allocator.
+const NODE_OVERHEAD: usize = 128;
+/// The allocator rounds the lengths of blocks up by less than an eighth: half of that on average.
+const ROUNDING: usize = 16;
+
 /// Number of the open file, and the node's offset in it.
 type CacheKey = (u64, u64);
 
@@ -75,7 +81,7 @@ impl NodeCache {
     }
 
     pub(crate) fn put(&self, key: CacheKey, node: &Arc<Node>) {
-        let memory = node.memory();
+        let memory = cost(node);
         let mut shard = self.shard(key).lock();
         if memory > shard.budget || shard.nodes.contains_key(&key) {
             return;
@@ -90,6 +96,12 @@ impl NodeCache {
         shard.queue.push_back(key);
         shard.used += memory;
     }
+}
+
+/// What a node takes of the budget.
+fn cost(node: &Node) -> usize {
+    let memory = node.memory();
+    memory + memory / ROUNDING + NODE_OVERHEAD
 }
 
 impl Shard {
