@@ -73,6 +73,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "lockout",
                 "passwords",
                 "per_user",
+                "replicator",
                 "cors",
                 "trust",
                 "uuids",
