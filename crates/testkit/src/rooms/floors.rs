@@ -165,6 +165,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
             &["fuzzing"],
         ],
     ),
+    ("replicate", &[&["error"], &["replicator"]]),
     (
         "repo",
         &[
