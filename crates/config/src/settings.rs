@@ -3,8 +3,8 @@
 use crate::setting::or;
 use crate::{
     ConfigError, Cors, Functions, IdleSetting, Ini, Jwt, Ken, Limits, Lockout, Log, Passwords,
-    PerUser, Sessions, Setting, Smoosh, Trust, Uuids, cors, functions, jwt, ken, known, limits,
-    lockout, log, passwords, per_user, sessions, smoosh, trust, uuids, varve,
+    PerUser, Replicator, Sessions, Setting, Smoosh, Trust, Uuids, cors, functions, jwt, ken, known,
+    limits, lockout, log, passwords, per_user, replicator, sessions, smoosh, trust, uuids, varve,
 };
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -93,6 +93,8 @@ pub struct Settings {
     pub lockout: Lockout,
     /// A database for each user.
     pub per_user: PerUser,
+    /// Jobs of replication.
+    pub replicator: Replicator,
     /// `[chttpd] trusted_proxies` and `allowed_hosts`.
     pub trust: Trust,
     /// `[chttpd] enable_cors` with `[cors]`; `None` if it is off.
@@ -230,6 +232,7 @@ impl Settings {
             jwt: jwt::read(ini)?,
             lockout: lockout::read(ini)?,
             per_user: per_user::read(ini)?,
+            replicator: replicator::read(ini)?,
             trust: trust::read(ini)?,
             cors: cors::read(ini)?,
             hg: hg_server(ini)?,

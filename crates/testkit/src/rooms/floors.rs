@@ -73,6 +73,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "lockout",
                 "passwords",
                 "per_user",
+                "replicator",
                 "cors",
                 "trust",
                 "uuids",
@@ -164,6 +165,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
             &["fuzzing"],
         ],
     ),
+    ("replicate", &[&["error"], &["replicator"]]),
     (
         "repo",
         &[
