@@ -63,6 +63,18 @@ const SECTIONS: &[(&str, &[&str])] = &[
         "cors",
         &["origins", "credentials", "headers", "methods", "max_age"],
     ),
+    (
+        "csp",
+        &[
+            "utils_enable",
+            "utils_header_value",
+            "attachments_enable",
+            "attachments_header_value",
+            "showlist_enable",
+            "showlist_header_value",
+            "report_only",
+        ],
+    ),
     ("ken", &["batch_channels", "wait_secs"]),
     (
         "query_server_config",

@@ -37,7 +37,8 @@ pub fn answer(
         &request,
     )? {
         Rendered::Returned(text) => {
-            let answer = Response::parse(&text)?.into_answer(StatusCode::OK);
+            let answer = Response::parse(&text)?;
+            let answer = answer.into_answer(StatusCode::OK, &call.app.settings().csp);
             Ok(marked(answer, &tag))
         }
         Rendered::Refused(text) => Err(refusal(&text)),

@@ -218,9 +218,11 @@ fn get(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
     let is_gzip = attachment.is_gzip && form == Form::Stored;
     let mut answer = data(call, snapshot, attachment, form, range)?
         .with_header("etag", &tag)
-        .with_header("accept-ranges", if is_plain { "bytes" } else { "none" })
-        // An uploaded page must not act in the name of this server's pages.
-        .with_header("content-security-policy", "sandbox");
+        .with_header("accept-ranges", if is_plain { "bytes" } else { "none" });
+    // An uploaded page must not act in the name of this server's pages.
+    if let Some((name, value)) = call.app.settings().csp.for_attachments() {
+        answer.set_header(name, value);
+    }
     if is_gzip {
         answer.set_header("content-encoding", "gzip");
     }

@@ -150,7 +150,7 @@ impl List {
     fn run(&self, output: Rc<dyn Output>, patience: Patience) -> Result<(), Failure> {
         let mut rows = PulledRows::new(&self.rows, self.script.memory());
         let head = rows.head()?;
-        let host = Rc::new(RefCell::new(Host::new(rows, output, self.app.stopping())));
+        let host = Rc::new(RefCell::new(Host::new(rows, output, Arc::clone(&self.app))));
         let shared: Rc<RefCell<dyn ListHost>> = Rc::<RefCell<Host>>::clone(&host);
         let listed = scripts::list((&self.script, patience), shared, &head, &self.request);
         let mut host = host.borrow_mut();
