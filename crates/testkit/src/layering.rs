@@ -11,6 +11,7 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("base", &[]),
     ("codec", &["base"]),
     ("config", &["base"]),
+    ("console", &[]),
     ("delta", &["base"]),
     ("lang", &["base"]),
     ("revlog", &["base", "codec", "delta"]),
@@ -45,8 +46,8 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
     (
         "server",
         &[
-            "base", "codec", "config", "delta", "lang", "revlog", "repo", "exchange", "btree",
-            "json", "docdb", "js", "views", "bench",
+            "base", "codec", "config", "console", "delta", "lang", "revlog", "repo", "exchange",
+            "btree", "json", "docdb", "js", "views", "bench",
         ],
     ),
     (
