@@ -3,10 +3,11 @@
 use crate::setting::or;
 use crate::{ConfigError, Ini, Setting};
 
-/// Fauxton's pages run their own scripts only. Its components carry their styles with them, and some of their pictures.
-const UTILS: &str = "default-src 'self'; img-src 'self' data:; font-src 'self'; script-src 'self'; \
-                     style-src 'self' 'unsafe-inline'; worker-src 'self' blob:; \
-                     object-src 'none'; base-uri 'none'; frame-ancestors 'self';";
+/// Fauxton's pages run their own scripts only. Its components carry their styles and some pictures with them, its editor
+/// makes the script of its worker, and its page of news frames the blog of CouchDB.
+const UTILS: &str = "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; \
+                     worker-src 'self' blob:; frame-src https://blog.couchdb.org; object-src 'none'; \
+                     base-uri 'none'; form-action 'self'; frame-ancestors 'self';";
 const SANDBOX: &str = "sandbox";
 
 /// Values of `Content-Security-Policy`; `None` where the header is switched off.

@@ -342,6 +342,7 @@ fn section_without_effect(setting: &Setting) -> Result<bool, ConfigError> {
         }
         _ => {
             let read = [
+                "enable_cors",
                 "max_http_request_size",
                 "max_connections",
                 "WWW-Authenticate",

@@ -12,6 +12,8 @@ use varve_console::{FILES, File, VERSION};
 /// Path of the console, without a slash at its end.
 const HOME: &str = "/_utils";
 const START: &str = "index.html";
+/// CouchDB has its manual below its console, and pages of Fauxton link to it there. The package does not have it.
+const DOCUMENTS: &str = "https://docs.couchdb.org/en/stable/";
 /// Browsers keep files whose names change with their contents for a year.
 const KEPT: &str = "public, max-age=31536000, immutable";
 /// Browsers ask each time whether the others have changed.
@@ -37,6 +39,12 @@ pub(crate) fn route(app: &CouchContext, request: &Request) -> Result<Answer, Fai
     let Some(path) = path(request) else {
         return Ok(moved(request));
     };
+    if let Some(document) = path.strip_prefix("docs/") {
+        return Ok(moved_to(
+            StatusCode::FOUND,
+            &format!("{DOCUMENTS}{document}"),
+        ));
+    }
     let path = if path.is_empty() { START } else { path };
     if FILES.is_empty() && path == START {
         return Ok(protected(missing_console(), csp));
@@ -53,7 +61,11 @@ fn moved(request: &Request) -> Answer {
         to.push('?');
         to.push_str(&request.raw_query);
     }
-    Answer::text(StatusCode::MOVED_PERMANENTLY, format!("{to}\n")).with_header("location", &to)
+    moved_to(StatusCode::MOVED_PERMANENTLY, &to)
+}
+
+fn moved_to(status: StatusCode, to: &str) -> Answer {
+    Answer::text(status, format!("{to}\n")).with_header("location", to)
 }
 
 fn answer(app: &CouchContext, request: &Request, file: &'static File) -> Answer {

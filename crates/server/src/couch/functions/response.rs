@@ -10,6 +10,7 @@ use hyper::header::{
 use varve_config::Csp;
 use varve_json::{Object, Value};
 
+use crate::couch::etag;
 use crate::couch::functions::refusal::failed;
 use crate::http::FailureKind;
 use crate::{Answer, Failure};
@@ -109,6 +110,13 @@ impl Response {
     pub fn into_head(self, csp: &Csp) -> Answer {
         self.into_answer(StatusCode::OK, csp)
     }
+}
+
+/// 304 with the tag, and the policy that the page has now: browsers take it for the page that they have kept.
+pub fn not_modified(tag: &str, csp: &Csp) -> Answer {
+    let mut answer = etag::not_modified(tag);
+    set_headers(&mut answer, Vec::new(), csp);
+    answer
 }
 
 /// Sets headers of a function, and the policy that keeps its page from acting in the name of its reader.

@@ -18,6 +18,7 @@ use crate::couch::etag;
 use crate::couch::functions::design::DesignFunction;
 use crate::couch::functions::refusal::refusal;
 use crate::couch::functions::request_object::request_object;
+use crate::couch::functions::response::not_modified;
 use crate::couch::functions::scripts::{self, Patience, Script};
 use crate::couch::functions::show::{marked, tag};
 use crate::couch::rows::RowSource;
@@ -70,7 +71,8 @@ pub fn begin(
         if let Some(tag) = &tag
             && etag::matches(&asked, tag)
         {
-            return Ok(Step::Answered(marked(etag::not_modified(tag), tag)));
+            let answer = not_modified(tag, &app.settings().csp);
+            return Ok(Step::Answered(marked(answer, tag)));
         }
         let list = List {
             app,
