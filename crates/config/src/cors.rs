@@ -38,7 +38,10 @@ pub(crate) fn read(ini: &Ini) -> Result<Option<Cors>, ConfigError> {
         methods: list("methods"),
         max_age: or(cors("max_age"), Setting::seconds, Duration::from_secs(600))?,
     };
-    let enabled = or(ini.get("chttpd", "enable_cors"), Setting::boolean, false)?;
+    // The older section counts where the newer one says nothing; Fauxton's page writes to it.
+    let enabled = ini.get("chttpd", "enable_cors");
+    let enabled = enabled.or_else(|| ini.get("httpd", "enable_cors"));
+    let enabled = or(enabled, Setting::boolean, false)?;
     match cors("credentials") {
         Some(credentials) if enabled && settings.credentials && settings.allows_any() => {
             Err(credentials.refuse("false as long as cors.origins has *"))
@@ -63,6 +66,10 @@ mod tests {
         let enabled = "[chttpd]\nenable_cors = true\n";
         assert_eq!(cors(&format!("{open}{enabled}")), Err(words.to_owned()));
         assert_eq!(cors(open), Ok(None), "they do not count");
+        let older = "[httpd]\nenable_cors = true\n";
+        assert!(cors(older).unwrap().is_some());
+        let both = format!("{older}[chttpd]\nenable_cors = false\n");
+        assert_eq!(cors(&both), Ok(None), "the newer name counts");
         let named = format!("origins = https://a.test\ncredentials = true\n{enabled}");
         assert!(cors(&named).unwrap().unwrap().credentials);
         assert!(

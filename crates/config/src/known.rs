@@ -85,6 +85,18 @@ const SECTIONS: &[(&str, &[&str])] = &[
         "cors",
         &["origins", "credentials", "headers", "methods", "max_age"],
     ),
+    (
+        "csp",
+        &[
+            "utils_enable",
+            "utils_header_value",
+            "attachments_enable",
+            "attachments_header_value",
+            "showlist_enable",
+            "showlist_header_value",
+            "report_only",
+        ],
+    ),
     ("ken", &["batch_channels", "wait_secs"]),
     (
         "query_server_config",
@@ -353,6 +365,7 @@ fn section_without_effect(setting: &Setting) -> Result<bool, ConfigError> {
         }
         _ => {
             let read = [
+                "enable_cors",
                 "max_http_request_size",
                 "max_connections",
                 "WWW-Authenticate",

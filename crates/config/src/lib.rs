@@ -6,6 +6,7 @@
 //! Mercurial's own form, in layers.
 
 mod cors;
+mod csp;
 pub mod edit;
 mod error;
 mod functions;
@@ -29,6 +30,7 @@ mod uuids;
 mod varve;
 
 pub use cors::Cors;
+pub use csp::Csp;
 pub use error::ConfigError;
 pub use functions::Functions;
 pub use ini::Ini;

@@ -104,6 +104,17 @@ impl Setting {
         Ok(Duration::from_secs(u64::from(seconds)))
     }
 
+    /// Text that can be the value of a header.
+    ///
+    /// # Errors
+    /// [`ConfigError::Value`].
+    pub fn header_value(&self) -> Result<String, ConfigError> {
+        match self.value.chars().all(|c| (' '..='~').contains(&c)) {
+            true => Ok(self.value.clone()),
+            false => Err(self.refuse("printable ASCII")),
+        }
+    }
+
     /// Words between commas or white space.
     pub fn list(&self) -> Vec<String> {
         let words = self.value.split([',', ' ', '\t', '\n']);

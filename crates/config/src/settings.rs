@@ -2,9 +2,10 @@
 
 use crate::setting::or;
 use crate::{
-    ConfigError, Cors, Functions, IdleSetting, Ini, Jwt, Ken, Limits, Lockout, Log, Passwords,
-    PerUser, Replicator, Sessions, Setting, Smoosh, Trust, Uuids, cors, functions, jwt, ken, known,
-    limits, lockout, log, passwords, per_user, replicator, sessions, smoosh, trust, uuids, varve,
+    ConfigError, Cors, Csp, Functions, IdleSetting, Ini, Jwt, Ken, Limits, Lockout, Log, Passwords,
+    PerUser, Replicator, Sessions, Setting, Smoosh, Trust, Uuids, cors, csp, functions, jwt, ken,
+    known, limits, lockout, log, passwords, per_user, replicator, sessions, smoosh, trust, uuids,
+    varve,
 };
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -99,6 +100,8 @@ pub struct Settings {
     pub trust: Trust,
     /// `[chttpd] enable_cors` with `[cors]`; `None` if it is off.
     pub cors: Option<Cors>,
+    /// `[csp]`: policies for pages that hold what others have sent.
+    pub csp: Csp,
     /// `[server]`, as Mercurial's servers know it.
     pub hg: HgServer,
     /// `[storage] revlog.zlib.level`, 0 to 9.
@@ -211,7 +214,9 @@ impl Settings {
             compile_maps: or(ini.get("views", "compile"), Setting::boolean, true)?,
             uuid: couchdb("uuid").map(|setting| setting.value.clone()),
             maintenance: or(couchdb("maintenance_mode"), maintenance, Maintenance::Off)?,
-            www_authenticate: httpd("WWW-Authenticate").map(header_value).transpose()?,
+            www_authenticate: httpd("WWW-Authenticate")
+                .map(Setting::header_value)
+                .transpose()?,
             changeable: chttpd("config_whitelist").map(|setting| setting.value.clone()),
             uuids: uuids::read(ini)?,
             smoosh: smoosh::read(ini)?,
@@ -235,6 +240,7 @@ impl Settings {
             replicator: replicator::read(ini)?,
             trust: trust::read(ini)?,
             cors: cors::read(ini)?,
+            csp: csp::read(ini)?,
             hg: hg_server(ini)?,
             revlog_zlib_level: level(ini.get("storage", "revlog.zlib.level"), 0, 9)?,
             revlog_zstd_level: level(ini.get("storage", "revlog.zstd.level"), 0, 22)?,
@@ -281,14 +287,6 @@ fn maintenance(setting: &Setting) -> Result<Maintenance, ConfigError> {
         "false" => Ok(Maintenance::Off),
         "nolb" => Ok(Maintenance::NoLoadBalancing),
         _ => Err(setting.refuse("true, false or nolb")),
-    }
-}
-
-/// Text that can be the value of a header.
-fn header_value(setting: &Setting) -> Result<String, ConfigError> {
-    match setting.value.chars().all(|c| (' '..='~').contains(&c)) {
-        true => Ok(setting.value.clone()),
-        false => Err(setting.refuse("printable ASCII")),
     }
 }
 

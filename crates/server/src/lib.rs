@@ -1,11 +1,12 @@
 //! HTTP for both protocols: routing, users, sessions, tasks. The only async crate.
 //!
 //! A request is read by [`http`], its user found by [`auth`], and then answered by [`hg`] (repositories) or
-//! [`couch`] (databases, and the server as a resource). [`runtime`] owns threads, background work and limits;
+//! [`couch`] (databases, and the server as a resource), or by `console` (its web pages). [`runtime`] owns threads, background work and limits;
 //! [`site`] starts and stops all of it. Imports between these rooms go downward only:
 //!
 //! ```text
 //!            site
+//!           console
 //!        hg        couch
 //!          directory
 //!            auth
@@ -14,6 +15,7 @@
 //! ```
 
 pub mod auth;
+mod console;
 pub mod couch;
 pub mod directory;
 mod error;

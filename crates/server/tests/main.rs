@@ -10,6 +10,7 @@ mod auto_index;
 mod client;
 mod compaction;
 mod compression;
+mod console;
 mod damage;
 mod design;
 mod documented;

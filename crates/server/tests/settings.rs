@@ -296,6 +296,26 @@ fn a_single_node_is_set_up_and_has_one_shard() {
     assert_eq!(get(asked), state("single_node_enabled"));
     assert_eq!(post("{\"action\":\"finish_cluster\"}"), 201);
     assert_eq!(post("{\"action\":\"add_node\"}"), 400);
+    // The admin that is named with it logs in at once.
+    let set_up = |login: &str| post(&format!("{{\"action\":\"enable_single_node\",{login}}}"));
+    for half in [
+        "\"username\":\"ann\"",
+        "\"password\":\"x\"",
+        "\"username\":1,\"password\":\"x\"",
+    ] {
+        assert_eq!(set_up(half), 400, "{half}");
+    }
+    assert_eq!(set_up("\"username\":\"a\\nport\",\"password\":\"x\""), 400);
+    assert_eq!(set_up("\"username\":\"ann\",\"password\":\"second\""), 201);
+    let login = server.send(
+        "POST",
+        "/_session",
+        &[JSON],
+        "{\"name\":\"ann\",\"password\":\"second\"}",
+    );
+    assert_eq!(login.status, 200, "{}", login.body);
+    assert!(login.body.contains("_admin"), "{}", login.body);
+    assert!(!file(&server).contains("second"));
     assert_eq!(server.get("/_cluster_setup").status, 401);
     assert_eq!(server.send("PUT", "/db", &[ADMIN], "").status, 201);
     let node = "[\"varve@127.0.0.1\"]";

@@ -3,6 +3,7 @@ mod clone_bundles;
 mod clones_at_once;
 mod clones_cut;
 mod compression;
+mod console;
 mod corpus;
 mod damage;
 mod durability;

@@ -5,7 +5,7 @@ use crate::couch::{Rewriting, admin};
 use crate::http::cors;
 use crate::runtime::repeats::fault_id;
 use crate::site::{Halves, Site, forgery};
-use crate::{Answer, Failure, Request, couch, hg};
+use crate::{Answer, Failure, Request, console, couch, hg};
 use hyper::{Method, StatusCode};
 use std::sync::Arc;
 use varve_config::RequiredUser;
@@ -89,6 +89,9 @@ async fn dispatch(halves: &Halves, request: Request, login: Login) -> Result<Ans
     }
     let mut request = request;
     for _ in 0..=app.settings().functions.rewrite_limit {
+        if console::claims(&request) {
+            return console::route(&app, &request);
+        }
         if admin::claims(&request) {
             return admin::route(app, request, login).await;
         }

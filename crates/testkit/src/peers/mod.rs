@@ -9,7 +9,7 @@ mod node;
 
 pub use fork::run_hg;
 pub use hg::{Hg, HgServer, hg, hg_program};
-pub use node::{node_modules, run_script};
+pub use node::{chromium, node_modules, run_script};
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

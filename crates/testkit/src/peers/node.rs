@@ -17,6 +17,18 @@ pub fn run_script(script: &Path, settings: &[(&str, &str)]) -> String {
     Outcome::of(&mut command, Path::new("node")).success()
 }
 
+/// The browser that scripts drive; the first of its usual names on the path.
+#[track_caller]
+pub fn chromium() -> PathBuf {
+    let names = ["chromium", "chromium-browser", "google-chrome"];
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let places = names
+        .iter()
+        .flat_map(|name| std::env::split_paths(&path).map(move |directory| directory.join(name)));
+    let found = places.into_iter().find(|place| place.is_file());
+    found.unwrap_or_else(|| panic!("none of {names:?} is on the PATH: install Chromium"))
+}
+
 /// Directory of the npm clients, for `NODE_PATH`.
 pub fn node_modules() -> PathBuf {
     installed("node_modules")

@@ -45,6 +45,7 @@ fn act(app: &CouchContext, request: &Request, user: &str) -> Result<Answer, Fail
     let body = varve_json::parse(&request.body)?;
     match body.get("action").and_then(Value::as_str) {
         Some("enable_single_node") => {
+            make_admin(app, &body, user)?;
             let mut needs_restart = false;
             for key in ["bind_address", "port"] {
                 needs_restart |= keep(app, key, body.get(key), user)?;
@@ -60,6 +61,26 @@ fn act(app: &CouchContext, request: &Request, user: &str) -> Result<Answer, Fail
             Failure::bad_request("This server is a single node; it joins no cluster."),
         ),
         _ => Err(Failure::bad_request("Invalid Action'")),
+    }
+}
+
+/// Makes the server admin that the request names, or gives an existing one another password.
+fn make_admin(app: &CouchContext, body: &Value, user: &str) -> Result<(), Failure> {
+    let given = |name| body.get(name).filter(|value| !matches!(value, Value::Null));
+    match (given("username"), given("password")) {
+        (None, None) => Ok(()),
+        (Some(Value::String(name)), Some(Value::String(password))) => {
+            let change = Change {
+                section: "admins",
+                key: name,
+                value: Some(password.clone()),
+                persists: true,
+            };
+            change.make(app, user).map(drop)
+        }
+        _ => Err(Failure::bad_request(
+            "`username` and `password` must both be text, or both be missing",
+        )),
     }
 }
 

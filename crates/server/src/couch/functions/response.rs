@@ -3,9 +3,14 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hyper::StatusCode;
-use hyper::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::header::{
+    CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY_REPORT_ONLY, CONTENT_TYPE, HeaderName,
+    HeaderValue,
+};
+use varve_config::Csp;
 use varve_json::{Object, Value};
 
+use crate::couch::etag;
 use crate::couch::functions::refusal::failed;
 use crate::http::FailureKind;
 use crate::{Answer, Failure};
@@ -94,25 +99,38 @@ impl Response {
     }
 
     /// The answer, with this status if the function has chosen none.
-    pub fn into_answer(self, usual: StatusCode) -> Answer {
+    pub fn into_answer(self, usual: StatusCode, csp: &Csp) -> Answer {
         let code = self.code.unwrap_or(usual);
         let mut answer = Answer::whole(code, self.media, self.body);
-        // Its page shall do nothing in the name of its reader.
-        answer.set_header("content-security-policy", "sandbox");
-        for (name, value) in self.headers {
-            if name == CONTENT_SECURITY_POLICY {
-                // A browser keeps to all policies of an answer: a function's own one does not open the sandbox.
-                answer.headers.append(name, value);
-            } else {
-                answer.headers.insert(name, value);
-            }
-        }
+        set_headers(&mut answer, self.headers, csp);
         answer
     }
 
     /// Status and headers of an answer whose body comes otherwise; with the type, unless the function has chosen one.
-    pub fn into_head(self) -> Answer {
-        self.into_answer(StatusCode::OK)
+    pub fn into_head(self, csp: &Csp) -> Answer {
+        self.into_answer(StatusCode::OK, csp)
+    }
+}
+
+/// 304 with the tag, and the policy that the page has now: browsers take it for the page that they have kept.
+pub fn not_modified(tag: &str, csp: &Csp) -> Answer {
+    let mut answer = etag::not_modified(tag);
+    set_headers(&mut answer, Vec::new(), csp);
+    answer
+}
+
+/// Sets headers of a function, and the policy that keeps its page from acting in the name of its reader.
+pub fn set_headers(answer: &mut Answer, given: Vec<(HeaderName, HeaderValue)>, csp: &Csp) {
+    if let Some((name, value)) = csp.for_functions() {
+        answer.set_header(name, value);
+    }
+    for (name, value) in given {
+        if name == CONTENT_SECURITY_POLICY || name == CONTENT_SECURITY_POLICY_REPORT_ONLY {
+            // A browser keeps to all policies of an answer: a function's own one does not open the sandbox.
+            answer.headers.append(name, value);
+        } else {
+            answer.headers.insert(name, value);
+        }
     }
 }
 
@@ -150,7 +168,7 @@ mod tests {
 
     fn answer(text: &str) -> Result<Answer, String> {
         let response = Response::parse(text).map_err(|failure| failure.reason)?;
-        Ok(response.into_answer(StatusCode::OK))
+        Ok(response.into_answer(StatusCode::OK, &Csp::default()))
     }
 
     #[test]

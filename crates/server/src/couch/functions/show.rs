@@ -8,7 +8,7 @@ use crate::couch::etag;
 use crate::couch::functions::design::{DesignFunction, winner};
 use crate::couch::functions::refusal::refusal;
 use crate::couch::functions::request_object::request_object;
-use crate::couch::functions::response::Response;
+use crate::couch::functions::response::{Response, not_modified};
 use crate::couch::functions::scripts;
 use crate::{Answer, Failure};
 
@@ -28,7 +28,8 @@ pub fn answer(
     let (rev, document) = document.unzip();
     let tag = tag(call, &found, &[rev.unwrap_or_default().as_bytes()]);
     if call.request.is_read() && etag::matches(&call.request, &tag) {
-        return Ok(marked(etag::not_modified(&tag), &tag));
+        let answer = not_modified(&tag, &call.app.settings().csp);
+        return Ok(marked(answer, &tag));
     }
     let request = request_object(call, id)?;
     match scripts::show(
@@ -37,7 +38,8 @@ pub fn answer(
         &request,
     )? {
         Rendered::Returned(text) => {
-            let answer = Response::parse(&text)?.into_answer(StatusCode::OK);
+            let answer = Response::parse(&text)?;
+            let answer = answer.into_answer(StatusCode::OK, &call.app.settings().csp);
             Ok(marked(answer, &tag))
         }
         Rendered::Refused(text) => Err(refusal(&text)),

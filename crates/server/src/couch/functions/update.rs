@@ -1,6 +1,7 @@
 //! `_update`: a function of a design document changes a document and answers the request.
 
 use hyper::StatusCode;
+use varve_config::Csp;
 use varve_docdb::{Accepted, Edit, Mode};
 use varve_js::Updated;
 use varve_json::{Object, Value};
@@ -52,6 +53,7 @@ pub fn answer(
     };
     let response = returned.next().unwrap_or_default();
     respond(
+        &call.app.settings().csp,
         response.as_object().unwrap_or(&Object::new()),
         accepted.as_ref(),
     )
@@ -69,12 +71,12 @@ fn store(call: &Call, mut document: Object) -> Result<Accepted, Failure> {
 }
 
 /// The answer that a function describes.
-fn respond(response: &Object, accepted: Option<&Accepted>) -> Result<Answer, Failure> {
+fn respond(csp: &Csp, response: &Object, accepted: Option<&Accepted>) -> Result<Answer, Failure> {
     let usual = match accepted {
         Some(_) => StatusCode::CREATED,
         None => StatusCode::OK,
     };
-    let mut answer = Response::read(response)?.into_answer(usual);
+    let mut answer = Response::read(response)?.into_answer(usual, csp);
     if let Some(accepted) = accepted {
         answer.set_header("x-couch-update-newrev", &accepted.rev.to_string());
         answer.set_header("x-couch-id", &crate::couch::names::escape(&accepted.id));

@@ -191,7 +191,7 @@ fn get(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
     let digest = STANDARD.encode(attachment.md5);
     let tag = format!("\"{digest}\"");
     if etag::matches(&call.request, &tag) {
-        return Ok(etag::not_modified(&tag));
+        return Ok(restricted(call, etag::not_modified(&tag)));
     }
     // Ranges would be of the stored form, which clients do not see.
     let is_plain = !attachment.is_gzip;
@@ -218,9 +218,7 @@ fn get(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
     let is_gzip = attachment.is_gzip && form == Form::Stored;
     let mut answer = data(call, snapshot, attachment, form, range)?
         .with_header("etag", &tag)
-        .with_header("accept-ranges", if is_plain { "bytes" } else { "none" })
-        // An uploaded page must not act in the name of this server's pages.
-        .with_header("content-security-policy", "sandbox");
+        .with_header("accept-ranges", if is_plain { "bytes" } else { "none" });
     if is_gzip {
         answer.set_header("content-encoding", "gzip");
     }
@@ -232,7 +230,16 @@ fn get(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
         _ if is_gzip || is_plain => answer.set_header("content-md5", &digest),
         _ => {}
     }
-    Ok(answer)
+    Ok(restricted(call, answer))
+}
+
+/// An uploaded page must not act in the name of this server's pages. Browsers take the policy of a 304 for the page that
+/// they have kept.
+fn restricted(call: &Call, mut answer: Answer) -> Answer {
+    if let Some((name, value)) = call.app.settings().csp.for_attachments() {
+        answer.set_header(name, value);
+    }
+    answer
 }
 
 /// Bytes of an attachment as a body; long ones are sent while they are read.

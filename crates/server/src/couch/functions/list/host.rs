@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use tokio::sync::watch;
 use varve_js::{HostEnded, ListHost};
@@ -9,7 +10,7 @@ use varve_js::{HostEnded, ListHost};
 use crate::couch::functions::list::rows::PulledRows;
 use crate::couch::functions::response::Response;
 use crate::http::{Body, FailureKind, Maker, quote};
-use crate::{Answer, Failure};
+use crate::{Answer, CouchContext, Failure};
 
 /// Bytes of a list that is made whole before it is sent.
 const SHORT: usize = 128 << 10;
@@ -74,17 +75,19 @@ pub struct Host {
     rows: PulledRows,
     output: Rc<dyn Output>,
     stopping: watch::Receiver<bool>,
+    app: Arc<CouchContext>,
     is_open: bool,
     /// Why the call was ended.
     failure: Option<Failure>,
 }
 
 impl Host {
-    pub fn new(rows: PulledRows, output: Rc<dyn Output>, stopping: watch::Receiver<bool>) -> Host {
+    pub fn new(rows: PulledRows, output: Rc<dyn Output>, app: Arc<CouchContext>) -> Host {
         Host {
             rows,
             output,
-            stopping,
+            stopping: app.stopping(),
+            app,
             is_open: false,
             failure: None,
         }
@@ -142,7 +145,8 @@ impl ListHost for Host {
     }
 
     fn open(&mut self, response: &str) -> Result<(), HostEnded> {
-        let head = Response::parse(response).map(Response::into_head);
+        let settings = self.app.settings();
+        let head = Response::parse(response).map(|head| head.into_head(&settings.csp));
         let head = self.keep(head)?;
         self.is_open = true;
         self.output.open(head);

@@ -18,6 +18,7 @@ use crate::couch::etag;
 use crate::couch::functions::design::DesignFunction;
 use crate::couch::functions::refusal::refusal;
 use crate::couch::functions::request_object::request_object;
+use crate::couch::functions::response::not_modified;
 use crate::couch::functions::scripts::{self, Patience, Script};
 use crate::couch::functions::show::{marked, tag};
 use crate::couch::rows::RowSource;
@@ -70,7 +71,8 @@ pub fn begin(
         if let Some(tag) = &tag
             && etag::matches(&asked, tag)
         {
-            return Ok(Step::Answered(marked(etag::not_modified(tag), tag)));
+            let answer = not_modified(tag, &app.settings().csp);
+            return Ok(Step::Answered(marked(answer, tag)));
         }
         let list = List {
             app,
@@ -150,7 +152,7 @@ impl List {
     fn run(&self, output: Rc<dyn Output>, patience: Patience) -> Result<(), Failure> {
         let mut rows = PulledRows::new(&self.rows, self.script.memory());
         let head = rows.head()?;
-        let host = Rc::new(RefCell::new(Host::new(rows, output, self.app.stopping())));
+        let host = Rc::new(RefCell::new(Host::new(rows, output, Arc::clone(&self.app))));
         let shared: Rc<RefCell<dyn ListHost>> = Rc::<RefCell<Host>>::clone(&host);
         let listed = scripts::list((&self.script, patience), shared, &head, &self.request);
         let mut host = host.borrow_mut();

@@ -4,7 +4,7 @@ use hyper::{Method, StatusCode};
 use varve_json::{Object, Value};
 
 use crate::couch::call::Call;
-use crate::couch::functions::response::headers;
+use crate::couch::functions::response::{headers, set_headers};
 use crate::couch::functions::rewrite::rules::escaped;
 use crate::couch::functions::rewrite::target::Elsewhere;
 use crate::couch::functions::rewrite::unusable;
@@ -77,8 +77,7 @@ fn respond(
     let code = code.ok_or_else(|| unusable("bad code"))?;
     let body = body.unwrap_or_else(|| call.request.body.clone());
     let mut answer = Answer::whole(code, "", body);
-    answer.set_header("content-security-policy", "sandbox");
-    answer.headers.extend(headers(set)?);
+    set_headers(&mut answer, headers(set)?, &call.app.settings().csp);
     Ok(answer)
 }
 

@@ -1,0 +1,61 @@
+//! Fauxton in headless Chromium against the server, and PouchDB in a page of another site; the scripts lie in
+//! `tests/npm/console/`. Pictures of pages that fail go into the directory for temporary files of the build; with
+//! `VARVE_SCREENSHOTS=1` those of all steps do.
+
+use super::Site;
+use std::path::Path;
+use varve_testkit::peers::{chromium, run_script};
+
+fn run(script: &str) {
+    let site = Site::new();
+    let mut server = site.serve();
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/npm/console");
+    let pictures = Path::new(env!("CARGO_TARGET_TMPDIR")).join("console");
+    let settings = [
+        ("SERVER", &*server.admin_url("")),
+        ("CHROMIUM", &*chromium().to_string_lossy()),
+        ("PICTURES", &*pictures.to_string_lossy()),
+    ];
+    run_script(&scripts.join(script), &settings);
+    assert!(server.is_running(), "{}", server.printed());
+}
+
+#[test]
+fn admins_log_in_and_out() {
+    run("login.js");
+}
+
+#[test]
+fn databases_are_made_and_deleted() {
+    run("databases.js");
+}
+
+#[test]
+fn documents_are_edited() {
+    run("documents.js");
+}
+
+#[test]
+fn views_are_edited() {
+    run("views.js");
+}
+
+#[test]
+fn selectors_find_documents() {
+    run("find.js");
+}
+
+#[test]
+fn the_server_is_administered() {
+    run("server.js");
+}
+
+#[test]
+fn uploads_cannot_act_in_an_admins_name() {
+    run("attack.js");
+}
+
+#[test]
+fn pouchdb_replicates_from_another_site() {
+    run("pouchdb.js");
+}
