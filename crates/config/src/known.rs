@@ -74,6 +74,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
         "limits",
         &[
             "connections_per_address",
+            "streams",
             "reads",
             "writes",
             "queries",

@@ -20,6 +20,7 @@ mod find;
 mod forgery;
 mod functions;
 mod hg;
+mod http2;
 mod limits;
 mod lists;
 mod lockout;
