@@ -7,6 +7,7 @@
 
 mod attachments;
 mod auto_index;
+mod bodies;
 mod client;
 mod compaction;
 mod compression;

@@ -74,7 +74,9 @@ pub(super) async fn converse<S, H>(
     tokio::pin!(connection);
     let mut leaving = None;
     loop {
-        let end = streams.end_time(&limits, leaving);
+        // A time that begins later may be over earlier: whether one is, is looked at as often as the shortest asks.
+        let look = Instant::now() + limits.head.min(limits.idle);
+        let end = streams.end_time(&limits, leaving).min(look);
         tokio::select! {
             biased;
             // Errors are those of the client, or of a body, which has logged its own.

@@ -177,7 +177,9 @@ fn streams_are_bounded_by_connection_and_count_as_connections() {
         let mut held = Vec::new();
         for _ in 0..2 {
             let (response, _) = client.begin(("GET", feed), &[], true).await.unwrap();
-            held.push(response.await.unwrap());
+            let response = response.await.unwrap();
+            assert_eq!(response.status(), 200);
+            held.push(response);
         }
         let refused = client.get("/_up").await;
         assert_eq!(refused.status, 503);
