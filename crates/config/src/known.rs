@@ -108,6 +108,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
         "limits",
         &[
             "connections_per_address",
+            "streams",
             "reads",
             "writes",
             "queries",

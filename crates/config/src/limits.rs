@@ -15,6 +15,8 @@ pub struct Limits {
     pub connections: usize,
     /// `connections_per_address`: an IPv4 address, or the first 64 bits of an IPv6 address; default 8,192.
     pub connections_per_address: usize,
+    /// `streams`: requests at a time over one HTTP/2 connection; default 256.
+    pub streams: usize,
     /// `reads`: requests for documents, lists and feeds that wait for their answer; default 8,192.
     pub reads: usize,
     /// `writes`: requests that change a database or the server; default 4,096.
@@ -58,6 +60,7 @@ impl Default for Limits {
         Limits {
             connections: 16_384,
             connections_per_address: 8192,
+            streams: 256,
             reads: 8192,
             writes: 4096,
             queries: 8192,
@@ -91,6 +94,7 @@ pub(crate) fn read(ini: &Ini) -> Result<Limits, ConfigError> {
             of("connections_per_address"),
             usual.connections_per_address,
         )?,
+        streams: count(of("streams"), usual.streams)?,
         reads: count(of("reads"), usual.reads)?,
         writes: count(of("writes"), usual.writes)?,
         queries: count(of("queries"), usual.queries)?,
@@ -151,11 +155,12 @@ mod tests {
                     reads = 2\nwrites = 3\nqueries = 4\nexchanges = 5\nhead_timeout = 6\n\
                     body_timeout = 7\nbody_rate = 8kb\nidle_timeout = 9\nwrite_timeout = 10\n\
                     answer_buffer = 4kb\nbody_buffer = 1mb\njson_body = 2mb\nbody_memory = 3mb\nlist_output = 4mb\n\
-                    logins = 11\nlogins_per_address = 12\n";
+                    streams = 13\nlogins = 11\nlogins_per_address = 12\n";
         let seconds = Duration::from_secs;
         let expected = Limits {
             connections: 1,
             connections_per_address: usize::MAX,
+            streams: 13,
             reads: 2,
             writes: 3,
             queries: 4,

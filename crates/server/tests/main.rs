@@ -7,6 +7,7 @@
 
 mod attachments;
 mod auto_index;
+mod bodies;
 mod client;
 mod compaction;
 mod compression;
@@ -21,6 +22,7 @@ mod find;
 mod forgery;
 mod functions;
 mod hg;
+mod http2;
 mod limits;
 mod lists;
 mod lockout;

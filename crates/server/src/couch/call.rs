@@ -3,7 +3,6 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use flate2::read::MultiGzDecoder;
 use varve_base::ReadMode;
 use varve_docdb::{Partition, Snapshot};
 use varve_json::Value;
@@ -15,7 +14,7 @@ use crate::couch::partitions;
 use crate::couch::replication;
 use crate::couch::target::Target;
 use crate::couch::users;
-use crate::http::{BodyWriter, FinishedBody};
+use crate::http::{BodyWriter, ContentEncoding, FinishedBody};
 use crate::runtime::Pool;
 use crate::{Answer, CouchContext, Failure, Request, UserContext};
 
@@ -163,10 +162,14 @@ impl Call {
     /// # Errors
     /// 415 for an unknown encoding.
     pub fn plain_upload(&self) -> Result<Box<dyn Read>, Failure> {
-        match self.request.header("content-encoding") {
-            None | Some("identity") => Ok(self.upload()),
-            Some("gzip") => Ok(Box::new(MultiGzDecoder::new(self.upload()))),
-            Some(_) => Err(Failure::unknown_encoding()),
+        let encoding = self.request.headers.get("content-encoding");
+        match encoding.map(|name| ContentEncoding::parse(name.as_bytes())) {
+            None => Ok(self.upload()),
+            Some(Some(encoding)) => {
+                let decoder = encoding.decoder(self.upload());
+                decoder.map_err(|error| Failure::internal(error.to_string()))
+            }
+            Some(None) => Err(Failure::unknown_encoding(ContentEncoding::KNOWN)),
         }
     }
 

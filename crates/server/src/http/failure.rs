@@ -195,12 +195,12 @@ impl Failure {
         .with_header("allow", allowed)
     }
 
-    /// 415 for a body in a coding that the server does not read.
-    pub fn unknown_encoding() -> Self {
+    /// 415 for a body in an encoding that the server does not read there.
+    pub fn unknown_encoding(known: &str) -> Self {
         Self::new(
             FailureKind::UnsupportedType,
             "bad_ctype",
-            "only gzip and identity are known as Content-Encoding of a request",
+            format!("only {known} are known as Content-Encoding here"),
         )
     }
 

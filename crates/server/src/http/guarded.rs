@@ -14,6 +14,7 @@
 //! clock while bytes wait that the socket does not take. The clock of a body is that of [`crate::http::intake`].
 
 use crate::http::access::UnsentEntry;
+use crate::runtime::Limits;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use parking_lot::{Mutex, MutexGuard};
 use std::io;
@@ -61,6 +62,18 @@ enum Phase {
     Head { since: Instant },
     /// From the end of a head until the answer's body has been handed over.
     Busy,
+}
+
+impl ConnectionLimits {
+    /// Those of `[limits]`.
+    pub(super) fn of(limits: &Limits) -> ConnectionLimits {
+        let settings = limits.settings();
+        ConnectionLimits {
+            head: settings.head_timeout,
+            idle: settings.idle_timeout,
+            write: settings.write_timeout,
+        }
+    }
 }
 
 impl Meter {
@@ -113,7 +126,8 @@ impl Meter {
         };
     }
 
-    fn sent(&self, len: usize) {
+    /// Counts bytes that the socket has taken.
+    pub(super) fn sent(&self, len: usize) {
         let mut state = self.lock();
         // Heads and the framing of chunks are written too, but not metered.
         state.unsent = state.unsent.saturating_sub(len as u64);

@@ -1,11 +1,11 @@
 //! Taking in a request's body: bounded, and free of its content encoding.
 
 use crate::Failure;
+use crate::http::ContentEncoding;
 use crate::http::arriving::{ArrivingBody, BodyError};
 use crate::runtime::BodyReservation;
-use flate2::read::MultiGzDecoder;
 use hyper::header::{CONTENT_ENCODING, EXPECT, HeaderMap};
-use std::io::Read;
+use std::io::{self, Read};
 use std::time::Duration;
 
 /// Memory that a length merely claimed by a header may reserve.
@@ -19,7 +19,7 @@ const UNPACKED_PIECE: usize = 64 << 10;
 /// A client that sends nothing for so long waits for the answer.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Reads the whole body, at most `limit` bytes of it, also after gunzipping.
+/// Reads the whole body, at most `limit` bytes of it, also once it is decoded.
 ///
 /// # Errors
 /// 408 if it does not come in time, 413 past the limit, 503 if all bodies take too much memory, 415 for an unknown encoding, 400 for a cut or damaged body.
@@ -43,10 +43,11 @@ pub(crate) async fn read_body(
             Err(error) => return Err(error.into()),
         }
     }
-    match headers.get(CONTENT_ENCODING).map(|value| value.as_bytes()) {
-        None | Some(b"identity") => Ok(body),
-        Some(b"gzip") => gunzip(&body, limit, memory),
-        Some(_) => Err(Failure::unknown_encoding()),
+    let encoding = headers.get(CONTENT_ENCODING);
+    match encoding.map(|name| ContentEncoding::parse(name.as_bytes())) {
+        None | Some(Some(ContentEncoding::Identity)) => Ok(body),
+        Some(Some(encoding)) => decode(&body, encoding, limit, memory),
+        Some(None) => Err(Failure::unknown_encoding(ContentEncoding::KNOWN)),
     }
 }
 
@@ -80,14 +81,22 @@ fn no_memory() -> Failure {
     Failure::overloaded("the bodies of requests take too much memory at this moment")
 }
 
-/// Unpacks piece by piece: what a short body claims to be takes no memory before it is.
-fn gunzip(packed: &[u8], limit: u64, memory: &mut BodyReservation) -> Result<Vec<u8>, Failure> {
-    let mut decoder = MultiGzDecoder::new(packed);
+/// Decodes piece by piece: what a short body claims to be takes no memory before it is.
+fn decode(
+    packed: &[u8],
+    encoding: ContentEncoding,
+    limit: u64,
+    memory: &mut BodyReservation,
+) -> Result<Vec<u8>, Failure> {
+    let invalid = |error: io::Error| {
+        let name = encoding.name();
+        Failure::bad_request(format!("the body is no valid {name}: {error}"))
+    };
+    let mut decoder = encoding.decoder(packed).map_err(invalid)?;
     let (mut body, mut piece) = (Vec::new(), vec![0; UNPACKED_PIECE]);
     loop {
         let read = decoder.read(&mut piece);
-        let len =
-            read.map_err(|e| Failure::bad_request(format!("the body is no valid gzip: {e}")))?;
+        let len = read.map_err(invalid)?;
         let Some(unpacked) = piece.get(..len).filter(|unpacked| !unpacked.is_empty()) else {
             return Ok(body);
         };
@@ -103,28 +112,45 @@ fn gunzip(packed: &[u8], limit: u64, memory: &mut BodyReservation) -> Result<Vec
 
 #[cfg(test)]
 mod tests {
+    use crate::http::ContentEncoding;
     use crate::runtime::Limits;
-    use flate2::{Compression, write::GzEncoder};
+    use flate2::Compression;
+    use flate2::write::{GzEncoder, ZlibEncoder};
     use std::io::Write;
 
     #[test]
-    fn a_small_body_cannot_expand_past_the_limit() {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-        encoder.write_all(&[b'x'; 100_000]).unwrap();
-        let packed = encoder.finish().unwrap();
+    fn a_small_body_cannot_expand_past_the_limit_in_any_encoding() {
+        let plain = [b'x'; 100_000];
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+        gzip.write_all(&plain).unwrap();
+        let mut deflate = ZlibEncoder::new(Vec::new(), Compression::best());
+        deflate.write_all(&plain).unwrap();
         let settings = varve_config::Limits {
             body_memory: 150_000,
             ..varve_config::Limits::default()
         };
         let limits = Limits::new(settings, 1);
-        let gunzip = |packed: &[u8], limit| super::gunzip(packed, limit, &mut limits.body());
-        assert_eq!(gunzip(&packed, 100_000).unwrap().len(), 100_000);
-        assert_eq!(gunzip(&packed, 99_999).unwrap_err().status(), 413);
-        let mut held = limits.body();
-        assert!(held.grow(100_000));
-        assert_eq!(gunzip(&packed, 100_000).unwrap_err().status(), 503);
-        drop(held);
-        assert_eq!(gunzip(&packed, 100_000).unwrap().len(), 100_000);
-        assert_eq!(gunzip(b"\x1f\x8bnot", 10).unwrap_err().status(), 400);
+        for (encoding, packed) in [
+            (ContentEncoding::Gzip, gzip.finish().unwrap()),
+            (ContentEncoding::Deflate, deflate.finish().unwrap()),
+            (
+                ContentEncoding::Zstd,
+                zstd::encode_all(&plain[..], 3).unwrap(),
+            ),
+        ] {
+            let decode =
+                |packed: &[u8], limit| super::decode(packed, encoding, limit, &mut limits.body());
+            assert_eq!(decode(&packed, 100_000).unwrap(), plain);
+            assert_eq!(decode(&packed, 99_999).unwrap_err().status(), 413);
+            let mut held = limits.body();
+            assert!(held.grow(100_000));
+            assert_eq!(decode(&packed, 100_000).unwrap_err().status(), 503);
+            drop(held);
+            let cut = &packed[..packed.len() - 1];
+            assert_eq!(decode(cut, 100_000).unwrap_err().status(), 400);
+            let error = decode(b"\x1f\x8bnot", 10).unwrap_err();
+            assert_eq!(error.status(), 400);
+            assert!(error.reason.contains(encoding.name()), "{error}");
+        }
     }
 }

@@ -1,24 +1,29 @@
-//! HTTP/1.1: the listener, requests as handlers see them, and answers whole or streamed.
+//! HTTP/1.1 and HTTP/2: the listener, requests as handlers see them, and answers whole or streamed.
 
 mod access;
 mod answer;
+mod answering;
 mod arriving;
 mod body;
 pub(crate) mod cors;
+mod encoding;
 mod failure;
 mod guarded;
 pub(crate) mod handler;
+mod http2;
 mod intake;
 mod listener;
 mod mount;
 mod observe;
 mod one_pass;
+mod preface;
 mod quotes;
 pub(crate) mod range;
 mod refusal;
 mod request;
 mod sendfile;
 mod spool;
+mod streams;
 mod tls;
 mod trust;
 mod upload;
@@ -29,6 +34,7 @@ pub use access::{AccessLogFormat, AccessLogOutput, AccessLogTarget};
 pub use answer::{Answer, Body};
 pub use body::{BodyClosed, BodyError, BodySender, BodyWriter, FinishedBody, STREAM_BUFFER};
 pub(crate) use body::{LocalBody, poll_once};
+pub(crate) use encoding::ContentEncoding;
 pub(crate) use failure::quote;
 pub use failure::{Failure, FailureKind};
 pub(crate) use listener::serve;

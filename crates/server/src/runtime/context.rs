@@ -59,6 +59,12 @@ impl ServerContext {
         self.stopping.subscribe()
     }
 
+    /// Completes when the server stops.
+    pub(crate) async fn stopped(&self) {
+        // It fails only if the sender is gone, which belongs to this.
+        let _ = self.stopping().wait_for(|is_stopping| *is_stopping).await;
+    }
+
     pub(crate) fn is_stopping(&self) -> bool {
         *self.stopping.borrow()
     }

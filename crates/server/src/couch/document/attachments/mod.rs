@@ -129,7 +129,7 @@ impl Begun {
             is_gzip: match call.request.header("content-encoding") {
                 None | Some("identity") => false,
                 Some("gzip") => true,
-                Some(_) => return Err(Failure::unknown_encoding()),
+                Some(_) => return Err(Failure::unknown_encoding("gzip and identity")),
             },
             length: None,
         };

@@ -1,0 +1,181 @@
+//! One request over HTTP/1 or HTTP/2: from its head to the head of its answer.
+
+use crate::Failure;
+use crate::http::arriving::{ArrivingBody, BodyTime};
+use crate::http::body::BodyReceiver;
+use crate::http::guarded::{Meter, MeteredBody};
+use crate::http::handler::{BodyPlan, Handler, HttpContext};
+use crate::http::observe::Observed;
+use crate::http::sendfile::FileQueue;
+use crate::http::{Answer, Body, Request, Upload, intake};
+use crate::runtime::repeats::fault_id;
+use crate::runtime::{RunningSlot, ServerContext};
+use http_body_util::{Either, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::ext::ReasonPhrase;
+use hyper::header::{CONTENT_LENGTH, HeaderName, HeaderValue, SERVER};
+use hyper::{Method, Response};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Instant;
+use tracing::Instrument;
+use tracing::instrument::WithSubscriber;
+
+/// `Server` header of every answer.
+const SERVER_NAME: &str = concat!("Varve/", env!("CARGO_PKG_VERSION"));
+
+/// The body of a response.
+pub(super) type Outgoing = MeteredBody<Either<Full<Bytes>, BodyReceiver>>;
+
+/// State shared by all requests of one connection.
+#[derive(Clone)]
+pub(super) struct ConnectionContext {
+    pub(super) peer: IpAddr,
+    /// Where pieces of files wait that the kernel sends; none under TLS.
+    pub(super) files: Option<FileQueue>,
+    pub(super) is_encrypted: bool,
+    /// Which time the client has, and how much of its answer waits for it.
+    pub(super) meter: Meter,
+    /// The request that is answered, for the log of what is cut.
+    pub(super) running: Arc<RunningSlot>,
+}
+
+pub(super) async fn handle<H: Handler>(
+    (handler, context): (H, HttpContext),
+    client: ConnectionContext,
+    request: hyper::Request<Incoming>,
+) -> Response<Outgoing> {
+    let head_only = request.method() == Method::HEAD;
+    let log = context.access.as_ref();
+    let mut noted = log.map(|log| (log, log.begin(client.peer, &request)));
+    let request_id = context.server.next_request_id();
+    let path = request.uri().path().to_owned();
+    let head = (request.method(), path.as_str());
+    client.running.begin(request.method().as_str(), &path);
+    let observed = Observed::begin(&context.server, &request_id, head, &handler.subject(&path));
+    let begun = Instant::now();
+    let taken = take_in((&handler, &context), &client, request).await;
+    let body_time = begun.elapsed();
+    let mut answer = match taken {
+        Ok((request, login)) => {
+            let upload = request.upload.clone();
+            let user = H::user_name(&login);
+            observed.record_user(user);
+            client.running.record_user(user);
+            if let Some((_, entry)) = &mut noted {
+                entry.record_user(user);
+            }
+            let admitted = context.server.limits.admit(handler.class(&request));
+            let answering = async {
+                match admitted {
+                    Some(_permit) => handler.answer(request, login).await,
+                    None => Failure::overloaded("too many requests of this kind").into(),
+                }
+            };
+            let answering = answering.instrument(observed.span.clone());
+            let answer = answering
+                .with_subscriber(context.server.log.dispatch())
+                .await;
+            if let Some(upload) = upload {
+                upload.discard().await;
+            }
+            answer
+        }
+        Err(failure) => failure.into(),
+    };
+    if handler.answers_as_couchdb() {
+        answer.set_header("x-couch-request-id", &request_id);
+        answer.set_header("x-couchdb-body-time", &body_time.as_millis().to_string());
+    }
+    observed.end(&context.server, answer.status);
+    let unsent = noted.and_then(|(log, entry)| log.begin_answer(entry, answer.status));
+    let response = outgoing(answer, head_only, &client, &context.server);
+    response.map(|body| body.noted(unsent))
+}
+
+/// Finds the user before the body is read, so that strangers cannot fill the memory.
+async fn take_in<H: Handler>(
+    (handler, context): (&H, &HttpContext),
+    client: &ConnectionContext,
+    request: hyper::Request<Incoming>,
+) -> Result<(Request, H::Login), Failure> {
+    let (parts, incoming) = request.into_parts();
+    let mount = &context.mount;
+    let Some(uri) = mount.strip(&parts.uri) else {
+        return Err(Failure::not_found("Not Found"));
+    };
+    context.trust.check_host(parts.version, &parts.headers)?;
+    let mut request = Request::new(parts.method, &uri, parts.headers, Vec::new())?;
+    request.mount = mount.path();
+    request.peer = Some(client.peer);
+    request.is_encrypted = client.is_encrypted;
+    request.is_proxied = context.trust.is_proxy(client.peer);
+    let login = handler.login(&request).await?;
+    let settings = context.server.limits.settings();
+    let time = BodyTime {
+        pause: settings.body_timeout,
+        rate: settings.body_rate,
+    };
+    match handler.body_plan(&request, &login) {
+        BodyPlan::WhileArriving(limit) => {
+            let body = ArrivingBody::new(incoming, time, limit);
+            let upload = Upload::new(body, &request.headers, limit).await?;
+            request.upload = Some(upload);
+        }
+        BodyPlan::Whole(limit) => {
+            let body = ArrivingBody::new(incoming, time, limit);
+            if !intake::is_short(&body, &request.headers)
+                && let Err(failure) = handler.check_rights(&request, &login).await
+            {
+                return Err(intake::refuse(body, &request.headers, failure).await);
+            }
+            let mut memory = context.server.limits.body();
+            request.body = intake::read_body(body, &request.headers, limit, &mut memory).await?;
+            request.memory = Some(Arc::new(memory));
+        }
+    }
+    Ok((request, login))
+}
+
+/// The response that is sent for an answer.
+pub(super) fn outgoing(
+    answer: Answer,
+    head_only: bool,
+    client: &ConnectionContext,
+    server: &ServerContext,
+) -> Response<Outgoing> {
+    let mut headers = answer.headers;
+    let cache = HeaderName::from_static("cache-control");
+    let fixed = headers.entry(cache);
+    fixed.or_insert(HeaderValue::from_static("must-revalidate"));
+    headers.insert(SERVER, HeaderValue::from_static(SERVER_NAME));
+    let body = match answer.body {
+        Body::Whole(bytes) => {
+            headers
+                .entry(CONTENT_LENGTH)
+                .or_insert(HeaderValue::from(bytes.len()));
+            let sent = if head_only { Vec::new() } else { bytes };
+            Either::Left(Full::new(Bytes::from(sent)))
+        }
+        Body::Stream(..) if head_only => Either::Left(Full::new(Bytes::new())),
+        Body::Stream(receiver, _) => {
+            Either::Right(receiver.on_connection(client.files.clone(), client.meter.clone()))
+        }
+    };
+    let buffer = server.limits.settings().answer_buffer;
+    let mut response = Response::new(MeteredBody::new(body, client.meter.clone(), buffer));
+    *response.status_mut() = answer.status;
+    if let Some(reason) = answer.reason {
+        let reason = ReasonPhrase::from_static(reason.as_bytes());
+        response.extensions_mut().insert(reason);
+    }
+    *response.headers_mut() = headers;
+    response
+}
+
+/// Logs that an answer could not be produced or sent to its end.
+pub(super) fn log_cut_answer(server: &ServerContext, cause: &str) {
+    server
+        .log
+        .scope(|| tracing::error!(fault = fault_id(cause), "an answer was cut: {cause}"));
+}
