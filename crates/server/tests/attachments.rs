@@ -48,7 +48,7 @@ fn get(server: &Running, path: &str, headers: &[(&str, &str)]) -> (Reply, Vec<u8
 }
 
 fn document(server: &Running, path: &str) -> Value {
-    json_of(&get(server, path, &[]).1)
+    json_of(&get(server, path, &[("accept", "application/json")]).1)
 }
 
 /// Bytes of many pieces that never repeat.

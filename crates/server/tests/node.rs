@@ -154,6 +154,15 @@ fn tools_that_watch_a_couchdb_find_its_counters() {
         (&part["value"], &part["type"]),
         (&1.into(), &"counter".into())
     );
+    let times = get("/_node/_local/_stats/couchdb/request_time").1;
+    assert_eq!(times["type"], "histogram");
+    let figures = &times["value"];
+    let bins = figures["histogram"].as_array().unwrap().iter();
+    let sum: u64 = bins.map(|bin| bin[1].as_u64().unwrap()).sum();
+    assert_eq!(figures["n"].as_u64(), Some(sum), "{times}");
+    let named = figures["percentile"].as_array().unwrap().iter();
+    let names: Vec<&serde_json::Value> = named.map(|pair| &pair[0]).collect();
+    assert_eq!(names, [50, 75, 90, 95, 99, 999]);
     let missing = serde_json::json!({"error": "not_found", "reason": "missing"});
     for path in ["nothing", "couchdb/httpd/requests/value/more"] {
         assert_eq!(

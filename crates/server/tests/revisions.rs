@@ -50,7 +50,8 @@ fn latest_leads_from_a_revision_to_the_leaves_that_follow_it() {
     branched(&mut connection);
     let mut get = |query: &str| {
         let path = format!("/db/doc?{query}");
-        send(&mut connection, "GET", &path, &[], &Value::Null)
+        let headers = [("accept", "application/json")];
+        send(&mut connection, "GET", &path, &headers, &Value::Null)
     };
     for (query, expected) in [
         ("rev=1-a", "1-a"),

@@ -1,4 +1,5 @@
 mod attachments;
+mod clients;
 mod clone_bundles;
 mod clones_at_once;
 mod clones_cut;

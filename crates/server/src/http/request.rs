@@ -158,11 +158,20 @@ impl Request {
         parts.any(|part| part.split(';').next().unwrap_or("").trim() == media)
     }
 
-    /// Whether the client accepts JSON.
-    pub fn takes_json(&self) -> bool {
-        let any = |media: &&str| self.accepts(media);
-        let all = ["application/json", "application/*", "*/*"];
-        self.header("accept").is_none() || all.iter().any(any)
+    /// Whether the client accepts this kind of `multipart`, which a client that says nothing does: CouchDB sends parts
+    /// to all but those that name other types only.
+    pub fn accepts_parts(&self, media: &str) -> bool {
+        let mut ranges = self.header("accept").unwrap_or("*/*").split(',');
+        ranges.any(|range| {
+            let mut fields = range.split(';').map(str::trim);
+            let is_named = matches!(fields.next(), Some("*/*" | "multipart/*"))
+                || range
+                    .split(';')
+                    .next()
+                    .is_some_and(|name| name.trim() == media);
+            let weight = fields.find_map(|field| field.strip_prefix("q="));
+            is_named && weight.is_none_or(|weight| weight.parse::<f32>().is_ok_and(|q| q > 0.0))
+        })
     }
 
     /// Refuses a body whose `Content-Type` is not JSON's, as CouchDB does for many a POST.
@@ -313,6 +322,19 @@ mod tests {
         assert!(got.require_json().is_ok());
         assert!(got.accepts("application/json"));
         assert!(!got.accepts("multipart/mixed"));
+        for (accept, expected) in [
+            ("*/*", true),
+            ("application/json", false),
+            ("multipart/mixed", false),
+            ("application/json, multipart/related; q=0.1", true),
+            ("text/html, multipart/*;q=1", true),
+            ("application/json, */*;q=0", false),
+            ("multipart/related;q=x", false),
+        ] {
+            let got = request(Method::GET, "/", &[("accept", accept)]);
+            assert_eq!(got.accepts_parts("multipart/related"), expected, "{accept}");
+        }
+        assert!(request(Method::GET, "/", &[]).accepts_parts("multipart/related"));
         assert_eq!(
             request(Method::POST, "/", &[])
                 .require_json()

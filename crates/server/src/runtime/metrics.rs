@@ -1,5 +1,6 @@
 //! Figures for operators, in the text form of Prometheus.
 
+use crate::runtime::recent_durations::RecentDurations;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -45,6 +46,8 @@ pub(crate) struct Metrics {
     couch_methods: Family<Asked, Counter>,
     durations: Family<Timed, Histogram>,
     connections: Gauge,
+    /// Of requests to databases and the server itself.
+    pub(crate) recent: RecentDurations,
 }
 
 impl fmt::Debug for Metrics {
@@ -75,6 +78,7 @@ impl Default for Metrics {
             couch_methods,
             durations,
             connections,
+            recent: RecentDurations::default(),
         }
     }
 }
@@ -91,6 +95,7 @@ impl Metrics {
             let known = METHODS.into_iter().find(|known| *known == method);
             let method = known.unwrap_or(OTHER_METHOD);
             self.couch_methods.get_or_create(&Asked { method }).inc();
+            self.recent.record(duration);
         }
         self.requests
             .get_or_create(&Answered { half, status })

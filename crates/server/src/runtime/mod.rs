@@ -9,6 +9,7 @@ mod limits;
 pub(crate) mod log;
 mod log_file;
 pub(crate) mod metrics;
+pub(crate) mod recent_durations;
 mod registry;
 pub(crate) mod repeats;
 mod running;

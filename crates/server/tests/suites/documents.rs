@@ -137,3 +137,69 @@ fn a_leaf_above_several_revisions_comes_once() {
     let found: Value = serde_json::from_str(&found.body).unwrap();
     assert_eq!(found, json!([{"ok": {"_id": "l", "_rev": "3-c"}}]));
 }
+
+#[test]
+fn documents_come_in_parts_to_all_who_do_not_ask_for_other_types() {
+    let server = with_database();
+    let document =
+        json!({"_attachments": {"t": {"content_type": "text/plain", "data": "aGVsbG8="}}});
+    let put = server.send("PUT", "/db/a", &[ADMIN], &document.to_string());
+    assert_eq!(put.status, 201, "{}", put.body);
+    for (accept, related, mixed) in [
+        (None, "multipart/related", "multipart/mixed"),
+        (Some("*/*"), "multipart/related", "multipart/mixed"),
+        (Some("multipart/*"), "multipart/related", "multipart/mixed"),
+        (
+            Some("multipart/mixed"),
+            "application/json",
+            "multipart/mixed",
+        ),
+        (
+            Some("multipart/related"),
+            "multipart/related",
+            "application/json",
+        ),
+        (
+            Some("application/json"),
+            "application/json",
+            "application/json",
+        ),
+    ] {
+        let mut headers = vec![ADMIN];
+        headers.extend(accept.map(|accept| ("accept", accept)));
+        for (path, kind) in [
+            ("/db/a?attachments=true", related),
+            ("/db/a?open_revs=all", mixed),
+            // Without data there is nothing to send in parts.
+            ("/db/a", "application/json"),
+        ] {
+            let found = server.send("GET", path, &headers, "");
+            let found = found.header("content-type").unwrap_or("").to_owned();
+            assert!(found.starts_with(kind), "{path} for {accept:?}: {found}");
+        }
+    }
+}
+
+#[test]
+fn an_attachment_that_is_not_there_is_not_deleted() {
+    let server = with_database();
+    let document =
+        json!({"_attachments": {"t": {"content_type": "text/plain", "data": "aGVsbG8="}}});
+    let put = server.send("PUT", "/db/a", &[ADMIN], &document.to_string());
+    let put: Value = serde_json::from_str(&put.body).unwrap();
+    let rev = put["rev"].as_str().unwrap();
+    let delete = |name: &str, rev: &str| {
+        let reply = server.send("DELETE", &format!("/db/a/{name}?rev={rev}"), &[ADMIN], "");
+        let body: Value = serde_json::from_str(&reply.body).unwrap();
+        (
+            reply.status,
+            body["reason"].as_str().unwrap_or("").to_owned(),
+        )
+    };
+    let missing = (404, "Document is missing attachment".to_owned());
+    assert_eq!(delete("none", rev), missing);
+    // The revision comes first.
+    assert_eq!(delete("none", "4-garbage").0, 409);
+    assert_eq!(delete("t", rev).0, 200);
+    assert_eq!(delete("t", rev).0, 409);
+}

@@ -1,15 +1,20 @@
-//! The real clients that Varve is tested with: stock `hg`, and PouchDB and nano from npm.
+//! The real clients that Varve is tested with: stock `hg`, PouchDB and nano from npm, ibmcloudant and couchdb from PyPI,
+//! and kivik for Go.
 //!
 //! `./test` installs them into `.peers` (or the directory that `VARVE_PEERS` names). A peer that is
 //! missing fails the test with that advice; nothing is skipped.
 
 mod fork;
+mod go;
 mod hg;
 mod node;
+mod python;
 
 pub use fork::run_hg;
+pub use go::run_kivik;
 pub use hg::{Hg, HgServer, hg, hg_program};
 pub use node::{chromium, node_modules, run_script};
+pub use python::run_python;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -20,8 +20,10 @@ pub(super) fn welcome(app: &CouchContext, request: &Request) -> Result<Answer, F
     greeting.insert("version", COUCHDB_VERSION);
     greeting.insert("git_sha", "varve");
     greeting.insert("uuid", app.settings().uuid.clone().unwrap_or_default());
-    let features = ["partitioned", "quickjs"].map(Value::from);
-    greeting.insert("features", Value::from(features.to_vec()));
+    greeting.insert(
+        "features",
+        Value::from(vec![Value::from("quickjs"), Value::from("partitioned")]),
+    );
     greeting.insert("vendor", vendor);
     Ok(json(&greeting.into()))
 }

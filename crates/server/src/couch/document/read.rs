@@ -37,7 +37,7 @@ pub fn get(call: &Call, id: &str) -> Result<Answer, Failure> {
     }
     let has_data = options.extras.attachments != Data::Stubs && stored.attachments.is_some();
     call.reads.refuse_long_work(has_data)?;
-    let in_parts = has_data && !call.request.takes_json();
+    let in_parts = has_data && call.request.accepts_parts("multipart/related");
     if in_parts {
         options.extras = options.extras.with_parts();
     }
@@ -187,7 +187,7 @@ fn open(
             whole_after,
         })
     };
-    if call.request.accepts("multipart/mixed") {
+    if call.request.accepts_parts("multipart/mixed") {
         return parts::mixed(call, "multipart/mixed", move |mut outer| async move {
             for one in all {
                 match one {

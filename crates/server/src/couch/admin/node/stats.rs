@@ -4,13 +4,24 @@
 
 use crate::couch::admin::json;
 use crate::runtime::metrics::METHODS;
+use crate::runtime::recent_durations::Distribution;
 use crate::{Answer, CouchContext, Failure};
-use varve_json::{Object, Value};
+use varve_json::{Number, Object, Value};
 
 /// Statuses that CouchDB counts.
 const STATUSES: [u16; 23] = [
     200, 201, 202, 204, 206, 301, 304, 400, 401, 403, 404, 405, 406, 409, 412, 413, 414, 415, 416,
     417, 500, 501, 503,
+];
+
+/// Percentiles that CouchDB tells, by its names: the last is 99.9 %.
+const PERCENTILES: [(u64, f64); 6] = [
+    (50, 0.5),
+    (75, 0.75),
+    (90, 0.9),
+    (95, 0.95),
+    (99, 0.99),
+    (999, 0.999),
 ];
 
 /// The tree, or the part of it that a path leads to.
@@ -50,6 +61,9 @@ fn tree(app: &CouchContext) -> Object {
     couchdb.insert("httpd", httpd);
     couchdb.insert("httpd_request_methods", methods);
     couchdb.insert("httpd_status_codes", statuses);
+    let distribution = metrics.recent.distribution();
+    let description = "milliseconds from a request's head to its answer's, of the last 10 seconds";
+    couchdb.insert("request_time", histogram(&distribution, description));
     let open = app.databases.count_open() as u64;
     couchdb.insert("open_databases", counter(open, "open databases now"));
     let mut tree = Object::new();
@@ -64,4 +78,35 @@ fn counter(value: u64, description: &str) -> Object {
     leaf.insert("type", "counter");
     leaf.insert("desc", description);
     leaf
+}
+
+/// One leaf with what CouchDB tells of a distribution.
+fn histogram(distribution: &Distribution, description: &str) -> Object {
+    let mut value = Object::new();
+    value.insert("min", float(distribution.min));
+    value.insert("max", float(distribution.max));
+    value.insert("arithmetic_mean", float(distribution.mean()));
+    value.insert("geometric_mean", float(distribution.geometric_mean()));
+    value.insert("harmonic_mean", float(distribution.harmonic_mean()));
+    value.insert("median", float(distribution.at(0.5)));
+    value.insert("variance", float(distribution.variance()));
+    value.insert("standard_deviation", float(distribution.variance().sqrt()));
+    value.insert("skewness", float(distribution.skewness()));
+    value.insert("kurtosis", float(distribution.kurtosis()));
+    let pair = |name: Value, number: f64| Value::from(vec![name, float(number)]);
+    let parts = PERCENTILES.map(|(name, part)| pair(Value::from(name), distribution.at(part)));
+    value.insert("percentile", parts.to_vec());
+    let bins = distribution.bins.iter();
+    let bins = bins.map(|bin| Value::from(vec![float(bin.value), Value::from(bin.count)]));
+    value.insert("histogram", bins.collect::<Vec<_>>());
+    value.insert("n", distribution.count());
+    let mut leaf = Object::new();
+    leaf.insert("value", value);
+    leaf.insert("type", "histogram");
+    leaf.insert("desc", description);
+    leaf
+}
+
+fn float(number: f64) -> Value {
+    Value::Number(Number::Float(number))
 }

@@ -163,7 +163,8 @@ fn delete(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
     let Some(rev) = given_rev(&call.request, None)? else {
         return Err(varve_docdb::EditError::Conflict.into());
     };
-    let document = call.snapshot().document(id)?;
+    let snapshot = call.snapshot();
+    let document = snapshot.document(id)?;
     let rev: Rev = rev.parse()?;
     if document.is_none_or(|known| known.revision(&rev).is_none()) {
         // CouchDB reads the revision first that it is to continue.
@@ -171,6 +172,7 @@ fn delete(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
         return Err(Failure::new(FailureKind::Conflict, word, reason));
     }
     let mut edit = continued(call, id)?;
+    find(call, &snapshot, id, name)?;
     edit.detach(name);
     let accepted = apply(call, edit, Mode::Interactive)?;
     let status = status_of(call, StatusCode::OK);
