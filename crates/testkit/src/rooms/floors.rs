@@ -102,6 +102,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
             &["verify", "compact", "edit"],
             &["hole_punching", "salvage", "write"],
             &["database"],
+            &["load"],
             &["fuzzing"],
         ],
     ),
