@@ -2,6 +2,8 @@
 
 pub(crate) mod bench;
 mod clonebundle;
+mod import;
+mod moving;
 mod recompress;
 pub(crate) mod serve;
 mod verify;
@@ -20,6 +22,7 @@ pub(crate) const ADDITIONAL: &[&Command] = &[
 pub(crate) const OF_VARVE_AND_HG: &[&Command] = &[
     &bench::COMMAND,
     &clonebundle::COMMAND,
+    &import::COMMAND,
     &recompress::COMMAND,
     &SERVE,
     &verify::COMMAND,

@@ -59,7 +59,9 @@ impl Load<'_> {
                     Batch::Read(documents) => documents,
                     Batch::Unread(item) => read(item)?,
                 };
-                let compressed = documents.into_iter().map(|it| compress(&mut compressor, it));
+                let compressed = documents
+                    .into_iter()
+                    .map(|it| compress(&mut compressor, it));
                 Ok(compressed.collect::<Result<Vec<_>, _>>()?)
             })
         };

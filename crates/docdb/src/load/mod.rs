@@ -87,8 +87,7 @@ pub fn load<E: From<DocdbError>>(
     let header = first_header(setting, new)?;
     let file = create(storage, &files, options, &header)?;
     let mut txn = file.begin().map_err(DocdbError::from)?;
-    txn.compress_nodes_by(setting)
-        .map_err(DocdbError::from)?;
+    txn.compress_nodes_by(setting).map_err(DocdbError::from)?;
     let mut load = Load {
         txn,
         files: &files,
@@ -193,12 +192,7 @@ impl Load<'_> {
     ///
     /// # Errors
     /// Errors of the storage.
-    pub fn purges(
-        &mut self,
-        mut all: Vec<Purge>,
-        last: u64,
-        limit: u64,
-    ) -> Result<(), DocdbError> {
+    pub fn purges(&mut self, mut all: Vec<Purge>, last: u64, limit: u64) -> Result<(), DocdbError> {
         let limit = limit.max(1);
         let kept = usize::try_from(limit.min(last)).unwrap_or(usize::MAX);
         all.drain(..all.len().saturating_sub(kept));

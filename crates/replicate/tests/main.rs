@@ -1,0 +1,3 @@
+//! Tests of the crate as its users call it.
+
+mod recorded;
