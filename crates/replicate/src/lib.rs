@@ -5,6 +5,7 @@
 pub mod couch_file;
 mod error;
 mod finding;
+pub mod fuzzing;
 pub mod import;
 
 pub use error::MoveError;

@@ -1,3 +1,7 @@
 //! Tests of the crate as its users call it.
 
+mod couch_encoder;
+mod damaged;
+mod mutated;
 mod recorded;
+mod speed;

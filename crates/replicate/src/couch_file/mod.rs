@@ -269,3 +269,23 @@ fn last_purge(reader: &mut TermReader<'_>, last: u64) -> Result<Vec<Purge>, Malf
     }
     Ok(purges)
 }
+
+/// Passes over a term that stands alone, if it is one.
+pub(crate) fn skip_term(term: &[u8]) {
+    let mut room = Vec::new();
+    if let Ok((term, _)) = compressed::expand(term, &mut room)
+        && let Ok(mut reader) = TermReader::new(term)
+    {
+        let _ = reader.skip();
+    }
+}
+
+/// Reads a header's term.
+pub(crate) fn decode_header(term: &[u8]) -> Option<Header> {
+    header::decode(term, 0).ok()
+}
+
+/// Reads a chunk with a body and its attachments.
+pub(crate) fn content(chunk: &[u8]) -> Option<Content> {
+    content::content(chunk, &mut Vec::new()).ok()
+}

@@ -166,6 +166,16 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
         ],
     ),
     (
+        "replicate",
+        &[
+            &["finding"],
+            &["couch_file"],
+            &["error"],
+            &["import"],
+            &["fuzzing"],
+        ],
+    ),
+    (
         "repo",
         &[
             &["hooks"],
