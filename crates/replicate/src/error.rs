@@ -1,6 +1,7 @@
 //! Failures of a move.
 
 use crate::couch_file::OpenError;
+use std::io;
 use std::path::PathBuf;
 use varve_base::{Interrupted, StorageError};
 use varve_docdb::DocdbError;
@@ -34,6 +35,20 @@ pub enum MoveError {
     /// None of a database's files can be opened.
     #[error("no file of {0:?} can be opened")]
     NoShards(String),
+    /// An export could not be written.
+    #[error("cannot write the export: {0}")]
+    Output(#[source] io::Error),
+    /// An export could not be read.
+    #[error("cannot read the export: {0}")]
+    Input(#[source] io::Error),
+    /// A line of an export is not as an export has it.
+    #[error("line {line}: {reason}")]
+    Line {
+        /// Its number, from 1.
+        line: u64,
+        /// Why it cannot be taken.
+        reason: String,
+    },
     /// Interrupted; what was moved before is whole.
     #[error("interrupted")]
     Interrupted,

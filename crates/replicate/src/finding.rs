@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use varve_docdb::LeftOut;
 
 /// A part that could not be moved.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,6 +30,26 @@ impl Finding {
             offset: None,
             what: what.into(),
         }
+    }
+}
+
+impl Finding {
+    /// A part of a document that the new database does not have.
+    pub(crate) fn left_out(database: &str, part: LeftOut) -> Finding {
+        let LeftOut {
+            id,
+            rev,
+            attachment,
+            reason,
+        } = part;
+        let rev = rev.map(|rev| format!(" {rev}")).unwrap_or_default();
+        let whole = format!("{id:?}{rev}");
+        Finding::of(match attachment {
+            Some(name) => {
+                format!("{database}: the attachment {name:?} of {whole} is left out: {reason}")
+            }
+            None => format!("{database}: {whole} is left out: {reason}"),
+        })
     }
 }
 

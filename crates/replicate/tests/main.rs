@@ -2,6 +2,7 @@
 
 mod couch_encoder;
 mod damaged;
+mod exported;
 mod mutated;
 mod recorded;
 mod speed;

@@ -39,11 +39,11 @@ pub(super) fn abort(error: MoveError, database: Option<&str>) -> Abort {
 /// Findings that wait to be printed.
 const WAITING: usize = 64;
 
-/// Does something on a thread of its own; each finding, from whatever thread, is a line.
+/// Does something on a thread of its own; each finding, from whatever thread, is a line. Also returns how many came.
 pub(super) fn with_lines<T: Send>(
     context: &mut Context,
     work: impl FnOnce(&(dyn Fn(Finding) + Sync)) -> T + Send,
-) -> Result<T, Abort> {
+) -> Result<(T, u64), Abort> {
     std::thread::scope(|scope| {
         let (sender, findings) = sync_channel(WAITING);
         let worker = scope.spawn(move || {
@@ -52,13 +52,15 @@ pub(super) fn with_lines<T: Send>(
                 let _ = sender.send(finding);
             })
         });
-        let mut told = Ok(());
+        let (mut told, mut count) = (Ok(()), 0);
         for finding in findings {
+            count += 1;
             if told.is_ok() {
                 told = context.ui.write(format!("{finding}\n"));
             }
         }
         let done = worker.join().map_err(|_| Abort::new("a thread has failed"));
-        told.and(done)
+        told?;
+        Ok((done?, count))
     })
 }

@@ -13,36 +13,19 @@ mod sources;
 pub use sources::{Source, Sources, find};
 
 use crate::couch_file::{CouchFile, TermForm};
-use crate::{Finding, MoveError};
+use crate::{Finding, MoveError, Watch};
 use documents::{DocumentReader, StoredBodies};
 use locals::Locals;
 use merge::Merge;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use varve_base::{Interrupt, Progress, Storage, Unit};
+use varve_base::{Interrupt, Storage, Unit};
 use varve_docdb::{DatabaseOptions, LeftOut, Load, Loaded, NewDatabase, Purge, load};
 
 /// Takes the place of a security object that cannot be read: nobody but admins gets in.
 const ADMINS_ONLY: &[u8] = br#"{"members":{"roles":["_admin"]},"admins":{"roles":["_admin"]}}"#;
 /// What a database without a security object shows: everybody gets in.
 const EVERYBODY: &[u8] = b"{}";
-
-/// Hears of a move while it goes on.
-#[derive(Clone, Copy)]
-pub struct Watch<'w> {
-    /// Where the counts go.
-    pub progress: &'w dyn Progress,
-    /// Ends the move; the database that is being made is not there then.
-    pub stop: &'w Interrupt,
-    /// Told of each part that is left out, on any thread.
-    pub report: &'w (dyn Fn(Finding) + Sync),
-}
-
-impl std::fmt::Debug for Watch<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Watch({:?})", self.stop)
-    }
-}
 
 /// Result of the import of one database.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +63,7 @@ pub fn import(
         is_partitioned: is_partitioned(&files, &report),
     };
     let stored = StoredBodies::default();
-    let mut left_out = |part: LeftOut| report(finding_of(&source.name, part));
+    let mut left_out = |part: LeftOut| report(Finding::left_out(&source.name, part));
     let loaded = load(
         storage,
         to,
@@ -204,20 +187,4 @@ fn purges(files: &[CouchFile], report: &dyn Fn(Finding)) -> (Vec<Purge>, u64, u6
         all.extend(purges);
     }
     (all, last, limit)
-}
-
-fn finding_of(name: &str, part: LeftOut) -> Finding {
-    let LeftOut {
-        id,
-        rev,
-        attachment,
-        reason,
-    } = part;
-    let rev = rev.map(|rev| format!(" {rev}")).unwrap_or_default();
-    Finding::of(match attachment {
-        Some(attachment) => {
-            format!("{name}: the attachment {attachment:?} of {id:?}{rev} is left out: {reason}")
-        }
-        None => format!("{name}: {id:?}{rev} is left out: {reason}"),
-    })
 }

@@ -169,9 +169,9 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
         "replicate",
         &[
             &["finding"],
-            &["couch_file"],
+            &["couch_file", "watch"],
             &["error"],
-            &["import"],
+            &["import", "export", "restore"],
             &["fuzzing"],
         ],
     ),

@@ -183,5 +183,6 @@ fn one(
         import((from, source), (&target.storage, &path), &options, watch)
     });
     context.ui.progress = progress;
-    done?.map_err(|error| moving::abort(error, Some(&source.name)))
+    let (done, _) = done?;
+    done.map_err(|error| moving::abort(error, Some(&source.name)))
 }
