@@ -73,7 +73,12 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         let position = wanted.iter().position(|name| *name == head.name);
         let is_wanted = !is_chosen || position.map(|at| wanted.swap_remove(at)).is_some();
         let is_there = target.storage.kind(&file_of(&head.name))?.is_some();
-        if !is_wanted || is_there && matches.flag("skip-existing") {
+        let is_left_alone = is_wanted && is_there && matches.flag("skip-existing");
+        if is_left_alone {
+            let words = format!("{}: left alone: it is there already\n", head.name);
+            context.ui.status(words)?;
+        }
+        if is_left_alone || !is_wanted {
             restore
                 .skip()
                 .map_err(|error| moving::abort(error, Some(&head.name)))?;

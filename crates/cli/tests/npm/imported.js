@@ -12,8 +12,8 @@ run(async () => {
   assert.deepStrictEqual(doc._deleted_conflicts, [`2-${'d'.repeat(32)}`]);
   const gzip = await db.attachment.get('files', 'plain.txt');
   assert(gzip.length > 20000, `${gzip.length} bytes`);
-  const sum = await db.view('views', 'n', { reduce: true });
-  assert(sum.rows[0].value > 0);
+  const rows = await db.view('views', 'n', { reduce: false, startkey: 0 });
+  assert.strictEqual(rows.rows.length, 290);
   // Edits go on where CouchDB stopped, and its validation functions count.
   const d = await db.get('d0100');
   const edited = await db.insert({ ...d, edited: true });

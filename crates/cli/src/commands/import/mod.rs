@@ -70,7 +70,8 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         .map_or(Path::new("."), |it| moving::as_path(it));
     let target = OfflineDirectory::open(&context.repo.cwd.join(target));
     let target = target.map_err(|error| Abort::new(error.to_string()))?;
-    let chosen = free(chosen, &target, matches.flag("skip-existing"))?;
+    let (chosen, there) = by_place(chosen, &target)?;
+    refuse_existing(context, &there, &target, matches.flag("skip-existing"))?;
     let mut table = Table::default();
     for source in chosen {
         let done = one(context, (&from, &source), &target)?;
@@ -142,8 +143,11 @@ fn pass_over(
     Ok(documents == 0 && !wanted.contains(name))
 }
 
-/// The databases whose places in the directory are free.
-fn free(all: Vec<Source>, target: &OfflineDirectory, skips: bool) -> Result<Vec<Source>, Abort> {
+/// Parts databases whose places in the directory are free from the names of those whose are not.
+fn by_place(
+    all: Vec<Source>,
+    target: &OfflineDirectory,
+) -> Result<(Vec<Source>, Vec<String>), Abort> {
     let (mut free, mut there) = (Vec::new(), Vec::new());
     for source in all {
         match target.storage.kind(&file_of(&source.name))? {
@@ -151,18 +155,30 @@ fn free(all: Vec<Source>, target: &OfflineDirectory, skips: bool) -> Result<Vec<
             Some(_) => there.push(source.name),
         }
     }
-    match there.is_empty() || skips {
-        true => Ok(free),
-        false => {
-            let words = format!(
-                "{} has databases of these names already: {}",
-                target.path.display(),
-                there.join(", ")
-            );
-            Err(Abort::new(words)
-                .hint("--db chooses databases, --skip-existing leaves those alone that are there"))
-        }
+    Ok((free, there))
+}
+
+/// Refuses if databases are there already, or says that they are left alone.
+fn refuse_existing(
+    context: &mut Context,
+    there: &[String],
+    target: &OfflineDirectory,
+    skips: bool,
+) -> Result<(), Abort> {
+    if !skips && !there.is_empty() {
+        let path = target.path.display();
+        let words = format!(
+            "{path} has databases of these names already: {}",
+            there.join(", ")
+        );
+        let advice = "--db chooses databases, --skip-existing leaves those alone that are there";
+        return Err(Abort::new(words).hint(advice));
     }
+    for name in there {
+        let words = format!("{name}: left alone: it is there already\n");
+        context.ui.status(words)?;
+    }
+    Ok(())
 }
 
 fn one(
