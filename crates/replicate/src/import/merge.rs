@@ -48,8 +48,8 @@ struct Changes {
     /// and of the last one that was handed on.
     handed_on: u64,
     update_seq: u64,
-    /// Sequences of the list that cannot be read.
-    lost: Vec<(u64, Option<u64>)>,
+    /// Sequences of the list that cannot be read: above the first, up to the second.
+    lost: Vec<(u64, u64)>,
     /// Documents that the header speaks of and that are not found yet.
     missing: u64,
     by_id: Option<Walk<DocumentInfo>>,
@@ -98,7 +98,7 @@ impl Changes {
                 "a part of the list by sequence cannot be read: {reason}; the list by id is read for it"
             );
             report(Finding::in_file(&self.path, Some(damage.offset), what));
-            self.lost.push(keys);
+            self.lost.push((keys.0, keys.1.unwrap_or(u64::MAX)));
         }
         self.next = None;
     }
@@ -111,11 +111,11 @@ impl Changes {
         for met in self.by_id.as_mut()? {
             match met {
                 Met::Item(document) => {
-                    let seq = document.seq;
-                    let is_in = |(above, to): &(u64, Option<u64>)| {
-                        seq > *above && to.is_none_or(|to| seq <= to)
-                    };
-                    if self.lost.iter().any(is_in) {
+                    let before = self
+                        .lost
+                        .partition_point(|(above, _)| *above < document.seq);
+                    let nearest = before.checked_sub(1).and_then(|at| self.lost.get(at));
+                    if nearest.is_some_and(|(_, to)| document.seq <= *to) {
                         self.missing = self.missing.saturating_sub(1);
                         return Some(document);
                     }
@@ -131,6 +131,19 @@ impl Changes {
         }
         self.by_id = None;
         None
+    }
+
+    /// Puts the lost sequences in order, so that no two ranges overlap.
+    fn join_lost(&mut self) {
+        self.lost.sort_unstable();
+        let mut joined: Vec<(u64, u64)> = Vec::new();
+        for (above, to) in std::mem::take(&mut self.lost) {
+            match joined.last_mut().filter(|last| above <= last.1) {
+                Some(last) => last.1 = last.1.max(to),
+                None => joined.push((above, to)),
+            }
+        }
+        self.lost = joined;
     }
 
     fn report_missing(&mut self, report: &dyn Fn(Finding)) {
@@ -191,6 +204,7 @@ impl<'a> Merge<'a> {
                 return Some(job);
             }
             self.is_rescuing = true;
+            self.files.iter_mut().for_each(Changes::join_lost);
             if self.by_sums {
                 self.seq = self.files.iter().map(|file| file.update_seq).sum();
             }

@@ -296,7 +296,8 @@ fn files_below(
                 // Hidden ones hold indexes and deleted files.
                 EntryKind::Directory if !name.starts_with('.') && depth < DEEPEST => {
                     let is_index = name.ends_with("_design");
-                    if !is_index && !(depth == 0 && without.contains(&name)) {
+                    let is_left_out = depth == 0 && without.contains(&name);
+                    if !is_index && !is_left_out {
                         waiting.push((format!("{full}/"), path, depth + 1));
                     }
                 }

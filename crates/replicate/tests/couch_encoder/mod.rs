@@ -176,7 +176,7 @@ impl CouchWriter {
         tuple(members.len() as u8 + 1, &mut term);
         atom("db_header", &mut term);
         term.extend_from_slice(&members.concat());
-        while self.bytes.len() as u64 % BLOCK != 0 {
+        while !(self.bytes.len() as u64).is_multiple_of(BLOCK) {
             self.bytes.push(0);
         }
         self.bytes.push(1);
@@ -230,90 +230,94 @@ pub fn text(number: u64) -> String {
     )
 }
 
+/// `{key, value}`.
+fn pair(key: &[u8], value: &[u8]) -> Vec<u8> {
+    member(|out| {
+        tuple(2, out);
+        out.extend_from_slice(key);
+        out.extend_from_slice(value);
+    })
+}
+
+/// The revision tree of a document with one revision.
+fn one_revision(digest: &[u8], body: u64, seq: u64) -> Vec<u8> {
+    let value = member(|out| {
+        tuple(5, out);
+        integer(0, out);
+        integer(body, out);
+        integer(seq, out);
+        sizes(out);
+        list(&[], out);
+    });
+    let node = member(|out| {
+        tuple(2, out);
+        integer(1, out);
+        tuple(3, out);
+        binary(digest, out);
+        out.extend_from_slice(&value);
+        list(&[], out);
+    });
+    member(|out| list(&[node], out))
+}
+
+fn sizes(out: &mut Vec<u8>) {
+    tuple(2, out);
+    integer(900, out);
+    integer(1000, out);
+}
+
+/// What stands in a tree for a document that is not deleted.
+fn info(first: &[u8], tree: &[u8]) -> Vec<u8> {
+    member(|out| {
+        tuple(4, out);
+        out.extend_from_slice(first);
+        integer(0, out);
+        sizes(out);
+        out.extend_from_slice(tree);
+    })
+}
+
 /// A file with so many documents of one revision each; ids are scattered over the sequences.
 pub fn file_of(count: u64, stored: Stored) -> Vec<u8> {
     let mut writer = CouchWriter::new(stored);
     let (mut by_seq, mut by_id) = (Vec::new(), Vec::new());
     for number in 0..count {
-        let (seq, id) = (
-            number + 1,
-            format!("{:016x}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
-        );
-        let at = writer.body(&object(&text(number)), b"\x83j");
-        let tree = member(|out| {
-            let value = member(|out| {
-                tuple(5, out);
-                integer(0, out);
-                integer(at, out);
-                integer(seq, out);
-                tuple(2, out);
-                integer(900, out);
-                integer(1000, out);
-                list(&[], out);
-            });
-            let node = member(|out| {
-                tuple(2, out);
-                integer(1, out);
-                tuple(3, out);
-                binary(&u128::from(number).to_be_bytes(), out);
-                out.extend_from_slice(&value);
-                list(&[], out);
-            });
-            list(&[node], out);
-        });
-        let info = |first: &dyn Fn(&mut Vec<u8>)| {
-            member(|out| {
-                tuple(4, out);
-                first(out);
-                integer(0, out);
-                tuple(2, out);
-                integer(900, out);
-                integer(1000, out);
-                out.extend_from_slice(&tree);
-            })
-        };
-        let pair = |key: &[u8], value: &[u8]| {
-            member(|out| {
-                tuple(2, out);
-                out.extend_from_slice(key);
-                out.extend_from_slice(value);
-            })
-        };
-        let (seq_key, id_key) = (
-            member(|out| integer(seq, out)),
-            member(|out| binary(id.as_bytes(), out)),
-        );
-        let of_seq = info(&|out| binary(id.as_bytes(), out));
-        let of_id = info(&|out| integer(seq, out));
-        by_seq.push((seq_key.clone(), pair(&seq_key, &of_seq)));
-        by_id.push((id_key.clone(), pair(&id_key, &of_id)));
+        let id = format!("{:016x}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let body = writer.body(&object(&text(number)), b"\x83j");
+        let tree = one_revision(&u128::from(number).to_be_bytes(), body, number + 1);
+        let seq = member(|out| integer(number + 1, out));
+        let id = member(|out| binary(id.as_bytes(), out));
+        by_seq.push((seq.clone(), pair(&seq, &info(&id, &tree))));
+        by_id.push((id.clone(), pair(&id, &info(&seq, &tree))));
     }
     by_id.sort();
-    let count_of = member(|out| integer(count, out));
-    let reduction = member(|out| {
+    let live = member(|out| integer(count, out));
+    let counts = member(|out| {
         tuple(3, out);
         integer(count, out);
         integer(0, out);
         atom("nil", out);
     });
-    let seq_root = writer.tree(&by_seq, &count_of);
-    let id_root = writer.tree(&by_id, &reduction);
+    let by_seq = writer.tree(&by_seq, &live);
+    let by_id = writer.tree(&by_id, &counts);
     let nil = || member(|out| atom("nil", out));
+    let number = |value| member(|out| integer(value, out));
+    let uuid = member(|out| binary(b"0123456789abcdef0123456789abcdef", out));
     writer.header(&[
-        member(|out| integer(8, out)),
-        member(|out| integer(count, out)),
-        member(|out| integer(0, out)),
-        root(id_root),
-        root(seq_root),
+        number(8),
+        number(count),
+        number(0),
+        root(by_id),
+        root(by_seq),
         nil(),
         nil(),
         nil(),
         nil(),
-        member(|out| integer(1000, out)),
-        member(|out| binary(b"0123456789abcdef0123456789abcdef", out)),
+        number(1000),
+        uuid,
         member(|out| list(&[], out)),
-        member(|out| integer(0, out)),
-        member(|out| integer(1000, out)),
+        number(0),
+        number(1000),
         nil(),
     ]);
     writer.bytes

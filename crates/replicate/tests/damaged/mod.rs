@@ -112,6 +112,38 @@ fn a_damaged_body_costs_its_document_and_is_named() {
     );
 }
 
+/// Pieces of attachments have no checksum of their own: the digest of the whole tells.
+#[test]
+fn a_damaged_attachment_is_left_out_and_its_document_stays() {
+    let case = Case::new();
+    let shard = couch_files().join("shards/00000000-7fffffff/none-fresh.1795439032.couch");
+    let mut bytes = std::fs::read(shard).unwrap();
+    let (_, whole) = case.import(&bytes);
+    assert_eq!(whole, []);
+    // The data of noise.bin.
+    flip(&mut bytes, 368_835 + 100);
+    let (ids, found) = case.import(&bytes);
+    let said: Vec<String> = found.iter().map(Finding::to_string).collect();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(
+        said[0].starts_with("db: the attachment \"noise.bin\" of \"files\" 6-"),
+        "{said:?}"
+    );
+    assert!(
+        said[0].ends_with("its data has another MD5 than was noted for it"),
+        "{said:?}"
+    );
+    assert!(ids.contains(&"files".to_owned()));
+    let snapshot = opened(&case.path("db.varve")).snapshot();
+    let document = snapshot.document("files").unwrap().unwrap();
+    let kept = snapshot.attachments(document.winner().unwrap().1).unwrap();
+    let names: Vec<&str> = kept
+        .iter()
+        .map(|attachment| attachment.name.as_str())
+        .collect();
+    assert_eq!(names, ["sent.gz", "empty", "ünï/cödé.json", "plain.txt"]);
+}
+
 /// Whichever node of either tree is damaged, every document is still found through the other tree.
 #[test]
 fn a_damaged_node_costs_no_document() {
@@ -277,10 +309,9 @@ fn old_header(
     ]
 }
 
-/// A document as CouchDB 1 kept it: no sizes, an attachment without an encoding, its pieces without lengths.
-#[test]
-fn version_6_is_read() {
-    let case = Case::new();
+/// A file as CouchDB 1 kept it: no sizes, an attachment without an encoding, its piece without a length, and the last
+/// purge alone.
+fn version_6() -> Vec<u8> {
     let mut writer = CouchWriter::new(Stored::Snappy);
     let piece = writer.piece(b"some bytes");
     let attachment = member(|out| {
@@ -296,20 +327,17 @@ fn version_6_is_read() {
         out.push(131);
         list(&[attachment], out);
     });
-    let at = writer.body(&object("{\"old\":true}"), &attachments);
-    let tree = member(|out| {
-        let node = member(|out| {
-            tuple(2, out);
-            integer(1, out);
-            tuple(3, out);
-            binary(&[7; 16], out);
-            tuple(3, out);
-            atom("false", out);
-            integer(at, out);
-            integer(7, out);
-            list(&[], out);
-        });
-        list(&[node], out);
+    let body = writer.body(&object("{\"old\":true}"), &attachments);
+    let node = member(|out| {
+        tuple(2, out);
+        integer(1, out);
+        tuple(3, out);
+        binary(&[7; 16], out);
+        tuple(3, out);
+        atom("false", out);
+        integer(body, out);
+        integer(7, out);
+        list(&[], out);
     });
     let key = member(|out| integer(7, out));
     let item = member(|out| {
@@ -318,36 +346,36 @@ fn version_6_is_read() {
         tuple(3, out);
         binary(b"old", out);
         integer(0, out);
-        out.extend_from_slice(&tree);
+        list(&[node], out);
     });
     let by_seq = writer.tree(&[(key, item)], &member(|out| integer(1, out)));
+    let rev = member(|out| {
+        tuple(2, out);
+        integer(1, out);
+        binary(&[9; 16], out);
+    });
+    let gone = member(|out| {
+        tuple(2, out);
+        binary(b"gone", out);
+        list(&[rev], out);
+    });
     let purged = member(|out| {
         out.push(131);
-        let rev = member(|out| {
-            tuple(2, out);
-            integer(1, out);
-            binary(&[9; 16], out);
-        });
-        let of = member(|out| {
-            tuple(2, out);
-            binary(b"gone", out);
-            list(&[rev], out);
-        });
-        list(&[of], out);
+        list(&[gone], out);
     });
     let purged = writer.term(&purged);
     writer.header(&old_header(6, (None, by_seq), (3, Some(purged))));
-    let (ids, found) = case.import(&writer.bytes);
+    writer.bytes
+}
+
+#[test]
+fn version_6_is_read() {
+    let case = Case::new();
+    let (ids, found) = case.import(&version_6());
     assert_eq!((ids, found), (vec!["old".to_owned()], vec![]));
     let snapshot = opened(&case.path("db.varve")).snapshot();
-    assert_eq!(
-        (
-            snapshot.update_seq(),
-            snapshot.revs_limit(),
-            snapshot.purge_seq()
-        ),
-        (7, 500, 3)
-    );
+    assert_eq!(snapshot.update_seq(), 7);
+    assert_eq!((snapshot.revs_limit(), snapshot.purge_seq()), (500, 3));
     let document = snapshot.document("old").unwrap().unwrap();
     let (rev, stored) = document.winner().unwrap();
     assert_eq!(rev.to_string(), "1-07070707070707070707070707070707");
@@ -355,11 +383,8 @@ fn version_6_is_read() {
     let mut data = Vec::new();
     snapshot.attachment_data(&kept[0], &mut data).unwrap();
     assert_eq!(data, b"some bytes");
-    let purges: Vec<_> = snapshot
-        .purges(0)
-        .unwrap()
-        .map(|purge| purge.unwrap().id)
-        .collect();
+    let purges = snapshot.purges(0).unwrap();
+    let purges: Vec<_> = purges.map(|purge| purge.unwrap().id).collect();
     assert_eq!(purges, ["gone"]);
     // Without a security object, everybody may read and write: as in that CouchDB.
     assert_eq!(snapshot.security().unwrap().unwrap(), b"{}");
