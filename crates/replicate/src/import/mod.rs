@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use varve_base::{Interrupt, Storage, Unit};
 use varve_docdb::{DatabaseOptions, LeftOut, Load, Loaded, NewDatabase, Purge, load};
 
-/// Takes the place of a security object that cannot be read: nobody but admins gets in.
+/// Takes the place of a security object that cannot be read: only admins get in.
 const ADMINS_ONLY: &[u8] = br#"{"members":{"roles":["_admin"]},"admins":{"roles":["_admin"]}}"#;
 /// What a database without a security object shows: everybody gets in.
 const EVERYBODY: &[u8] = b"{}";

@@ -126,7 +126,7 @@ fn a_damaged_attachment_is_left_out_and_its_document_stays() {
     let said: Vec<String> = found.iter().map(Finding::to_string).collect();
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(
-        said[0].starts_with("db: the attachment \"noise.bin\" of \"files\" 6-"),
+        said[0].starts_with("db: the attachment \"noise.bin\" of \"files\" 7-"),
         "{said:?}"
     );
     assert!(
