@@ -1,70 +1,48 @@
-//! Failures of a move.
+//! Reasons to refuse a replication.
 
-use crate::couch_file::OpenError;
-use std::io;
-use std::path::PathBuf;
-use varve_base::{Interrupted, StorageError};
-use varve_docdb::DocdbError;
-
-/// A database could not be moved.
-#[derive(Debug, thiserror::Error)]
+/// A replication request is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum MoveError {
-    /// A database refused, or could not be written.
-    #[error(transparent)]
-    Database(DocdbError),
-    /// A file or directory could not be read.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
-    /// A file cannot be opened.
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    /// There are no databases where they were sought.
-    #[error(
-        "{path} has no CouchDB databases: expected a data directory (with shards/ or NAME.couch files in it), or the \
-         .couch file of one database",
-        path = path.display()
-    )]
-    NoDatabases {
-        /// The path that was given.
-        path: PathBuf,
+pub enum ReplicateError {
+    /// `source` or `target` is missing.
+    #[error("Missing replicator database")]
+    NoEndpoint,
+    /// `source` or `target` is the name of a database. As in CouchDB 3, only URLs are taken.
+    #[error("local_endpoints_not_supported")]
+    LocalEndpoint,
+    /// The URL of an endpoint or a proxy has no host, or a protocol that the settings do not allow.
+    #[error("{role} has an invalid url")]
+    Url {
+        /// `endpoint` or `proxy`.
+        role: &'static str,
     },
-    /// Names that were asked for and are not there.
-    #[error("there is no database {0:?} to be moved")]
-    NoSuchDatabase(String),
-    /// None of a database's files can be opened.
-    #[error("no file of {0:?} can be opened")]
-    NoShards(String),
-    /// An export could not be written.
-    #[error("cannot write the export: {0}")]
-    Output(#[source] io::Error),
-    /// An export could not be read.
-    #[error("cannot read the export: {0}")]
-    Input(#[source] io::Error),
-    /// A line of an export is not as an export has it.
-    #[error("line {line}: {reason}")]
-    Line {
-        /// Its number, from 1.
-        line: u64,
-        /// Why it cannot be taken.
-        reason: String,
+    /// A parameter has a value of the wrong kind.
+    #[error("parameter `{name}` must be {expected}")]
+    Parameter {
+        /// The parameter.
+        name: &'static str,
+        /// What it must be, with its article.
+        expected: &'static str,
     },
-    /// Interrupted; what was moved before is whole.
-    #[error("interrupted")]
-    Interrupted,
-}
-
-impl From<DocdbError> for MoveError {
-    fn from(error: DocdbError) -> Self {
-        match error {
-            DocdbError::Interrupted => MoveError::Interrupted,
-            other => MoveError::Database(other),
-        }
-    }
-}
-
-impl From<Interrupted> for MoveError {
-    fn from(_: Interrupted) -> Self {
-        MoveError::Interrupted
-    }
+    /// A header that HTTP does not allow.
+    #[error("invalid header {name:?}")]
+    Header {
+        /// Name of the header.
+        name: String,
+    },
+    /// More than one of the ways to choose documents.
+    #[error("`doc_ids`,`filter`,`selector` are mutually exclusive")]
+    Exclusive,
+    /// A filter that is neither built in nor `DESIGN/NAME`.
+    #[error("Invalid filter. Must match `ddocname/filtername`.")]
+    Filter,
+    /// `filter: "_view"` without a view.
+    #[error("Invalid `view` parameter.")]
+    View,
+    /// `proxy` beside `source_proxy` or `target_proxy`.
+    #[error("`proxy` is mutually exclusive with `{name}`")]
+    Proxies {
+        /// The other one.
+        name: &'static str,
+    },
 }

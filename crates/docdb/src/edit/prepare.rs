@@ -21,6 +21,8 @@ use varve_json::term::{AttachmentTerm, revision_digest};
 
 /// Fewer edits than this are not worth a thread.
 const EDITS_PER_THREAD: usize = 16;
+/// Texts from this length on, in bytes, have their digest computed by another thread than the one that compresses them.
+const LONG: usize = 1 << 20;
 
 /// An edit that the writer can append as it is.
 #[derive(Debug)]
@@ -214,12 +216,21 @@ impl Worker {
             refused = Some(EditError::DocumentTooLarge(edit.id.clone()));
             text = &[];
         }
-        let digest = match mode {
+        let digest = || match mode {
             Mode::Interactive if !edit.is_local() => digest(&edit, edit.rev(), &attachments),
             _ => Digest::from([0; 16]),
         };
         let external = text.len() as u64;
-        let text = self.text_of(&edit, text, mode, snapshot)?;
+        // A digest is computed from front to back, and compression takes about as long.
+        let (digest, text) = match text.len() >= LONG {
+            false => (digest(), self.text_of(&edit, text, mode, snapshot)?),
+            true => std::thread::scope(|scope| {
+                let digest = scope.spawn(digest);
+                let text = self.text_of(&edit, text, mode, snapshot)?;
+                let digest = digest.join().map_err(|_| snapshot.abandoned())?;
+                Ok::<_, DocdbError>((digest, text))
+            })?,
+        };
         Ok(Prepared {
             mode,
             digest,

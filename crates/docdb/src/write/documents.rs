@@ -243,9 +243,9 @@ impl Work<'_> {
                 Ok((self.txn.append_chunk(&delta.chunk)?, delta.bases))
             }
             // A compaction has made its bases go.
-            Text::Delta(delta) => {
+            Text::Delta(_) => {
                 let mut whole = plain(edit.method.setting)?;
-                let chunk = EncodedChunk::encode(&mut whole, &delta.text)?;
+                let chunk = EncodedChunk::encode(&mut whole, edit.edit.body.text())?;
                 Ok((self.txn.append_chunk(&chunk)?, 0))
             }
             Text::Inline(text) => Ok((append_plain(&mut self.txn, text)?, 0)),

@@ -10,7 +10,7 @@ mod merge;
 mod shard_map;
 mod sources;
 
-pub use sources::{Source, Sources, find};
+pub use sources::{SourceDatabase, Sources, find};
 
 use crate::couch_file::{CouchFile, TermForm};
 use crate::{Finding, MoveError, Watch};
@@ -46,7 +46,7 @@ pub struct Imported {
 /// [`MoveError::NoShards`]; [`MoveError::Interrupted`]; [`varve_docdb::DocdbError::is_already_there`]; errors of the
 /// storage that is written to. Damage to the files that are read is no error.
 pub fn import(
-    (from, source): (&dyn Storage, &Source),
+    (from, source): (&dyn Storage, &SourceDatabase),
     (storage, to): (&dyn Storage, &Path),
     options: &DatabaseOptions,
     watch: Watch<'_>,
@@ -81,7 +81,7 @@ pub fn import(
 
 fn open_all(
     from: &dyn Storage,
-    source: &Source,
+    source: &SourceDatabase,
     stop: &Interrupt,
     report: &dyn Fn(Finding),
 ) -> Result<Vec<CouchFile>, MoveError> {

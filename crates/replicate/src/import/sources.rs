@@ -23,7 +23,7 @@ const DEEPEST: usize = 16;
 
 /// The files of one database.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct SourceDatabase {
     /// Name of the database.
     pub name: String,
     /// Its files, of which each document is in one.
@@ -36,7 +36,7 @@ pub struct Source {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sources {
     /// By name.
-    pub databases: Vec<Source>,
+    pub databases: Vec<SourceDatabase>,
     /// Files that are passed over, each with the reason.
     pub passed_over: Vec<(PathBuf, &'static str)>,
     /// What is known to be missing, besides that of single databases.
@@ -68,7 +68,7 @@ fn one_file(path: &Path) -> Option<Sources> {
     let name = path.file_name()?.to_str()?.strip_suffix(EXTENSION)?;
     let name = split_suffix(name).map_or(name, |(name, _)| name);
     Some(Sources {
-        databases: vec![Source {
+        databases: vec![SourceDatabase {
             name: name.to_owned(),
             files: vec![path.to_owned()],
             findings: Vec::new(),
@@ -120,7 +120,7 @@ fn directory(storage: &dyn Storage, top: &Path, stop: &Interrupt) -> Result<Sour
         }
         match sharded.contains(name.as_str()) {
             true => sources.passed_over.push((file, "the database has shards")),
-            false => alone.push(Source {
+            false => alone.push(SourceDatabase {
                 name,
                 files: vec![file],
                 findings: Vec::new(),
@@ -207,7 +207,7 @@ fn by_placement(top: &Path, placements: Vec<Placement>, shards: Vec<Shard>, sour
         }
         let ranges: Vec<&str> = ranges.iter().map(String::as_str).collect();
         findings.extend(gaps(&name, &ranges));
-        sources.databases.push(Source {
+        sources.databases.push(SourceDatabase {
             name,
             files,
             findings,
@@ -241,7 +241,7 @@ fn by_suffix(shards: Vec<Shard>, sources: &mut Sources) {
         sources.passed_over.extend(older);
         let ranges: Vec<&str> = newest.iter().map(|shard| shard.range.as_str()).collect();
         let findings = gaps(&name, &ranges);
-        sources.databases.push(Source {
+        sources.databases.push(SourceDatabase {
             files: newest.into_iter().map(|shard| shard.path).collect(),
             name,
             findings,

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use varve_base::{DiskStorage, Interrupt};
 use varve_docdb::Direction;
 use varve_replicate::couch_file::CouchFile;
-use varve_replicate::{Finding, Source, Sources, find};
+use varve_replicate::{Finding, SourceDatabase, Sources, find};
 use varve_testkit::recorded::couch_files;
 
 struct Case {
@@ -32,7 +32,7 @@ impl Case {
         let (from, to) = (self.path("db.couch"), self.path("db.varve"));
         std::fs::write(&from, bytes).unwrap();
         let _ = std::fs::remove_file(&to);
-        let source = Source {
+        let source = SourceDatabase {
             name: "db".to_owned(),
             files: vec![from],
             findings: Vec::new(),

@@ -13,7 +13,7 @@ use varve_docdb::{
     Database, DatabaseOptions, Direction, Document, DocumentText, Form, NodeCache, Snapshot,
     write_revisions,
 };
-use varve_replicate::{Finding, Imported, Source, Watch, find, import};
+use varve_replicate::{Finding, Imported, SourceDatabase, Watch, find, import};
 use varve_testkit::recorded::{couch_files, couch_files_expected};
 
 pub fn options() -> DatabaseOptions {
@@ -22,7 +22,7 @@ pub fn options() -> DatabaseOptions {
 }
 
 /// Imports a database; returns what was left out, too.
-pub fn imported(source: &Source, to: &Path) -> (Imported, Vec<Finding>) {
+pub fn imported(source: &SourceDatabase, to: &Path) -> (Imported, Vec<Finding>) {
     let found = Mutex::new(Vec::new());
     let report = |finding| found.lock().push(finding);
     let watch = Watch {

@@ -4,7 +4,7 @@
 use crate::couch_encoder::{Stored, write_file};
 use crate::recorded::imported;
 use std::time::Instant;
-use varve_replicate::Source;
+use varve_replicate::SourceDatabase;
 
 #[test]
 fn speed_of_an_import() {
@@ -13,7 +13,7 @@ fn speed_of_an_import() {
     let directory = tempfile::tempdir().unwrap();
     let from = directory.path().join("db.couch");
     write_file(&from, count, Stored::Snappy);
-    let source = Source {
+    let source = SourceDatabase {
         name: "db".to_owned(),
         files: vec![from.clone()],
         findings: Vec::new(),

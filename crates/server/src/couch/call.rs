@@ -12,6 +12,7 @@ use crate::auth::Security;
 use crate::couch::database::registry::OpenDatabase;
 use crate::couch::functions::scripts::Patience;
 use crate::couch::partitions;
+use crate::couch::replication;
 use crate::couch::target::Target;
 use crate::couch::users;
 use crate::http::{BodyWriter, FinishedBody};
@@ -71,6 +72,7 @@ impl Call {
             patience: Patience::Full,
         };
         users::check_target(&call, target)?;
+        replication::rules::check_target(&call, target)?;
         partitions::check_target(&call, target)?;
         Ok(call)
     }

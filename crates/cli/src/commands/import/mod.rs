@@ -12,7 +12,7 @@ use varve_hgcli::arguments::{Flag, Matches};
 use varve_hgcli::context::{Category, Command, Context};
 use varve_hgcli::ui::Abort;
 use varve_replicate::couch_file::CouchFile;
-use varve_replicate::{Imported, MoveError, Source, Sources, Watch, find, import};
+use varve_replicate::{Imported, MoveError, SourceDatabase, Sources, Watch, find, import};
 use varve_server::couch::database::files::file_of;
 use varve_server::couch::names::check_database_name;
 use varve_server::directory::OfflineDirectory;
@@ -107,20 +107,20 @@ fn report_sources(context: &mut Context, sources: &Sources) -> Result<bool, Abor
     Ok(sources.findings.is_empty())
 }
 
-fn choose(all: Vec<Source>, wanted: &[String]) -> Result<Vec<Source>, Abort> {
+fn choose(all: Vec<SourceDatabase>, wanted: &[String]) -> Result<Vec<SourceDatabase>, Abort> {
     for name in wanted {
         if !all.iter().any(|source| source.name == *name) {
             let error = MoveError::NoSuchDatabase(name.clone());
             return Err(Abort::new(error.to_string()));
         }
     }
-    let is_wanted = |source: &Source| wanted.is_empty() || wanted.contains(&source.name);
+    let is_wanted = |source: &SourceDatabase| wanted.is_empty() || wanted.contains(&source.name);
     Ok(all.into_iter().filter(is_wanted).collect())
 }
 
 /// Parts databases from those whose names Varve does not take.
-fn by_legality(all: Vec<Source>) -> (Vec<Source>, Vec<Source>) {
-    let is_legal = |source: &Source| check_database_name(&source.name).is_ok();
+fn by_legality(all: Vec<SourceDatabase>) -> (Vec<SourceDatabase>, Vec<SourceDatabase>) {
+    let is_legal = |source: &SourceDatabase| check_database_name(&source.name).is_ok();
     all.into_iter().partition(is_legal)
 }
 
@@ -128,7 +128,7 @@ fn by_legality(all: Vec<Source>) -> (Vec<Source>, Vec<Source>) {
 fn pass_over(
     context: &mut Context,
     from: &DiskStorage,
-    source: &Source,
+    source: &SourceDatabase,
     wanted: &[String],
 ) -> Result<bool, Abort> {
     let mut documents = 0;
@@ -145,9 +145,9 @@ fn pass_over(
 
 /// Parts databases whose places in the directory are free from the names of those whose are not.
 fn by_place(
-    all: Vec<Source>,
+    all: Vec<SourceDatabase>,
     target: &OfflineDirectory,
-) -> Result<(Vec<Source>, Vec<String>), Abort> {
+) -> Result<(Vec<SourceDatabase>, Vec<String>), Abort> {
     let (mut free, mut there) = (Vec::new(), Vec::new());
     for source in all {
         match target.storage.kind(&file_of(&source.name))? {
@@ -183,7 +183,7 @@ fn refuse_existing(
 
 fn one(
     context: &mut Context,
-    (from, source): (&DiskStorage, &Source),
+    (from, source): (&DiskStorage, &SourceDatabase),
     target: &OfflineDirectory,
 ) -> Result<Imported, Abort> {
     let options = DatabaseOptions::new(target.compression, NodeCache::new(CACHE));
