@@ -25,6 +25,10 @@ const GROUPS: &[CommandGroup] = &[
         names: &["serve"],
     },
     CommandGroup {
+        title: "Moving databases",
+        names: &["export", "import", "load"],
+    },
+    CommandGroup {
         title: "Care of repositories and databases",
         names: &["clonebundle", "recompress", "verify"],
     },

@@ -12,6 +12,7 @@ mod error;
 pub mod fuzzing;
 mod gzip;
 mod hole_punching;
+mod load;
 mod partition;
 mod read;
 mod record;
@@ -33,6 +34,9 @@ pub use edit::{Accepted, DESIGN_PREFIX, Edit, EditOutcome, Edits, LOCAL_PREFIX, 
 pub use error::{DocdbError, EditError};
 pub use gzip::Compressible;
 pub use hole_punching::InPlace;
+pub use load::{
+    LeftOut, Load, Loaded, LoadedAttachment, LoadedContent, LoadedDocument, LoadedRevision, load,
+};
 pub use partition::{Partition, PartitionError, split_id};
 pub use read::{
     AllDocs, AllDocsRow, AttachmentReader, Changes, Document, Form, IdRange, Info, LocalDocument,

@@ -8,6 +8,10 @@
 //! DIR/indexes/       one directory per database, one file per view group
 //! ```
 
+mod offline;
+
+pub use offline::OfflineDirectory;
+
 use crate::ServerError;
 use crate::auth::password;
 use std::fs::{File, OpenOptions, Permissions};

@@ -2,6 +2,10 @@
 
 pub(crate) mod bench;
 mod clonebundle;
+mod export;
+mod import;
+mod load;
+mod moving;
 mod recompress;
 pub(crate) mod serve;
 mod verify;
@@ -20,6 +24,9 @@ pub(crate) const ADDITIONAL: &[&Command] = &[
 pub(crate) const OF_VARVE_AND_HG: &[&Command] = &[
     &bench::COMMAND,
     &clonebundle::COMMAND,
+    &export::COMMAND,
+    &import::COMMAND,
+    &load::COMMAND,
     &recompress::COMMAND,
     &SERVE,
     &verify::COMMAND,

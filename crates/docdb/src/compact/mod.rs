@@ -41,6 +41,7 @@ pub(crate) use copier::{Recoder, Recoding};
 pub use files::LONGEST_SUFFIX;
 use files::{check_room, copy_path, remove, sort_path};
 pub(crate) use files::{remove as remove_if_there, remove_rests};
+pub(crate) use pipeline::in_order;
 pub(crate) use sort::{MEMORY as SORT_MEMORY, Sorter};
 use std::sync::Arc;
 pub use unreadable::Unreadable;

@@ -19,7 +19,7 @@ impl<T, E> Step<T, E> {
 
 /// Takes the items of `source` through workers, each made on a thread of its own, to `take`, which runs on the calling
 /// thread. Few items are under way at any time.
-pub(super) fn in_order<I, O, E, W>(
+pub(crate) fn in_order<I, O, E, W>(
     threads: usize,
     source: impl FnMut() -> Result<Option<I>, E> + Send,
     worker: impl Fn() -> Result<W, E> + Sync,

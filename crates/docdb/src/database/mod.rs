@@ -102,7 +102,7 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N], DocdbError> {
 }
 
 /// The header of a database that nothing was done to.
-fn first_header(setting: EngineSetting, new: NewDatabase) -> Result<Header, DocdbError> {
+pub(crate) fn first_header(setting: EngineSetting, new: NewDatabase) -> Result<Header, DocdbError> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(0, |now| now.as_micros());
     Ok(Header {

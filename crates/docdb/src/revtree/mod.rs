@@ -4,12 +4,14 @@
 //! there are several roots. Nodes stand in descending order of (generation, digest), so that a
 //! parent always stands behind its children and equal trees have equal bytes.
 
+mod assemble;
 mod encode;
 mod merge;
 
 use crate::{Digest, Rev};
 use varve_btree::ChunkRef;
 
+pub(crate) use assemble::TreePart;
 pub(crate) use encode::{TreeText, chunk, encode_stored, put_chunk, skip_to_winner};
 pub(crate) use merge::Merging;
 

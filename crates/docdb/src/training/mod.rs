@@ -7,8 +7,10 @@
 
 mod background;
 mod sample;
+mod samples;
 
 pub(crate) use background::Training;
+pub(crate) use samples::{WANTED as SAMPLES_WANTED, is_sample, of_samples};
 
 use crate::bodies::{BodyCodec, BodyCompressor};
 use crate::record::{DictionaryRecord, Totals};

@@ -14,7 +14,7 @@ pub(crate) mod etag;
 mod failures;
 mod find;
 mod functions;
-mod names;
+pub mod names;
 mod partitions;
 mod queries;
 pub(crate) mod replication;

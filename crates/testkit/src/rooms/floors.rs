@@ -104,6 +104,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
             &["verify", "compact", "edit"],
             &["hole_punching", "salvage", "write"],
             &["database"],
+            &["load"],
             &["fuzzing"],
         ],
     ),
@@ -166,7 +167,16 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
             &["fuzzing"],
         ],
     ),
-    ("replicate", &[&["error"], &["replicator"]]),
+    (
+        "replicate",
+        &[
+            &["finding"],
+            &["couch_file", "watch"],
+            &["error", "move_error"],
+            &["replicator", "import", "export", "restore"],
+            &["fuzzing"],
+        ],
+    ),
     (
         "repo",
         &[

@@ -41,7 +41,8 @@ pub fn write_number(mut number: u64, out: &mut Vec<u8>) {
 
 /// Parses a client's `since`: `now`, a number, or a sequence (in quotes or not).
 ///
-/// A sequence of another incarnation means nothing here: the feed begins at the start.
+/// A sequence of another incarnation means nothing here, nor does one that CouchDB gave before its databases were
+/// imported: the feed begins at the start.
 ///
 /// # Errors
 /// 400 if it is none of these.
@@ -60,11 +61,20 @@ pub fn parse_since(text: &str, incarnation: &str) -> Result<Since, Failure> {
     match (update, of) {
         (Some(update), None) => Ok(Since::Update(update)),
         (Some(update), Some(of)) if of == incarnation => Ok(Since::Update(update)),
-        (Some(_), Some(of)) if hexadecimal(of) => Ok(Since::Update(0)),
+        (Some(_), Some(of)) if hexadecimal(of) || is_of_couchdb(of) => Ok(Since::Update(0)),
         _ => Err(Failure::bad_request(
             "Malformed sequence supplied in 'since' parameter.",
         )),
     }
+}
+
+/// Returns whether this is the opaque part of a sequence of CouchDB: the base64 of an external term, for URLs.
+fn is_of_couchdb(opaque: &str) -> bool {
+    // Those of a version, and of the tag of a compressed term or of a list.
+    const TERM_STARTS: [&str; 2] = ["g1", "g2"];
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_=".contains(&byte);
+    let is_term = TERM_STARTS.iter().any(|start| opaque.starts_with(start));
+    is_term && opaque.bytes().all(is_letter)
 }
 
 #[cfg(test)]
@@ -81,6 +91,19 @@ mod tests {
                 parse_since(&text, "00ff12ab").unwrap(),
                 Since::Update(update)
             );
+        }
+    }
+
+    #[test]
+    fn sequences_of_couchdb_begin_anew() {
+        for text in [
+            "476-g1AAAACOeJzLYWBgYMpgTmHgLUpNdjA0MtczAELDHJBwHguQZGgAUv-BICuDOYmBgVEkFyjGnpiabGxhkIquDQ",
+            "0-g2wAAAABaANkAA1yZWNAMTI3LjAuMC4xbAAAAAJhAG4EAP____9qYQBq",
+        ] {
+            assert_eq!(parse_since(text, "ab").unwrap(), Since::Update(0), "{text}");
+        }
+        for text in ["5-g1AA/A", "5-g3AA", "x-g1AA", "5-G1AA"] {
+            assert!(parse_since(text, "ab").is_err(), "{text}");
         }
     }
 

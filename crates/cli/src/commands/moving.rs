@@ -1,0 +1,66 @@
+//! What commands share that move databases.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::sync_channel;
+use varve_hgcli::context::Context;
+use varve_hgcli::ui::Abort;
+use varve_replicate::{Finding, MoveError};
+
+/// A path as it was typed.
+pub(super) fn as_path(typed: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(typed))
+}
+
+pub(super) fn path_of(typed: &[u8]) -> PathBuf {
+    as_path(typed).to_owned()
+}
+
+/// Names of databases as they were typed.
+pub(super) fn names(typed: Vec<&[u8]>) -> Vec<String> {
+    let typed = typed.into_iter();
+    typed
+        .map(|name| String::from_utf8_lossy(name).into_owned())
+        .collect()
+}
+
+/// Ends the command with an error about a database, if it is about one.
+pub(super) fn abort(error: MoveError, database: Option<&str>) -> Abort {
+    match error {
+        MoveError::Interrupted => Abort::Stopped("interrupted!"),
+        error => Abort::new(match database {
+            Some(database) => format!("{database}: {error}"),
+            None => error.to_string(),
+        }),
+    }
+}
+
+/// Findings that wait to be printed.
+const WAITING: usize = 64;
+
+/// Does something on a thread of its own; each finding, from whatever thread, is a line. Also returns how many came.
+pub(super) fn with_lines<T: Send>(
+    context: &mut Context,
+    work: impl FnOnce(&(dyn Fn(Finding) + Sync)) -> T + Send,
+) -> Result<(T, u64), Abort> {
+    std::thread::scope(|scope| {
+        let (sender, findings) = sync_channel(WAITING);
+        let worker = scope.spawn(move || {
+            work(&|finding| {
+                // The receiver stays until all senders are gone.
+                let _ = sender.send(finding);
+            })
+        });
+        let (mut told, mut count) = (Ok(()), 0);
+        for finding in findings {
+            count += 1;
+            if told.is_ok() {
+                told = context.ui.write(format!("{finding}\n"));
+            }
+        }
+        let done = worker.join().map_err(|_| Abort::new("a thread has failed"));
+        told?;
+        Ok((done?, count))
+    })
+}
