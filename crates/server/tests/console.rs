@@ -236,7 +236,7 @@ fn each_policy_can_be_changed_while_the_server_runs() {
         policies(&server, REWRITE, POLICY),
         ["sandbox allow-scripts"]
     );
-    for (key, value) in [("utils_header_value", ""), ("report_only", "maybe")] {
+    for (key, value) in [("utils_header_value", "\u{e9}"), ("report_only", "maybe")] {
         let path = format!("/_node/_local/_config/csp/{key}");
         let reply = server.send("PUT", &path, &[ADMIN, JSON], &json!(value).to_string());
         assert_eq!(reply.status, 400, "{key}: {}", reply.body);

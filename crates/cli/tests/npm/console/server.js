@@ -29,7 +29,7 @@ run('server', expected, async (fauxton) => {
     await fauxton.sees('No active tasks.');
   });
 
-  await fauxton.step('a setting is added, changed and removed', async () => {
+  await fauxton.step('a setting is added', async () => {
     await fauxton.open('/_config/_local');
     await fauxton.click('#add-option-button');
     await fauxton.fill('#add-option-popover .input-section-name', 'uuids');
@@ -38,8 +38,6 @@ run('server', expected, async (fauxton) => {
     await fauxton.click('#add-option-popover .btn-create');
     await fauxton.sees('max_count', '#dashboard-content');
     assert.strictEqual(await ask('GET', '/_node/_local/_config/uuids/max_count'), '7');
-    const row = 'tr ::-p-text(max_count)';
-    await fauxton.click(`${row}`);
   });
 
   await fauxton.step('other sites are let in', async () => {
@@ -64,7 +62,7 @@ run('server', expected, async (fauxton) => {
     await fauxton.fill('.setup-username', 'third');
     await fauxton.fill('.setup-password', 'a third word');
     await fauxton.click('#dashboard-content .btn-primary');
-    await fauxton.sees('configured for production usage as a single node');
+    await fauxton.sees('Single node setup successful', '#notifications');
     assert.match(await ask('GET', '/_node/_local/_config/admins/third'), /^-pbkdf2/);
   });
 
