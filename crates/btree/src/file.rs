@@ -115,6 +115,27 @@ impl TreeFile {
         options: Options,
         user_header: &[u8],
     ) -> Result<Self, TreeError> {
+        let made = TreeFile::create_to_rename(storage, path, options, user_header)?;
+        let directory = path.parent().unwrap_or(Path::new(""));
+        let synced = storage.sync_directory(directory).inspect_err(|_| {
+            // The file was not announced; a later creation finds it in its way if this fails as well.
+            let _ = storage.remove(path);
+        });
+        synced?;
+        Ok(made)
+    }
+
+    /// [`TreeFile::create_with`] for a file that gets another name next: its bytes are durable when this returns, its
+    /// name is not. The caller renames it and syncs the directory once, for both.
+    ///
+    /// # Errors
+    /// See [`TreeFile::create`].
+    pub fn create_to_rename(
+        storage: &dyn Storage,
+        path: &Path,
+        options: Options,
+        user_header: &[u8],
+    ) -> Result<Self, TreeError> {
         crate::error::check_len("list of trees", options.reducers.len(), 255)?;
         let mut id = [0; 16];
         getrandom::fill(&mut id).map_err(|_| TreeError::NoRandom {
@@ -139,10 +160,8 @@ impl TreeFile {
         commit.encode(&header, at, &mut bytes)?;
         let end = bytes.len() as u64;
         let file = storage.open(path, OpenMode::CreateNew)?;
-        let directory = path.parent().unwrap_or(Path::new(""));
         file.append(&bytes)
             .and_then(|_| file.sync())
-            .and_then(|()| storage.sync_directory(directory))
             .inspect_err(|_| {
                 // The file was not announced; if this fails as well, opening reports it as unfinished.
                 let _ = storage.remove(path);

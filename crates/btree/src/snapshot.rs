@@ -55,8 +55,9 @@ impl NodeSource for Snapshot {
             self.pages.check_node(&node, at, level, count)?;
             return Ok(node);
         }
-        let node = Arc::new(self.pages.read_node(at, self.scope())?);
+        let node = self.pages.read_node(at, self.scope())?;
         self.pages.check_node(&node, at, level, count)?;
+        let node = Arc::new(node.compacted());
         self.pages.cache.put(place, &node);
         Ok(node)
     }

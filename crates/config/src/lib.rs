@@ -19,6 +19,7 @@ mod lockout;
 mod log;
 mod passwords;
 mod per_user;
+mod replicator;
 mod sessions;
 mod setting;
 mod settings;
@@ -39,6 +40,7 @@ pub use lockout::{Lockout, LockoutMode};
 pub use log::{LOG_PARTS, Log, LogFormat, LogLevel};
 pub use passwords::{PasswordRule, PasswordScheme, Passwords};
 pub use per_user::PerUser;
+pub use replicator::Replicator;
 pub use sessions::{HashAlgorithm, LoginHandler, ProxyLogin, SameSite, Sessions};
 pub use setting::Setting;
 pub use settings::{

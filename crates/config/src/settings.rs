@@ -3,8 +3,8 @@
 use crate::setting::or;
 use crate::{
     ConfigError, Cors, Functions, IdleSetting, Ini, Jwt, Ken, Limits, Lockout, Log, Passwords,
-    PerUser, Sessions, Setting, Smoosh, Trust, Uuids, cors, functions, jwt, ken, known, limits,
-    lockout, log, passwords, per_user, sessions, smoosh, trust, uuids, varve,
+    PerUser, Replicator, Sessions, Setting, Smoosh, Trust, Uuids, cors, functions, jwt, ken, known,
+    limits, lockout, log, passwords, per_user, replicator, sessions, smoosh, trust, uuids, varve,
 };
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -40,7 +40,7 @@ pub struct Settings {
     /// false.
     pub users_security_editable: bool,
     /// `[couchdb] cache_size`: bytes of memory for the tree nodes of all databases and views; default
-    /// 256 MiB.
+    /// 128 MiB.
     pub cache_size: u64,
     /// `[couchdb] max_partition_size`: bytes of a partition's documents before compression, from which on it takes no
     /// more; default 10 GiB, 0 for no limit.
@@ -93,6 +93,8 @@ pub struct Settings {
     pub lockout: Lockout,
     /// A database for each user.
     pub per_user: PerUser,
+    /// Jobs of replication.
+    pub replicator: Replicator,
     /// `[chttpd] trusted_proxies` and `allowed_hosts`.
     pub trust: Trust,
     /// `[chttpd] enable_cors` with `[cors]`; `None` if it is off.
@@ -200,7 +202,7 @@ impl Settings {
                 Setting::boolean,
                 false,
             )?,
-            cache_size: or(couchdb("cache_size"), Setting::size, 256 << 20)?,
+            cache_size: or(couchdb("cache_size"), Setting::size, 128 << 20)?,
             max_partition_size: or(couchdb("max_partition_size"), Setting::size, 10 << 30)?,
             max_document_size: or(couchdb("max_document_size"), Setting::size, 8_000_000)?,
             max_attachment_size: or(couchdb("max_attachment_size"), Setting::size, 1 << 30)?,
@@ -230,6 +232,7 @@ impl Settings {
             jwt: jwt::read(ini)?,
             lockout: lockout::read(ini)?,
             per_user: per_user::read(ini)?,
+            replicator: replicator::read(ini)?,
             trust: trust::read(ini)?,
             cors: cors::read(ini)?,
             hg: hg_server(ini)?,
@@ -403,7 +406,7 @@ mod tests {
         assert_eq!(settings.bind_address.to_string(), "127.0.0.1");
         assert_eq!(settings.port, 5984);
         assert_eq!(settings.max_document_size, 8_000_000);
-        assert_eq!(settings.cache_size, 256 << 20);
+        assert_eq!(settings.cache_size, 128 << 20);
         assert_eq!(settings.sessions.timeout.as_secs(), 600);
         assert_eq!(settings.sessions.iterations, 600_000);
         assert!(settings.hg.uncompressed && settings.cors.is_none());

@@ -28,27 +28,27 @@ pub(crate) fn matching(tokens: &Tokens) -> Vec<Run> {
         runs: Vec::new(),
         furthest: Vec::new(),
         history: Vec::new(),
-        seen: vec![Seen::default(); tokens.different],
+        seen: vec![LineOccurrences::default(); tokens.different],
     };
-    let mut work = vec![Work::Match(0..tokens.a.len(), 0..tokens.b.len(), 0)];
+    let mut work = vec![MatchStep::Match(0..tokens.a.len(), 0..tokens.b.len(), 0)];
     while let Some(next) = work.pop() {
         match next {
-            Work::Keep(run) => matcher.keep(run),
-            Work::Match(a, b, depth) => matcher.stretch(a, b, depth, &mut work),
+            MatchStep::Keep(run) => matcher.keep(run),
+            MatchStep::Match(a, b, depth) => matcher.stretch(a, b, depth, &mut work),
         }
     }
     matcher.runs
 }
 
 /// Pending work, last one first, so that runs come out in order.
-enum Work {
+enum MatchStep {
     Keep(Run),
     Match(Range<usize>, Range<usize>, usize),
 }
 
 /// How often and where a line occurs in the current stretch.
 #[derive(Clone, Copy, Default)]
-struct Seen {
+struct LineOccurrences {
     in_a: u32,
     in_b: u32,
     at_b: usize,
@@ -61,7 +61,7 @@ struct Matcher<'l> {
     furthest: Vec<usize>,
     /// `furthest` as it was before each number of edits.
     history: Vec<Vec<usize>>,
-    seen: Vec<Seen>,
+    seen: Vec<LineOccurrences>,
 }
 
 impl Matcher<'_> {
@@ -84,7 +84,7 @@ impl Matcher<'_> {
         mut a: Range<usize>,
         mut b: Range<usize>,
         depth: usize,
-        work: &mut Vec<Work>,
+        work: &mut Vec<MatchStep>,
     ) {
         let (old, new) = (&self.tokens.a, &self.tokens.b);
         let pairs = old[a.clone()].iter().zip(&new[b.clone()]);
@@ -98,7 +98,7 @@ impl Matcher<'_> {
         let pairs = old[a.clone()].iter().rev().zip(new[b.clone()].iter().rev());
         let same = pairs.take_while(|(x, y)| x == y).count();
         (a.end, b.end) = (a.end - same, b.end - same);
-        work.push(Work::Keep(Run {
+        work.push(MatchStep::Keep(Run {
             a: a.end,
             b: b.end,
             len: same,
@@ -143,7 +143,7 @@ impl Matcher<'_> {
     }
 
     /// Walks the way that [`Matcher::search`] found back to its start.
-    fn trace(&mut self, a: Range<usize>, b: Range<usize>, edits: usize, work: &mut Vec<Work>) {
+    fn trace(&mut self, a: Range<usize>, b: Range<usize>, edits: usize, work: &mut Vec<MatchStep>) {
         let (mut x, mut y) = (a.len(), b.len());
         for edits in (0..=edits).rev() {
             // The saved part has the diagonal 0 in its middle.
@@ -159,7 +159,7 @@ impl Matcher<'_> {
                 b: b.start + (came_from + edits - at),
                 len: x - came_from,
             };
-            work.push(Work::Keep(run));
+            work.push(MatchStep::Keep(run));
             if edits == 0 {
                 break;
             }
@@ -173,7 +173,7 @@ impl Matcher<'_> {
     }
 
     /// Cuts a stretch at the lines that are unique in both texts and in the same order.
-    fn cut(&mut self, a: Range<usize>, b: Range<usize>, depth: usize, work: &mut Vec<Work>) {
+    fn cut(&mut self, a: Range<usize>, b: Range<usize>, depth: usize, work: &mut Vec<MatchStep>) {
         let (old, new) = (&self.tokens.a, &self.tokens.b);
         for line in &old[a.clone()] {
             self.seen[*line as usize].in_a += 1;
@@ -188,17 +188,17 @@ impl Matcher<'_> {
         });
         let anchors = longest_ascending(&unique.collect::<Vec<_>>());
         for line in old[a.clone()].iter().chain(&new[b.clone()]) {
-            self.seen[*line as usize] = Seen::default();
+            self.seen[*line as usize] = LineOccurrences::default();
         }
         if anchors.is_empty() {
             return;
         }
         let (mut end_a, mut end_b) = (a.end, b.end);
         for (at_a, at_b) in anchors.into_iter().rev() {
-            work.push(Work::Match(at_a..end_a, at_b..end_b, depth));
+            work.push(MatchStep::Match(at_a..end_a, at_b..end_b, depth));
             (end_a, end_b) = (at_a, at_b);
         }
-        work.push(Work::Match(a.start..end_a, b.start..end_b, depth));
+        work.push(MatchStep::Match(a.start..end_a, b.start..end_b, depth));
     }
 }
 

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// A stretch of a merged text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Piece<'t> {
+pub enum MergedRegion<'t> {
     /// There is no question about these lines.
     Clear(&'t [u8]),
     /// Both sides changed these lines, each in its own way.
@@ -25,7 +25,7 @@ pub enum Piece<'t> {
 }
 
 /// Merges the changes of `ours` and `theirs` to `base`, in order; no piece is empty.
-pub fn merge<'t>(base: &'t [u8], ours: &'t [u8], theirs: &'t [u8]) -> Vec<Piece<'t>> {
+pub fn merge<'t>(base: &'t [u8], ours: &'t [u8], theirs: &'t [u8]) -> Vec<MergedRegion<'t>> {
     let mut numbers = HashMap::new();
     let [base, ours, theirs] = [base, ours, theirs].map(|text| Lines::new(text, &mut numbers));
     let (in_ours, in_theirs) = (
@@ -43,7 +43,7 @@ pub fn merge<'t>(base: &'t [u8], ours: &'t [u8], theirs: &'t [u8]) -> Vec<Piece<
         pieces.extend(between.piece());
         let end = kept.base + kept.len;
         if kept.len > 0 {
-            pieces.push(Piece::Clear(base.text(kept.base..end)));
+            pieces.push(MergedRegion::Clear(base.text(kept.base..end)));
         }
         (at_base, at_ours, at_theirs) = (end, kept.ours + kept.len, kept.theirs + kept.len);
     }
@@ -102,17 +102,17 @@ struct Between<'l, 't> {
 }
 
 impl<'t> Between<'_, 't> {
-    fn piece(self) -> Option<Piece<'t>> {
+    fn piece(self) -> Option<MergedRegion<'t>> {
         let text = |(lines, range): Side<'_, 't>| lines.text(range);
         let [base, ours, theirs] = [self.base, self.ours, self.theirs].map(text);
-        let clear = |text: &'t [u8]| (!text.is_empty()).then_some(Piece::Clear(text));
+        let clear = |text: &'t [u8]| (!text.is_empty()).then_some(MergedRegion::Clear(text));
         if ours == theirs || theirs == base {
             return clear(ours);
         }
         if ours == base {
             return clear(theirs);
         }
-        Some(Piece::Conflict { base, ours, theirs })
+        Some(MergedRegion::Conflict { base, ours, theirs })
     }
 }
 
@@ -161,8 +161,8 @@ mod tests {
         let line = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace('\n', "");
         let pieces = merge(&base, &ours, &theirs);
         let shown = pieces.iter().map(|piece| match piece {
-            Piece::Clear(text) => line(text),
-            Piece::Conflict { base, ours, theirs } => {
+            MergedRegion::Clear(text) => line(text),
+            MergedRegion::Conflict { base, ours, theirs } => {
                 format!("<{}|{}|{}>", line(base), line(ours), line(theirs))
             }
         });
@@ -190,10 +190,10 @@ mod tests {
     }
 
     /// The whole text if there is no conflict.
-    fn whole(pieces: &[Piece<'_>]) -> Option<Vec<u8>> {
+    fn whole(pieces: &[MergedRegion<'_>]) -> Option<Vec<u8>> {
         let clear = pieces.iter().map(|piece| match piece {
-            Piece::Clear(text) => Some(*text),
-            Piece::Conflict { .. } => None,
+            MergedRegion::Clear(text) => Some(*text),
+            MergedRegion::Conflict { .. } => None,
         });
         clear
             .collect::<Option<Vec<_>>>()
@@ -213,11 +213,11 @@ mod tests {
             base in any_text(), ours in any_text(), theirs in any_text(),
         ) {
             let there = merge(&base, &ours, &theirs);
-            let back: Vec<Piece<'_>> = merge(&base, &theirs, &ours)
+            let back: Vec<MergedRegion<'_>> = merge(&base, &theirs, &ours)
                 .into_iter()
                 .map(|piece| match piece {
-                    Piece::Conflict { base, ours, theirs } => {
-                        Piece::Conflict { base, ours: theirs, theirs: ours }
+                    MergedRegion::Conflict { base, ours, theirs } => {
+                        MergedRegion::Conflict { base, ours: theirs, theirs: ours }
                     }
                     clear => clear,
                 })

@@ -28,7 +28,7 @@ mod sink;
 mod spool;
 
 pub use bundle_repo::open_bundle_repo;
-pub use error::{ExchangeError, SinkClosed};
+pub use error::{ExchangeError, NewHeads, PushRefusal, SinkClosed};
 pub use local_peer::LocalPeer;
 pub use sink::{ChunkSink, copy_file};
 pub use spool::Spool;

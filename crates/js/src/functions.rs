@@ -1,7 +1,7 @@
 //! The map functions of a view group, each run in the cheapest way that gives its rows.
 
 use crate::map::MapEngine;
-use crate::native::{NativeMap, Outcome, Text};
+use crate::native::{NativeMap, Outcome, Reads, Text};
 use crate::{Checkpoint, Emitted, JsError, Limits};
 use std::fmt;
 use std::sync::Arc;
@@ -35,6 +35,12 @@ pub struct MapFunctions {
     limits: Limits,
     checkpoint: Option<Checkpoint>,
     natives: Vec<Option<Native>>,
+    /// What each function can read of its document.
+    reads: Vec<Reads>,
+    /// Functions that ran in the engine last, and what they can read together.
+    read: (Vec<usize>, Reads),
+    /// The part of the document that they can read.
+    part: String,
     engine: Option<MapEngine>,
     said: String,
     /// Functions whose output `said` has, in order.
@@ -82,14 +88,28 @@ impl MapFunctions {
             limits,
             checkpoint: None,
             natives: sources.iter().map(native).collect(),
+            reads: sources.iter().map(|source| Reads::of(source)).collect(),
+            read: (Vec::new(), Reads::All),
+            part: String::new(),
             engine: None,
             said: String::new(),
             order: Vec::new(),
         };
+        functions.keep_globals_together();
         if functions.natives.iter().any(Option::is_none) {
             functions.start_engine()?;
         }
         Ok(functions)
+    }
+
+    /// A function in the engine sees the globals that those before it have left there. So where one of a group is the
+    /// engine's, those that leave globals are, too.
+    fn keep_globals_together(&mut self) {
+        if self.natives.iter().any(Option::is_none) {
+            for native in &mut self.natives {
+                native.take_if(|native| native.function.assigns_globals());
+            }
+        }
     }
 
     fn start_engine(&mut self) -> Result<&mut MapEngine, JsError> {
@@ -131,6 +151,15 @@ impl MapFunctions {
         let left = self.run_natives(document);
         if !left.is_empty() {
             self.start_engine()?;
+            if self.read.0 != left {
+                let reads = left.iter().map(|function| &self.reads[*function]);
+                self.read = (left.clone(), Reads::of_all(reads));
+            }
+            let text = std::str::from_utf8(document).unwrap_or_default();
+            let document = match self.read.1.cut(text, &mut self.part) {
+                true => self.part.as_bytes(),
+                false => document,
+            };
             if let Some(engine) = &mut self.engine {
                 let chosen = (left.len() < self.sources.len()).then_some(&left[..]);
                 engine.run(document, chosen, &mut self.said)?;
@@ -143,6 +172,8 @@ impl MapFunctions {
     /// Runs the native functions and returns those left to the engine.
     fn run_natives(&mut self, document: &[u8]) -> Vec<usize> {
         let mut left = Vec::new();
+        let mut natives = self.natives.iter().flatten();
+        let has_globals = natives.any(|native| native.function.assigns_globals());
         let text = std::str::from_utf8(document);
         let mut text = text.ok().map(Text::new);
         for (index, native) in self.natives.iter_mut().enumerate() {
@@ -165,6 +196,12 @@ impl MapFunctions {
                 _ => self.order.push(index),
             }
             retire(native, outcome == Outcome::Unsure);
+        }
+        if has_globals && !left.is_empty() {
+            self.said.clear();
+            self.order.clear();
+            left = (0..self.sources.len()).collect();
+            self.keep_globals_together();
         }
         left
     }

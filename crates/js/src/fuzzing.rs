@@ -2,11 +2,13 @@
 //! of running them side by side.
 
 mod grow;
+mod words;
 
 use crate::map::MapEngine;
 use crate::native::{NativeMap, Outcome, Text};
 use crate::{Compilation, Emission, Emitted, JsError, Limits, MapFunctions};
 pub use grow::{document, function};
+use std::collections::HashMap;
 
 /// How a function ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,6 +43,57 @@ pub fn compiled(source: &str, document: &str) -> Ran {
     let told: Result<Vec<String>, JsError> = simple.and_then(said);
     assert_eq!(told, Ok(wanted), "{source}\n{document}");
     outcome(&native, document)
+}
+
+/// Runs the functions that are compiled over all documents, each both ways, and says how often which way was taken; one
+/// engine serves all of them.
+///
+/// # Panics
+/// If the two ways differ.
+pub fn compared(sources: &[String], documents: &[String]) -> HashMap<Ran, usize> {
+    let mut counts = HashMap::new();
+    let compiled = sources
+        .iter()
+        .map(|source| (source, NativeMap::compile(source)));
+    let compiled = compiled.filter_map(|(source, native)| Some((source.as_str(), native?)));
+    let (sources, natives): (Vec<&str>, Vec<NativeMap>) = compiled.unzip();
+    let Ok(mut engine) = MapEngine::compile(&sources, Limits::default()) else {
+        return counts;
+    };
+    for document in documents {
+        for (at, (source, native)) in sources.iter().zip(&natives).enumerate() {
+            let mut said = String::new();
+            let outcome = native.run(&mut Text::new(document), &mut said);
+            let ran = close(&outcome, &mut said);
+            let mut wanted = String::new();
+            let asked = engine.run(document.as_bytes(), Some(&[at]), &mut wanted);
+            if ran != Ran::Left && asked.is_ok() {
+                let order = [at];
+                let (told, wanted) = (Emitted::new(&said, &order), Emitted::new(&wanted, &order));
+                assert_eq!(self::told(told), self::told(wanted), "{source}\n{document}");
+            }
+            *counts.entry(ran).or_insert(0) += 1;
+        }
+    }
+    counts
+}
+
+/// Ends the output of a function as [`MapFunctions`] does.
+fn close(outcome: &Outcome, said: &mut String) -> Ran {
+    match outcome {
+        Outcome::Unsure => Ran::Left,
+        Outcome::Failed { reason } => {
+            said.push_str(&format!(
+                "!{}\n",
+                varve_json::to_string(&reason.as_str().into())
+            ));
+            Ran::Threw
+        }
+        Outcome::Done => {
+            said.push_str(".\n");
+            Ran::Native
+        }
+    }
 }
 
 /// How a function runs without an engine, which is not asked.

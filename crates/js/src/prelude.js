@@ -142,9 +142,10 @@
     }
 
     // A function that ran out of memory says nothing about its document: the whole call fails.
-    // The engine throws null when there is no memory even for the error.
+    // The engine throws null when there is no memory even for the error, unless a function does so itself.
+    let throwsNull = false;
     function rethrowIfExhausted(error) {
-        if (error === null) throw error;
+        if (error === null && !throwsNull) throw error;
         if (error instanceof InternalErrorType && error.message === 'out of memory') throw error;
     }
 
@@ -157,9 +158,10 @@
             root = object;
             freezeAll([root]);
         },
-        add(candidate) {
+        add(candidate, canThrowNull) {
             restore();
             if (typeof candidate !== 'function') return false;
+            throwsNull = throwsNull || canThrowNull;
             functions[functions.length] = candidate;
             return true;
         },

@@ -145,7 +145,7 @@ impl Sandbox {
                     in_source(limits.failure_in(&ctx, error, source), index, source)
                 })?;
                 let added: bool = add
-                    .call((function,))
+                    .call((function, throws_null(source)))
                     .map_err(|error| limits.failure(&ctx, error))?;
                 if !added {
                     let message = "Expression does not eval to a function.".to_owned();
@@ -282,6 +282,14 @@ fn evaluate<'js>(ctx: &Ctx<'js>, source: &str) -> Result<Value<'js>, Error> {
 /// The script that evaluates to the function.
 pub(crate) fn as_script(source: &str) -> String {
     format!("Object().f = {source}\n")
+}
+
+/// Whether a source has a `throw null`, also where it is in a comment or a string.
+fn throws_null(source: &str) -> bool {
+    source.split("throw").skip(1).any(|rest| {
+        let value = rest.trim_start_matches(|mark: char| mark.is_whitespace() || mark == '(');
+        value.starts_with("null")
+    })
 }
 
 /// An error while compiling, with its source. Limits stay as they are.

@@ -1,6 +1,7 @@
 //! Scripts within limits: every kind of function, every limit, and the isolation of documents.
 #![allow(clippy::unwrap_used)]
 
+mod corpus;
 mod isolation;
 mod limits;
 mod map;

@@ -66,6 +66,20 @@ fn a_function_that_throws_loses_its_rows_and_only_its_own() {
 }
 
 #[test]
+fn a_thrown_null_is_no_lack_of_memory() {
+    let sources = [
+        "function (doc) { emit(0); throw null; }",
+        "function (doc) { emit(1); throw (null); }",
+        "function (doc) { emit(2); }",
+    ];
+    let mut engine = MapEngine::compile(&sources, Limits::default()).unwrap();
+    assert_eq!(
+        said(&mut engine, "{}"),
+        [r#"0 !"null""#, r#"1 !"null""#, "2 2 null"]
+    );
+}
+
+#[test]
 fn helpers_of_the_peer_are_there() {
     let source = "function (doc) { log('hello'); log({a: 1}); emit(isArray([]), sum([1, 2, 3])); \
                   emit(toJSON({a: 1}), JSON.stringify(JSON.parse('[1]'))); }";

@@ -5,25 +5,43 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::cell::RefCell;
 use std::collections::HashMap;
-use varve_js::fuzzing::{Ran, compiled, grown, ran};
+use varve_js::fuzzing::{Ran, compared, compiled, document, function, grown, ran};
 use varve_js::{Compilation, Emission, JsError, Limits, MapFunctions, is_compiled};
+
+/// Checks random bytes with a function, always the same ones; others are the fuzz target's to find.
+fn with_bytes(cases: u32, count: usize, check: impl Fn(&[Vec<u8>])) {
+    let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let mut runner = TestRunner::new_with_rng(Config::with_cases(cases), random);
+    let bytes = proptest::collection::vec(any::<u8>(), 0..300);
+    let outcome = runner.run(&proptest::collection::vec(bytes, count), |data| {
+        check(&data);
+        Ok(())
+    });
+    outcome.unwrap();
+}
 
 #[test]
 fn random_functions_over_random_documents_give_the_same_both_ways() {
     let counts = RefCell::new(HashMap::new());
-    // Always the same ones; others are the fuzz target's to find.
-    let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
-    let mut runner = TestRunner::new_with_rng(Config::with_cases(2_000), random);
-    let bytes = proptest::collection::vec(any::<u8>(), 0..300);
-    let outcome = runner.run(&bytes, |data| {
-        *counts.borrow_mut().entry(grown(&data)).or_insert(0) += 1;
-        Ok(())
+    with_bytes(100, 40, |data| {
+        let functions: Vec<_> = data[..30].iter().map(|data| function(data)).collect();
+        let documents: Vec<_> = data[30..].iter().map(|data| document(data)).collect();
+        for (ran, count) in compared(&functions, &documents) {
+            *counts.borrow_mut().entry(ran).or_insert(0) += count;
+        }
     });
-    outcome.unwrap();
-    // Nearly all functions are compiled, and many of them run to their end.
+    // Of 30,000, most functions are compiled, and many of them run to their end.
     let counts = counts.into_inner();
-    assert!(counts[&Ran::Native] > 500, "{counts:?}");
-    assert!(counts[&Ran::Engine] < 300, "{counts:?}");
+    assert!(counts[&Ran::Native] > 8_000, "{counts:?}");
+    assert!(counts[&Ran::Threw] > 200, "{counts:?}");
+    assert!(counts.values().sum::<usize>() > 15_000, "{counts:?}");
+}
+
+#[test]
+fn one_function_and_one_document_out_of_bytes() {
+    with_bytes(100, 1, |data| {
+        grown(&data[0]);
+    });
 }
 
 /// Functions as they are written, each with one thing that it shows.
@@ -80,16 +98,34 @@ fn functions_as_they_are_written_need_no_engine() {
 #[test]
 fn what_is_not_surely_known_is_the_engines() {
     for source in [
-        "function (doc) { n = 1; emit(n); }",
+        "function (doc) { emit(n); n = 1; }",
+        "function (doc) { 'use strict'; n = 1; emit(n); }",
+        "function (doc) { Date = 1; emit(1); }",
+        "function (doc) { require = 1; emit(1); }",
         "function (doc) { doc.seen = 1; emit(doc); }",
-        "function (doc) { emit(new Date(doc.created)); }",
+        "function (doc) { emit(new Date()); }",
+        "function (doc) { doc.nested.seen = 1; emit(doc); }",
+        "function (doc) { delete doc._rev; emit(doc); }",
         "function (doc) { emit(this); }",
-        "function (doc) { emit(doc.name.match(/a/)); }",
-        "function (doc) { log(doc); }",
+        r"function (doc) { emit(doc.name.match(/(a)\1/)); }",
+        "function (doc) { emit(doc.name.match(/a(?=b)/)); }",
+        "function (doc) { emit(doc.name.match(/(?:a*)*/)); }",
+        "function (doc) { emit(doc.name.match(/(?:(a)|b)*/)); }",
+        "function (doc) { emit(doc.name.match(/a/u)); }",
+        "function (doc) { emit(doc.name.match(/^a/m)); }",
+        "function (doc) { emit(doc.name.match(/é/i)); }",
+        r"function (doc) { emit(doc.name.match(/\B/)); }",
+        "function (doc) { emit(doc.name.match(/(?<n>a)/)); }",
+        r"function (doc) { emit(doc.name.match(/(?:\w\d?){40}/)); }",
+        "function (doc) { emit(new RegExp(doc.name)); }",
+        "function (doc) { emit(doc.tags.sort(function (a, b) { return a - b; })); }",
         "function emit(doc) { emit(doc); }",
         "function (doc) { const a = 1; a = 2; }",
         "function (doc) { emit(a); let a = 1; let a = 2; }",
-        "function (doc) { function key() { return 1; } emit(key()); }",
+        "function (doc) { function key() { return 1; } emit(key); }",
+        "function (doc) { function key() { return 1; } key = 2; emit(key()); }",
+        "function (doc) { if (doc.a) { function key() { return 1; } emit(key()); } }",
+        "function (doc) { var key; key = function () { return 1; }; emit(key()); }",
         "function (doc) { emit({__proto__: doc}); }",
         "function (doc) { emit(arguments.length, eval('1')); }",
         "function (doc, emit) { emit(1); }",
@@ -180,6 +216,157 @@ fn functions_of_one_group_run_each_in_its_own_way() {
 }
 
 #[test]
+fn functions_of_one_group_share_the_globals_that_they_leave() {
+    let leaves = "function (doc) { for (i = 0; i < doc.a.length; i++) emit(doc.a[i]); }";
+    let asks = "function (doc) { emit(typeof i); }";
+    let by_letters = "function (doc) { j = doc.a[0] + ''; emit(j); }";
+    for (sources, is_native) in [
+        (&[leaves, asks][..], false),
+        (&[leaves, leaves], true),
+        // Where the second function sees what the first one left, both are the engine's for that document.
+        (
+            &[leaves, "function (doc) { if (doc.b) { i = 7; } emit(i); }"],
+            true,
+        ),
+        (&[leaves, by_letters, asks], false),
+    ] {
+        assert_eq!(sources.iter().all(|source| is_compiled(source)), is_native);
+        let off = MapFunctions::compile(sources, None, Limits::default(), Compilation::Off);
+        let mut off = off.unwrap();
+        let mut on = simple(sources, Limits::default());
+        for document in [r#"{"a":[1,2]}"#, r#"{"a":[[3]]}"#, r#"{"a":"x"}"#, "{}"] {
+            assert_eq!(
+                rows(&mut on, document),
+                rows(&mut off, document),
+                "{document}"
+            );
+        }
+    }
+}
+
+#[test]
+fn names_that_are_global_already_do_not_become_variables() {
+    let names =
+        "function () { for (const name of Object.getOwnPropertyNames(globalThis)) emit(name); }";
+    let names = rows(&mut simple(&[names], Limits::default()), "{}");
+    assert!(names.len() > 60, "{names:?}");
+    for (_, name) in names {
+        let name = name.trim_matches('"');
+        let source = format!("function (doc) {{ {name} = 1; emit({name}); }}");
+        assert!(!is_compiled(&source), "{name}");
+    }
+}
+
+/// Every character that is one unit of UTF-16 is written in both cases, trimmed and looked for as the engine does.
+#[test]
+fn characters_are_the_engines() {
+    let sources = [
+        "function (doc) { emit(doc.c.toLowerCase(), doc.c.toUpperCase()); }",
+        "function (doc) { emit((doc.c + 'x' + doc.c).trim().length, [doc.c.charCodeAt(0), doc.c.length]); }",
+        r"function (doc) { emit([/\s/.test(doc.c), /\W/.test(doc.c), /./.test(doc.c), /\b/.test(doc.c)]); }",
+        r"function (doc) { emit([/[^\d]/.test(doc.c), /^[à-þ\s]$/.test(doc.c), /k|s/i.test(doc.c), /[^k]/i.test(doc.c)]); }",
+    ];
+    let codes = (0..0x3100).chain([0x4e00, 0xfeff, 0xfffd, 0xffff]);
+    let of = |code: char| {
+        format!(
+            "{{\"c\":{}}}",
+            varve_json::to_string(&code.to_string().as_str().into())
+        )
+    };
+    let documents: Vec<_> = codes.filter_map(char::from_u32).map(of).collect();
+    let ran = compared(&sources.map(str::to_owned), &documents);
+    assert!(ran[&Ran::Native] > 2 * documents.len(), "{ran:?}");
+}
+
+/// Numbers and dates in many forms are read and written as the engine does.
+#[test]
+fn numbers_and_dates_are_the_engines() {
+    let sources = [
+        "function (doc) { emit([parseInt(doc.v), parseInt(doc.v, 10), parseFloat(doc.v), +doc.v, isNaN(doc.v)]); }",
+        "function (doc) { emit([doc.n.toFixed(0), doc.n.toFixed(2), doc.n.toFixed(7), doc.n.toString(), (-doc.n).toFixed(1)]); }",
+        "function (doc) { emit([Math.max(doc.n, 0), 1 / Math.min(doc.n, 0), Math.sqrt(doc.n), Math.round(doc.n)]); }",
+        "function (doc) { var d = new Date(doc.v); emit(d, [d.getTime(), d.getFullYear(), d.getMonth(), d.getDate(), d.getDay(), d.getHours(), d.getMinutes(), d.getSeconds(), d.getMilliseconds()]); }",
+        "function (doc) { var d = new Date(doc.n * 1e9); emit(d, [d.getUTCFullYear(), d.getUTCMonth(), d.getUTCDate(), d.getUTCDay(), d - 0]); }",
+        "function (doc) { var n = doc.n | 0; emit([new Date(n, n, n), Date.UTC(n, 1), new Date(2000, n, 1 - n, n, n, n, n)]); }",
+        "function (doc) { var d = new Date(doc.v); emit([Date.parse(doc.v), d < 5, d == d, d === new Date(doc.v), d instanceof Date, typeof d]); }",
+    ];
+    let mut values: Vec<String> = "0 -0 7 12.50 1e3 1e .5 5. - +3 \u{a0}8 0x1f 012 1_0 Infinity -Infinity NaN 12px 3,5 \
+        99999999999999999999 1e21 1e-7x 2011 2011-07 2011-07-05 2011-02-29 2012-02-29 2011-13-01 2011-07-05T10:20 \
+        2011-07-05T10:20:30 2011-07-05T10:20:30Z 2011-07-05T10:20:30.123Z 2011-07-05T10:20:30.1234Z \
+        2011-07-05T24:00:00Z 2011-07-05T23:59:60Z 2011-07-05T10:20:30+02:00 2011-07-05T10:20:30-0800 \
+        2011-07-05T10:20:30.500-08:30 0000-01-01 0001-01-01T00:00:00Z 9999-12-31T23:59:59.999Z 1969-12-31 \
+        1900-03-01 2000-02-29 2100-02-29 1600-02-29T12:00Z"
+        .split_whitespace()
+        .map(str::to_owned)
+        .collect();
+    values.extend(
+        [
+            "",
+            " ",
+            "2011-07-05 10:20:30",
+            "Tue, 05 Jul 2011 10:20:30 GMT",
+            " 2011-07-05",
+        ]
+        .map(str::to_owned),
+    );
+    let numbers = [
+        "0",
+        "-0.0",
+        "1",
+        "-1",
+        "0.5",
+        "1.5",
+        "2.5",
+        "0.05",
+        "1.005",
+        "1.45",
+        "-2.5",
+        "10.235",
+        "123456.789",
+        "1e-6",
+        "1e15",
+        "999999999999.5",
+        "1300000000000",
+        "-62135596800",
+        "253402300799",
+        "0.000001",
+        "99",
+        "100",
+        "1970",
+        "-40",
+    ];
+    let pairs = values
+        .iter()
+        .flat_map(|value| numbers.iter().map(move |number| (value, number)));
+    let document = |(value, number): (&String, &&str)| {
+        format!(
+            "{{\"v\":{},\"n\":{number}}}",
+            varve_json::to_string(&value.as_str().into())
+        )
+    };
+    let documents: Vec<_> = pairs.map(document).collect();
+    let ran = compared(&sources.map(str::to_owned), &documents);
+    assert!(ran[&Ran::Native] > 3 * documents.len(), "{ran:?}");
+}
+
+#[test]
+fn days_of_all_years_are_the_engines() {
+    let source = "function (doc) { for (var i = 0; i < 500; i++) { \
+                  var d = new Date((doc.n + i * 73.3) * 86400000); \
+                  emit(d, [d.getFullYear(), d.getMonth(), d.getDate(), d.getDay(), Date.parse(d.toISOString())]); } }";
+    // A hundred years each, in steps of 73 days; then days one by one at the ends of February.
+    let starts = (-19..80).map(|century| century * 36_525);
+    let documents: Vec<_> = starts.map(|start| format!("{{\"n\":{start}}}")).collect();
+    let mut ran = compared(&[source.to_owned()], &documents);
+    assert_eq!(ran.remove(&Ran::Native), Some(documents.len()), "{ran:?}");
+    let days = source.replace("i * 73.3", "i");
+    let ends = [10_957, 11_000, 15_300, 47_400, -25_600, -135_200];
+    let documents = ends.map(|start| format!("{{\"n\":{start}}}"));
+    let mut ran = compared(&[days], &documents);
+    assert_eq!(ran.remove(&Ran::Native), Some(documents.len()), "{ran:?}");
+}
+
+#[test]
 fn a_function_that_leaves_most_documents_goes_on_in_the_engine() {
     let mut functions = simple(&["function (doc) { emit(doc.a + ''); }"], Limits::default());
     for n in 0..300 {
@@ -200,6 +387,18 @@ fn endless_and_growing_functions_meet_the_limits_of_the_engine() {
         "function (doc) { var a = []; while (true) a = [a, a]; }",
         "function (doc) { var a = []; for (var i = 0; i < 40; i++) a = [a, a]; emit(a); }",
         "function (doc) { while (true) emit(doc, doc); }",
+        "function (doc) { function f(n) { return f(n + 1) + 1; } emit(f(0)); }",
+        "function (doc) { var f = function (n) { return n ? f(n - 1) + f(n - 1) : 1; }; emit(f(60)); }",
+        "function (doc) { var a = []; while (true) a.push(a.length); }",
+        "function (doc) { var a = {}, n = 0; while (true) a['x' + n++] = n; }",
+        "function (doc) { var a = 'xx'; while (true) a = a.replace(/x/g, '$&$&'); }",
+        "function (doc) { var a = 'xx'; while (true) a = a.replace(/x/g, function (x) { return a; }); }",
+        "function (doc) { var a = [1]; while (true) a = a.concat(a); }",
+        "function (doc) { var a = [1]; for (var x of a) a.push(x); }",
+        "function (doc) { var a = []; a.push(a); emit(a); }",
+        "function (doc) { var a = {}; a.a = a; emit(JSON.stringify(a)); }",
+        "function (doc) { while (true) try { doc.missing.a; } catch (e) { emit(1); } }",
+        "function (doc) { while (true) log('x'); }",
     ] {
         let error = error(source);
         let is_limit = matches!(error, Some(JsError::Memory { .. } | JsError::Time { .. }));
@@ -252,6 +451,26 @@ fn work_and_memory_are_counted_wherever_a_document_can_make_them_large() {
         ),
         (looped(2_500, "for (var k in a) break;"), zeros(1_000)),
         (looped(5_000, "for (var k of a) break;"), zeros(1_000)),
+        // Regular expressions read their text once more each time.
+        (looped(200, "/y/.test(a);"), text(1 << 20, "x")),
+        (looped(200, "a.replace(/y/, '');"), text(1 << 20, "x")),
+        (looped(200, "a.replace('y', '');"), text(1 << 20, "x")),
+        // Each match begins to read what follows it.
+        (looped(1, "a.match(/x*y|x/g);"), text(30_000, "x")),
+        (
+            looped(20, "/(?:x|y)*x(?:x|y){25}z/.test(a);"),
+            text(1 << 19, "xyyx"),
+        ),
+        (looped(3_000, "a.split(/x/);"), text(1_000, "x")),
+        (looped(30_000, "a.concat(a);"), zeros(100)),
+        (looped(30_000, "a.map(String);"), zeros(100)),
+        (looped(1_000, "a.slice().reverse().sort();"), zeros(1_000)),
+        (
+            looped(300_000, "[1].push(1, 2, 3, 4, 5, 6, 7, 8);"),
+            zeros(0),
+        ),
+        (looped(2_000_000, "new Date(0) < 1;"), zeros(0)),
+        (looped(5_000, "JSON.stringify(a);"), zeros(1_000)),
         // In one go.
         (looped(1, "a.split('').length;"), text(1 << 20, "x")),
         (looped(1, "a.length;"), zeros(8_500_000)),

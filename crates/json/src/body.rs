@@ -9,31 +9,53 @@ use crate::{JsonError, Object, parse_object, term, write_object};
 /// | JSON text | term |
 /// +-----------+------+
 /// ```
-/// Both are made while the object is read, so that there is never a tree of values.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Both are made while the object is read, so that there is never a tree of values. They stand in one allocation, or,
+/// where they are long, in those in which they were made, so that they are never in memory twice.
+#[derive(Clone, Debug)]
 pub struct Body {
-    forms: Box<[u8]>,
-    /// Length of the text.
-    text: usize,
+    forms: BodyForms,
 }
 
+#[derive(Clone, Debug)]
+enum BodyForms {
+    /// The two forms, and the length of the text.
+    Joined(Box<[u8]>, usize),
+    Apart {
+        text: Vec<u8>,
+        term: Vec<u8>,
+    },
+}
+
+/// Bytes of both forms from which on they are not copied.
+const LONG: usize = 1 << 20;
+
 impl Body {
-    /// Joins the two forms.
-    pub(crate) fn new(text: &[u8], term: &[u8]) -> Self {
-        Body {
-            forms: [text, term].concat().into(),
-            text: text.len(),
-        }
+    /// Takes the two forms, or copies them and leaves the memory for the next body.
+    pub(crate) fn take(text: &mut Vec<u8>, term: &mut Vec<u8>) -> Self {
+        let forms = match text.len() + term.len() < LONG {
+            true => BodyForms::Joined([&text[..], &term[..]].concat().into(), text.len()),
+            false => BodyForms::Apart {
+                text: std::mem::take(text),
+                term: std::mem::take(term),
+            },
+        };
+        Body { forms }
     }
 
     /// The JSON text as CouchDB writes it.
     pub fn text(&self) -> &[u8] {
-        &self.forms[..self.text]
+        match &self.forms {
+            BodyForms::Joined(forms, text) => &forms[..*text],
+            BodyForms::Apart { text, .. } => text,
+        }
     }
 
     /// The external term; members that begin with `_` are not in it.
     pub fn term(&self) -> &[u8] {
-        &self.forms[self.text..]
+        match &self.forms {
+            BodyForms::Joined(forms, text) => &forms[*text..],
+            BodyForms::Apart { term, .. } => term,
+        }
     }
 
     /// The object itself.
@@ -50,6 +72,14 @@ impl From<&Object> for Body {
         let (mut text, mut encoded) = (Vec::new(), Vec::new());
         write_object(object, &mut text);
         term::body(object, &mut encoded);
-        Body::new(&text, &encoded)
+        Body::take(&mut text, &mut encoded)
     }
 }
+
+impl PartialEq for Body {
+    fn eq(&self, other: &Body) -> bool {
+        self.text() == other.text() && self.term() == other.term()
+    }
+}
+
+impl Eq for Body {}

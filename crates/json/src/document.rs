@@ -39,7 +39,7 @@ impl Document {
     /// As [`parse_object`](crate::parse_object).
     pub fn parse(text: &[u8], is_special: fn(&str) -> bool) -> Result<Document, JsonError> {
         let mut lexer = Lexer::bounded(text, room_for(text))?;
-        let read = Transcoder::new(is_special).item(&mut lexer)?;
+        let read = Transcoder::for_document(text.len(), is_special).item(&mut lexer)?;
         lexer.end()?;
         read.map_err(|other| JsonError::NotAnObject {
             found: other.kind(),

@@ -40,6 +40,95 @@ pub struct AttachmentTerm<'a> {
     pub md5: &'a [u8; 16],
 }
 
+/// The byte in front of each term that stands on its own.
+pub const VERSION: u8 = 131;
+
+/// Writes a list or a tuple whose items come one by one.
+#[derive(Debug)]
+pub struct TermWriter {
+    is_list: bool,
+    count: usize,
+    items: Vec<u8>,
+}
+
+impl TermWriter {
+    /// A list without items so far.
+    pub fn list() -> TermWriter {
+        TermWriter {
+            is_list: true,
+            count: 0,
+            items: Vec::new(),
+        }
+    }
+
+    /// A tuple without fields so far; it may have up to 255.
+    pub fn tuple() -> TermWriter {
+        TermWriter {
+            is_list: false,
+            ..TermWriter::list()
+        }
+    }
+
+    /// Appends an atom, of at most 255 bytes.
+    pub fn atom(&mut self, name: &str) {
+        self.count += 1;
+        atom(name, &mut self.items);
+    }
+
+    /// Appends a binary.
+    pub fn binary(&mut self, bytes: &[u8]) {
+        self.count += 1;
+        binary(bytes, &mut self.items);
+    }
+
+    /// Appends a text as the list of its bytes, as Erlang's own strings are.
+    pub fn characters(&mut self, text: &str) {
+        self.count += 1;
+        let bytes = text.as_bytes();
+        match bytes.len() {
+            0 => self.items.push(END),
+            len if len <= LONGEST_BYTE_LIST => {
+                self.items.extend_from_slice(&head_of_bytes(len));
+                self.items.extend_from_slice(bytes);
+            }
+            len => {
+                list_head(len, &mut self.items);
+                self.items
+                    .extend(bytes.iter().flat_map(|byte| [b'a', *byte]));
+                self.items.push(END);
+            }
+        }
+    }
+
+    /// Appends a JSON value.
+    pub fn value(&mut self, json: &Value) {
+        self.count += 1;
+        value(json, &mut self.items);
+    }
+
+    /// Appends another list or tuple.
+    pub fn item(&mut self, item: TermWriter) {
+        self.count += 1;
+        let bytes = item.finish(&[]);
+        self.items.extend_from_slice(&bytes);
+    }
+
+    /// The term, behind what stands in front of it.
+    pub fn finish(self, prefix: &[u8]) -> Vec<u8> {
+        let mut out = prefix.to_vec();
+        match (self.is_list, self.count) {
+            (true, 0) => {}
+            (true, count) => list_head(count, &mut out),
+            (false, count) => out.extend_from_slice(&[b'h', count as u8]),
+        }
+        out.extend_from_slice(&self.items);
+        if self.is_list {
+            out.push(END);
+        }
+        out
+    }
+}
+
 /// The 16 bytes behind the generation in a revision id.
 ///
 /// `parent` is the parent's generation and digest; `body` is the term of the body
@@ -51,7 +140,7 @@ pub fn revision_digest(
     attachments: &[AttachmentTerm<'_>],
 ) -> [u8; 16] {
     let mut md5 = Md5::new();
-    let mut out = vec![131];
+    let mut out = vec![VERSION];
     list_head(5, &mut out);
     atom(if deleted { "true" } else { "false" }, &mut out);
     let (generation, digest) = parent.unwrap_or_default();

@@ -3,7 +3,7 @@
 use crate::histories::MemoryRepo;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use varve_repo::{Evolution, Phase, Rev, RewriteRefusal, ViewFilter};
+use varve_repo::{Evolution, LockKind, Phase, Rev, RewriteRefusal, ViewFilter};
 
 const WITHOUT: Evolution = Evolution {
     markers: false,
@@ -78,6 +78,27 @@ fn a_second_successor_would_diverge() {
     assert_eq!(newest.unwrap(), None);
 }
 
+#[test]
+fn phases_move_in_one_transaction_or_not_at_all() {
+    let (repo, nodes) = MemoryRepo::new(&[&[], &[0], &[1]]);
+    let moved = |rev: usize, target, raise| {
+        let lock = repo.repository.try_lock(LockKind::Store).unwrap();
+        let rev = repo.rev(&nodes[rev]);
+        repo.repository.move_phases(lock, &[rev], target, raise)
+    };
+    let phases = || {
+        let view = repo.view(ViewFilter::Unfiltered);
+        [0, 1, 2].map(|rev| view.phases().of(Rev(rev)))
+    };
+    assert_eq!(moved(1, Phase::Public, false).unwrap().changed, 2);
+    assert_eq!(phases(), [Phase::Public, Phase::Public, Phase::Draft]);
+    let refused = moved(1, Phase::Secret, false).unwrap();
+    assert_eq!((refused.changed, refused.rejected), (0, 1));
+    assert_eq!(phases(), [Phase::Public, Phase::Public, Phase::Draft]);
+    assert_eq!(moved(1, Phase::Secret, true).unwrap().changed, 2);
+    assert_eq!(phases(), [Phase::Public, Phase::Secret, Phase::Secret]);
+}
+
 /// Up to twelve changesets, each with up to two earlier parents.
 fn graphs() -> impl Strategy<Value = Vec<Vec<usize>>> {
     let parents = proptest::collection::vec(any::<usize>(), 0..3);
@@ -125,6 +146,13 @@ proptest! {
             .copied()
             .collect();
         prop_assert_eq!(view.missing_ancestors(&revs(&heads), &revs(&common)), revs(&missing));
+        for rev in 0..parents.len() {
+            for other in 0..parents.len() {
+                let expected = rev != other && closure(&parents, &[rev]).contains(&other);
+                let found = view.is_descendant(Rev(rev as u32), Rev(other as u32));
+                prop_assert_eq!(found, expected);
+            }
+        }
         let all: Vec<usize> = (0..parents.len()).collect();
         let builds_on = |root: usize| {
             let all = all.iter().copied();

@@ -33,6 +33,7 @@ mod per_user;
 mod protocol;
 mod purge;
 mod recorded;
+mod replication;
 mod revisions;
 mod rewrites;
 mod sessions;

@@ -62,7 +62,10 @@ fn wait_for_names(server: &Running, database: &str, names: &Value) {
 fn the_database_of_users_is_there_from_the_start() {
     let server = Running::start_with("[couchdb]\nsingle_node = true\n");
     add(&server, "ada");
-    assert_eq!(get(&server, "/_all_dbs"), (200, json!(["_users"])));
+    assert_eq!(
+        get(&server, "/_all_dbs"),
+        (200, json!(["_replicator", "_users"]))
+    );
     assert_eq!(server.send("PUT", "/_users", &[ADMIN], "").status, 412);
     let server = server.restart(|_| ());
     assert_eq!(get(&server, &path("ada")).0, 200);

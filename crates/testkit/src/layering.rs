@@ -36,6 +36,10 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
         &["base", "codec", "config", "btree", "json", "docdb", "js"],
     ),
     (
+        "replicate",
+        &["base", "codec", "config", "btree", "json", "docdb"],
+    ),
+    (
         "bench",
         &[
             "base", "codec", "config", "delta", "lang", "revlog", "repo", "exchange", "btree",
@@ -45,8 +49,21 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
     (
         "server",
         &[
-            "base", "codec", "config", "delta", "lang", "revlog", "repo", "exchange", "btree",
-            "json", "docdb", "js", "views", "bench",
+            "base",
+            "codec",
+            "config",
+            "delta",
+            "lang",
+            "revlog",
+            "repo",
+            "exchange",
+            "btree",
+            "json",
+            "docdb",
+            "js",
+            "views",
+            "replicate",
+            "bench",
         ],
     ),
     (

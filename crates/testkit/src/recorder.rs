@@ -8,6 +8,8 @@
 //! calls [`Recorder::acknowledge`] where a caller would have been told "done", and opens each image
 //! with the real recovery code.
 
+mod names;
+
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -29,6 +31,7 @@ enum Op {
     Exchange(PathBuf, PathBuf),
     RemoveTree(PathBuf),
     SyncTree(PathBuf),
+    SyncDirectory(PathBuf),
     Remove(PathBuf),
     Acknowledge,
 }
@@ -83,6 +86,10 @@ impl Recorder {
                 Op::PunchHole(path, _) => files.get(path).cloned().unwrap_or_default(),
                 _ => FileState::default(),
             };
+            if matches!(op, Op::SyncDirectory(_)) {
+                // Names are durable at once here; see `for_each_image_of_names`.
+                continue;
+            }
             apply(&mut files, op);
             acknowledged += usize::from(matches!(op, Op::Acknowledge));
             let mut emit = |files: BTreeMap<PathBuf, Vec<u8>>, cut: String| {
@@ -240,7 +247,7 @@ fn apply(files: &mut BTreeMap<PathBuf, FileState>, op: &Op) {
         Op::Remove(path) => {
             files.remove(path);
         }
-        Op::Acknowledge => {}
+        Op::SyncDirectory(_) | Op::Acknowledge => {}
     }
 }
 
@@ -322,7 +329,9 @@ impl Storage for Recorder {
     }
 
     fn sync_directory(&self, directory: &Path) -> Result<(), StorageError> {
-        self.memory.sync_directory(directory)
+        self.memory.sync_directory(directory)?;
+        self.log().push(Op::SyncDirectory(directory.to_owned()));
+        Ok(())
     }
 }
 

@@ -68,6 +68,16 @@ impl Server {
         Server::of(command.args(options), program)
     }
 
+    /// As [`Server::try_start`], on a port that the caller knows to be free.
+    ///
+    /// # Errors
+    /// As of [`Server::try_start`].
+    pub fn start_at(program: &str, directory: &Path, port: u16) -> Result<Server, Ended> {
+        let mut command = Command::new(program);
+        command.arg("serve").arg(directory);
+        Server::of(command.args(["-p", &port.to_string()]), program)
+    }
+
     /// As [`Server::try_start`], for a user who is in `directory` and names the directory `name` in it.
     ///
     /// # Errors

@@ -106,6 +106,12 @@ pub enum WorkdirError {
     /// A commit must not close its branch.
     #[error(transparent)]
     CannotClose(#[from] CloseRefusal),
+    /// Tags must not be added or removed.
+    #[error(transparent)]
+    Tags(#[from] TagRefusal),
+    /// A bookmark must not be changed.
+    #[error(transparent)]
+    Bookmark(#[from] BookmarkRefusal),
     /// A file went away while it was being committed.
     #[error("{0}: file not found!")]
     Vanished(String),
@@ -180,4 +186,44 @@ pub enum CloseRefusal {
     /// The parent is no open head of the branch.
     #[error("can only close branch heads")]
     NotAHead,
+}
+
+/// The reason why a tag must not be added or removed. Tags are named as the user sees them.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TagRefusal {
+    /// A tag to be removed does not exist.
+    #[error("tag '{0}' does not exist")]
+    Unknown(String),
+    /// A tag to be removed is tracked, and a local one was asked for.
+    #[error("tag '{0}' is not a local tag")]
+    NotLocal(String),
+    /// A tag to be removed is local, and a tracked one was asked for.
+    #[error("tag '{0}' is not a global tag")]
+    NotGlobal(String),
+    /// A tag to be added exists.
+    #[error("tag '{0}' already exists (use -f to force)")]
+    Exists(String),
+    /// The working copy has two parents.
+    #[error("uncommitted merge")]
+    Merge,
+    /// The parent of the working copy, on which the tags would be committed, is no head of its branch.
+    #[error("working directory is not at a branch head (use -f to force)")]
+    NotAHead,
+    /// The user has changed `.hgtags`.
+    #[error("working copy of .hgtags is changed")]
+    ChangedFile,
+}
+
+/// The reason why a bookmark must not be set, renamed or removed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BookmarkRefusal {
+    /// The bookmark does not exist.
+    #[error("bookmark '{0}' does not exist")]
+    Unknown(String),
+    /// The bookmark exists, and its changeset is no ancestor of the new one.
+    #[error("bookmark '{0}' already exists (use -f to force)")]
+    Exists(String),
+    /// A branch has the name.
+    #[error("a bookmark cannot have the name of an existing branch")]
+    BranchName,
 }

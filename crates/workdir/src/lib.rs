@@ -5,6 +5,7 @@
 //! use for any of this and must not import it.
 
 mod audit;
+mod bookmark_edit;
 mod branch_and_bookmark;
 mod commit;
 mod dirstate;
@@ -19,10 +20,12 @@ mod merge_state;
 mod rename_detection;
 mod revert;
 mod status;
+mod tags;
 mod tree;
 mod update;
 
 pub use audit::PathAuditor;
+pub use bookmark_edit::BookmarkEdit;
 pub use branch_and_bookmark::{active_bookmark, branch, set_active_bookmark, set_branch};
 pub use commit::{
     AMEND, AmendContext, AmendMarker, AmendRequest, AmendResult, ChangesetMetadata, CloseOptions,
@@ -30,7 +33,9 @@ pub use commit::{
     check_named_files, commit, message,
 };
 pub use dirstate::{Dirstate, DirstateEntry, EntryState, Stat, StatMatch, Timestamp, Tracking};
-pub use error::{AmendRefusal, CloseRefusal, UncommittableReason, WorkdirError};
+pub use error::{
+    AmendRefusal, BookmarkRefusal, CloseRefusal, TagRefusal, UncommittableReason, WorkdirError,
+};
 pub use files::{Backups, WorkingFiles};
 pub use ignore::{Ignore, IgnoreFiles};
 pub use local_state::{LocalState, local_state};
@@ -41,6 +46,10 @@ pub use revert::{RevertAction, RevertPlan, RevertStep, plan_revert, revert};
 pub use status::{
     Status, StatusLists, StatusRequest, WorkingStatus, copies_against, copies_between,
     status_against, status_between, working_status,
+};
+pub use tags::{
+    TagChange, TagOptions, check_tag_parent, check_tags, tag_description, write_local_tags,
+    write_tags,
 };
 pub use tree::{Tree, TreeEntry};
 pub use update::{

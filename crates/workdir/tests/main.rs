@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot do its work fails")]
 
 mod amend;
+mod bookmarks;
 mod commit;
 mod destination;
 mod dirstate;
@@ -14,4 +15,5 @@ mod revert;
 mod small_files;
 mod stat_cache;
 mod status;
+mod tags;
 mod update;

@@ -1,6 +1,7 @@
 //! The local disk behind the [`Storage`] trait.
 
 use super::removal;
+use super::shared_sync::SharedSyncs;
 use super::{Entry, EntryKind, Hole, OpenMode, ReadMode, Storage, StorageError, StorageFile};
 use parking_lot::Mutex;
 use rustix::io::{Errno, ReadWriteFlags};
@@ -20,6 +21,8 @@ pub struct DiskStorage {
     /// What is made below these is for its owner only.
     private: Vec<PathBuf>,
     names_from_root: bool,
+    /// Shared by all clones.
+    directory_syncs: Arc<SharedSyncs>,
 }
 
 impl DiskStorage {
@@ -29,6 +32,7 @@ impl DiskStorage {
             root: root.into(),
             private: Vec::new(),
             names_from_root: false,
+            directory_syncs: Arc::default(),
         }
     }
 
@@ -243,8 +247,8 @@ impl Storage for DiskStorage {
     fn sync_directory(&self, directory: &Path) -> Result<(), StorageError> {
         let full = self.at(directory);
         let open = File::open(&full).map_err(|e| StorageError::io("open", self.name(&full), e))?;
-        open.sync_all()
-            .map_err(|e| StorageError::io("sync", self.name(&full), e))
+        let synced = self.directory_syncs.run(&full, || open.sync_all());
+        synced.map_err(|e| StorageError::io("sync", self.name(&full), e))
     }
 
     fn free_bytes(&self, directory: &Path) -> Result<Option<u64>, StorageError> {

@@ -11,6 +11,7 @@ mod disk;
 mod memory;
 mod overlay;
 mod removal;
+mod shared_sync;
 
 use std::fmt::Debug;
 use std::fs::File;

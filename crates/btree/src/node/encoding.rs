@@ -114,7 +114,6 @@ impl Node {
         self.slots.push(Slot {
             key_at,
             key_len: key_len as u32,
-            value_len: value.len() as u32,
             shared: shared as u32,
         });
         if let Some(child) = child {

@@ -17,19 +17,28 @@ pub const MAX_VALUE: usize = 64 << 20;
 /// Highest level of a node; with two children a node this is more items than a file has bytes.
 pub(crate) const MAX_LEVEL: u8 = 48;
 
+/// Unused room of less than this part is not worth a copy.
+const COMPACT_FROM: usize = 16;
 /// Numbers of an entry beside its key and value, encoded, at most: two lengths and `shared`.
 const LEAF_COST: usize = 6;
 /// The same for inner nodes.
 const INNER_COST: usize = 22;
 
-/// One entry: its key and value stand one behind the other in the node's bytes.
+/// One entry: its key and value stand one behind the other in the node's bytes, and the next entry behind them. Tiny
+/// documents have as many bytes in slots as in keys and values.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     key_at: usize,
     key_len: u32,
-    value_len: u32,
     /// How much of the key is the beginning of the key before it.
     shared: u32,
+}
+const _: () = assert!(size_of::<Slot>() == 16);
+
+impl Slot {
+    fn value_at(self) -> usize {
+        self.key_at + self.key_len as usize
+    }
 }
 
 /// Entry of a child in an inner node, besides key and reduction.
@@ -100,8 +109,11 @@ impl Node {
 
     /// Leaf: the value. Inner node: the child's reduction.
     pub(crate) fn value(&self, index: usize) -> &[u8] {
-        let slot = self.slots[index];
-        &self.bytes[slot.key_at + slot.key_len as usize..][..slot.value_len as usize]
+        let end = match self.slots.get(index + 1) {
+            Some(next) => next.key_at,
+            None => self.bytes.len(),
+        };
+        &self.bytes[self.slots[index].value_at()..end]
     }
 
     pub(crate) fn child(&self, index: usize) -> Child {
@@ -128,12 +140,25 @@ impl Node {
             .fold(0, |sum, child| sum.saturating_add(child.stored))
     }
 
-    /// Memory that the node takes.
+    /// Memory that the node takes, without what the allocator adds.
     pub(crate) fn memory(&self) -> usize {
         size_of::<Node>()
             + self.bytes.capacity()
             + self.slots.capacity() * size_of::<Slot>()
-            + self.children.capacity() * (size_of::<Child>() + size_of::<u64>())
+            + self.children.capacity() * size_of::<Child>()
+            + self.before.capacity() * size_of::<u64>()
+    }
+
+    /// The node without the room that it kept for more entries, for a node that stays in memory as it is. Copies it:
+    /// allocators may leave a block that shrinks as long as it was.
+    pub(crate) fn compacted(self) -> Node {
+        let is_loose = |len: usize, capacity: usize| capacity - len > len / COMPACT_FROM;
+        match is_loose(self.bytes.len(), self.bytes.capacity())
+            || is_loose(self.slots.len(), self.slots.capacity())
+        {
+            true => self.clone(),
+            false => self,
+        }
     }
 
     /// Index of the first key that is not before `key`, and whether it is `key`.
@@ -192,11 +217,10 @@ impl Node {
 
     fn push_slot(&mut self, key: &[u8], value: &[u8], shared: usize, overhead: usize) {
         self.cost += overhead + key.len() - shared + value.len();
-        // Key and value lengths were checked against MAX_KEY and MAX_VALUE.
+        // The key's length was checked against MAX_KEY.
         self.slots.push(Slot {
             key_at: self.bytes.len(),
             key_len: key.len() as u32,
-            value_len: value.len() as u32,
             shared: shared as u32,
         });
         self.bytes.extend_from_slice(key);
@@ -255,7 +279,8 @@ impl Node {
         } else {
             INNER_COST
         };
-        self.cost -= overhead + (slot.key_len - slot.shared + slot.value_len) as usize;
+        let value_len = self.bytes.len() - slot.value_at();
+        self.cost -= overhead + (slot.key_len - slot.shared) as usize + value_len;
         self.bytes.truncate(slot.key_at);
         if self.children.pop().is_some() {
             self.before.pop();

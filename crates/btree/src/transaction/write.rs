@@ -30,7 +30,8 @@ impl Transaction<'_> {
         parent: &mut Node,
     ) -> Result<(), TreeError> {
         let child = self.encode_node(tree, &node, parent)?;
-        self.fresh.insert(child.at.offset, Arc::new(node));
+        self.fresh
+            .insert(child.at.offset, Arc::new(node.compacted()));
         self.spill_if_long()
     }
 

@@ -16,6 +16,7 @@ mod many_databases;
 mod npm;
 mod prefix;
 mod push;
+mod replication;
 mod ssh;
 mod start;
 mod tls;

@@ -194,17 +194,19 @@ impl Database {
         if storage.kind(path)?.is_some() {
             return Err(already_there(path));
         }
-        // A file under its name is therefore whole, or damaged; never one whose creation was cut short.
+        // The file's bytes are durable before it has its name. A file under its name is therefore whole, or damaged;
+        // never one whose creation was cut short.
         let beside = unfinished(path);
         compact::remove_if_there(storage.as_ref(), &beside)?;
         let options = options_of_new(tree_options(wanted), &header);
-        TreeFile::create_with(storage.as_ref(), &beside, options, &header.encode())?;
+        TreeFile::create_to_rename(storage.as_ref(), &beside, options, &header.encode())?;
+        // What an earlier database of this name has left goes with the same sync that makes the name durable.
+        compact::remove_if_there(storage.as_ref(), &kept_tail(path))?;
+        compact::remove_rests(storage.as_ref(), path)?;
         storage.rename(&beside, path)?;
         let directory = path.parent().unwrap_or(Path::new(""));
         storage.sync_directory(directory)?;
-        compact::remove_if_there(storage.as_ref(), &kept_tail(path))?;
         let file = TreeFile::open(storage.as_ref(), path, tree_options(wanted))?;
-        compact::remove_rests(storage.as_ref(), path)?;
         Database::make(storage, path, wanted, (file, 1))
     }
 

@@ -30,8 +30,6 @@ pub(crate) struct Delta {
     pub(crate) bases: u64,
     /// A commit of the file that they are in, for the writer: reading it may block.
     pub(crate) source: Snapshot,
-    /// The whole text, in case that another file has taken its place.
-    pub(crate) text: Vec<u8>,
 }
 
 /// The text of an edit as a delta of the revision it continues; `None` where that does not pay, or there is no such
@@ -83,7 +81,6 @@ pub(super) fn delta(
                 chunk,
                 bases: bases.sum(),
                 source: snapshot.clone().with_mode(ReadMode::Blocking),
-                text: text.to_vec(),
             }));
         }
         base = step;

@@ -14,6 +14,7 @@ use crate::{DatabaseOptions, Digest, DocdbError, EditError, Limits, Snapshot};
 use md5::Digest as _;
 use md5::Md5;
 use parking_lot::Mutex;
+use std::borrow::Cow;
 use std::sync::Arc;
 use varve_base::ReadMode;
 use varve_btree::EncodedChunk;
@@ -23,6 +24,8 @@ use varve_json::term::{AttachmentTerm, revision_digest};
 
 /// Fewer edits than this are not worth a thread.
 const EDITS_PER_THREAD: usize = 16;
+/// Texts from this length on, in bytes, have their digest computed by another thread than the one that compresses them.
+const LONG: usize = 1 << 20;
 
 /// An edit that the writer can append as it is.
 #[derive(Debug)]
@@ -69,6 +72,15 @@ pub(crate) struct PreparedAttachment {
 }
 
 impl Prepared {
+    /// The JSON text as it is stored, unless that is a tombstone's with inherited names.
+    pub(crate) fn whole_text(&self) -> Cow<'_, [u8]> {
+        let text = self.edit.body.text();
+        match &self.access {
+            Some(access) => Cow::Owned(access::with_access(&access.text, text)),
+            None => Cow::Borrowed(text),
+        }
+    }
+
     /// The digest of the revision that this edit makes of `parent`.
     pub(crate) fn digest_after(&self, parent: Option<&crate::Rev>) -> Digest {
         digest(&self.edit, parent, &self.attachments, self.access.as_ref())
@@ -233,14 +245,23 @@ impl Worker {
             refused = Some(EditError::DocumentTooLarge(edit.id.clone()));
             text = &[];
         }
-        let digest = match mode {
+        let digest = || match mode {
             Mode::Interactive if !edit.is_local() => {
                 digest(&edit, edit.rev(), &attachments, access.as_ref())
             }
             _ => Digest::from([0; 16]),
         };
         let external = text.len() as u64;
-        let text = self.text_of(&edit, text, mode, snapshot)?;
+        // A digest is computed from front to back, and compression takes about as long.
+        let (digest, text) = match text.len() >= LONG {
+            false => (digest(), self.text_of(&edit, text, mode, snapshot)?),
+            true => std::thread::scope(|scope| {
+                let digest = scope.spawn(digest);
+                let text = self.text_of(&edit, text, mode, snapshot)?;
+                let digest = digest.join().map_err(|_| snapshot.abandoned())?;
+                Ok::<_, DocdbError>((digest, text))
+            })?,
+        };
         Ok(Prepared {
             mode,
             digest,

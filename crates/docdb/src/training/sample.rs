@@ -44,6 +44,10 @@ pub(super) fn bodies(
             let item = item?;
             let change = Change::decode(item.key(), item.value());
             let change = change.map_err(|_| snapshot.damaged("change", item.key()))?;
+            // Compressed it is too long already; a body of many megabytes is not worth expanding only to see that.
+            if change.stored.body.len as usize > DictionaryCompressor::LONGEST {
+                continue;
+            }
             let mut body = Vec::new();
             match snapshot.body(&change.stored, &mut body) {
                 // The others tell enough.

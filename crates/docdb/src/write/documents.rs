@@ -302,7 +302,7 @@ impl Work<'_> {
                 Ok((self.txn.append_chunk(&delta.chunk)?, delta.bases))
             }
             // A compaction has made its bases go.
-            Text::Delta(delta) => Ok((self.whole_chunk(edit, &delta.text)?, 0)),
+            Text::Delta(_) => Ok((self.whole_chunk(edit, &edit.whole_text())?, 0)),
             Text::Inline(text) => Ok((append_plain(&mut self.txn, text)?, 0)),
         }
     }

@@ -1,10 +1,13 @@
 //! Every state a power cut could have left.
 
 use crate::{PATH, create, edit, options};
+use std::io::ErrorKind;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use varve_base::MemoryStorage;
 use varve_docdb::{Database, Mode, NewDatabase};
-use varve_testkit::Recorder;
+use varve_testkit::watched::{Call, Watched, Watcher};
+use varve_testkit::{CrashImage, Recorder};
 
 const COMMITS: usize = 6;
 const PER_COMMIT: usize = 3;
@@ -80,4 +83,81 @@ fn a_partitioned_database_is_never_there_without_its_partitions() {
         }
     });
     assert!(images > 100, "only {images} images");
+}
+
+#[test]
+fn a_name_is_durable_once_it_is_acknowledged_and_so_is_its_end() {
+    let disk = Recorder::default();
+    let create = |name: &str| Database::create(Arc::new(disk.clone()), Path::new(name), &options());
+    let open = |image: &CrashImage, name| {
+        Database::open(Arc::new(image.storage.clone()), Path::new(name), &options())
+    };
+    let (other, name) = ("other", "database");
+    create(other).unwrap();
+    disk.acknowledge();
+    let db = create(name).unwrap();
+    disk.acknowledge();
+    let outcome = db.update_one(edit(r#"{"_id":"a"}"#), Mode::Interactive);
+    outcome.unwrap().unwrap();
+    disk.acknowledge();
+    db.delete().unwrap();
+    disk.acknowledge();
+    let (mut unmade, mut removed) = (0, 0);
+    let images = disk.for_each_image_of_names(|image| {
+        let cut = &image.cut;
+        if image.acknowledged >= 1 {
+            open(&image, other).unwrap_or_else(|error| panic!("{error}: {cut}"));
+        }
+        match open(&image, name) {
+            Ok(db) => {
+                assert!(image.acknowledged < 4, "it came back: {cut}");
+                let seq = db.snapshot().update_seq();
+                assert!(image.acknowledged < 3 || seq == 1, "{seq}: {cut}");
+            }
+            // Never a file without its first commit.
+            Err(error) => {
+                assert!(error.is_not_found(), "{error}: {cut}");
+                match image.acknowledged {
+                    0 | 1 => unmade += 1,
+                    // The removal was under way.
+                    3 | 4 => removed += 1,
+                    _ => panic!("{error}: {cut}"),
+                }
+                let storage = Arc::new(image.storage);
+                let made = Database::create(storage, Path::new(name), &options());
+                made.expect("what was left of a creation is no hindrance");
+            }
+        }
+    });
+    assert!(images > 50, "only {images} images");
+    assert!(unmade > 10 && removed > 2, "{unmade}, {removed}");
+}
+
+#[test]
+fn a_creation_waits_for_two_syncs_and_a_removal_for_one() {
+    let disk = Watched::new(MemoryStorage::default(), SyncCounts::default());
+    let counts = || disk.watcher().take();
+    let db = create(disk.clone());
+    assert_eq!(counts(), (1, 1));
+    db.delete().unwrap();
+    assert_eq!(counts(), (0, 1));
+}
+
+/// Syncs of files and of directories.
+#[derive(Debug, Default)]
+struct SyncCounts(Mutex<(usize, usize)>);
+
+impl SyncCounts {
+    fn take(&self) -> (usize, usize) {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+impl Watcher for SyncCounts {
+    fn before(&self, call: Call, _: &Path) -> Result<(), ErrorKind> {
+        let mut counts = self.0.lock().unwrap();
+        counts.0 += usize::from(call == Call::Sync);
+        counts.1 += usize::from(call == Call::SyncDirectory);
+        Ok(())
+    }
 }

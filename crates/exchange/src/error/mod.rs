@@ -1,8 +1,10 @@
 //! Errors between a request and its answer.
 
 mod bundlespec;
+mod push_refusal;
 
 pub use bundlespec::BundleSpecError;
+pub use push_refusal::{NewHeads, PushRefusal};
 
 use std::error::Error;
 use std::io;
@@ -105,6 +107,9 @@ pub enum ExchangeError {
     /// A form of changegroup that is not known here.
     #[error("repository does not support bundle version {0}")]
     ChangegroupVersion(String),
+    /// A push must not be sent.
+    #[error(transparent)]
+    PushRefused(#[from] PushRefusal),
     /// A bundlespec is wrong.
     #[error(transparent)]
     BundleSpec(#[from] BundleSpecError),

@@ -6,7 +6,7 @@ pub(crate) type Parameters = &'static [&'static str];
 
 /// Form of an answer over a pair of streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum AnswerForm {
     /// Its length stands in front.
     Framed,
     /// Nothing stands in front.
@@ -16,30 +16,34 @@ pub(crate) enum Form {
 }
 
 /// The commands: parameters of each and the form of its answer; a star takes all others.
-const COMMANDS: &[(&str, Parameters, Form)] = &[
-    ("batch", &["cmds", "*"], Form::Framed),
-    ("between", &["pairs"], Form::Framed),
-    ("branches", &["nodes"], Form::Framed),
-    ("branchmap", &[], Form::Framed),
-    ("capabilities", &[], Form::Framed),
-    ("changegroup", &["roots"], Form::Raw),
-    ("changegroupsubset", &["bases", "heads"], Form::Raw),
-    ("clonebundles", &[], Form::Framed),
-    ("clonebundles_manifest", &["*"], Form::Framed),
-    ("get_cached_bundle_inline", &["path"], Form::Raw),
-    ("getbundle", &["*"], Form::Raw),
-    ("heads", &[], Form::Framed),
-    ("hello", &[], Form::Framed),
-    ("known", &["nodes", "*"], Form::Framed),
-    ("listkeys", &["namespace"], Form::Framed),
-    ("lookup", &["key"], Form::Framed),
-    ("protocaps", &["caps"], Form::Framed),
-    ("pushkey", &["namespace", "key", "old", "new"], Form::Framed),
-    ("stream_out", &[], Form::Raw),
-    ("unbundle", &["heads"], Form::Push),
+const COMMANDS: &[(&str, Parameters, AnswerForm)] = &[
+    ("batch", &["cmds", "*"], AnswerForm::Framed),
+    ("between", &["pairs"], AnswerForm::Framed),
+    ("branches", &["nodes"], AnswerForm::Framed),
+    ("branchmap", &[], AnswerForm::Framed),
+    ("capabilities", &[], AnswerForm::Framed),
+    ("changegroup", &["roots"], AnswerForm::Raw),
+    ("changegroupsubset", &["bases", "heads"], AnswerForm::Raw),
+    ("clonebundles", &[], AnswerForm::Framed),
+    ("clonebundles_manifest", &["*"], AnswerForm::Framed),
+    ("get_cached_bundle_inline", &["path"], AnswerForm::Raw),
+    ("getbundle", &["*"], AnswerForm::Raw),
+    ("heads", &[], AnswerForm::Framed),
+    ("hello", &[], AnswerForm::Framed),
+    ("known", &["nodes", "*"], AnswerForm::Framed),
+    ("listkeys", &["namespace"], AnswerForm::Framed),
+    ("lookup", &["key"], AnswerForm::Framed),
+    ("protocaps", &["caps"], AnswerForm::Framed),
+    (
+        "pushkey",
+        &["namespace", "key", "old", "new"],
+        AnswerForm::Framed,
+    ),
+    ("stream_out", &[], AnswerForm::Raw),
+    ("unbundle", &["heads"], AnswerForm::Push),
 ];
 
-pub(crate) fn known(name: &[u8]) -> Option<&'static (&'static str, Parameters, Form)> {
+pub(crate) fn known(name: &[u8]) -> Option<&'static (&'static str, Parameters, AnswerForm)> {
     COMMANDS.iter().find(|(known, ..)| known.as_bytes() == name)
 }
 

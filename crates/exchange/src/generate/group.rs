@@ -23,7 +23,7 @@ pub(super) struct GroupWriter {
 }
 
 /// How one revision is sent. `None` as a base is the null revision: the full text.
-enum Form {
+enum DeltaChoice {
     /// As it is stored, against this base.
     Stored(Option<Rev>),
     /// As a new delta against this base.
@@ -58,11 +58,11 @@ impl GroupWriter {
             let has = |base: Rev| self.in_group[base.index()] || client_has(base);
             let form = choose_form(revlog, rev, self.version, previous, has);
             let base = match form {
-                Form::Stored(base) => {
+                DeltaChoice::Stored(base) => {
                     reader.stored_delta(rev, &mut self.delta)?;
                     base
                 }
-                Form::Made(base) => {
+                DeltaChoice::Made(base) => {
                     self.make_delta(&mut reader, rev, base)?;
                     base
                 }
@@ -128,19 +128,19 @@ fn choose_form(
     version: ChangegroupVersion,
     previous: Option<Rev>,
     has: impl Fn(Rev) -> bool,
-) -> Form {
+) -> DeltaChoice {
     let stored = revlog.delta_parent(rev);
     let [p1, _] = revlog.parents(rev);
     if version == ChangegroupVersion::V1 {
         let base = previous.or(p1);
         return match stored == base {
-            true => Form::Stored(base),
-            false => Form::Made(base),
+            true => DeltaChoice::Stored(base),
+            false => DeltaChoice::Made(base),
         };
     }
     match stored {
-        None => Form::Stored(None),
-        Some(base) if has(base) => Form::Stored(Some(base)),
-        Some(_) => Form::Made(p1.filter(|p1| has(*p1)).or(previous)),
+        None => DeltaChoice::Stored(None),
+        Some(base) if has(base) => DeltaChoice::Stored(Some(base)),
+        Some(_) => DeltaChoice::Made(p1.filter(|p1| has(*p1)).or(previous)),
     }
 }

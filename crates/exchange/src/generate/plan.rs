@@ -25,10 +25,10 @@ pub struct BundlePlan<'a> {
     pub(super) view: &'a RepoView,
     pub(super) selection: Selection,
     pub(super) revs: Vec<Rev>,
-    pub(super) form: Form,
+    pub(super) form: BundleForm,
 }
 
-pub(super) enum Form {
+pub(super) enum BundleForm {
     Bundle10,
     Bundle20(Vec<Part<PlannedPayload>>),
 }
@@ -83,8 +83,8 @@ impl<'a> BundlePlan<'a> {
     ) -> Result<BundlePlan<'a>, ExchangeError> {
         let version = ChangegroupVersion::named(&contents.changegroup_version)?;
         let form = match version {
-            ChangegroupVersion::V1 => Form::Bundle10,
-            _ => Form::Bundle20(parts(view, outgoing, contents, version)?),
+            ChangegroupVersion::V1 => BundleForm::Bundle10,
+            _ => BundleForm::Bundle20(parts(view, outgoing, contents, version)?),
         };
         let OutgoingChangesets { revs, common, .. } = outgoing;
         Ok(BundlePlan {
@@ -97,7 +97,7 @@ impl<'a> BundlePlan<'a> {
 
     /// The parts of a bundle2, in order; `None` for a bundle10.
     pub fn parts(&self) -> Option<Vec<PartOutline>> {
-        let Form::Bundle20(parts) = &self.form else {
+        let BundleForm::Bundle20(parts) = &self.form else {
             return None;
         };
         let outlines = parts.iter().filter_map(|part| {

@@ -10,7 +10,7 @@
 
 use super::changegroup::{SectionSizes, write_changegroup};
 use super::part_payloads::branches;
-use super::plan::{BundlePlan, Form, PlannedPayload};
+use super::plan::{BundleForm, BundlePlan, PlannedPayload};
 use super::{PAYLOAD_CHUNK, pipeline};
 use crate::ExchangeError;
 use crate::format::bundle20::{BundleWriter, write_start};
@@ -49,13 +49,13 @@ impl BundlePlan<'_> {
         out: &mut impl Write,
     ) -> Result<(), ExchangeError> {
         match (&self.form, engine) {
-            (Form::Bundle10, StreamEngine::Bzip2) => out.write_all(b"HG10")?,
-            (Form::Bundle10, _) => {
+            (BundleForm::Bundle10, StreamEngine::Bzip2) => out.write_all(b"HG10")?,
+            (BundleForm::Bundle10, _) => {
                 out.write_all(b"HG10")?;
                 out.write_all(engine.letters().as_bytes())?;
             }
-            (Form::Bundle20(_), StreamEngine::None) => write_start(out, b"")?,
-            (Form::Bundle20(_), _) => {
+            (BundleForm::Bundle20(_), StreamEngine::None) => write_start(out, b"")?,
+            (BundleForm::Bundle20(_), _) => {
                 write_start(out, format!("Compression={}", engine.letters()).as_bytes())?;
             }
         }
@@ -63,7 +63,7 @@ impl BundlePlan<'_> {
     }
 
     fn write_body(&self, mut out: &mut dyn Write) -> Result<SectionSizes, ExchangeError> {
-        let Form::Bundle20(parts) = &self.form else {
+        let BundleForm::Bundle20(parts) = &self.form else {
             return write_changegroup(self.view, &self.selection, ChangegroupVersion::V1, &mut out);
         };
         let mut bundle = BundleWriter::after_start(out).with_chunk_len(PAYLOAD_CHUNK);

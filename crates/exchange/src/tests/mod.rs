@@ -14,6 +14,7 @@ mod part_codecs;
 mod phases;
 mod pull;
 mod push;
+mod push_checks;
 mod requests;
 mod rollback;
 mod secrets;

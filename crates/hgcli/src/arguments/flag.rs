@@ -2,7 +2,7 @@
 
 /// Value of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FlagKind {
     /// Nothing; `--no-NAME` takes it back.
     Flag,
     /// A value; the last one counts. The word stands for it in help.
@@ -19,13 +19,18 @@ pub struct Flag {
     /// The name behind two hyphens.
     pub long: &'static str,
     /// Whether it takes a value, and which.
-    pub kind: Kind,
+    pub kind: FlagKind,
     /// Description, one line.
     pub help: &'static str,
 }
 
 impl Flag {
-    const fn new(short: Option<char>, long: &'static str, kind: Kind, help: &'static str) -> Flag {
+    const fn new(
+        short: Option<char>,
+        long: &'static str,
+        kind: FlagKind,
+        help: &'static str,
+    ) -> Flag {
         Flag {
             short,
             long,
@@ -40,12 +45,12 @@ impl Flag {
         reason = "a flag is one kind of option"
     )]
     pub const fn flag(short: char, long: &'static str, help: &'static str) -> Flag {
-        Flag::new(Some(short), long, Kind::Flag, help)
+        Flag::new(Some(short), long, FlagKind::Flag, help)
     }
 
     /// Takes nothing, and has no letter.
     pub const fn long_flag(long: &'static str, help: &'static str) -> Flag {
-        Flag::new(None, long, Kind::Flag, help)
+        Flag::new(None, long, FlagKind::Flag, help)
     }
 
     /// Takes a value.
@@ -55,12 +60,12 @@ impl Flag {
         word: &'static str,
         help: &'static str,
     ) -> Flag {
-        Flag::new(Some(short), long, Kind::Value(word), help)
+        Flag::new(Some(short), long, FlagKind::Value(word), help)
     }
 
     /// Takes a value, and has no letter.
     pub const fn long_value(long: &'static str, word: &'static str, help: &'static str) -> Flag {
-        Flag::new(None, long, Kind::Value(word), help)
+        Flag::new(None, long, FlagKind::Value(word), help)
     }
 
     /// Takes a value and can be repeated.
@@ -70,12 +75,12 @@ impl Flag {
         word: &'static str,
         help: &'static str,
     ) -> Flag {
-        Flag::new(Some(short), long, Kind::List(word), help)
+        Flag::new(Some(short), long, FlagKind::List(word), help)
     }
 
     /// Takes a value, can be repeated, and has no letter.
     pub const fn long_list(long: &'static str, word: &'static str, help: &'static str) -> Flag {
-        Flag::new(None, long, Kind::List(word), help)
+        Flag::new(None, long, FlagKind::List(word), help)
     }
 }
 

@@ -3,17 +3,17 @@
 //! Options may stand behind other arguments up to `--`; a long name may be cut as long as one
 //! option begins with it; letters may be joined; every flag has a `--no-` form.
 
-use crate::arguments::flag::{Flag, Kind};
+use crate::arguments::flag::{Flag, FlagKind};
 
 /// The options and other arguments of one call.
 #[derive(Debug, Default)]
 pub struct Matches {
-    given: Vec<(&'static str, Given)>,
+    given: Vec<(&'static str, TypedValue)>,
     arguments: Vec<Vec<u8>>,
 }
 
 #[derive(Debug)]
-enum Given {
+enum TypedValue {
     Flag(bool),
     Value(Vec<u8>),
 }
@@ -30,7 +30,7 @@ impl Matches {
             .iter()
             .rev()
             .find_map(|(long, given)| match given {
-                Given::Flag(on) if *long == name => Some(*on),
+                TypedValue::Flag(on) if *long == name => Some(*on),
                 _ => None,
             })
     }
@@ -43,7 +43,7 @@ impl Matches {
     /// All values of an option.
     pub fn list(&self, name: &str) -> Vec<&[u8]> {
         let values = self.given.iter().filter_map(|(long, given)| match given {
-            Given::Value(value) if *long == name => Some(value.as_slice()),
+            TypedValue::Value(value) if *long == name => Some(value.as_slice()),
             _ => None,
         });
         values.collect()
@@ -113,15 +113,15 @@ fn long<'a>(
     };
     let (full, flag, on) = find_long(table, name)?;
     let given = match (flag.kind, value) {
-        (Kind::Flag, None) => Given::Flag(on),
-        (Kind::Flag, Some(_)) => {
+        (FlagKind::Flag, None) => TypedValue::Flag(on),
+        (FlagKind::Flag, Some(_)) => {
             return Err(format!("option --{full} must not have an argument"));
         }
-        (_, Some(value)) => Given::Value(value.to_vec()),
+        (_, Some(value)) => TypedValue::Value(value.to_vec()),
         (_, None) => {
             let value = rest.next();
             let value = value.ok_or_else(|| format!("option --{full} requires argument"))?;
-            Given::Value(value.clone())
+            TypedValue::Value(value.clone())
         }
     };
     matches.given.push((flag.long, given));
@@ -171,7 +171,7 @@ const NEVER_NEGATED: &[&str] = &["help", "version"];
 
 fn spellings(table: &[&'static Flag], flag: &Flag) -> Vec<(String, bool)> {
     let mut spellings = vec![(flag.long.to_owned(), true)];
-    if flag.kind == Kind::Flag && !NEVER_NEGATED.contains(&flag.long) {
+    if flag.kind == FlagKind::Flag && !NEVER_NEGATED.contains(&flag.long) {
         let opposite = match flag.long.strip_prefix("no-") {
             Some(positive) => positive.to_owned(),
             None => format!("no-{}", flag.long),
@@ -193,8 +193,8 @@ fn short<'a>(
         let letter = char::from(*letter);
         let flag = table.iter().find(|flag| flag.short == Some(letter));
         let flag = flag.ok_or_else(|| format!("option -{letter} not recognized"))?;
-        if flag.kind == Kind::Flag {
-            matches.given.push((flag.long, Given::Flag(true)));
+        if flag.kind == FlagKind::Flag {
+            matches.given.push((flag.long, TypedValue::Flag(true)));
             continue;
         }
         let joined = &letters[at + 1..];
@@ -204,7 +204,7 @@ fn short<'a>(
         } else {
             joined.to_vec()
         };
-        matches.given.push((flag.long, Given::Value(value)));
+        matches.given.push((flag.long, TypedValue::Value(value)));
         break;
     }
     Ok(())

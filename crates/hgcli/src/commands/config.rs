@@ -53,7 +53,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     }
     let config = shown_config(context, matches);
     let mut found = false;
-    let mut out = Formatter::new(context, matches, "config")?;
+    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "config")?;
     for (section, items) in config.sections() {
         for item in items {
             let name = [section, b".", &item.key].concat();
@@ -64,10 +64,10 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
                 continue;
             }
             found = true;
-            print(context, &mut out, &name, item, (only, sources))?;
+            print(&mut context.ui, &mut out, &name, item, (only, sources))?;
         }
     }
-    out.end(context)?;
+    out.end(&mut context.ui)?;
     Ok(u8::from(!found && !names.is_empty()))
 }
 
@@ -101,20 +101,20 @@ fn shown_config(context: &Context, matches: &Matches) -> Hgrc {
 }
 
 fn print(
-    context: &mut Context,
+    ui: &mut Ui,
     out: &mut Formatter,
     name: &[u8],
     item: &Item,
     (only, sources): (bool, bool),
 ) -> Result<(), Abort> {
     let source = item.source.to_string();
-    out.item(context)?;
+    out.item(ui)?;
     out.data("source", source.as_str());
     if sources {
-        out.plain(&mut context.ui, format!("{source}: "))?;
+        out.plain(ui, format!("{source}: "))?;
     }
     if !only {
-        out.plain(&mut context.ui, [name, b"="].concat())?;
+        out.plain(ui, [name, b"="].concat())?;
     }
     out.data("name", name);
     out.data("value", &item.value);
@@ -123,8 +123,8 @@ fn print(
         out.data("defaultvalue", default_value(name));
     }
     let lines: Vec<&[u8]> = item.value.split(|byte| *byte == b'\n').collect();
-    out.plain(&mut context.ui, lines.join(&b"\\n"[..]))?;
-    out.plain(&mut context.ui, "\n")
+    out.plain(ui, lines.join(&b"\\n"[..]))?;
+    out.plain(ui, "\n")
 }
 
 /// Defaults of a few settings; those of the others are not printed.

@@ -1,7 +1,7 @@
 //! The lines that tell how a command is called.
 
 use crate::arguments::Flag;
-use crate::arguments::flag::Kind;
+use crate::arguments::flag::FlagKind;
 use crate::context::Command;
 use std::fmt::Write;
 
@@ -31,7 +31,7 @@ pub fn line(program: &str, command: &Command) -> String {
 pub fn heading(options: &[Flag]) -> &'static str {
     if options
         .iter()
-        .any(|flag| matches!(flag.kind, Kind::List(_)))
+        .any(|flag| matches!(flag.kind, FlagKind::List(_)))
     {
         "options ([+] can be repeated):"
     } else {
@@ -61,9 +61,9 @@ fn left(flag: &Flag) -> String {
         None => "  ".to_owned(),
     };
     let takes = match flag.kind {
-        Kind::Flag => String::new(),
-        Kind::Value(word) => format!(" {word}"),
-        Kind::List(word) => format!(" {word} [+]"),
+        FlagKind::Flag => String::new(),
+        FlagKind::Value(word) => format!(" {word}"),
+        FlagKind::List(word) => format!(" {word} [+]"),
     };
     format!("{letter} --{}{takes}", flag.long)
 }

@@ -23,8 +23,8 @@ pub(crate) const COMMAND: Command = Command {
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let quiet = context.ui.verbosity.quiet;
-    let mut out = Formatter::new(context, matches, "version")?;
-    out.item(context)?;
+    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "version")?;
+    out.item(&mut context.ui)?;
     let own = env!("CARGO_PKG_VERSION");
     // Scripts that call `hg` look for a version of Mercurial in the first line.
     let (line, rest) = match context.commands.groups().is_empty() {
@@ -42,6 +42,6 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if !quiet {
         out.plain(&mut context.ui, rest)?;
     }
-    out.end(context)?;
+    out.end(&mut context.ui)?;
     Ok(0)
 }

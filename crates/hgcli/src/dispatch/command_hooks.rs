@@ -1,7 +1,7 @@
 //! Hooks around each command: `pre-NAME`, then `post-NAME` or `fail-NAME`.
 
 use crate::arguments::Matches;
-use crate::arguments::flag::Kind;
+use crate::arguments::flag::FlagKind;
 use crate::context::{Command, Context};
 use crate::hooks::{python, refused};
 use crate::ui::Abort;
@@ -87,13 +87,13 @@ fn options_of(command: &Command, matches: &Matches) -> String {
     }
     for flag in command.options {
         let value = match flag.kind {
-            Kind::Flag => matches
+            FlagKind::Flag => matches
                 .switch(flag.long)
                 .map(|on| if on { "True" } else { "False" }.to_owned()),
-            Kind::Value(_) => matches.value(flag.long).map(python::string),
-            Kind::List(_) => Some(python::list(matches.list(flag.long))),
+            FlagKind::Value(_) => matches.value(flag.long).map(python::string),
+            FlagKind::List(_) => Some(python::list(matches.list(flag.long))),
         };
-        let default = if flag.kind == Kind::Flag {
+        let default = if flag.kind == FlagKind::Flag {
             "None"
         } else {
             "''"

@@ -1,7 +1,7 @@
 //! Where a bundle goes: a file that appears when it is complete, or the standard output.
 
 use crate::context::Context;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
@@ -25,18 +25,18 @@ pub(crate) enum BundleOutput {
 
 impl BundleOutput {
     /// Output for the name `typed`. [`BundleOutput::end`] must be called.
-    pub(crate) fn begin(context: &mut Context, typed: &[u8]) -> BundleOutput {
+    pub(crate) fn begin(ui: &mut Ui, typed: &[u8]) -> BundleOutput {
         if typed != b"-" {
             return BundleOutput::File(typed.to_vec());
         }
         let words = BufWriter::new(Box::new(io::stderr()) as Box<dyn Write>);
-        BundleOutput::Output(std::mem::replace(&mut context.ui.out, words))
+        BundleOutput::Output(std::mem::replace(&mut ui.out, words))
     }
 
     /// Gives the context its output back.
-    pub(crate) fn end(self, context: &mut Context) -> Result<(), Abort> {
+    pub(crate) fn end(self, ui: &mut Ui) -> Result<(), Abort> {
         if let BundleOutput::Output(out) = self {
-            std::mem::replace(&mut context.ui.out, out).flush()?;
+            std::mem::replace(&mut ui.out, out).flush()?;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Other repositories by name: the section `[paths]`.
 
-use crate::context::{Context, Repo};
+use crate::context::{Config, Repo};
 use crate::ui::{Abort, Ui, environment};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -23,16 +23,15 @@ const OPTIONS: &[&str] = &["bookmarks.mode", "multi-urls", "pushrev", "pushurl"]
 const BOOKMARK_MODES: &[&[u8]] = &[b"default", b"mirror", b"ignore"];
 
 /// All names, sorted.
-pub(crate) fn paths(context: &mut Context) -> Result<Vec<RemotePath>, Abort> {
-    let config = context.config.values();
+pub(crate) fn paths(repo: &Repo, ui: &mut Ui, config: &Config) -> Result<Vec<RemotePath>, Abort> {
     let items = config.section("paths");
     let mut paths = Vec::new();
     for item in items {
         if item.key.contains(&b':') || item.value.is_empty() {
             continue;
         }
-        let options = options(&mut context.ui, items, &item.key)?;
-        for url in urls(&context.repo, item, &options) {
+        let options = options(ui, items, &item.key)?;
+        for url in urls(repo, item, &options) {
             paths.push(RemotePath {
                 name: item.key.clone(),
                 url,

@@ -3,7 +3,7 @@
 use crate::context::{Config, Context, Repo, RepoLocation, disk};
 use crate::remote::paths::RemotePath;
 use crate::remote::{paths, servers};
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -84,12 +84,12 @@ impl PeerAddress {
     }
 
     /// Whether it is a bundle.
-    pub(crate) fn is_bundle(&self, context: &Context) -> bool {
+    pub(crate) fn is_bundle(&self, repo: &Repo) -> bool {
         let is_known = OTHERS.iter().any(|scheme| self.url.starts_with(scheme));
         !self.is_elsewhere()
             && !is_known
             && matches!(
-                RepoLocation::find(Some(&self.url), &context.repo.cwd, None),
+                RepoLocation::find(Some(&self.url), &repo.cwd, None),
                 RepoLocation::Bundle(_)
             )
     }
@@ -133,8 +133,13 @@ impl PeerAddress {
 }
 
 /// Addresses of a name, path or URL; a name may have several.
-pub(crate) fn sources(context: &mut Context, typed: &[u8]) -> Result<Vec<PeerAddress>, Abort> {
-    let known = paths::paths(context)?;
+pub(crate) fn sources(
+    repo: &Repo,
+    ui: &mut Ui,
+    config: &Config,
+    typed: &[u8],
+) -> Result<Vec<PeerAddress>, Abort> {
+    let known = paths::paths(repo, ui, config)?;
     let named = known.iter().filter(|path| path.name == typed);
     let found: Vec<PeerAddress> = named
         .map(|path| PeerAddress::of(&path.url, Some(typed)))
@@ -151,10 +156,12 @@ pub(crate) fn sources(context: &mut Context, typed: &[u8]) -> Result<Vec<PeerAdd
 /// The repositories that `names` mean for a push, each a name of the configuration, a
 /// path, or a URL; where there are none, the one that `push` would mean.
 pub(crate) fn destinations(
-    context: &mut Context,
+    repo: &Repo,
+    ui: &mut Ui,
+    config: &Config,
     names: &[Vec<u8>],
 ) -> Result<Vec<PeerAddress>, Abort> {
-    let known = paths::paths(context)?;
+    let known = paths::paths(repo, ui, config)?;
     let named = |name: &[u8]| -> Vec<PeerAddress> {
         let paths = known.iter().filter(|path| path.name == name);
         paths.map(PeerAddress::to_push).collect()
@@ -162,7 +169,7 @@ pub(crate) fn destinations(
     let mut found = Vec::new();
     for name in names {
         match named(name) {
-            paths if paths.is_empty() => found.push(typed_destination(&context.repo, name)?),
+            paths if paths.is_empty() => found.push(typed_destination(repo, name)?),
             paths => found.extend(paths),
         }
     }
@@ -199,8 +206,16 @@ fn typed_destination(repo: &Repo, typed: &[u8]) -> Result<PeerAddress, Abort> {
 pub(crate) fn connect(context: &mut Context, source: &PeerAddress) -> Result<Remote, Abort> {
     let mut remote = match source.is_http() {
         true => connect_over_http(context, source)?,
-        false if source.is_ssh() => Remote::connect(Box::new(over_ssh(context, source)?))?,
-        false => Remote::connect(Box::new(local_peer(context, source)?))?,
+        false if source.is_ssh() => Remote::connect(Box::new(over_ssh(
+            &mut context.ui,
+            &context.config,
+            source,
+        )?))?,
+        false => Remote::connect(Box::new(local_peer(
+            &mut context.repo,
+            &context.config,
+            source,
+        )?))?,
     };
     let host = String::from_utf8_lossy(&source.url).into_owned();
     if source.url.starts_with(b"https://")
@@ -282,35 +297,39 @@ pub(crate) fn prompt_login(
 }
 
 /// Has the program at the other end of ssh make a repository; its output is shown as it is.
-pub(crate) fn create_over_ssh(context: &mut Context, target: &PeerAddress) -> Result<(), Abort> {
-    context.ui.out.flush()?;
-    let [ssh, there] = ssh_programs(context);
+pub(crate) fn create_over_ssh(
+    ui: &mut Ui,
+    config: &Config,
+    target: &PeerAddress,
+) -> Result<(), Abort> {
+    ui.out.flush()?;
+    let [ssh, there] = ssh_programs(config);
     let url = String::from_utf8_lossy(&target.url);
     Ok(SshPeer::create(&url, (&ssh, &there))?)
 }
 
 /// Commands that reach another machine, and that run there.
-fn ssh_programs(context: &Context) -> [String; 2] {
+fn ssh_programs(config: &Config) -> [String; 2] {
     [("ssh", "ssh"), ("remotecmd", "hg")].map(|(key, usual)| {
-        let text = context.config.text("ui", key);
+        let text = config.text("ui", key);
         text.unwrap_or_else(|| usual.to_owned())
     })
 }
 
 /// Words of the other side are shown as soon as they are said.
-fn over_ssh(context: &mut Context, source: &PeerAddress) -> Result<SshPeer, Abort> {
-    context.ui.out.flush()?;
-    context.ui.unbuffered = true;
-    let quiet = context.ui.verbosity.quiet;
+fn over_ssh(ui: &mut Ui, config: &Config, source: &PeerAddress) -> Result<SshPeer, Abort> {
+    ui.out.flush()?;
+    ui.unbuffered = true;
+    let quiet = ui.verbosity.quiet;
     let listener = move |line: &[u8]| {
         if !quiet {
             // Nothing is left to do if the standard output is gone.
             let _ = io::stdout().write_all(&[b"remote: ", line, b"\n"].concat());
         }
     };
-    let [ssh, there] = ssh_programs(context);
+    let [ssh, there] = ssh_programs(config);
     let url = String::from_utf8_lossy(&source.url);
-    let debugs = context.ui.verbosity.debug;
+    let debugs = ui.verbosity.debug;
     let mut debug = |words: &[u8]| {
         if debugs {
             let _ = io::stdout().write_all(words);
@@ -320,7 +339,7 @@ fn over_ssh(context: &mut Context, source: &PeerAddress) -> Result<SshPeer, Abor
     let connected = SshPeer::connect(&url, programs, Box::new(listener), &mut debug);
     if let Err(ExchangeError::NoSuitableResponse { said }) = &connected {
         for line in said {
-            context.ui.warn([b"remote: ", &line[..], b"\n"].concat())?;
+            ui.warn([b"remote: ", &line[..], b"\n"].concat())?;
         }
     }
     Ok(connected?)
@@ -379,9 +398,9 @@ fn configured_login(config: &Config, url: &str, user: Option<&str>) -> Option<Lo
     best.map(|(_, login)| login)
 }
 
-fn local_peer(context: &mut Context, source: &PeerAddress) -> Result<LocalPeer, Abort> {
-    let local = open_local(&mut context.repo, source)?;
-    peer_of(context, &local)
+fn local_peer(repo: &mut Repo, config: &Config, source: &PeerAddress) -> Result<LocalPeer, Abort> {
+    let local = open_local(repo, source)?;
+    peer_of(config, &local)
 }
 
 /// Asks another repository on this machine, which is also to be looked at.
@@ -390,20 +409,20 @@ pub(crate) fn connect_local(
     source: &PeerAddress,
 ) -> Result<(Remote, Repository), Abort> {
     let local = open_local(&mut context.repo, source)?;
-    let peer = peer_of(context, &local)?;
+    let peer = peer_of(&context.config, &local)?;
     let mut remote = Remote::connect(Box::new(peer))?;
     context.ui.trace(&mut remote);
     Ok((remote, local.repository))
 }
 
-fn peer_of(context: &mut Context, local: &LocalRepository) -> Result<LocalPeer, Abort> {
+fn peer_of(config: &Config, local: &LocalRepository) -> Result<LocalPeer, Abort> {
     let settings = match local.is_bundle {
         // Changesets of a bundle stay drafts.
         true => WireSettings {
             publishing: false,
             ..WireSettings::default()
         },
-        false => settings_of(context, local.repository.root())?,
+        false => settings_of(config, local.repository.root())?,
     };
     Ok(LocalPeer::new(local.repository.clone(), settings))
 }
@@ -441,8 +460,8 @@ fn location_of(repo: &Repo, source: &PeerAddress) -> Result<RepoLocation, Abort>
 }
 
 /// Settings in another repository's own configuration for clients.
-fn settings_of(context: &mut Context, root: &Path) -> Result<WireSettings, Abort> {
-    let config = context.config.layers.with(Some(root))?.config;
+fn settings_of(config: &Config, root: &Path) -> Result<WireSettings, Abort> {
+    let config = config.layers.with(Some(root))?.config;
     Ok(WireSettings {
         publishing: config.boolean("phases", "publish", true)?,
         takes_markers: Evolution::read(&config).map_err(Abort::Setting)?.exchange,

@@ -4,9 +4,9 @@ use std::io;
 use std::path::PathBuf;
 use varve_base::StorageError;
 use varve_config::hgrc::HgrcError;
-use varve_exchange::ExchangeError;
+use varve_exchange::{ExchangeError, PushRefusal};
 use varve_repo::{LookupError, RepoError, RevlogError};
-use varve_workdir::WorkdirError;
+use varve_workdir::{TagRefusal, WorkdirError};
 
 /// The code with which everything ends that could not be done.
 pub const FAILED: u8 = 255;
@@ -232,6 +232,9 @@ impl From<WorkdirError> for Abort {
             WorkdirError::UnresolvedFiles => {
                 Abort::new(error.to_string()).hint("use 'hg resolve' to resolve")
             }
+            WorkdirError::Tags(TagRefusal::ChangedFile) => {
+                Abort::new(error.to_string()).hint("please commit .hgtags manually")
+            }
             WorkdirError::UnsupportedTool(_) => {
                 Abort::new(error.to_string()).hint("see 'hg help update' for what merges files")
             }
@@ -252,6 +255,7 @@ impl From<ExchangeError> for Abort {
             ExchangeError::ForeignManifest => {
                 Abort::new(error.to_string()).hint("use --force to replace it")
             }
+            ExchangeError::PushRefused(refusal) => refusal.into(),
             ExchangeError::UnexpectedFingerprint { is_legacy, .. } => {
                 let section = match is_legacy {
                     true => "hostfingerprint",
@@ -265,6 +269,24 @@ impl From<ExchangeError> for Abort {
             } => Abort::new(message).hint(hint),
             other => Abort::new(other.to_string()),
         }
+    }
+}
+
+impl From<PushRefusal> for Abort {
+    fn from(refusal: PushRefusal) -> Abort {
+        let hint = match &refusal {
+            PushRefusal::NewBranches { .. } => {
+                "use 'hg push --new-branch' to create new remote branches".to_owned()
+            }
+            PushRefusal::NewHeads(new) => {
+                let first = if new.has_unknown { "pull and " } else { "" };
+                format!("{first}merge or see 'hg help push' for details about pushing new heads")
+            }
+            PushRefusal::Unstable { .. } | PushRefusal::SecretBookmark(_) => {
+                return Abort::new(refusal.to_string());
+            }
+        };
+        Abort::new(refusal.to_string()).hint(hint)
     }
 }
 

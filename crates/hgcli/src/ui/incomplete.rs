@@ -10,10 +10,10 @@ const REMOVED: &str = ".hg.incomplete";
 
 /// The clone that the running command makes, if it makes one; clones of this value share it.
 #[derive(Clone, Debug, Default)]
-pub struct IncompleteClone(Arc<Mutex<Option<Target>>>);
+pub struct IncompleteClone(Arc<Mutex<Option<CloneTarget>>>);
 
 #[derive(Debug)]
-struct Target {
+struct CloneTarget {
     directory: PathBuf,
     /// Whether the directory goes as well.
     with_directory: bool,
@@ -22,7 +22,7 @@ struct Target {
 impl IncompleteClone {
     /// From now on the repository in `directory` is incomplete; the directory itself is kept if it is there already.
     pub fn begin(&self, directory: &Path) {
-        *self.0.lock() = Some(Target {
+        *self.0.lock() = Some(CloneTarget {
             directory: directory.to_owned(),
             with_directory: !directory.exists(),
         });
@@ -48,7 +48,7 @@ impl IncompleteClone {
     }
 }
 
-impl Target {
+impl CloneTarget {
     fn remove(&self) {
         let (hg, removed) = (self.directory.join(".hg"), self.directory.join(REMOVED));
         // Nothing is left to do where the system refuses.

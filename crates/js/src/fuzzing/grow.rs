@@ -1,95 +1,11 @@
 //! Functions and documents out of bytes: each byte is a choice, and where they end the first choice
 //! is taken, which is always a leaf.
 
+use super::words::{
+    ATOMS, FUNCTIONS, LEAVES, METHODS, NAMES, OPERATORS, REPEATED, REPLACEMENTS, WORDS,
+};
 use varve_json::{Object, Value};
 
-/// Names of members: some that objects inherit, some that are positions.
-const NAMES: [&str; 14] = [
-    "a",
-    "b",
-    "type",
-    "tags",
-    "nested",
-    "n",
-    "s",
-    "length",
-    "10",
-    "9",
-    "constructor",
-    "é",
-    "toString",
-    "x y",
-];
-/// JSON text of leaves.
-const LEAVES: [&str; 34] = [
-    "null",
-    "true",
-    "false",
-    "0",
-    "1",
-    "-1",
-    "7",
-    "42",
-    "0.5",
-    "-0.0",
-    "1.0",
-    "1.25",
-    "100.0",
-    "1e21",
-    "1e-7",
-    "123456789012345678",
-    "123456789012345678901234567890",
-    "0.1234567890123456",
-    "\"\"",
-    "\"a\"",
-    "\"b\"",
-    "\"abc\"",
-    "\"ABC\"",
-    "\"5\"",
-    "\" 7 \"",
-    "\"0x10\"",
-    "\"1e3\"",
-    "\"-\"",
-    "\"a b,c\"",
-    "\"\\\"\\\\\\n\\u0001\"",
-    "\"é\"",
-    "\"日本\"",
-    "\"\u{1f600}\"",
-    "\"length\"",
-];
-const OPERATORS: [&str; 21] = [
-    "===", "==", "!==", "!=", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "&&", "||", "??", "&",
-    "|", "^", "<<", ">>>",
-];
-const METHODS: [&str; 14] = [
-    "toLowerCase()",
-    "toUpperCase()",
-    "trim()",
-    "charAt(1)",
-    "substr(1, 2)",
-    "substring(2, 0)",
-    "slice(-2)",
-    "indexOf('a')",
-    "includes('b')",
-    "startsWith('a')",
-    "endsWith('c')",
-    "split(' ')",
-    "hasOwnProperty('a')",
-    "join('-')",
-];
-const FUNCTIONS: [&str; 10] = [
-    "isArray",
-    "Array.isArray",
-    "Object.keys",
-    "String",
-    "Number",
-    "Boolean",
-    "Math.floor",
-    "Math.round",
-    "Math.abs",
-    "Math.trunc",
-];
-const WORDS: [&str; 6] = ["", "abc", "a b,c", " Ab ", "é", "12"];
 const DEEPEST: usize = 4;
 
 /// Makes a value of one kind.
@@ -105,18 +21,19 @@ struct Choices<'d> {
 /// The text of a function.
 pub fn function(data: &[u8]) -> String {
     let mut choices = Choices::of(data);
+    let inner = choices.helpers();
     match choices.below(8) {
         0 => format!("doc => emit({}, {})", choices.value(), choices.value()),
         1 => format!(
-            "function map(doc, c) {{ var a, b; {} }};",
+            "function map(doc, c) {{ var a, b; {inner} {} }};",
             choices.statements()
         ),
         2 => format!(
-            "(doc) => {{ let a = 1, b = doc.b, c; {} }}",
+            "(doc) => {{ let a = 1, b = doc.b, c; {inner} {} }}",
             choices.statements()
         ),
         _ => format!(
-            "function (doc) {{ var a = {}, b = {}, c; {} emit(a, [b, c]); }}",
+            "function (doc) {{ {inner} var a = {}, b = {}, c; {} emit(a, [b, c, o, l]); }}",
             choices.value(),
             choices.value(),
             choices.statements()
@@ -209,13 +126,24 @@ impl<'d> Choices<'d> {
         members.collect()
     }
 
+    /// What functions have besides their document: an object, an array, and two functions, of which one calls itself.
+    fn helpers(&mut self) -> String {
+        let (first, second) = (self.value(), self.value());
+        let statement = self.statement();
+        format!(
+            "var o = {{n: 1}}, l = [2]; \
+             function h(x, y) {{ {statement} if (y < 3) return h(x, y + 1) + y; return {first}; }} \
+             var k = function (x) {{ return [x, {second}]; }};"
+        )
+    }
+
     fn statements(&mut self) -> String {
         let count = self.below(4);
         (0..count).map(|_| self.statement()).collect()
     }
 
     fn statement(&mut self) -> String {
-        let kind = self.below(13);
+        let kind = self.below(21);
         self.inside(|inner| inner.statement_of(kind))
             .unwrap_or_default()
     }
@@ -264,8 +192,91 @@ impl<'d> Choices<'d> {
                 self.statements()
             ),
             11 if self.loops > 0 => format!("if ({}) continue;", self.value()),
-            12 => format!("if ({}) return;", self.value()),
+            12 => format!("if ({}) return {};", self.value(), self.value()),
+            13 => format!("o[{}] = {};", self.scalar(), self.value()),
+            14 => format!(
+                "o.{} {}= {};",
+                self.of_these(&NAMES[..6]),
+                self.of_these(&["", "+", "-"]),
+                self.value()
+            ),
+            15 => format!(
+                "l.push({}); l[{}] = {};",
+                self.value(),
+                self.below(3),
+                self.value()
+            ),
+            16 => format!("g = {}; emit(g, i{}++);", self.value(), self.loops),
+            17 => self.iteration(),
+            19 => format!(
+                "try {{ {} }} catch (e) {{ {} }}",
+                self.statements(),
+                self.statements()
+            ),
+            18 => format!("o.n{};", self.of_these(&["++", "--", "+=1"])),
             _ => format!("{}++;", self.of_these(&["a", "b", "c"])),
+        }
+    }
+
+    fn iteration(&mut self) -> String {
+        let array = self.of_these(&[
+            "doc.tags",
+            "l",
+            "doc.tags",
+            "doc.s.split(' ')",
+            "Object.keys(doc.nested)",
+        ]);
+        let method = self.of_these(&["map", "filter", "some", "every", "find", "findIndex"]);
+        let loops = std::mem::take(&mut self.loops);
+        let (body, value) = (self.statements(), self.value());
+        self.loops = loops;
+        match self.below(4) {
+            0 => {
+                format!("a = {array}.reduce(function (x, y) {{ {body} return x + y; }}, {value});")
+            }
+            1 => format!("a = {array}.{method}(x => {value});"),
+            _ => format!("a = {array}.{method}(function (x, y) {{ {body} return {value}; }});"),
+        }
+    }
+
+    /// A regular expression.
+    fn pattern(&mut self) -> String {
+        let mut pattern = String::new();
+        for _ in 0..=self.below(4) {
+            let atom = match self.below(6) {
+                0 => format!("({})", self.alternatives()),
+                1 => format!("(?:{})", self.alternatives()),
+                _ => self.of_these(&ATOMS).to_owned(),
+            };
+            pattern.push_str(&atom);
+            pattern.push_str(self.of_these(&REPEATED));
+        }
+        format!("/{pattern}/{}", self.of_these(&["", "g", "i", "gi"]))
+    }
+
+    fn alternatives(&mut self) -> String {
+        let parts = (0..=self.below(3)).map(|_| {
+            let (atom, repeated) = (self.of_these(&ATOMS), self.of_these(&REPEATED));
+            format!("{atom}{repeated}{}", self.of_these(&ATOMS))
+        });
+        parts.collect::<Vec<_>>().join("|")
+    }
+
+    /// A method with a regular expression.
+    fn matching(&mut self) -> String {
+        let text = self.scalar();
+        let pattern = self.pattern();
+        let with = self.of_these(&REPLACEMENTS);
+        match self.below(7) {
+            0 => format!("{pattern}.test({text})"),
+            1 => format!("{pattern}.exec({text})"),
+            2 => format!("({text}).match({pattern})"),
+            3 => format!("({text}).replace({pattern}, \"{with}\")"),
+            4 => format!("({text}).search({pattern})"),
+            5 => format!("({text}).split({pattern})"),
+            _ => {
+                format!("({text}).replace({pattern}, function (x, y, z) {{ return '' + z + x; }})")
+            }
         }
     }
 
@@ -283,7 +294,7 @@ impl<'d> Choices<'d> {
     }
 
     fn value(&mut self) -> String {
-        let kind = self.below(16);
+        let kind = self.below(24);
         let inner = self.inside(|inner| inner.value_of(kind));
         inner.unwrap_or_else(|| "doc.a".to_owned())
     }
@@ -324,6 +335,23 @@ impl<'d> Choices<'d> {
             12 => format!("{}({})", self.of_these(&FUNCTIONS), self.scalar()),
             13 => format!("({})[{}]", self.value(), self.value()),
             14 => format!("`<${{{}}}>`", self.scalar()),
+            15 | 16 => self.matching(),
+            17 => format!("new Date({})", self.scalar()),
+            18 => self
+                .of_these(&["o", "l", "o.n", "l[0]", "o[doc.s]", "l.length"])
+                .to_owned(),
+            19 => format!(
+                "{}({}, {})",
+                self.of_these(&["h", "k"]),
+                self.value(),
+                self.below(4)
+            ),
+            20 => format!(
+                "({}) instanceof {}",
+                self.value(),
+                self.of_these(&["Array", "Object", "Date"])
+            ),
+            21 => format!("(function (x) {{ return x; }})({})", self.value()),
             _ => {
                 let object = if self.below(3) == 0 {
                     self.value()

@@ -1,13 +1,15 @@
 //! Running a program over a document: members and items of values.
 
 use super::document::Container;
+use super::heap::Made;
 use super::program::{Expression, Operand};
 use super::run::Machine;
 use super::stringify;
+use super::texts::units;
 use super::value::{Result, Stop, Value};
 
 /// Members that every object inherits.
-const INHERITED: [&str; 13] = [
+pub(super) const INHERITED: [&str; 13] = [
     "__defineGetter__",
     "__defineSetter__",
     "__lookupGetter__",
@@ -50,22 +52,36 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
             Expression::Method {
                 object,
                 method,
+                name,
                 arguments,
                 is_optional,
             } => {
-                let object = self.object(object, method.name(), *is_optional)?;
+                let object = self.object(object, name, *is_optional)?;
                 let arguments = self.all(arguments)?;
                 self.method(&object, *method, &arguments)
             }
-            Expression::ForEach {
+            Expression::Iterate {
                 object,
+                method,
                 callback,
+                argument,
                 is_optional,
             } => {
-                let array = self.object(object, "forEach", *is_optional)?;
-                self.call_for_each(&array, callback)?;
-                Ok(Value::Undefined)
+                let object = self.object(object, method.name(), *is_optional)?;
+                self.iterate(object, (*method, *callback), argument.as_ref())
             }
+            Expression::AssignMember {
+                object,
+                key,
+                operator,
+                value,
+            } => self.assign_member((object, key), *operator, value),
+            Expression::StepMember {
+                object,
+                key,
+                by,
+                gives_old,
+            } => self.step_member((object, key), (*by, *gives_old)),
             _ => Err(Stop::Unsure),
         }
     }
@@ -85,17 +101,27 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
         match object {
             Value::Text(text) if name == "length" => {
                 self.work(text.len() / 16)?;
-                let units = match text.is_ascii() {
-                    true => text.len(),
-                    false => text.encode_utf16().count(),
-                };
-                Ok(Value::Number(units as f64))
+                Ok(Value::Number(units(text) as f64))
             }
-            Value::Array(_, items) if name == "length" => Ok(Value::Number(items.len() as f64)),
-            Value::Object(_, members) => {
-                self.work(members.len())?;
-                let found = members.iter().find(|(known, _)| *known == name);
-                found.map_or_else(|| absent(name), |(_, value)| Ok(value.clone()))
+            Value::Text(text) => match stringify::position(name) {
+                Some(at) => self.character(text, at as usize),
+                None => Err(Stop::Unsure),
+            },
+            Value::Made(handle) => {
+                self.work(1)?;
+                match &self.heap[*handle] {
+                    Made::Object(members) => {
+                        let found = members.get(name);
+                        let cost = members.list().len().min(16);
+                        let found = found.map_or_else(|| absent(name), |value| Ok(value.clone()));
+                        self.work(cost)?;
+                        found
+                    }
+                    Made::Array(items) | Made::Match(items) if name == "length" => {
+                        Ok(Value::Number(items.len() as f64))
+                    }
+                    Made::Array(_) | Made::Match(_) => Err(Stop::Unsure),
+                }
             }
             Value::Stored(_) => match self.open(object)? {
                 Container::Array(items) if name == "length" => {
@@ -112,16 +138,11 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
     }
 
     /// `object[key]`
-    fn item(&mut self, object: &Value<'p>, key: &Value<'p>) -> Result<Value<'p>> {
+    pub(super) fn item(&mut self, object: &Value<'p>, key: &Value<'p>) -> Result<Value<'p>> {
         if object.is_nothing() {
             return Err(no_member(object, &key.to_chars()?));
         }
-        let is_array = match object {
-            Value::Array(..) => true,
-            Value::Stored(span) => self.document.is_array(*span),
-            _ => false,
-        };
-        if !is_array {
+        if !self.is_array(object) {
             return self.member(object, &key.to_chars()?);
         }
         let position = match key {
@@ -134,8 +155,9 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
             },
             _ => return Err(Stop::Unsure),
         };
-        if let Value::Array(_, items) = object {
-            return Ok(items.get(position).cloned().unwrap_or(Value::Undefined));
+        if let Value::Made(handle) = object {
+            let found = self.item_at(*handle, position)?;
+            return Ok(found.unwrap_or(Value::Undefined));
         }
         match self.open(object)? {
             Container::Array(items) => match items.get(position) {
@@ -149,6 +171,14 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
     /// `name in object`
     pub(super) fn has(&mut self, name: &Value<'p>, object: &Value<'p>) -> Result<Value<'p>> {
         let name = name.to_chars()?;
+        if let Value::Made(handle) = object {
+            let Made::Object(members) = &self.heap[*handle] else {
+                return Err(Stop::Unsure);
+            };
+            let is_there = members.get(&name).is_some() || INHERITED.contains(&&*name);
+            self.work(1 + name.len() / 16)?;
+            return Ok(Value::Bool(is_there));
+        }
         let Container::Object(members) = self.open(object)? else {
             return Err(Stop::Unsure);
         };

@@ -1,9 +1,10 @@
 //! Running a program over a document: expressions.
 
-use super::program::{Binary, Constant, Expression, Function, Logical, Operand, Unary};
+use super::heap::Members;
+use super::number;
+use super::program::{Binary, Class, Constant, Expression, Logical, Operand, Unary};
 use super::run::Machine;
-use super::value::{Result, Stop, Value, check_length};
-use super::{number, operators};
+use super::value::{Chars, Result, Stop, Value, check_length};
 
 impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
     pub(super) fn evaluate(&mut self, expression: &'p Expression) -> Result<Value<'p>> {
@@ -17,7 +18,9 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
             Expression::Member { .. }
             | Expression::Item { .. }
             | Expression::Method { .. }
-            | Expression::ForEach { .. } => self.access(expression)?,
+            | Expression::Iterate { .. }
+            | Expression::AssignMember { .. }
+            | Expression::StepMember { .. } => self.access(expression)?,
             Expression::Chain(inner) => match self.evaluate(inner) {
                 Err(Stop::Chain) => Value::Undefined,
                 outcome => outcome?,
@@ -33,7 +36,7 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
             }
             Expression::Array(items) => {
                 let items = self.all(items)?;
-                self.made(Value::array(items)?)?
+                self.new_array(items)?
             }
             Expression::Object(members) => self.literal(members)?,
             Expression::Template(texts, values) => self.template(texts, values)?,
@@ -48,11 +51,31 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
                 by,
                 gives_old,
             } => {
-                let old = self.slots[*slot].to_number()?;
+                let old = match &self.slots[*slot] {
+                    Value::Date(_) => return Err(Stop::Unsure),
+                    old => old.to_number()?,
+                };
                 self.slots[*slot] = Value::Number(old + by);
                 Value::Number(if *gives_old { old } else { old + by })
             }
-            Expression::Call(function, arguments) => self.call(*function, arguments)?,
+            Expression::Call(function, arguments) => {
+                let arguments = self.all(arguments)?;
+                self.call_with(*function, &arguments)?
+            }
+            Expression::Invoke {
+                name,
+                function,
+                arguments,
+            } => self.invoke(*name, *function, arguments)?,
+            Expression::Pattern(pattern) => self.new_matcher(pattern)?,
+            Expression::IsInstance(value, class) => {
+                let value = self.evaluate(value)?;
+                Value::Bool(match class {
+                    Class::Array => self.is_array(&value),
+                    Class::Date => matches!(value, Value::Date(_)),
+                    Class::Object => value.type_name() == "object" && !value.is_nothing(),
+                })
+            }
         })
     }
 
@@ -69,15 +92,7 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
         right: &'p Operand,
     ) -> Result<Value<'p>> {
         let (left, right) = (self.evaluate(left)?, self.evaluate(right)?);
-        self.read_all([&left, &right])?;
-        match operator {
-            Binary::In => self.has(&left, &right),
-            Binary::Add => {
-                let sum = operators::apply(operator, &left, &right)?;
-                self.made(sum)
-            }
-            _ => operators::apply(operator, &left, &right),
-        }
+        self.apply(operator, &left, &right)
     }
 
     fn unary(&mut self, operator: Unary, operand: &'p Operand) -> Result<Value<'p>> {
@@ -113,15 +128,12 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
 
     /// An object that is written out; of a repeated name the last value counts, at the first place.
     fn literal(&mut self, members: &'p [(Box<str>, Expression)]) -> Result<Value<'p>> {
-        let mut made: Vec<(&'p str, Value<'p>)> = Vec::with_capacity(members.len());
+        let mut made = Members::default();
         for (name, value) in members {
             let value = self.evaluate(value)?;
-            match made.iter_mut().find(|(known, _)| **known == **name) {
-                Some((_, old)) => *old = value,
-                None => made.push((name, value)),
-            }
+            made.set(Chars::Borrowed(name), value);
         }
-        self.made(Value::object(made)?)
+        self.new_object(made)
     }
 
     fn template(&mut self, texts: &'p [Box<str>], values: &'p [Expression]) -> Result<Value<'p>> {
@@ -136,56 +148,6 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
         }
         self.made(Value::text(text)?)
     }
-
-    fn call(&mut self, function: Function, arguments: &'p [Expression]) -> Result<Value<'p>> {
-        let values = self.all(arguments)?;
-        self.read_all(&values)?;
-        let first = values.first().unwrap_or(&Value::Undefined);
-        Ok(match function {
-            Function::Emit => {
-                let value = values.get(1).unwrap_or(&Value::Undefined);
-                for part in [first, value] {
-                    self.stringify(part)?;
-                    self.said.push('\n');
-                }
-                Value::Undefined
-            }
-            Function::IsArray => Value::Bool(match first {
-                Value::Array(..) => true,
-                Value::Stored(span) => self.document.is_array(*span),
-                _ => false,
-            }),
-            Function::Keys if first.is_container() => {
-                let names = self.names(first)?;
-                self.made(Value::array(names)?)?
-            }
-            Function::Keys => return Err(Stop::Unsure),
-            Function::String if values.is_empty() => "".into(),
-            Function::String => {
-                let mut text = String::new();
-                first.push_to(&mut text)?;
-                self.made(Value::text(text)?)?
-            }
-            Function::Number if values.is_empty() => Value::Number(0.0),
-            Function::Number => Value::Number(first.to_number()?),
-            Function::Boolean => Value::Bool(first.is_true()),
-            Function::Floor => Value::Number(first.to_number()?.floor()),
-            Function::Ceil => Value::Number(first.to_number()?.ceil()),
-            Function::Abs => Value::Number(first.to_number()?.abs()),
-            Function::Trunc => Value::Number(first.to_number()?.trunc()),
-            Function::Round => Value::Number(round(first.to_number()?)),
-        })
-    }
-}
-
-/// Halves go up; a negative number that rounds to zero gives a negative zero.
-fn round(number: f64) -> f64 {
-    let floor = number.floor();
-    let rounded = match number - floor >= 0.5 {
-        true => floor + 1.0,
-        false => floor,
-    };
-    rounded.copysign(number)
 }
 
 fn value_of(constant: &Constant) -> Value<'_> {
@@ -195,5 +157,6 @@ fn value_of(constant: &Constant) -> Value<'_> {
         Constant::Bool(truth) => Value::Bool(*truth),
         Constant::Number(number) => Value::Number(*number),
         Constant::Text(text) => Value::from(&**text),
+        Constant::Function(id) => Value::Function(*id),
     }
 }

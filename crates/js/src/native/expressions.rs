@@ -1,5 +1,6 @@
 //! From syntax to program: expressions.
 
+use super::pattern::Pattern;
 use super::program::{Binary, Constant, Expression, Logical, Operand, Unary};
 use super::syntax::Translator;
 use oxc_ast::ast;
@@ -59,6 +60,34 @@ impl Translator {
                 Expression::Chain(inner.into())
             }
             Syntax::CallExpression(call) => self.call(call)?,
+            Syntax::NewExpression(new) => self.new_object(new)?,
+            Syntax::RegExpLiteral(literal) => {
+                let flags = literal.regex.flags.to_string();
+                let pattern = Pattern::new(&literal.regex.pattern.text, &flags)?;
+                Expression::Pattern(pattern.into())
+            }
+            Syntax::SequenceExpression(sequence) => {
+                let parts = sequence.expressions.iter();
+                Expression::Sequence(
+                    parts
+                        .map(|part| self.expression(part))
+                        .collect::<Option<_>>()?,
+                )
+            }
+            Syntax::AssignmentExpression(assignment) => self.assignment(assignment)?,
+            Syntax::UpdateExpression(update) => self.update(update)?,
+            _ => self.operation(syntax)?,
+        })
+    }
+
+    fn operation(&mut self, syntax: &ast::Expression<'_>) -> Option<Expression> {
+        use ast::Expression as Syntax;
+        Some(match syntax {
+            Syntax::BinaryExpression(binary)
+                if binary.operator == ast::BinaryOperator::Instanceof =>
+            {
+                self.instance_of(binary)?
+            }
             Syntax::UnaryExpression(unary) => {
                 let operator = unary_operator(unary.operator)?;
                 Expression::Unary(operator, self.operand(&unary.argument)?)
@@ -78,16 +107,6 @@ impl Translator {
                 self.operand(&conditional.consequent)?,
                 self.operand(&conditional.alternate)?,
             ),
-            Syntax::SequenceExpression(sequence) => {
-                let parts = sequence.expressions.iter();
-                Expression::Sequence(
-                    parts
-                        .map(|part| self.expression(part))
-                        .collect::<Option<_>>()?,
-                )
-            }
-            Syntax::AssignmentExpression(assignment) => self.assignment(assignment)?,
-            Syntax::UpdateExpression(update) => self.update(update)?,
             _ => return None,
         })
     }
@@ -157,33 +176,97 @@ impl Translator {
     }
 
     fn assignment(&mut self, assignment: &ast::AssignmentExpression<'_>) -> Option<Expression> {
-        let ast::AssignmentTarget::AssignmentTargetIdentifier(name) = &assignment.left else {
-            return None;
+        let operator = match assignment.operator {
+            ast::AssignmentOperator::Assign => None,
+            other => Some(binary_operator(other.to_binary_operator()?)?),
         };
-        let slot = self.scopes.assignable(&name.name)?;
-        let value = self.operand(&assignment.right)?;
-        if assignment.operator == ast::AssignmentOperator::Assign {
-            return Some(Expression::Assign(slot, value));
+        let (object, key) = match &assignment.left {
+            ast::AssignmentTarget::AssignmentTargetIdentifier(name) => {
+                let slot = self.assignable(&name.name)?;
+                let value = self.operand(&assignment.right)?;
+                let old = Expression::Variable(slot).into();
+                return Some(Expression::Assign(
+                    slot,
+                    match operator {
+                        None => value,
+                        Some(operator) => Expression::Binary(operator, old, value).into(),
+                    },
+                ));
+            }
+            ast::AssignmentTarget::StaticMemberExpression(member) => self.static_target(member)?,
+            ast::AssignmentTarget::ComputedMemberExpression(member) => {
+                self.computed_target(member)?
+            }
+            _ => return None,
+        };
+        Some(Expression::AssignMember {
+            object,
+            key,
+            operator,
+            value: self.operand(&assignment.right)?,
+        })
+    }
+
+    fn static_target(
+        &mut self,
+        member: &ast::StaticMemberExpression<'_>,
+    ) -> Option<(Operand, Operand)> {
+        let object = self.changeable(&member.object)?;
+        Some((object, Expression::text(&member.property.name).into()))
+    }
+
+    fn computed_target(
+        &mut self,
+        member: &ast::ComputedMemberExpression<'_>,
+    ) -> Option<(Operand, Operand)> {
+        let object = self.changeable(&member.object)?;
+        Some((object, self.operand(&member.expression)?))
+    }
+
+    /// An object whose members are assigned to: surely no part of the document.
+    fn changeable(&mut self, object: &ast::Expression<'_>) -> Option<Operand> {
+        let mut root = object;
+        loop {
+            root = match root {
+                ast::Expression::StaticMemberExpression(member) => &member.object,
+                ast::Expression::ComputedMemberExpression(member) => &member.object,
+                ast::Expression::Identifier(name) if self.scopes.slot(&name.name) == Some(0) => {
+                    return None;
+                }
+                _ => break,
+            };
         }
-        let operator = binary_operator(assignment.operator.to_binary_operator()?)?;
-        let old = Expression::Variable(slot).into();
-        Some(Expression::Assign(
-            slot,
-            Expression::Binary(operator, old, value).into(),
-        ))
+        self.operand(object)
     }
 
     fn update(&mut self, update: &ast::UpdateExpression<'_>) -> Option<Expression> {
-        let ast::SimpleAssignmentTarget::AssignmentTargetIdentifier(name) = &update.argument else {
-            return None;
+        let by = match update.operator {
+            ast::UpdateOperator::Increment => 1.0,
+            ast::UpdateOperator::Decrement => -1.0,
         };
-        Some(Expression::Step {
-            slot: self.scopes.assignable(&name.name)?,
-            by: match update.operator {
-                ast::UpdateOperator::Increment => 1.0,
-                ast::UpdateOperator::Decrement => -1.0,
-            },
-            gives_old: !update.prefix,
+        let gives_old = !update.prefix;
+        let (object, key) = match &update.argument {
+            ast::SimpleAssignmentTarget::AssignmentTargetIdentifier(name) => {
+                let slot = self.assignable(&name.name)?;
+                return Some(Expression::Step {
+                    slot,
+                    by,
+                    gives_old,
+                });
+            }
+            ast::SimpleAssignmentTarget::StaticMemberExpression(member) => {
+                self.static_target(member)?
+            }
+            ast::SimpleAssignmentTarget::ComputedMemberExpression(member) => {
+                self.computed_target(member)?
+            }
+            _ => return None,
+        };
+        Some(Expression::StepMember {
+            object,
+            key,
+            by,
+            gives_old,
         })
     }
 }

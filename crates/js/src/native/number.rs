@@ -1,6 +1,6 @@
 //! Numbers as the language reads and writes them.
 
-use super::value::{Result, Stop};
+use super::value::{Result, Stop, Value};
 
 /// Strings with more digits are left to the engine.
 const MAX_DIGITS: usize = 17;
@@ -80,6 +80,95 @@ pub(super) fn to_int32(number: f64) -> i32 {
     }
     // The remainder is exact and below 2^32 in size.
     (number.trunc() % 4_294_967_296.0) as i64 as i32
+}
+
+/// What `parseInt` reads at the beginning of a value's text. With `is_decimal`, `0x` begins no number of base 16.
+pub(super) fn parse_int(value: &Value<'_>, is_decimal: bool) -> Result<f64> {
+    let text = value.to_chars()?;
+    let (is_negative, digits) = signed(&text)?;
+    if !is_decimal && (digits.starts_with("0x") || digits.starts_with("0X")) {
+        return Err(Stop::Unsure);
+    }
+    let end = digits.bytes().take_while(u8::is_ascii_digit).count();
+    let number: f64 = match end {
+        0 => return Ok(f64::NAN),
+        1..=15 => digits[..end].parse().unwrap_or(f64::NAN),
+        _ => return Err(Stop::Unsure),
+    };
+    Ok(if is_negative { -number } else { number })
+}
+
+/// What `parseFloat` reads at the beginning of a value's text.
+pub(super) fn parse_float(value: &Value<'_>) -> Result<f64> {
+    let text = value.to_chars()?;
+    let (is_negative, rest) = signed(&text)?;
+    if rest.starts_with('I') {
+        return Err(Stop::Unsure);
+    }
+    let digits = |from: usize| {
+        let rest = rest.as_bytes().get(from..).unwrap_or_default();
+        rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
+    };
+    let whole = digits(0);
+    let mut end = whole;
+    if rest[end..].starts_with('.') {
+        let places = digits(end + 1);
+        match whole + places {
+            0 => return Ok(f64::NAN),
+            _ => end += 1 + places,
+        }
+    }
+    if end == 0 {
+        return Ok(f64::NAN);
+    }
+    if rest[end..].starts_with(['e', 'E']) {
+        let sign = usize::from(rest[end + 1..].starts_with(['+', '-']));
+        match digits(end + 1 + sign) {
+            0 => {}
+            count => end += 1 + sign + count,
+        }
+    }
+    if end > MAX_DIGITS {
+        return Err(Stop::Unsure);
+    }
+    let number: f64 = rest[..end].parse().unwrap_or(f64::NAN);
+    Ok(if is_negative { -number } else { number })
+}
+
+/// A number's text without blanks before it, and without its sign.
+fn signed(text: &str) -> Result<(bool, &str)> {
+    let text = text.trim_start_matches(is_blank);
+    let rest = text.strip_prefix(['-', '+']).unwrap_or(text);
+    Ok((text.starts_with('-'), rest))
+}
+
+/// Whether the language skips a character around numbers and in `trim`.
+pub(super) fn is_blank(character: char) -> bool {
+    matches!(
+        character,
+        '\t'..='\r' | ' ' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{2028}' | '\u{2029}'
+            | '\u{202f}' | '\u{205f}' | '\u{3000}' | '\u{feff}'
+    )
+}
+
+/// The text of a number with so many decimal places. Of two texts that are as near, it is the greater one.
+pub(super) fn fixed(number: f64, places: usize) -> Result<String> {
+    /// Enough to see whether what is cut off is a half.
+    const ALL: usize = 80;
+    let size = number.abs();
+    if places > 20 || (size != 0.0 && !(1e-6..1e15).contains(&size)) {
+        return Err(Stop::Unsure);
+    }
+    let exact = format!("{size:.ALL$}");
+    let cut = exact.len() - ALL + places;
+    let is_half =
+        exact.as_bytes()[cut] == b'5' && exact[cut + 1..].bytes().all(|digit| digit == b'0');
+    if is_half {
+        // Only the engine surely knows.
+        return Err(Stop::Unsure);
+    }
+    let sign = if number < 0.0 { "-" } else { "" };
+    Ok(format!("{sign}{size:.places$}"))
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use super::number::to_int32;
 use super::program::Binary;
 use super::value::{Result, Stop, Value};
 use std::cmp::Ordering;
-use std::rc::Rc;
 
 /// Result of an operator for two values; `in` is not among them.
 pub(super) fn apply<'a>(
@@ -46,6 +45,10 @@ fn integer<'a>(bits: i32) -> Value<'a> {
 }
 
 fn add<'a>(left: &Value<'a>, right: &Value<'a>) -> Result<Value<'a>> {
+    // Here, a date is a string.
+    if matches!((left, right), (Value::Date(_), _) | (_, Value::Date(_))) {
+        return Err(Stop::Unsure);
+    }
     if !matches!((left, right), (Value::Text(_), _) | (_, Value::Text(_))) {
         return Ok(Value::Number(left.to_number()? + right.to_number()?));
     }
@@ -64,8 +67,9 @@ pub(super) fn same(left: &Value<'_>, right: &Value<'_>) -> bool {
         (Value::Text(left), Value::Text(right)) => **left == **right,
         // The document's parts are made once.
         (Value::Stored(left), Value::Stored(right)) => left == right,
-        (Value::Array(_, left), Value::Array(_, right)) => Rc::ptr_eq(left, right),
-        (Value::Object(_, left), Value::Object(_, right)) => Rc::ptr_eq(left, right),
+        (Value::Made(left), Value::Made(right)) => left == right,
+        (Value::Date(left), Value::Date(right)) => left.identity == right.identity,
+        (Value::Pattern(left), Value::Pattern(right)) => left == right,
         _ => false,
     }
 }
@@ -76,7 +80,9 @@ fn equal(left: &Value<'_>, right: &Value<'_>) -> Result<bool> {
         return Ok(left.is_nothing() && right.is_nothing());
     }
     let is_same_type = left.type_name() == right.type_name();
+    let is_date = |value: &Value<'_>| matches!(value, Value::Date(_));
     match is_same_type {
+        false if is_date(left) || is_date(right) => Err(Stop::Unsure),
         true => Ok(same(left, right)),
         false => Ok(left.to_number()? == right.to_number()?),
     }

@@ -1,6 +1,7 @@
 //! A compiled function: statements and expressions with every name resolved to a slot.
 
-use std::ops::Range;
+use super::known::{Function, Iteration, Method};
+use super::pattern::Pattern;
 
 /// A compiled function.
 #[derive(Debug)]
@@ -9,7 +10,31 @@ pub(super) struct Program {
     pub(super) body: Block,
     /// How many variables there are, the parameters first. The first one is the document.
     pub(super) slots: usize,
+    /// The variables that no function declares: they are global and last until all functions of a group have seen the
+    /// document.
+    pub(super) undeclared: Box<[Slot]>,
+    /// The functions inside.
+    pub(super) functions: Box<[Inner]>,
 }
+
+/// A function inside a function.
+///
+/// Functions are called by the names they are declared with, or where they are written, and are no values otherwise. So
+/// the variables around a function are always those of the newest call of the function around it, and each variable
+/// needs one slot: a call of a function that runs already keeps the old values meanwhile.
+#[derive(Debug)]
+pub(super) struct Inner {
+    /// The parameters.
+    pub(super) parameters: Box<[Slot]>,
+    /// All variables, undefined when a call begins.
+    pub(super) variables: Box<[Slot]>,
+    pub(super) body: Block,
+    /// How deep its statements and expressions are nested.
+    pub(super) depth: usize,
+}
+
+/// Position of a function among [`Program::functions`].
+pub(super) type FunctionId = usize;
 
 pub(super) type Block = Box<[Statement]>;
 pub(super) type Operand = Box<Expression>;
@@ -53,6 +78,12 @@ pub(super) enum Statement {
         /// Where to go if no test holds.
         otherwise: usize,
         body: Block,
+    },
+    /// `try` with `catch`; what is thrown is only known to have been.
+    Try {
+        body: Block,
+        thrown: Option<Slot>,
+        handler: Block,
     },
     Break,
     Continue,
@@ -99,25 +130,63 @@ pub(super) enum Expression {
     Method {
         object: Operand,
         method: Method,
+        /// As it is written: some methods have two.
+        name: Box<str>,
         arguments: Box<[Expression]>,
         is_optional: bool,
     },
-    /// `object.forEach(function (item, index) { … })`
-    ForEach {
+    /// A regular expression, made anew each time.
+    Pattern(Box<Pattern>),
+    /// A call of a function inside, by the variable of its name or where it is written.
+    Invoke {
+        name: Option<Slot>,
+        function: FunctionId,
+        arguments: Box<[Expression]>,
+    },
+    /// `object.method(callback)`
+    Iterate {
         object: Operand,
+        method: Iteration,
         callback: Callback,
+        /// The other argument: what `reduce` begins with, what `replace` looks for.
+        argument: Option<Operand>,
         is_optional: bool,
     },
+    /// `object[key] = value`, or with an operator before `=`
+    AssignMember {
+        object: Operand,
+        key: Operand,
+        operator: Option<Binary>,
+        value: Operand,
+    },
+    /// `object[key]++`: the increment, and whether the result is the value before it.
+    StepMember {
+        object: Operand,
+        key: Operand,
+        by: f64,
+        gives_old: bool,
+    },
+    /// `value instanceof class`
+    IsInstance(Operand, Class),
 }
 
-/// A function that is written where it is called.
-#[derive(Debug)]
-pub(super) struct Callback {
-    /// The parameters.
-    pub(super) parameters: Box<[Slot]>,
-    /// All other variables, undefined when it begins.
-    pub(super) variables: Range<Slot>,
-    pub(super) body: Block,
+/// A class that `instanceof` asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    Array,
+    Object,
+    Date,
+}
+
+/// A function that is handed to a method.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Callback {
+    /// One that is written there.
+    Written(FunctionId),
+    /// One that is declared, by the variable of its name.
+    Named(Slot, FunctionId),
+    /// One that needs no object.
+    Known(Function),
 }
 
 #[derive(Clone, Debug)]
@@ -127,6 +196,7 @@ pub(super) enum Constant {
     Bool(bool),
     Number(f64),
     Text(Box<str>),
+    Function(FunctionId),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,84 +238,4 @@ pub(super) enum Logical {
     And,
     Or,
     Coalesce,
-}
-
-/// Functions that need no object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Function {
-    Emit,
-    /// `isArray` and `Array.isArray`
-    IsArray,
-    /// `Object.keys`
-    Keys,
-    String,
-    Number,
-    Boolean,
-    Floor,
-    Ceil,
-    Round,
-    Abs,
-    Trunc,
-}
-
-/// Functions of strings and arrays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Method {
-    ToLowerCase,
-    ToUpperCase,
-    Trim,
-    CharAt,
-    Substr,
-    Substring,
-    Slice,
-    IndexOf,
-    Includes,
-    StartsWith,
-    EndsWith,
-    Split,
-    HasOwnProperty,
-    Join,
-}
-
-impl Method {
-    /// The method of that name.
-    pub(super) fn named(name: &str) -> Option<Method> {
-        Some(match name {
-            "toLowerCase" => Method::ToLowerCase,
-            "toUpperCase" => Method::ToUpperCase,
-            "trim" => Method::Trim,
-            "charAt" => Method::CharAt,
-            "substr" => Method::Substr,
-            "substring" => Method::Substring,
-            "slice" => Method::Slice,
-            "indexOf" => Method::IndexOf,
-            "includes" => Method::Includes,
-            "startsWith" => Method::StartsWith,
-            "endsWith" => Method::EndsWith,
-            "split" => Method::Split,
-            "hasOwnProperty" => Method::HasOwnProperty,
-            "join" => Method::Join,
-            _ => return None,
-        })
-    }
-
-    /// Its name.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Method::ToLowerCase => "toLowerCase",
-            Method::ToUpperCase => "toUpperCase",
-            Method::Trim => "trim",
-            Method::CharAt => "charAt",
-            Method::Substr => "substr",
-            Method::Substring => "substring",
-            Method::Slice => "slice",
-            Method::IndexOf => "indexOf",
-            Method::Includes => "includes",
-            Method::StartsWith => "startsWith",
-            Method::EndsWith => "endsWith",
-            Method::Split => "split",
-            Method::HasOwnProperty => "hasOwnProperty",
-            Method::Join => "join",
-        }
-    }
 }

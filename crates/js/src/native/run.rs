@@ -1,10 +1,11 @@
 //! Running a program over a document: statements.
 
-use super::document::{Container, Members, Text};
-use super::program::{Block, Callback, Expression, Program, Slot, Statement};
+use super::document::{Members, Text};
+use super::heap::{Made, Members as MadeMembers};
+use super::matching::Matcher;
+use super::program::{Block, Expression, Program, Slot, Statement};
 use super::stringify::Writer;
-use super::value::{Result, Stop, Value};
-use std::rc::Rc;
+use super::value::{MAX_TEXT, Result, Stop, Value};
 use varve_json::scan::Span;
 
 /// Work that a function may do for one document before the engine takes over, with its limit on time:
@@ -40,8 +41,20 @@ pub(super) enum Flow {
 
 /// A running function.
 pub(super) struct Machine<'r, 'd, 'p> {
+    pub(super) program: &'p Program,
     pub(super) document: &'r mut Text<'d>,
     pub(super) slots: Vec<Value<'p>>,
+    pub(super) heap: Vec<Made<'p>>,
+    /// Regular expressions that were evaluated.
+    pub(super) matchers: Vec<Matcher<'p>>,
+    /// How many dates were made.
+    pub(super) dates: u32,
+    /// What the function returned that has ended last.
+    pub(super) returned: Value<'p>,
+    /// The functions inside that run.
+    pub(super) running: Vec<bool>,
+    /// How deep statements and expressions may be nested at the most, over all calls.
+    pub(super) depth: usize,
     pub(super) said: &'r mut String,
     steps: usize,
     /// Bytes of values that it made.
@@ -54,8 +67,15 @@ pub(super) struct Machine<'r, 'd, 'p> {
 pub(super) fn run(program: &Program, document: &mut Text<'_>, said: &mut String) -> Outcome {
     let begin = said.len();
     let mut machine = Machine {
+        program,
         document,
         slots: vec![Value::Undefined; program.slots],
+        heap: Vec::new(),
+        matchers: Vec::new(),
+        dates: 0,
+        returned: Value::Undefined,
+        running: vec![false; program.functions.len()],
+        depth: 0,
         said,
         steps: 0,
         made: 0,
@@ -74,6 +94,9 @@ pub(super) fn run(program: &Program, document: &mut Text<'_>, said: &mut String)
 
 impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
     fn start(&mut self, program: &'p Program) -> Result<()> {
+        for slot in &program.undeclared {
+            self.slots[*slot] = Value::Unset;
+        }
         self.slots[0] = self.document.root()?;
         self.block(&program.body)?;
         Ok(())
@@ -89,7 +112,7 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
     }
 
     /// Counts memory.
-    fn fill(&mut self, bytes: usize) -> Result<()> {
+    pub(super) fn fill(&mut self, bytes: usize) -> Result<()> {
         self.made += bytes;
         match self.made > MAX_MADE {
             true => Err(Stop::Unsure),
@@ -103,6 +126,24 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
         self.work(bytes / 16)?;
         self.fill(bytes)?;
         Ok(value)
+    }
+
+    /// An array that the function makes.
+    pub(super) fn new_array(&mut self, items: Vec<Value<'p>>) -> Result<Value<'p>> {
+        self.new_container(items.len(), Made::Array(items))
+    }
+
+    /// An object that the function makes.
+    pub(super) fn new_object(&mut self, members: MadeMembers<'p>) -> Result<Value<'p>> {
+        self.new_container(2 * members.list().len(), Made::Object(members))
+    }
+
+    /// Puts a container into the heap; `values` is how many values it holds.
+    pub(super) fn new_container(&mut self, values: usize, made: Made<'p>) -> Result<Value<'p>> {
+        self.work(values)?;
+        self.fill(size_of::<Made<'_>>() + values * size_of::<Value<'_>>())?;
+        self.heap.push(made);
+        Ok(Value::Made(self.heap.len() - 1))
     }
 
     /// The value at a place in the document; a string or number is read once more each time.
@@ -138,17 +179,32 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
         self.work(lengths.sum())
     }
 
-    /// Appends a value to the rows.
+    /// Appends the JSON text of a value to the rows.
     pub(super) fn stringify(&mut self, value: &Value<'p>) -> Result<()> {
         let mut writer = Writer {
             document: self.document,
+            heap: &self.heap,
             limit: self.begin + MAX_SAID,
             out: self.said,
         };
         writer.push(value)
     }
 
-    fn block(&mut self, block: &'p Block) -> Result<Flow> {
+    /// The JSON text of a value.
+    pub(super) fn json(&mut self, value: &Value<'p>) -> Result<String> {
+        let mut text = String::new();
+        let mut writer = Writer {
+            document: self.document,
+            heap: &self.heap,
+            limit: MAX_TEXT,
+            out: &mut text,
+        };
+        writer.push(value)?;
+        self.work(text.len())?;
+        Ok(text)
+    }
+
+    pub(super) fn block(&mut self, block: &'p Block) -> Result<Flow> {
         self.statements(block)
     }
 
@@ -199,9 +255,7 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
             }
             Statement::ForOf { item, array, body } => {
                 let array = self.evaluate(array)?;
-                let items = self.items(&array)?;
-                self.fill(size_of_val(&*items))?;
-                self.for_each(*item, items.to_vec(), body)
+                self.for_of(*item, &array, body)
             }
             Statement::Switch {
                 value,
@@ -209,12 +263,26 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
                 otherwise,
                 body,
             } => self.switch(value, cases, *otherwise, body),
+            Statement::Try {
+                body,
+                thrown,
+                handler,
+            } => match self.block(body) {
+                Err(Stop::Thrown(_)) => {
+                    if let Some(slot) = thrown {
+                        self.slots[*slot] = Value::Unset;
+                    }
+                    self.block(handler)
+                }
+                outcome => outcome,
+            },
             Statement::Break => Ok(Flow::Break),
             Statement::Continue => Ok(Flow::Continue),
             Statement::Return(value) => {
-                if let Some(value) = value {
-                    self.evaluate(value)?;
-                }
+                self.returned = match value {
+                    Some(value) => self.evaluate(value)?,
+                    None => Value::Undefined,
+                };
                 Ok(Flow::Return)
             }
         }
@@ -256,6 +324,24 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
         Ok(Flow::Next)
     }
 
+    /// Items that the body adds to an array are visited too.
+    fn for_of(&mut self, slot: Slot, array: &Value<'p>, body: &'p Block) -> Result<Flow> {
+        let Value::Made(handle) = array else {
+            let items = self.items(array)?;
+            return self.for_each(slot, items, body);
+        };
+        let mut at = 0;
+        while let Some(item) = self.item_at(*handle, at)? {
+            self.slots[slot] = item;
+            match self.block(body)? {
+                Flow::Break => break,
+                Flow::Return => return Ok(Flow::Return),
+                Flow::Next | Flow::Continue => at += 1,
+            }
+        }
+        Ok(Flow::Next)
+    }
+
     fn switch(
         &mut self,
         value: &'p Expression,
@@ -276,93 +362,5 @@ impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {
             Flow::Break => Ok(Flow::Next),
             flow => Ok(flow),
         }
-    }
-
-    /// Calls a function for every item of an array.
-    pub(super) fn call_for_each(
-        &mut self,
-        array: &Value<'p>,
-        callback: &'p Callback,
-    ) -> Result<()> {
-        for (index, item) in self.items(array)?.iter().enumerate() {
-            let arguments = [item.clone(), Value::Number(index as f64)];
-            for (slot, argument) in callback.parameters.iter().zip(arguments) {
-                self.slots[*slot] = argument;
-            }
-            for slot in callback.variables.clone() {
-                self.slots[slot] = Value::Undefined;
-            }
-            self.block(&callback.body)?;
-        }
-        Ok(())
-    }
-
-    /// Opens an array or object of the document.
-    pub(super) fn open(&mut self, value: &Value<'p>) -> Result<Container> {
-        let Value::Stored(span) = value else {
-            return Err(Stop::Unsure);
-        };
-        let (container, read) = self.document.open(*span)?;
-        self.work(read / 8)?;
-        if read > 0 {
-            let parts = match &container {
-                Container::Array(items) => size_of_val(&**items),
-                Container::Object(members) => size_of_val(members.list()),
-            };
-            self.fill(parts)?;
-        }
-        Ok(container)
-    }
-
-    /// The items of an array.
-    pub(super) fn items(&mut self, array: &Value<'p>) -> Result<Rc<[Value<'p>]>> {
-        if let Value::Array(_, items) = array {
-            self.work(items.len())?;
-            return Ok(Rc::clone(items));
-        }
-        let Container::Array(items) = self.open(array)? else {
-            return Err(Stop::Unsure);
-        };
-        self.work(items.len())?;
-        self.fill(items.len() * size_of::<Value<'_>>())?;
-        let values = items.iter().map(|item| self.value(*item));
-        values.collect()
-    }
-
-    /// The names that `for (… in …)` goes through.
-    pub(super) fn names(&mut self, object: &Value<'p>) -> Result<Vec<Value<'p>>> {
-        if object.is_nothing() {
-            return Ok(Vec::new());
-        }
-        if let Value::Array(_, items) = object {
-            return self.positions(items.len());
-        }
-        match self.open(object)? {
-            Container::Array(items) => self.positions(items.len()),
-            Container::Object(members) => {
-                self.work(members.cost())?;
-                self.fill(members.list().len() * size_of::<Value<'_>>())?;
-                let names = members.list().iter();
-                let names = names.map(|member| self.document.name(member).map(Value::Text));
-                let names = names.collect::<Result<Vec<_>>>()?;
-                names.iter().try_for_each(|name| self.fill(name.size()))?;
-                // Positions come first; the engine knows their order.
-                let is_position = |name: &Value<'_>| match name {
-                    Value::Text(name) => super::stringify::position(name).is_some(),
-                    _ => false,
-                };
-                match names.iter().any(is_position) {
-                    true => Err(Stop::Unsure),
-                    false => Ok(names),
-                }
-            }
-        }
-    }
-
-    /// The names of an array's items.
-    fn positions(&mut self, count: usize) -> Result<Vec<Value<'p>>> {
-        self.work(count)?;
-        self.fill(count * (size_of::<Value<'_>>() + 16))?;
-        (0..count).map(|at| Value::text(at.to_string())).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! Which variable a name means.
 
-use super::program::Slot;
+use super::program::{FunctionId, Slot};
 use oxc_ast::ast::{self, Statement};
 
 /// How a variable was declared.
@@ -10,6 +10,10 @@ pub(super) enum Kind {
     Var,
     Let,
     Const,
+    /// As a function, which is only called.
+    Function(FunctionId),
+    /// As the name by which a function calls itself.
+    Own(FunctionId),
 }
 
 #[derive(Debug)]
@@ -19,12 +23,15 @@ struct Variable {
     kind: Kind,
 }
 
-/// The scopes around a place in the function. Every variable has a slot of its own, also those of
-/// functions inside: these are called where they are written and never call themselves.
+/// The scopes around a place in the function. Every variable has a slot of its own, also those of functions inside.
 #[derive(Debug, Default)]
 pub(super) struct Scopes {
     open: Vec<Vec<Variable>>,
+    /// Names that are assigned to without being declared.
+    undeclared: Vec<Variable>,
     slots: usize,
+    /// For each function around the place, its slots.
+    owned: Vec<Vec<Slot>>,
 }
 
 impl Scopes {
@@ -36,15 +43,38 @@ impl Scopes {
         self.open.pop();
     }
 
+    pub(super) fn enter_function(&mut self) {
+        self.owned.push(Vec::new());
+    }
+
+    /// The slots of the function that ends.
+    pub(super) fn leave_function(&mut self) -> Box<[Slot]> {
+        self.owned.pop().unwrap_or_default().into()
+    }
+
     /// How many slots there are.
     pub(super) fn slots(&self) -> usize {
         self.slots
     }
 
-    /// A slot that no name reaches.
-    pub(super) fn unnamed(&mut self) -> Slot {
+    /// The slots of names that are not declared.
+    pub(super) fn undeclared(&self) -> Box<[Slot]> {
+        let slots = self.undeclared.iter().map(|variable| variable.slot);
+        slots.collect()
+    }
+
+    fn next_slot(&mut self) -> Slot {
         self.slots += 1;
         self.slots - 1
+    }
+
+    /// A slot that no name reaches.
+    pub(super) fn unnamed(&mut self) -> Slot {
+        let slot = self.next_slot();
+        if let Some(owned) = self.owned.last_mut() {
+            owned.push(slot);
+        }
+        slot
     }
 
     /// Declares a variable of the innermost scope; `var` may declare one twice.
@@ -70,19 +100,58 @@ impl Scopes {
     }
 
     fn find(&self, name: &str) -> Option<&Variable> {
-        let mut inside_out = self.open.iter().rev().flatten();
-        inside_out.find(|variable| variable.name == name)
+        let inside_out = self.open.iter().rev().flatten();
+        let mut all = inside_out.chain(&self.undeclared);
+        all.find(|variable| variable.name == name)
     }
 
-    /// The variable of that name.
+    /// Whether the name means a variable.
+    pub(super) fn is_declared(&self, name: &str) -> bool {
+        self.find(name).is_some()
+    }
+
+    /// Whether the innermost scope has a function of that name.
+    pub(super) fn has_function(&self, name: &str) -> bool {
+        let scope = self.open.last().map_or(&[][..], |scope| &scope[..]);
+        scope
+            .iter()
+            .any(|variable| variable.name == name && matches!(variable.kind, Kind::Function(_)))
+    }
+
+    /// The variable of that name; none for functions.
     pub(super) fn slot(&self, name: &str) -> Option<Slot> {
-        self.find(name).map(|variable| variable.slot)
+        let found = self.find(name)?;
+        match found.kind {
+            Kind::Function(_) | Kind::Own(_) => None,
+            Kind::Var | Kind::Let | Kind::Const => Some(found.slot),
+        }
     }
 
-    /// The variable of that name, if it may be assigned to.
-    pub(super) fn assignable(&self, name: &str) -> Option<Slot> {
+    /// The function of that name, with the variable that holds it unless it runs for sure.
+    pub(super) fn function(&self, name: &str) -> Option<(Option<Slot>, FunctionId)> {
         let found = self.find(name)?;
-        (found.kind != Kind::Const).then_some(found.slot)
+        match found.kind {
+            Kind::Function(id) => Some((Some(found.slot), id)),
+            Kind::Own(id) => Some((None, id)),
+            Kind::Var | Kind::Let | Kind::Const => None,
+        }
+    }
+
+    /// The variable of that name, if it may be assigned to. With `declares`, a name that is not declared becomes a
+    /// global variable.
+    pub(super) fn assignable(&mut self, name: &str, declares: bool) -> Option<Slot> {
+        match self.find(name) {
+            Some(found) => matches!(found.kind, Kind::Var | Kind::Let).then_some(found.slot),
+            None if declares => {
+                // No function's slot: it is kept over calls.
+                let slot = self.next_slot();
+                let name = name.to_owned();
+                let kind = Kind::Var;
+                self.undeclared.push(Variable { name, slot, kind });
+                Some(slot)
+            }
+            None => None,
+        }
     }
 }
 
@@ -115,6 +184,11 @@ pub(super) fn hoisted<'p>(statements: &'p [Statement<'_>]) -> Vec<&'p str> {
             Statement::WhileStatement(statement) => waiting.push(&statement.body),
             Statement::SwitchStatement(statement) => {
                 waiting.extend(statement.cases.iter().flat_map(|case| &case.consequent));
+            }
+            Statement::TryStatement(statement) => {
+                waiting.extend(&statement.block.body);
+                let handler = statement.handler.iter();
+                waiting.extend(handler.flat_map(|handler| &handler.body.body));
             }
             // Everything else holds no statements, or is not compiled.
             _ => {}

@@ -21,7 +21,7 @@ impl Translator {
         Some(block.into())
     }
 
-    fn statement(
+    pub(super) fn statement(
         &mut self,
         statement: &ast::Statement<'_>,
         block: &mut Vec<Statement>,
@@ -68,6 +68,7 @@ impl Translator {
                 Statement::ForOf { item, array, body }
             }
             Syntax::SwitchStatement(statement) => self.switch(statement)?,
+            Syntax::TryStatement(statement) => self.try_statement(statement)?,
             Syntax::ReturnStatement(statement) => Statement::Return(match &statement.argument {
                 Some(value) => Some(self.expression(value)?),
                 None => None,
@@ -94,6 +95,10 @@ impl Translator {
     ) -> Option<()> {
         let is_var = declaration.kind == ast::VariableDeclarationKind::Var;
         for declarator in &declaration.declarations {
+            if let Some(function) = self.declared_function(declarator) {
+                block.push(function?);
+                continue;
+            }
             let slot = self.scopes.slot(name_of(&declarator.id)?)?;
             let value = match &declarator.init {
                 Some(value) => self.expression(value)?,
@@ -132,6 +137,9 @@ impl Translator {
             _ => return None,
         };
         for declarator in &declaration.declarations {
+            if self.scopes.has_function(name_of(&declarator.id)?) {
+                continue;
+            }
             fresh.push(self.scopes.declare_new(name_of(&declarator.id)?, kind)?);
         }
         Some(())
@@ -205,11 +213,32 @@ impl Translator {
                 self.declare_names(declaration, &mut Vec::new())?;
                 self.scopes.slot(name_of(&declarator.id)?)
             }
-            ast::ForStatementLeft::AssignmentTargetIdentifier(name) => {
-                self.scopes.assignable(&name.name)
-            }
+            ast::ForStatementLeft::AssignmentTargetIdentifier(name) => self.assignable(&name.name),
             _ => None,
         }
+    }
+
+    fn try_statement(&mut self, statement: &ast::TryStatement<'_>) -> Option<Statement> {
+        let handler = statement.handler.as_ref()?;
+        if statement.finalizer.is_some() {
+            return None;
+        }
+        let body = [self.scope(&statement.block.body)?].into();
+        self.scopes.enter();
+        let thrown = match &handler.param {
+            Some(parameter) => {
+                let name = name_of(&parameter.pattern)?;
+                Some(self.scopes.declare_new(name, Kind::Let)?)
+            }
+            None => None,
+        };
+        let handler = [self.scope(&handler.body.body)?].into();
+        self.scopes.leave();
+        Some(Statement::Try {
+            body,
+            thrown,
+            handler,
+        })
     }
 
     fn switch(&mut self, statement: &ast::SwitchStatement<'_>) -> Option<Statement> {

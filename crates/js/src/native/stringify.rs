@@ -1,25 +1,26 @@
 //! Values as `JSON.stringify` writes them.
 
 use super::document::Text;
-use super::number;
+use super::heap::{Handle, Made};
 use super::value::{Result, Stop, Value};
+use super::{dates, number};
 use varve_json::scan::{Span, items, members};
 
-/// The engine may not have stack for parts of the document that are deeper. Values that a function makes are less deep
-/// than that.
+/// The engine may not have stack for values that are deeper, and throws for those that contain themselves.
 const MAX_DEPTH: usize = 128;
 /// Names that are read as positions come before all others, up to this one.
 const LAST_INDEX: u32 = u32::MAX - 1;
 
 /// Writes values behind a text that must not grow without end.
-pub(super) struct Writer<'w, 'd> {
+pub(super) struct Writer<'w, 'd, 'p> {
     pub(super) document: &'w Text<'d>,
+    pub(super) heap: &'w [Made<'p>],
     pub(super) out: &'w mut String,
     /// How long the text may get: values that are shared can be small and their text endless.
     pub(super) limit: usize,
 }
 
-impl Writer<'_, '_> {
+impl Writer<'_, '_, '_> {
     /// Appends a value; `null` for a value without a form in JSON.
     pub(super) fn push(&mut self, value: &Value<'_>) -> Result<()> {
         self.nested(value, MAX_DEPTH)
@@ -35,24 +36,36 @@ impl Writer<'_, '_> {
             Value::Number(number) => number::push(*number, self.out),
             Value::Text(text) => push_string(text, self.out),
             Value::Stored(span) => return self.stored(*span, depth),
-            Value::Array(_, items) => {
-                return self.parts(['[', ']'], items.iter(), |inner, item| {
-                    inner.nested(item, depth - 1)
-                });
-            }
-            Value::Object(_, members) => {
-                let said = members
-                    .iter()
-                    .filter(|(_, value)| !matches!(value, Value::Undefined));
-                let ordered = in_order(said.collect(), |(name, _)| position(name));
-                return self.parts(['{', '}'], ordered.into_iter(), |inner, (name, value)| {
-                    push_string(name, inner.out);
-                    inner.out.push(':');
-                    inner.nested(value, depth - 1)
-                });
-            }
+            Value::Made(handle) => return self.made(*handle, depth),
+            Value::Date(date) if date.time.is_nan() => self.out.push_str("null"),
+            Value::Date(date) => push_string(&dates::iso(date.time)?, self.out),
+            Value::Pattern(_) => self.out.push_str("{}"),
+            // It has no form in JSON; here, it never is a value.
+            Value::Function(_) => return Err(Stop::Unsure),
         }
         Ok(())
+    }
+
+    /// Appends a container that the function made.
+    fn made(&mut self, handle: Handle, depth: usize) -> Result<()> {
+        let depth = depth.checked_sub(1).ok_or(Stop::Unsure)?;
+        match &self.heap[handle] {
+            Made::Array(items) | Made::Match(items) => {
+                self.parts(['[', ']'], items.iter(), |inner, item| {
+                    inner.nested(item, depth)
+                })
+            }
+            Made::Object(members) => {
+                let said = members.list().iter();
+                let said = said.filter(|(_, value)| !matches!(value, Value::Undefined));
+                let ordered = in_order(said.collect(), |(name, _)| position(name));
+                self.parts(['{', '}'], ordered.into_iter(), |inner, (name, value)| {
+                    push_string(name, inner.out);
+                    inner.out.push(':');
+                    inner.nested(value, depth)
+                })
+            }
+        }
     }
 
     /// Appends a part of the document.
@@ -110,7 +123,7 @@ impl Writer<'_, '_> {
 }
 
 /// Members in the order of the language: positions first, ascending, then names as they came.
-fn in_order<M>(mut members: Vec<M>, position: impl Fn(&M) -> Option<u32>) -> Vec<M> {
+pub(super) fn in_order<M>(mut members: Vec<M>, position: impl Fn(&M) -> Option<u32>) -> Vec<M> {
     if members.iter().any(|member| position(member).is_some()) {
         members.sort_by_key(|member| position(member).unwrap_or(u32::MAX));
     }

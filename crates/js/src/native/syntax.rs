@@ -2,12 +2,13 @@
 //! syntax that is not compiled.
 
 use super::calls::is_global;
-use super::program::{Block, Program, Slot, Statement};
+use super::program::{Block, FunctionId, Inner, Program, Slot, Statement};
 use super::scopes::{Kind, Scopes, hoisted};
 use oxc_allocator::Allocator;
 use oxc_ast::ast;
 use oxc_parser::{ParseOptions, Parser};
 use oxc_span::SourceType;
+use std::collections::HashMap;
 
 /// Longer functions are not compiled: parsing takes stack for every bracket that is open.
 const MAX_SOURCE: usize = 8 << 10;
@@ -18,31 +19,44 @@ const MAX_DEPTH: usize = 64;
 
 /// Compiles the text of a function.
 pub(super) fn compile(source: &str) -> Option<Program> {
+    with_function(source, translate)
+}
+
+/// Parses the text of a function and looks at its syntax, on a stack that is large enough for both.
+pub(super) fn with_function<T: Send + 'static>(
+    source: &str,
+    look: fn(&ast::Expression<'_>) -> Option<T>,
+) -> Option<T> {
     if source.len() > MAX_SOURCE {
         return None;
     }
     let script = crate::sandbox::as_script(source);
     let parser = std::thread::Builder::new().stack_size(STACK);
-    let program = parser.spawn(move || translate(&script)).ok()?;
-    program.join().ok()?
+    let looking = parser.spawn(move || {
+        let memory = Allocator::default();
+        let options = ParseOptions {
+            preserve_parens: false,
+            ..ParseOptions::default()
+        };
+        let parser = Parser::new(&memory, &script, SourceType::script());
+        let parsed = parser.with_options(options).parse();
+        if parsed.panicked || !parsed.diagnostics.is_empty() {
+            return None;
+        }
+        look(function_of(&parsed.program)?)
+    });
+    looking.ok()?.join().ok()?
 }
 
-fn translate(script: &str) -> Option<Program> {
-    let memory = Allocator::default();
-    let options = ParseOptions {
-        preserve_parens: false,
-        ..ParseOptions::default()
-    };
-    let parser = Parser::new(&memory, script, SourceType::script());
-    let parsed = parser.with_options(options).parse();
-    if parsed.panicked || !parsed.diagnostics.is_empty() {
-        return None;
-    }
+fn translate(function: &ast::Expression<'_>) -> Option<Program> {
     let mut translator = Translator::default();
-    let body = translator.function(function_of(&parsed.program)?)?;
+    let body = translator.function(function)?;
+    let functions: Option<Vec<Inner>> = translator.functions.into_iter().collect();
     Some(Program {
         body,
         slots: translator.scopes.slots(),
+        undeclared: translator.scopes.undeclared(),
+        functions: functions?.into(),
     })
 }
 
@@ -72,8 +86,16 @@ pub(super) struct Leaves {
 #[derive(Debug, Default)]
 pub(super) struct Translator {
     pub(super) scopes: Scopes,
-    depth: usize,
+    pub(super) depth: usize,
+    /// The deepest that was seen of the function at hand.
+    pub(super) deepest: usize,
     pub(super) leaves: Leaves,
+    /// Functions inside; none for one that is declared and not translated yet.
+    pub(super) functions: Vec<Option<Inner>>,
+    /// Functions that variables are declared with, by where they begin.
+    pub(super) written: HashMap<u32, FunctionId>,
+    /// Whether the function at hand says `use strict`, so that it cannot assign to undeclared names.
+    pub(super) is_strict: bool,
 }
 
 impl Translator {
@@ -83,6 +105,7 @@ impl Translator {
             return None;
         }
         self.depth += 1;
+        self.deepest = self.deepest.max(self.depth);
         let outcome = inner(self);
         self.depth -= 1;
         outcome
@@ -127,22 +150,22 @@ impl Translator {
                 let value = self.expression(value)?;
                 [Statement::Return(Some(value))].into()
             }
-            Body::Statements(body) => {
-                if !body.directives.is_empty() {
-                    return None;
-                }
-                for name in hoisted(&body.statements) {
-                    self.scopes.declare(name, Kind::Var)?;
-                }
-                let fresh = self.declare_lexical(&body.statements)?;
-                let body = self.statements(&body.statements)?;
-                [Statement::Scope { fresh, body }].into()
-            }
+            Body::Statements(body) => self.function_body(body)?,
         };
         self.leaves = outer;
         self.scopes.leave();
         Some(block)
     }
+}
+
+/// Whether a function says `use strict`; none for other directives.
+fn strictness(body: &ast::FunctionBody<'_>) -> Option<bool> {
+    let mut words = body
+        .directives
+        .iter()
+        .map(|directive| &*directive.directive);
+    let is_strict = !body.directives.is_empty();
+    words.all(|word| word == "use strict").then_some(is_strict)
 }
 
 /// The body of a function.
@@ -153,18 +176,36 @@ pub(super) enum Body<'p, 'a> {
     Value(&'p ast::Expression<'a>),
 }
 
+impl Translator {
+    fn function_body(&mut self, body: &ast::FunctionBody<'_>) -> Option<Block> {
+        let outer = self.is_strict;
+        self.is_strict |= strictness(body)?;
+        self.declare_functions(&body.statements)?;
+        for name in hoisted(&body.statements) {
+            if !self.scopes.has_function(name) {
+                self.scopes.declare(name, Kind::Var)?;
+            }
+        }
+        let fresh = self.declare_lexical(&body.statements)?;
+        let mut block = self.function_declarations(&body.statements)?;
+        let is_other = |statement: &&ast::Statement<'_>| {
+            !matches!(statement, ast::Statement::FunctionDeclaration(_))
+        };
+        for statement in body.statements.iter().filter(is_other) {
+            self.nested(|inner| inner.statement(statement, &mut block))?;
+        }
+        self.is_strict = outer;
+        let body = block.into();
+        Some([Statement::Scope { fresh, body }].into())
+    }
+}
+
 /// The parts of a function of either form.
 pub(super) fn parts<'p, 'a>(
     function: &'p ast::Expression<'a>,
 ) -> Option<(&'p ast::FormalParameters<'a>, Body<'p, 'a>)> {
     match function {
-        ast::Expression::FunctionExpression(function) => {
-            if function.generator || function.r#async {
-                return None;
-            }
-            let body = function.body.as_deref()?;
-            Some((&function.params, Body::Statements(body)))
-        }
+        ast::Expression::FunctionExpression(function) => parts_of(function),
         ast::Expression::ArrowFunctionExpression(function) if !function.r#async => {
             let body = match &function.body {
                 ast::ArrowFunctionBody::FunctionBody(body) => Body::Statements(body),
@@ -174,6 +215,17 @@ pub(super) fn parts<'p, 'a>(
         }
         _ => None,
     }
+}
+
+/// The parts of a function that is no arrow function.
+pub(super) fn parts_of<'p, 'a>(
+    function: &'p ast::Function<'a>,
+) -> Option<(&'p ast::FormalParameters<'a>, Body<'p, 'a>)> {
+    if function.generator || function.r#async {
+        return None;
+    }
+    let body = function.body.as_deref()?;
+    Some((&function.params, Body::Statements(body)))
 }
 
 /// The name by which a function could call itself.

@@ -1,5 +1,7 @@
 //! Values while a function runs.
 
+use super::heap::Handle;
+use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::rc::Rc;
 use varve_json::scan::Span;
@@ -17,7 +19,7 @@ pub(super) enum Stop {
 
 pub(super) type Result<T> = std::result::Result<T, Stop>;
 
-/// A value. Arrays and objects are never changed.
+/// A value.
 #[derive(Clone, Debug)]
 pub(super) enum Value<'a> {
     /// A variable that is declared further down.
@@ -27,18 +29,28 @@ pub(super) enum Value<'a> {
     Bool(bool),
     Number(f64),
     Text(Chars<'a>),
-    /// An array or object of the document.
+    /// An array or object of the document. It is never changed.
     Stored(Span),
-    /// An array that the function made, and how deep such values are nested in it.
-    Array(u8, Rc<[Value<'a>]>),
-    /// An object that the function made: members by name, each name once.
-    Object(u8, Rc<[(&'a str, Value<'a>)]>),
+    /// An array or object that the function made.
+    Made(Handle),
+    Date(Date),
+    /// A regular expression, by its position among those that the machine has evaluated.
+    Pattern(usize),
+    /// A function of the program, by its position; only in the variable that it is called by.
+    Function(usize),
 }
 
-/// Values that are nested deeper are left to the engine.
-const MAX_NESTING: u8 = 64;
+/// A date, which is never changed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Date {
+    /// Milliseconds since 1970; NaN for a date that is none.
+    pub(super) time: f64,
+    /// Distinguishes dates of the same time, for `===`.
+    pub(super) identity: u32,
+}
+
 /// Longer strings are left to the engine and its limit on memory.
-const MAX_TEXT: usize = 1 << 20;
+pub(super) const MAX_TEXT: usize = 1 << 20;
 
 /// The characters of a string.
 #[derive(Clone, Debug)]
@@ -60,6 +72,26 @@ impl Deref for Chars<'_> {
     }
 }
 
+impl PartialEq for Chars<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Chars<'_> {}
+
+impl Hash for Chars<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}
+
+impl std::borrow::Borrow<str> for Chars<'_> {
+    fn borrow(&self) -> &str {
+        self
+    }
+}
+
 impl<'a> From<&'a str> for Value<'a> {
     fn from(text: &'a str) -> Self {
         Value::Text(Chars::Borrowed(text))
@@ -73,34 +105,17 @@ impl<'a> Value<'a> {
         Ok(Value::Text(Chars::Shared(text.into())))
     }
 
-    /// An array that the function made.
-    pub(super) fn array(items: Vec<Value<'a>>) -> Result<Self> {
-        let nesting = around(items.iter())?;
-        Ok(Value::Array(nesting, items.into()))
-    }
-
-    /// An object that the function made.
-    pub(super) fn object(members: Vec<(&'a str, Value<'a>)>) -> Result<Self> {
-        let nesting = around(members.iter().map(|(_, value)| value))?;
-        Ok(Value::Object(nesting, members.into()))
-    }
-
     /// Bytes that the value holds besides its own place and the document.
     pub(super) fn size(&self) -> usize {
         match self {
             Value::Text(Chars::Shared(text)) => text.len(),
-            Value::Array(_, items) => size_of_val(&**items),
-            Value::Object(_, members) => size_of_val(&**members),
             _ => 0,
         }
     }
 
     /// Whether the value is an array or object.
     pub(super) fn is_container(&self) -> bool {
-        matches!(
-            self,
-            Value::Stored(_) | Value::Array(..) | Value::Object(..)
-        )
+        matches!(self, Value::Stored(_) | Value::Made(_))
     }
 
     /// Whether the value is `undefined` or `null`.
@@ -114,7 +129,8 @@ impl<'a> Value<'a> {
             Value::Bool(truth) => *truth,
             Value::Number(number) => *number != 0.0 && !number.is_nan(),
             Value::Text(text) => !text.is_empty(),
-            Value::Stored(_) | Value::Array(..) | Value::Object(..) => true,
+            Value::Stored(_) | Value::Made(_) => true,
+            Value::Date(_) | Value::Pattern(_) | Value::Function(_) => true,
         }
     }
 
@@ -125,7 +141,9 @@ impl<'a> Value<'a> {
             Value::Bool(_) => "boolean",
             Value::Number(_) => "number",
             Value::Text(_) => "string",
-            Value::Null | Value::Stored(_) | Value::Array(..) | Value::Object(..) => "object",
+            Value::Null | Value::Stored(_) | Value::Made(_) => "object",
+            Value::Date(_) | Value::Pattern(_) => "object",
+            Value::Function(_) => "function",
         }
     }
 
@@ -137,6 +155,7 @@ impl<'a> Value<'a> {
             Value::Bool(truth) => Ok(f64::from(u8::from(*truth))),
             Value::Number(number) => Ok(*number),
             Value::Text(text) => super::number::of_text(text),
+            Value::Date(date) => Ok(date.time),
             _ => Err(Stop::Unsure),
         }
     }
@@ -171,17 +190,5 @@ pub(super) fn check_length(text: &str) -> Result<()> {
     match text.len() > MAX_TEXT {
         true => Err(Stop::Unsure),
         false => Ok(()),
-    }
-}
-
-/// How deep values are nested in a container of these.
-fn around<'v, 'a: 'v>(values: impl Iterator<Item = &'v Value<'a>>) -> Result<u8> {
-    let nesting = values.map(|value| match value {
-        Value::Array(nesting, _) | Value::Object(nesting, _) => *nesting,
-        _ => 0,
-    });
-    match nesting.max().unwrap_or(0) {
-        MAX_NESTING.. => Err(Stop::Unsure),
-        nesting => Ok(nesting + 1),
     }
 }

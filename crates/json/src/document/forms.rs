@@ -4,6 +4,9 @@ use crate::lexer::{NumberToken, StringToken};
 use crate::{Body, Number, term, write_string};
 use std::ops::Range;
 
+/// In bytes; shorter documents are read into buffers that the one before has left.
+const LONG: usize = 1 << 20;
+
 /// Text and term of the part read so far.
 #[derive(Default)]
 pub(super) struct Forms {
@@ -17,8 +20,17 @@ impl Forms {
         self.term.clear();
     }
 
-    pub(super) fn body(&self) -> Body {
-        Body::new(&self.text, &self.term)
+    /// Makes room for a long document of `len` bytes, whose forms would be copied several times while they grow. It is
+    /// about as much as they will take.
+    pub(super) fn reserve_for(&mut self, len: usize) {
+        if len >= LONG {
+            self.text.reserve(len);
+            self.term.reserve(len.saturating_add(len / 2));
+        }
+    }
+
+    pub(super) fn body(&mut self) -> Body {
+        Body::take(&mut self.text, &mut self.term)
     }
 
     /// A member's name; returns where it stands in the text.

@@ -62,6 +62,13 @@ impl Transcoder {
         }
     }
 
+    /// A transcoder for one document of `len` bytes.
+    pub(super) fn for_document(len: usize, is_special: fn(&str) -> bool) -> Self {
+        let mut transcoder = Transcoder::new(is_special);
+        transcoder.forms.reserve_for(len);
+        transcoder
+    }
+
     /// Reads a document, or any other value as it is.
     pub(super) fn item(
         &mut self,

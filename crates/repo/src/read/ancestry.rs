@@ -48,6 +48,24 @@ impl RepoView {
         found
     }
 
+    /// Whether `rev` is a descendant of `ancestor`, and not the same changeset.
+    pub fn is_descendant(&self, rev: Rev, ancestor: Rev) -> bool {
+        let (mut wanted, mut seen) = (vec![rev], HashSet::new());
+        while let Some(rev) = wanted.pop() {
+            let parents = self.changelog().parents(rev).into_iter().flatten();
+            // Parents have lower numbers than their children.
+            for parent in parents.filter(|parent| *parent >= ancestor) {
+                if parent == ancestor {
+                    return true;
+                }
+                if seen.insert(parent) {
+                    wanted.push(parent);
+                }
+            }
+        }
+        false
+    }
+
     /// Number of visible changesets that descend from `rev` by way of visible ones.
     pub fn count_descendants(&self, rev: Rev) -> usize {
         let mut descends = vec![false; self.changelog().len() - rev.index()];

@@ -1,22 +1,15 @@
-//! Tags: lines `<node> <name>` in the tracked file `.hgtags` of every head, and in
-//! `.hg/localtags`.
+//! Tags, from the tracked file `.hgtags` of every head and from `.hg/localtags`.
 //!
-//! A later line for a name replaces an earlier one; the null node removes the tag. Where heads
-//! disagree, the node wins that the other head's history of that name already knows of.
+//! Where heads disagree, the node wins that the other head's history of that name already knows of.
 
 use crate::format::manifest::ManifestEntries;
+use crate::format::tags::{TAGS_FILE, TagHistory, parse};
 use crate::format::{Changeset, FileText, RepoError};
 use crate::read::RepoView;
 use crate::read::caches::{self, TagFiles};
 use std::collections::{BTreeMap, HashSet};
 use varve_base::storage::read_if_there;
 use varve_revlog::{Node, Rev, Revlog, RevlogError};
-
-/// The tracked file.
-const TAGS: &[u8] = b".hgtags";
-
-/// All nodes that a name had, oldest first; the last one counts.
-pub(crate) type History = BTreeMap<Vec<u8>, Vec<Node>>;
 
 pub(crate) fn read(view: &RepoView) -> Result<BTreeMap<Vec<u8>, Node>, RepoError> {
     let mut all = global(view)?;
@@ -31,7 +24,7 @@ pub(crate) fn read(view: &RepoView) -> Result<BTreeMap<Vec<u8>, Node>, RepoError
 }
 
 /// Tags of the tracked files.
-fn global(view: &RepoView) -> Result<History, RepoError> {
+fn global(view: &RepoView) -> Result<TagHistory, RepoError> {
     // Oldest head first.
     let mut heads: Vec<Rev> = view.heads().into_iter().rev().collect();
     let (mut files, mut filelog) = (TagFiles::new(view), None);
@@ -127,7 +120,7 @@ fn find(
 ) -> Result<(), RepoError> {
     let mut above = Vec::new();
     for rev in revs {
-        let names_it = |changeset: Changeset<'_>| changeset.files().any(|file| file == TAGS);
+        let names_it = |changeset: Changeset<'_>| changeset.files().any(|file| file == TAGS_FILE);
         above.push(match view.changelog().parents(*rev) {
             [Some(parent), None] if !view.with_changeset(*rev, names_it)? => Some(parent),
             _ => None,
@@ -154,7 +147,7 @@ fn open_once<'a>(
     opened: &'a mut Option<Option<Revlog>>,
 ) -> Result<Option<&'a Revlog>, RepoError> {
     if opened.is_none() {
-        *opened = Some(match view.filelog(TAGS) {
+        *opened = Some(match view.filelog(TAGS_FILE) {
             Ok(filelog) => Some(filelog),
             Err(RepoError::Revlog(RevlogError::Storage(error))) if error.is_not_found() => None,
             Err(error) => return Err(error),
@@ -169,8 +162,8 @@ fn merged(
     heads: &[Rev],
     files: &TagFiles<'_>,
     filelog: &mut Option<Option<Revlog>>,
-) -> Result<History, RepoError> {
-    let mut all = History::new();
+) -> Result<TagHistory, RepoError> {
+    let mut all = TagHistory::new();
     let mut seen = HashSet::new();
     let nodes = heads.iter().filter_map(|head| files.get(*head));
     for node in nodes.filter(|node| !node.is_null()) {
@@ -181,7 +174,7 @@ fn merged(
         let missing = || RepoError::MissingNode {
             what: "revision",
             node,
-            path: view.filelog_path(TAGS),
+            path: view.filelog_path(TAGS_FILE),
         };
         let filelog = filelog.ok_or_else(missing)?;
         let rev = filelog.rev(&node).ok_or_else(missing)?;
@@ -196,7 +189,7 @@ pub(crate) fn local_names(view: &RepoView) -> Result<Vec<Vec<u8>>, RepoError> {
     Ok(local(view)?.into_keys().collect())
 }
 
-fn local(view: &RepoView) -> Result<History, RepoError> {
+fn local(view: &RepoView) -> Result<TagHistory, RepoError> {
     let path = view.context.hg().join("localtags");
     let bytes = read_if_there(view.storage(), &path)?.unwrap_or_default();
     Ok(parse(&bytes))
@@ -215,7 +208,7 @@ fn tags_file(view: &RepoView, head: Rev) -> Result<Node, RepoError> {
         path: revlog.path().to_owned(),
     })?;
     let text = revlog.text(rev)?;
-    let found = ManifestEntries::find(&text, TAGS);
+    let found = ManifestEntries::find(&text, TAGS_FILE);
     let found = found.map_err(|(offset, reason)| RepoError::DamagedManifest {
         path: view.root().to_owned(),
         node: manifest,
@@ -225,26 +218,9 @@ fn tags_file(view: &RepoView, head: Rev) -> Result<Node, RepoError> {
     Ok(found.map_or(Node::NULL, |entry| entry.node))
 }
 
-/// Lines that are not tags are passed over: users edit this file.
-fn parse(text: &[u8]) -> History {
-    let mut tags = History::new();
-    for line in text.split(|byte| *byte == b'\n') {
-        let node = line.get(..2 * Node::LEN).and_then(Node::from_hex);
-        let name = line
-            .get(2 * Node::LEN..)
-            .and_then(|rest| rest.strip_prefix(b" "));
-        if let Some((node, name)) = node.zip(name) {
-            tags.entry(name.trim_ascii().to_vec())
-                .or_default()
-                .push(node);
-        }
-    }
-    tags
-}
-
 /// Adds the tags of a newer head. Earlier nodes of a name count; its present node in the head that
 /// loses does not.
-fn merge(all: &mut History, newer: History) {
+fn merge(all: &mut TagHistory, newer: TagHistory) {
     for (name, mut nodes) in newer {
         if let (Some(known), Some(new)) = (all.get(&name), nodes.last().copied())
             && let Some((old, before)) = known.split_last()

@@ -23,11 +23,11 @@ pub(crate) struct Unlisted {
 }
 
 /// Names of files, sorted.
-type Names = Arc<[Vec<u8>]>;
+type UnlistedNames = Arc<[Vec<u8>]>;
 
 /// Names, behind the hash of the list.
 #[derive(Debug, Default)]
-struct KeptNames(Mutex<Option<(u64, Names)>>);
+struct KeptNames(Mutex<Option<(u64, UnlistedNames)>>);
 
 impl KeptNames {
     /// The names for this list, searched if they are not known.
@@ -35,7 +35,7 @@ impl KeptNames {
         &self,
         listed: &[Vec<u8>],
         search: impl FnOnce() -> Result<Vec<Vec<u8>>, RepoError>,
-    ) -> Result<Names, RepoError> {
+    ) -> Result<UnlistedNames, RepoError> {
         let mut hash = DefaultHasher::new();
         listed.hash(&mut hash);
         let hash = hash.finish();
@@ -44,7 +44,7 @@ impl KeptNames {
         {
             return Ok(Arc::clone(names));
         }
-        let names: Names = search()?.into();
+        let names: UnlistedNames = search()?.into();
         *self.0.lock() = Some((hash, Arc::clone(&names)));
         Ok(names)
     }
@@ -72,7 +72,7 @@ impl RepoView {
     }
 
     /// Files that a changeset names as changed and that are not listed, sorted; none in a sound repository.
-    fn unlisted_files(&self, listed: &[Vec<u8>]) -> Result<Names, RepoError> {
+    fn unlisted_files(&self, listed: &[Vec<u8>]) -> Result<UnlistedNames, RepoError> {
         self.unlisted().files.get(listed, || {
             let listed: HashSet<&[u8]> = listed.iter().map(Vec::as_slice).collect();
             let mut unlisted = BTreeSet::new();

@@ -1,7 +1,9 @@
 //! Moving changesets to another phase.
 
 use crate::format::journal::BaseDir;
-use crate::format::{Phase, Phases};
+use crate::format::lock::Lock;
+use crate::format::{Phase, Phases, RepoError};
+use crate::read::{Repository, ViewFilter};
 use crate::write::transaction::Transaction;
 use std::collections::BTreeSet;
 use varve_revlog::{Rev, Revlog};
@@ -77,6 +79,30 @@ impl Phases {
             before,
             phases,
         }
+    }
+}
+
+impl Repository {
+    /// Moves changesets to the phase `target` as [`Phases::moved`] does, in a transaction of its own under the
+    /// store's lock. Nothing is written if no phase changes.
+    ///
+    /// # Errors
+    /// Damage in the repository; [`RepoError::Hook`]; a failure of the storage.
+    pub fn move_phases(
+        &self,
+        lock: Lock,
+        revs: &[Rev],
+        target: Phase,
+        raise: bool,
+    ) -> Result<PhaseMove, RepoError> {
+        let all = self.view_for(ViewFilter::Unfiltered)?;
+        let moved = all.phases().moved(all.changelog(), revs, target, raise);
+        if moved.changed > 0 {
+            let mut transaction = self.transaction(lock, "phase")?;
+            transaction.set_phases(all.changelog(), &moved);
+            transaction.finish()?;
+        }
+        Ok(moved)
     }
 }
 

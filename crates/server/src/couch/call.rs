@@ -13,6 +13,7 @@ use crate::couch::access;
 use crate::couch::database::registry::OpenDatabase;
 use crate::couch::functions::scripts::Patience;
 use crate::couch::partitions;
+use crate::couch::replication;
 use crate::couch::target::Target;
 use crate::couch::users;
 use crate::http::{BodyWriter, FinishedBody};
@@ -77,6 +78,7 @@ impl Call {
         };
         access::check_target(&call, target)?;
         users::check_target(&call, target)?;
+        replication::rules::check_target(&call, target)?;
         partitions::check_target(&call, target)?;
         Ok(call)
     }

@@ -4,6 +4,7 @@ use crate::auth::Auth;
 use crate::couch::Databases;
 use crate::couch::admin::{NodeConfig, Uuids};
 use crate::couch::database::files as databases;
+use crate::couch::replication::{REPLICATOR, ReplicationJobs};
 use crate::couch::users::{USERS, UserDirectory};
 use crate::directory::{DATABASES, ServedDirectory, compression};
 use crate::runtime::log::Log;
@@ -37,6 +38,7 @@ pub struct CouchContext {
     pub(crate) memtable_budget: MemtableBudget,
     pub(crate) uuids: Uuids,
     pub(crate) config: NodeConfig,
+    pub(crate) replications: ReplicationJobs,
     /// The settings that count now.
     live: watch::Sender<Arc<Settings>>,
 }
@@ -123,24 +125,29 @@ impl CouchContext {
             memtable_budget: MemtableBudget::new(memtable_budget),
             uuids: Uuids::new()?,
             config: NodeConfig::new(&directory.text),
+            replications: ReplicationJobs::default(),
             live: watch::Sender::new(Arc::new(directory.settings.clone())),
             server,
             directory,
         })
     }
 
-    /// Makes `_users`, so that clients need not, unless it is there or the settings ask for none.
+    /// Makes `_users` and `_replicator`, so that clients need not, unless they are there or the settings ask for none.
     ///
     /// # Errors
-    /// 500 if its file cannot be made.
-    pub(crate) fn make_users(&self) -> Result<(), Failure> {
-        let found = self.storage().kind(&databases::file_of(USERS));
-        if !self.settings().single_node || found.map_err(Failure::internal)?.is_some() {
+    /// 500 if a file cannot be made.
+    pub(crate) fn make_own_databases(&self) -> Result<(), Failure> {
+        if !self.settings().single_node {
             return Ok(());
         }
-        self.databases
-            .create(USERS, varve_docdb::NewDatabase::default())
-            .map(drop)
+        for name in [USERS, REPLICATOR] {
+            let found = self.storage().kind(&databases::file_of(name));
+            if found.map_err(Failure::internal)?.is_none() {
+                self.databases
+                    .create(name, varve_docdb::NewDatabase::default())?;
+            }
+        }
+        Ok(())
     }
 
     /// Which map functions run without an engine.

@@ -18,6 +18,7 @@ mod functions;
 mod names;
 mod partitions;
 mod queries;
+pub(crate) mod replication;
 mod rows;
 mod target;
 mod users;
@@ -45,6 +46,7 @@ use failures::missing_database;
 pub(crate) use functions::rewrite::rules as rewrite_rules;
 pub(crate) use functions::rewrite::{Rewriting, rewrite};
 use functions::scripts::Patience;
+use replication::{ReplicatorDocuments, run_jobs};
 use target::Target;
 use users::UserDatabases;
 use views::Ready;
@@ -157,11 +159,15 @@ pub(crate) async fn maintain(app: Arc<CouchContext>) {
     let mut stopping = app.stopping();
     let compactor = AutoCompactor::new(Arc::clone(&app)).run();
     let user_databases = UserDatabases::new(Arc::clone(&app)).run();
+    let documents = ReplicatorDocuments::new(Arc::clone(&app)).run();
+    let jobs = tokio::spawn(run_jobs(Arc::clone(&app)));
     let indexer = AutoIndexer::new(app).run();
     tokio::select! {
         _ = stopping.wait_for(|is_stopping| *is_stopping) => (),
-        ((), (), ()) = async { tokio::join!(compactor, user_databases, indexer) } => (),
+        ((), (), (), ()) = async { tokio::join!(compactor, user_databases, documents, indexer) } => (),
     }
+    // Jobs write a last checkpoint; they end by themselves soon.
+    let _ = jobs.await;
 }
 
 /// Whether the body of a request is read while it arrives: attachments may be longer than memory.

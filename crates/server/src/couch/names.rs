@@ -4,6 +4,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::Failure;
 use crate::couch::database::files as databases;
+use crate::couch::replication::REPLICATOR;
 use crate::couch::users::USERS;
 use crate::http::FailureKind;
 use varve_docdb::LONGEST_SUFFIX;
@@ -20,8 +21,8 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'.')
     .remove(b'~');
 
-/// Refuses a name that no database may have. Of the peer's own databases there is `_users`; to take the
-/// documents of `_replicator` without acting on them would be worse than a refusal.
+/// Refuses a name that no database may have. Of the peer's own databases there are `_users`, `_replicator` and those
+/// whose names end in `/_replicator`.
 ///
 /// # Errors
 /// 400 `illegal_database_name` or `database_name_too_long`.
@@ -55,7 +56,7 @@ pub fn is_legal(name: &str) -> bool {
     let all = name
         .bytes()
         .all(|byte| plain(byte) || b"_$()+-/".contains(&byte));
-    letter && all || name == USERS
+    letter && all || name == USERS || name == REPLICATOR
 }
 
 /// The name as one segment of a path.
@@ -69,7 +70,14 @@ mod tests {
 
     #[test]
     fn names_are_checked_as_couchdb_does() {
-        for name in ["a", "a/b", "x1_$()+-/", "_users"] {
+        for name in [
+            "a",
+            "a/b",
+            "x1_$()+-/",
+            "_users",
+            "_replicator",
+            "a/_replicator",
+        ] {
             assert!(check_database_name(name).is_ok(), "{name}");
         }
         for name in [
@@ -78,7 +86,9 @@ mod tests {
             "1a",
             "_foo",
             "_users2",
-            "_replicator",
+            "_replicators",
+            "A/_replicator",
+            "_a/_replicator",
             "a b",
             "a.b",
             "é",

@@ -40,6 +40,8 @@ pub enum FailureKind {
     Internal,
     /// 500: the file of an index is damaged; it is built anew.
     IndexDamaged,
+    /// 500, as CouchDB has it: a replication failed, by one of its sides.
+    ReplicationFailed,
     /// 500, as CouchDB has it: the answer took longer than the settings allow.
     Timeout,
     /// 503: the index is not built any more, because no design document needs it or the server stops.
@@ -80,6 +82,7 @@ impl FailureKind {
             FailureKind::FunctionFailed
             | FailureKind::Internal
             | FailureKind::IndexDamaged
+            | FailureKind::ReplicationFailed
             | FailureKind::Timeout => StatusCode::INTERNAL_SERVER_ERROR,
             FailureKind::IndexAbandoned
             | FailureKind::Unavailable
@@ -108,6 +111,7 @@ impl FailureKind {
             | FailureKind::NotFound
             | FailureKind::MethodNotAllowed
             | FailureKind::NotAcceptable
+            | FailureKind::ReplicationFailed
             | FailureKind::RequestTimeout
             | FailureKind::Overloaded
             | FailureKind::Conflict

@@ -224,7 +224,7 @@ impl Server {
                     title,
                 ));
                 let couch = Arc::new(CouchContext::new(directory, server)?);
-                if let Err(failure) = couch.make_users() {
+                if let Err(failure) = couch.make_own_databases() {
                     couch
                         .log()
                         .scope(|| tracing::error!("_users cannot be made: {failure}"));

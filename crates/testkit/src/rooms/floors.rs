@@ -73,6 +73,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "lockout",
                 "passwords",
                 "per_user",
+                "replicator",
                 "cors",
                 "trust",
                 "uuids",
@@ -164,6 +165,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
             &["fuzzing"],
         ],
     ),
+    ("replicate", &[&["error"], &["replicator"]]),
     (
         "repo",
         &[
@@ -264,8 +266,14 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "files",
                 "branch_and_bookmark",
             ],
-            &["merge", "local_state", "commit", "filesets"],
-            &["update"],
+            &[
+                "merge",
+                "local_state",
+                "commit",
+                "filesets",
+                "bookmark_edit",
+            ],
+            &["update", "tags"],
             &["revert"],
             &["fuzzing"],
         ],

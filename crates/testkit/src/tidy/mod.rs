@@ -8,7 +8,7 @@ mod words;
 
 pub use licences::{forbidden_licences, is_allowed};
 pub use links::{broken_links, links};
-pub use words::{COINED, VAGUE, coined_names, count_vague};
+pub use words::{BARE, COINED, VAGUE, bare_type_names, coined_names, count_vague};
 
 use crate::workspace_root;
 use std::path::{Path, PathBuf};

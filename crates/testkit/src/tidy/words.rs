@@ -24,6 +24,14 @@ pub const COINED: &[(&str, &str)] = &[
     ("Stranger", "UntrustedConfig"),
     ("Neighbour", "LocalPeer"),
     ("Wishes", "BundlePreferences"),
+    ("Notice", "DirtyFlag"),
+    ("Pace", "Throttle"),
+    ("Bed", "Parked"),
+    ("News", "Wakeup"),
+    ("Standing", "IndexState"),
+    ("refreshed", "update_to"),
+    ("at_once", "ReadMode::CachedOnly"),
+    ("give_up", "ReadMode::CachedOnly"),
     ("folder", "directory"),
     ("folders", "directories"),
 ];
@@ -31,6 +39,29 @@ pub const COINED: &[(&str, &str)] = &[
 /// Words that say nothing about the thing that acts, or have a better one. `banned_words.txt` keeps how often each
 /// still stands in the sources; the numbers may only fall.
 pub const VAGUE: &[&str] = &["whoever", "somebody", "nobody"];
+
+/// Type names that fit ten things and say of none what it is; `bare_type_names.txt` keeps where they still stand.
+pub const BARE: &[&str] = &[
+    "Asked", "Chosen", "Form", "Found", "Given", "Kind", "Look", "Open", "Piece", "Place", "Seen",
+    "Source", "State", "Thing", "Told", "Way", "Work",
+];
+
+/// Bare names of the structs, enums and traits that a text declares.
+pub fn bare_type_names(text: &str) -> Vec<&'static str> {
+    let declared = |line: &str| {
+        let line = line.trim_start();
+        let line = match line.strip_prefix("pub") {
+            Some(rest) => rest.split_once(' ').map_or("", |(_, rest)| rest),
+            None => line,
+        };
+        let (keyword, rest) = line.split_once(' ')?;
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
+        let name = &rest[..end.unwrap_or(rest.len())];
+        let is_type = ["struct", "enum", "trait"].contains(&keyword);
+        BARE.iter().copied().find(|bare| is_type && *bare == name)
+    };
+    text.lines().filter_map(declared).collect()
+}
 
 /// Lines (from 1) with a coined name, each with the name and its replacement.
 pub fn coined_names(text: &str) -> Vec<(usize, &'static str, &'static str)> {

@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
-use varve_testkit::tidy::{COINED, VAGUE, coined_names, count_vague, files, read};
+use varve_testkit::tidy::{
+    BARE, COINED, VAGUE, bare_type_names, coined_names, count_vague, files, read,
+};
 use varve_testkit::workspace_root;
 
 /// The list itself and these tests, which must name the words.
@@ -52,6 +54,36 @@ fn vague_words_become_fewer() {
             "{word:?} is rarer: write the new number into banned_words.txt"
         );
     }
+}
+
+/// Lines of the list are a path and a name. New ones are not added.
+#[test]
+fn types_are_named_by_what_they_are_of() {
+    let list = workspace_root().join("crates/testkit/bare_type_names.txt");
+    let list = std::fs::read_to_string(list).unwrap();
+    let allowed: Vec<&str> = list.lines().filter(|line| !line.starts_with('#')).collect();
+    let found = sources().flat_map(|(path, text)| {
+        let names = bare_type_names(&text).into_iter();
+        names
+            .map(|name| format!("{path} {name}"))
+            .collect::<Vec<_>>()
+    });
+    let new: Vec<String> = found.filter(|line| !allowed.contains(&&line[..])).collect();
+    assert!(
+        new.is_empty(),
+        "say of what these are:\n{}\n",
+        new.join("\n")
+    );
+}
+
+#[test]
+fn bare_type_names_are_found() {
+    let name = BARE[0];
+    let text = format!(
+        "struct {name};\n    pub(super) enum {name}<'a> {{\npub trait {name}: Sized {{\n\
+         struct {name}s;\nlet {name} = 1;\ntype {name} = u8;\n// struct {name}\n"
+    );
+    assert_eq!(bare_type_names(&text), [name; 3]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The text of a merge: clear lines as they are, conflicts as the tool writes them.
 
 use super::{MergeTool, Merged};
-use varve_delta::Piece;
+use varve_delta::MergedRegion;
 
 const OURS: &[u8] = b"<<<<<<< working copy";
 const BASE: &[u8] = b"||||||| working copy parent";
@@ -9,7 +9,7 @@ const BETWEEN: &[u8] = b"=======";
 const THEIRS: &[u8] = b">>>>>>> destination";
 
 /// The sides of one conflict.
-struct Sides<'t> {
+struct ConflictSides<'t> {
     base: &'t [u8],
     ours: &'t [u8],
     theirs: &'t [u8],
@@ -20,9 +20,9 @@ pub(super) fn merge(tool: MergeTool, base: &[u8], ours: &[u8], theirs: &[u8]) ->
     let (mut content, mut conflicts) = (Vec::new(), false);
     for piece in varve_delta::merge(base, ours, theirs) {
         match piece {
-            Piece::Clear(text) => content.extend_from_slice(text),
-            Piece::Conflict { base, ours, theirs } => {
-                let sides = Sides { base, ours, theirs };
+            MergedRegion::Clear(text) => content.extend_from_slice(text),
+            MergedRegion::Conflict { base, ours, theirs } => {
+                let sides = ConflictSides { base, ours, theirs };
                 conflicts |= push_conflict(tool, &sides, newline, &mut content);
             }
         }
@@ -31,8 +31,13 @@ pub(super) fn merge(tool: MergeTool, base: &[u8], ours: &[u8], theirs: &[u8]) ->
 }
 
 /// Whether the conflict remains.
-fn push_conflict(tool: MergeTool, sides: &Sides<'_>, newline: &[u8], out: &mut Vec<u8>) -> bool {
-    let Sides { base, ours, theirs } = sides;
+fn push_conflict(
+    tool: MergeTool,
+    sides: &ConflictSides<'_>,
+    newline: &[u8],
+    out: &mut Vec<u8>,
+) -> bool {
+    let ConflictSides { base, ours, theirs } = sides;
     match tool {
         MergeTool::MergeLocal => out.extend_from_slice(ours),
         MergeTool::MergeOther => out.extend_from_slice(theirs),

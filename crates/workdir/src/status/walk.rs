@@ -10,7 +10,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::thread::ScopedJoinHandle;
 
 /// One directory to be read.
-struct Task<'a> {
+struct DirectoryTask<'a> {
     /// Its path with a slash behind, or nothing for the root.
     prefix: Vec<u8>,
     /// The entries below it.
@@ -21,7 +21,7 @@ struct Task<'a> {
 
 #[derive(Default)]
 struct Queue<'a> {
-    tasks: Vec<Task<'a>>,
+    tasks: Vec<DirectoryTask<'a>>,
     /// Tasks that are not done, waiting or running.
     open: usize,
     /// Threads that wait for a task.
@@ -41,7 +41,7 @@ pub(super) fn walk(
     request: &StatusRequest<'_>,
     entries: &[EntryRef<'_>],
 ) -> Result<PartialStatus, WorkdirError> {
-    let root = Task {
+    let root = DirectoryTask {
         prefix: Vec::new(),
         entries,
         ignored: false,
@@ -105,7 +105,7 @@ impl<'a> Walk<'a> {
 
     /// The next task, after `done` have been done. Others are woken if there are more, or if this
     /// was the last one.
-    fn next(&self, done: usize) -> Option<Task<'a>> {
+    fn next(&self, done: usize) -> Option<DirectoryTask<'a>> {
         let mut queue = self.queue();
         queue.open -= done;
         loop {
@@ -126,9 +126,9 @@ impl<'a> Walk<'a> {
     /// Compares one directory with its entries.
     fn directory(
         &self,
-        task: &Task<'a>,
+        task: &DirectoryTask<'a>,
         found: &mut PartialStatus,
-        further: &mut Vec<Task<'a>>,
+        further: &mut Vec<DirectoryTask<'a>>,
     ) -> Result<(), WorkdirError> {
         self.request.stop.check()?;
         let listed = self.list(task)?;
@@ -168,7 +168,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The names in a directory; none if it is another repository or cannot be read.
-    fn list(&self, task: &Task<'_>) -> Result<Option<Listed>, WorkdirError> {
+    fn list(&self, task: &DirectoryTask<'_>) -> Result<Option<Listed>, WorkdirError> {
         let is_root = task.prefix.is_empty();
         let path = on_disk(self.request.repository.root(), &task.prefix);
         let wrong = |error: rustix::io::Errno| WorkdirError::io("list", &path)(error.into());
@@ -188,7 +188,12 @@ impl<'a> Walk<'a> {
     }
 
     /// The task for a directory below, if there can be anything of interest in it.
-    fn enter(&self, task: &Task<'a>, name: &Name, below: &'a [EntryRef<'a>]) -> Option<Task<'a>> {
+    fn enter(
+        &self,
+        task: &DirectoryTask<'a>,
+        name: &Name,
+        below: &'a [EntryRef<'a>],
+    ) -> Option<DirectoryTask<'a>> {
         let request = self.request;
         let mut path = [&task.prefix[..], &name.bytes].concat();
         if !self.everything && !request.matcher.may_match_below(&path) {
@@ -199,7 +204,7 @@ impl<'a> Walk<'a> {
             return None;
         }
         path.push(b'/');
-        Some(Task {
+        Some(DirectoryTask {
             prefix: path,
             entries: below,
             ignored,
@@ -225,7 +230,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn untracked(&self, task: &Task<'_>, name: &Name, found: &mut PartialStatus) {
+    fn untracked(&self, task: &DirectoryTask<'_>, name: &Name, found: &mut PartialStatus) {
         let request = self.request;
         if !(name.kind.is_file() || name.kind.is_symlink()) {
             return;
@@ -256,7 +261,7 @@ struct Child<'a> {
 }
 
 /// The entries of the dirstate directly in a directory, sorted by name.
-fn children<'a>(task: &Task<'a>) -> Vec<Child<'a>> {
+fn children<'a>(task: &DirectoryTask<'a>) -> Vec<Child<'a>> {
     let mut found: Vec<Child<'a>> = Vec::new();
     let mut rest = task.entries;
     while let [entry, behind @ ..] = rest {

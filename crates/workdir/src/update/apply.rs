@@ -1,6 +1,6 @@
 //! Applying the plan of an update, on all cores.
 
-use super::plan::{Plan, Step};
+use super::plan::{Plan, UpdateStep};
 use crate::tree::TreeEntry;
 use crate::{Stat, WorkdirError, WorkingFiles};
 use std::num::NonZero;
@@ -32,7 +32,7 @@ pub(crate) fn apply<'a>(
         .steps
         .iter()
         .filter_map(|(path, step)| match step {
-            Step::Write(tracked) => Some((&path[..], *tracked)),
+            UpdateStep::Write(tracked) => Some((&path[..], *tracked)),
             _ => None,
         })
         .collect();
@@ -41,8 +41,8 @@ pub(crate) fn apply<'a>(
     for (path, step) in &plan.steps {
         stop.check()?;
         match step {
-            Step::Remove => drop(files.remove(path)?),
-            Step::Mode(kind) => files.set_kind(path, *kind)?,
+            UpdateStep::Remove => drop(files.remove(path)?),
+            UpdateStep::Mode(kind) => files.set_kind(path, *kind)?,
             _ => continue,
         }
         progress.advance(1);

@@ -1,8 +1,8 @@
 //! Merging the files that both sides have changed, one after another.
 
 use super::outcome::{End, Outcome, state};
-use super::plan::{MergeFile, Plan, Step};
-use super::{Note, Resolution, UpdateEvent, UpdateObserver, UpdateQuestion, UpdateRequest};
+use super::plan::{MergeFile, Plan, UpdateStep};
+use super::{RenameNote, Resolution, UpdateEvent, UpdateObserver, UpdateQuestion, UpdateRequest};
 use crate::merge::{Merged, Version, is_binary, merge_kinds, merge_texts};
 use crate::merge_state::MergeState;
 use crate::tree::TreeEntry;
@@ -77,16 +77,22 @@ impl<'a, 'b> Merger<'a, 'b> {
         self.observer.on_event(&UpdateEvent::Planned);
         for note in &plan.notes {
             let news = match note {
-                Note::Twice(source, names) => UpdateEvent::RenamedTwice { source, names },
-                Note::Deleted(source, names) => UpdateEvent::RenamedAndDeleted { source, names },
+                RenameNote::Twice(source, names) => UpdateEvent::RenamedTwice { source, names },
+                RenameNote::Deleted(source, names) => {
+                    UpdateEvent::RenamedAndDeleted { source, names }
+                }
             };
             self.observer.on_event(&news);
         }
-        for (path, _) in plan.steps.iter().filter(|(_, step)| **step == Step::Remove) {
+        for (path, _) in plan
+            .steps
+            .iter()
+            .filter(|(_, step)| **step == UpdateStep::Remove)
+        {
             self.observer.on_event(&UpdateEvent::Removing(path));
         }
         for (path, step) in &plan.steps {
-            if let Step::Write(_) = step {
+            if let UpdateStep::Write(_) = step {
                 self.observer.on_event(&UpdateEvent::Getting(path));
             }
         }

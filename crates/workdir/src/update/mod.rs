@@ -22,8 +22,8 @@ use crate::merge_state::clear_merge;
 use crate::{Dirstate, MergeOptions, Tracking, Tree, WorkdirError, WorkingFiles};
 use merging::Merger;
 use outcome::Outcome;
-use plan::{Plan, Planner, Step};
-use renames::Note;
+use plan::{Plan, Planner, UpdateStep};
+use renames::RenameNote;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use varve_base::{Interrupt, Progress};
@@ -130,7 +130,12 @@ fn update_files(
     }
     let mut merger = Merger::prepare(request, &to, &plan, observer)?;
     merger.report(&plan);
-    let touches = |step: &Step| matches!(step, Step::Write(_) | Step::Remove | Step::Mode(_));
+    let touches = |step: &UpdateStep| {
+        matches!(
+            step,
+            UpdateStep::Write(_) | UpdateStep::Remove | UpdateStep::Mode(_)
+        )
+    };
     if plan.steps.values().any(touches) || !plan.merges.is_empty() {
         note_begin(repository, &node)?;
     }
@@ -155,10 +160,11 @@ fn update_files(
 }
 
 fn count(plan: &Plan, outcomes: &[Outcome]) -> UpdateStats {
-    let steps = |wanted: fn(&Step) -> bool| plan.steps.values().filter(|step| wanted(step)).count();
+    let steps =
+        |wanted: fn(&UpdateStep) -> bool| plan.steps.values().filter(|step| wanted(step)).count();
     let mut counts = UpdateStats {
-        updated: steps(|step| matches!(step, Step::Write(_) | Step::Mode(_))),
-        removed: steps(|step| matches!(step, Step::Remove)),
+        updated: steps(|step| matches!(step, UpdateStep::Write(_) | UpdateStep::Mode(_))),
+        removed: steps(|step| matches!(step, UpdateStep::Remove)),
         ..UpdateStats::default()
     };
     for outcome in outcomes {
@@ -187,9 +193,9 @@ fn is_linear(view: &RepoView, from: Option<Rev>, to: Option<Rev>) -> bool {
 fn note_entries(plan: &Plan, dirstate: &mut Dirstate) {
     for (path, step) in &plan.steps {
         match step {
-            Step::Write(_) | Step::StayRemoved => {}
-            Step::Mode(_) => note_possibly_dirty(dirstate, path),
-            Step::Remove | Step::Forget => dirstate.forget(path),
+            UpdateStep::Write(_) | UpdateStep::StayRemoved => {}
+            UpdateStep::Mode(_) => note_possibly_dirty(dirstate, path),
+            UpdateStep::Remove | UpdateStep::Forget => dirstate.forget(path),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The plan of an update, made before anything is changed.
 
 use super::directories;
-use super::renames::{Note, Renames};
+use super::renames::{RenameNote, Renames};
 use crate::files::{kind_of, shown};
 use crate::tree::{Tree, TreeEntry};
 use crate::{
@@ -16,7 +16,7 @@ use varve_repo::{FileKind, Repository, Rev};
 
 /// The change to one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum UpdateStep {
     /// Written as in the target.
     Write(TreeEntry),
     /// Gets the mode that it has in the target; its content is changed only here.
@@ -48,19 +48,19 @@ pub(crate) struct MergeFile {
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     /// Steps by path.
-    pub steps: BTreeMap<Vec<u8>, Step>,
+    pub steps: BTreeMap<Vec<u8>, UpdateStep>,
     /// In the order in which they are merged.
     pub merges: Vec<MergeFile>,
     /// Remarks for the user.
-    pub notes: Vec<Note>,
+    pub notes: Vec<RenameNote>,
 }
 
 impl Plan {
     /// The paths that change on the disk, and whether they are written or else removed.
     pub(super) fn changed_paths(&self) -> BTreeMap<&[u8], bool> {
         let steps = self.steps.iter().filter_map(|(path, step)| match step {
-            Step::Write(_) => Some((&path[..], true)),
-            Step::Remove => Some((&path[..], false)),
+            UpdateStep::Write(_) => Some((&path[..], true)),
+            UpdateStep::Remove => Some((&path[..], false)),
             _ => None,
         });
         let mut changed_paths: BTreeMap<&[u8], bool> = steps.collect();
@@ -210,9 +210,11 @@ impl Planner<'_> {
         plan: &mut Plan,
     ) -> Result<(), WorkdirError> {
         let step = match (local_state, self.to.get(path)?) {
-            (_, Some(tracked)) => Step::Write(tracked),
-            (LocalState::Added | LocalState::Removed | LocalState::Unknown, None) => Step::Forget,
-            (_, None) => Step::Remove,
+            (_, Some(tracked)) => UpdateStep::Write(tracked),
+            (LocalState::Added | LocalState::Removed | LocalState::Unknown, None) => {
+                UpdateStep::Forget
+            }
+            (_, None) => UpdateStep::Remove,
         };
         plan.steps.insert(path.to_vec(), step);
         Ok(())
@@ -248,7 +250,7 @@ impl Planner<'_> {
         for (path, local_state) in &self.local_states {
             let is_new = self.from.get(path)?.is_none() && self.to.get(path)?.is_none();
             if *local_state == LocalState::Missing && is_new {
-                plan.steps.insert(path.clone(), Step::Forget);
+                plan.steps.insert(path.clone(), UpdateStep::Forget);
             }
         }
         Ok(())
@@ -277,11 +279,13 @@ impl Planner<'_> {
     ) -> Result<Decision, WorkdirError> {
         Ok(match (self.local_state(path), old, new) {
             (LocalState::Clean, Some(old), Some(new)) if is_mode_only(old, new) => {
-                Decision::Do(Step::Mode(new.1))
+                Decision::Do(UpdateStep::Mode(new.1))
             }
-            (LocalState::Clean, _, Some(new)) => Decision::Do(Step::Write(new)),
-            (LocalState::Clean, _, None) => Decision::Do(Step::Remove),
-            (LocalState::Removed | LocalState::Missing, _, None) => Decision::Do(Step::Forget),
+            (LocalState::Clean, _, Some(new)) => Decision::Do(UpdateStep::Write(new)),
+            (LocalState::Clean, _, None) => Decision::Do(UpdateStep::Remove),
+            (LocalState::Removed | LocalState::Missing, _, None) => {
+                Decision::Do(UpdateStep::Forget)
+            }
             (LocalState::Added | LocalState::Unknown, _, None) => Decision::Nothing,
             (LocalState::Unknown, _, Some(new))
             | (LocalState::Removed | LocalState::Missing, None, Some(new)) => {
@@ -292,7 +296,7 @@ impl Planner<'_> {
                 if old.0 == new.0
                     || self.from.content(path, &old.0)? == self.to.content(path, &new.0)? =>
             {
-                Decision::Do(Step::StayRemoved)
+                Decision::Do(UpdateStep::StayRemoved)
             }
             (LocalState::Modified, Some(old), Some(new)) if old.0 == new.0 => {
                 self.mode_only(path, old, new)?
@@ -300,7 +304,7 @@ impl Planner<'_> {
             (LocalState::Modified, Some(old), None)
                 if self.local != LocalChanges::KeepApart && self.is_same_content(path, old)? =>
             {
-                Decision::Do(Step::Remove)
+                Decision::Do(UpdateStep::Remove)
             }
             _ => Decision::Merges,
         })
@@ -323,7 +327,7 @@ impl Planner<'_> {
             _ if [Some(old), Some(new), here].contains(&Some(FileKind::Symlink)) => {
                 Decision::Merges
             }
-            Some(here) if here == old => Decision::Do(Step::Mode(new)),
+            Some(here) if here == old => Decision::Do(UpdateStep::Mode(new)),
             _ => Decision::Nothing,
         })
     }
@@ -358,13 +362,13 @@ impl Planner<'_> {
             || self.files.stat(path)?.is_none()
             || self.files.is_behind_link(path)?
         {
-            return Ok(Decision::Do(Step::Write(new)));
+            return Ok(Decision::Do(UpdateStep::Write(new)));
         }
         let (content, there) = self.files.read(path)?;
         let is_link = |kind| kind == FileKind::Symlink;
         let same = is_link(there) == is_link(new.1) && content == self.to.content(path, &new.0)?;
         Ok(if same {
-            Decision::Do(Step::Write(new))
+            Decision::Do(UpdateStep::Write(new))
         } else {
             Decision::Collides
         })
@@ -385,7 +389,7 @@ impl MergeFile {
 }
 
 enum Decision {
-    Do(Step),
+    Do(UpdateStep),
     Nothing,
     Collides,
     Merges,

@@ -11,7 +11,7 @@ type Copies = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// A remark about renames for the user.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Note {
+pub(crate) enum RenameNote {
     /// Both sides renamed a file, to names that differ.
     Twice(Vec<u8>, Vec<Vec<u8>>),
     /// One side renamed a file that the other deleted.
@@ -150,9 +150,9 @@ impl Renames {
             let all: BTreeSet<&[u8]> = ours.union(&theirs).copied().collect();
             let all: Vec<Vec<u8>> = all.into_iter().map(<[u8]>::to_vec).collect();
             if ours.is_empty() || theirs.is_empty() {
-                plan.notes.push(Note::Deleted(source.to_vec(), all));
+                plan.notes.push(RenameNote::Deleted(source.to_vec(), all));
             } else if ours.is_disjoint(&theirs) {
-                plan.notes.push(Note::Twice(source.to_vec(), all));
+                plan.notes.push(RenameNote::Twice(source.to_vec(), all));
             }
         }
         plan.notes.sort();

@@ -3,23 +3,29 @@
 //! A push is one bundle2. Checks come first: if the other side is not in the expected state any more, it stores nothing.
 //! Then come the changesets, and behind them changes to those that are there: phases, markers, bookmarks.
 
+mod bookmarks;
+mod checks;
 mod heads;
+mod history;
 mod phases;
 mod reply;
+mod settled;
 
+pub use self::bookmarks::{BookmarkPlan, BookmarkPush};
+pub use checks::PushChecks;
 pub use heads::{BranchHeads, branch_heads};
-pub use phases::RemotePhases;
+pub use history::{common_after, common_below, count_drafts};
+pub use phases::{RemotePhases, is_publishing};
 pub(crate) use reply::read_reply_within;
 pub use reply::{PushReply, read_reply};
+pub use settled::SettledPhases;
 
 use super::peer::PeerCapabilities;
 use super::pull::READS;
 use crate::ExchangeError;
 use crate::format::bundle20::BundleWriter;
 use crate::format::changegroup::ChangegroupVersion;
-use crate::format::part::{
-    Part, PartHeader, PartType, bookmarks, changegroup, node_list, phase_heads,
-};
+use crate::format::part::{self, Part, PartHeader, PartType, changegroup, node_list, phase_heads};
 use crate::generate::{PAYLOAD_CHUNK, PartOutline, SectionSizes, Selection, write_changegroup};
 use std::io::Write;
 use varve_repo::hooks::PushVars;
@@ -28,17 +34,6 @@ use varve_revlog::{Node, Rev};
 
 /// Capabilities of bundle2 that this client has for replies, in the words of Mercurial's clients.
 const READS_IN_REPLIES: [&str; 4] = ["bookmarks", "listkeys", "pushkey", "obsmarkers=V0,V1"];
-
-/// A bookmark that a push changes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BookmarkPush {
-    /// Its name.
-    pub name: Vec<u8>,
-    /// Its changeset there, when the push was prepared.
-    pub before: Option<Node>,
-    /// Its changeset afterwards; `None` removes it.
-    pub after: Option<Node>,
-}
 
 /// State of the other side that the push was prepared for, and that it must still have.
 #[derive(Clone, Debug)]
@@ -171,7 +166,10 @@ impl PushPlan<'_> {
                 .bookmarks
                 .iter()
                 .map(|push| (&push.name[..], push.after));
-            parts.push(with_bytes(PartType::Bookmarks, bookmarks::encode(after)?));
+            parts.push(with_bytes(
+                PartType::Bookmarks,
+                part::bookmarks::encode(after)?,
+            ));
         }
         Ok(parts)
     }
@@ -190,7 +188,7 @@ impl PushPlan<'_> {
                 .map(|push| (&push.name[..], push.before));
             parts.push(with_bytes(
                 PartType::CheckBookmarks,
-                bookmarks::encode(before)?,
+                part::bookmarks::encode(before)?,
             ));
         }
         let phases = expected.phases.encode(self.view);

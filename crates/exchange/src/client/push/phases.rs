@@ -33,9 +33,7 @@ impl RemotePhases {
             .collect();
         draft_roots.sort_unstable();
         RemotePhases {
-            publishes: keys
-                .get(&b"publishing"[..])
-                .is_some_and(|value| value == b"True"),
+            publishes: is_publishing(keys),
             public_heads: public_heads(view, common, &draft_roots),
             draft_roots,
         }
@@ -90,6 +88,12 @@ impl RemotePhases {
         let public = public.map(|node| (Phase::Public, node));
         phase_heads::encode(public.chain(draft.map(|node| (Phase::Draft, node))))
     }
+}
+
+/// Whether the keys of `phases` say that changesets which arrive there become public.
+pub fn is_publishing(keys: &BTreeMap<Vec<u8>, Vec<u8>>) -> bool {
+    let value = keys.get(&b"publishing"[..]);
+    value.is_some_and(|value| value == b"True")
 }
 
 /// The newest changesets up to `heads` that are none of `roots` and build on none of them.

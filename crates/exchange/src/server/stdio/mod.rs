@@ -18,7 +18,7 @@
 mod body;
 mod frames;
 
-use crate::format::commands::{Form, known};
+use crate::format::commands::{AnswerForm, known};
 use crate::format::media_types::TYPE_ERROR;
 use crate::server::unbundle::PushHandler;
 use crate::server::wire::{ClientMedia, WireRequest, WireResponse, WireSettings, respond};
@@ -78,7 +78,7 @@ impl StdioServer<'_> {
     fn answer(
         &self,
         request: &WireRequest,
-        form: Form,
+        form: AnswerForm,
         frames: &mut Frames<impl BufRead + Send>,
         output: &mut impl Write,
     ) -> Result<(), ExchangeError> {
@@ -97,7 +97,7 @@ impl StdioServer<'_> {
                 message: String::from_utf8_lossy(&body).trim_end().to_owned(),
                 hint: None,
             }),
-            WireResponse::Whole { body, .. } if form == Form::Framed => framed(&body, output),
+            WireResponse::Whole { body, .. } if form == AnswerForm::Framed => framed(&body, output),
             WireResponse::Whole { body, .. } => output.write_all(&body).map_err(gone),
             WireResponse::Stream { body, .. } => body.send(&mut Out(output)),
         }
@@ -162,7 +162,7 @@ pub(crate) fn read_all(bytes: &[u8]) -> Result<usize, ExchangeError> {
             .iter()
             .map(|(key, value)| key.len() + value.len())
             .sum::<usize>();
-        if *form == Form::Push {
+        if *form == AnswerForm::Push {
             let mut body = ChunkedBody::new(&mut frames);
             let copied = io::copy(&mut body, &mut io::sink());
             read += copied.map_err(ExchangeError::Read)? as usize;

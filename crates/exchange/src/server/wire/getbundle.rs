@@ -107,11 +107,11 @@ struct Bundle {
     is_clone: bool,
     selection: Selection,
     /// `None` for a client that reads only bundle1: then nothing but a changegroup is sent.
-    parts: Option<Parts>,
+    parts: Option<BundleParts>,
 }
 
 /// Parts of a bundle2.
-struct Parts {
+struct BundleParts {
     changegroup: Option<ChangegroupVersion>,
     small: Vec<Part<Vec<u8>>>,
 }
@@ -132,7 +132,7 @@ impl Bundle {
         let common: Vec<Rev> = common.collect();
         let selection = Selection::new(view.changelog(), &heads, &common);
         let parts = match caps {
-            Some(caps) => Some(Parts::plan(
+            Some(caps) => Some(BundleParts::plan(
                 &view, request, &caps, &selection, &heads, settings,
             )?),
             None => None,
@@ -219,7 +219,7 @@ impl Bundle {
     }
 }
 
-impl Parts {
+impl BundleParts {
     fn plan(
         view: &RepoView,
         request: &WireRequest,
@@ -246,7 +246,7 @@ impl Parts {
             let header = PartHeader::advisory(PartType::TagsFnodes);
             small.extend((!payload.is_empty()).then_some(Part { header, payload }));
         }
-        Ok(Parts {
+        Ok(BundleParts {
             changegroup: sends_changes.then_some(version),
             small,
         })

@@ -1,7 +1,7 @@
 //! `debugdata`: the text of one revision of a revlog.
 
 use crate::arguments::Matches;
-use crate::commands::debug::revlogs::{self, CHANGELOG, Chosen, MANIFEST};
+use crate::commands::debug::revlogs::{self, CHANGELOG, MANIFEST, RevlogSelection};
 use crate::context::{Command, Context};
 use crate::ui::Abort;
 
@@ -29,7 +29,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         (false, [_]) => return Err(Abort::new("please specify a revision")),
         _ => return Err(COMMAND.usage_error("invalid arguments")),
     };
-    let chosen = Chosen::find(context, matches, name)?;
+    let chosen = RevlogSelection::find(&mut context.repo, matches, name)?;
     let chosen = chosen.ok_or_else(|| match name {
         Some(_) => Abort::new("cannot give path to non-revlog"),
         None => revlogs::invalid_revision(rev),

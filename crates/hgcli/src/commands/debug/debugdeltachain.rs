@@ -1,7 +1,7 @@
 //! `debugdeltachain`: how each revision of a revlog is stored.
 
 use crate::arguments::{Flag, Matches, TEMPLATE};
-use crate::commands::debug::revlogs::{self, CHANGELOG, Chosen, MANIFEST};
+use crate::commands::debug::revlogs::{self, CHANGELOG, MANIFEST, RevlogSelection};
 use crate::context::{Command, Context};
 use crate::render::Formatter;
 use crate::render::formatter::Value;
@@ -44,7 +44,7 @@ struct Groups {
 }
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let chosen = Chosen::of_argument(context, matches, &COMMAND)?;
+    let chosen = RevlogSelection::of_argument(&mut context.repo, matches, &COMMAND)?;
     let revlog = chosen.revlog()?;
     let group = |name| matches.flag(name) || matches.flag("all-info");
     let groups = Groups {
@@ -52,7 +52,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         distance: group("dist-info"),
         sparse: group("sparse-info"),
     };
-    let mut out = Formatter::new(context, matches, "debugdeltachain")?;
+    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "debugdeltachain")?;
     out.plain(&mut context.ui, titles(groups))?;
     let depths = revlogs::snapshot_depths(revlog, revlogs::is_sparse(&mut context.repo)?);
     let mut bases: Vec<Rev> = Vec::new();
@@ -67,7 +67,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
                 at
             }
         };
-        out.item(context)?;
+        out.item(&mut context.ui)?;
         let word = kind(revlog, &depths, rev);
         print_ids(
             &mut context.ui,
@@ -81,7 +81,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         }
         out.plain(&mut context.ui, "\n")?;
     }
-    out.end(context)?;
+    out.end(&mut context.ui)?;
     Ok(0)
 }
 

@@ -92,7 +92,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let repository = context.repo.repository()?;
     let requirements = repository.requirements();
     let config = context.config.values();
-    let mut out = Formatter::new(context, matches, "debugformat")?;
+    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "debugformat")?;
     let mut header = format!("{:<NAMES$}repo", "format-variant");
     if context.ui.verbosity.verbose {
         header += " config default";
@@ -128,7 +128,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let level = level(&settings, requirements);
     let levels = [level.clone(), level, "default".to_owned()];
     row(context, &mut out, "compression-level", levels)?;
-    out.end(context)?;
+    out.end(&mut context.ui)?;
     Ok(0)
 }
 
@@ -171,7 +171,7 @@ fn row<C: Cell>(
     name: &'static str,
     [repo, config, default]: [C; 3],
 ) -> Result<(), Abort> {
-    out.item(context)?;
+    out.item(&mut context.ui)?;
     let mut line = format!("{:<NAMES$} {:>3}", format!("{name}:"), repo.text());
     if context.ui.verbosity.verbose {
         line += &format!(" {:>6} {:>7}", config.text(), default.text());

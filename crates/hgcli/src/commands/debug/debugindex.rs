@@ -1,7 +1,7 @@
 //! `debugindex`: the index of a revlog.
 
 use crate::arguments::{Matches, TEMPLATE};
-use crate::commands::debug::revlogs::{CHANGELOG, Chosen, MANIFEST};
+use crate::commands::debug::revlogs::{CHANGELOG, MANIFEST, RevlogSelection};
 use crate::context::{Command, Context};
 use crate::render::Formatter;
 use crate::ui::Abort;
@@ -46,12 +46,12 @@ const COLUMNS: &[Column] = &[
 ];
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let chosen = Chosen::find(context, matches, matches.arguments().first())?;
+    let chosen = RevlogSelection::find(&mut context.repo, matches, matches.arguments().first())?;
     let chosen = chosen.ok_or_else(|| Abort::new("cannot give path to non-revlog"))?;
     let revlog = chosen.revlog()?;
     let verbose = context.ui.verbosity.verbose;
     let node_width = context.ui.hex(&varve_repo::Node::NULL).len();
-    let mut out = Formatter::new(context, matches, "debugindex")?;
+    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "debugindex")?;
     let columns = || {
         COLUMNS
             .iter()
@@ -69,7 +69,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     out.plain(&mut context.ui, titles.collect::<Vec<_>>().join(" ") + "\n")?;
     for rev in revlog.revs() {
         let values = values(context, revlog, rev);
-        out.item(context)?;
+        out.item(&mut context.ui)?;
         let mut line = Vec::new();
         for (at, column) in columns() {
             out.data(column.0, values[at].as_str());
@@ -77,7 +77,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         }
         out.plain(&mut context.ui, line.join(" ") + "\n")?;
     }
-    out.end(context)?;
+    out.end(&mut context.ui)?;
     Ok(0)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::arguments::Flag;
 use crate::arguments::Matches;
-use crate::context::{Command, Context, Repo};
+use crate::context::{Command, Repo};
 use crate::ui::Abort;
 use std::sync::Arc;
 use varve_repo::{PrefixMatch, RepoView, Rev, Revlog};
@@ -13,7 +13,7 @@ pub(crate) const CHANGELOG: Flag = Flag::flag('c', "changelog", "look at the cha
 pub(crate) const MANIFEST: Flag = Flag::flag('m', "manifest", "look at the manifest");
 
 /// A revlog of the repository.
-pub(crate) enum Chosen {
+pub(crate) enum RevlogSelection {
     /// The changelog or the manifest, which the view holds.
     Shared {
         view: Arc<RepoView>,
@@ -24,13 +24,13 @@ pub(crate) enum Chosen {
     File(Box<Revlog>),
 }
 
-impl Chosen {
+impl RevlogSelection {
     /// Finds the revlog that the options or `name` choose; `None` if it is empty or missing.
     pub(crate) fn find(
-        context: &mut Context,
+        repo: &mut Repo,
         matches: &Matches,
         name: Option<&Vec<u8>>,
-    ) -> Result<Option<Chosen>, Abort> {
+    ) -> Result<Option<RevlogSelection>, Abort> {
         let (changelog, manifest) = (matches.flag("changelog"), matches.flag("manifest"));
         if changelog && manifest {
             return Err(Abort::new(
@@ -42,12 +42,12 @@ impl Chosen {
                 "cannot specify filename with --changelog or --manifest",
             ));
         }
-        let view = context.repo.view()?;
+        let view = repo.view()?;
         let chosen = match name {
-            _ if changelog || manifest => Chosen::Shared { view, manifest },
+            _ if changelog || manifest => RevlogSelection::Shared { view, manifest },
             None => return Ok(None),
             Some(name) => match view.filelog(name) {
-                Ok(filelog) => Chosen::File(Box::new(filelog)),
+                Ok(filelog) => RevlogSelection::File(Box::new(filelog)),
                 Err(error) if is_absent(&error) => return Ok(None),
                 Err(error) => return Err(error.into()),
             },
@@ -57,12 +57,12 @@ impl Chosen {
 
     /// The same for a command whose only argument is the file's name, and which needs a revlog.
     pub(crate) fn of_argument(
-        context: &mut Context,
+        repo: &mut Repo,
         matches: &Matches,
         command: &'static Command,
-    ) -> Result<Chosen, Abort> {
+    ) -> Result<RevlogSelection, Abort> {
         let name = matches.arguments().first();
-        let chosen = Chosen::find(context, matches, name)?;
+        let chosen = RevlogSelection::find(repo, matches, name)?;
         chosen.ok_or_else(|| match name {
             Some(name) => not_found(name),
             None => command.usage_error("invalid arguments"),
@@ -71,15 +71,15 @@ impl Chosen {
 
     pub(crate) fn revlog(&self) -> Result<&Revlog, Abort> {
         Ok(match self {
-            Chosen::Shared {
+            RevlogSelection::Shared {
                 view,
                 manifest: true,
             } => view.manifest()?,
-            Chosen::Shared {
+            RevlogSelection::Shared {
                 view,
                 manifest: false,
             } => view.changelog(),
-            Chosen::File(filelog) => filelog,
+            RevlogSelection::File(filelog) => filelog,
         })
     }
 }

@@ -4,7 +4,7 @@
 use crate::arguments::{Flag, Matches};
 use crate::commands::history::log;
 use crate::context::{Context, Repo};
-use crate::render::changesets::{Look, Printer};
+use crate::render::changesets::{GraphStyle, Printer};
 use crate::ui::Abort;
 use varve_lang::patterns::Matcher;
 use varve_repo::{RepoView, Rev};
@@ -80,7 +80,7 @@ pub(crate) fn print(
     let style = log::style(context, matches, Some(Matcher::everything()))?;
     let printer = Printer::new(context, style)?;
     if graph {
-        let look = Look::new(context)?.of_shown_parents();
+        let look = GraphStyle::new(&context.config)?.of_shown_parents();
         printer.print_graph(&mut context.ui, &look, &revs)
     } else {
         printer.print_all(context, matches, &revs)

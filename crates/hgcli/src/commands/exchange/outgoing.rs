@@ -50,7 +50,12 @@ pub(crate) const COMMAND: Command = Command {
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     exchanged::refuse_contradictions(&mut context.repo, matches)?;
     let mut code = 1;
-    for source in peers::destinations(context, matches.arguments())? {
+    for source in peers::destinations(
+        &context.repo,
+        &mut context.ui,
+        &context.config,
+        matches.arguments(),
+    )? {
         let found = match matches.flag("bookmarks") {
             true => bookmarks(context, &source)?,
             false => show(context, matches, &source)?,

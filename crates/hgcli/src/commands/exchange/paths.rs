@@ -21,11 +21,11 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let paths = paths::paths(context)?;
+    let paths = paths::paths(&context.repo, &mut context.ui, &context.config)?;
     let wanted = matches.arguments().first();
     let quiet = context.ui.verbosity.quiet;
     let mut found = false;
-    let mut out = Formatter::new(context, matches, "paths")?;
+    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "paths")?;
     for path in &paths {
         if wanted.is_some_and(|name| *name != path.name) {
             continue;
@@ -36,7 +36,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         } else {
             path.url.clone()
         };
-        out.item(context)?;
+        out.item(&mut context.ui)?;
         match wanted {
             Some(_) => {
                 out.data("name", &path.name);
@@ -61,7 +61,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             }
         }
     }
-    out.end(context)?;
+    out.end(&mut context.ui)?;
     if wanted.is_some() && !found {
         if !quiet {
             context.ui.warn("not found!\n")?;

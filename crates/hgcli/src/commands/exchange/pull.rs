@@ -63,7 +63,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         some => some.to_vec(),
     };
     for typed in typed {
-        for source in peers::sources(context, &typed)? {
+        for source in peers::sources(&context.repo, &mut context.ui, &context.config, &typed)? {
             let code = pull(context, matches, &source)?;
             context.ui.print_traffic()?;
             if code != 0 {

@@ -2,12 +2,11 @@
 
 use crate::arguments::{Flag, Matches, TEMPLATE};
 use crate::commands::names;
-use crate::context::{Category, Command, Context};
+use crate::context::{Category, Command, Context, Repo};
 use crate::render::Formatter;
-use crate::ui::{Abort, Ui, columns};
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use varve_repo::{LockKind, Node, RepoView, Repository, Rev, ViewFilter};
+use crate::ui::{Abort, Ui, columns, short_hex};
+use varve_repo::LockKind;
+use varve_workdir::{BookmarkEdit, BookmarkRefusal, WorkdirError};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -39,6 +38,44 @@ pub(crate) const COMMAND: Command = Command {
 const COLUMNS: usize = 25;
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let action = typed_action(matches)?;
+    let inactive = matches.flag("inactive");
+    let names = matches.arguments();
+    if action == Some("list") || action.is_none() && names.is_empty() && !inactive {
+        if action.is_none() && matches.value("rev").is_some() {
+            return Err(Abort::new("bookmark name required"));
+        }
+        return list(context, matches, names);
+    }
+    let (repo, ui) = (&mut context.repo, &mut context.ui);
+    let repository = repo.repository()?;
+    let _working_copy = repo.lock(ui, LockKind::WorkingCopy)?;
+    repo.refresh();
+    if action != Some("delete") {
+        repo.warn_of_disabled_markers(ui)?;
+    }
+    let mut edit = BookmarkEdit::new(&repository, repo.view()?, matches.flag("force"))?;
+    match (action, matches.value("rename")) {
+        (Some("delete"), _) => delete(&mut edit, names)?,
+        (_, Some(old)) => edit.rename(old, &new_name(names)?)?,
+        _ if names.is_empty() => deactivate(&mut edit, ui)?,
+        _ => set((repo, ui), matches, &mut edit)?,
+    }
+    edit.store_active(&repository)?;
+    if edit.changes_bookmarks() {
+        edit.store(&repository, repo.lock(ui, LockKind::Store)?)?;
+        repo.refresh();
+    }
+    Ok(0)
+}
+
+/// The option that says what to do, if there is one and no other contradicts it.
+fn typed_action(matches: &Matches) -> Result<Option<&'static str>, Abort> {
+    let both = |one: &str, other: &str| {
+        Err(Abort::new(format!(
+            "cannot specify both --{one} and --{other}"
+        )))
+    };
     let actions = [
         ("delete", matches.flag("delete")),
         ("rename", matches.value("rename").is_some()),
@@ -47,214 +84,68 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let mut given = actions.iter().filter(|(_, given)| *given);
     let action = given.next().map(|(name, _)| *name);
     if let (Some(one), Some((other, _))) = (action, given.next()) {
-        return Err(both(one, other));
+        return both(one, other);
     }
-    let inactive = matches.flag("inactive");
     match action {
-        Some(action) if matches.value("rev").is_some() => return Err(both(action, "rev")),
-        Some(action) if inactive && action != "rename" => return Err(both("inactive", action)),
-        _ => {}
+        Some(action) if matches.value("rev").is_some() => both(action, "rev"),
+        Some(action) if matches.flag("inactive") && action != "rename" => both("inactive", action),
+        action => Ok(action),
     }
-    let names = matches.arguments();
-    if action == Some("list") || action.is_none() && names.is_empty() && !inactive {
-        if action.is_none() && matches.value("rev").is_some() {
-            return Err(Abort::new("bookmark name required"));
-        }
-        return list(context, matches, names);
-    }
-    let repository = context.repo.repository()?;
-    let working_copy = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
-    context.repo.refresh();
-    if action != Some("delete") {
-        context.repo.warn_of_disabled_markers(&mut context.ui)?;
-    }
-    let mut work = Work::begin(context, &repository, matches.flag("force"))?;
-    match (action, matches.value("rename")) {
-        (Some("delete"), _) => work.delete(names)?,
-        (_, Some(old)) => work.rename(old, names)?,
-        _ if names.is_empty() => work.deactivate(&mut context.ui)?,
-        _ => work.add(context, matches, names, inactive)?,
-    }
-    work.finish(context, &repository)?;
-    drop(working_copy);
-    Ok(0)
 }
 
-fn both(one: &str, other: &str) -> Abort {
-    Abort::new(format!("cannot specify both --{one} and --{other}"))
+fn delete(edit: &mut BookmarkEdit, names: &[Vec<u8>]) -> Result<(), Abort> {
+    if names.is_empty() {
+        return Err(Abort::new("bookmark name required"));
+    }
+    for name in names {
+        edit.remove(name.trim_ascii())?;
+    }
+    Ok(())
 }
 
-fn unknown(name: &[u8]) -> Abort {
-    let shown = String::from_utf8_lossy(name);
-    Abort::new(format!("bookmark '{shown}' does not exist"))
+fn new_name(names: &[Vec<u8>]) -> Result<Vec<u8>, Abort> {
+    match names {
+        [] => Err(Abort::new("new bookmark name required")),
+        [new] => names::checked(new, "bookmark"),
+        _ => Err(Abort::new("only one new bookmark name allowed")),
+    }
 }
 
-/// All bookmarks, before and after.
-struct Work {
-    view: Arc<RepoView>,
-    before: BTreeMap<Vec<u8>, Node>,
-    after: BTreeMap<Vec<u8>, Node>,
-    active_before: Option<Vec<u8>>,
-    active: Option<Vec<u8>>,
-    parent: Option<Rev>,
-    branch: Vec<u8>,
-    force: bool,
+fn deactivate(edit: &mut BookmarkEdit, ui: &mut Ui) -> Result<(), Abort> {
+    if edit.was_empty() {
+        return ui.status("no bookmarks set\n");
+    }
+    match edit.deactivate() {
+        true => Ok(()),
+        false => ui.status("no active bookmark\n"),
+    }
 }
 
-impl Work {
-    fn begin(context: &mut Context, repository: &Repository, force: bool) -> Result<Work, Abort> {
-        let view = context.repo.view()?;
-        let before = repository
-            .view_for(ViewFilter::Unfiltered)?
-            .bookmarks()
-            .clone();
-        let active = varve_workdir::active_bookmark(repository)?;
-        let active = active.filter(|name| before.contains_key(name));
-        let parents = view.working_parents()?;
-        Ok(Work {
-            after: before.clone(),
-            before,
-            active_before: active.clone(),
-            active,
-            parent: parents.first().and_then(|node| view.changelog().rev(node)),
-            branch: varve_workdir::branch(repository)?,
-            view,
-            force,
-        })
+fn set(
+    (repo, ui): (&mut Repo, &mut Ui),
+    matches: &Matches,
+    edit: &mut BookmarkEdit,
+) -> Result<(), Abort> {
+    let inactive = matches.flag("inactive");
+    let target = match matches.value("rev") {
+        Some(spec) => repo.revision(ui, Some(spec))?,
+        None => edit.working_parent(),
+    };
+    let mut first = None;
+    for name in matches.arguments() {
+        let name = names::checked(&ui.decode(name)?, "bookmark")?;
+        if inactive && edit.active() == Some(&name) {
+            edit.deactivate();
+            return Ok(());
+        }
+        if let Some(from) = edit.set(&name, target)? {
+            let (shown, from) = (String::from_utf8_lossy(&name), short_hex(&from));
+            ui.status(format!("moving bookmark '{shown}' forward from {from}\n"))?;
+        }
+        first.get_or_insert(name);
     }
-
-    fn delete(&mut self, names: &[Vec<u8>]) -> Result<(), Abort> {
-        if names.is_empty() {
-            return Err(Abort::new("bookmark name required"));
-        }
-        for name in names {
-            let name = name.trim_ascii();
-            self.after.remove(name).ok_or_else(|| unknown(name))?;
-            self.active.take_if(|active| active == name);
-        }
-        Ok(())
-    }
-
-    fn rename(&mut self, old: &[u8], names: &[Vec<u8>]) -> Result<(), Abort> {
-        let new = match names {
-            [] => return Err(Abort::new("new bookmark name required")),
-            [new] => names::checked(new, "bookmark")?,
-            _ => return Err(Abort::new("only one new bookmark name allowed")),
-        };
-        let node = *self.after.get(old).ok_or_else(|| unknown(old))?;
-        self.check(&new, None)?;
-        self.after.insert(new.clone(), node);
-        if self.active.as_deref() == Some(old) {
-            self.active = Some(new);
-        }
-        self.after.remove(old);
-        Ok(())
-    }
-
-    fn deactivate(&mut self, ui: &mut Ui) -> Result<(), Abort> {
-        if self.before.is_empty() {
-            return ui.status("no bookmarks set\n");
-        }
-        match self.active.take() {
-            Some(_) => Ok(()),
-            None => ui.status("no active bookmark\n"),
-        }
-    }
-
-    fn add(
-        &mut self,
-        context: &mut Context,
-        matches: &Matches,
-        names: &[Vec<u8>],
-        inactive: bool,
-    ) -> Result<(), Abort> {
-        let target = match matches.value("rev") {
-            Some(spec) => context.repo.revision(&mut context.ui, Some(spec))?,
-            None => self.parent,
-        };
-        let node = self.view.changelog().node_or_null(target);
-        let mut first = None;
-        for name in names {
-            let name = names::checked(&context.ui.decode(name)?, "bookmark")?;
-            if inactive && self.active.as_ref() == Some(&name) {
-                self.active = None;
-                return Ok(());
-            }
-            if let Some(from) = self.check(&name, Some(target))? {
-                let (shown, from) = (String::from_utf8_lossy(&name), from.to_string());
-                let from = &from[..12];
-                context
-                    .ui
-                    .status(format!("moving bookmark '{shown}' forward from {from}\n"))?;
-            }
-            self.after.insert(name.clone(), node);
-            first.get_or_insert(name);
-        }
-        if !inactive && matches.value("rev").is_none() {
-            self.active = first;
-        } else if target != self.parent && first.is_some() && first == self.active {
-            self.active = None;
-        }
-        Ok(())
-    }
-
-    /// Refuses a name that is taken. A bookmark may move forward; then gives where it was.
-    fn check(&self, name: &[u8], target: Option<Option<Rev>>) -> Result<Option<Node>, Abort> {
-        if self.force {
-            return Ok(None);
-        }
-        let shown = String::from_utf8_lossy(name);
-        if let Some(node) = self.after.get(name) {
-            let at = self.view.changelog().rev(node);
-            match target {
-                Some(target) if at == target && target == self.parent => return Ok(None),
-                Some(Some(target)) if at.is_none_or(|at| self.follows(target, at)) => {
-                    return Ok(Some(*node));
-                }
-                _ => {}
-            }
-            let message = format!("bookmark '{shown}' already exists (use -f to force)");
-            return Err(Abort::new(message));
-        }
-        if self.branch == name || self.view.branchmap()?.contains_key(name) {
-            let message = "a bookmark cannot have the name of an existing branch";
-            return Err(Abort::new(message));
-        }
-        Ok(None)
-    }
-
-    /// Whether `new` descends from `old` and is another.
-    fn follows(&self, new: Rev, old: Rev) -> bool {
-        let mut wanted = vec![new];
-        let mut seen = std::collections::HashSet::new();
-        while let Some(rev) = wanted.pop() {
-            let parents = self.view.changelog().parents(rev).into_iter().flatten();
-            for parent in parents.filter(|parent| *parent >= old) {
-                if parent == old {
-                    return true;
-                }
-                if seen.insert(parent) {
-                    wanted.push(parent);
-                }
-            }
-        }
-        false
-    }
-
-    fn finish(self, context: &mut Context, repository: &Repository) -> Result<(), Abort> {
-        // Before the transaction, as hooks of that may look at it.
-        if self.active != self.active_before {
-            varve_workdir::set_active_bookmark(repository, self.active.as_deref())?;
-        }
-        if self.after != self.before {
-            let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
-            let mut transaction = repository.transaction(lock, "bookmark")?;
-            transaction.set_bookmarks(&self.after)?;
-            transaction.finish()?;
-            context.repo.refresh();
-        }
-        Ok(())
-    }
+    edit.activate(first, target, !inactive && matches.value("rev").is_none());
+    Ok(())
 }
 
 fn list(context: &mut Context, matches: &Matches, names: &[Vec<u8>]) -> Result<u8, Abort> {
@@ -263,10 +154,11 @@ fn list(context: &mut Context, matches: &Matches, names: &[Vec<u8>]) -> Result<u
     let active = varve_workdir::active_bookmark(&repository)?;
     let all = view.bookmarks();
     if let Some(name) = names.iter().find(|name| !all.contains_key(*name)) {
-        return Err(unknown(name));
+        let name = String::from_utf8_lossy(name).into_owned();
+        return Err(WorkdirError::from(BookmarkRefusal::Unknown(name)).into());
     }
     let quiet = context.ui.verbosity.quiet;
-    let mut out = Formatter::new(context, matches, "bookmarks")?;
+    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "bookmarks")?;
     if all.is_empty() && out.is_plain() {
         context.ui.status("no bookmarks set\n")?;
     }
@@ -279,7 +171,7 @@ fn list(context: &mut Context, matches: &Matches, names: &[Vec<u8>]) -> Result<u
             .changelog()
             .rev(node)
             .map_or(-1, |rev| i64::from(rev.0));
-        out.item(context)?;
+        out.item(&mut context.ui)?;
         if !quiet {
             out.plain(&mut context.ui, if is_active { " * " } else { "   " })?;
         }
@@ -293,6 +185,6 @@ fn list(context: &mut Context, matches: &Matches, names: &[Vec<u8>]) -> Result<u
         }
         out.plain(&mut context.ui, "\n")?;
     }
-    out.end(context)?;
+    out.end(&mut context.ui)?;
     Ok(0)
 }

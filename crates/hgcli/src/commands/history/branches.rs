@@ -33,7 +33,7 @@ const COLUMNS: usize = 31;
 
 /// One line; sorted from the last to the first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Line {
+struct BranchLine {
     active: bool,
     tip: Rev,
     name: Vec<u8>,
@@ -45,7 +45,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let view = context.repo.view()?;
     let chosen = chosen_branches(&mut context.repo, &mut context.ui, &matches.list("rev"))?;
     let heads = view.heads();
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<BranchLine> = Vec::new();
     for (name, branch) in view.branchmap()? {
         let Some(tip) = branch.tip() else { continue };
         let mut open = branch
@@ -53,7 +53,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             .iter()
             .filter(|head| !branch.closed.contains(head));
         let is_open = open.clone().next().is_some();
-        lines.push(Line {
+        lines.push(BranchLine {
             active: open.any(|head| heads.contains(head)),
             tip,
             name: name.clone(),
@@ -62,7 +62,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     }
     lines.sort_unstable();
     let current = context.repo.working_branch()?;
-    let mut out = Formatter::new(context, matches, "branches")?;
+    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "branches")?;
     for line in lines.iter().rev() {
         let hidden = matches.flag("active") && !line.active;
         let closed = !line.open && !matches.flag("closed");
@@ -70,10 +70,16 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             .as_ref()
             .is_some_and(|names| !names.contains(&line.name));
         if !hidden && !closed && !other {
-            print(context, &mut out, line, line.name == current)?;
+            print(
+                &mut context.repo,
+                &mut context.ui,
+                &mut out,
+                line,
+                line.name == current,
+            )?;
         }
     }
-    out.end(context)?;
+    out.end(&mut context.ui)?;
     Ok(0)
 }
 
@@ -95,29 +101,30 @@ fn chosen_branches(
 }
 
 fn print(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
     out: &mut Formatter,
-    line: &Line,
+    line: &BranchLine,
     current: bool,
 ) -> Result<(), Abort> {
-    let node = context.repo.view()?.changelog().node(line.tip);
-    out.item(context)?;
-    out.field(&mut context.ui, "branch", &line.name, &line.name)?;
+    let node = repo.view()?.changelog().node(line.tip);
+    out.item(ui)?;
+    out.field(ui, "branch", &line.name, &line.name)?;
     out.data("rev", line.tip);
     out.data("node", node);
-    if !context.ui.verbosity.quiet {
+    if !ui.verbosity.quiet {
         let number = line.tip.0.to_string();
         let wanted = COLUMNS.saturating_sub(number.len());
-        let (pad, hex) = (columns::padding(&line.name, wanted), context.ui.hex(&node));
+        let (pad, hex) = (columns::padding(&line.name, wanted), ui.hex(&node));
         let notice = match (line.active, line.open) {
             (true, _) => "",
             (false, false) => " (closed)",
             (false, true) => " (inactive)",
         };
-        out.plain(&mut context.ui, format!("{pad} {number}:{hex}{notice}"))?;
+        out.plain(ui, format!("{pad} {number}:{hex}{notice}"))?;
     }
     out.data("active", line.active);
     out.data("closed", !line.open);
     out.data("current", current);
-    out.plain(&mut context.ui, "\n")
+    out.plain(ui, "\n")
 }

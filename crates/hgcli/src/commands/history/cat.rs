@@ -60,15 +60,15 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         }
         return Ok(u8::from(entries.is_empty()));
     }
-    let mut out = Formatter::new(context, matches, "cat")?;
+    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "cat")?;
     for entry in &entries {
         let content = view.file_content(entry.path, &entry.node)?;
-        out.item(context)?;
+        out.item(&mut context.ui)?;
         out.plain(&mut context.ui, &content)?;
         out.data("data", content);
         out.data("path", entry.path);
     }
-    out.end(context)?;
+    out.end(&mut context.ui)?;
     Ok(u8::from(entries.is_empty()))
 }
 

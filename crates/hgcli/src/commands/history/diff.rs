@@ -4,8 +4,8 @@ use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::context::revision::query;
 use crate::context::{Category, Command, Context, Repo};
 use crate::render::diff::{
-    Comparison, DiffedFile, GIT, IGNORE_ALL_SPACE, IGNORE_BLANK_LINES, IGNORE_SPACE_AT_EOL,
-    IGNORE_SPACE_CHANGE, Options, STAT, Side, between, undone, with_working,
+    Comparison, DiffOptions, DiffSide, DiffedFile, GIT, IGNORE_ALL_SPACE, IGNORE_BLANK_LINES,
+    IGNORE_SPACE_AT_EOL, IGNORE_SPACE_CHANGE, STAT, between, undone, with_working,
 };
 use crate::ui::{Abort, Ui, columns};
 use std::path::Path;
@@ -63,10 +63,10 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let mut options = Options::new(context, matches)?;
+    let mut options = DiffOptions::new(&mut context.ui, &context.config, matches)?;
     context.repo.refuse_subrepositories(matches)?;
-    let mut sides = sides(context, matches)?;
-    let is_working = sides.0 == Side::Working || sides.1 == Side::Working;
+    let mut sides = sides(&mut context.repo, &mut context.ui, matches)?;
+    let is_working = sides.0 == DiffSide::Working || sides.1 == DiffSide::Working;
     if is_working
         && context.config.boolean("diff", "merge", false)?
         && is_merging(&mut context.repo)?
@@ -74,8 +74,8 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         return Err(Abort::new("diff.merge is not supported during a merge"));
     }
     let at = match sides.1 {
-        Side::Rev(rev) => FilesetTarget::Rev(rev),
-        Side::Working => FilesetTarget::Working,
+        DiffSide::Rev(rev) => FilesetTarget::Rev(rev),
+        DiffSide::Working => FilesetTarget::Working,
     };
     let mut matcher = context.repo.matcher_at(matches, at)?;
     if let Some(root) = matches.value("root").filter(|root| !root.is_empty()) {
@@ -117,22 +117,22 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 fn changed_files(
     repo: &mut Repo,
     ui: &mut Ui,
-    sides: (Side, Side),
+    sides: (DiffSide, DiffSide),
     (matcher, git): (&Matcher, bool),
 ) -> Result<Vec<DiffedFile>, Abort> {
     let view = repo.view()?;
     Ok(match sides {
-        (Side::Rev(from), Side::Rev(to)) => between(&view, from, to, matcher, git)?,
-        (Side::Rev(rev), _) => with_working(repo, ui, &view, rev, matcher, git)?,
-        (_, Side::Rev(rev)) if git => {
+        (DiffSide::Rev(from), DiffSide::Rev(to)) => between(&view, from, to, matcher, git)?,
+        (DiffSide::Rev(rev), _) => with_working(repo, ui, &view, rev, matcher, git)?,
+        (_, DiffSide::Rev(rev)) if git => {
             let everything = Matcher::everything();
             let changes = with_working(repo, ui, &view, rev, &everything, true)?;
             let mut changes = undone(changes);
             changes.retain(|change| matcher.matches(&change.path));
             changes
         }
-        (_, Side::Rev(rev)) => undone(with_working(repo, ui, &view, rev, matcher, false)?),
-        (Side::Working, Side::Working) => Vec::new(),
+        (_, DiffSide::Rev(rev)) => undone(with_working(repo, ui, &view, rev, matcher, false)?),
+        (DiffSide::Working, DiffSide::Working) => Vec::new(),
     })
 }
 
@@ -184,7 +184,7 @@ fn below(
     Ok(prefix)
 }
 
-fn sides(context: &mut Context, matches: &Matches) -> Result<(Side, Side), Abort> {
+fn sides(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<(DiffSide, DiffSide), Abort> {
     let revs: Vec<Vec<u8>> = matches.list("rev").iter().map(|rev| rev.to_vec()).collect();
     let (from, to) = (matches.value("from"), matches.value("to"));
     if let Some(change) = matches.value("change").filter(|change| !change.is_empty()) {
@@ -199,12 +199,12 @@ fn sides(context: &mut Context, matches: &Matches) -> Result<(Side, Side), Abort
                 )));
             }
         }
-        let rev = context.repo.revision(&mut context.ui, Some(change))?;
+        let rev = repo.revision(ui, Some(change))?;
         let parent = match rev {
-            Some(rev) => context.repo.view()?.changelog().parents(rev)[0],
-            None => context.repo.working_parents()?.first().copied(),
+            Some(rev) => repo.view()?.changelog().parents(rev)[0],
+            None => repo.working_parents()?.first().copied(),
         };
-        return Ok((Side::Rev(parent), Side::Rev(rev)));
+        return Ok((DiffSide::Rev(parent), DiffSide::Rev(rev)));
     }
     if from.is_some() || to.is_some() {
         if !revs.is_empty() {
@@ -214,32 +214,27 @@ fn sides(context: &mut Context, matches: &Matches) -> Result<(Side, Side), Abort
             )));
         }
         let start = match from {
-            Some(from) => Side::Rev(context.repo.revision(&mut context.ui, Some(from))?),
-            None => Side::Working,
+            Some(from) => DiffSide::Rev(repo.revision(ui, Some(from))?),
+            None => DiffSide::Working,
         };
         let end = match to {
-            Some(to) => Side::Rev(context.repo.revision(&mut context.ui, Some(to))?),
-            None => Side::Working,
+            Some(to) => DiffSide::Rev(repo.revision(ui, Some(to))?),
+            None => DiffSide::Working,
         };
         return Ok((start, end));
     }
-    pair(context, &revs)
+    pair(repo, ui, &revs)
 }
 
 /// Both sides for any number of `-r`: the first of the changesets and the last.
-fn pair(context: &mut Context, revs: &[Vec<u8>]) -> Result<(Side, Side), Abort> {
+fn pair(repo: &mut Repo, ui: &mut Ui, revs: &[Vec<u8>]) -> Result<(DiffSide, DiffSide), Abort> {
     if revs.is_empty() {
-        return Ok((
-            Side::Rev(context.repo.revision(&mut context.ui, None)?),
-            Side::Working,
-        ));
+        return Ok((DiffSide::Rev(repo.revision(ui, None)?), DiffSide::Working));
     }
     let specs: Vec<&[u8]> = revs.iter().map(Vec::as_slice).collect();
-    context
-        .repo
-        .warn_of_disabled_markers_for(&mut context.ui, &specs)?;
-    let view = context.repo.view()?;
-    let engine = context.repo.engine(&view)?;
+    repo.warn_of_disabled_markers_for(ui, &specs)?;
+    let view = repo.view()?;
+    let engine = repo.engine(&view)?;
     let set = query(&engine, &specs)?;
     let empty = || Abort::new("empty revision range");
     let first = set.first(&engine)?.ok_or_else(empty)?;
@@ -247,7 +242,7 @@ fn pair(context: &mut Context, revs: &[Vec<u8>]) -> Result<(Side, Side), Abort> 
     if let [one] = specs[..] {
         let is_range = one.contains(&b':') || one.windows(2).any(|two| two == b"..");
         if first == last && !is_range {
-            return Ok((Side::Rev(first), Side::Working));
+            return Ok((DiffSide::Rev(first), DiffSide::Working));
         }
     }
     for spec in &specs {
@@ -255,5 +250,5 @@ fn pair(context: &mut Context, revs: &[Vec<u8>]) -> Result<(Side, Side), Abort> 
             return Err(Abort::new("empty revision on one side of range"));
         }
     }
-    Ok((Side::Rev(first), Side::Rev(last)))
+    Ok((DiffSide::Rev(first), DiffSide::Rev(last)))
 }

@@ -59,9 +59,9 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     };
     let end = if matches.flag("print0") { "\0" } else { "\n" };
     let verbose = context.ui.verbosity.verbose;
-    let mut out = Formatter::new(context, matches, "files")?;
+    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "files")?;
     for file in &listed {
-        out.item(context)?;
+        out.item(&mut context.ui)?;
         if let Some((size, flag)) = file.details
             && (verbose || out.is_template())
         {
@@ -73,7 +73,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         out.field(&mut context.ui, "path", &shown, &shown)?;
         out.plain(&mut context.ui, end)?;
     }
-    out.end(context)?;
+    out.end(&mut context.ui)?;
     Ok(u8::from(listed.is_empty()))
 }
 

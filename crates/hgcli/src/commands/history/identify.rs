@@ -142,8 +142,8 @@ fn print(
         .collect();
     let words = words(&context.ui, matches, subject, &nodes);
     let dirty = subject.dirty;
-    let mut out = Formatter::new(context, matches, "identify")?;
-    out.item(context)?;
+    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "identify")?;
+    out.item(&mut context.ui)?;
     let whole = nodes
         .iter()
         .map(|node| String::from_utf8_lossy(&node.to_hex()).into_owned());
@@ -163,7 +163,7 @@ fn print(
     }
     out.plain(&mut context.ui, words.join(&b' '))?;
     out.plain(&mut context.ui, "\n")?;
-    out.end(context)?;
+    out.end(&mut context.ui)?;
     Ok(0)
 }
 
@@ -222,7 +222,7 @@ fn of_source(
     source: &[u8],
     wanted: Option<&[u8]>,
 ) -> Result<u8, Abort> {
-    let source = peers::sources(context, source)?.remove(0);
+    let source = peers::sources(&context.repo, &mut context.ui, &context.config, source)?.remove(0);
     if !source.is_elsewhere() {
         return of_neighbour(context, matches, &source, wanted);
     }
@@ -250,8 +250,8 @@ fn of_source(
         bookmarks,
     };
     let words = words(&context.ui, matches, &subject, &[node]);
-    let mut out = Formatter::new(context, matches, "identify")?;
-    out.item(context)?;
+    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "identify")?;
+    out.item(&mut context.ui)?;
     out.data("id", String::from_utf8_lossy(&node.to_hex()).into_owned());
     if !is_json(matches) {
         out.data("bookmarks", subject.bookmarks.clone());
@@ -259,7 +259,7 @@ fn of_source(
     out.data("node", node);
     out.plain(&mut context.ui, words.join(&b' '))?;
     out.plain(&mut context.ui, "\n")?;
-    out.end(context)?;
+    out.end(&mut context.ui)?;
     Ok(0)
 }
 

@@ -3,8 +3,8 @@
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, STYLE, TEMPLATE};
 use crate::context::revision::query;
 use crate::context::{Category, Command, Context, Repo};
-use crate::render::changesets::{Form, Look, Printer, Style};
-use crate::render::diff::{GIT, Options, STAT};
+use crate::render::changesets::{ChangesetFormat, GraphStyle, Printer, PrinterStyle};
+use crate::render::diff::{DiffOptions, GIT, STAT};
 use crate::ui::Abort;
 use varve_lang::patterns::Matcher;
 use varve_repo::{Changeset, RepoView, Rev};
@@ -91,7 +91,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let revs: Vec<Option<Rev>> = members.collect::<Result<_, _>>()?;
     let printer = Printer::new(context, style)?;
     if graph {
-        let look = Look::new(context)?;
+        let look = GraphStyle::new(&context.config)?;
         printer.print_graph(&mut context.ui, &look, &revs)?;
     } else {
         printer.print_all(context, matches, &revs)?;
@@ -104,20 +104,20 @@ pub(crate) fn style(
     context: &mut Context,
     matches: &Matches,
     matcher: Option<Matcher>,
-) -> Result<Style, Abort> {
-    let form = Form::new(context, matches)?;
-    if matches!(form, Form::Json) && matches.flag("graph") {
+) -> Result<PrinterStyle, Abort> {
+    let form = ChangesetFormat::new(context, matches)?;
+    if matches!(form, ChangesetFormat::Json) && matches.flag("graph") {
         return Err(Abort::new("-T json does not support --graph"));
     }
     let (patch, stat) = (matches.flag("patch"), matches.flag("stat"));
     let diff = if (patch || stat) && !context.ui.verbosity.quiet {
-        let options = Options::new(context, matches)?;
+        let options = DiffOptions::new(&mut context.ui, &context.config, matches)?;
         let matcher = matcher.map_or_else(|| context.repo.matcher(matches), Ok)?;
         Some((options, matcher))
     } else {
         None
     };
-    Ok(Style {
+    Ok(PrinterStyle {
         copies: matches.flag("copies"),
         patch,
         stat,

@@ -3,7 +3,7 @@
 use crate::arguments::{Flag, Matches, TEMPLATE};
 use crate::context::{Category, Command, Context};
 use crate::render::Formatter;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use varve_repo::{FileKind, ManifestEntry};
 
 /// See [`Command`].
@@ -41,47 +41,43 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         .revision(&mut context.ui, argument.or(option))?;
     let view = context.repo.view()?;
     let text = view.manifest_text(rev)?;
-    let mut out = Formatter::new(context, matches, "manifest")?;
+    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "manifest")?;
     for entry in view.manifest_entries(&text) {
-        print(context, &mut out, &entry?)?;
+        print(&mut context.ui, &mut out, &entry?)?;
     }
-    out.end(context)?;
+    out.end(&mut context.ui)?;
     Ok(0)
 }
 
 fn all(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let files = context.repo.view()?.tracked_files()?;
-    let mut out = Formatter::new(context, matches, "manifest")?;
+    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "manifest")?;
     for file in files {
-        out.item(context)?;
+        out.item(&mut context.ui)?;
         out.field(&mut context.ui, "path", &file, &file)?;
         out.plain(&mut context.ui, "\n")?;
     }
-    out.end(context)?;
+    out.end(&mut context.ui)?;
     Ok(0)
 }
 
-fn print(
-    context: &mut Context,
-    out: &mut Formatter,
-    entry: &ManifestEntry<'_>,
-) -> Result<(), Abort> {
+fn print(ui: &mut Ui, out: &mut Formatter, entry: &ManifestEntry<'_>) -> Result<(), Abort> {
     let (kind, mode) = match entry.kind {
         FileKind::Plain => ("", "644"),
         FileKind::Executable => ("*", "755"),
         FileKind::Symlink => ("@", "644"),
     };
-    out.item(context)?;
+    out.item(ui)?;
     out.data("hash", entry.node);
     out.data("mode", mode);
     out.data("type", kind);
-    if context.ui.verbosity.debug {
-        let hex = context.ui.hex(&entry.node);
-        out.plain(&mut context.ui, format!("{hex} "))?;
+    if ui.verbosity.debug {
+        let hex = ui.hex(&entry.node);
+        out.plain(ui, format!("{hex} "))?;
     }
-    if context.ui.verbosity.verbose {
-        out.plain(&mut context.ui, format!("{mode} {kind:1} "))?;
+    if ui.verbosity.verbose {
+        out.plain(ui, format!("{mode} {kind:1} "))?;
     }
-    out.field(&mut context.ui, "path", entry.path, entry.path)?;
-    out.plain(&mut context.ui, "\n")
+    out.field(ui, "path", entry.path, entry.path)?;
+    out.plain(ui, "\n")
 }

@@ -3,7 +3,7 @@
 use crate::arguments::{Flag, Matches};
 use crate::context::{Category, Command, Context, Repo};
 use crate::ui::{Abort, Ui};
-use varve_repo::{LockKind, Phase, Rev, ViewFilter};
+use varve_repo::{LockKind, Phase, Rev};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -30,15 +30,13 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-const PHASES: [(&str, Phase); 3] = [
-    ("public", Phase::Public),
-    ("draft", Phase::Draft),
-    ("secret", Phase::Secret),
-];
+const PHASES: [Phase; 3] = [Phase::Public, Phase::Draft, Phase::Secret];
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let mut wanted = PHASES.iter().filter(|(name, _)| matches.flag(name));
-    let target = wanted.next().map(|(_, phase)| *phase);
+    let mut wanted = PHASES
+        .into_iter()
+        .filter(|phase| matches.flag(phase.name()));
+    let target = wanted.next();
     if wanted.next().is_some() {
         return Err(Abort::new("only one phase can be specified"));
     }
@@ -47,9 +45,10 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if specs.is_empty() {
         specs.push(b".");
     }
+    let (repo, ui) = (&mut context.repo, &mut context.ui);
     match target {
-        Some(target) => change(context, &specs, target, matches.flag("force")),
-        None => show(&mut context.repo, &mut context.ui, &specs),
+        Some(target) => change((repo, ui), &specs, target, matches.flag("force")),
+        None => show(repo, ui, &specs),
     }
 }
 
@@ -67,43 +66,39 @@ fn show(repo: &mut Repo, ui: &mut Ui, specs: &[&[u8]]) -> Result<u8, Abort> {
             ui.write(NULL)?;
             continue;
         };
-        let phase = view.phases().of(rev);
-        let name = PHASES.iter().find(|(_, known)| *known == phase);
-        let name = name.map_or("", |(name, _)| name);
+        let name = view.phases().of(rev).name();
         ui.write(format!("{}: {name}\n", rev.0))?;
     }
     Ok(0)
 }
 
-fn change(context: &mut Context, specs: &[&[u8]], target: Phase, force: bool) -> Result<u8, Abort> {
-    let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
-    context.repo.refresh();
-    let named = context.repo.revisions_and_null(&mut context.ui, specs)?;
+fn change(
+    (repo, ui): (&mut Repo, &mut Ui),
+    specs: &[&[u8]],
+    target: Phase,
+    force: bool,
+) -> Result<u8, Abort> {
+    let lock = repo.lock(ui, LockKind::Store)?;
+    repo.refresh();
+    let named = repo.revisions_and_null(ui, specs)?;
     if named.is_empty() {
         return Err(Abort::new("empty revision set"));
     }
     // The null revision is public and stays so.
     let revs: Vec<Rev> = named.into_iter().flatten().collect();
-    let repository = context.repo.repository()?;
-    let all = repository.view_for(ViewFilter::Unfiltered)?;
-    let moved = all.phases().moved(all.changelog(), &revs, target, force);
-    if moved.changed > 0 {
-        let mut transaction = repository.transaction(lock, "phase")?;
-        transaction.set_phases(all.changelog(), &moved);
-        transaction.finish()?;
-        context.repo.refresh();
-    }
+    let moved = repo.repository()?.move_phases(lock, &revs, target, force)?;
+    repo.refresh();
     if moved.rejected > 0 {
         let rejected = moved.rejected;
-        context.ui.warn(format!(
+        ui.warn(format!(
             "cannot move {rejected} changesets to a higher phase, use --force\n"
         ))?;
     }
-    let told = format!("phase changed for {} changesets\n", moved.changed);
+    let changed = format!("phase changed for {} changesets\n", moved.changed);
     match (moved.changed, moved.rejected) {
-        (0, _) => context.ui.warn("no phases changed\n")?,
-        (_, 0) => context.ui.note(told)?,
-        _ => context.ui.status(told)?,
+        (0, _) => ui.warn("no phases changed\n")?,
+        (_, 0) => ui.note(changed)?,
+        _ => ui.status(changed)?,
     }
     Ok(u8::from(moved.rejected > 0))
 }

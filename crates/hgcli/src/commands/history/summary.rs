@@ -2,7 +2,7 @@
 
 use crate::arguments::Matches;
 use crate::context::{Category, Command, Config, Context, Repo};
-use crate::render::changesets::Names;
+use crate::render::changesets::ChangesetNames;
 use crate::ui::{Abort, Ui};
 use varve_repo::{Instabilities, Phase, RepoView, Rev};
 use varve_workdir::{Dirstate, Status, StatusLists};
@@ -24,7 +24,7 @@ pub(crate) const COMMAND: Command = Command {
 fn run(context: &mut Context, _: &Matches) -> Result<u8, Abort> {
     context.repo.warn_of_disabled_markers(&mut context.ui)?;
     let view = context.repo.view()?;
-    let names = Names::read(&view)?;
+    let names = ChangesetNames::read(&view)?;
     let parents = context.repo.working_parents()?;
     let unstable = view.instabilities()?;
     print_parents(
@@ -61,7 +61,7 @@ fn print_parents(
     repo: &mut Repo,
     ui: &mut Ui,
     (view, unstable): (&RepoView, &Instabilities),
-    names: &Names,
+    names: &ChangesetNames,
     parents: &[Rev],
 ) -> Result<(), Abort> {
     if parents.is_empty() {
@@ -100,7 +100,7 @@ fn print_parents(
 fn print_bookmarks(
     repo: &mut Repo,
     ui: &mut Ui,
-    names: &Names,
+    names: &ChangesetNames,
     parents: &[Rev],
 ) -> Result<(), Abort> {
     let marks = parents.iter().flat_map(|parent| names.bookmarks(*parent));

@@ -34,12 +34,12 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     tags.push((view.tip(), b"tip".to_vec()));
     tags.sort_unstable();
     let (quiet, verbose) = (context.ui.verbosity.quiet, context.ui.verbosity.verbose);
-    let mut out = Formatter::new(context, matches, "tags")?;
+    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "tags")?;
     for (rev, name) in tags.into_iter().rev() {
         let node = changelog.node_or_null(rev);
         let number = rev.map_or(-1, |rev| i64::from(rev.0));
         let kind = if local.contains(&name) { "local" } else { "" };
-        out.item(context)?;
+        out.item(&mut context.ui)?;
         out.field(&mut context.ui, "tag", &name, &name)?;
         if !quiet || !out.is_plain() {
             out.data("rev", number);
@@ -53,6 +53,6 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         }
         out.plain(&mut context.ui, "\n")?;
     }
-    out.end(context)?;
+    out.end(&mut context.ui)?;
     Ok(0)
 }

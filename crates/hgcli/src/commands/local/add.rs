@@ -2,8 +2,8 @@
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::commands::local::change::{DirstateChange, Portability, portability};
-use crate::context::{Category, Command, Context, Repo};
-use crate::ui::Abort;
+use crate::context::{Category, Command, Config, Context, Repo};
+use crate::ui::{Abort, Ui};
 use std::collections::{BTreeSet, HashSet};
 
 /// `-n`, of all commands that change the set of tracked files.
@@ -40,12 +40,12 @@ pub(crate) fn refuse_subrepositories(repo: &Repo, matches: &Matches) -> Result<(
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     refuse_subrepositories(&context.repo, matches)?;
     let matcher = context.repo.working_matcher(matches, matches.arguments())?;
-    let mut change = DirstateChange::begin(context)?;
+    let mut change = DirstateChange::begin(&mut context.repo, &mut context.ui)?;
     let mut rejected =
         context
             .repo
             .warn_of_missing_files(&mut context.ui, &matcher, &change.dirstate)?;
-    let status = change.status(context, &matcher, true)?;
+    let status = change.status(&mut context.repo, &mut context.ui, &matcher, true)?;
     let mut candidates: BTreeSet<Vec<u8>> = change
         .unknown_or_named(&matcher, &status)
         .into_iter()
@@ -58,7 +58,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let mut collisions = Collisions::default();
     let mut files = Vec::new();
     for file in candidates {
-        collisions.check(context, &change, &file)?;
+        collisions.check(&mut context.ui, &context.config, &change, &file)?;
         if context.ui.verbosity.verbose || !matcher.is_exact(&file) {
             let line = [b"adding ", &context.repo.display_path(&file)?[..], b"\n"].concat();
             context.ui.status(line)?;
@@ -83,7 +83,8 @@ struct Collisions {
 impl Collisions {
     fn check(
         &mut self,
-        context: &mut Context,
+        ui: &mut Ui,
+        config: &Config,
         change: &DirstateChange,
         file: &[u8],
     ) -> Result<(), Abort> {
@@ -97,9 +98,9 @@ impl Collisions {
         }
         let shown = String::from_utf8_lossy(file);
         let message = format!("possible case-folding collision for {shown}");
-        match portability(&context.config) {
+        match portability(config) {
             Portability::Ignore => Ok(()),
-            Portability::Warn => context.ui.warn(format!("warning: {message}\n")),
+            Portability::Warn => ui.warn(format!("warning: {message}\n")),
             Portability::Abort => Err(Abort::new(message)),
         }
     }

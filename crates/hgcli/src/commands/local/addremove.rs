@@ -4,7 +4,7 @@ use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::commands::local::add::{DRY_RUN, refuse_subrepositories};
 use crate::commands::local::change::DirstateChange;
 use crate::context::{Category, Command, Context, Repo};
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use std::collections::BTreeMap;
 use varve_lang::patterns::Matcher;
 use varve_workdir::{Rename, RenameCandidate, WorkingFiles, detect_renames};
@@ -39,12 +39,12 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     refuse_subrepositories(&context.repo, matches)?;
     let similarity = similarity(matches)?;
     let matcher = context.repo.working_matcher(matches, matches.arguments())?;
-    let mut change = DirstateChange::begin(context)?;
+    let mut change = DirstateChange::begin(&mut context.repo, &mut context.ui)?;
     let missing =
         context
             .repo
             .warn_of_missing_files(&mut context.ui, &matcher, &change.dirstate)?;
-    let status = change.status(context, &matcher, true)?;
+    let status = change.status(&mut context.repo, &mut context.ui, &matcher, true)?;
     let (back, removed): (Vec<_>, Vec<_>) = status
         .removed
         .iter()
@@ -53,12 +53,19 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let mut new = change.unknown_or_named(&matcher, &status);
     let unknown = new.clone();
     new.extend(back);
-    let names = Names {
+    let names = ShownNames {
         relative: context
             .repo
             .uses_relative_paths(!matches.arguments().is_empty())?,
     };
-    tell_changes(context, &names, &matcher, &new, &status.deleted)?;
+    tell_changes(
+        &context.repo,
+        &mut context.ui,
+        &names,
+        &matcher,
+        &new,
+        &status.deleted,
+    )?;
     let found = if similarity > 0.0 {
         let gone = [removed, status.deleted.clone()].concat();
         let came = [status.added, unknown].concat();
@@ -70,7 +77,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     for rename in found {
         let exact = matcher.is_exact(&rename.from) && matcher.is_exact(&rename.to);
         if context.ui.verbosity.verbose || !exact {
-            tell_rename(context, &names, &rename)?;
+            tell_rename(&context.repo, &mut context.ui, &names, &rename)?;
         }
         sources.insert(rename.to, rename.from);
     }
@@ -105,22 +112,23 @@ fn similarity(matches: &Matches) -> Result<f64, Abort> {
 }
 
 /// How paths are shown: from the root on if none was named.
-struct Names {
+struct ShownNames {
     relative: bool,
 }
 
-impl Names {
-    fn show(&self, context: &Context, path: &[u8]) -> Result<Vec<u8>, Abort> {
+impl ShownNames {
+    fn show(&self, repo: &Repo, path: &[u8]) -> Result<Vec<u8>, Abort> {
         match self.relative {
-            true => context.repo.relative_path(path),
+            true => repo.relative_path(path),
             false => Ok(path.to_vec()),
         }
     }
 }
 
 fn tell_changes(
-    context: &mut Context,
-    names: &Names,
+    repo: &Repo,
+    ui: &mut Ui,
+    names: &ShownNames,
     matcher: &Matcher,
     new: &[Vec<u8>],
     deleted: &[Vec<u8>],
@@ -130,21 +138,19 @@ fn tell_changes(
     lines.extend(deleted.iter().map(|file| (&file[..], "removing ")));
     lines.sort_unstable();
     for (file, word) in lines {
-        if context.ui.verbosity.verbose || !matcher.is_exact(file) {
-            let shown = names.show(context, file)?;
-            context
-                .ui
-                .status([word.as_bytes(), &shown[..], b"\n"].concat())?;
+        if ui.verbosity.verbose || !matcher.is_exact(file) {
+            let shown = names.show(repo, file)?;
+            ui.status([word.as_bytes(), &shown[..], b"\n"].concat())?;
         }
     }
     Ok(())
 }
 
-fn tell_rename(context: &mut Context, names: &Names, rename: &Rename) -> Result<(), Abort> {
+fn tell_rename(repo: &Repo, ui: &mut Ui, names: &ShownNames, rename: &Rename) -> Result<(), Abort> {
     let percent = (rename.score * 100.0) as u32;
     let (from, to) = (
-        names.show(context, &rename.from)?,
-        names.show(context, &rename.to)?,
+        names.show(repo, &rename.from)?,
+        names.show(repo, &rename.to)?,
     );
     let score = format!(" ({percent}% similar)\n");
     let line = [
@@ -154,7 +160,7 @@ fn tell_rename(context: &mut Context, names: &Names, rename: &Rename) -> Result<
         &to,
         score.as_bytes(),
     ];
-    context.ui.status(line.concat())
+    ui.status(line.concat())
 }
 
 fn find_renames(

@@ -1,6 +1,6 @@
 //! Changing which files are tracked: the lock, the dirstate, and the rules of `add`.
 
-use crate::context::{Config, Context};
+use crate::context::{Config, Context, Repo};
 use crate::ui::{Abort, Ui};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -21,9 +21,9 @@ pub(crate) struct DirstateChange {
 
 impl DirstateChange {
     /// Takes the lock and reads the dirstate.
-    pub(crate) fn begin(context: &mut Context) -> Result<DirstateChange, Abort> {
-        let repository = context.repo.repository()?;
-        let lock = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
+    pub(crate) fn begin(repo: &mut Repo, ui: &mut Ui) -> Result<DirstateChange, Abort> {
+        let repository = repo.repository()?;
+        let lock = repo.lock(ui, LockKind::WorkingCopy)?;
         let dirstate = Dirstate::read(&repository)?;
         Ok(DirstateChange {
             repository,
@@ -50,15 +50,16 @@ impl DirstateChange {
     /// The files that match, with clean ones and, if they are wanted, those that are not tracked.
     pub(crate) fn status(
         &self,
-        context: &mut Context,
+        repo: &mut Repo,
+        ui: &mut Ui,
         matcher: &Matcher,
         unknown: bool,
     ) -> Result<Status, Abort> {
         let ignore = match unknown {
-            true => context.repo.ignore(&mut context.ui)?,
+            true => repo.ignore(ui)?,
             false => Default::default(),
         };
-        let stop = context.ui.stop.clone();
+        let stop = ui.stop.clone();
         let request = StatusRequest {
             repository: &self.repository,
             dirstate: &self.dirstate,

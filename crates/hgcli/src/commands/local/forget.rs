@@ -27,12 +27,12 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         return Err(Abort::new("no files specified"));
     }
     let matcher = context.repo.working_matcher(matches, matches.arguments())?;
-    let mut change = DirstateChange::begin(context)?;
+    let mut change = DirstateChange::begin(&mut context.repo, &mut context.ui)?;
     let missing =
         context
             .repo
             .warn_of_missing_files(&mut context.ui, &matcher, &change.dirstate)?;
-    let status = change.status(context, &matcher, false)?;
+    let status = change.status(&mut context.repo, &mut context.ui, &matcher, false)?;
     let mut files = [status.modified, status.added, status.deleted, status.clean].concat();
     files.sort_unstable();
     let mut failed = !missing.is_empty();

@@ -26,8 +26,13 @@ pub(crate) const COMMAND: Command = Command {
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let typed = matches.arguments().first().map_or(&b"."[..], Vec::as_slice);
     if typed.starts_with(b"ssh://") {
-        for target in peers::destinations(context, &[typed.to_vec()])? {
-            peers::create_over_ssh(context, &target)?;
+        for target in peers::destinations(
+            &context.repo,
+            &mut context.ui,
+            &context.config,
+            &[typed.to_vec()],
+        )? {
+            peers::create_over_ssh(&mut context.ui, &context.config, &target)?;
             peers::connect(context, &target)?;
         }
         return Ok(0);

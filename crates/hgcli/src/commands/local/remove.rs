@@ -42,12 +42,12 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         return Err(Abort::new("no files specified"));
     }
     let matcher = context.repo.working_matcher(matches, matches.arguments())?;
-    let mut change = DirstateChange::begin(context)?;
+    let mut change = DirstateChange::begin(&mut context.repo, &mut context.ui)?;
     let missing =
         context
             .repo
             .warn_of_missing_files(&mut context.ui, &matcher, &change.dirstate)?;
-    let status = change.status(context, &matcher, false)?;
+    let status = change.status(&mut context.repo, &mut context.ui, &matcher, false)?;
     let mut warnings = untracked(&context.repo, &matcher, &change)?;
     let mut left = |context: &Context, files: &[Vec<u8>], words: &str, always: bool| {
         for file in files {

@@ -96,7 +96,8 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let (repo, ui) = (&mut context.repo, &mut context.ui);
     report(repo, ui, &plan, &matcher, (&files, &backups))?;
     tell_named(
-        context,
+        &mut context.repo,
+        &mut context.ui,
         (&repository, &dirstate),
         &matcher,
         (&from, &to),
@@ -202,7 +203,8 @@ fn tell_backup(
 
 /// Says of each named file for which nothing is done, why.
 fn tell_named(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
     (repository, dirstate): (&Repository, &Dirstate),
     matcher: &Matcher,
     (from, to): (&Tree<'_>, &Tree<'_>),
@@ -219,10 +221,10 @@ fn tell_named(
         if plan.steps.iter().any(is_done) {
             continue;
         }
-        let shown = String::from_utf8_lossy(&context.repo.display_path(path)?).into_owned();
+        let shown = String::from_utf8_lossy(&repo.display_path(path)?).into_owned();
         let is_known = from.get(path)?.is_some() || to.get(path)?.is_some();
         if is_known || dirstate.get(path).is_some() {
-            context.ui.warn(format!("no changes needed to {shown}\n"))?;
+            ui.warn(format!("no changes needed to {shown}\n"))?;
             continue;
         }
         let on_disk = WorkingFiles::new(repository.root())
@@ -232,14 +234,12 @@ fn tell_named(
         match on_disk {
             _ if is_directory => {}
             Ok(found) if !found.is_dir() => {
-                context.ui.warn(format!("file not managed: {shown}\n"))?;
+                ui.warn(format!("file not managed: {shown}\n"))?;
             }
             _ => {
-                let view = context.repo.view()?;
+                let view = repo.view()?;
                 let node = view.changelog().node_or_null(target);
-                context
-                    .repo
-                    .warn_not_in_revision(&mut context.ui, path, &node)?;
+                repo.warn_not_in_revision(ui, path, &node)?;
             }
         }
     }

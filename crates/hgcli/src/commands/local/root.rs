@@ -26,12 +26,12 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let repository = context.repo.repository()?;
     let root = repository.root();
     let path = |name: &str| root.join(name).into_os_string().into_vec();
-    let mut out = Formatter::new(context, matches, "root")?;
-    out.item(context)?;
+    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "root")?;
+    out.item(&mut context.ui)?;
     let text = root.as_os_str().as_bytes();
     out.field(&mut context.ui, "reporoot", text, [text, b"\n"].concat())?;
     out.data("hgpath", path(".hg"));
     out.data("storepath", path(".hg/store"));
-    out.end(context)?;
+    out.end(&mut context.ui)?;
     Ok(0)
 }

@@ -75,7 +75,7 @@ fn list(status: &Status, letter: char) -> &[Vec<u8>] {
 }
 
 /// Which changesets are compared.
-enum Sides {
+enum ComparedRevisions {
     /// The first parent with the working copy.
     Working,
     /// A changeset with the working copy.
@@ -96,13 +96,15 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     };
     let patterns = matches.arguments();
     let matcher = match sides {
-        Sides::Between(_, new) => context.repo.matcher_at(matches, FilesetTarget::Rev(new))?,
+        ComparedRevisions::Between(_, new) => {
+            context.repo.matcher_at(matches, FilesetTarget::Rev(new))?
+        }
         _ => context.repo.working_matcher(matches, patterns)?,
     };
     let always = context.config.boolean("ui", "statuscopies", false)?;
     let with_copies =
         (matches.flag("all") || matches.flag("copies") || always) && !matches.flag("no-status");
-    let (status, copies) = if let Sides::Between(old, new) = sides {
+    let (status, copies) = if let ComparedRevisions::Between(old, new) = sides {
         let view = context.repo.view()?;
         let status = status_between(&view, old, new, &matcher, listing.clean)?;
         let copies = match with_copies {
@@ -140,7 +142,7 @@ type Copies = BTreeMap<Vec<u8>, Vec<u8>>;
 fn working(
     repo: &mut Repo,
     request: &StatusRequest<'_>,
-    sides: &Sides,
+    sides: &ComparedRevisions,
     with_copies: bool,
 ) -> Result<(Status, Copies), Abort> {
     let found = working_status(request)?;
@@ -148,7 +150,7 @@ fn working(
     let mut status = found.status;
     let dirstate = request.dirstate;
     let mut copies = Copies::new();
-    if let Sides::Since(old) = sides {
+    if let ComparedRevisions::Since(old) = sides {
         let view = repo.view()?;
         status = status_against(request, &view, *old, status)?;
         if with_copies {
@@ -165,7 +167,7 @@ fn working(
 }
 
 /// The two sides that the options compare.
-fn sides(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<Sides, Abort> {
+fn sides(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<ComparedRevisions, Abort> {
     let revs = matches.list("rev");
     let change = matches.value("change").filter(|rev| !rev.is_empty());
     if !revs.is_empty() && change.is_some() {
@@ -176,24 +178,24 @@ fn sides(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<Sides, Abort
         let new = repo.revision(ui, Some(change))?;
         let view = repo.view()?;
         let old = new.and_then(|rev| view.changelog().parents(rev)[0]);
-        return Ok(Sides::Between(old, new));
+        return Ok(ComparedRevisions::Between(old, new));
     }
     Ok(match revs[..] {
-        [] => Sides::Working,
+        [] => ComparedRevisions::Working,
         [one] => {
             let old = repo.revision(ui, Some(one))?;
             let repository = repo.repository()?;
             let parent = Dirstate::read(&repository)?.parents()[0];
             let view = repo.view()?;
             if view.changelog().rev(&parent) == old {
-                Sides::Working
+                ComparedRevisions::Working
             } else {
-                Sides::Since(old)
+                ComparedRevisions::Since(old)
             }
         }
         [first, .., last] => {
             let first = repo.revision(ui, Some(first))?;
-            Sides::Between(first, repo.revision(ui, Some(last))?)
+            ComparedRevisions::Between(first, repo.revision(ui, Some(last))?)
         }
     })
 }
@@ -229,7 +231,7 @@ fn print(
             .repo
             .uses_relative_paths(!matches.arguments().is_empty())?,
     };
-    let mut out = Formatter::new(context, matches, "status")?;
+    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "status")?;
     for letter in shown {
         let letter = letter.to_string();
         for path in list(status, letter.chars().next().unwrap_or('C')) {
@@ -237,7 +239,7 @@ fn print(
                 true => context.repo.relative_path(path),
                 false => Ok(path.to_vec()),
             };
-            out.item(context)?;
+            out.item(&mut context.ui)?;
             out.data("itemtype", "file");
             let before = if names_only {
                 ""
@@ -259,5 +261,5 @@ fn print(
             }
         }
     }
-    out.end(context)
+    out.end(&mut context.ui)
 }

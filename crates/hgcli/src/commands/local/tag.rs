@@ -3,12 +3,14 @@
 use crate::arguments::{Flag, Matches};
 use crate::commands::local::commit::metadata;
 use crate::commands::names;
-use crate::context::{Category, Command, Context, Repo};
+use crate::context::{Category, Command, Config, Context, Repo};
 use crate::ui::{Abort, Ui};
-use std::collections::BTreeMap;
 use varve_repo::hooks::HookArgs;
-use varve_repo::{LockKind, Node, Phase, Repository};
-use varve_workdir::{CommitContext, CommitMetadata, Dirstate, Status, Tree, WorkingFiles, message};
+use varve_repo::{LockKind, Node, RepoView};
+use varve_workdir::{
+    CommitContext, CommitMetadata, Dirstate, Status, TagChange, TagOptions, check_tag_parent,
+    check_tags, message, tag_description, write_local_tags, write_tags,
+};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -36,91 +38,103 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-const TAGS: &[u8] = b".hgtags";
-
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let repository = context.repo.repository()?;
-    let _working_copy = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
-    context.repo.warn_of_disabled_markers(&mut context.ui)?;
-    context.repo.refresh();
-    let (local, removes) = (matches.flag("local"), matches.flag("remove"));
-    let tags = typed_tags(&context.ui, matches)?;
-    if removes && matches.value("rev").is_some() {
+    let Context {
+        repo, ui, config, ..
+    } = context;
+    let repository = repo.repository()?;
+    let _working_copy = repo.lock(ui, LockKind::WorkingCopy)?;
+    repo.warn_of_disabled_markers(ui)?;
+    repo.refresh();
+    let options = TagOptions {
+        local: matches.flag("local"),
+        removes: matches.flag("remove"),
+        force: matches.flag("force"),
+    };
+    let names = typed_names(ui, matches)?;
+    if options.removes && matches.value("rev").is_some() {
         return Err(Abort::new("cannot specify both --remove and --rev"));
     }
-    let view = context.repo.view()?;
+    let view = repo.view()?;
     let known = view.tags()?;
-    let force = matches.flag("force");
-    check_known(&mut context.repo, &tags, &known, (local, removes), force)?;
+    check_tags(&view, &names, &known, options)?;
     let mut dirstate = Dirstate::read(&repository)?;
-    if !local {
-        check_place(&mut context.repo, &dirstate, force)?;
+    if !options.local {
+        check_tag_parent(&view, &dirstate, options.force)?;
     }
-    let node = if removes {
-        Node::NULL
+    let node = match options.removes {
+        true => Node::NULL,
+        false => tagged_changeset(repo, ui, matches)?,
+    };
+    warn_of_branches(ui, &view, &names)?;
+    let date = metadata::date(config, matches)?;
+    let change = TagChange {
+        names: &names,
+        node,
+        known: &known,
+    };
+    for name in &names {
+        repo.run_hooks(ui, "pretag", &hook_args(name, &node, options.local))?;
+    }
+    if options.local {
+        write_local_tags(&repository, &change)?;
     } else {
-        let rev = context
-            .repo
-            .revision(&mut context.ui, matches.value("rev"))?;
-        let node = view.changelog().node_or_null(rev);
-        if node.is_null() {
-            return Err(Abort::new("cannot tag null revision"));
-        }
-        node
-    };
-    let branches = view.branchmap()?;
-    for tag in tags.iter().filter(|tag| branches.contains_key(*tag)) {
-        let tag = String::from_utf8_lossy(tag);
-        context.ui.warn(format!(
-            "warning: tag {tag} conflicts with existing branch name\n"
-        ))?;
+        let user = metadata::user(ui, matches)?;
+        let status = write_tags(&repository, &mut dirstate, &change)?;
+        let description = match matches.value("message").filter(|text| !text.is_empty()) {
+            Some(text) => message::tidy(text),
+            None => tag_description(&names, &node),
+        };
+        let words = CommitMetadata {
+            user: &user,
+            date,
+            branch: &varve_workdir::branch(&repository)?,
+            extras: &[],
+            description: &description,
+            phase: metadata::new_phase(config)?,
+        };
+        commit((repo, ui, config), &mut dirstate, &status, words)?;
     }
-    let date = metadata::date(&context.config, matches)?;
-    for tag in &tags {
-        context
-            .repo
-            .run_hooks(&mut context.ui, "pretag", &facts(tag, &node, local))?;
+    for name in &names {
+        repo.notify_hooks(ui, "tag", &hook_args(name, &node, options.local))?;
     }
-    if local {
-        let path = repository.root().join(".hg/localtags");
-        let old = std::fs::read(&path).unwrap_or_default();
-        let text = with_lines(old, &tags, &node, &known);
-        std::fs::write(&path, text).map_err(|error| Abort::file(&error, &path))?;
-        report(&mut context.repo, &mut context.ui, &tags, &node, local)?;
-        return Ok(0);
-    }
-    let said = (metadata::user(&mut context.ui, matches)?, date);
-    let status = write_tags(&repository, &mut dirstate, &tags, &node, &known)?;
-    let description = match matches.value("message").filter(|text| !text.is_empty()) {
-        Some(text) => message::tidy(text),
-        None => described(&tags, &node),
-    };
-    commit(
-        context,
-        said,
-        &repository,
-        &mut dirstate,
-        &status,
-        &description,
-    )?;
-    report(&mut context.repo, &mut context.ui, &tags, &node, local)?;
     Ok(0)
 }
 
-fn typed_tags(ui: &Ui, matches: &Matches) -> Result<Vec<Vec<u8>>, Abort> {
-    let mut tags: Vec<Vec<u8>> = Vec::new();
+fn typed_names(ui: &Ui, matches: &Matches) -> Result<Vec<Vec<u8>>, Abort> {
+    let mut found: Vec<Vec<u8>> = Vec::new();
     for name in matches.arguments() {
         let name = names::checked(&ui.decode(name)?, "tag")?;
-        if tags.contains(&name) {
+        if found.contains(&name) {
             return Err(Abort::new("tag names must be unique"));
         }
-        tags.push(name);
+        found.push(name);
     }
-    Ok(tags)
+    Ok(found)
 }
 
-/// Arguments of hooks for a tag.
-fn facts(tag: &[u8], node: &Node, local: bool) -> HookArgs {
+/// The changeset of `--rev`, or the first parent of the working copy.
+fn tagged_changeset(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<Node, Abort> {
+    let rev = repo.revision(ui, matches.value("rev"))?;
+    let node = repo.view()?.changelog().node_or_null(rev);
+    match node.is_null() {
+        true => Err(Abort::new("cannot tag null revision")),
+        false => Ok(node),
+    }
+}
+
+fn warn_of_branches(ui: &mut Ui, view: &RepoView, names: &[Vec<u8>]) -> Result<(), Abort> {
+    let branches = view.branchmap()?;
+    for name in names.iter().filter(|name| branches.contains_key(*name)) {
+        let name = String::from_utf8_lossy(name);
+        ui.warn(format!(
+            "warning: tag {name} conflicts with existing branch name\n"
+        ))?;
+    }
+    Ok(())
+}
+
+fn hook_args(tag: &[u8], node: &Node, local: bool) -> HookArgs {
     HookArgs::from([
         ("tag", tag.to_vec()),
         ("node", node.to_hex().to_vec()),
@@ -128,178 +142,33 @@ fn facts(tag: &[u8], node: &Node, local: bool) -> HookArgs {
     ])
 }
 
-fn report(
-    repo: &mut Repo,
-    ui: &mut Ui,
-    tags: &[Vec<u8>],
-    node: &Node,
-    local: bool,
-) -> Result<(), Abort> {
-    let mut tags = tags.iter();
-    tags.try_for_each(|tag| repo.notify_hooks(ui, "tag", &facts(tag, node, local)))
-}
-
-fn described(tags: &[Vec<u8>], node: &Node) -> Vec<u8> {
-    let names = tags.join(&b", "[..]);
-    if node.is_null() {
-        return [b"Removed tag ", &names[..]].concat();
-    }
-    let hex = node.to_string();
-    [
-        b"Added tag ",
-        &names[..],
-        b" for changeset ",
-        &hex.as_bytes()[..12],
-    ]
-    .concat()
-}
-
-/// Refuses to add existing tags and to remove missing ones.
-fn check_known(
-    repo: &mut Repo,
-    tags: &[Vec<u8>],
-    known: &BTreeMap<Vec<u8>, Node>,
-    (local, removes): (bool, bool),
-    force: bool,
-) -> Result<(), Abort> {
-    let locals = repo.view()?.local_tag_names()?;
-    for tag in tags {
-        let (is_known, shown) = (known.contains_key(tag), String::from_utf8_lossy(tag));
-        let fail = |words: String| Err(Abort::new(format!("tag '{shown}' {words}")));
-        if removes && !is_known {
-            return fail("does not exist".to_owned());
-        }
-        if removes && locals.contains(tag) != local {
-            let kind = if local { "local" } else { "global" };
-            return fail(format!("is not a {kind} tag"));
-        }
-        if !removes && !force && is_known {
-            return fail("already exists (use -f to force)".to_owned());
-        }
-    }
-    Ok(())
-}
-
-/// A tag is committed on the first parent, which should be a head of its branch.
-fn check_place(repo: &mut Repo, dirstate: &Dirstate, force: bool) -> Result<(), Abort> {
-    let [p1, p2] = dirstate.parents();
-    if !p2.is_null() {
-        return Err(Abort::new("uncommitted merge"));
-    }
-    let view = repo.view()?;
-    let branches = view.branchmap()?;
-    let at = view.changelog().rev(&p1);
-    let mut heads = branches.values().flat_map(|branch| &branch.heads);
-    if !force && !branches.is_empty() && !heads.any(|head| Some(*head) == at) {
-        let message = "working directory is not at a branch head (use -f to force)";
-        return Err(Abort::new(message));
-    }
-    Ok(())
-}
-
-/// The lines of tags with new ones; a name that is there is first said to be where it was.
-fn with_lines(
-    mut text: Vec<u8>,
-    tags: &[Vec<u8>],
-    node: &Node,
-    known: &BTreeMap<Vec<u8>, Node>,
-) -> Vec<u8> {
-    if !text.is_empty() && !text.ends_with(b"\n") {
-        text.push(b'\n');
-    }
-    for tag in tags {
-        let line = |node: &Node| [&node.to_hex()[..], b" ", tag, b"\n"].concat();
-        let was_named = text
-            .split(|byte| *byte == b'\n')
-            .any(|line| line.get(2 * Node::LEN + 1..) == Some(tag));
-        if was_named || known.contains_key(tag) {
-            let old = known.get(tag).copied().unwrap_or(Node::NULL);
-            text.extend_from_slice(&line(&old));
-        }
-        text.extend_from_slice(&line(node));
-    }
-    text
-}
-
-fn write_tags(
-    repository: &Repository,
-    dirstate: &mut Dirstate,
-    tags: &[Vec<u8>],
-    node: &Node,
-    known: &BTreeMap<Vec<u8>, Node>,
-) -> Result<Status, Abort> {
-    let view = repository.view_for(varve_repo::ViewFilter::Unfiltered)?;
-    let parent = Tree::of(&view, view.changelog().rev(&dirstate.parents()[0]))?;
-    let files = WorkingFiles::new(repository.root());
-    let standing = varve_workdir::local_state(TAGS, dirstate, &parent, &files)?;
-    let is_there = files.look(TAGS)?.is_some();
-    match standing {
-        varve_workdir::LocalState::Clean => {}
-        varve_workdir::LocalState::Unknown if !is_there => {}
-        _ => {
-            return Err(Abort::new("working copy of .hgtags is changed")
-                .hint("please commit .hgtags manually"));
-        }
-    }
-    let old = if is_there {
-        files.read(TAGS)?.0
-    } else {
-        Vec::new()
-    };
-    let text = with_lines(old, tags, node, known);
-    files.write(TAGS, &text, varve_repo::FileKind::Plain)?;
-    dirstate.add(TAGS);
-    let list = vec![TAGS.to_vec()];
-    Ok(match is_there {
-        true => Status {
-            modified: list,
-            ..Status::default()
-        },
-        false => Status {
-            added: list,
-            ..Status::default()
-        },
-    })
-}
-
 fn commit(
-    context: &mut Context,
-    (user, date): (Vec<u8>, (i64, i32)),
-    repository: &Repository,
+    (repo, ui, config): (&mut Repo, &mut Ui, &Config),
     dirstate: &mut Dirstate,
     status: &Status,
-    description: &[u8],
+    words: CommitMetadata<'_>,
 ) -> Result<(), Abort> {
-    let branch = varve_workdir::branch(repository)?;
-    let phase: Phase = metadata::new_phase(&context.config)?;
+    let repository = repo.repository()?;
     let parents = dirstate.parents();
-    context.repo.before_commit(&mut context.ui, &parents)?;
-    let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
+    repo.before_commit(ui, &parents)?;
+    let lock = repo.lock(ui, LockKind::Store)?;
     // Another process may have committed before.
-    context.repo.refresh();
+    repo.refresh();
     let place = CommitContext {
-        repository,
+        repository: &repository,
         lock,
-        seen: &*context.repo.view()?,
-        options: metadata::write_options(&context.config, repository)?,
-        stop: &context.ui.stop.clone(),
+        seen: &*repo.view()?,
+        options: metadata::write_options(config, &repository)?,
+        stop: &ui.stop.clone(),
     };
-    let words = CommitMetadata {
-        user: &user,
-        date,
-        branch: &branch,
-        extras: &[],
-        description,
-        phase,
-    };
-    let (user, description) = metadata::texts(&mut context.ui, &words)?;
+    let (user, description) = metadata::texts(ui, &words)?;
     let words = CommitMetadata {
         user: &user,
         description: &description,
         ..words
     };
     let made = varve_workdir::commit(place, dirstate, status, &words)?;
-    context.repo.after_commit(&made, &parents);
-    context.repo.refresh();
+    repo.after_commit(&made, &parents);
+    repo.refresh();
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use varve_config::hgrc::Hgrc;
 
-pub(crate) enum Form {
+pub(crate) enum ChangesetFormat {
     /// Lines for people.
     Lines(Lines),
     /// Output of templates.
@@ -18,9 +18,9 @@ pub(crate) enum Form {
     Json,
 }
 
-impl Default for Form {
-    fn default() -> Form {
-        Form::Lines(Lines::default())
+impl Default for ChangesetFormat {
+    fn default() -> ChangesetFormat {
+        ChangesetFormat::Lines(Lines::default())
     }
 }
 
@@ -60,11 +60,11 @@ impl Filled {
 /// Names of templates that are a form of every command's output.
 const FORMATTERS: &[&[u8]] = &[b"cbor"];
 
-impl Form {
+impl ChangesetFormat {
     /// Form of the arguments, or else of the configuration.
-    pub(crate) fn new(context: &mut Context, matches: &Matches) -> Result<Form, Abort> {
-        let form = Form::asked(context, matches)?;
-        if let Form::Filled(filled) = &form {
+    pub(crate) fn new(context: &mut Context, matches: &Matches) -> Result<ChangesetFormat, Abort> {
+        let form = ChangesetFormat::asked(context, matches)?;
+        if let ChangesetFormat::Filled(filled) = &form {
             let names = filled.body.names();
             let mut aliases = names.iter().filter(|name| {
                 let alias = context.config.get("templatealias", name);
@@ -78,7 +78,7 @@ impl Form {
         Ok(form)
     }
 
-    fn asked(context: &mut Context, matches: &Matches) -> Result<Form, Abort> {
+    fn asked(context: &mut Context, matches: &Matches) -> Result<ChangesetFormat, Abort> {
         let given = |option: &str| {
             let value = matches.value(option).filter(|value| !value.is_empty());
             value.map(<[u8]>::to_vec)
@@ -93,18 +93,20 @@ impl Form {
         let template = config.get("command-templates", "log");
         let template = template.or_else(|| config.get("ui", "logtemplate"));
         if let Some(template) = template.filter(|template| !template.is_empty()) {
-            return Ok(Form::Filled(Box::new(Filled::of(unquoted(template))?)));
+            return Ok(ChangesetFormat::Filled(Box::new(Filled::of(unquoted(
+                template,
+            ))?)));
         }
         match config.get("ui", "style").filter(|style| !style.is_empty()) {
             Some(style) => of_style(&mut context.repo, &mut context.ui, style),
-            None => Ok(Form::default()),
+            None => Ok(ChangesetFormat::default()),
         }
     }
 }
 
-fn of_template(context: &mut Context, template: &[u8]) -> Result<Form, Abort> {
+fn of_template(context: &mut Context, template: &[u8]) -> Result<ChangesetFormat, Abort> {
     if template == b"json" {
-        return Ok(Form::Json);
+        return Ok(ChangesetFormat::Json);
     }
     if template == b"list" {
         context
@@ -119,7 +121,7 @@ fn of_template(context: &mut Context, template: &[u8]) -> Result<Form, Abort> {
             let part = config.get("templates", &format!("{name}:{kind}"));
             part.map(|part| Template::parse(unquoted(part))).transpose()
         };
-        return Ok(Form::Filled(Box::new(Filled {
+        return Ok(ChangesetFormat::Filled(Box::new(Filled {
             body: Template::parse(unquoted(body))?,
             header: part("docheader")?,
             footer: part("docfooter")?,
@@ -142,17 +144,17 @@ fn of_template(context: &mut Context, template: &[u8]) -> Result<Form, Abort> {
             return of_map(&context.ui, &path);
         }
         let text = std::fs::read(&path).map_err(|error| Abort::file(&error, path))?;
-        return Ok(Form::Filled(Box::new(Filled::of(&text)?)));
+        return Ok(ChangesetFormat::Filled(Box::new(Filled::of(&text)?)));
     }
-    Ok(Form::Filled(Box::new(Filled::of(template)?)))
+    Ok(ChangesetFormat::Filled(Box::new(Filled::of(template)?)))
 }
 
 /// A style that comes with the program.
-fn built_in(repo: &mut Repo, ui: &mut Ui, name: &[u8]) -> Result<Option<Form>, Abort> {
+fn built_in(repo: &mut Repo, ui: &mut Ui, name: &[u8]) -> Result<Option<ChangesetFormat>, Abort> {
     let lines = Lines::default();
     Ok(Some(match name {
-        b"default" | b"show" => Form::Lines(lines),
-        b"phases" => Form::Lines(Lines {
+        b"default" | b"show" => ChangesetFormat::Lines(lines),
+        b"phases" => ChangesetFormat::Lines(Lines {
             phase: true,
             ..lines
         }),
@@ -162,12 +164,12 @@ fn built_in(repo: &mut Repo, ui: &mut Ui, name: &[u8]) -> Result<Option<Form>, A
                 let message = "style 'bisect' is not supported while a bisection is under way";
                 return Err(Abort::new(message));
             }
-            Form::Lines(Lines {
+            ChangesetFormat::Lines(Lines {
                 bisect: true,
                 ..lines
             })
         }
-        b"status" => Form::Lines(Lines {
+        b"status" => ChangesetFormat::Lines(Lines {
             status: true,
             ..lines
         }),
@@ -178,7 +180,7 @@ fn built_in(repo: &mut Repo, ui: &mut Ui, name: &[u8]) -> Result<Option<Form>, A
                     "" => Ok(None),
                     text => Template::parse(text.as_bytes()).map(Some),
                 };
-                Form::Filled(Box::new(Filled {
+                ChangesetFormat::Filled(Box::new(Filled {
                     body: Template::parse(texts.body.concat().as_bytes())?,
                     header: part(texts.header)?,
                     footer: part(texts.footer)?,
@@ -189,7 +191,7 @@ fn built_in(repo: &mut Repo, ui: &mut Ui, name: &[u8]) -> Result<Option<Form>, A
     }))
 }
 
-fn of_style(repo: &mut Repo, ui: &mut Ui, style: &[u8]) -> Result<Form, Abort> {
+fn of_style(repo: &mut Repo, ui: &mut Ui, style: &[u8]) -> Result<ChangesetFormat, Abort> {
     let path: PathBuf = repo.cwd.join(std::ffi::OsStr::from_bytes(style));
     if style.contains(&b'/') && path.is_file() {
         return of_map(ui, &path);
@@ -203,7 +205,7 @@ fn of_style(repo: &mut Repo, ui: &mut Ui, style: &[u8]) -> Result<Form, Abort> {
 }
 
 /// Reads a map file: a file of configuration whose values are templates.
-fn of_map(ui: &Ui, path: &Path) -> Result<Form, Abort> {
+fn of_map(ui: &Ui, path: &Path) -> Result<ChangesetFormat, Abort> {
     let mut map = Hgrc::default();
     let text = std::fs::read(path).map_err(|error| Abort::file(&error, path))?;
     let sectioned = [b"[map]\n", &text[..]].concat();
@@ -253,7 +255,7 @@ fn of_map(ui: &Ui, path: &Path) -> Result<Form, Abort> {
         };
     }
     let body = body.ok_or_else(|| Abort::new("\"changeset\" not in template map"))?;
-    Ok(Form::Filled(Box::new(Filled {
+    Ok(ChangesetFormat::Filled(Box::new(Filled {
         body,
         header: template("docheader")?,
         footer: template("docfooter")?,

@@ -2,7 +2,7 @@
 
 use super::Printer;
 use super::lineage::{Ancestor, Lineage};
-use crate::context::Context;
+use crate::context::Config;
 use crate::render::graph::{Edge, Graph, Mark};
 use crate::render::templates::{Template, unquoted};
 use crate::ui::environment::is_plain;
@@ -10,7 +10,7 @@ use crate::ui::{Abort, Ui};
 use varve_repo::Rev;
 
 /// How the picture looks, as configured.
-pub(crate) struct Look {
+pub(crate) struct GraphStyle {
     short: bool,
     parent: Mark,
     distant: Mark,
@@ -24,10 +24,10 @@ pub(crate) struct Look {
 /// The symbol of a changeset if nothing is configured.
 const SYMBOL: &[u8] = b"{graphnode}";
 
-impl Look {
+impl GraphStyle {
     /// Look of the configuration.
-    pub(crate) fn new(context: &Context) -> Result<Look, Abort> {
-        let config = &context.config;
+    pub(crate) fn new(config: &Config) -> Result<GraphStyle, Abort> {
+        let config = config;
         let plain = is_plain(Some("graph"));
         let [parent, distant, missing] = if plain {
             [const { b"|" }; 3].map(|mark| Some(mark.to_vec()))
@@ -48,7 +48,7 @@ impl Look {
             config.get(section, key)
         });
         let symbol = symbol.filter(|symbol| !symbol.is_empty());
-        Ok(Look {
+        Ok(GraphStyle {
             short: !plain
                 && config
                     .boolean("experimental", "graphshorten", false)
@@ -62,8 +62,8 @@ impl Look {
     }
 
     /// Leaves out edges to changesets that are not shown.
-    pub(crate) fn of_shown_parents(self) -> Look {
-        Look {
+    pub(crate) fn of_shown_parents(self) -> GraphStyle {
+        GraphStyle {
             shown_parents: true,
             ..self
         }
@@ -89,7 +89,7 @@ impl Printer {
     pub(crate) fn print_graph(
         &self,
         ui: &mut Ui,
-        look: &Look,
+        look: &GraphStyle,
         revs: &[Option<Rev>],
     ) -> Result<(), Abort> {
         let changelog = self.view.changelog();

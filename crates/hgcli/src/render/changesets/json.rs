@@ -3,25 +3,26 @@
 use super::changed_files::{ChangedFiles, copies};
 use super::{Printer, phase_name};
 use crate::arguments::Matches;
-use crate::context::Context;
+use crate::context::Config;
 use crate::render::Formatter;
 use crate::render::diff::of_changeset;
 use crate::render::formatter::Value;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use varve_repo::{Changeset, DEFAULT_BRANCH, Node, Rev};
 
 impl Printer {
     /// Prints changesets in this order.
     pub(super) fn print_json(
         &self,
-        context: &mut Context,
+        ui: &mut Ui,
+        config: &Config,
         matches: &Matches,
         revs: &[Option<Rev>],
     ) -> Result<(), Abort> {
         let mut reader = self.view.changelog().reader();
-        let mut out = Formatter::new(context, matches, "log")?;
+        let mut out = Formatter::new(ui, config, matches, "log")?;
         for rev in revs {
-            out.item(context)?;
+            out.item(ui)?;
             self.with_subject(*rev, &mut reader, |subject| {
                 let number = subject.number();
                 out.data("rev", number);
@@ -39,7 +40,7 @@ impl Printer {
                 self.push_differences(subject.rev, &mut out)
             })?;
         }
-        out.end(context)
+        out.end(ui)
     }
 
     fn push_usual(&self, rev: Option<Rev>, changeset: &Changeset<'_>, out: &mut Formatter) {

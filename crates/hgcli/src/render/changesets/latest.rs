@@ -8,7 +8,7 @@ use crate::ui::Abort;
 
 /// The tags of the nearest tagged ancestor.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Found {
+pub(super) struct LatestTag {
     /// When the tagged changeset was made; 0 without one.
     date: i64,
     /// Changesets on the longest way to it.
@@ -50,19 +50,19 @@ impl<'a> Latest<'a> {
     }
 
     /// The nearest tags at a changeset or below it.
-    pub(super) fn of(&self, rev: Option<Rev>) -> Found {
-        let nothing = Found {
+    pub(super) fn of(&self, rev: Option<Rev>) -> LatestTag {
+        let nothing = LatestTag {
             date: 0,
             distance: 0,
             tags: vec![b"null".to_vec()],
             rev: None,
         };
         let Some(start) = rev else { return nothing };
-        let mut known: HashMap<Rev, Found> = HashMap::new();
+        let mut known: HashMap<Rev, LatestTag> = HashMap::new();
         let mut open = vec![start];
         while let Some(rev) = open.last().copied() {
             if let Some(tags) = self.tags.get(&rev) {
-                let found = Found {
+                let found = LatestTag {
                     date: self.dates.get(&rev).copied().unwrap_or_default(),
                     distance: 0,
                     tags: tags.clone(),
@@ -98,8 +98,8 @@ impl<'a> Latest<'a> {
     }
 
     /// Of two ways down, the longer one to the same tag, or the one with fewer changes since.
-    fn better<'f>(&self, rev: Rev, a: &'f Found, b: &'f Found) -> &'f Found {
-        let key = |found: &Found| {
+    fn better<'f>(&self, rev: Rev, a: &'f LatestTag, b: &'f LatestTag) -> &'f LatestTag {
+        let key = |found: &LatestTag| {
             if a.tags == b.tags {
                 return (0, found.date, found.distance);
             }
@@ -110,7 +110,7 @@ impl<'a> Latest<'a> {
     }
 
     /// Ancestors of a changeset that are none of the tag's.
-    pub(super) fn changes(&self, rev: Option<Rev>, found: &Found) -> usize {
+    pub(super) fn changes(&self, rev: Option<Rev>, found: &LatestTag) -> usize {
         let of = self.ancestors(rev);
         let below = self.ancestors(found.rev);
         let news = of

@@ -17,13 +17,13 @@ mod text;
 
 use crate::arguments::Matches;
 use crate::context::Context;
-use crate::render::diff::{Options, of_changeset};
+use crate::render::diff::{DiffOptions, of_changeset};
 use crate::render::formatter::Value;
 use crate::render::templates::{Keywords, Template};
 use crate::ui::{Abort, Verbosity, columns};
-pub(crate) use form::{Form, Lines};
-pub(crate) use graph::Look;
-pub(crate) use names::Names;
+pub(crate) use form::{ChangesetFormat, Lines};
+pub(crate) use graph::GraphStyle;
+pub(crate) use names::ChangesetNames;
 pub(crate) use show::show;
 use std::io::Write;
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ use varve_revlog::Reader;
 
 /// How changesets are to be printed.
 #[derive(Default)]
-pub(crate) struct Style {
+pub(crate) struct PrinterStyle {
     /// Whether copies and renames are shown.
     pub(crate) copies: bool,
     /// Whether the changes of files are shown.
@@ -44,9 +44,9 @@ pub(crate) struct Style {
     /// Whether is shown how much changed in each file.
     pub(crate) stat: bool,
     /// How changes are shown; needed by both.
-    pub(crate) diff: Option<(Options, Matcher)>,
+    pub(crate) diff: Option<(DiffOptions, Matcher)>,
     /// In which form.
-    pub(crate) form: Form,
+    pub(crate) form: ChangesetFormat,
 }
 
 /// Digits of a node without `--debug`.
@@ -55,9 +55,9 @@ const SHORT: usize = 12;
 /// Prints changesets. One printer serves several threads.
 pub(crate) struct Printer {
     view: Arc<RepoView>,
-    names: Names,
+    names: ChangesetNames,
     verbosity: Verbosity,
-    style: Style,
+    style: PrinterStyle,
     /// Parents of the working copy.
     working: Vec<Rev>,
     /// The other side of a merge that waits for its conflicts to be resolved.
@@ -74,7 +74,7 @@ pub(crate) struct Printer {
     /// The user's name, if it is configured.
     user: Option<Vec<u8>>,
     /// How changes are shown that only a template asks for.
-    plain_diff: Options,
+    plain_diff: DiffOptions,
 }
 
 /// One changeset, or the null revision, with its text.
@@ -96,13 +96,13 @@ const NULL_TEXT: &[u8] = b"0000000000000000000000000000000000000000\n\n0 0\n\n";
 
 impl Printer {
     /// Gets ready to print.
-    pub(crate) fn new(context: &mut Context, style: Style) -> Result<Printer, Abort> {
+    pub(crate) fn new(context: &mut Context, style: PrinterStyle) -> Result<Printer, Abort> {
         let view = context.repo.view()?;
         let quiet = context.ui.verbosity.quiet;
-        let names = if quiet && !matches!(style.form, Form::Filled(_)) {
-            Names::default()
+        let names = if quiet && !matches!(style.form, ChangesetFormat::Filled(_)) {
+            ChangesetNames::default()
         } else {
-            Names::read(&view)?
+            ChangesetNames::read(&view)?
         };
         Ok(Printer {
             working: context.repo.working_parents()?,
@@ -112,7 +112,7 @@ impl Printer {
             config: context.config.values(),
             unstable: view.instabilities()?,
             user: context.ui.known_user(),
-            plain_diff: Options::new(context, &Matches::default())?,
+            plain_diff: DiffOptions::new(&mut context.ui, &context.config, &Matches::default())?,
             view,
             names,
             verbosity: context.ui.verbosity,
@@ -173,15 +173,15 @@ impl Printer {
 
     fn render_subject(&self, subject: &Subject<'_>, out: &mut Vec<u8>) -> Result<(), Abort> {
         match &self.style.form {
-            Form::Lines(lines) => text::render(self, *lines, subject, out)?,
-            Form::Filled(filled) => {
+            ChangesetFormat::Lines(lines) => text::render(self, *lines, subject, out)?,
+            ChangesetFormat::Filled(filled) => {
                 if let Some(separator) = filled.separator.as_ref().filter(|_| subject.index > 0) {
                     self.fill(separator, subject, out)?;
                 }
                 self.fill(&filled.body, subject, out)?;
             }
             // Printed item by item elsewhere.
-            Form::Json => {}
+            ChangesetFormat::Json => {}
         }
         self.push_changes(subject, out)
     }

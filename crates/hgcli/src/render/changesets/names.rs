@@ -5,17 +5,17 @@ use varve_repo::{RepoError, RepoView, Rev};
 
 /// The names that changesets have.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct ChangesetNames {
     tags: HashMap<Rev, Vec<Vec<u8>>>,
     /// Tags of the null revision: in an empty repository it is the newest one.
     of_null: Vec<Vec<u8>>,
     bookmarks: HashMap<Rev, Vec<Vec<u8>>>,
 }
 
-impl Names {
+impl ChangesetNames {
     /// Reads all tags and bookmarks.
-    pub(crate) fn read(view: &RepoView) -> Result<Names, RepoError> {
-        let mut names = Names::default();
+    pub(crate) fn read(view: &RepoView) -> Result<ChangesetNames, RepoError> {
+        let mut names = ChangesetNames::default();
         let changelog = view.changelog();
         for (name, node) in view.tags()? {
             if let Some(rev) = changelog.rev(&node) {

@@ -1,6 +1,6 @@
 //! Common parts of commands that show changesets as `log` does.
 
-use super::{Form, Printer, Style};
+use super::{ChangesetFormat, Printer, PrinterStyle};
 use crate::arguments::Matches;
 use crate::context::Context;
 use crate::render::templates::Template;
@@ -13,9 +13,9 @@ pub(crate) fn show(
     matches: &Matches,
     revs: &[Option<Rev>],
 ) -> Result<(), Abort> {
-    let style = Style {
-        form: Form::new(context, matches)?,
-        ..Style::default()
+    let style = PrinterStyle {
+        form: ChangesetFormat::new(context, matches)?,
+        ..PrinterStyle::default()
     };
     Printer::new(context, style)?.print_all(context, matches, revs)
 }
@@ -29,15 +29,15 @@ impl Printer {
         revs: &[Option<Rev>],
     ) -> Result<(), Abort> {
         let says_all = match &self.style.form {
-            Form::Lines(_) => !context.ui.verbosity.quiet,
-            Form::Json => true,
-            Form::Filled(_) => false,
+            ChangesetFormat::Lines(_) => !context.ui.verbosity.quiet,
+            ChangesetFormat::Json => true,
+            ChangesetFormat::Filled(_) => false,
         };
         if says_all && !revs.is_empty() {
             context.repo.warn_of_disabled_markers(&mut context.ui)?;
         }
-        if matches!(self.style.form, Form::Json) {
-            return self.print_json(context, matches, revs);
+        if matches!(self.style.form, ChangesetFormat::Json) {
+            return self.print_json(&mut context.ui, &context.config, matches, revs);
         }
         self.print_header(&mut context.ui)?;
         self.print_texts(&mut context.ui, revs)?;
@@ -47,7 +47,7 @@ impl Printer {
     /// Prints the header before all changesets.
     pub(super) fn print_header(&self, ui: &mut Ui) -> Result<(), Abort> {
         match &self.style.form {
-            Form::Filled(filled) => self.print_once(ui, filled.header.as_ref()),
+            ChangesetFormat::Filled(filled) => self.print_once(ui, filled.header.as_ref()),
             _ => Ok(()),
         }
     }
@@ -55,7 +55,7 @@ impl Printer {
     /// Prints the footer behind all changesets.
     pub(super) fn print_footer(&self, ui: &mut Ui) -> Result<(), Abort> {
         match &self.style.form {
-            Form::Filled(filled) => self.print_once(ui, filled.footer.as_ref()),
+            ChangesetFormat::Filled(filled) => self.print_once(ui, filled.footer.as_ref()),
             _ => Ok(()),
         }
     }

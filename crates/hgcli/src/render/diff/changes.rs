@@ -12,7 +12,7 @@ use varve_workdir::{
 
 /// A state of all files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Side {
+pub(crate) enum DiffSide {
     /// A changeset, or the null revision.
     Rev(Option<Rev>),
     /// The working copy.

@@ -1,7 +1,7 @@
 //! Two sides of a difference, and the text that shows it.
 
-use super::changes::{self, CopySource, DiffedFile, Side};
-use super::{FileStat, Options, binary, stat, unified};
+use super::changes::{self, CopySource, DiffSide, DiffedFile};
+use super::{DiffOptions, FileStat, binary, stat, unified};
 use crate::ui::{Abort, clock};
 use std::num::NonZero;
 use std::thread::{self, ScopedJoinHandle};
@@ -17,9 +17,9 @@ pub(crate) struct Comparison<'a> {
     /// The repository.
     view: &'a RepoView,
     /// Before and after.
-    sides: (Side, Side),
+    sides: (DiffSide, DiffSide),
     /// How it is shown.
-    options: &'a Options,
+    options: &'a DiffOptions,
     /// Digits of nodes in headers.
     digits: usize,
     /// Dates of both sides; that of the working copy is now.
@@ -57,18 +57,18 @@ impl<'a> Comparison<'a> {
     /// Gets ready to compare.
     pub(crate) fn new(
         view: &'a RepoView,
-        sides: (Side, Side),
-        options: &'a Options,
+        sides: (DiffSide, DiffSide),
+        options: &'a DiffOptions,
         digits: usize,
     ) -> Result<Comparison<'a>, Abort> {
-        let date = |side: Side| -> Result<Date, Abort> {
+        let date = |side: DiffSide| -> Result<Date, Abort> {
             match side {
-                Side::Rev(Some(rev)) => Ok(view.with_changeset(rev, |changeset| Date {
+                DiffSide::Rev(Some(rev)) => Ok(view.with_changeset(rev, |changeset| Date {
                     time: changeset.time,
                     zone: changeset.zone,
                 })?),
-                Side::Rev(None) => Ok(Date::default()),
-                Side::Working => Ok(clock::clock().date()),
+                DiffSide::Rev(None) => Ok(Date::default()),
+                DiffSide::Working => Ok(clock::clock().date()),
             }
         };
         Ok(Comparison {
@@ -293,7 +293,7 @@ impl<'a> Comparison<'a> {
     fn push_header(&self, path: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(b"diff");
         for side in [self.sides.0, self.sides.1] {
-            if let Side::Rev(rev) = side {
+            if let DiffSide::Rev(rev) = side {
                 let node: Node = self.view.changelog().node_or_null(rev);
                 out.extend_from_slice(b" -r ");
                 out.extend_from_slice(&node.to_hex()[..self.digits]);
@@ -372,17 +372,17 @@ impl<'a> Comparison<'a> {
 
     /// Below another root, Mercurial looks for the name that is shown, and gives no name to the
     /// content of a file that has not this name from the repository's own root.
-    fn is_called(&self, side: Side, path: &[u8]) -> Result<bool, Abort> {
+    fn is_called(&self, side: DiffSide, path: &[u8]) -> Result<bool, Abort> {
         let name = self.options.shown(path);
         if name.len() == path.len() {
             return Ok(true);
         }
         match side {
-            Side::Rev(rev) => {
+            DiffSide::Rev(rev) => {
                 let text = self.view.manifest_text(rev)?;
                 Ok(self.view.find_in_manifest(&text, name)?.is_some())
             }
-            Side::Working => {
+            DiffSide::Working => {
                 let item = self.dirstate.as_ref().and_then(|known| known.get(name));
                 Ok(item.is_some_and(|item| item.is_tracked()))
             }

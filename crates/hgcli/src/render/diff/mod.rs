@@ -8,11 +8,11 @@ mod stat;
 mod unified;
 
 use crate::ui::Abort;
-pub(crate) use changes::{DiffedFile, Side, between, undone, with_working};
+pub(crate) use changes::{DiffSide, DiffedFile, between, undone, with_working};
 pub(crate) use comparison::Comparison;
 pub(crate) use options::{
-    GIT, IGNORE_ALL_SPACE, IGNORE_BLANK_LINES, IGNORE_SPACE_AT_EOL, IGNORE_SPACE_CHANGE, Options,
-    STAT, of_annotate,
+    DiffOptions, GIT, IGNORE_ALL_SPACE, IGNORE_BLANK_LINES, IGNORE_SPACE_AT_EOL,
+    IGNORE_SPACE_CHANGE, STAT, of_annotate,
 };
 pub(crate) use stat::FileStat;
 use varve_repo::{RepoView, Rev};
@@ -23,7 +23,7 @@ pub(crate) fn of_changeset<'a>(
     view: &'a RepoView,
     rev: Option<Rev>,
     beside: Option<Rev>,
-    options: &'a Options,
+    options: &'a DiffOptions,
     digits: usize,
     matcher: &varve_lang::patterns::Matcher,
 ) -> Result<(Comparison<'a>, Vec<DiffedFile>), Abort> {
@@ -31,7 +31,7 @@ pub(crate) fn of_changeset<'a>(
         Some(rev) => view.changelog().parents(rev)[0],
         None => beside,
     };
-    let sides = (Side::Rev(parent), Side::Rev(rev));
+    let sides = (DiffSide::Rev(parent), DiffSide::Rev(rev));
     let comparison = Comparison::new(view, sides, options, digits)?;
     Ok((
         comparison,

@@ -1,13 +1,13 @@
 //! How differences are shown: options and configuration.
 
 use crate::arguments::{Flag, Matches};
-use crate::context::Context;
-use crate::ui::{Abort, environment};
+use crate::context::Config;
+use crate::ui::{Abort, Ui, environment};
 use varve_delta::Blanks;
 
 /// How differences are shown.
 #[derive(Clone, Debug)]
-pub(crate) struct Options {
+pub(crate) struct DiffOptions {
     /// The form that git has.
     pub(crate) git: bool,
     /// Binary files with their contents, in git's form.
@@ -59,12 +59,16 @@ const CONTEXT: usize = 3;
 /// Digits of a name of git.
 const GIT_DIGITS: usize = 40;
 
-impl Options {
+impl DiffOptions {
     /// Values of the options and the configuration.
-    pub(crate) fn new(context: &mut Context, matches: &Matches) -> Result<Options, Abort> {
-        let index_digits = index_digits(context)?;
-        let config = &context.config;
-        let flag = |option, key| flag(context, matches, "diff", option, key);
+    pub(crate) fn new(
+        ui: &mut Ui,
+        config: &Config,
+        matches: &Matches,
+    ) -> Result<DiffOptions, Abort> {
+        let index_digits = index_digits(ui, config)?;
+        let config = config;
+        let flag = |option, key| flag(config, matches, "diff", option, key);
         let typed = matches.value("unified").filter(|text| !text.is_empty());
         let lines = match typed.or(config.get("diff", "unified")) {
             None => CONTEXT,
@@ -74,7 +78,7 @@ impl Options {
         let plain = environment::is_plain(None);
         let no_prefix = matches.switch("noprefix");
         let binary = matches.switch("binary");
-        Ok(Options {
+        Ok(DiffOptions {
             git: flag("git", "git")?,
             binary: match binary {
                 Some(binary) => binary,
@@ -89,7 +93,7 @@ impl Options {
             },
             text: matches.flag("text"),
             functions: flag("show-function", "showfunc")?,
-            blanks: blanks(context, matches, "diff")?,
+            blanks: blanks(config, matches, "diff")?,
             root: Vec::new(),
         })
     }
@@ -107,7 +111,7 @@ impl Options {
 
 /// A flag, or its value in a section of the configuration.
 fn flag(
-    context: &Context,
+    config: &Config,
     matches: &Matches,
     section: &str,
     option: &str,
@@ -115,15 +119,12 @@ fn flag(
 ) -> Result<bool, Abort> {
     match matches.switch(option) {
         Some(on) => Ok(on),
-        None => context
-            .config
-            .boolean(section, key, false)
-            .map_err(Abort::Setting),
+        None => config.boolean(section, key, false).map_err(Abort::Setting),
     }
 }
 
-fn blanks(context: &Context, matches: &Matches, section: &str) -> Result<Blanks, Abort> {
-    let flag = |option, key| flag(context, matches, section, option, key);
+fn blanks(config: &Config, matches: &Matches, section: &str) -> Result<Blanks, Abort> {
+    let flag = |option, key| flag(config, matches, section, option, key);
     Ok(Blanks {
         ignore_all: flag("ignore-all-space", "ignorews")?,
         ignore_amount: flag("ignore-space-change", "ignorewsamount")?,
@@ -134,15 +135,15 @@ fn blanks(context: &Context, matches: &Matches, section: &str) -> Result<Blanks,
 
 /// Which blanks do not count where lines are annotated. The section has other settings of diffs
 /// too, which must be right although nothing depends on them.
-pub(crate) fn of_annotate(context: &Context, matches: &Matches) -> Result<Blanks, Abort> {
+pub(crate) fn of_annotate(config: &Config, matches: &Matches) -> Result<Blanks, Abort> {
     for key in ["nodates", "showfunc"] {
-        flag(context, matches, "annotate", key, key)?;
+        flag(config, matches, "annotate", key, key)?;
     }
-    if let Some(text) = context.config.get("annotate", "unified") {
+    if let Some(text) = config.get("annotate", "unified") {
         let shown = String::from_utf8_lossy(text);
         shown.trim().parse::<i64>().map_err(|_| no_number(&shown))?;
     }
-    blanks(context, matches, "annotate")
+    blanks(config, matches, "annotate")
 }
 
 fn no_number(shown: &str) -> Abort {
@@ -160,8 +161,8 @@ fn context_of(text: &[u8]) -> Result<usize, Abort> {
 }
 
 /// Value of `experimental.extendedheader.index`; a wrong one is warned about.
-fn index_digits(context: &mut Context) -> Result<usize, Abort> {
-    let config = context.config.values();
+fn index_digits(ui: &mut Ui, config: &Config) -> Result<usize, Abort> {
+    let config = config.values();
     let Some(value) = config.get("experimental", "extendedheader.index") else {
         return Ok(0);
     };
@@ -173,14 +174,14 @@ fn index_digits(context: &mut Context) -> Result<usize, Abort> {
         _ => {}
     }
     let Ok(number) = shown.trim().parse::<i64>() else {
-        context.ui.warn(format!(
+        ui.warn(format!(
             "invalid value for extendedheader.index: '{shown}'\n"
         ))?;
         return Ok(0);
     };
     let digits = usize::try_from(number).unwrap_or(usize::MAX);
     if digits > GIT_DIGITS {
-        context.ui.warn(format!(
+        ui.warn(format!(
             "invalid length for extendedheader.index: '{shown}'\n"
         ))?;
     }

@@ -1,6 +1,6 @@
 //! Two texts as hunks with lines of context around the differences.
 
-use super::Options;
+use super::DiffOptions;
 use std::io::Write;
 use varve_delta::{Blanks, same_lines};
 
@@ -22,7 +22,7 @@ pub(crate) fn lines(text: &[u8]) -> Vec<&[u8]> {
 }
 
 /// Appends the hunks that make `new` of `old`.
-pub(super) fn push_hunks(old: &[u8], new: &[u8], options: &Options, out: &mut Vec<u8>) {
+pub(super) fn push_hunks(old: &[u8], new: &[u8], options: &DiffOptions, out: &mut Vec<u8>) {
     let (a, b) = (lines(old), lines(new));
     let changes = changes((old, &a), (new, &b), options);
     let mut rest = changes.as_slice();
@@ -55,7 +55,7 @@ fn begins_function(line: &[u8]) -> bool {
 fn changes(
     (old, a): (&[u8], &[&[u8]]),
     (new, b): (&[u8], &[&[u8]]),
-    options: &Options,
+    options: &DiffOptions,
 ) -> Vec<LineChange> {
     // A new or removed file is shown whole.
     let blanks = match a.is_empty() || b.is_empty() {

@@ -3,18 +3,18 @@
 //! A command writes each thing once, with its name and with the text that people see:
 //!
 //! ```text
-//! let mut out = Formatter::new(context, matches, "tags")?;
-//! out.item(context)?;                              one tag
+//! let mut out = Formatter::new(&mut context.ui, &context.config, matches, "tags")?;
+//! out.item(&mut context.ui)?;                              one tag
 //! out.field(context, "tag", name, format!("{name:30}"))?;
 //! out.plain(context, "\n")?;                       text that has no name
-//! out.end(context)
+//! out.end(&mut context.ui)
 //! ```
 
 mod json;
 mod value;
 
 use crate::arguments::Matches;
-use crate::context::Context;
+use crate::context::Config;
 use crate::ui::{Abort, Ui};
 pub(crate) use json::push_json;
 use std::collections::BTreeSet;
@@ -22,13 +22,13 @@ pub(crate) use value::{HIDDEN, Item, Row, Value};
 
 /// Prints items in one of the forms.
 pub(crate) struct Formatter {
-    form: Form,
+    form: OutputFormat,
     /// Items begun so far.
     count: usize,
     current: Item,
 }
 
-enum Form {
+enum OutputFormat {
     Plain,
     Json,
     Template(Box<dyn ItemTemplate>),
@@ -37,10 +37,10 @@ enum Form {
 /// A template that prints items; made by the template language.
 pub(crate) trait ItemTemplate {
     /// Prints one item; `index` counts from 0.
-    fn item(&mut self, context: &mut Context, item: &Item, index: usize) -> Result<(), Abort>;
+    fn item(&mut self, ui: &mut Ui, item: &Item, index: usize) -> Result<(), Abort>;
 
     /// Prints the end behind the last item.
-    fn end(&mut self, context: &mut Context) -> Result<(), Abort>;
+    fn end(&mut self, ui: &mut Ui) -> Result<(), Abort>;
 
     /// Names of the values that it shows.
     fn names(&self) -> BTreeSet<&str>;
@@ -49,20 +49,19 @@ pub(crate) trait ItemTemplate {
 impl Formatter {
     /// The form that `-T` asks for; `topic` is the command's name, which some templates look at.
     pub(crate) fn new(
-        context: &mut Context,
+        ui: &mut Ui,
+        config: &Config,
         matches: &Matches,
         topic: &'static str,
     ) -> Result<Formatter, Abort> {
         let form = match matches.value("template") {
-            None | Some(b"") => Form::Plain,
+            None | Some(b"") => OutputFormat::Plain,
             Some(b"json") => {
-                context.ui.write("[")?;
-                Form::Json
+                ui.write("[")?;
+                OutputFormat::Json
             }
-            Some(template) => Form::Template(crate::render::templates::for_items(
-                &context.config,
-                template,
-                topic,
+            Some(template) => OutputFormat::Template(crate::render::templates::for_items(
+                config, template, topic,
             )?),
         };
         Ok(Formatter {
@@ -74,25 +73,25 @@ impl Formatter {
 
     /// Whether people will read the output.
     pub(crate) fn is_plain(&self) -> bool {
-        matches!(self.form, Form::Plain)
+        matches!(self.form, OutputFormat::Plain)
     }
 
     /// Whether a template picks the output.
     pub(crate) fn is_template(&self) -> bool {
-        matches!(self.form, Form::Template(_))
+        matches!(self.form, OutputFormat::Template(_))
     }
 
     /// Names of the values that a template shows; none without a template.
     pub(crate) fn names(&self) -> BTreeSet<&str> {
         match &self.form {
-            Form::Template(template) => template.names(),
-            Form::Plain | Form::Json => BTreeSet::new(),
+            OutputFormat::Template(template) => template.names(),
+            OutputFormat::Plain | OutputFormat::Json => BTreeSet::new(),
         }
     }
 
     /// Begins an item.
-    pub(crate) fn item(&mut self, context: &mut Context) -> Result<(), Abort> {
-        self.finish(context)?;
+    pub(crate) fn item(&mut self, ui: &mut Ui) -> Result<(), Abort> {
+        self.finish(ui)?;
         self.count += 1;
         Ok(())
     }
@@ -119,38 +118,38 @@ impl Formatter {
     /// Text for people.
     pub(crate) fn plain(&mut self, ui: &mut Ui, text: impl AsRef<[u8]>) -> Result<(), Abort> {
         match self.form {
-            Form::Plain => ui.write(text),
-            Form::Json | Form::Template(_) => Ok(()),
+            OutputFormat::Plain => ui.write(text),
+            OutputFormat::Json | OutputFormat::Template(_) => Ok(()),
         }
     }
 
     /// Behind the last item.
-    pub(crate) fn end(mut self, context: &mut Context) -> Result<(), Abort> {
-        self.finish(context)?;
+    pub(crate) fn end(mut self, ui: &mut Ui) -> Result<(), Abort> {
+        self.finish(ui)?;
         match &mut self.form {
-            Form::Plain => Ok(()),
-            Form::Json => context.ui.write("\n]\n"),
-            Form::Template(template) => template.end(context),
+            OutputFormat::Plain => Ok(()),
+            OutputFormat::Json => ui.write("\n]\n"),
+            OutputFormat::Template(template) => template.end(ui),
         }
     }
 
-    fn finish(&mut self, context: &mut Context) -> Result<(), Abort> {
+    fn finish(&mut self, ui: &mut Ui) -> Result<(), Abort> {
         let Some(index) = self.count.checked_sub(1) else {
             return Ok(());
         };
         let item = std::mem::take(&mut self.current);
         match &mut self.form {
-            Form::Plain => Ok(()),
-            Form::Json => {
+            OutputFormat::Plain => Ok(()),
+            OutputFormat::Json => {
                 let mut text = if index == 0 {
                     b"\n ".to_vec()
                 } else {
                     b",\n ".to_vec()
                 };
                 json::push_item(&item, &mut text);
-                context.ui.write(text)
+                ui.write(text)
             }
-            Form::Template(template) => template.item(context, &item, index),
+            OutputFormat::Template(template) => template.item(ui, &item, index),
         }
     }
 }

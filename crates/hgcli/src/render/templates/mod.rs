@@ -10,9 +10,9 @@ mod of_repository;
 mod search;
 mod source;
 
-use crate::context::{Config, Context};
+use crate::context::Config;
 use crate::render::formatter::{Item, ItemTemplate, Value};
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 pub(crate) use eval::Keywords;
 pub(crate) use filters::user as short_user;
 pub(crate) use source::TemplateData;
@@ -101,13 +101,13 @@ pub(crate) fn for_items(
 }
 
 impl ItemTemplate for Template {
-    fn item(&mut self, context: &mut Context, item: &Item, index: usize) -> Result<(), Abort> {
+    fn item(&mut self, ui: &mut Ui, item: &Item, index: usize) -> Result<(), Abort> {
         let mut out = Vec::new();
         self.fill(&OfItem { item, index }, &mut out)?;
-        context.ui.write(out)
+        ui.write(out)
     }
 
-    fn end(&mut self, _: &mut Context) -> Result<(), Abort> {
+    fn end(&mut self, _: &mut Ui) -> Result<(), Abort> {
         Ok(())
     }
 

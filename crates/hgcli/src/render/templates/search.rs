@@ -18,7 +18,7 @@ fn compiled(function: &str, pattern: &[u8]) -> Result<PythonRegex, Abort> {
 }
 
 /// A piece of the replacement of matches.
-enum Piece {
+enum ReplacementPiece {
     Text(Vec<u8>),
     Group(usize),
 }
@@ -41,8 +41,8 @@ pub(super) fn sub(pattern: &[u8], replacement: &[u8], text: &[u8]) -> Result<Val
         out.extend_from_slice(&text[copied..whole.start]);
         for piece in &pieces {
             match piece {
-                Piece::Text(text) => out.extend_from_slice(text),
-                Piece::Group(number) => {
+                ReplacementPiece::Text(text) => out.extend_from_slice(text),
+                ReplacementPiece::Group(number) => {
                     let range = groups.get(*number).cloned().flatten();
                     let range = match range {
                         Some(range) => range,
@@ -69,7 +69,7 @@ pub(super) fn sub(pattern: &[u8], replacement: &[u8], text: &[u8]) -> Result<Val
     Ok(Value::Text(out))
 }
 
-fn pieces(mut rest: &[u8]) -> Option<Vec<Piece>> {
+fn pieces(mut rest: &[u8]) -> Option<Vec<ReplacementPiece>> {
     let (mut pieces, mut plain) = (Vec::new(), Vec::new());
     while let [byte, behind @ ..] = rest {
         rest = behind;
@@ -112,10 +112,10 @@ fn pieces(mut rest: &[u8]) -> Option<Vec<Piece>> {
                 continue;
             }
         };
-        pieces.push(Piece::Text(std::mem::take(&mut plain)));
-        pieces.push(Piece::Group(group));
+        pieces.push(ReplacementPiece::Text(std::mem::take(&mut plain)));
+        pieces.push(ReplacementPiece::Group(group));
     }
-    pieces.push(Piece::Text(plain));
+    pieces.push(ReplacementPiece::Text(plain));
     Some(pieces)
 }
 

@@ -8,13 +8,13 @@
 //! Its tags are never read; it only cross-checks another cache.
 
 use super::{CacheFilter, Key, TagsKey};
-use crate::read::tags::History;
+use crate::format::tags::TagHistory;
 use crate::read::{RepoView, ViewFilter};
 
 const CACHE: &str = "tags2";
 
 /// Whether the cache says the same.
-pub(crate) fn has_tags(view: &RepoView, tags: &History) -> bool {
+pub(crate) fn has_tags(view: &RepoView, tags: &TagHistory) -> bool {
     let (directory, file) = (view.caches(), CacheFilter::of(view.filter()).file(CACHE));
     let Some(expected) = encode(view, tags) else {
         return false;
@@ -24,7 +24,7 @@ pub(crate) fn has_tags(view: &RepoView, tags: &History) -> bool {
 }
 
 /// Writes the cache.
-pub(crate) fn keep_tags(view: &RepoView, tags: &History) {
+pub(crate) fn keep_tags(view: &RepoView, tags: &TagHistory) {
     if let Some(bytes) = encode(view, tags) {
         let file = CacheFilter::of(view.filter()).file(CACHE);
         view.caches().replace(&file, &bytes);
@@ -32,7 +32,7 @@ pub(crate) fn keep_tags(view: &RepoView, tags: &History) {
 }
 
 /// The whole file; `None` where Mercurial's would have a key that tells less than it should.
-fn encode(view: &RepoView, tags: &History) -> Option<Vec<u8>> {
+fn encode(view: &RepoView, tags: &TagHistory) -> Option<Vec<u8>> {
     let tip = view.changelog().tip()?;
     if view.filter() == ViewFilter::Served || !view.is_visible(tip) {
         return None;

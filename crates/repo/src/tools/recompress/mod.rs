@@ -24,7 +24,7 @@ use varve_base::storage::{read_if_there, replace};
 use varve_base::{Interrupt, OpenMode, Progress, Unit};
 use varve_codec::CodecId;
 use varve_revlog::WriteOptions;
-use walk::{Kind, StoreTree};
+use walk::{StoreFileKind, StoreTree};
 
 /// How the history is written.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +95,7 @@ fn make_beside(
         context.storage.create_directory(&new.join(directory))?;
     }
     for (path, kind) in &tree.files {
-        if *kind == Kind::Other {
+        if *kind == StoreFileKind::Other {
             context
                 .storage
                 .link(&context.store().join(path), &new.join(path))?;

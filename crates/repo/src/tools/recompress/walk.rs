@@ -12,7 +12,7 @@ const HASHED: &str = "dh";
 
 /// How a file of the store is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum StoreFileKind {
     /// The index of a revlog: written again.
     Index,
     /// The data of a revlog: written with its index.
@@ -27,7 +27,7 @@ pub(super) enum Kind {
 #[derive(Debug, Default)]
 pub(super) struct StoreTree {
     pub directories: Vec<PathBuf>,
-    pub files: Vec<(PathBuf, Kind)>,
+    pub files: Vec<(PathBuf, StoreFileKind)>,
     /// The longest first.
     pub revlogs: Vec<StoredRevlog>,
 }
@@ -52,7 +52,7 @@ impl StoreTree {
                 let path = directory.join(&entry.name);
                 match entry.kind {
                     EntryKind::Directory => wanted.push(path),
-                    EntryKind::File => tree.files.push((path, Kind::Other)),
+                    EntryKind::File => tree.files.push((path, StoreFileKind::Other)),
                     // Locks.
                     EntryKind::Other => {}
                 }
@@ -76,10 +76,10 @@ impl StoreTree {
                 .copied()
                 .or(pairs.get_key_value(path).map(|(i, _)| i));
             *kind = match index {
-                Some(_) if of_data.is_some() => Kind::Data,
-                Some(_) => Kind::Index,
-                None if is_dropped(path) => Kind::Dropped,
-                None => Kind::Other,
+                Some(_) if of_data.is_some() => StoreFileKind::Data,
+                Some(_) => StoreFileKind::Index,
+                None if is_dropped(path) => StoreFileKind::Dropped,
+                None => StoreFileKind::Other,
             };
             if let Some(index) = index {
                 let len = context.storage.file_len(&context.store().join(path))?;

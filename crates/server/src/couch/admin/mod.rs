@@ -13,6 +13,7 @@ pub(crate) use uuids::Uuids;
 
 use crate::auth::Login;
 use crate::couch::database::listing;
+use crate::couch::replication;
 use crate::http::blocking;
 use crate::{Answer, CouchContext, Failure, Request, couch};
 use hyper::{Method, StatusCode};
@@ -31,6 +32,8 @@ const OWN: &[&str] = &[
     "_dbs_info",
     "_membership",
     "_node",
+    "_replicate",
+    "_scheduler",
     "_session",
     "_up",
     "_uuids",
@@ -68,7 +71,14 @@ pub(crate) async fn route(
         ["_active_tasks"] => {
             read_only(&request)?;
             login.user.require_admin()?;
-            Ok(json(&app.tasks().list()))
+            let tasks = match app.tasks().list() {
+                Value::Array(tasks) => tasks,
+                _ => Vec::new(),
+            };
+            let all = tasks
+                .into_iter()
+                .chain(replication::api::active_tasks(&app));
+            Ok(json(&all.collect()))
         }
         ["_membership"] => {
             read_only(&request)?;
@@ -94,6 +104,11 @@ pub(crate) async fn route(
                 Method::POST => Ok(Answer::ok(StatusCode::OK)),
                 _ => Err(Failure::method_not_allowed("POST")),
             }
+        }
+        ["_replicate"] => replication::api::replicate(&app, &request, &login.user).await,
+        ["_scheduler", ..] => {
+            login.user.require_admin()?;
+            replication::api::scheduler(&app, &request).await
         }
         ["_reshard", rest @ ..] => {
             login.user.require_admin()?;

@@ -116,6 +116,20 @@ impl Updates {
         self.log().by_name.get(name).copied()
     }
 
+    /// The databases whose last update comes behind a number, as far as `is_wanted`, and the number of the last update.
+    pub(crate) fn names_since(
+        &self,
+        since: u64,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> (Vec<String>, u64) {
+        let log = self.log();
+        let later = log.in_order.range(since.saturating_add(1)..);
+        let names = later
+            .map(|(_, (name, _))| &**name)
+            .filter(|name| is_wanted(name));
+        (names.map(str::to_owned).collect(), log.last)
+    }
+
     /// Adds databases that nothing has happened to, once.
     fn add_all(&self, names: Vec<String>) {
         let mut log = self.log();

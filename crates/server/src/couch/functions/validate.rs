@@ -15,6 +15,7 @@ use crate::couch::document::text::{text_of as text_of_revision, text_with_histor
 use crate::couch::functions::scripts;
 use crate::couch::functions::scripts::Script;
 use crate::couch::partitions::{self, FullPartitions};
+use crate::couch::replication::rules;
 use crate::couch::users;
 use crate::http::FailureKind;
 
@@ -106,12 +107,17 @@ fn unknown(row: &varve_docdb::AllDocsRow, damage: &str) -> Failure {
     Failure::internal(format!("{damage}; {what}")).about(row.id(), &row.rev)
 }
 
+/// Whether the server itself looks at each document of the database.
+fn has_rules(call: &Call) -> bool {
+    users::is_about(call) || rules::is_about(call)
+}
+
 /// Whether an edit may be written without being looked at.
 ///
 /// # Errors
 /// 500 if the file cannot be read.
 pub fn is_free(call: &Call, edit: &Edit, mode: Mode) -> Result<bool, Failure> {
-    if users::is_about(call) {
+    if has_rules(call) {
         return Ok(false);
     }
     let snapshot = call.snapshot();
@@ -140,7 +146,7 @@ pub fn update(
     partitions::check_edits(&snapshot, &edits)?;
     let full = FullPartitions::among(call, &snapshot, &edits, mode)?;
     let is_left = |edit: &Edit| full.is_none() && validators.leave(edit);
-    if !users::is_about(call) && edits.iter().all(is_left) {
+    if !has_rules(call) && edits.iter().all(is_left) {
         return write(call, edits, mode);
     }
     let check = Check::new(call, &snapshot, &validators)?;
@@ -223,6 +229,9 @@ impl<'a> Check<'a> {
     fn admit(&self, mut edit: Edit) -> Result<Edit, Failure> {
         if users::is_about(self.call) {
             users::admit(self.call, self.snapshot, &mut edit)?;
+        }
+        if rules::is_about(self.call) {
+            rules::admit(self.call, self.snapshot, &mut edit)?;
         }
         self.edit(&edit)?;
         Ok(edit)

@@ -6,7 +6,7 @@ mod spec;
 use crate::arguments::{Flag, Matches};
 use crate::context::location::without_address;
 use crate::context::{Command, Context};
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Read;
@@ -44,7 +44,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         context.ui.warn("warning: --repository ignored\n")?;
     }
     let name = &matches.arguments()[0];
-    let (engine, bundle) = open(context, name)?;
+    let (engine, bundle) = open(&context.repo.cwd, name)?;
     let all = matches.flag("all");
     if matches.flag("spec") {
         let spec = spec::of(bundle, engine.as_ref().map(|it| &it[..]))?;
@@ -52,8 +52,8 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         return Ok(0);
     }
     match bundle {
-        Bundle::Bundle10(mut changes) => list(context, &mut changes, "", all)?,
-        Bundle::Bundle20(parts) => parts::list(context, matches, parts)?,
+        Bundle::Bundle10(mut changes) => list(&mut context.ui, &mut changes, "", all)?,
+        Bundle::Bundle20(parts) => parts::list(&mut context.ui, matches, parts)?,
         Bundle::Packed(_) => {
             return Err(Abort::new("packed bundles hold files, and no parts")
                 .hint("use 'hg debugbundle --spec'"));
@@ -63,7 +63,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 }
 
 /// Opens a bundle; one of the first version with the letters of its engine.
-fn open<'a>(context: &Context, name: &[u8]) -> Result<(Option<[u8; 2]>, Bundle<'a>), Abort> {
+fn open<'a>(cwd: &Path, name: &[u8]) -> Result<(Option<[u8; 2]>, Bundle<'a>), Abort> {
     let path = without_address(name);
     let shown = String::from_utf8_lossy(path);
     if shown.contains("://") {
@@ -72,7 +72,7 @@ fn open<'a>(context: &Context, name: &[u8]) -> Result<(Option<[u8; 2]>, Bundle<'
     }
     let path = Path::new(OsStr::from_bytes(path));
     let refused = |error: std::io::Error| Abort::file(&error, path);
-    let open = || File::open(context.repo.cwd.join(path)).map_err(refused);
+    let open = || File::open(cwd.join(path)).map_err(refused);
     if open()?.metadata().is_ok_and(|found| found.is_dir()) {
         return Err(refused(rustix::io::Errno::ISDIR.into()));
     }
@@ -88,14 +88,14 @@ fn open<'a>(context: &Context, name: &[u8]) -> Result<(Option<[u8; 2]>, Bundle<'
 
 /// Lists a changegroup: the changesets, or with `all` every delta.
 fn list<R: Read + Finish>(
-    context: &mut Context,
+    ui: &mut Ui,
     changes: &mut ChangegroupReader<R>,
     indent: &str,
     all: bool,
 ) -> Result<(), Abort> {
     if all {
         let words = "format: id, p1, p2, cset, delta base, len(delta)";
-        context.ui.write(format!("{indent}{words}\n"))?;
+        ui.write(format!("{indent}{words}\n"))?;
     }
     let mut patch = Vec::new();
     while let Some(group) = changes.next_group()? {
@@ -105,16 +105,10 @@ fn list<R: Read + Finish>(
                 Group::Manifests => &b"manifest"[..],
                 Group::File(path) => path,
             };
-            context
-                .ui
-                .write([b"\n", indent.as_bytes(), name, b"\n"].concat())?;
+            ui.write([b"\n", indent.as_bytes(), name, b"\n"].concat())?;
         }
         while let Some(header) = changes.next_delta(&mut patch)? {
-            context
-                .ui
-                .stop
-                .check()
-                .map_err(varve_repo::RepoError::from)?;
+            ui.stop.check().map_err(varve_repo::RepoError::from)?;
             if all {
                 let nodes = [
                     header.node,
@@ -124,13 +118,9 @@ fn list<R: Read + Finish>(
                     header.base,
                 ];
                 let nodes = nodes.map(hex).join(" ");
-                context
-                    .ui
-                    .write(format!("{indent}{nodes} {}\n", patch.len()))?;
+                ui.write(format!("{indent}{nodes} {}\n", patch.len()))?;
             } else if group == Group::Changesets {
-                context
-                    .ui
-                    .write(format!("{indent}{}\n", hex(header.node)))?;
+                ui.write(format!("{indent}{}\n", hex(header.node)))?;
             }
         }
     }

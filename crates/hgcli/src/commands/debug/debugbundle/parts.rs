@@ -2,31 +2,21 @@
 
 use super::list as list_changes;
 use crate::arguments::Matches;
-use crate::context::Context;
 use crate::ui::{Abort, Ui};
-use std::io::Read;
 use varve_exchange::ExchangeError;
 use varve_exchange::format::bundle20::{PartPayload, PartReader};
 use varve_exchange::format::changegroup::{ChangegroupReader, ChangegroupVersion};
-use varve_exchange::format::part::Part;
-use varve_repo::{Node, Phase, format_markers};
+use varve_exchange::format::part::{Part, PartType, phase_heads, read_whole};
+use varve_repo::format_markers;
 
-/// Longest payload that is taken apart, besides changegroups.
-const LONGEST: u64 = 256 << 20;
-/// Bytes of the record of a phase: its number and a changeset.
-const PHASE_RECORD: usize = 24;
 const INDENT: &str = "    ";
 
 /// Lists the parts, with the contents of the known ones.
-pub(super) fn list(
-    context: &mut Context,
-    matches: &Matches,
-    mut parts: PartReader<'_>,
-) -> Result<(), Abort> {
+pub(super) fn list(ui: &mut Ui, matches: &Matches, mut parts: PartReader<'_>) -> Result<(), Abort> {
     let parameters = parts.parameters().iter();
     let parameters = parameters.map(|it| (it.name.clone(), it.value.clone().unwrap_or_default()));
     let line = [b"Stream params: ", &braced(parameters.collect())[..], b"\n"].concat();
-    context.ui.write(line)?;
+    ui.write(line)?;
     let wanted = matches.list("part-type");
     while let Some(part) = parts.next_part()? {
         let kind = part.header.kind();
@@ -42,11 +32,9 @@ pub(super) fn list(
             "False"
         };
         let mandatory = format!(" (mandatory: {mandatory})\n");
-        context
-            .ui
-            .write([&kind[..], b" -- ", &parameters, mandatory.as_bytes()].concat())?;
-        if !context.ui.verbosity.quiet {
-            inside(context, matches, &kind, part)?;
+        ui.write([&kind[..], b" -- ", &parameters, mandatory.as_bytes()].concat())?;
+        if !ui.verbosity.quiet {
+            inside(ui, matches, part)?;
         }
     }
     Ok(())
@@ -62,38 +50,21 @@ fn braced(mut parameters: Vec<(Vec<u8>, Vec<u8>)>) -> Vec<u8> {
     [b"{", &pairs.join(&b", "[..])[..], b"}"].concat()
 }
 
-fn inside(
-    context: &mut Context,
-    matches: &Matches,
-    kind: &[u8],
-    part: Part<PartPayload<'_, '_>>,
-) -> Result<(), Abort> {
-    let Part { header, payload } = part;
-    match kind {
-        b"changegroup" => {
+fn inside(ui: &mut Ui, matches: &Matches, part: Part<PartPayload<'_, '_>>) -> Result<(), Abort> {
+    let Part {
+        header,
+        mut payload,
+    } = part;
+    match header.part_type() {
+        Some(PartType::Changegroup) => {
             let version = header.value("version").unwrap_or(b"01");
             let version = ChangegroupVersion::named(&String::from_utf8_lossy(version))?;
             let mut changes = ChangegroupReader::new(payload, version);
-            list_changes(context, &mut changes, INDENT, matches.flag("all"))
+            list_changes(ui, &mut changes, INDENT, matches.flag("all"))
         }
-        b"obsmarkers" => markers(&mut context.ui, &whole(payload)?),
-        b"phase-heads" => phases(&mut context.ui, &whole(payload)?),
+        Some(PartType::Obsmarkers) => markers(ui, &read_whole(&mut payload)?),
+        Some(PartType::PhaseHeads) => phases(ui, &read_whole(&mut payload)?),
         _ => Ok(()),
-    }
-}
-
-fn whole(payload: impl Read) -> Result<Vec<u8>, Abort> {
-    let mut bytes = Vec::new();
-    let read = payload.take(LONGEST + 1).read_to_end(&mut bytes);
-    match read {
-        Ok(_) if bytes.len() as u64 > LONGEST => {
-            Err(damaged(format!("a part has more than {LONGEST} bytes")))
-        }
-        Ok(_) => Ok(bytes),
-        Err(error) => Err(match error.downcast::<ExchangeError>() {
-            Ok(error) => error.into(),
-            Err(error) => Abort::new(format!("cannot read the bundle: {error}")),
-        }),
     }
 }
 
@@ -118,21 +89,8 @@ fn markers(ui: &mut Ui, bytes: &[u8]) -> Result<(), Abort> {
 }
 
 fn phases(ui: &mut Ui, bytes: &[u8]) -> Result<(), Abort> {
-    const KNOWN: [Phase; 3] = [Phase::Public, Phase::Draft, Phase::Secret];
-    let mut records = Vec::new();
-    for record in bytes.chunks(PHASE_RECORD) {
-        let (number, node) = record.split_first_chunk::<4>().unwrap_or((&[0xff; 4], &[]));
-        let number = u32::from_be_bytes(*number);
-        let phase = KNOWN
-            .iter()
-            .find(|phase| u32::from(phase.number()) == number);
-        match (phase, node.first_chunk::<{ Node::LEN }>()) {
-            (Some(phase), Some(node)) => records.push((phase, Node(*node))),
-            _ => return Err(damaged("the part phase-heads makes no sense".to_owned())),
-        }
-    }
-    for wanted in KNOWN {
-        for (phase, node) in records.iter().filter(|(phase, _)| **phase == wanted) {
+    for (phase, nodes) in phase_heads::decode(bytes)? {
+        for node in nodes {
             ui.write(format!("{INDENT}{node} {}\n", phase.name()))?;
         }
     }

@@ -5,7 +5,7 @@ mod report;
 mod statistics;
 
 use crate::arguments::{Flag, Matches};
-use crate::commands::debug::revlogs::{self, CHANGELOG, Chosen, MANIFEST};
+use crate::commands::debug::revlogs::{self, CHANGELOG, MANIFEST, RevlogSelection};
 use crate::context::{Command, Context};
 use crate::ui::Abort;
 use statistics::Statistics;
@@ -28,7 +28,7 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let chosen = Chosen::of_argument(context, matches, &COMMAND)?;
+    let chosen = RevlogSelection::of_argument(&mut context.repo, matches, &COMMAND)?;
     let revlog = chosen.revlog()?;
     if matches.flag("dump") {
         context.ui.write(dump::text(revlog))?;

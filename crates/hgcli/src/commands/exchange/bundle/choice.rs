@@ -137,7 +137,12 @@ fn to_destinations(
     destinations: &[Vec<u8>],
 ) -> Result<Option<Choice>, Abort> {
     let view = context.repo.view()?;
-    let peers = peers::destinations(context, destinations)?;
+    let peers = peers::destinations(
+        &context.repo,
+        &mut context.ui,
+        &context.config,
+        destinations,
+    )?;
     let (mut missing, mut secret) = (BTreeSet::new(), 0);
     let mut wanted = asked;
     if view.tip().is_some() {

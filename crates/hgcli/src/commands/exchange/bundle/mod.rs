@@ -61,9 +61,9 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let mut target = BundleOutput::begin(context, &matches.arguments()[0]);
+    let mut target = BundleOutput::begin(&mut context.ui, &matches.arguments()[0]);
     let done = bundle(context, matches, &mut target);
-    target.end(context)?;
+    target.end(&mut context.ui)?;
     done
 }
 

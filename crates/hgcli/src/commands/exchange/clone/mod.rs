@@ -105,9 +105,9 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         return Err(Abort::new("cannot specify both --noupdate and --updaterev"));
     }
     if let Some(typed) = matches.arguments().first() {
-        let mut sources = peers::sources(context, typed)?;
+        let mut sources = peers::sources(&context.repo, &mut context.ui, &context.config, typed)?;
         let source = sources.pop();
-        let other = source.filter(|it| it.is_elsewhere() || it.is_bundle(context));
+        let other = source.filter(|it| it.is_elsewhere() || it.is_bundle(&context.repo));
         if let Some(target) = matches.arguments().get(1).filter(|it| is_url(it)) {
             return to_url(context, matches, (other, target));
         }

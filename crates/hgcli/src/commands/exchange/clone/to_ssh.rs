@@ -32,9 +32,14 @@ pub(super) fn create(
     context: &mut Context,
     target: &[u8],
 ) -> Result<crate::remote::PeerAddress, Abort> {
-    let mut named = peers::destinations(context, &[target.to_vec()])?;
+    let mut named = peers::destinations(
+        &context.repo,
+        &mut context.ui,
+        &context.config,
+        &[target.to_vec()],
+    )?;
     let target = named.pop();
     let target = target.ok_or_else(|| Abort::new("empty destination path is not valid"))?;
-    peers::create_over_ssh(context, &target)?;
+    peers::create_over_ssh(&mut context.ui, &context.config, &target)?;
     Ok(target)
 }

@@ -57,7 +57,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let typed = matches.arguments().first().map_or(&b"default"[..], |it| it);
     context.repo.root()?;
     let mut code = 1;
-    for source in peers::sources(context, typed)? {
+    for source in peers::sources(&context.repo, &mut context.ui, &context.config, typed)? {
         let (mut remote, near) = match source.is_elsewhere() {
             true => (peers::connect(context, &source)?, None),
             false => {

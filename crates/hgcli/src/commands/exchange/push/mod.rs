@@ -1,6 +1,5 @@
 //! `push`: changesets to another repository.
 
-mod after;
 mod bookmarks;
 mod checks;
 mod here;
@@ -17,9 +16,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use varve_exchange::client::outgoing::Outgoing;
 use varve_exchange::client::peer::Remote;
-use varve_exchange::client::push::{ExpectedRemote, PushPlan, RemotePhases};
+use varve_exchange::client::push::{
+    ExpectedRemote, PushPlan, RemotePhases, SettledPhases, common_after, common_below,
+};
 use varve_repo::hooks::PushVars;
-use varve_repo::{Node, RepoView, Rev, ViewFilter};
+use varve_repo::{LockKind, Node, RepoView, Rev, ViewFilter};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -81,7 +82,7 @@ struct PushOptions {
 }
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let asked = PushOptions {
+    let options = PushOptions {
         fills: false,
         force: matches.flag("force"),
         new_branch: matches.flag("new-branch"),
@@ -94,8 +95,13 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             .collect(),
     };
     let mut code = 1;
-    for source in peers::destinations(context, matches.arguments())? {
-        let pushed = push(context, matches, &source, &asked)?;
+    for source in peers::destinations(
+        &context.repo,
+        &mut context.ui,
+        &context.config,
+        matches.arguments(),
+    )? {
+        let pushed = push(context, matches, &source, &options)?;
         context.ui.print_traffic()?;
         match pushed {
             2 => return Ok(2),
@@ -105,9 +111,9 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     Ok(code)
 }
 
-/// A push on its way.
+/// A push to one destination.
 struct PushSession<'a> {
-    asked: &'a PushOptions,
+    options: &'a PushOptions,
     source: &'a PeerAddress,
     /// This repository as its owner sees it.
     view: Arc<RepoView>,
@@ -125,15 +131,17 @@ fn push(
     context: &mut Context,
     matches: &Matches,
     source: &PeerAddress,
-    asked: &PushOptions,
+    options: &PushOptions,
 ) -> Result<u8, Abort> {
-    context
-        .ui
-        .status([b"pushing to ", &source.shown()[..], b"\n"].concat())?;
-    let heads = heads(&mut context.repo, &mut context.ui, matches, source, asked)?;
+    let (repo, ui) = (&mut context.repo, &mut context.ui);
+    ui.status([b"pushing to ", &source.shown()[..], b"\n"].concat())?;
+    let heads = heads(repo, ui, matches, source, options)?;
     let mut remote = peers::connect(context, source)?;
-    checks::refuse_to_publish(context, &mut remote, heads.as_deref(), asked.publish)?;
-    send_all(context, &mut remote, (source, asked), heads)
+    if !options.publish {
+        let parts = (&mut context.repo, &mut context.ui, &context.config);
+        checks::check_publishing(parts, &mut remote, heads.as_deref())?;
+    }
+    send_all(context, &mut remote, (source, options), heads)
 }
 
 /// Pushes all of these heads, or of this repository, with all bookmarks, to one that is new.
@@ -143,7 +151,7 @@ pub(crate) fn fill(
     heads: Option<Vec<Rev>>,
 ) -> Result<(), Abort> {
     let mut remote = peers::connect(context, target)?;
-    let asked = PushOptions {
+    let options = PushOptions {
         fills: true,
         force: false,
         new_branch: false,
@@ -151,33 +159,30 @@ pub(crate) fn fill(
         bookmarks: context.repo.view()?.bookmarks().keys().cloned().collect(),
         variables: Vec::new(),
     };
-    send_all(context, &mut remote, (target, &asked), heads).map(drop)
+    send_all(context, &mut remote, (target, &options), heads).map(drop)
 }
 
 fn send_all(
     context: &mut Context,
     remote: &mut Remote,
-    (source, asked): (&PeerAddress, &PushOptions),
+    (source, options): (&PeerAddress, &PushOptions),
     heads: Option<Vec<Rev>>,
 ) -> Result<u8, Abort> {
-    let view = context.repo.view()?;
+    let (repo, ui) = (&mut context.repo, &mut context.ui);
+    let view = repo.view()?;
     if view.tip().is_none() {
-        return tell_nothing(&mut context.ui, 0);
+        return tell_nothing(ui, 0);
     }
     let wanted = heads.clone().unwrap_or_else(|| view.heads());
-    let (repo, ui) = (&mut context.repo, &mut context.ui);
-    let outgoing = outgoing::find(repo, ui, remote, (&wanted, asked.force))?;
-    let all = context
-        .repo
-        .repository()?
-        .view_for(ViewFilter::Unfiltered)?;
+    let outgoing = outgoing::find(repo, ui, remote, (&wanted, options.force))?;
+    let all = repo.repository()?.view_for(ViewFilter::Unfiltered)?;
     let common = match &heads {
-        Some(heads) => after::common_below(&view, heads, &outgoing.common),
+        Some(heads) => common_below(&view, heads, &outgoing.common),
         None => outgoing.common.clone(),
     };
     let keys = remote.list_keys("phases")?;
-    let mut pushing = PushSession {
-        asked,
+    let session = PushSession {
+        options,
         source,
         phases: RemotePhases::read(&all, &keys, &common),
         view,
@@ -186,7 +191,7 @@ fn send_all(
         outgoing,
         common,
     };
-    pushing.go(context, remote)
+    session.send(context, remote)
 }
 
 /// Heads that `--rev`, `--branch`, `--bookmark` and the configuration name; `None` if they name none.
@@ -195,15 +200,14 @@ fn heads(
     ui: &mut Ui,
     matches: &Matches,
     source: &PeerAddress,
-    asked: &PushOptions,
+    options: &PushOptions,
 ) -> Result<Option<Vec<Rev>>, Abort> {
     let view = repo.view()?;
     let specs = matches.list("rev");
     let branches = matches.list("branch");
-    let (repo, ui) = (repo, ui);
     let mut heads = asked_for(repo, ui, &view, (&specs, &branches), source)?;
-    if !asked.bookmarks.is_empty() {
-        let nodes = asked
+    if !options.bookmarks.is_empty() {
+        let nodes = options
             .bookmarks
             .iter()
             .filter_map(|name| view.bookmarks().get(name));
@@ -225,40 +229,46 @@ fn heads(
 }
 
 impl PushSession<'_> {
-    fn go(&mut self, context: &mut Context, remote: &mut Remote) -> Result<u8, Abort> {
-        let markers = self.markers(context, remote)?;
-        let moved = self.compare_bookmarks(&mut context.ui, remote)?;
+    /// Checks, sends and reports. Returns the exit code.
+    fn send(&self, context: &mut Context, remote: &mut Remote) -> Result<u8, Abort> {
+        let exchanges_markers = context.config.exchanges_markers()?;
+        let markers = match exchanges_markers {
+            true => self.markers(&mut context.repo, remote)?,
+            false => Vec::new(),
+        };
+        let ui = &mut context.ui;
+        let bookmarks = bookmarks::plan(self, ui, remote)?;
         // Mercurial looks at them also when there is nothing to push.
-        let variables = variables(&self.asked.variables)?;
+        let variables = variables(&self.options.variables)?;
         let mut updated_heads = Vec::new();
         if self.outgoing.missing.is_empty() {
-            tell_nothing(&mut context.ui, self.outgoing.secret)?;
-        } else if !self.asked.force {
-            self.refuse_unstable()?;
-            updated_heads = self.check_heads(&mut context.ui, remote, &moved)?;
+            tell_nothing(ui, self.outgoing.secret)?;
+        } else if !self.options.force {
+            self.checks().refuse_unstable()?;
+            updated_heads = self.check_heads(ui, remote, &bookmarks.accepted_heads)?;
         }
-        if !self.asked.fills {
-            self.refuse_secret_bookmarks(&moved)?;
+        if !self.options.fills {
+            bookmarks.refuse_secret(&self.all)?;
         }
-        let future = self.future();
-        let publish = self.asked.publish;
         let missing = &self.outgoing.missing[..];
+        let after = common_after(&self.view, &self.common, missing);
+        let publish = self.options.publish;
         let plan = PushPlan {
             view: &self.view,
             common: &self.outgoing.common,
             changesets: missing,
-            expected: (!self.asked.force).then(|| ExpectedRemote {
+            expected: (!self.options.force).then(|| ExpectedRemote {
                 heads: &self.outgoing.found.remote_heads,
                 updated_heads,
                 phases: &self.phases,
             }),
-            published: self.phases.outdated(&self.all, (&future, missing), publish),
+            published: self.phases.outdated(&self.all, (&after, missing), publish),
             markers,
-            bookmarks: moved.pushed.clone(),
+            bookmarks: bookmarks.pushed.clone(),
             variables,
         };
-        if let Some(secret) = self.secret_bookmark(&moved) {
-            send::announce(&mut context.repo, &mut context.ui, &plan)?;
+        if let Some(secret) = bookmarks.secret(&self.all) {
+            send::announce(&mut context.repo, ui, &plan)?;
             let node = secret.after.unwrap_or(Node::NULL);
             return Err(Abort::new(format!("filtered revision '{node}'")));
         }
@@ -267,42 +277,50 @@ impl PushSession<'_> {
             false if self.source.is_elsewhere() => send::send(context, remote, self.source, &plan)?,
             false => here::store(context, remote, self.source, &plan)?,
         };
-        bookmarks::report(&mut context.ui, &moved.pushed)?;
+        let (repo, ui) = (&mut context.repo, &mut context.ui);
+        bookmarks::report(ui, &bookmarks.pushed)?;
         let is_stored = reply.changegroup.is_some_and(|code| code != 0);
-        let settled = match is_stored || self.outgoing.missing.is_empty() {
-            true => future,
-            false => self.common.clone(),
+        let common = match is_stored || missing.is_empty() {
+            true => &after,
+            false => &self.common,
         };
-        self.settle_phases(&mut context.repo, &mut context.ui, remote, &settled)?;
-        context.repo.run_queued_hooks(&mut context.ui)?;
-        Ok(match (moved.unknown, is_stored) {
-            (true, _) => 2,
-            (false, stored) => u8::from(!stored),
+        self.settle_phases(repo, ui, remote, common)?;
+        repo.run_queued_hooks(ui)?;
+        Ok(match (bookmarks.unknown.is_empty(), is_stored) {
+            (false, _) => 2,
+            (true, stored) => u8::from(!stored),
         })
     }
 
     /// Markers for the changesets of the other side after the push, if it takes any.
-    fn markers(&self, context: &mut Context, remote: &mut Remote) -> Result<Vec<u8>, Abort> {
-        let exchanges = context.config.exchanges_markers()?;
-        if !exchanges || context.repo.repository()?.count_markers()? == 0 {
+    fn markers(&self, repo: &mut Repo, remote: &mut Remote) -> Result<Vec<u8>, Abort> {
+        if repo.repository()?.count_markers()? == 0 || !takes_markers(remote)? {
             return Ok(Vec::new());
         }
-        if !takes_markers(remote)? {
-            return Ok(Vec::new());
-        }
-        let changelog = self.view.changelog();
-        let below = self.view.missing_ancestors(&self.future(), &[]);
-        let nodes: Vec<Node> = below.into_iter().map(|rev| changelog.node(rev)).collect();
+        let after = common_after(&self.view, &self.common, &self.outgoing.missing);
+        let below = self.view.missing_ancestors(&after, &[]).into_iter();
+        let nodes: Vec<Node> = below.map(|rev| self.view.changelog().node(rev)).collect();
         Ok(self.all.relevant_markers(&nodes)?)
     }
 
-    /// The newest changesets that both sides have once everything is sent.
-    fn future(&self) -> Vec<Rev> {
-        let all = self.common.iter().chain(&self.outgoing.missing);
-        let all: BTreeSet<Rev> = all.copied().collect();
-        let parents = |rev: &Rev| self.view.changelog().parents(*rev).into_iter().flatten();
-        let followed: BTreeSet<Rev> = self.outgoing.missing.iter().flat_map(parents).collect();
-        all.difference(&followed).copied().collect()
+    /// Lowers the phases here to those of the other side; `common` are the newest changesets that both sides have.
+    fn settle_phases(
+        &self,
+        repo: &mut Repo,
+        ui: &mut Ui,
+        remote: &mut Remote,
+        common: &[Rev],
+    ) -> Result<(), Abort> {
+        let keys = remote.list_keys("phases")?;
+        let phases = SettledPhases::new(&self.all, &keys, common);
+        // Mercurial opens a transaction in any case, which hooks notice.
+        if !phases.lowers && repo.hooks.is_empty() {
+            return Ok(());
+        }
+        let lock = repo.lock(ui, LockKind::Store)?;
+        phases.store(&repo.repository()?, lock, self.source.hook_url())?;
+        repo.refresh();
+        Ok(())
     }
 }
 

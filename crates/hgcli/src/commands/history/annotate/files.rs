@@ -1,7 +1,7 @@
 //! The annotated files, and their versions in a changeset or in the working copy.
 
 use crate::arguments::Matches;
-use crate::context::{Context, Repo, matching};
+use crate::context::{Repo, matching};
 use crate::ui::{Abort, Ui, short_hex, system_words};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -28,12 +28,14 @@ const WORKING: &[&[u8]] = &[
 
 impl FileLocation {
     /// The changeset or working copy that `-r` names.
-    pub(super) fn of(context: &mut Context, spec: Option<&[u8]>) -> Result<FileLocation, Abort> {
+    pub(super) fn of(
+        repo: &mut Repo,
+        ui: &mut Ui,
+        spec: Option<&[u8]>,
+    ) -> Result<FileLocation, Abort> {
         match spec {
             Some(spec) if WORKING.contains(&spec.trim_ascii()) => Ok(FileLocation::Working),
-            spec => Ok(FileLocation::Stored(
-                context.repo.revision(&mut context.ui, spec)?,
-            )),
+            spec => Ok(FileLocation::Stored(repo.revision(ui, spec)?)),
         }
     }
 }
@@ -139,12 +141,12 @@ impl File {
     /// The content, and where it comes from.
     pub(super) fn start(
         &self,
-        context: &mut Context,
+        repo: &mut Repo,
         view: &RepoView,
     ) -> Result<(Vec<u8>, AnnotateStart), Abort> {
         let Some((changeset, node)) = self.stored else {
-            let files = WorkingFiles::new(context.repo.root()?);
-            return Ok((files.read(&self.path)?.0, self.origin(context, view)?));
+            let files = WorkingFiles::new(repo.root()?);
+            return Ok((files.read(&self.path)?.0, self.origin(repo, view)?));
         };
         let content = view.file_content(&self.path, &node)?;
         let file = StoredFile {
@@ -156,12 +158,12 @@ impl File {
     }
 
     /// The revisions of a working copy's file in its parents.
-    fn origin(&self, context: &mut Context, view: &RepoView) -> Result<AnnotateStart, Abort> {
-        let dirstate = Dirstate::read(&context.repo.repository()?)?;
+    fn origin(&self, repo: &mut Repo, view: &RepoView) -> Result<AnnotateStart, Abort> {
+        let dirstate = Dirstate::read(&repo.repository()?)?;
         let source = dirstate.copy_source(&self.path).unwrap_or(&self.path);
         let mut parents = Vec::new();
         let paths = [source, &self.path];
-        for (changeset, path) in context.repo.working_parents()?.into_iter().zip(paths) {
+        for (changeset, path) in repo.working_parents()?.into_iter().zip(paths) {
             let text = view.manifest_text(Some(changeset))?;
             let entry = view.find_in_manifest(&text, path)?;
             parents.extend(entry.map(|entry| StoredFile {

@@ -64,7 +64,7 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 /// How each file is annotated.
-struct Task {
+struct AnnotateTask {
     blanks: Blanks,
     /// Whether all files are taken as text.
     text: bool,
@@ -77,14 +77,14 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         return Err(Abort::new("at least one filename or pattern is required"));
     }
     let columns = Columns::new(matches)?;
-    let place = FileLocation::of(context, matches.value("rev"))?;
-    let blanks = of_annotate(context, matches)?;
-    let mut out = Formatter::new(context, matches, "annotate")?;
+    let place = FileLocation::of(&mut context.repo, &mut context.ui, matches.value("rev"))?;
+    let blanks = of_annotate(&context.config, matches)?;
+    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "annotate")?;
     let skipped = match &matches.list("skip")[..] {
         [] => Vec::new(),
         specs => context.repo.revisions(&mut context.ui, specs)?,
     };
-    let task = Task {
+    let task = AnnotateTask {
         blanks,
         text: matches.flag("text"),
         skipped: skipped.into_iter().collect(),
@@ -93,14 +93,14 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let (files, missing) = files::listed(&mut context.repo, &mut context.ui, matches, place)?;
     let mut page = Page::new(context, columns, place, &out)?;
     for file in &files {
-        out.item(context)?;
+        out.item(&mut context.ui)?;
         out.data("path", &file.path);
         annotate(context, &mut out, &mut page, &task, file)?;
     }
     if let Some(missing) = missing {
         return Err(missing);
     }
-    out.end(context)?;
+    out.end(&mut context.ui)?;
     Ok(0)
 }
 
@@ -108,11 +108,11 @@ fn annotate(
     context: &mut Context,
     out: &mut Formatter,
     page: &mut Page,
-    task: &Task,
+    task: &AnnotateTask,
     file: &File,
 ) -> Result<(), Abort> {
     let view = context.repo.view()?;
-    let (content, start) = file.start(context, &view)?;
+    let (content, start) = file.start(&mut context.repo, &view)?;
     if !task.text && content.contains(&0) {
         let shown = context.repo.display_path(&file.path)?;
         return out.plain(&mut context.ui, [&shown[..], b": binary file\n"].concat());

@@ -5,7 +5,7 @@ use crate::arguments::Matches;
 use crate::commands::local::commit::metadata;
 use crate::context::{Config, Context, Repo};
 use crate::render::Formatter;
-use crate::render::changesets::{Printer, Style};
+use crate::render::changesets::{Printer, PrinterStyle};
 use crate::render::formatter::{HIDDEN, Value};
 use crate::ui::Abort;
 use std::ffi::OsStr;
@@ -44,7 +44,7 @@ impl WantedColumns {
         let keywords: Vec<String> = others.map(|name| (*name).to_owned()).collect();
         let printer = match keywords[..] {
             [] => None,
-            _ => Some(Printer::new(context, Style::default())?),
+            _ => Some(Printer::new(context, PrinterStyle::default())?),
         };
         Ok(WantedColumns {
             columns,

@@ -185,7 +185,7 @@ fn new_metadata(
         bookmark: base.bookmark(),
         status: &shown,
     };
-    let text = metadata::Text {
+    let text = metadata::DescriptionDraft {
         typed: typed.unwrap_or_else(|| new.description.clone()),
         edits,
     };

@@ -117,7 +117,7 @@ pub(crate) fn description(
     typed: Option<Vec<u8>>,
     notes: &message::EditorNotes<'_>,
 ) -> Result<Vec<u8>, Abort> {
-    let text = Text {
+    let text = DescriptionDraft {
         edits: typed.is_none() || matches.flag("edit"),
         typed: typed.unwrap_or_default(),
     };
@@ -125,7 +125,7 @@ pub(crate) fn description(
 }
 
 /// A description, and whether the user changes it.
-pub(crate) struct Text {
+pub(crate) struct DescriptionDraft {
     /// Text so far.
     pub(crate) typed: Vec<u8>,
     /// Whether the editor is called.
@@ -135,7 +135,7 @@ pub(crate) struct Text {
 /// The description, after the user's editor if that is wanted.
 pub(crate) fn edited(
     ui: &mut Ui,
-    text: Text,
+    text: DescriptionDraft,
     notes: &message::EditorNotes<'_>,
 ) -> Result<Vec<u8>, Abort> {
     let text = match text.edits {

@@ -5,8 +5,8 @@ mod target;
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::commands::local::add::DRY_RUN;
 use crate::commands::local::change::{DirstateChange, warn_unportable};
-use crate::context::{Category, Command, Context};
-use crate::ui::Abort;
+use crate::context::{Category, Command, Context, Repo};
+use crate::ui::{Abort, Ui};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -68,7 +68,7 @@ struct Copying<'a> {
 
 fn run(context: &mut Context, matches: &Matches, rename: bool) -> Result<u8, Abort> {
     if matches.flag("forget") {
-        return forget(context, matches);
+        return forget(&mut context.repo, &mut context.ui, matches);
     }
     let mut sources = matches.arguments().to_vec();
     let Some(destination) = sources.pop() else {
@@ -79,7 +79,7 @@ fn run(context: &mut Context, matches: &Matches, rename: bool) -> Result<u8, Abo
     }
     let root = context.repo.root()?.to_owned();
     let mut copying = Copying {
-        change: DirstateChange::begin(context)?,
+        change: DirstateChange::begin(&mut context.repo, &mut context.ui)?,
         context,
         auditor: PathAuditor::new(&root),
         files: WorkingFiles::new(&root),
@@ -117,21 +117,19 @@ fn run(context: &mut Context, matches: &Matches, rename: bool) -> Result<u8, Abo
 }
 
 /// `--forget`.
-fn forget(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let matcher = context.repo.working_matcher(matches, matches.arguments())?;
-    let mut change = DirstateChange::begin(context)?;
-    context
-        .repo
-        .warn_of_missing_files(&mut context.ui, &matcher, &change.dirstate)?;
+fn forget(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<u8, Abort> {
+    let matcher = repo.working_matcher(matches, matches.arguments())?;
+    let mut change = DirstateChange::begin(repo, ui)?;
+    repo.warn_of_missing_files(ui, &matcher, &change.dirstate)?;
     let entries = change.dirstate.iter().map(|(path, _)| path.to_vec());
     let files: Vec<Vec<u8>> = entries.filter(|path| matcher.matches(path)).collect();
     for file in files {
         if change.dirstate.copy_source(&file).is_some() {
             change.dirstate.copy(&file, None);
         } else if matcher.is_exact(&file) {
-            let shown = context.repo.display_path(&file)?;
+            let shown = repo.display_path(&file)?;
             let words = b": not unmarking as copy - file is not marked as copied\n";
-            context.ui.warn([&shown[..], words].concat())?;
+            ui.warn([&shown[..], words].concat())?;
         }
     }
     if !matches.flag("dry-run") {

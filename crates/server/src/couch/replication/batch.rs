@@ -1,0 +1,305 @@
+//! One batch of changes: what the target lacks is read from the source and written.
+
+use super::database::{ChangeRow, MissingRevisions};
+use super::error::ReplicationError;
+use super::peer::Peer;
+use crate::runtime::log::Log;
+use hyper::StatusCode;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use varve_json::Value;
+use varve_replicate::replicator::checkpoint::Counts;
+
+/// Revisions that one `_bulk_get` asks for.
+const GROUP: usize = 100;
+/// Bytes of documents that one `_bulk_docs` writes, but for one document that is longer.
+const WRITTEN: usize = 1 << 20;
+/// How often a single revision is copied again whose body was cut.
+const COPIES: u32 = 3;
+
+/// Both sides of a replication.
+#[derive(Debug)]
+pub(super) struct Sides {
+    pub source: Peer,
+    pub target: Peer,
+    /// Whether the source knows `_bulk_get`, as far as is known.
+    has_bulk_get: AtomicBool,
+    /// Where it is said which documents the target refuses.
+    log: Log,
+}
+
+/// Revisions of the target by document, any of which may have the same attachments.
+type KnownRevisions<'a> = HashMap<&'a str, &'a [String]>;
+
+/// Documents that wait to be written together, as JSON with commas between them.
+#[derive(Default)]
+struct Waiting {
+    text: Vec<u8>,
+    /// Where each document ends in the text.
+    ends: Vec<usize>,
+}
+
+impl Waiting {
+    fn add(&mut self, document: &Value) {
+        if !self.text.is_empty() {
+            self.text.push(b',');
+        }
+        varve_json::write(document, &mut self.text);
+        self.ends.push(self.text.len());
+    }
+
+    /// The text of the documents from one index up to another.
+    fn part(&self, from: usize, to: usize) -> &[u8] {
+        let start = match from.checked_sub(1).and_then(|before| self.ends.get(before)) {
+            // A comma stands between them.
+            Some(end) => end + 1,
+            None => 0,
+        };
+        let end = to.checked_sub(1).and_then(|last| self.ends.get(last));
+        self.text
+            .get(start..end.copied().unwrap_or(0))
+            .unwrap_or_default()
+    }
+}
+
+impl Sides {
+    pub fn new(source: Peer, target: Peer, uses_bulk_get: bool, log: &Log) -> Arc<Sides> {
+        Arc::new(Sides {
+            source,
+            target,
+            has_bulk_get: AtomicBool::new(uses_bulk_get),
+            log: log.clone(),
+        })
+    }
+
+    /// Brings the documents of some changes to the target.
+    ///
+    /// # Errors
+    /// What keeps the replication from going on; a document that the target refuses is counted.
+    pub async fn replicate(&self, rows: &[ChangeRow]) -> Result<Counts, ReplicationError> {
+        let mut counts = Counts {
+            revisions_checked: rows.iter().map(|row| row.revs.len() as u64).sum(),
+            ..Counts::default()
+        };
+        let missing = self.target.revs_diff(rows).await?;
+        counts.missing_found = missing.iter().map(|one| one.revs.len() as u64).sum();
+        let wanted: Vec<(&str, &str)> = missing.iter().flat_map(MissingRevisions::pairs).collect();
+        let known = missing
+            .iter()
+            .map(|one| (one.id.as_str(), one.possible_ancestors.as_slice()));
+        let known = known.collect();
+        for group in wanted.chunks(GROUP) {
+            self.copy_group(group, &known, &mut counts).await?;
+        }
+        Ok(counts)
+    }
+
+    async fn copy_group(
+        &self,
+        group: &[(&str, &str)],
+        known: &KnownRevisions<'_>,
+        counts: &mut Counts,
+    ) -> Result<(), ReplicationError> {
+        let found = match self.has_bulk_get.load(Ordering::Relaxed) {
+            true => {
+                counts.bulk_get_attempts += group.len() as u64;
+                self.source.bulk_get(group).await?
+            }
+            false => None,
+        };
+        let Some(found) = found else {
+            // One revision that is too long for all to come together is no reason to do without from now on.
+            self.has_bulk_get
+                .fetch_and(group.len() > 1, Ordering::Relaxed);
+            for (id, rev) in group {
+                self.copy_one(id, rev, known, counts).await?;
+            }
+            return Ok(());
+        };
+        let mut waiting = Waiting::default();
+        for one in &found {
+            match found_document(one) {
+                Found::Plain(document) => {
+                    counts.bulk_get_docs += 1;
+                    counts.docs_read += 1;
+                    waiting.add(document);
+                    if waiting.text.len() >= WRITTEN {
+                        self.write(&std::mem::take(&mut waiting), counts).await?;
+                    }
+                }
+                Found::Alone(id, rev) => self.copy_one(id, rev, known, counts).await?,
+                Found::Nothing => {}
+            }
+        }
+        self.write(&waiting, counts).await
+    }
+
+    /// Copies one revision as a stream, whatever its length, with its attachments.
+    async fn copy_one(
+        &self,
+        id: &str,
+        rev: &str,
+        known: &KnownRevisions<'_>,
+        counts: &mut Counts,
+    ) -> Result<(), ReplicationError> {
+        let mut known = known.get(id).copied().unwrap_or_default();
+        let mut attempt = 0;
+        loop {
+            let Some(answer) = self.source.revision(id, rev, known).await? else {
+                return Ok(());
+            };
+            match self.target.put_revision(id, answer).await {
+                Ok(()) => {
+                    counts.docs_read += 1;
+                    counts.docs_written += 1;
+                    return Ok(());
+                }
+                // The target does not have what was left out.
+                Err(error)
+                    if error.status() == Some(StatusCode::PRECONDITION_FAILED)
+                        && !known.is_empty() =>
+                {
+                    known = &[];
+                }
+                Err(error) if error.status().is_some_and(is_about_the_document) => {
+                    self.log_refused(id, &error);
+                    counts.docs_read += 1;
+                    counts.doc_write_failures += 1;
+                    return Ok(());
+                }
+                Err(error) if attempt == COPIES => return Err(error),
+                Err(_) => attempt += 1,
+            }
+        }
+    }
+
+    /// Writes documents together, and in halves if they are too long for one request.
+    async fn write(&self, docs: &Waiting, counts: &mut Counts) -> Result<(), ReplicationError> {
+        let mut ranges = vec![(0, docs.ends.len())];
+        while let Some((from, to)) = ranges.pop() {
+            if from == to {
+                continue;
+            }
+            match self.target.bulk_docs(docs.part(from, to)).await {
+                Ok(refused) => {
+                    for row in &refused {
+                        let text = |name: &str| row.get(name).and_then(Value::as_str);
+                        let [id, error, reason] =
+                            ["id", "error", "reason"].map(|name| text(name).unwrap_or_default());
+                        self.log_refused(id, &format_args!("{error}: {reason}"));
+                    }
+                    let refused = refused.len().min(to - from) as u64;
+                    counts.doc_write_failures += refused;
+                    counts.docs_written += (to - from) as u64 - refused;
+                }
+                Err(error) if error.status() == Some(StatusCode::PAYLOAD_TOO_LARGE) => {
+                    if to - from == 1 {
+                        self.log_refused("one", &error);
+                        counts.doc_write_failures += 1;
+                        continue;
+                    }
+                    let middle = from + (to - from) / 2;
+                    ranges.extend([(middle, to), (from, middle)]);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Sides {
+    fn log_refused(&self, id: &str, reason: &dyn std::fmt::Display) {
+        let target = self.target.name();
+        self.log
+            .scope(|| tracing::warn!("document {id:?} is not replicated to {target}: {reason}"));
+    }
+}
+
+impl MissingRevisions {
+    fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.revs.iter().map(|rev| (self.id.as_str(), rev.as_str()))
+    }
+}
+
+/// One entry of the answer to `_bulk_get`.
+enum Found<'a> {
+    /// A document that can be written as it is.
+    Plain(&'a Value),
+    /// Id and revision of one that has attachments, or could not be read together with others.
+    Alone(&'a str, &'a str),
+    /// A revision that is not there any more.
+    Nothing,
+}
+
+fn found_document(one: &Value) -> Found<'_> {
+    fn named<'a>(one: &'a Value, id: &str, rev: &str) -> Option<(&'a str, &'a str)> {
+        Some((one.get(id)?.as_str()?, one.get(rev)?.as_str()?))
+    }
+    if let Some(document) = one.get("ok") {
+        let attachments = document.get("_attachments").and_then(Value::as_object);
+        return match attachments.filter(|list| !list.is_empty()) {
+            None => Found::Plain(document),
+            Some(_) => named(document, "_id", "_rev")
+                .map_or(Found::Nothing, |(id, rev)| Found::Alone(id, rev)),
+        };
+    }
+    let error = one.get("error");
+    let word = error
+        .and_then(|error| error.get("error"))
+        .and_then(Value::as_str);
+    match error.and_then(|error| named(error, "id", "rev")) {
+        Some((id, rev)) if word != Some("not_found") => Found::Alone(id, rev),
+        _ => Found::Nothing,
+    }
+}
+
+/// Whether a refusal is about one document, so that the others can go on.
+fn is_about_the_document(status: StatusCode) -> bool {
+    matches!(
+        status.as_u16(),
+        400 | 401 | 403 | 404 | 409 | 412 | 413 | 415 | 417
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_are_written_in_any_parts() {
+        let mut waiting = Waiting::default();
+        for number in 0..4u64 {
+            waiting.add(&Value::from(10 * number));
+        }
+        let part = |from, to| std::str::from_utf8(waiting.part(from, to)).unwrap();
+        assert_eq!(part(0, 4), "0,10,20,30");
+        assert_eq!((part(0, 1), part(1, 3), part(3, 4)), ("0", "10,20", "30"));
+        assert_eq!((part(2, 2), part(0, 0)), ("", ""));
+    }
+
+    #[test]
+    fn entries_of_bulk_get_are_told_apart() {
+        let kind = |text: &str| {
+            let value = varve_json::parse(text.as_bytes()).unwrap();
+            match found_document(&value) {
+                Found::Plain(_) => "plain".to_owned(),
+                Found::Alone(id, rev) => format!("{id} {rev}"),
+                Found::Nothing => "nothing".to_owned(),
+            }
+        };
+        assert_eq!(kind(r#"{"ok":{"_id":"a","_rev":"1-x"}}"#), "plain");
+        assert_eq!(
+            kind(r#"{"ok":{"_id":"a","_rev":"1-x","_attachments":{}}}"#),
+            "plain"
+        );
+        let attached = r#"{"ok":{"_id":"a","_rev":"1-x","_attachments":{"f":{"stub":true}}}}"#;
+        assert_eq!(kind(attached), "a 1-x");
+        let missing = r#"{"error":{"id":"a","rev":"1-x","error":"not_found","reason":"missing"}}"#;
+        assert_eq!(kind(missing), "nothing");
+        let failed = r#"{"error":{"id":"a","rev":"1-x","error":"timeout","reason":"slow"}}"#;
+        assert_eq!(kind(failed), "a 1-x");
+        assert_eq!(kind("7"), "nothing");
+    }
+}

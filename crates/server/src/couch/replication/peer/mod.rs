@@ -1,0 +1,333 @@
+//! One side of a replication, over HTTP.
+
+mod client;
+mod retry;
+
+pub(super) use client::Clients;
+
+use super::error::ReplicationError;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, StatusCode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use reqwest::Url;
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use varve_config::Replicator;
+use varve_json::Value;
+use varve_replicate::replicator::Endpoint;
+
+/// Most bytes of an answer that is read as a whole.
+pub(super) const LONGEST_ANSWER: usize = 64 << 20;
+/// Bytes of a refusal that are read for its reason.
+const LONGEST_REFUSAL: usize = 64 << 10;
+
+/// Characters that are escaped in a segment of a path: `+` as well, which some servers take for a space.
+const IN_SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
+
+/// A database on another server.
+#[derive(Debug)]
+pub(super) struct Peer {
+    client: reqwest::Client,
+    /// Where the database is, also after it said that it is elsewhere.
+    url: Url,
+    headers: HeaderMap,
+    authorization: Option<HeaderValue>,
+    timeout: Duration,
+    retries: u32,
+    /// Requests that may be under way.
+    permits: Arc<Semaphore>,
+    settings: Arc<Replicator>,
+}
+
+/// One request to a [`Peer`].
+#[derive(Clone, Debug)]
+pub(super) struct PeerRequest {
+    pub method: Method,
+    /// Segments below the database, not escaped yet.
+    pub path: Vec<String>,
+    pub query: Vec<(&'static str, String)>,
+    /// Further pairs of the query, with names that users chose.
+    pub params: Vec<(String, String)>,
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    pub body: Option<Bytes>,
+}
+
+impl PeerRequest {
+    pub fn new(method: Method, path: &[&str]) -> PeerRequest {
+        PeerRequest {
+            method,
+            path: path.iter().map(|segment| (*segment).to_owned()).collect(),
+            query: Vec::new(),
+            params: Vec::new(),
+            headers: Vec::new(),
+            body: None,
+        }
+    }
+
+    pub fn get(path: &[&str]) -> PeerRequest {
+        PeerRequest::new(Method::GET, path)
+    }
+
+    /// A POST with a JSON body.
+    pub fn post(path: &[&str], body: Vec<u8>) -> PeerRequest {
+        PeerRequest::new(Method::POST, path).with_json(body)
+    }
+
+    pub fn with_json(mut self, body: Vec<u8>) -> PeerRequest {
+        self.body = Some(body.into());
+        let json = HeaderValue::from_static("application/json");
+        self.with_header(hyper::header::CONTENT_TYPE, json)
+    }
+
+    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> PeerRequest {
+        self.headers.push((name, value));
+        self
+    }
+
+    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> PeerRequest {
+        self.query.push((name, value.into()));
+        self
+    }
+}
+
+impl Peer {
+    /// # Errors
+    /// [`ReplicationError::HostNotAllowed`], [`ReplicationError::Tls`].
+    pub fn new(
+        endpoint: &Endpoint,
+        clients: &Clients,
+        settings: &Arc<Replicator>,
+        (timeout, retries, connections): (Duration, u32, usize),
+    ) -> Result<Peer, ReplicationError> {
+        check_host(&endpoint.url, settings)?;
+        let client = clients.get(settings, endpoint.proxy.as_ref())?;
+        let mut headers = HeaderMap::new();
+        for (name, value) in &endpoint.headers {
+            let name = HeaderName::from_bytes(name.as_bytes());
+            if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(value)) {
+                headers.append(name, value);
+            }
+        }
+        let authorization = endpoint.login.as_ref().and_then(|login| {
+            let encoded = STANDARD.encode(format!("{}:{}", login.user, login.password));
+            let mut value = HeaderValue::from_str(&format!("Basic {encoded}")).ok()?;
+            value.set_sensitive(true);
+            Some(value)
+        });
+        Ok(Peer {
+            client,
+            url: endpoint.url.clone(),
+            headers,
+            authorization,
+            timeout,
+            retries,
+            permits: Arc::new(Semaphore::new(connections)),
+            settings: Arc::clone(settings),
+        })
+    }
+
+    /// The URL as logs and errors show it.
+    pub fn name(&self) -> &str {
+        self.url.as_str()
+    }
+
+    /// Sends a request, and again after failures that may pass. Only answers with a status of success are returned.
+    ///
+    /// # Errors
+    /// [`ReplicationError::Refused`], [`ReplicationError::NoAnswer`], [`ReplicationError::HostNotAllowed`].
+    pub async fn send(&self, request: &PeerRequest) -> Result<PeerAnswer, ReplicationError> {
+        // The semaphore is never closed.
+        let _permit = self.permits.acquire().await;
+        retry::send(self, request).await
+    }
+
+    /// Sends a request and reads the answer as JSON. An answer that is cut is asked for again.
+    ///
+    /// # Errors
+    /// As [`Peer::send`]; [`ReplicationError::BadAnswer`], [`ReplicationError::TooLong`].
+    pub async fn json(&self, request: &PeerRequest) -> Result<Value, ReplicationError> {
+        let _permit = self.permits.acquire().await;
+        let mut attempt = 0;
+        loop {
+            let read = async {
+                let answer = retry::send(self, request).await?;
+                answer.bytes(LONGEST_ANSWER).await
+            };
+            match read.await {
+                Ok(bytes) => {
+                    return varve_json::parse(&bytes).map_err(|error| {
+                        ReplicationError::BadAnswer {
+                            url: self.shown(request),
+                            reason: error.to_string(),
+                        }
+                    });
+                }
+                Err(ReplicationError::NoAnswer { .. }) if attempt < self.retries => {
+                    retry::pause(attempt, None).await;
+                    attempt += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Sends a request whose body comes from another answer, once: the body cannot be had again.
+    ///
+    /// # Errors
+    /// As [`Peer::send`].
+    pub async fn pass_on(
+        &self,
+        request: &PeerRequest,
+        body: PeerAnswer,
+    ) -> Result<PeerAnswer, ReplicationError> {
+        let _permit = self.permits.acquire().await;
+        let url = self.url_of(request);
+        let mut builder = self.builder(&request.method, request, &url);
+        if let Some(length) = body.response.content_length() {
+            builder = builder.header(hyper::header::CONTENT_LENGTH, length);
+        }
+        let body = reqwest::Body::wrap_stream(body.response.bytes_stream());
+        let sent = builder.body(body).send().await;
+        let response = sent.map_err(|error| retry::no_answer(&request.method, &url, &error))?;
+        PeerAnswer::new(request, response, self.timeout)
+            .checked()
+            .await
+    }
+
+    fn url_of(&self, request: &PeerRequest) -> Url {
+        let mut url = self.url.clone();
+        if !request.path.is_empty() {
+            let mut path = url.path().trim_end_matches('/').to_owned();
+            for segment in &request.path {
+                let _ = write!(path, "/{}", utf8_percent_encode(segment, IN_SEGMENT));
+            }
+            url.set_path(&path);
+        }
+        if !request.query.is_empty() || !request.params.is_empty() {
+            let mut pairs = url.query_pairs_mut();
+            pairs.extend_pairs(&request.query);
+            pairs.extend_pairs(&request.params);
+        }
+        url
+    }
+
+    fn shown(&self, request: &PeerRequest) -> String {
+        self.url_of(request).to_string()
+    }
+
+    fn builder(
+        &self,
+        method: &Method,
+        request: &PeerRequest,
+        url: &Url,
+    ) -> reqwest::RequestBuilder {
+        let mut builder = self.client.request(method.clone(), url.clone());
+        builder = builder.headers(self.headers.clone());
+        // Another origin, to which the peer has redirected, gets no password.
+        if url.origin() == self.url.origin()
+            && let Some(authorization) = &self.authorization
+        {
+            builder = builder.header(AUTHORIZATION, authorization);
+        }
+        for (name, value) in &request.headers {
+            builder = builder.header(name, value);
+        }
+        builder
+    }
+}
+
+/// Refuses a URL to a host that replications may not reach.
+pub(super) fn check_host(url: &Url, settings: &Replicator) -> Result<(), ReplicationError> {
+    let host = url.host_str().unwrap_or_default();
+    match settings.allows(host) {
+        true => Ok(()),
+        false => Err(ReplicationError::HostNotAllowed(host.to_owned())),
+    }
+}
+
+/// An answer whose body is still to come.
+#[derive(Debug)]
+pub(super) struct PeerAnswer {
+    response: reqwest::Response,
+    method: Method,
+    timeout: Duration,
+}
+
+impl PeerAnswer {
+    fn new(request: &PeerRequest, response: reqwest::Response, timeout: Duration) -> PeerAnswer {
+        PeerAnswer {
+            response,
+            method: request.method.clone(),
+            timeout,
+        }
+    }
+
+    pub fn status(&self) -> StatusCode {
+        self.response.status()
+    }
+
+    pub fn header(&self, name: &HeaderName) -> Option<&HeaderValue> {
+        self.response.headers().get(name)
+    }
+
+    /// The body as a whole.
+    ///
+    /// # Errors
+    /// [`ReplicationError::NoAnswer`] if it is cut, or nothing comes for too long; [`ReplicationError::TooLong`].
+    pub async fn bytes(mut self, most: usize) -> Result<Vec<u8>, ReplicationError> {
+        let mut body = Vec::new();
+        let url = self.response.url().to_string();
+        let failed = |reason: String| ReplicationError::NoAnswer {
+            method: self.method.to_string(),
+            url: url.clone(),
+            reason,
+        };
+        loop {
+            let piece = tokio::time::timeout(self.timeout, self.response.chunk()).await;
+            let piece = match piece {
+                Ok(Ok(piece)) => piece,
+                Ok(Err(error)) => return Err(failed(retry::reason(&error))),
+                Err(_) => return Err(failed("nothing came any more".to_owned())),
+            };
+            match piece {
+                None => return Ok(body),
+                Some(piece) if body.len() + piece.len() > most => {
+                    return Err(ReplicationError::TooLong(url));
+                }
+                Some(piece) => body.extend_from_slice(&piece),
+            }
+        }
+    }
+
+    /// The answer itself, if its status is one of success.
+    ///
+    /// # Errors
+    /// [`ReplicationError::Refused`] with the reason that the body gives.
+    async fn checked(self) -> Result<PeerAnswer, ReplicationError> {
+        let status = self.status();
+        if status.is_success() {
+            return Ok(self);
+        }
+        let (method, url) = (self.method.to_string(), self.response.url().to_string());
+        let body = self.bytes(LONGEST_REFUSAL).await.unwrap_or_default();
+        let told = varve_json::parse(&body).ok().and_then(|body| {
+            let text = |name: &str| body.get(name).and_then(Value::as_str).map(str::to_owned);
+            Some(format!("{}: {}", text("error")?, text("reason")?))
+        });
+        Err(ReplicationError::Refused {
+            method,
+            url,
+            status,
+            reason: told.unwrap_or_else(|| "without a reason".to_owned()),
+        })
+    }
+}

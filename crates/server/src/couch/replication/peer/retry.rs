@@ -1,0 +1,121 @@
+//! Requests that are sent again: after failures that may pass, and to where a redirect points.
+
+use super::super::error::ReplicationError;
+use super::{Peer, PeerAnswer, PeerRequest, check_host};
+use hyper::header::{LOCATION, RETRY_AFTER};
+use hyper::{Method, StatusCode};
+use reqwest::Url;
+use std::error::Error;
+use std::time::Duration;
+use varve_replicate::replicator::backoff;
+
+/// Redirects of one request that are followed.
+const MOST_REDIRECTS: usize = 10;
+
+/// Sends a request until there is an answer that counts.
+pub(super) async fn send(
+    peer: &Peer,
+    request: &PeerRequest,
+) -> Result<PeerAnswer, ReplicationError> {
+    let mut attempt = 0;
+    loop {
+        let asked = match follow(peer, request).await {
+            Ok(answer) if may_pass(answer.status()) && attempt < peer.retries => {
+                retry_after(&answer)
+            }
+            Ok(answer) => return answer.checked().await,
+            Err(ReplicationError::NoAnswer { .. }) if attempt < peer.retries => None,
+            Err(error) => return Err(error),
+        };
+        pause(attempt, asked).await;
+        attempt += 1;
+    }
+}
+
+/// Waits before an attempt; some of the waits are shorter, so that clients that failed together do not come together.
+pub(super) async fn pause(attempt: u32, asked: Option<Duration>) {
+    let wait = backoff::before_retry(attempt, asked);
+    let mut random = [0; 1];
+    let _ = getrandom::fill(&mut random);
+    let jitter = match asked {
+        None => wait.mul_f64(f64::from(random[0]) / 1024.0),
+        Some(_) => Duration::ZERO,
+    };
+    tokio::time::sleep(wait - jitter).await;
+}
+
+/// Whether the same request may be answered otherwise later.
+fn may_pass(status: StatusCode) -> bool {
+    status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED
+        || status == StatusCode::TOO_MANY_REQUESTS
+        || status == StatusCode::REQUEST_TIMEOUT
+}
+
+/// Seconds of `Retry-After`.
+fn retry_after(answer: &PeerAnswer) -> Option<Duration> {
+    let value = answer.header(&RETRY_AFTER)?.to_str().ok()?;
+    value.trim().parse().ok().map(Duration::from_secs)
+}
+
+/// Sends a request once, and to where a redirect points.
+async fn follow(peer: &Peer, request: &PeerRequest) -> Result<PeerAnswer, ReplicationError> {
+    let mut url = peer.url_of(request);
+    let mut method = request.method.clone();
+    for _ in 0..=MOST_REDIRECTS {
+        let mut builder = peer.builder(&method, request, &url);
+        if let (Some(body), true) = (&request.body, method == request.method) {
+            builder = builder.body(body.clone());
+        }
+        let sent = tokio::time::timeout(peer.timeout, builder.send()).await;
+        let response = match sent {
+            Ok(Ok(response)) => response,
+            Ok(Err(error)) => return Err(no_answer(&method, &url, &error)),
+            Err(_) => {
+                return Err(ReplicationError::NoAnswer {
+                    method: method.to_string(),
+                    url: url.to_string(),
+                    reason: "no answer in time".to_owned(),
+                });
+            }
+        };
+        let Some(next) = redirect(&response) else {
+            return Ok(PeerAnswer::new(request, response, peer.timeout));
+        };
+        check_host(&next, &peer.settings)?;
+        if response.status() == StatusCode::SEE_OTHER {
+            method = Method::GET;
+        }
+        url = next;
+    }
+    Err(ReplicationError::BadAnswer {
+        url: url.to_string(),
+        reason: "too many redirects".to_owned(),
+    })
+}
+
+fn redirect(response: &reqwest::Response) -> Option<Url> {
+    let status = response.status().as_u16();
+    if !matches!(status, 301 | 302 | 303 | 307 | 308) {
+        return None;
+    }
+    let to = response.headers().get(LOCATION)?.to_str().ok()?;
+    let next = response.url().join(to).ok()?;
+    matches!(next.scheme(), "http" | "https").then_some(next)
+}
+
+pub(super) fn no_answer(method: &Method, url: &Url, error: &reqwest::Error) -> ReplicationError {
+    ReplicationError::NoAnswer {
+        method: method.to_string(),
+        url: url.to_string(),
+        reason: reason(error),
+    }
+}
+
+/// The innermost cause, which says what went wrong.
+pub(super) fn reason(error: &reqwest::Error) -> String {
+    let mut cause: &dyn Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}

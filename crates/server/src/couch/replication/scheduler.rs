@@ -1,0 +1,295 @@
+//! Which jobs run.
+//!
+//! At most `max_jobs` run at a time, those that have waited for the longest time first. While jobs wait, each round of
+//! the scheduler stops up to `max_churn` continuous jobs that have run for the longest time; a job that is not continuous
+//! runs to its end. A job that crashed waits twice as long as after the crash before.
+
+use super::documents::{DocumentName, WaitingDocument};
+use super::error::ReplicationError;
+use super::job::{Job, JobOrigin, JobPhase, RunOutcome};
+use super::peer::Clients;
+use super::run::{RunEnd, run};
+use crate::CouchContext;
+use crate::runtime::clock::now;
+use parking_lot::{Mutex, MutexGuard};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::Instant;
+use varve_config::Replicator;
+use varve_json::Object;
+use varve_replicate::replicator::ReplicationRequest;
+use varve_replicate::replicator::identity::ReplicationId;
+
+/// Until a job that was told to stop has to have ended.
+const STOP_LIMIT: Duration = Duration::from_secs(5);
+
+/// All jobs of a server.
+#[derive(Debug)]
+pub(crate) struct ReplicationJobs {
+    /// By identity without what stands behind the `+`: two jobs of one identity would share checkpoints.
+    jobs: Mutex<BTreeMap<String, Arc<Job>>>,
+    /// Documents whose jobs have no identity yet.
+    waiting: Mutex<BTreeMap<DocumentName, WaitingDocument>>,
+    clients: Clients,
+    /// Something has changed that the scheduler should look at.
+    changed: Notify,
+    /// Jobs of documents that have come to their end.
+    ended: mpsc::UnboundedSender<EndedJob>,
+    /// Taken by the task that writes it into documents.
+    ended_jobs: Mutex<Option<mpsc::UnboundedReceiver<EndedJob>>>,
+}
+
+/// A job of a document at its end.
+#[derive(Debug)]
+pub(super) struct EndedJob {
+    pub database: String,
+    pub document: String,
+    pub id: ReplicationId,
+    pub stats: Object,
+}
+
+impl Default for ReplicationJobs {
+    fn default() -> ReplicationJobs {
+        let (ended, ended_jobs) = mpsc::unbounded_channel();
+        ReplicationJobs {
+            jobs: Mutex::default(),
+            waiting: Mutex::default(),
+            clients: Clients::default(),
+            changed: Notify::new(),
+            ended,
+            ended_jobs: Mutex::new(Some(ended_jobs)),
+        }
+    }
+}
+
+impl ReplicationJobs {
+    pub(super) fn clients(&self) -> &Clients {
+        &self.clients
+    }
+
+    pub(super) fn waiting_documents(
+        &self,
+    ) -> MutexGuard<'_, BTreeMap<DocumentName, WaitingDocument>> {
+        self.waiting.lock()
+    }
+
+    /// Jobs of documents that come to their end; once.
+    pub(super) fn take_ended(&self) -> Option<mpsc::UnboundedReceiver<EndedJob>> {
+        self.ended_jobs.lock().take()
+    }
+
+    /// Adds a job, or finds the one that is there already.
+    ///
+    /// # Errors
+    /// [`ReplicationError::AlreadyStarted`] if that one belongs to another document.
+    pub(super) fn add(
+        &self,
+        id: ReplicationId,
+        request: ReplicationRequest,
+        origin: JobOrigin,
+    ) -> Result<Arc<Job>, ReplicationError> {
+        let mut jobs = self.jobs.lock();
+        if let Some(known) = jobs.get(&id.base) {
+            return match known.origin.document == origin.document {
+                true => Ok(Arc::clone(known)),
+                false => Err(already_started(known, &origin)),
+            };
+        }
+        let key = id.base.clone();
+        let job = Arc::new(Job::new(id, request, origin, now()));
+        jobs.insert(key, Arc::clone(&job));
+        self.changed.notify_one();
+        Ok(job)
+    }
+
+    /// Ends a job and forgets it. `id` may have something behind a `+`.
+    pub(super) fn remove(&self, id: &str) -> Option<Arc<Job>> {
+        let base = id.split('+').next().unwrap_or(id);
+        let job = self.jobs.lock().remove(base)?;
+        job.stop();
+        self.changed.notify_one();
+        Some(job)
+    }
+
+    /// The job of a document.
+    pub(super) fn of_document(&self, database: &str, id: &str) -> Option<Arc<Job>> {
+        let is_it = |job: &&Arc<Job>| {
+            let document = job.origin.document.as_ref();
+            document.is_some_and(|(name, document)| name == database && document == id)
+        };
+        self.jobs.lock().values().find(is_it).cloned()
+    }
+
+    /// All jobs, in the order of their identities.
+    pub(super) fn all(&self) -> Vec<Arc<Job>> {
+        self.jobs.lock().values().cloned().collect()
+    }
+
+    /// The job of an identity, whatever stands behind its `+`.
+    pub(super) fn get(&self, id: &str) -> Option<Arc<Job>> {
+        let base = id.split('+').next().unwrap_or(id);
+        self.jobs.lock().get(base).cloned()
+    }
+
+    fn is_known(&self, job: &Arc<Job>) -> bool {
+        let jobs = self.jobs.lock();
+        jobs.get(&job.id.base)
+            .is_some_and(|known| Arc::ptr_eq(known, job))
+    }
+
+    fn forget(&self, job: &Arc<Job>) {
+        let mut jobs = self.jobs.lock();
+        if jobs
+            .get(&job.id.base)
+            .is_some_and(|known| Arc::ptr_eq(known, job))
+        {
+            jobs.remove(&job.id.base);
+        }
+    }
+}
+
+fn already_started(known: &Job, origin: &JobOrigin) -> ReplicationError {
+    let by = match &known.origin.document {
+        Some((database, id)) => format!("triggered by document `{id}` from db `{database}`"),
+        None => "by a request to _replicate".to_owned(),
+    };
+    let asked = match &origin.document {
+        Some((_, id)) => format!("specified by document `{id}`"),
+        None => "of this request".to_owned(),
+    };
+    ReplicationError::AlreadyStarted(format!(
+        "Replication `{}` {asked} already started, {by}",
+        known.id
+    ))
+}
+
+/// Waits for the next outcome of a job.
+pub(super) async fn next_outcome(
+    mut outcome: watch::Receiver<Option<RunOutcome>>,
+) -> Option<RunOutcome> {
+    let outcome = outcome.wait_for(Option::is_some).await.ok()?;
+    outcome.clone()
+}
+
+/// Runs jobs until the server stops.
+pub(in crate::couch) async fn run_jobs(app: Arc<CouchContext>) {
+    let mut stopping = app.stopping();
+    let mut running = Running::default();
+    let mut next_round = Instant::now() + app.settings().replicator.interval;
+    loop {
+        let settings = Arc::new(app.settings().replicator.clone());
+        let jobs = app.replications.all();
+        running.start(&app, &jobs, &settings);
+        if Instant::now() >= next_round {
+            rotate(&jobs, &settings);
+            next_round = Instant::now() + settings.interval;
+        }
+        let wake = next_wake(&jobs).min(next_round);
+        tokio::select! {
+            _ = stopping.wait_for(|is_stopping| *is_stopping) => break,
+            () = app.replications.changed.notified() => {}
+            () = tokio::time::sleep_until(wake) => {}
+            Some(ended) = running.tasks.join_next() => {
+                if let Ok(job) = ended {
+                    running.handles.remove(&job.id.base);
+                }
+            }
+        }
+    }
+    app.replications.all().iter().for_each(|job| job.stop());
+    let all = async { while running.tasks.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(STOP_LIMIT, all).await;
+}
+
+/// When the next waiting job may run.
+fn next_wake(jobs: &[Arc<Job>]) -> Instant {
+    let now = Instant::now();
+    let waiting = jobs.iter().filter(|job| job.phase() == JobPhase::Pending);
+    let waits = waiting
+        .map(|job| job.wait(now))
+        .filter(|wait| !wait.is_zero());
+    now + waits.min().unwrap_or(Duration::from_secs(3600))
+}
+
+/// Stops jobs that have run for the longest time, while others wait.
+fn rotate(jobs: &[Arc<Job>], settings: &Replicator) {
+    let now = Instant::now();
+    let is_ready = |job: &&Arc<Job>| job.phase() == JobPhase::Pending && job.wait(now).is_zero();
+    let waiting = jobs.iter().filter(is_ready).count();
+    let is_long =
+        |job: &&Arc<Job>| job.phase() == JobPhase::Running && job.request.options.continuous;
+    let mut oldest: Vec<_> = jobs.iter().filter(is_long).collect();
+    oldest.sort_by_key(|job| job.since());
+    let count = waiting.min(settings.max_churn);
+    oldest.iter().take(count).for_each(|job| job.stop());
+}
+
+/// The jobs that run.
+#[derive(Default)]
+struct Running {
+    tasks: JoinSet<Arc<Job>>,
+    handles: BTreeMap<String, AbortHandle>,
+}
+
+impl Running {
+    /// Starts jobs that wait, those first that have waited for the longest time.
+    fn start(&mut self, app: &Arc<CouchContext>, jobs: &[Arc<Job>], settings: &Arc<Replicator>) {
+        let now = Instant::now();
+        let mut ready: Vec<_> = jobs
+            .iter()
+            .filter(|job| job.phase() == JobPhase::Pending && job.wait(now).is_zero())
+            .filter(|job| !self.handles.contains_key(&job.id.base))
+            .collect();
+        ready.sort_by_key(|job| Reverse(now.saturating_duration_since(job.since())));
+        let room = settings.max_jobs.saturating_sub(self.handles.len());
+        for job in ready.into_iter().take(room) {
+            job.begin(crate::runtime::clock::now(), settings.max_history);
+            let work = run_once(Arc::clone(app), Arc::clone(job), Arc::clone(settings));
+            let handle = self.tasks.spawn(work);
+            self.handles.insert(job.id.base.clone(), handle);
+        }
+    }
+}
+
+/// Runs a job once, and records how that ended.
+async fn run_once(app: Arc<CouchContext>, job: Arc<Job>, settings: Arc<Replicator>) -> Arc<Job> {
+    let (source, target) = (job.request.source.shown(), job.request.target.shown());
+    let id = job.id.to_string();
+    let clients = app.replications.clients();
+    let ended = run(&job, (clients, app.log()), &settings).await;
+    let time = now();
+    match ended {
+        Ok(RunEnd::Completed(result)) => {
+            job.complete(result, time);
+            app.replications.forget(&job);
+            if let Some((database, document)) = &job.origin.document {
+                let ended = EndedJob {
+                    database: database.clone(),
+                    document: document.clone(),
+                    id: job.id.clone(),
+                    stats: job.info().to_json(),
+                };
+                // Without a receiver the server stops.
+                let _ = app.replications.ended.send(ended);
+            }
+        }
+        Ok(RunEnd::Stopped) => job.pause(time, settings.max_history),
+        Err(error) => {
+            if app.replications.is_known(&job) {
+                app.log().scope(|| {
+                    tracing::warn!("replication {id} from {source} to {target} failed: {error}");
+                });
+            }
+            job.crash(&error, time, settings.max_history);
+            // The client of `_replicate` is told, and nothing else asks for it.
+            if job.origin.document.is_none() && !job.request.options.continuous {
+                app.replications.forget(&job);
+            }
+        }
+    }
+    job
+}
