@@ -134,6 +134,7 @@ fn a_tree_file_gives_its_nodes() {
     let options_of_file = varve_btree::Options {
         kind: *b"other\0\0\0",
         reducers: vec![Arc::new(NoReduction)],
+        optional_trees: 0,
         setting: EngineSetting::ZSTD,
         cache: NodeCache::new(1 << 20),
     };

@@ -171,6 +171,7 @@ mod tests {
         Options {
             kind: *b"test\0\0\0\0",
             reducers: vec![Arc::new(NoReduction)],
+            optional_trees: 0,
             setting: EngineSetting::ZSTD,
             cache: cache.clone(),
         }

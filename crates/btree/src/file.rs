@@ -25,6 +25,8 @@ pub struct Options {
     pub kind: [u8; 8],
     /// One for each tree, at most 255; another number of trees is refused.
     pub reducers: Vec<Arc<dyn Reducer>>,
+    /// So many of the last trees may be missing in a file that is opened; one that is made has all.
+    pub optional_trees: usize,
     /// How nodes are compressed from now on; it may differ each time the file is opened.
     pub setting: EngineSetting,
     /// Where decoded nodes are kept; shared by all files that have a clone of it.
@@ -172,11 +174,12 @@ impl TreeFile {
     pub(crate) fn make(
         file: Arc<dyn StorageFile>,
         header: Header,
-        options: Options,
+        mut options: Options,
         state: CommitState,
         durable: Option<u64>,
         recovery: Recovery,
     ) -> Result<Self, TreeError> {
+        options.reducers.truncate(header.trees.into());
         let writer = |durable| -> Result<_, TreeError> {
             Ok(Mutex::new(Writer {
                 compressor: Compressor::new(options.setting).map_err(TreeError::Compress)?,

@@ -28,6 +28,7 @@ pub fn file(data: &[u8]) {
     let options = Options {
         kind: *b"fuzzing\0",
         reducers: vec![Arc::new(NoReduction), Arc::new(NoReduction)],
+        optional_trees: 0,
         setting: EngineSetting::NONE,
         cache: NodeCache::new(1 << 20),
     };

@@ -194,7 +194,9 @@ fn examine(
 /// Reads the header and compares it with the options; also returns whether it is damaged.
 fn identify(file: &dyn StorageFile, options: &Options) -> Result<(Header, bool), TreeError> {
     let (header, is_damaged) = Header::read(file)?;
-    if header.kind != options.kind || usize::from(header.trees) != options.reducers.len() {
+    let most = options.reducers.len();
+    let trees = most.saturating_sub(options.optional_trees)..=most;
+    if header.kind != options.kind || !trees.contains(&usize::from(header.trees)) {
         return Err(TreeError::WrongKind {
             path: file.path().to_owned(),
             found: Header::kind_name(&header.kind),

@@ -34,6 +34,7 @@ pub fn options(setting: EngineSetting) -> Options {
     Options {
         kind: *b"testing\0",
         reducers: vec![Arc::new(SumOfLengths), Arc::new(NoReduction)],
+        optional_trees: 0,
         setting,
         cache: NodeCache::new(4 << 20),
     }

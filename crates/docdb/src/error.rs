@@ -1,5 +1,6 @@
 //! Errors of a database, and of one edit of it.
 
+use crate::access::AccessError;
 use crate::{PartitionError, RevError};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -274,6 +275,9 @@ pub enum EditError {
     /// An id with a partition of a name that none has.
     #[error(transparent)]
     Partition(#[from] PartitionError),
+    /// The author may not write the document, or not so.
+    #[error(transparent)]
+    Access(#[from] AccessError),
     /// `_rev` or `_revisions` holds no revision id.
     #[error(transparent)]
     InvalidRev(#[from] RevError),

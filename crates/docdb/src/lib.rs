@@ -4,6 +4,7 @@
 //! commit each, seen for ever, read without locks. The values in the file are described in
 //! `docs/formats/database.md`.
 
+mod access;
 mod bodies;
 mod compact;
 mod database;
@@ -25,6 +26,7 @@ pub mod verify;
 mod watch;
 mod write;
 
+pub use access::{AccessError, Viewer};
 pub use compact::{Compacted, Compaction, Finished, LONGEST_SUFFIX, Unreadable};
 pub use database::{
     Announced, Compression, DEFAULT_REVS_LIMIT, Database, DatabaseOptions, DictionaryInfo, KIND,

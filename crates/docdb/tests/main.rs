@@ -1,6 +1,7 @@
 //! Databases from outside: edits, reading, replication, crashes, recorded answers of CouchDB.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod access;
 mod compaction;
 mod compression;
 mod crash;

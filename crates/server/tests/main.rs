@@ -5,6 +5,7 @@
     reason = "helpers of tests fail by panicking, and explain themselves"
 )]
 
+mod access;
 mod attachments;
 mod auto_index;
 mod bodies;

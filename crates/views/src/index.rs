@@ -417,6 +417,7 @@ pub(crate) fn tree_options(group: &ViewGroup, options: &IndexOptions) -> Options
         reducers.push(MapReducer::shared(&map.reductions, options));
     }
     Options {
+        optional_trees: 0,
         kind: KIND,
         reducers,
         setting: options.setting,

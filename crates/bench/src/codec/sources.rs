@@ -183,6 +183,7 @@ impl Sink<'_> {
         let options = varve_btree::Options {
             kind,
             reducers: vec![reducer; trees],
+            optional_trees: 0,
             setting,
             cache,
         };

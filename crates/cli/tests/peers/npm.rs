@@ -61,6 +61,11 @@ fn nano_asks_partitions() {
 }
 
 #[test]
+fn users_replicate_what_names_them() {
+    run("access.js");
+}
+
+#[test]
 fn users_log_in_and_replicate() {
     run("users.js");
 }

@@ -3,7 +3,7 @@
 use super::CompactionMonitor;
 use super::copier::{Copier, named};
 use super::unreadable::ReadableSource;
-use crate::record::{BY_ID, BY_SEQ, Change, DocumentRecord, LOCAL, PURGES};
+use crate::record::{ACCESS, BY_ID, BY_SEQ, Change, DocumentRecord, LOCAL, PURGES};
 use crate::{DocdbError, Snapshot};
 use varve_btree::{DiffEntry, Item, Transaction};
 
@@ -35,11 +35,26 @@ pub(super) fn catch_up(
         }
         Ok(txn.update(LOCAL, &changes)?)
     })?;
-    in_batches(from, copied, PURGES, watch, |batch| {
+    unchanged(from, copied, txn, PURGES, watch)?;
+    match from.has_access() {
+        true => unchanged(from, copied, txn, ACCESS, watch),
+        false => Ok(()),
+    }
+}
+
+/// Copies a tree whose items name no place in the file.
+fn unchanged(
+    from: &Snapshot,
+    copied: &Snapshot,
+    txn: &mut Transaction<'_>,
+    tree: usize,
+    watch: &CompactionMonitor<'_>,
+) -> Result<(), DocdbError> {
+    in_batches(from, copied, tree, watch, |batch| {
         let value = |item: &Item| item.value().to_vec();
         let change = |it: &'_ DiffEntry| it.after.as_ref().map(value);
         let changes: TreeChanges<&[u8]> = batch.iter().map(|it| (key_of(it), change(it))).collect();
-        Ok(txn.update(PURGES, &changes)?)
+        Ok(txn.update(tree, &changes)?)
     })
 }
 

@@ -13,7 +13,7 @@ use super::sequence::{by_sequence, remember};
 use super::sort::Sorter;
 use super::unreadable::ReadableSource;
 use super::{CompactionMonitor, PHASES};
-use crate::record::{BY_ID, BY_SEQ, DocumentRecord, LOCAL, PURGES};
+use crate::record::{ACCESS, BY_ID, BY_SEQ, DocumentRecord, LOCAL, PURGES};
 use crate::{DocdbError, Snapshot};
 use std::ops::Bound;
 use varve_base::Unit;
@@ -62,7 +62,15 @@ fn rest(
     each(from, PURGES, watch, |item| {
         Ok(purges.push(txn, item.key(), item.value())?)
     })?;
-    Ok(purges.finish(txn)?)
+    purges.finish(txn)?;
+    if !from.has_access() {
+        return Ok(());
+    }
+    let mut access = Loader::new(ACCESS);
+    each(from, ACCESS, watch, |item| {
+        Ok(access.push(txn, item.key(), item.value())?)
+    })?;
+    Ok(access.finish(txn)?)
 }
 
 /// All items of a tree, until the interrupt is raised.

@@ -13,7 +13,7 @@ pub use options::{DatabaseOptions, Limits, NewDatabase, TrainsBy, Tuned};
 
 use crate::compact;
 use crate::edit::{Edit, EditOutcome, Mode, Prepared, Preparer};
-use crate::record::{DocumentReducer, Header, TREES};
+use crate::record::{DocumentReducer, Header, MOST_TREES, TREES};
 use crate::training::Training;
 use crate::watch::Watch;
 use crate::write::{Group, Job, Outcomes, Syncs, seal};
@@ -85,14 +85,21 @@ struct Current {
 
 pub(crate) fn tree_options(options: &DatabaseOptions) -> Options {
     let counts = || Arc::new(NoReduction) as Arc<dyn Reducer>;
-    let mut reducers = vec![counts(); TREES];
+    let mut reducers = vec![counts(); MOST_TREES];
     reducers[crate::record::BY_ID] = Arc::new(DocumentReducer);
     Options {
         kind: KIND,
         reducers,
+        optional_trees: MOST_TREES - TREES,
         setting: options.current_setting(),
         cache: options.cache.clone(),
     }
+}
+
+/// Options for a new file whose header says which trees it has.
+pub(crate) fn options_of_new(mut options: Options, header: &Header) -> Options {
+    options.reducers.truncate(header.trees());
+    options
 }
 
 pub(crate) fn random<const N: usize>() -> Result<[u8; N], DocdbError> {
@@ -119,6 +126,7 @@ pub(crate) fn first_header(setting: EngineSetting, new: NewDatabase) -> Result<H
         dictionaries: Vec::new(),
         holes: 0,
         is_partitioned: new.is_partitioned,
+        has_access: new.has_access,
     })
 }
 
@@ -182,7 +190,7 @@ impl Database {
         new: NewDatabase,
     ) -> Result<Database, DocdbError> {
         let setting = new.compression.unwrap_or(wanted.current_setting());
-        let header = first_header(setting, new)?.encode();
+        let header = first_header(setting, new)?;
         if storage.kind(path)?.is_some() {
             return Err(already_there(path));
         }
@@ -190,7 +198,8 @@ impl Database {
         // never one whose creation was cut short.
         let beside = unfinished(path);
         compact::remove_if_there(storage.as_ref(), &beside)?;
-        TreeFile::create_to_rename(storage.as_ref(), &beside, tree_options(wanted), &header)?;
+        let options = options_of_new(tree_options(wanted), &header);
+        TreeFile::create_to_rename(storage.as_ref(), &beside, options, &header.encode())?;
         // What an earlier database of this name has left goes with the same sync that makes the name durable.
         compact::remove_if_there(storage.as_ref(), &kept_tail(path))?;
         compact::remove_rests(storage.as_ref(), path)?;

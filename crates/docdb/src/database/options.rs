@@ -77,6 +77,8 @@ pub struct NewDatabase {
     pub compression: Option<EngineSetting>,
     /// Documents belong to partitions; this cannot be changed later.
     pub is_partitioned: bool,
+    /// Documents name their readers in `_access`; this cannot be changed later.
+    pub has_access: bool,
 }
 
 /// Trigger of the training of dictionaries.

@@ -1,15 +1,18 @@
 //! Edits as clients send them: a document with its special members taken apart.
 
+mod access;
 mod deltas;
 mod incoming;
 mod many;
 mod prepare;
 
+pub(crate) use access::EditAccess;
 pub(crate) use incoming::{Coding, Content, IncomingAttachment};
 pub use many::Edits;
 pub(crate) use prepare::{Prepared, Preparer, Text};
 
-use crate::{Announced, EditError, Partition, Rev, RevError, Uploaded, split_id};
+use crate::access::MEMBER;
+use crate::{Announced, EditError, Partition, Rev, RevError, Uploaded, Viewer, split_id};
 use varve_json::{Body, Document, JsonError, Object, Value};
 
 /// How edits are merged into a document.
@@ -51,6 +54,10 @@ pub struct Edit {
     pub(crate) deleted: bool,
     pub(crate) body: Body,
     pub(crate) attachments: Vec<IncomingAttachment>,
+    /// `_access`, which counts in a database with access.
+    pub(crate) access: Option<Value>,
+    /// Who writes it, which counts there, too.
+    pub(crate) author: Viewer,
 }
 
 impl Edit {
@@ -73,6 +80,8 @@ impl Edit {
             deleted: false,
             body,
             attachments: Vec::new(),
+            access: None,
+            author: Viewer::none(),
         };
         match (id, special.iter().find(|(name, _)| name == "_id")) {
             (Some(id), _) => edit.set_id(id.to_owned())?,
@@ -84,6 +93,7 @@ impl Edit {
         for (name, value) in special {
             check_member(&name)?;
             match (name.as_str(), value) {
+                (MEMBER, value) => edit.access = Some(value),
                 ("_rev", Value::String(text)) => rev = Some(text),
                 ("_rev", _) => return Err(RevError.into()),
                 ("_revisions", value) => has_history = edit.set_history(&value)?,
@@ -203,6 +213,18 @@ impl Edit {
             self.revs = vec![rev];
         }
         Ok(())
+    }
+
+    /// Says who writes the document. In a database with access, an edit of an unknown author is refused.
+    #[must_use]
+    pub fn written_by(self, author: &Viewer) -> Edit {
+        let author = author.clone();
+        Edit { author, ..self }
+    }
+
+    /// What the document says in `_access`.
+    pub fn access(&self) -> Option<&Value> {
+        self.access.as_ref()
     }
 
     /// The document without its special members.

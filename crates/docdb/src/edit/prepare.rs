@@ -1,8 +1,10 @@
 //! Prepares edits before the writer sees them: text, digest and compression, on the requester's thread and, for many
 //! edits, on all cores.
 
+use super::access::EditAccess;
 use super::deltas::{self, Delta};
 use super::{Coding, Content, Edit, IncomingAttachment, Mode};
+use crate::access;
 use crate::bodies::{BodyCodec, BodyCompressor};
 use crate::database::{PIECE, Run};
 use crate::gzip;
@@ -12,6 +14,7 @@ use crate::{DatabaseOptions, Digest, DocdbError, EditError, Limits, Snapshot};
 use md5::Digest as _;
 use md5::Md5;
 use parking_lot::Mutex;
+use std::borrow::Cow;
 use std::sync::Arc;
 use varve_base::ReadMode;
 use varve_btree::EncodedChunk;
@@ -38,6 +41,8 @@ pub(crate) struct Prepared {
     /// Length of the JSON text.
     pub(crate) external: u64,
     pub(crate) attachments: Vec<PreparedAttachment>,
+    /// Its `_access`; `None` without one, and in a database without access.
+    pub(crate) access: Option<EditAccess>,
     /// Why the edit cannot be done whatever the tree says.
     pub(crate) refused: Option<EditError>,
 }
@@ -67,9 +72,18 @@ pub(crate) struct PreparedAttachment {
 }
 
 impl Prepared {
+    /// The JSON text as it is stored, unless that is a tombstone's with inherited names.
+    pub(crate) fn whole_text(&self) -> Cow<'_, [u8]> {
+        let text = self.edit.body.text();
+        match &self.access {
+            Some(access) => Cow::Owned(access::with_access(&access.text, text)),
+            None => Cow::Borrowed(text),
+        }
+    }
+
     /// The digest of the revision that this edit makes of `parent`.
     pub(crate) fn digest_after(&self, parent: Option<&crate::Rev>) -> Digest {
-        digest(&self.edit, parent, &self.attachments)
+        digest(&self.edit, parent, &self.attachments, self.access.as_ref())
     }
 }
 
@@ -204,6 +218,16 @@ impl Worker {
         if snapshot.is_partitioned() {
             refused = edit.check_partition().err().or(refused);
         }
+        let mut access = None;
+        let visible = snapshot.as_seen_by(&edit.author);
+        if snapshot.has_access() {
+            match EditAccess::of(&edit) {
+                Ok(known) => access = known,
+                Err(error) => refused = Some(error.into()),
+            }
+        }
+        // Stubs stand for attachments that the author may see.
+        let snapshot = &visible;
         let mut attachments = Vec::new();
         if !edit.attachments.is_empty() && refused.is_none() {
             match self.attachments(&mut edit, mode, snapshot)? {
@@ -211,13 +235,20 @@ impl Worker {
                 Err(error) => refused = Some(error),
             }
         }
+        let with_access;
         let mut text = edit.body.text();
+        if let Some(access) = &access {
+            with_access = access::with_access(&access.text, text);
+            text = &with_access;
+        }
         if text.len() as u64 > self.limits.document {
             refused = Some(EditError::DocumentTooLarge(edit.id.clone()));
             text = &[];
         }
         let digest = || match mode {
-            Mode::Interactive if !edit.is_local() => digest(&edit, edit.rev(), &attachments),
+            Mode::Interactive if !edit.is_local() => {
+                digest(&edit, edit.rev(), &attachments, access.as_ref())
+            }
             _ => Digest::from([0; 16]),
         };
         let external = text.len() as u64;
@@ -238,6 +269,7 @@ impl Worker {
             text,
             method: self.compressor.method().clone(),
             attachments,
+            access,
             refused,
             edit,
         })
@@ -424,7 +456,13 @@ fn known_attachments(
     }
 }
 
-fn digest(edit: &Edit, parent: Option<&crate::Rev>, attachments: &[PreparedAttachment]) -> Digest {
+/// The names in `_access` are a part of the document, so they change its revision.
+fn digest(
+    edit: &Edit,
+    parent: Option<&crate::Rev>,
+    attachments: &[PreparedAttachment],
+    access: Option<&EditAccess>,
+) -> Digest {
     let terms: Vec<_> = attachments
         .iter()
         .map(|attachment| AttachmentTerm {
@@ -434,10 +472,12 @@ fn digest(edit: &Edit, parent: Option<&crate::Rev>, attachments: &[PreparedAttac
         })
         .collect();
     let parent = parent.map(|rev| (rev.generation, rev.digest.as_bytes()));
-    Digest::from(revision_digest(
-        edit.deleted,
-        parent,
-        edit.body.term(),
-        &terms,
-    ))
+    let digest = revision_digest(edit.deleted, parent, edit.body.term(), &terms);
+    match access {
+        Some(access) => {
+            let both = Md5::new().chain_update(digest).chain_update(&access.text);
+            Digest::from(<[u8; 16]>::from(both.finalize()))
+        }
+        None => Digest::from(digest),
+    }
 }

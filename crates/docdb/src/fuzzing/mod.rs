@@ -4,8 +4,10 @@ mod damaged;
 
 pub use damaged::{changed_database, database_file};
 
+use crate::access::names_in;
 use crate::compact::Checkpoint;
 use crate::record::fields::Malformed;
+use crate::record::{AccessRow, decode_leaves, id_prefix, leaves_key, rows, seq_prefix};
 use crate::record::{Change, DocumentRecord, Purge, decode_attachments, encode_attachments};
 use varve_btree::ChunkRef;
 
@@ -76,6 +78,24 @@ pub fn attachment_list(data: &[u8]) {
     }
 }
 
+/// Never panics; leaves with their names that decode are equal after encoding and decoding, and their rows do.
+pub fn access_leaves(data: &[u8]) {
+    let _ = names_in(data);
+    let _ = AccessRow::decode(data);
+    if let Ok(leaves) = decode_leaves(data).map(|leaves| (rows("x", &leaves), leaves)) {
+        let (rows, leaves) = leaves;
+        let encoded = rows.get(&leaves_key(b"x"));
+        let again = encoded.map_or(Ok(Vec::new()), |encoded| decode_leaves(encoded));
+        assert_eq!(again, Ok(leaves));
+        for value in rows
+            .range(id_prefix("")..seq_prefix(""))
+            .map(|(_, value)| value)
+        {
+            assert!(AccessRow::decode(value).is_ok());
+        }
+    }
+}
+
 /// Never panics; a checkpoint of a copy that decodes is equal after encoding and decoding.
 pub fn checkpoint(data: &[u8]) {
     if let Ok(checkpoint) = Checkpoint::decode(data) {
@@ -86,7 +106,7 @@ pub fn checkpoint(data: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Attachment, Header};
+    use crate::record::{AccessLeaf, Attachment, Header};
     use crate::revtree::{RevTree, Stored};
     use varve_btree::CommitId;
 
@@ -148,6 +168,22 @@ mod tests {
             .unwrap();
         assert!(!chunk.is_empty());
         [&[value.len() as u8], &value[..], &chunk[..]].concat()
+    }
+
+    #[test]
+    fn damaged_rows_of_access_are_refused_or_read() {
+        let leaf = |rev: &str, names: &[&str]| AccessLeaf {
+            rev: rev.parse().unwrap(),
+            deleted: rev.starts_with('1'),
+            seq: 300,
+            external: 7,
+            names: names.iter().map(|&name| name.to_owned()).collect(),
+        };
+        let leaves = [leaf("2-b", &["ann", "é"]), leaf("1-c", &[])];
+        for value in rows("x", &leaves).values() {
+            mutations(value, access_leaves);
+        }
+        mutations(br#"{"_access":["ann","\u00e9"],"x":1}"#, access_leaves);
     }
 
     #[test]

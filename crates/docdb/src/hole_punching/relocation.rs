@@ -10,7 +10,7 @@ use super::usage::{local, overlaps_hole};
 use crate::bodies::BodyCodec;
 use crate::compact::{CompactionMonitor, PHASES, Recoder, Recoding};
 use crate::database::Database;
-use crate::record::{BY_ID, Header, LOCAL, LocalBody, LocalRecord, TREES, append_twice};
+use crate::record::{BY_ID, Header, LOCAL, LocalBody, LocalRecord, append_twice};
 use crate::{DocdbError, Snapshot};
 use std::ops::Bound;
 use std::sync::Arc;
@@ -205,7 +205,7 @@ impl<'m> Relocation<'m> {
     }
 
     fn nodes(&mut self) -> Result<(), DocdbError> {
-        for tree in 0..TREES {
+        for tree in 0..self.database.snapshot().header().trees() {
             let mut from: Option<Vec<u8>> = None;
             loop {
                 self.step(&mut |this, _, txn, _| {

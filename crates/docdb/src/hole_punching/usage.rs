@@ -3,7 +3,7 @@
 use super::regions::Regions;
 use crate::compact::{CompactionMonitor, PHASES};
 use crate::record::{
-    Attachment, BY_ID, DocumentRecord, LOCAL, LocalBody, LocalRecord, TREES, decode_attachments,
+    Attachment, BY_ID, DocumentRecord, LOCAL, LocalBody, LocalRecord, decode_attachments,
 };
 use crate::revtree::Stored;
 use crate::{DocdbError, Snapshot};
@@ -23,7 +23,7 @@ pub(super) fn measure_usage(
     let total = of.tree().len(BY_ID)?;
     watch.progress.begin(PHASES[0], Unit::Items, Some(total));
     let mut seen = 0_u64;
-    for tree in 0..TREES {
+    for tree in 0..of.header().trees() {
         of.tree().visit_reachable(tree, &mut |met| {
             let (key, value) = match met {
                 Visited::Node { at, .. } => {

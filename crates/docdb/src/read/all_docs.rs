@@ -1,6 +1,7 @@
 //! All documents by id.
 
 use super::Snapshot;
+use super::access::MergedRows;
 use crate::record::{BY_ID, first_if_winner, is_deleted};
 use crate::revtree::Stored;
 use crate::{DocdbError, Rev};
@@ -37,18 +38,27 @@ impl IdRange<'_> {
 /// One document that is not deleted, with its winner.
 #[derive(Clone, Debug)]
 pub struct AllDocsRow {
-    item: Item,
+    id: RowId,
     /// The winning revision.
     pub rev: Rev,
     /// Its content.
     pub stored: Stored,
 }
 
+#[derive(Clone, Debug)]
+enum RowId {
+    Item(Item),
+    Text(Box<str>),
+}
+
 impl AllDocsRow {
     /// The document's id.
     pub fn id(&self) -> &str {
-        // Ids come in as text, so the empty one is never seen.
-        std::str::from_utf8(self.item.key()).unwrap_or_default()
+        match &self.id {
+            // Ids come in as text, so the empty one is never seen.
+            RowId::Item(item) => std::str::from_utf8(item.key()).unwrap_or_default(),
+            RowId::Text(id) => id,
+        }
     }
 }
 
@@ -56,10 +66,16 @@ impl AllDocsRow {
 #[derive(Debug)]
 pub struct AllDocs {
     snapshot: Snapshot,
-    range: Range,
+    rows: Rows,
     /// How many live documents stand before the first row, in the direction of reading.
     offset: u64,
     total: u64,
+}
+
+#[derive(Debug)]
+enum Rows {
+    All(Range),
+    Visible(MergedRows),
 }
 
 impl Snapshot {
@@ -94,7 +110,10 @@ impl Snapshot {
             self.totals(outside)?.live
         };
         Ok(AllDocs {
-            range: self.tree.range(BY_ID, ids.bounds(), direction)?,
+            rows: match self.viewer.names() {
+                Some(names) => Rows::Visible(self.visible_ids(names, ids.bounds(), direction)?),
+                None => Rows::All(self.tree.range(BY_ID, ids.bounds(), direction)?),
+            },
             snapshot: self.clone(),
             offset,
             total,
@@ -127,14 +146,37 @@ impl AllDocs {
     }
 
     /// The next document that is not deleted, not decoded yet.
-    fn next_live(&mut self) -> Option<Result<Item, DocdbError>> {
-        loop {
-            match self.range.next()? {
-                Ok(item) if is_deleted(item.value()) => {}
-                Ok(item) => return Some(Ok(item)),
-                Err(error) => return Some(Err(error.into())),
-            }
+    fn next_live(&mut self) -> Option<Result<RowId, DocdbError>> {
+        match &mut self.rows {
+            Rows::All(range) => loop {
+                match range.next()? {
+                    Ok(item) if is_deleted(item.value()) => {}
+                    Ok(item) => return Some(Ok(RowId::Item(item))),
+                    Err(error) => return Some(Err(error.into())),
+                }
+            },
+            Rows::Visible(rows) => loop {
+                match rows.next_id(&self.snapshot).transpose()? {
+                    Ok((_, row)) if row.deleted => {}
+                    Ok((id, _)) => return Some(Ok(RowId::Text(id.into()))),
+                    Err(error) => return Some(Err(error)),
+                }
+            },
         }
+    }
+
+    fn row(&self, id: RowId) -> Result<AllDocsRow, DocdbError> {
+        let (rev, stored) = match &id {
+            RowId::Item(item) => self.winner(item)?,
+            RowId::Text(id) => {
+                let document = self.snapshot.document(id)?;
+                let winner = document.as_ref().and_then(|document| document.winner());
+                let (rev, stored) =
+                    winner.ok_or_else(|| self.snapshot.damaged("access", id.as_bytes()))?;
+                (rev.clone(), stored.clone())
+            }
+        };
+        Ok(AllDocsRow { id, rev, stored })
     }
 }
 
@@ -142,14 +184,8 @@ impl Iterator for AllDocs {
     type Item = Result<AllDocsRow, DocdbError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let item = match self.next_live()? {
-            Ok(item) => item,
-            Err(error) => return Some(Err(error)),
-        };
-        Some(match self.winner(&item) {
-            Ok((rev, stored)) => Ok(AllDocsRow { item, rev, stored }),
-            Err(error) => Err(error),
-        })
+        let id = self.next_live()?;
+        Some(id.and_then(|id| self.row(id)))
     }
 
     fn nth(&mut self, skip: usize) -> Option<Self::Item> {

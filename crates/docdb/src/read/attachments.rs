@@ -1,6 +1,7 @@
 //! Reading attachments, and edits that change only them.
 
 use super::Snapshot;
+use crate::access::MEMBER;
 use crate::edit::{Edit, IncomingAttachment};
 use crate::{Attachment, DocdbError, EditError, Rev};
 use flate2::read::MultiGzDecoder;
@@ -252,13 +253,14 @@ impl Snapshot {
         };
         let mut text = Vec::new();
         self.body(stored, &mut text)?;
-        let read = Document::parse(&text, |_| false);
+        let read = Document::parse(&text, |name| name == MEMBER);
         let read = read.map_err(|source| DocdbError::Body {
             path: self.shared.path.clone(),
             id: edit.id.clone(),
             source,
         })?;
         edit.body = read.body;
+        edit.access = read.special.into_iter().next().map(|(_, names)| names);
         edit.revs = vec![rev.clone()];
         let kept = self.attachments(stored)?.into_iter();
         edit.attachments = kept

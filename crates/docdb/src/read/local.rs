@@ -1,6 +1,7 @@
 //! Local documents.
 
 use super::Snapshot;
+use super::access::prefix_bounds;
 use crate::DocdbError;
 use crate::edit::LOCAL_PREFIX;
 use crate::record::{LOCAL, LocalBody, LocalRecord};
@@ -23,6 +24,8 @@ pub struct LocalDocument {
 pub struct LocalDocuments {
     snapshot: Snapshot,
     range: Range,
+    /// What stands before their ids.
+    prefix: String,
 }
 
 impl Snapshot {
@@ -32,8 +35,12 @@ impl Snapshot {
     /// Damage.
     pub fn local(&self, id: &str) -> Result<Option<LocalDocument>, DocdbError> {
         let key = id.strip_prefix(LOCAL_PREFIX).unwrap_or(id);
+        let Some(prefix) = self.viewer.local_prefix() else {
+            return Ok(None);
+        };
+        let key = [prefix.as_str(), key].concat();
         let item = self.tree.get(LOCAL, key.as_bytes())?;
-        item.map(|item| self.local_of(&item)).transpose()
+        item.map(|item| self.local_of(&prefix, &item)).transpose()
     }
 
     /// Local documents within a run of ids, which begin behind `_local/`.
@@ -46,17 +53,29 @@ impl Snapshot {
         high: Bound<&str>,
         direction: Direction,
     ) -> Result<LocalDocuments, DocdbError> {
-        let bounds = (low.map(str::as_bytes), high.map(str::as_bytes));
+        let prefix = self.viewer.local_prefix();
+        let within = (low.map(str::as_bytes), high.map(str::as_bytes));
+        let (low, high) = match &prefix {
+            Some(prefix) => prefix_bounds(prefix.as_bytes(), within),
+            // Nothing is below the least key.
+            None => (Bound::Unbounded, Bound::Excluded(Vec::new())),
+        };
+        let bounds = (
+            low.as_ref().map(Vec::as_slice),
+            high.as_ref().map(Vec::as_slice),
+        );
         Ok(LocalDocuments {
             range: self.tree.range(LOCAL, bounds, direction)?,
             snapshot: self.clone(),
+            prefix: prefix.unwrap_or_default(),
         })
     }
 
-    fn local_of(&self, item: &Item) -> Result<LocalDocument, DocdbError> {
+    fn local_of(&self, prefix: &str, item: &Item) -> Result<LocalDocument, DocdbError> {
         let damaged = || self.damaged("local document", item.key());
         let record = LocalRecord::decode(item.value()).map_err(|_| damaged())?;
         let key = std::str::from_utf8(item.key()).map_err(|_| damaged())?;
+        let key = key.strip_prefix(prefix).unwrap_or(key);
         let body = match record.body {
             LocalBody::Inline(text) => text,
             LocalBody::Chunk(at) => {
@@ -78,7 +97,7 @@ impl Iterator for LocalDocuments {
 
     fn next(&mut self) -> Option<Self::Item> {
         Some(match self.range.next()? {
-            Ok(item) => self.snapshot.local_of(&item),
+            Ok(item) => self.snapshot.local_of(&self.prefix, &item),
             Err(error) => Err(error.into()),
         })
     }

@@ -1,5 +1,6 @@
 //! Reading: one commit, seen for ever.
 
+mod access;
 mod all_docs;
 mod attachments;
 mod changes;
@@ -14,7 +15,7 @@ pub use local::{LocalDocument, LocalDocuments};
 use crate::bodies::BodyCodec;
 use crate::record::{Attachment, BY_ID, DocumentRecord, Header, Totals, decode_attachments};
 use crate::revtree::{Node, RevTree, Stored};
-use crate::{DocdbError, Partition, Rev};
+use crate::{DocdbError, Partition, Rev, Viewer};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,11 +25,16 @@ use varve_codec::{CodecId, Dictionary, EngineSetting};
 /// Longer ones are not believed.
 pub(crate) const LONGEST_DICTIONARY: usize = 1 << 20;
 
+/// All keys of a tree.
+const EVERYTHING: varve_btree::Bounds<'static> = (Bound::Unbounded, Bound::Unbounded);
+
 /// The database as one commit left it. Clones are cheap; no call waits for the writer.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     tree: varve_btree::Snapshot,
     shared: Arc<SnapshotInfo>,
+    /// Who reads it, in a database with access.
+    viewer: Viewer,
 }
 
 #[derive(Debug)]
@@ -133,6 +139,7 @@ impl Snapshot {
                 header,
                 path: path.to_owned(),
             }),
+            viewer: Viewer::ALL,
         }
     }
 
@@ -175,7 +182,7 @@ impl Snapshot {
     pub(crate) fn uncached(&self) -> Snapshot {
         Snapshot {
             tree: self.tree.uncached(),
-            shared: self.shared.clone(),
+            ..self.clone()
         }
     }
 
@@ -185,7 +192,7 @@ impl Snapshot {
     pub fn in_order(&self) -> Snapshot {
         Snapshot {
             tree: self.tree.in_order(),
-            shared: self.shared.clone(),
+            ..self.clone()
         }
     }
 
@@ -195,7 +202,7 @@ impl Snapshot {
     pub fn with_mode(self, mode: ReadMode) -> Snapshot {
         Snapshot {
             tree: self.tree.with_mode(mode),
-            shared: self.shared,
+            ..self
         }
     }
 
@@ -232,13 +239,16 @@ impl Snapshot {
     /// # Errors
     /// Damage; so for all calls below.
     pub fn info(&self) -> Result<Info, DocdbError> {
-        let totals = self.totals((Bound::Unbounded, Bound::Unbounded))?;
+        let totals = self.totals(EVERYTHING)?;
         let header = self.header();
         Ok(Info {
             doc_count: totals.live,
             doc_del_count: totals.deleted,
-            update_seq: header.update_seq,
-            purge_seq: header.purge_seq,
+            update_seq: self.last_seq()?,
+            purge_seq: match self.is_restricted() {
+                true => 0,
+                false => header.purge_seq,
+            },
             revs_limit: header.revs_limit,
             external: totals.external,
             documents_active: totals.active,
@@ -272,6 +282,16 @@ impl Snapshot {
     }
 
     pub(crate) fn totals(&self, bounds: varve_btree::Bounds<'_>) -> Result<Totals, DocdbError> {
+        if let Some(names) = self.viewer.names() {
+            let visible = self.visible_totals(names, bounds)?;
+            return Ok(Totals {
+                live: visible.live,
+                deleted: visible.deleted,
+                // How well it is compressed depends on other documents.
+                active: visible.external,
+                external: visible.external,
+            });
+        }
         let reduction = self.tree.reduce(BY_ID, bounds)?;
         Totals::decode(&reduction).map_err(|_| self.damaged("sum", b"documents"))
     }
@@ -283,7 +303,8 @@ impl Snapshot {
     pub fn document(&self, id: &str) -> Result<Option<Document>, DocdbError> {
         let item = self.tree.get(BY_ID, id.as_bytes());
         let item = item.map_err(DocdbError::of_document(id))?;
-        item.map(|item| self.document_of(id, &item)).transpose()
+        let document = item.map(|item| self.document_of(id, &item)).transpose()?;
+        document.map_or(Ok(None), |document| self.visible(document))
     }
 
     /// Many documents, in the order of `ids`, which need not be sorted.
@@ -298,8 +319,9 @@ impl Snapshot {
         let found = ids.iter().map(|id| {
             let at = sorted.binary_search(&id.as_ref());
             let item = at.ok().and_then(|at| items[at].as_ref());
-            item.map(|item| self.document_of(id.as_ref(), item))
-                .transpose()
+            let document = item.map(|item| self.document_of(id.as_ref(), item));
+            let document = document.transpose()?;
+            document.map_or(Ok(None), |document| self.visible(document))
         });
         found.collect()
     }
@@ -369,7 +391,7 @@ impl Snapshot {
             self.body(&change?.stored, &mut text)?;
             visit(&text)?;
         }
-        for tree in 0..crate::record::TREES {
+        for tree in 0..self.header().trees() {
             let mut result = Ok(());
             let walked = self.tree.visit_nodes(tree, &mut |node| {
                 result = visit(node);

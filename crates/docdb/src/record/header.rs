@@ -18,11 +18,12 @@
 //! all chunks and nodes in the file; `forms` is 0 where they are not known. Then come the number of
 //! the next dictionary and the dictionaries of the file, the one in use last, and how many
 //! bytes of the file are holes. Version 3 ends before `holes`, version 2 before `chosen`. Version 5 has one more byte,
-//! the properties with which the database was made: bit 0 says that it is partitioned. A database without any has
-//! version 4, which earlier releases read, too.
+//! the properties with which the database was made: bit 0 says that it is partitioned, bit 1 that it has access, and with
+//! that a fifth tree. A database without any has version 4, which earlier releases read, too.
 
 use super::dictionary::{self, DictionaryRecord};
 use crate::record::fields::{self, Malformed, Reader};
+use crate::record::{MOST_TREES, TREES};
 use crate::revtree::{chunk, put_chunk};
 use varve_btree::{ChunkCount, ChunkForm, ChunkRef, ChunkStats};
 use varve_codec::EngineSetting;
@@ -32,6 +33,8 @@ const VERSION: u8 = 5;
 const WITHOUT_PROPERTIES: u8 = 4;
 /// The bit of the properties of a partitioned database.
 const PARTITIONED: u8 = 1;
+/// The bit of the properties of a database with access.
+const ACCESS: u8 = 2;
 /// It ends behind `setting`.
 const WITHOUT_CHOICE: u8 = 2;
 /// It ends behind the security object's place.
@@ -61,6 +64,8 @@ pub(crate) struct Header {
     pub(crate) holes: u64,
     /// Ids have a partition; this never changes.
     pub(crate) is_partitioned: bool,
+    /// Documents have readers of their own; this never changes.
+    pub(crate) has_access: bool,
 }
 
 impl Header {
@@ -93,13 +98,36 @@ impl Header {
             }],
             holes: 130,
             is_partitioned: false,
+            has_access: false,
         }
     }
 
+    /// How many trees the file has.
+    pub(crate) fn trees(&self) -> usize {
+        match self.has_access {
+            true => MOST_TREES,
+            false => TREES,
+        }
+    }
+
+    /// Properties that this release does not know cannot be left aside: they decide what the database may hold.
+    fn set_properties(&mut self, properties: u8) -> Result<(), Malformed> {
+        if properties & !(PARTITIONED | ACCESS) != 0 {
+            return Err(Malformed);
+        }
+        self.is_partitioned = properties & PARTITIONED != 0;
+        self.has_access = properties & ACCESS != 0;
+        Ok(())
+    }
+
+    fn properties(&self) -> u8 {
+        u8::from(self.is_partitioned) * PARTITIONED | u8::from(self.has_access) * ACCESS
+    }
+
     pub(crate) fn encode(&self) -> Vec<u8> {
-        let mut out = vec![match self.is_partitioned {
-            true => VERSION,
-            false => WITHOUT_PROPERTIES,
+        let mut out = vec![match self.properties() {
+            0 => WITHOUT_PROPERTIES,
+            _ => VERSION,
         }];
         out.extend_from_slice(&self.uuid);
         out.extend_from_slice(&self.created.to_le_bytes());
@@ -115,8 +143,8 @@ impl Header {
         fields::put(u64::from(self.next_dictionary), &mut out);
         dictionary::put_all(&self.dictionaries, &mut out);
         fields::put(self.holes, &mut out);
-        if self.is_partitioned {
-            out.push(PARTITIONED);
+        if self.properties() > 0 {
+            out.push(self.properties());
         }
         out
     }
@@ -128,7 +156,7 @@ impl Header {
             return Err(Malformed);
         }
         let has_choice = version > WITHOUT_CHOICE;
-        let header = Header {
+        let mut header = Header {
             uuid: *reader.array()?,
             created: u64::from_le_bytes(*reader.array()?),
             update_seq: reader.number()?,
@@ -159,23 +187,16 @@ impl Header {
                 WITHOUT_PROPERTIES.. => reader.number()?,
                 _ => 0,
             },
-            is_partitioned: match version {
-                VERSION => is_partitioned(reader.byte()?)?,
-                _ => false,
-            },
+            is_partitioned: false,
+            has_access: false,
         };
+        if version == VERSION {
+            header.set_properties(reader.byte()?)?;
+        }
         match reader.is_empty() {
             true => Ok(header),
             false => Err(Malformed),
         }
-    }
-}
-
-/// Properties that this release does not know cannot be left aside: they decide what the database may hold.
-fn is_partitioned(properties: u8) -> Result<bool, Malformed> {
-    match properties {
-        0 | PARTITIONED => Ok(properties == PARTITIONED),
-        _ => Err(Malformed),
     }
 }
 
@@ -212,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_partitioned_database_has_a_byte_of_properties() {
+    fn only_a_database_with_properties_has_a_byte_of_them() {
         let plain = Header::sample();
         let partitioned = Header {
             is_partitioned: true,
@@ -223,10 +244,18 @@ mod tests {
         bytes.push(1);
         assert_eq!(partitioned.encode(), bytes);
         assert_eq!(Header::decode(&bytes).as_ref(), Ok(&partitioned));
+        let with_access = Header {
+            has_access: true,
+            ..Header::sample()
+        };
+        let encoded = with_access.encode();
+        assert_eq!(encoded.last(), Some(&2));
+        assert_eq!(Header::decode(&encoded).as_ref(), Ok(&with_access));
+        assert_eq!((with_access.trees(), Header::sample().trees()), (5, 4));
         bytes[0] = 4;
         assert_eq!(Header::decode(&bytes), Err(Malformed));
         bytes[0] = 5;
-        *bytes.last_mut().unwrap() = 2;
+        *bytes.last_mut().unwrap() = 4;
         assert_eq!(Header::decode(&bytes), Err(Malformed));
     }
 

@@ -1,5 +1,6 @@
 //! The values in each tree, and the user header. Numbers are varints unless said otherwise.
 
+mod access;
 mod attachment;
 mod change;
 mod dictionary;
@@ -11,6 +12,10 @@ mod local;
 mod purge;
 mod reduction;
 
+pub(crate) use access::{
+    AccessEdits, AccessLeaf, AccessRow, decode_leaves, id_prefix, leaves_key, replace, rows,
+    seq_prefix,
+};
 pub use attachment::Attachment;
 pub(crate) use attachment::{decode_attachments, encode_attachments};
 pub use change::{Change, Leaf};
@@ -35,8 +40,12 @@ pub(crate) const BY_SEQ: usize = 1;
 pub(crate) const LOCAL: usize = 2;
 /// Purges by their sequence, and how many are kept.
 pub(crate) const PURGES: usize = 3;
-/// How many trees a database has.
+/// How many trees every database has.
 pub(crate) const TREES: usize = PURGES + 1;
+/// Documents by the names that may see them, in a database with access.
+pub(crate) const ACCESS: usize = TREES;
+/// How many trees a database with access has.
+pub(crate) const MOST_TREES: usize = ACCESS + 1;
 const _: () = assert!(BY_ID == 0 && BY_SEQ == 1 && LOCAL == 2 && TREES == 4);
 
 /// Appends generation, length of the digest, digest.

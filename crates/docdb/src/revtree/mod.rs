@@ -188,6 +188,23 @@ impl RevTree {
         Ok(())
     }
 
+    /// The tree as it would be without the other leaves; only the content of leaves is there.
+    pub(crate) fn with_leaves(&self, mut is_kept: impl FnMut(&Rev) -> bool) -> RevTree {
+        let mut kept = self.clone();
+        let leaves = kept.keep_leaves(|node| {
+            let is_leaf = self.leaf(&node.rev).is_some();
+            let content = node
+                .stored
+                .clone()
+                .filter(|_| is_leaf && is_kept(&node.rev));
+            Ok::<_, std::convert::Infallible>(content)
+        });
+        match leaves {
+            Ok(()) => kept,
+            Err(never) => match never {},
+        }
+    }
+
     /// The node with this index; the newest has the first.
     pub(crate) fn node(&self, index: usize) -> Option<&Node> {
         self.nodes.get(index)

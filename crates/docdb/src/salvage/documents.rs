@@ -27,8 +27,10 @@ impl Salvage<'_, '_> {
         }
         progress.end();
         let mut by_id = files.sorter(&files.by_id);
-        self.load_by_seq(by_seq, &mut by_id)?;
-        self.load_by_id(by_id)
+        let mut access = files.sorter(&files.access);
+        self.load_by_seq(by_seq, &mut by_id, &mut access)?;
+        self.load_by_id(by_id)?;
+        self.load_access(access)
     }
 
     /// Copies the readable documents of the tree by id; returns how many cannot be read.
@@ -181,6 +183,7 @@ impl Salvage<'_, '_> {
         &mut self,
         sorter: Sorter<'_>,
         by_id: &mut Sorter<'_>,
+        access: &mut Sorter<'_>,
     ) -> Result<(), DocdbError> {
         let mut sorted = sorter.finish()?;
         let (mut by_seq, mut last) = (Loader::new(BY_SEQ), 0_u64);
@@ -203,6 +206,7 @@ impl Salvage<'_, '_> {
             let mut value = Vec::new();
             change.encode(&mut value);
             by_seq.push(&mut self.txn, &seq.to_be_bytes(), &value)?;
+            self.access_rows(&id, &tree, access)?;
             let value = DocumentRecord::new(seq, tree).write(&mut self.txn)?;
             by_id.push(id.as_bytes(), &value)?;
         }

@@ -19,6 +19,8 @@ pub(super) struct Files<'s> {
     pub(super) by_seq: PathBuf,
     /// Runs sorted by id.
     pub(super) by_id: PathBuf,
+    /// Runs of rows of access.
+    pub(super) access: PathBuf,
 }
 
 impl<'s> Files<'s> {
@@ -36,6 +38,7 @@ impl<'s> Files<'s> {
             missing: beside(".salvage.missing"),
             by_seq: beside(".salvage.by-seq"),
             by_id: beside(".salvage.by-id"),
+            access: beside(".salvage.access"),
         };
         files.check_free()?;
         files.remove()?;
@@ -60,7 +63,8 @@ impl<'s> Files<'s> {
     }
 
     fn remove(&self) -> Result<(), DocdbError> {
-        for path in [&self.copy, &self.missing, &self.by_seq, &self.by_id] {
+        let sorted = [&self.missing, &self.by_seq, &self.by_id, &self.access];
+        for path in sorted.into_iter().chain([&self.copy]) {
             match self.storage.remove(path) {
                 Err(error) if !error.is_not_found() => return Err(error.into()),
                 _ => {}

@@ -5,6 +5,7 @@
 //! new.varve.salvage.missing     sorted runs, where there are more documents than fit in memory
 //! new.varve.salvage.by-seq
 //! new.varve.salvage.by-id
+//! new.varve.salvage.access
 //! ```
 //! Documents come from the tree by id; where a part of that cannot be read, from the tree by sequence, which knows of
 //! winners but not of their histories. The kept parts of each are copied, recompressed, and sorted by sequence, then by
@@ -17,13 +18,14 @@
 //!
 //! The new file is another database to replicators: it has a uuid of its own.
 
+mod access;
 mod contents;
 mod documents;
 mod files;
 mod rest;
 
 use crate::bodies::{BodyCodec, BodyCompressor};
-use crate::database::{random, tree_options};
+use crate::database::{options_of_new, random, tree_options};
 use crate::record::{DictionaryRecord, Header, append_twice};
 use crate::verify::{Finding, Hit, Part, Remembered, Trouble, Watch, torn};
 use crate::{DatabaseOptions, DocdbError, Snapshot, training};
@@ -82,6 +84,7 @@ pub fn salvage(
         setting: method.setting,
         ..tree_options(options)
     };
+    let tree_options = options_of_new(tree_options, &header);
     let new = TreeFile::create_with(storage, &files.copy, tree_options, &header.encode())?;
     let mut salvage = Salvage {
         compressor: BodyCompressor::new(&method)?,

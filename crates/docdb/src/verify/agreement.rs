@@ -16,6 +16,8 @@ pub(super) struct Sums {
     hasher: RandomState,
     documents: u64,
     changes: u64,
+    /// Of the rows of access that documents amount to, less those that are there.
+    rows: u64,
     value: Vec<u8>,
 }
 
@@ -30,6 +32,18 @@ impl Sums {
     fn add_change(&mut self, key: &[u8], value: &[u8]) {
         let hash = self.hash(key, value);
         self.changes = self.changes.wrapping_add(hash);
+    }
+
+    pub(super) fn expect_row(&mut self, key: &[u8], value: &[u8]) {
+        self.rows = self.rows.wrapping_add(self.hash(key, value));
+    }
+
+    pub(super) fn add_row(&mut self, key: &[u8], value: &[u8]) {
+        self.rows = self.rows.wrapping_sub(self.hash(key, value));
+    }
+
+    pub(super) fn rows_agree(&self) -> bool {
+        self.rows == 0
     }
 
     fn hash(&self, key: &[u8], value: &[u8]) -> u64 {

@@ -1,5 +1,6 @@
 //! The tree by id: documents, their revision trees, and everything that their revisions refer to.
 
+use super::access::ReadLeaves;
 use super::finding::Trouble;
 use super::{Hit, Part, Verifier};
 use crate::record::{BY_ID, Change, DocumentHead, DocumentRecord, fields::Reader};
@@ -59,6 +60,7 @@ impl Verifier<'_, '_> {
     }
 
     fn revisions(&mut self, id: &str, tree: &RevTree) {
+        let mut access = ReadLeaves::default();
         for node in tree.nodes() {
             let Some(stored) = &node.stored else {
                 continue;
@@ -67,10 +69,16 @@ impl Verifier<'_, '_> {
                 self.report(&trouble.finding(Part::Body, Hit::revision(id, &node.rev)));
             } else {
                 self.report.bodies += 1;
+                if tree.leaf(&node.rev).is_some() {
+                    self.read_access(node, stored, &mut access);
+                }
             }
             if let Some(list) = stored.attachments {
                 self.attachments(id, &node.rev, list);
             }
+        }
+        if self.snapshot.has_access() {
+            self.expect_access(id, tree, &access);
         }
     }
 

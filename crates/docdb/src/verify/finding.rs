@@ -26,6 +26,10 @@ pub enum Part {
     NodeOfLocal,
     /// A node of the tree of purges.
     NodeOfPurges,
+    /// A node of the tree of access.
+    NodeOfAccess,
+    /// Rows of the tree of access, which say who may see a document.
+    Access,
     /// A document with its revision tree.
     Document,
     /// Old revisions of a document, in a chunk of their own.
@@ -56,6 +60,8 @@ impl fmt::Display for Part {
             Part::NodeBySeq => "node by sequence",
             Part::NodeOfLocal => "node of local documents",
             Part::NodeOfPurges => "node of purges",
+            Part::NodeOfAccess => "node of access",
+            Part::Access => "access",
             Part::Document => "document",
             Part::History => "history",
             Part::Change => "change",

@@ -9,6 +9,7 @@
 //! each document amounts to, and of each change that is there. Only where they differ documents and
 //! changes are looked up one by one ([`agreement`]). So memory does not grow with the database.
 
+mod access;
 mod agreement;
 mod attachments;
 mod contents;
@@ -103,6 +104,7 @@ pub fn verify(
         report: Verified::default(),
         known: Remembered::default(),
         sums: Sums::default(),
+        is_access_unknown: false,
         items: 0,
         text: Vec::new(),
     };
@@ -122,6 +124,8 @@ struct Verifier<'v, 'w> {
     /// Results for attachments that were read: the damage, if any.
     known: Remembered<Option<Trouble>>,
     sums: Sums,
+    /// A body could not be read, so the names in it are not known.
+    is_access_unknown: bool,
     items: u64,
     text: Vec<u8>,
 }
@@ -134,7 +138,8 @@ impl Verifier<'_, '_> {
         self.changes()?;
         self.agreement()?;
         self.locals()?;
-        self.purges()
+        self.purges()?;
+        self.access()
     }
 
     fn report(&mut self, finding: &Finding) {
@@ -231,7 +236,8 @@ fn node_of(tree: usize) -> Part {
         BY_ID => Part::NodeById,
         BY_SEQ => Part::NodeBySeq,
         LOCAL => Part::NodeOfLocal,
-        _ => Part::NodeOfPurges,
+        PURGES => Part::NodeOfPurges,
+        _ => Part::NodeOfAccess,
     }
 }
 

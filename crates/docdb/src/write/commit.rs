@@ -220,7 +220,7 @@ impl Work<'_> {
         entries: &[Entry<'_>],
         settle: &mut dyn FnMut(&Entry<'_>, EditOutcome),
     ) -> Result<bool, DocdbError> {
-        let mut changes: BTreeMap<&str, Option<Vec<u8>>> = BTreeMap::new();
+        let mut changes: BTreeMap<String, Option<Vec<u8>>> = BTreeMap::new();
         for entry in entries {
             if let Some(error) = &entry.edit.refused {
                 settle(entry, Err(error.clone()));

@@ -1,10 +1,13 @@
 //! Applying edits to documents.
 
+use super::access::PendingAccess;
 use super::commit::{Entry, Work};
+use crate::access::{access_text, with_access};
 use crate::database::Run;
 use crate::edit::{Accepted, EditOutcome, LOCAL_PREFIX, Mode, Prepared, Text};
 use crate::record::{
-    BY_ID, Change, DocumentRecord, LocalBody, LocalRecord, append_plain, encode_attachments,
+    ACCESS, AccessEdits, BY_ID, Change, DocumentRecord, LocalBody, LocalRecord, append_plain,
+    encode_attachments,
 };
 use crate::revtree::{Merging, Stored};
 use crate::{Attachment, Digest, DocdbError, EditError, Rev};
@@ -25,6 +28,8 @@ struct PendingDocument<'j> {
     /// The update before this commit; 0 for a new document.
     old_seq: u64,
     is_changed: bool,
+    /// In a database with access.
+    access: Option<PendingAccess>,
 }
 
 type Settle<'a, 'j> = dyn FnMut(&Entry<'j>, EditOutcome) + 'a;
@@ -42,7 +47,9 @@ impl<'j> Documents<'j> {
             .iter()
             .map(|run| run[0].edit.edit.id.as_str())
             .collect();
+        let mut access = work.access_of(&ids)?.map(Vec::into_iter);
         for (id, item) in ids.iter().zip(work.txn.get_many(BY_ID, &ids)?) {
+            let access = access.as_mut().and_then(Iterator::next);
             let record = item.map(|item| work.before.record(id.as_bytes(), item.value()));
             let record = record.transpose()?.unwrap_or_default();
             self.states.push(PendingDocument {
@@ -51,6 +58,7 @@ impl<'j> Documents<'j> {
                 record,
                 merging: None,
                 is_changed: false,
+                access: access.map(PendingAccess::new),
             });
         }
         Ok(runs)
@@ -78,9 +86,13 @@ impl<'j> Documents<'j> {
         let limit = work.header.revs_limit;
         let mut by_id = Vec::new();
         let (mut by_seq, mut added) = (Vec::new(), Vec::new());
+        let mut access = AccessEdits::new();
         for mut state in self.states.into_iter().filter(|state| state.is_changed) {
             state.record.tree.stem(limit);
             by_id.push((state.id, Some(state.record.write(&mut work.txn)?)));
+            if let Some(pending) = state.access {
+                pending.finish(state.id, &state.record.tree, &work.txn, &mut access)?;
+            }
             if state.old_seq > 0 {
                 by_seq.push((state.old_seq.to_be_bytes(), None));
             }
@@ -94,6 +106,10 @@ impl<'j> Documents<'j> {
         // Every new sequence is above every old one, and they were given in order.
         by_seq.append(&mut added);
         work.update_trees(&by_id, &by_seq)?;
+        if !access.is_empty() {
+            let access: Vec<_> = access.into_iter().collect();
+            work.txn.update(ACCESS, &access)?;
+        }
         Ok(!by_id.is_empty())
     }
 }
@@ -102,6 +118,10 @@ impl PendingDocument<'_> {
     fn apply(&mut self, work: &mut Work<'_>, edit: &Prepared) -> Result<EditOutcome, DocdbError> {
         if let Some(error) = &edit.refused {
             return Ok(Err(error.clone()));
+        }
+        let checked = |access: &PendingAccess| access.check_author(&edit.edit.author);
+        if let Some(Err(error)) = self.access.as_ref().map(checked) {
+            return Ok(Err(error.into()));
         }
         let path = match edit.mode {
             Mode::Interactive => {
@@ -117,6 +137,11 @@ impl PendingDocument<'_> {
         let Some(rev) = path.first().cloned() else {
             return Ok(Err(EditError::RevNeeded));
         };
+        let names = |access: &PendingAccess| access.names_of_edit(edit, &path);
+        let names = match self.access.as_ref().map(names).transpose() {
+            Ok(names) => names,
+            Err(error) => return Ok(Err(error.into())),
+        };
         let tree = &mut self.record.tree;
         let merging = self
             .merging
@@ -128,8 +153,11 @@ impl PendingDocument<'_> {
                 self.record.seq = work.header.update_seq;
                 self.is_changed = true;
             }
-            let stored = work.store(edit, rev.generation, self.record.seq)?;
+            let stored = work.store(edit, names.as_deref(), rev.generation, self.record.seq)?;
             merging.merge(&path, stored);
+            if let (Some(access), Some(names)) = (&mut self.access, names) {
+                access.add(&rev, names);
+            }
         }
         Ok(Ok(Accepted {
             id: self.id.to_owned(),
@@ -147,7 +175,16 @@ impl PendingDocument<'_> {
 
     /// The revision that an interactive edit makes, and its parent.
     fn next_revision(&self, edit: &Prepared) -> Result<Vec<Rev>, EditError> {
-        let tree = &self.record.tree;
+        let visible;
+        let mut tree = &self.record.tree;
+        if let Some(access) = self
+            .access
+            .as_ref()
+            .filter(|_| !edit.edit.author.sees_all())
+        {
+            visible = access.visible(tree, &edit.edit.author);
+            tree = &visible;
+        }
         let (parent, digest) = match (tree.winner(), edit.edit.rev()) {
             (None, None) => (None, edit.digest.clone()),
             // The peer takes the client's word for the parent of a document that it never had.
@@ -174,7 +211,7 @@ impl PendingDocument<'_> {
         let generation = parent.as_ref().map_or(0, |rev| rev.generation) + 1;
         let rev = Rev { generation, digest };
         // The same edit of a branch may be there already.
-        match tree.find(&rev) {
+        match self.record.tree.find(&rev) {
             Some(_) => Err(EditError::Conflict),
             None => Ok(std::iter::once(rev).chain(parent).collect()),
         }
@@ -183,15 +220,30 @@ impl PendingDocument<'_> {
 
 impl Work<'_> {
     /// Appends the body and the attachments of an edit.
-    fn store(&mut self, edit: &Prepared, generation: u64, seq: u64) -> Result<Stored, DocdbError> {
-        let (body, bases) = self.text_chunk(edit)?;
+    fn store(
+        &mut self,
+        edit: &Prepared,
+        names: Option<&[String]>,
+        generation: u64,
+        seq: u64,
+    ) -> Result<Stored, DocdbError> {
+        // A tombstone gets names that its text does not have yet.
+        let inherited = names.filter(|names| edit.access.is_none() && !names.is_empty());
+        let (external, (body, bases)) = match inherited {
+            Some(names) => {
+                let text = with_access(&access_text(names), edit.edit.body.text());
+                let chunk = self.whole_chunk(edit, &text)?;
+                (text.len() as u64, (chunk, 0))
+            }
+            None => (edit.external, self.text_chunk(edit)?),
+        };
         let mut stored = Stored {
             deleted: edit.edit.deleted,
             body,
             attachments: None,
             seq,
             active: u64::from(body.len).saturating_add(bases),
-            external: edit.external,
+            external,
         };
         if edit.attachments.is_empty() {
             return Ok(stored);
@@ -234,31 +286,38 @@ impl Work<'_> {
         Ok(())
     }
 
+    /// Appends a text that needs no other chunk.
+    fn whole_chunk(&mut self, edit: &Prepared, text: &[u8]) -> Result<ChunkRef, DocdbError> {
+        let whole = Compressor::new(edit.method.setting);
+        let mut whole = whole.map_err(varve_btree::TreeError::Compress)?;
+        let chunk = EncodedChunk::encode(&mut whole, text)?;
+        Ok(self.txn.append_chunk(&chunk)?)
+    }
+
     /// Appends an edit's text; also returns the bytes of the chunks that it needs.
     fn text_chunk(&mut self, edit: &Prepared) -> Result<(ChunkRef, u64), DocdbError> {
-        let plain = |setting| Compressor::new(setting).map_err(varve_btree::TreeError::Compress);
         match &edit.text {
             Text::Chunk(chunk) => Ok((self.append_text(chunk, &edit.method)?, 0)),
             Text::Delta(delta) if self.txn.accepts(delta.source.tree()) => {
                 Ok((self.txn.append_chunk(&delta.chunk)?, delta.bases))
             }
             // A compaction has made its bases go.
-            Text::Delta(_) => {
-                let mut whole = plain(edit.method.setting)?;
-                let chunk = EncodedChunk::encode(&mut whole, edit.edit.body.text())?;
-                Ok((self.txn.append_chunk(&chunk)?, 0))
-            }
+            Text::Delta(_) => Ok((self.whole_chunk(edit, &edit.whole_text())?, 0)),
             Text::Inline(text) => Ok((append_plain(&mut self.txn, text)?, 0)),
         }
     }
 
     /// The key and value that an edit of a local document amounts to, and its outcome.
-    pub(super) fn local_edit<'j>(
+    pub(super) fn local_edit(
         &mut self,
-        edit: &'j Prepared,
-    ) -> Result<(&'j str, Option<Vec<u8>>, Accepted), DocdbError> {
+        edit: &Prepared,
+    ) -> Result<(String, Option<Vec<u8>>, Accepted), DocdbError> {
         let id = edit.edit.id.as_str();
-        let key = id.strip_prefix(LOCAL_PREFIX).unwrap_or(id);
+        let mut key = id.strip_prefix(LOCAL_PREFIX).unwrap_or(id).to_owned();
+        if self.header.has_access {
+            // One without is refused before.
+            key.insert_str(0, &edit.edit.author.local_prefix().unwrap_or_default());
+        }
         let number = match edit.edit.deleted {
             true => 0,
             false => edit.edit.local_rev + 1,

@@ -1,5 +1,6 @@
 //! Committing: requests that come in while a commit is under way share the next one.
 
+mod access;
 mod commit;
 mod documents;
 mod group;

@@ -1,8 +1,9 @@
 //! Forgetting revisions for good.
 
+use super::access::{PendingAccess, leaves_of};
 use crate::record::{
-    BY_ID, BY_SEQ, Change, DEFAULT_LIMIT, Header, LIMIT_KEY, PURGES, Purge, decode_limit,
-    encode_limit,
+    ACCESS, AccessEdits, BY_ID, BY_SEQ, Change, DEFAULT_LIMIT, Header, LIMIT_KEY, PURGES, Purge,
+    decode_limit, encode_limit,
 };
 use crate::{DocdbError, Rev, Snapshot};
 use std::collections::BTreeMap;
@@ -49,13 +50,19 @@ impl<'f> Purging<'f> {
         let mut done = Wanted::new();
         let before = Snapshot::new(self.txn.base().clone(), self.path)?;
         let found = self.txn.get_many(BY_ID, &ids)?;
+        let mut access = self.access_of(&before, &ids)?;
+        let mut access_edits = AccessEdits::new();
         for ((id, revs), item) in wanted.iter().zip(found) {
+            let pending = access.as_mut().and_then(Iterator::next);
             let purged = done.entry(id.clone()).or_default();
             let Some(item) = item else { continue };
             let mut record = before.record(id.as_bytes(), item.value())?;
             *purged = record.tree.purge(revs);
             if purged.is_empty() {
                 continue;
+            }
+            if let Some(pending) = pending {
+                pending.finish(id, &record.tree, &self.txn, &mut access_edits)?;
             }
             by_seq.push((record.seq.to_be_bytes(), None));
             self.header.update_seq += 1;
@@ -74,8 +81,26 @@ impl<'f> Purging<'f> {
         by_seq.append(&mut added);
         self.txn.update(BY_ID, &by_id)?;
         self.txn.update(BY_SEQ, &by_seq)?;
+        if !access_edits.is_empty() {
+            let edits: Edits<_> = access_edits.into_iter().collect();
+            self.txn.update(ACCESS, &edits)?;
+        }
         self.remember(&wanted)?;
         Ok((self.commit()?, done))
+    }
+
+    /// Who may see the documents, in a database with access.
+    fn access_of(
+        &self,
+        before: &Snapshot,
+        ids: &[&String],
+    ) -> Result<Option<impl Iterator<Item = PendingAccess> + use<>>, DocdbError> {
+        if !self.header.has_access {
+            return Ok(None);
+        }
+        let ids: Vec<&str> = ids.iter().map(|id| id.as_str()).collect();
+        let leaves = leaves_of(&self.txn, &ids, |id| before.damaged("access", id))?;
+        Ok(Some(leaves.into_iter().map(PendingAccess::new)))
     }
 
     /// Keeps that many purges from now on.

@@ -50,6 +50,7 @@ fn a_database_has_its_own_compression_at_once_and_whole_after_compaction() {
         NewDatabase {
             compression: Some(deflate),
             is_partitioned: false,
+            has_access: false,
         },
     );
     let db = db.unwrap();

@@ -4,10 +4,11 @@ use std::io::Read;
 use std::sync::Arc;
 
 use varve_base::ReadMode;
-use varve_docdb::{Partition, Snapshot};
+use varve_docdb::{Partition, Snapshot, Viewer};
 use varve_json::Value;
 
 use crate::auth::Security;
+use crate::couch::access;
 use crate::couch::database::registry::OpenDatabase;
 use crate::couch::functions::scripts::Patience;
 use crate::couch::partitions;
@@ -30,6 +31,8 @@ pub struct Call {
     pub database: Arc<OpenDatabase>,
     /// Access lists of that database.
     pub security: Security,
+    /// Whose documents it reads and writes, in a database with access.
+    pub viewer: Viewer,
     /// How the database is read. In [`ReadMode::CachedOnly`] nothing is changed, either.
     pub reads: ReadMode,
     /// The partition that the path names.
@@ -60,16 +63,19 @@ impl Call {
             None => Security::default(),
         };
         security.check_reader(&user)?;
+        let viewer = access::viewer(&database, &security, &user);
         let call = Call {
             app,
             request,
             user,
             database,
             security,
+            viewer,
             reads,
             partition: None,
             patience: Patience::Full,
         };
+        access::check_target(&call, target)?;
         users::check_target(&call, target)?;
         replication::rules::check_target(&call, target)?;
         partitions::check_target(&call, target)?;
@@ -81,9 +87,16 @@ impl Call {
         Call { patience, ..self }
     }
 
-    /// The newest commit of the database, to be read as this call may read.
+    /// The newest commit of the database, to be read as this call may read: with the documents of its user only, where
+    /// there is access.
     pub fn snapshot(&self) -> Snapshot {
-        self.database.documents.snapshot().with_mode(self.reads)
+        let whole = self.database.documents.snapshot().with_mode(self.reads);
+        whole.as_seen_by(&self.viewer)
+    }
+
+    /// The same commit with the design documents that count, whoever asks.
+    pub fn designs(&self) -> Snapshot {
+        self.database.designs().with_mode(self.reads)
     }
 
     /// [`Streams::stream`], in the mode of this call.

@@ -46,6 +46,7 @@ fn meaning(error: &EditError) -> (FailureKind, &'static str) {
         | EditError::IdEmpty
         | EditError::IdReserved
         | EditError::NoPartition => (FailureKind::BadRequest, "illegal_docid"),
+        EditError::Access(error) if !error.is_malformed() => (FailureKind::Forbidden, "forbidden"),
         EditError::Partition(_) => (FailureKind::BadRequest, "illegal_partition"),
         EditError::MissingStub { .. } => (FailureKind::PreconditionFailed, "missing_stub"),
         EditError::DocumentTooLarge(_) => (FailureKind::TooLarge, "document_too_large"),

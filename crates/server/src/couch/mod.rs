@@ -4,6 +4,7 @@
 //! threads. A short read is first attempted on the connection's own thread, from memory only. Only
 //! the feeds of `_changes` and short documents that are written wait outside of them.
 
+mod access;
 pub(crate) mod admin;
 mod call;
 mod changes;

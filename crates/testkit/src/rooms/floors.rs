@@ -97,7 +97,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
     (
         "docdb",
         &[
-            &["rev", "gzip", "watch", "partition"],
+            &["rev", "gzip", "watch", "partition", "access"],
             &["error", "render", "revtree"],
             &["bodies", "record"],
             &["training", "read"],

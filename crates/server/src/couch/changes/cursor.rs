@@ -121,7 +121,7 @@ impl Cursor {
         for _ in 0..PIECE_CHANGES {
             let Some(change) = changes.next() else {
                 if !descending {
-                    self.since = self.since.max(snapshot.update_seq());
+                    self.since = self.since.max(snapshot.last_seq()?);
                 }
                 return Ok(false);
             };

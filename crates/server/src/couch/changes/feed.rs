@@ -11,6 +11,7 @@ use crate::http::BodyClosed;
 use crate::http::blocking;
 use crate::{Answer, CouchContext, Failure};
 use std::sync::Arc;
+use varve_docdb::{Snapshot, Viewer};
 
 /// Format of the changes of an endless feed, and of its heartbeats.
 pub trait Style: Framing + Copy + Send + 'static {
@@ -72,7 +73,7 @@ pub fn continuous<S: Style>(feed: Feed, style: S) -> Answer {
         ..
     } = feed;
     let mut waiter = Waiter::new(&call.app, call.database.commits(), &options);
-    let (app, database) = (call.app, call.database);
+    let (app, database) = (call.app, SeenDatabase(call.database, call.viewer));
     Answer::feed(S::CONTENT_TYPE, move |sender| async move {
         if !first.is_empty() {
             sender.send(first).await?;
@@ -91,7 +92,7 @@ pub fn continuous<S: Style>(feed: Feed, style: S) -> Answer {
                     break;
                 }
             }
-            let is_over = cursor.is_spent() || database.documents.is_deleted();
+            let is_over = cursor.is_spent() || database.0.documents.is_deleted();
             if is_over || !waiter.wait(&sender, S::HEARTBEAT).await? {
                 break;
             }
@@ -99,7 +100,7 @@ pub fn continuous<S: Style>(feed: Feed, style: S) -> Answer {
         let end = blocking(&app.executor().reads, move || {
             let mut end = Vec::new();
             if S::HAS_LAST_LINE {
-                cursor.write_last_line(&database.documents.snapshot(), &mut end)?;
+                cursor.write_last_line(&database.snapshot(), &mut end)?;
             }
             end.push(b'\n');
             Ok(end)
@@ -118,7 +119,7 @@ pub fn longpoll(feed: Feed) -> Answer {
         ..
     } = feed;
     let mut waiter = Waiter::new(&call.app, call.database.commits(), &options);
-    let (app, database) = (call.app, call.database);
+    let (app, database) = (call.app, SeenDatabase(call.database, call.viewer));
     Answer::feed("application/json", move |sender| async move {
         sender
             .send([&b"{\"results\":[\n"[..], &first].concat())
@@ -137,18 +138,28 @@ pub fn longpoll(feed: Feed) -> Answer {
                     break;
                 }
             }
-            let is_over = cursor.has_shown() || database.documents.is_deleted();
+            let is_over = cursor.has_shown() || database.0.documents.is_deleted();
             if is_over || !waiter.wait(&sender, b"\n").await? {
                 break;
             }
         }
         let end = blocking(&app.executor().reads, move || {
             let mut end = Vec::new();
-            cursor.write_end(&database.documents.snapshot(), &mut end)?;
+            cursor.write_end(&database.snapshot(), &mut end)?;
             Ok(end)
         });
         sender.send(end.await.map_err(cut)?).await
     })
+}
+
+/// A database as the feed's user sees it. The roles are those of the request that began the feed.
+#[derive(Clone)]
+struct SeenDatabase(Arc<OpenDatabase>, Viewer);
+
+impl SeenDatabase {
+    fn snapshot(&self) -> Snapshot {
+        self.0.documents.snapshot().as_seen_by(&self.1)
+    }
 }
 
 type Piece = (Cursor, Vec<u8>, bool);
@@ -156,15 +167,15 @@ type Piece = (Cursor, Vec<u8>, bool);
 /// Reads the next piece of a feed: the cursor behind it, its bytes, and whether there is more.
 async fn read(
     app: &CouchContext,
-    database: &Arc<OpenDatabase>,
+    database: &SeenDatabase,
     mut cursor: Cursor,
     framing: impl Framing + Send + 'static,
 ) -> Result<Piece, BodyClosed> {
-    let database = Arc::clone(database);
+    let database = database.clone();
     let permit = app.databases.feed_reads().acquire().await;
     let reading = blocking(&app.executor().reads, move || {
         let mut piece = Vec::new();
-        let more = into_memory(cursor.read(&database.documents.snapshot(), framing, &mut piece))?;
+        let more = into_memory(cursor.read(&database.snapshot(), framing, &mut piece))?;
         Ok((cursor, piece, more))
     });
     let piece = reading.await.map_err(cut);

@@ -60,7 +60,7 @@ impl Filter {
     ///
     /// # Errors
     /// 404 if its design document or function is not there; 400 if a parameter that it needs is missing.
-    pub fn load(call: &Call, snapshot: &Snapshot, name: &FilterName) -> Result<Filter, Failure> {
+    pub fn load(call: &Call, name: &FilterName) -> Result<Filter, Failure> {
         Ok(match name {
             FilterName::None => Filter::None,
             FilterName::Design => Filter::Design,
@@ -77,7 +77,7 @@ impl Filter {
                 Filter::Selector(Selector::compile(selector)?)
             }
             FilterName::View(design, view) => {
-                let document = design_document(snapshot, design)?;
+                let document = design_document(&call.designs(), design)?;
                 let view = member(member(&document, "views")?, view)?;
                 let source = source_of(view, "map")?;
                 let design = document.as_object().ok_or_else(failures::missing)?;
@@ -87,7 +87,7 @@ impl Filter {
                 Filter::View(script, how)
             }
             FilterName::Function(design, filter) => {
-                let document = design_document(snapshot, design)?;
+                let document = design_document(&call.designs(), design)?;
                 let source = source_of(member(&document, "filters")?, filter)?;
                 let text = varve_json::to_string(&document);
                 let script = Script::new(source, text.as_bytes(), call.app.limits());

@@ -7,14 +7,14 @@ pub mod purge;
 pub mod registry;
 
 use hyper::{Method, StatusCode};
-use varve_docdb::{Edit, NewDatabase};
+use varve_docdb::{Edit, NewDatabase, Sizes};
 use varve_json::Value;
 
 use crate::auth::Security;
 use crate::couch::admin::compaction::is_compacting;
 use crate::couch::call::Call;
 use crate::couch::changes::sequence::{write_number, write_sequence};
-use crate::couch::{document, names, partitions, users, views};
+use crate::couch::{access, document, names, partitions, users, views};
 use crate::{Answer, CouchContext, Failure, Request, UserContext};
 
 /// The generation of the file format that CouchDB's tools expect to read here.
@@ -40,6 +40,7 @@ pub fn create(
     let new = NewDatabase {
         compression: compression.map(compression::parse).transpose()?,
         is_partitioned: partitions::is_wanted(request, name)?,
+        has_access: access::is_wanted(request, name)?,
     };
     app.databases.create(name, new)?;
     let location = format!("{}/{}", request.base(), names::escape(name));
@@ -92,11 +93,20 @@ fn info(call: &Call) -> Result<Answer, Failure> {
 pub fn write_info(call: &Call, body: &mut Vec<u8>) -> Result<(), Failure> {
     let snapshot = call.snapshot();
     let info = snapshot.info()?;
-    let props: &[u8] = match snapshot.is_partitioned() {
-        true => b"},\"props\":{\"partitioned\":true},\"doc_del_count\":",
-        false => b"},\"props\":{},\"doc_del_count\":",
+    let props: &[u8] = match (snapshot.is_partitioned(), snapshot.has_access()) {
+        (true, _) => b"},\"props\":{\"partitioned\":true},\"doc_del_count\":",
+        (_, true) => b"},\"props\":{\"access\":true},\"doc_del_count\":",
+        _ => b"},\"props\":{},\"doc_del_count\":",
     };
-    let sizes = call.database.documents.sizes()?;
+    let sizes = match snapshot.is_restricted() {
+        // The file holds what others wrote.
+        true => Sizes {
+            file: info.external,
+            active: info.external,
+            external: info.external,
+        },
+        false => call.database.documents.sizes()?,
+    };
     let incarnation = &call.database.incarnation;
     body.extend_from_slice(b"{\"instance_start_time\":\"");
     write_number(info.created / MICROSECONDS, body);

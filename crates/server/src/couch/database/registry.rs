@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
 use varve_base::Storage;
-use varve_docdb::{Database, DatabaseOptions, NewDatabase, Snapshot, Subscription};
+use varve_docdb::{Database, DatabaseOptions, NewDatabase, Snapshot, Subscription, Viewer};
 use varve_js::Limits;
 
 use crate::Failure;
@@ -87,6 +87,12 @@ impl OpenDatabase {
             definitions: Definitions::default(),
             _subscription: subscription,
         })
+    }
+
+    /// The newest commit with the design documents that count. Where there is access, others are data: they name those
+    /// who may see them, and users write them.
+    pub fn designs(&self) -> Snapshot {
+        self.documents.snapshot().as_seen_by(&Viewer::unnamed())
     }
 
     /// The validation functions of a snapshot, which will run within the limits.

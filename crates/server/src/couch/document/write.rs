@@ -112,6 +112,7 @@ impl ReadyPut {
         if !validate::is_free(&call, &edit, mode)? {
             return Err(Failure::would_block());
         }
+        let edit = edit.written_by(&call.viewer);
         let edit = call.database.documents.prepare(edit, mode, call.reads)?;
         Ok(ReadyPut { call, mode, edit })
     }

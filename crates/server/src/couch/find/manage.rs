@@ -28,8 +28,7 @@ pub fn index(call: &Call) -> Result<Answer, Failure> {
 }
 
 fn list(call: &Call) -> Result<Answer, Failure> {
-    let snapshot = call.snapshot();
-    let indexes = call.database.definitions.of(&snapshot)?;
+    let indexes = call.database.definitions.of(&call.designs())?;
     let all = std::iter::once(all_docs_to_json()).chain(indexes.iter().map(JsonIndex::to_json));
     let shown = all
         .skip(count(call, "skip")?.unwrap_or(0))

@@ -77,7 +77,7 @@ pub fn answer(call: &Call) -> Result<Next, Failure> {
 pub fn explain_query(call: &Call) -> Result<Answer, Failure> {
     let snapshot = call.snapshot();
     let options = options_of(call, &snapshot, &body_of(call)?)?;
-    let indexes = call.database.definitions.of(&snapshot)?;
+    let indexes = call.database.definitions.of(&call.designs())?;
     let name = &call.database.name;
     let told = match Plan::new(&indexes, &options) {
         Err(FindError::NoSort | FindError::NoSortInPartition | FindError::NoGlobalSort) => {
@@ -178,7 +178,7 @@ impl FindQuery {
         let begun = Instant::now();
         let snapshot = call.snapshot();
         let options = options_of(call, &snapshot, body)?;
-        let indexes = call.database.definitions.of(&snapshot)?;
+        let indexes = call.database.definitions.of(&call.designs())?;
         let plan = Plan::new(&indexes, &options)?;
         // A bookmark of another index is refused while there is a status to say so.
         plan.ranges_left(&options)?;

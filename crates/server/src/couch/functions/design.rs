@@ -24,11 +24,10 @@ impl DesignFunction {
     /// 404 without such a design document or function.
     pub fn find(
         call: &Call,
-        snapshot: &Snapshot,
         design: &str,
         (member, name): (&str, &str),
     ) -> Result<DesignFunction, Failure> {
-        let text = design_text(snapshot, design)?;
+        let text = design_text(&call.designs(), design)?;
         let design = varve_json::parse(&text)?;
         let missing = |key: &str| Failure::not_found(format!("missing json key: {key}"));
         let functions = design.get(member).ok_or_else(|| missing(member))?;

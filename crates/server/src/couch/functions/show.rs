@@ -23,7 +23,7 @@ pub fn answer(
     id: Option<&str>,
 ) -> Result<Answer, Failure> {
     let snapshot = call.snapshot();
-    let found = DesignFunction::find(call, &snapshot, design, ("shows", function))?;
+    let found = DesignFunction::find(call, design, ("shows", function))?;
     let document = id.map(|id| winner(&snapshot, id)).transpose()?.flatten();
     let (rev, document) = document.unzip();
     let tag = tag(call, &found, &[rev.unwrap_or_default().as_bytes()]);

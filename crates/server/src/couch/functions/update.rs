@@ -34,7 +34,7 @@ pub fn answer(
         );
     }
     let snapshot = call.snapshot();
-    let found = DesignFunction::find(call, &snapshot, design, ("updates", function))?;
+    let found = DesignFunction::find(call, design, ("updates", function))?;
     let document = id.map(|id| winner(&snapshot, id)).transpose()?.flatten();
     let document = document.as_ref().map(|(_, text)| text.as_slice());
     let request = request_object(call, id)?;

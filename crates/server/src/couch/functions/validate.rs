@@ -9,6 +9,7 @@ use varve_js::{Limits, Refusal, Verdict};
 use varve_views::check_design;
 
 use crate::Failure;
+use crate::couch::access;
 use crate::couch::call::Call;
 use crate::couch::document::text::{text_of as text_of_revision, text_with_history};
 use crate::couch::functions::scripts;
@@ -120,7 +121,9 @@ pub fn is_free(call: &Call, edit: &Edit, mode: Mode) -> Result<bool, Failure> {
         return Ok(false);
     }
     let snapshot = call.snapshot();
-    let validators = call.database.validators(&snapshot, call.app.limits())?;
+    let validators = call
+        .database
+        .validators(&call.designs(), call.app.limits())?;
     let edits = std::slice::from_ref(edit);
     partitions::check_edits(&snapshot, edits)?;
     let full = FullPartitions::among(call, &snapshot, edits, mode)?;
@@ -137,7 +140,9 @@ pub fn update(
     mode: Mode,
 ) -> Result<Vec<Result<Accepted, Failure>>, Failure> {
     let snapshot = call.snapshot();
-    let validators = call.database.validators(&snapshot, call.app.limits())?;
+    let validators = call
+        .database
+        .validators(&call.designs(), call.app.limits())?;
     partitions::check_edits(&snapshot, &edits)?;
     let full = FullPartitions::among(call, &snapshot, &edits, mode)?;
     let is_left = |edit: &Edit| full.is_none() && validators.leave(edit);
@@ -179,9 +184,10 @@ fn write(
         .filter(is_design)
         .map(|edit| edit.id().to_owned())
         .collect();
-    let outcomes = call.database.documents.update(edits, mode)?;
+    let edits = edits.into_iter().map(|edit| edit.written_by(&call.viewer));
+    let outcomes = call.database.documents.update(edits.collect(), mode)?;
     if !designs.is_empty() {
-        let snapshot = call.snapshot();
+        let snapshot = call.designs();
         let indexes = &call.database.indexes;
         designs
             .iter()
@@ -236,6 +242,9 @@ impl<'a> Check<'a> {
             return Ok(());
         }
         if edit.id().starts_with(DESIGN_PREFIX) {
+            if access::is_data(self.call, edit) {
+                return Ok(());
+            }
             self.call.check_admin()?;
             if !edit.is_deletion() {
                 let is_partitioned = self.snapshot.is_partitioned();
@@ -303,6 +312,10 @@ fn text_of(edit: &Edit) -> Vec<u8> {
     }
     if edit.is_deletion() {
         text.extend_from_slice(b",\"_deleted\":true");
+    }
+    if let Some(access) = edit.access() {
+        text.extend_from_slice(b",\"_access\":");
+        varve_json::write(access, &mut text);
     }
     // The rest of it stands behind the body's bracket.
     let body = edit.body().text();

@@ -16,7 +16,7 @@ pub use full::FullPartitions;
 pub use ids::{check_edits, check_id, check_target};
 
 /// Databases of CouchDB's own, whatever stands in front of them as a path.
-const SYSTEM: [&str; 4] = ["_users", "_replicator", "_dbs", "_nodes"];
+pub const SYSTEM: [&str; 4] = ["_users", "_replicator", "_dbs", "_nodes"];
 
 /// Whether a database of that name is to be made with partitions.
 ///

@@ -153,7 +153,8 @@ fn examine(
     stale: &mut Vec<StaleIndex>,
 ) -> Result<(), Failure> {
     let snapshot = database.documents.snapshot();
-    if learn(&snapshot, known)? {
+    let designs = database.designs();
+    if learn(&designs, known)? {
         clean_up(app, database)?;
     }
     let is_due = |design: &KnownDesign| {
@@ -163,7 +164,7 @@ fn examine(
         design.is_wanted && !has_failed
     };
     for id in known.iter().filter(|(_, it)| is_due(it)).map(|(id, _)| id) {
-        let Some(document) = snapshot.document(id)? else {
+        let Some(document) = designs.document(id)? else {
             continue;
         };
         // A request for an index that cannot be used is answered with the reason.

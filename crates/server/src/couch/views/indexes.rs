@@ -247,7 +247,7 @@ pub fn directory_of(database: &str) -> PathBuf {
 /// # Errors
 /// 500 if the directory cannot be used.
 pub fn clean_up(app: &CouchContext, database: &OpenDatabase) -> Result<(), Failure> {
-    let snapshot = database.documents.snapshot();
+    let snapshot = database.designs();
     let mut kept = Vec::new();
     for row in snapshot.all_docs(IdRange::DESIGN, Direction::Forward)? {
         // An unusable design document has no file.

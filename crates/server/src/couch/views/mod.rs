@@ -214,7 +214,9 @@ struct ViewSource {
 impl ViewSource {
     fn of(call: &Call, design: &str) -> Result<ViewSource, Failure> {
         let snapshot = call.snapshot();
-        let document = snapshot.document(&format!("{DESIGN_PREFIX}{design}"))?;
+        let document = call
+            .designs()
+            .document(&format!("{DESIGN_PREFIX}{design}"))?;
         let document = document.ok_or_else(failures::missing)?;
         if document.is_deleted() {
             return Err(failures::deleted());

@@ -170,13 +170,16 @@ impl Query {
         usize::try_from(self.options.skip).unwrap_or(usize::MAX)
     }
 
-    fn head(&self, total: Option<u64>, offset: Option<u64>) -> Counts<'_> {
-        let update_seq = self.options.update_seq.then(|| self.snapshot.update_seq());
-        Counts {
+    fn head(&self, total: Option<u64>, offset: Option<u64>) -> Result<Counts<'_>, Failure> {
+        let update_seq = match self.options.update_seq {
+            true => Some(self.snapshot.last_seq()?),
+            false => None,
+        };
+        Ok(Counts {
             total,
             offset,
             update_seq: update_seq.map(|update| (update, self.incarnation.as_str())),
-        }
+        })
     }
 
     async fn write_range(&self, writer: &mut BodyWriter) -> Result<(), Failure> {
@@ -192,7 +195,7 @@ impl Query {
             }
         };
         let offset = (before + self.options.skip).min(total);
-        let mut rows = Rows::begin(writer, &self.head(Some(total), Some(offset)));
+        let mut rows = Rows::begin(writer, &self.head(Some(total), Some(offset))?);
         skip(&mut documents, self.skip())?;
         for row in documents.take(self.limit()) {
             let row = row?;
@@ -242,7 +245,7 @@ impl Query {
             }
             _ => None,
         };
-        let mut rows = Rows::begin(writer, &self.head(Some(total), offset));
+        let mut rows = Rows::begin(writer, &self.head(Some(total), offset)?);
         for key in self.chosen(keys) {
             self.write_key(key, &mut rows).await?;
             rows.flush_if_full().await?;
@@ -316,7 +319,7 @@ impl Query {
         let documents =
             self.snapshot
                 .local_docs(ids.low(), ids.high(), direction(&self.options))?;
-        let mut rows = Rows::begin(writer, &self.head(None, None));
+        let mut rows = Rows::begin(writer, &self.head(None, None)?);
         for document in documents.skip(self.skip()).take(self.limit()) {
             self.write_local_row(&document?, &mut rows).await?;
         }
@@ -328,7 +331,7 @@ impl Query {
         keys: &[Value],
         writer: &mut BodyWriter,
     ) -> Result<(), Failure> {
-        let mut rows = Rows::begin(writer, &self.head(None, None));
+        let mut rows = Rows::begin(writer, &self.head(None, None)?);
         for key in self.chosen(keys) {
             let id = key.as_str().filter(|id| id.starts_with(LOCAL_PREFIX));
             let document = id.map(|id| self.snapshot.local(id)).transpose()?;

@@ -60,8 +60,7 @@ pub fn begin(
     (design, function): (&str, &str),
     (other, view): (&str, &str),
 ) -> Result<Begun, Failure> {
-    let snapshot = call.snapshot();
-    let found = DesignFunction::find(call, &snapshot, design, ("lists", function))?;
+    let found = DesignFunction::find(call, design, ("lists", function))?;
     let request = request_object(call, None)?;
     let of_function = tag(call, &found, &[]);
     let (app, asked) = (Arc::clone(&call.app), Arc::clone(&call.request));

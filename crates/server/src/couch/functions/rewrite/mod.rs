@@ -64,7 +64,7 @@ pub async fn rewrite(
 }
 
 fn answer(call: &Call, design: &str) -> Result<Rewriting, Failure> {
-    let text = design_text(&call.snapshot(), design)?;
+    let text = design_text(&call.designs(), design)?;
     let document = varve_json::parse(&text)?;
     let is_secure = call.app.settings().functions.secure_rewrites;
     match document.get("rewrites") {
