@@ -35,6 +35,11 @@ pub enum MoveError {
     /// None of a database's files can be opened.
     #[error("no file of {0:?} can be opened")]
     NoShards(String),
+    /// A database whose documents name their readers.
+    #[error(
+        "{0:?} is a database with access, which cannot be exported yet: replicate it as an admin"
+    )]
+    Access(String),
     /// An export could not be written.
     #[error("cannot write the export: {0}")]
     Output(#[source] io::Error),

@@ -11,9 +11,10 @@ fn run(script: &str) {
     let mut server = site.serve();
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/npm/console");
     let pictures = Path::new(env!("CARGO_TARGET_TMPDIR")).join("console");
+    let (url, chromium) = (server.admin_url(""), chromium());
     let settings = [
-        ("SERVER", &*server.admin_url("")),
-        ("CHROMIUM", &*chromium().to_string_lossy()),
+        ("SERVER", url.as_str()),
+        ("CHROMIUM", &*chromium.to_string_lossy()),
         ("PICTURES", &*pictures.to_string_lossy()),
     ];
     run_script(&scripts.join(script), &settings);

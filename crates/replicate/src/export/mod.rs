@@ -132,6 +132,9 @@ impl<'e> Export<'e> {
 
     fn database(&mut self, name: &str) -> Result<(), MoveError> {
         let snapshot = self.snapshot.clone();
+        if snapshot.has_access() {
+            return Err(MoveError::Access(name.to_owned()));
+        }
         let security = snapshot.security()?;
         let limit = snapshot.purges_limit()?;
         let mut line = self.begin("database");

@@ -61,6 +61,7 @@ pub fn import(
     let new = NewDatabase {
         compression: None,
         is_partitioned: is_partitioned(&files, &report),
+        has_access: false,
     };
     let stored = StoredBodies::default();
     let mut left_out = |part: LeftOut| report(Finding::left_out(&source.name, part));

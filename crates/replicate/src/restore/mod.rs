@@ -94,6 +94,7 @@ impl<'r> Restore<'r> {
         let new = NewDatabase {
             compression: None,
             is_partitioned: head.is_partitioned,
+            has_access: false,
         };
         let name = &head.name;
         let mut left_out = |part: LeftOut| (watch.report)(Finding::left_out(name, part));

@@ -68,7 +68,8 @@ fn read_acceptor(file: &Path) -> Result<TlsAcceptor, ServerError> {
         .map(|config| config.with_no_client_auth());
     let config = config.and_then(|config| config.with_single_cert(chain, key));
     let mut config = config.map_err(|error| refused(error.to_string()))?;
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    // HTTP/2 is not offered: its clients may not send quotation marks in a query as they are, as people do with curl.
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 

@@ -119,8 +119,8 @@ impl Sides {
         };
         let mut waiting = Waiting::default();
         for one in &found {
-            match found_document(one) {
-                Found::Plain(document) => {
+            match bulk_get_entry(one) {
+                BulkGetEntry::Plain(document) => {
                     counts.bulk_get_docs += 1;
                     counts.docs_read += 1;
                     waiting.add(document);
@@ -128,8 +128,8 @@ impl Sides {
                         self.write(&std::mem::take(&mut waiting), counts).await?;
                     }
                 }
-                Found::Alone(id, rev) => self.copy_one(id, rev, known, counts).await?,
-                Found::Nothing => {}
+                BulkGetEntry::Alone(id, rev) => self.copy_one(id, rev, known, counts).await?,
+                BulkGetEntry::Nothing => {}
             }
         }
         self.write(&waiting, counts).await
@@ -224,7 +224,7 @@ impl MissingRevisions {
 }
 
 /// One entry of the answer to `_bulk_get`.
-enum Found<'a> {
+enum BulkGetEntry<'a> {
     /// A document that can be written as it is.
     Plain(&'a Value),
     /// Id and revision of one that has attachments, or could not be read together with others.
@@ -233,16 +233,17 @@ enum Found<'a> {
     Nothing,
 }
 
-fn found_document(one: &Value) -> Found<'_> {
+fn bulk_get_entry(one: &Value) -> BulkGetEntry<'_> {
     fn named<'a>(one: &'a Value, id: &str, rev: &str) -> Option<(&'a str, &'a str)> {
         Some((one.get(id)?.as_str()?, one.get(rev)?.as_str()?))
     }
     if let Some(document) = one.get("ok") {
         let attachments = document.get("_attachments").and_then(Value::as_object);
         return match attachments.filter(|list| !list.is_empty()) {
-            None => Found::Plain(document),
-            Some(_) => named(document, "_id", "_rev")
-                .map_or(Found::Nothing, |(id, rev)| Found::Alone(id, rev)),
+            None => BulkGetEntry::Plain(document),
+            Some(_) => named(document, "_id", "_rev").map_or(BulkGetEntry::Nothing, |(id, rev)| {
+                BulkGetEntry::Alone(id, rev)
+            }),
         };
     }
     let error = one.get("error");
@@ -250,8 +251,8 @@ fn found_document(one: &Value) -> Found<'_> {
         .and_then(|error| error.get("error"))
         .and_then(Value::as_str);
     match error.and_then(|error| named(error, "id", "rev")) {
-        Some((id, rev)) if word != Some("not_found") => Found::Alone(id, rev),
-        _ => Found::Nothing,
+        Some((id, rev)) if word != Some("not_found") => BulkGetEntry::Alone(id, rev),
+        _ => BulkGetEntry::Nothing,
     }
 }
 
@@ -283,10 +284,10 @@ mod tests {
     fn entries_of_bulk_get_are_told_apart() {
         let kind = |text: &str| {
             let value = varve_json::parse(text.as_bytes()).unwrap();
-            match found_document(&value) {
-                Found::Plain(_) => "plain".to_owned(),
-                Found::Alone(id, rev) => format!("{id} {rev}"),
-                Found::Nothing => "nothing".to_owned(),
+            match bulk_get_entry(&value) {
+                BulkGetEntry::Plain(_) => "plain".to_owned(),
+                BulkGetEntry::Alone(id, rev) => format!("{id} {rev}"),
+                BulkGetEntry::Nothing => "nothing".to_owned(),
             }
         };
         assert_eq!(kind(r#"{"ok":{"_id":"a","_rev":"1-x"}}"#), "plain");

@@ -44,21 +44,21 @@ pub(super) type DocumentName = (String, String);
 pub(in crate::couch) struct ReplicatorDocuments {
     app: Arc<CouchContext>,
     /// Up to where each database was looked at.
-    seen: BTreeMap<String, Seen>,
+    seen: BTreeMap<String, SeenDatabase>,
     /// Up to which update databases were looked for.
     updated_until: u64,
     ended: Option<mpsc::UnboundedReceiver<EndedJob>>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Seen {
+struct SeenDatabase {
     incarnation: String,
     sequence: u64,
     update: Option<u64>,
 }
 
 /// A document as it was when it was looked at; `None` for one that is gone.
-type Found = (String, Option<Object>);
+type ReadDocument = (String, Option<Object>);
 
 impl ReplicatorDocuments {
     pub(in crate::couch) fn new(app: Arc<CouchContext>) -> ReplicatorDocuments {
@@ -101,7 +101,7 @@ impl ReplicatorDocuments {
         match names {
             Ok(names) => {
                 let names = names.into_iter().filter(|name| is_replicator(name));
-                self.seen = names.map(|name| (name, Seen::default())).collect();
+                self.seen = names.map(|name| (name, SeenDatabase::default())).collect();
             }
             Err(failure) => report(&self.app, REPLICATOR, &failure),
         }
@@ -117,7 +117,8 @@ impl ReplicatorDocuments {
         let names: Vec<String> = self.seen.keys().cloned().collect();
         for name in names {
             let update = updates.last_of(&name);
-            let is_new = |seen: &&mut Seen| seen.incarnation.is_empty() || seen.update != update;
+            let is_new =
+                |seen: &&mut SeenDatabase| seen.incarnation.is_empty() || seen.update != update;
             if let Some(seen) = self.seen.get_mut(&name).filter(is_new) {
                 seen.update = update;
                 while self.look_at(&name).await {}
@@ -287,13 +288,17 @@ fn owner(document: &Object) -> Option<String> {
 }
 
 /// The next documents that changed, and up to where they were read.
-fn read_next(app: &CouchContext, name: &str, seen: Seen) -> Result<(Seen, Vec<Found>), Failure> {
+fn read_next(
+    app: &CouchContext,
+    name: &str,
+    seen: SeenDatabase,
+) -> Result<(SeenDatabase, Vec<ReadDocument>), Failure> {
     let database = app.databases.get(name)?;
     let since = match seen.incarnation == database.incarnation {
         true => seen.sequence,
         false => 0,
     };
-    let mut now = Seen {
+    let mut now = SeenDatabase {
         incarnation: database.incarnation.clone(),
         sequence: since,
         update: seen.update,
