@@ -40,7 +40,7 @@ pub enum AccessError {
 }
 
 impl AccessError {
-    /// Whether the request is wrong whoever sends it.
+    /// Whether the request is wrong for every user.
     pub fn is_malformed(self) -> bool {
         matches!(self, AccessError::Malformed | AccessError::Local)
     }

@@ -32,7 +32,6 @@ mod unreadable;
 mod whole;
 
 use crate::bodies::BodyCodec;
-use crate::database::options_of_new;
 use crate::record::{DictionaryRecord, Header};
 use crate::{Database, DocdbError, Snapshot};
 use checkpoint::{Begun, Steps};
@@ -250,7 +249,7 @@ impl Compaction {
             holes: 0,
             ..of.header().clone()
         };
-        let options = options_of_new(database.tree_options(), &header);
+        let options = database.new_tree_options(&header);
         let copy = copy_path(path);
         Ok(TreeFile::create_with(
             storage,

@@ -293,6 +293,11 @@ impl Database {
         &self.shared.storage
     }
 
+    /// The same for a new file with this header.
+    pub(crate) fn new_tree_options(&self, header: &Header) -> Options {
+        options_of_new(self.tree_options(), header)
+    }
+
     pub(crate) fn tree_options(&self) -> Options {
         Options {
             setting: self.setting(),

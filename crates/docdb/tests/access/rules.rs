@@ -149,7 +149,7 @@ fn a_history_that_joins_branches_replaces_none_that_is_foreign() {
     let bobs = changed(&seen_by(&db, &bob), 0);
     assert_eq!(bobs, [(1, "x".to_owned(), "3-cc".to_owned())]);
     assert_eq!(changed(&seen_by(&db, &ann), 2).len(), 1);
-    // Old revisions are not shown, whoever could see them.
+    // Old revisions are not shown, also to those who could see them.
     let old = seen_by(&db, &ann).document("x").unwrap().unwrap();
     assert!(old.revision(&"4-dd".parse().unwrap()).is_none());
     assert_eq!(old.tree().history(&"5-ee".parse().unwrap()).len(), 2);

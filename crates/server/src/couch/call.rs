@@ -94,7 +94,7 @@ impl Call {
         whole.as_seen_by(&self.viewer)
     }
 
-    /// The same commit with the design documents that count, whoever asks.
+    /// The same commit with the design documents that count for every user.
     pub fn designs(&self) -> Snapshot {
         self.database.designs().with_mode(self.reads)
     }
