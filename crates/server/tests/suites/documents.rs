@@ -142,7 +142,7 @@ fn a_leaf_above_several_revisions_comes_once() {
 fn documents_come_in_parts_to_all_who_do_not_ask_for_other_types() {
     let server = with_database();
     let document =
-        json!({"_attachments": {"t": {"content_type": "text/plain", "data": "aGVsbG8="}}});
+        json!({"_attachments": {"t": {"content_type": "image/png", "data": "aGVsbG8="}}});
     let put = server.send("PUT", "/db/a", &[ADMIN], &document.to_string());
     assert_eq!(put.status, 201, "{}", put.body);
     for (accept, related, mixed) in [
