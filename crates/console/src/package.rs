@@ -237,6 +237,7 @@ mod tests {
             unreachable!()
         };
         assert!(!page.is_gzip && !page.is_versioned);
+        assert_eq!(page.media_type, "text/html; charset=utf-8");
         assert!(script_file.is_gzip && script_file.is_versioned);
         assert_eq!(script_file.length, script.len());
         let mut unpacked = Vec::new();
