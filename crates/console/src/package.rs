@@ -153,7 +153,7 @@ fn store(path: &str, bytes: Vec<u8>) -> Result<Stored, PackageError> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(&bytes)?;
     let packed = encoder.finish()?;
-    // Pictures and fonts are compressed already; for a tenth nobody unpacks.
+    // Pictures and fonts are compressed already: unpacking them for each request would save less than a tenth.
     let is_gzip = packed.len() < bytes.len() / 10 * 9;
     let mut tag = String::new();
     for byte in &Sha512::digest(&bytes)[..16] {

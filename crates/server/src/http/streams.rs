@@ -133,20 +133,20 @@ impl StreamState {
 
 /// Bytes of an answer that h2 has; says when the socket has taken them.
 #[derive(Debug)]
-pub(super) struct Piece {
+pub(super) struct StreamPiece {
     bytes: Bytes,
     state: Arc<StreamState>,
     meter: Meter,
 }
 
-impl Piece {
+impl StreamPiece {
     fn taken(&self, len: usize) {
         self.state.take(len);
         self.meter.sent(len);
     }
 }
 
-impl Buf for Piece {
+impl Buf for StreamPiece {
     fn remaining(&self) -> usize {
         self.bytes.len()
     }
@@ -161,7 +161,7 @@ impl Buf for Piece {
     }
 }
 
-impl Drop for Piece {
+impl Drop for StreamPiece {
     fn drop(&mut self) {
         if !self.bytes.is_empty() {
             self.taken(self.bytes.len());
@@ -191,13 +191,13 @@ impl<B> StreamBody<B> {
 }
 
 impl<B: Body<Data = Bytes> + Unpin> Body for StreamBody<B> {
-    type Data = Piece;
+    type Data = StreamPiece;
     type Error = B::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Piece>, B::Error>>> {
+    ) -> Poll<Option<Result<Frame<StreamPiece>, B::Error>>> {
         while self.rest.is_empty() {
             match ready!(Pin::new(&mut self.inner).poll_frame(context)) {
                 // No answer has trailers.
@@ -213,7 +213,7 @@ impl<B: Body<Data = Bytes> + Unpin> Body for StreamBody<B> {
         let bytes = self.rest.split_to(len);
         self.state.give(len);
         let (state, meter) = (Arc::clone(&self.state), self.meter.clone());
-        let piece = Piece {
+        let piece = StreamPiece {
             bytes,
             state,
             meter,

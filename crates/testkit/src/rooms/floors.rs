@@ -84,6 +84,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
             &["settings"],
         ],
     ),
+    ("console", &[&["package"]]),
     (
         "delta",
         &[
