@@ -32,7 +32,7 @@ pub use database::{
     Announced, Compression, DEFAULT_REVS_LIMIT, Database, DatabaseOptions, DictionaryInfo, KIND,
     Limits, NewDatabase, ReadyEdit, Sizes, TrainsBy, Tuned, Upload, Uploaded, cut_off_tail,
 };
-pub use edit::{Accepted, DESIGN_PREFIX, Edit, EditOutcome, Edits, LOCAL_PREFIX, Mode};
+pub use edit::{Accepted, DESIGN_PREFIX, Edit, EditOutcome, Edits, Mode};
 pub use error::{DocdbError, EditError};
 pub use gzip::Compressible;
 pub use hole_punching::InPlace;
@@ -44,7 +44,7 @@ pub use read::{
     AllDocs, AllDocsRow, AttachmentReader, Changes, Document, Form, IdRange, Info, LocalDocument,
     LocalDocuments, PartitionInfo, Snapshot,
 };
-pub use record::{Attachment, Change, Leaf, Purge};
+pub use record::{Attachment, Change, LOCAL_PREFIX, Leaf, Purge};
 pub use render::{DocumentText, write_attachment_stubs, write_digest, write_revisions};
 pub use rev::{Digest, Rev, RevError};
 pub use revtree::{Node, RevTree, Stored};

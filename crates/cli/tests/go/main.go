@@ -32,6 +32,7 @@ func main() {
 	queries(db)
 	feeds(client, db)
 	upkeep(client, db)
+	replications(client)
 	ok(on(client, "Close").Close())
 	account[kivik.Client]()
 	account[kivik.DB]()
@@ -40,9 +41,7 @@ func main() {
 	account[kivik.Changes]("Iterator")
 	account[kivik.DBUpdates]("Iterator")
 	account[kivik.Document]()
-	// A kivik.Replication comes with the replicator, which is not in Varve yet.
-	account[kivik.Replication]("Delete", "DocWriteFailures", "DocsRead", "DocsWritten", "EndTime", "Err", "IsActive",
-		"Progress", "ReplicationID", "StartTime", "State", "Update")
+	account[kivik.Replication]()
 }
 
 func server(client *kivik.Client) {
@@ -73,7 +72,7 @@ func databases(client *kivik.Client) {
 	equal(must(on(client, "DBExists").DBExists(ctx, "first")), true)
 	equal(must(client.DBExists(ctx, "none")), false)
 	all := must(on(client, "AllDBsStats").AllDBsStats(ctx))
-	equal(len(all), 3)
+	equal(len(all), 4)
 	some := must(on(client, "DBsStats").DBsStats(ctx, []string{"second", "none"}))
 	equal(some[0].Name, "second")
 	equal(some[1], (*kivik.DBStats)(nil))
@@ -117,11 +116,6 @@ func upkeep(client *kivik.Client, db *kivik.DB) {
 	rev := must(db.Put(ctx, "purged", map[string]any{}))
 	purged := must(on(db, "Purge").Purge(ctx, map[string][]string{"purged": {rev}}))
 	equal(purged.Purged, map[string][]string{"purged": {rev}})
-	// The replicator is not in Varve yet.
-	_, err := on(client, "GetReplications").GetReplications(ctx)
-	refused(err, http.StatusNotFound)
-	_, err = on(client, "Replicate").Replicate(ctx, "a", "b")
-	refused(err, http.StatusNotFound)
 	equal(on(db, "Client").Client() == client, true)
 	equal(on(db, "Name").Name(), "db")
 	ok(on(db, "Err").Err())

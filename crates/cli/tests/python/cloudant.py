@@ -10,6 +10,7 @@ from ibm_cloud_sdk_core.authenticators import BasicAuthenticator
 from ibmcloudant import CloudantV1, CouchDbSessionAuthenticator
 import cloudant_documents
 import cloudant_queries
+import cloudant_replication
 
 # They set up the client and send nothing.
 OFFLINE = [
@@ -31,20 +32,6 @@ OF_THE_SERVICE = {
     "put_capacity_throughput_configuration": {"blocks": 1},
     "put_cloudant_security_configuration": {"db": "any", "cloudant": {}},
     "put_cors_configuration": {"origins": ["https://example.com"]},
-}
-
-REPLICATION = {
-    "delete_replication_document": {"doc_id": "any"},
-    "get_replication_document": {"doc_id": "any"},
-    "get_scheduler_docs": {},
-    "get_scheduler_document": {"doc_id": "any"},
-    "get_scheduler_job": {"job_id": "any"},
-    "get_scheduler_jobs": {},
-    "head_replication_document": {"doc_id": "any"},
-    "head_scheduler_document": {"doc_id": "any"},
-    "head_scheduler_job": {"job_id": "any"},
-    "post_replicator": {"replication_document": {}},
-    "put_replication_document": {"doc_id": "any", "replication_document": {}},
 }
 
 _INDEX = {"db": "searched", "ddoc": "d", "index": "i"}
@@ -113,7 +100,7 @@ def databases(service):
 
 
 def refusals(service):
-    for parts in [OF_THE_SERVICE, REPLICATION, SEARCH]:
+    for parts in [OF_THE_SERVICE, SEARCH]:
         for name, arguments in parts.items():
             failure = refused(ApiException, lambda: getattr(service, name)(**arguments))
             assert failure.status_code in (404, 405), f"{name}: {failure}"
@@ -133,6 +120,7 @@ def main():
         cloudant_documents.run(service)
         service.delete_database(db="documents")
     cloudant_queries.run(by_cookie)
+    cloudant_replication.run(by_password)
     by_password.put_database(db="searched")
     refusals(by_password)
     account(CloudantV1, called, OFFLINE)

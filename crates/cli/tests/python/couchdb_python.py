@@ -43,7 +43,7 @@ def servers(server):
     equal(server.tasks(), [])
     equal((len(server.uuids(3)), len(server.uuids())), (3, 1))
     client = server._client
-    equal((bool(client), "none" in client, list(client), len(client)), (True, False, ["_users"], 1))
+    equal((bool(client), "none" in client, list(client), len(client)), (True, False, ["_replicator", "_users"], 2))
     server.create("gone")
     refused(http.PreconditionFailed, lambda: server.create("gone"))
     assert "gone" in client
@@ -52,8 +52,11 @@ def servers(server):
     # Paths of CouchDB 1: a node has them today.
     for call in [server.config, server.stats]:
         refused(http.ResourceNotFound, call)
-    # The replicator is not in Varve yet.
-    refused(http.ResourceNotFound, lambda: server.replicate("a", "b"))
+    server.create("copied").save({"_id": "one"})
+    done = server.replicate(f"{SERVER}/copied", f"{SERVER}/copy", create_target=True)
+    equal((done["ok"], done["history"][0]["docs_written"], "one" in client["copy"]), (True, 1, True))
+    for name in ["copied", "copy"]:
+        server.delete(name)
 
     id, rev = server.add_user("ann", "of-green-gables", roles=["reader"])
     equal((id, rev[:2]), ("org.couchdb.user:ann", "1-"))

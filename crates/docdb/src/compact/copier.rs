@@ -3,8 +3,7 @@
 use super::attachments::CopiedAttachments;
 use super::unreadable::{ReadableSource, Unreadable, readable};
 use crate::bodies::{BodyCodec, BodyCompressor};
-use crate::edit::LOCAL_PREFIX;
-use crate::record::{LocalBody, LocalRecord};
+use crate::record::{LOCAL_PREFIX, LocalBody, LocalRecord};
 use crate::revtree::Stored;
 use crate::{Change, DocdbError, Snapshot};
 use varve_btree::{ChunkForm, ChunkRef, EncodedChunk, StoredChunk, Transaction, TreeError};

@@ -12,6 +12,7 @@ pub use many::Edits;
 pub(crate) use prepare::{Prepared, Preparer, Text};
 
 use crate::access::MEMBER;
+use crate::record::LOCAL_PREFIX;
 use crate::{Announced, EditError, Partition, Rev, RevError, Uploaded, Viewer, split_id};
 use varve_json::{Body, Document, JsonError, Object, Value};
 
@@ -38,8 +39,6 @@ pub struct Accepted {
 /// Result of one edit.
 pub type EditOutcome = Result<Accepted, EditError>;
 
-/// Prefix of the ids of local documents.
-pub const LOCAL_PREFIX: &str = "_local/";
 /// Prefix of the ids of design documents.
 pub const DESIGN_PREFIX: &str = "_design/";
 

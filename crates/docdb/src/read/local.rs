@@ -3,8 +3,7 @@
 use super::Snapshot;
 use super::access::prefix_bounds;
 use crate::DocdbError;
-use crate::edit::LOCAL_PREFIX;
-use crate::record::{LOCAL, LocalBody, LocalRecord};
+use crate::record::{LOCAL, LOCAL_PREFIX, LocalBody, LocalRecord};
 use std::ops::Bound;
 use varve_btree::{Direction, Item, Range};
 

@@ -36,8 +36,10 @@ use fields::{Malformed, Reader};
 pub(crate) const BY_ID: usize = 0;
 /// Changes by update sequence; keys are big-endian numbers of 64 bits.
 pub(crate) const BY_SEQ: usize = 1;
-/// Local documents by their ids behind `_local/`.
+/// Local documents by their ids behind [`LOCAL_PREFIX`].
 pub(crate) const LOCAL: usize = 2;
+/// Prefix of the ids of local documents.
+pub const LOCAL_PREFIX: &str = "_local/";
 /// Purges by their sequence, and how many are kept.
 pub(crate) const PURGES: usize = 3;
 /// How many trees every database has.

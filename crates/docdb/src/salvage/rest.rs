@@ -2,8 +2,9 @@
 
 use super::{LEFT_OUT, Salvage};
 use crate::DocdbError;
-use crate::edit::LOCAL_PREFIX;
-use crate::record::{LIMIT_KEY, LOCAL, LocalBody, LocalRecord, PURGES, Purge, decode_limit};
+use crate::record::{
+    LIMIT_KEY, LOCAL, LOCAL_PREFIX, LocalBody, LocalRecord, PURGES, Purge, decode_limit,
+};
 use crate::verify::{Hit, Part, Trouble};
 use varve_btree::{Loader, Visited};
 

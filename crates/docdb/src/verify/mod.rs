@@ -254,7 +254,7 @@ pub(crate) fn lost_node(tree: usize, lost: &LostSubtree<'_>) -> Finding {
         }
         _ => {
             let prefix = match tree {
-                LOCAL => crate::edit::LOCAL_PREFIX,
+                LOCAL => crate::record::LOCAL_PREFIX,
                 _ => "",
             };
             let id = |key: &[u8]| format!("{prefix}{}", String::from_utf8_lossy(key));

@@ -3,10 +3,10 @@
 use super::finding::Trouble;
 use super::{Hit, Part, Verifier};
 use crate::DocdbError;
-use crate::edit::LOCAL_PREFIX;
 use crate::read::LONGEST_DICTIONARY;
 use crate::record::{
-    DictionaryRecord, LIMIT_KEY, LOCAL, LocalBody, LocalRecord, PURGES, Purge, decode_limit,
+    DictionaryRecord, LIMIT_KEY, LOCAL, LOCAL_PREFIX, LocalBody, LocalRecord, PURGES, Purge,
+    decode_limit,
 };
 use varve_btree::ChunkRef;
 use varve_codec::Dictionary;

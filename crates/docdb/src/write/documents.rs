@@ -4,10 +4,10 @@ use super::access::PendingAccess;
 use super::commit::{Entry, Work};
 use crate::access::{access_text, with_access};
 use crate::database::Run;
-use crate::edit::{Accepted, EditOutcome, LOCAL_PREFIX, Mode, Prepared, Text};
+use crate::edit::{Accepted, EditOutcome, Mode, Prepared, Text};
 use crate::record::{
-    ACCESS, AccessEdits, BY_ID, Change, DocumentRecord, LocalBody, LocalRecord, append_plain,
-    encode_attachments,
+    ACCESS, AccessEdits, BY_ID, Change, DocumentRecord, LOCAL_PREFIX, LocalBody, LocalRecord,
+    append_plain, encode_attachments,
 };
 use crate::revtree::{Merging, Stored};
 use crate::{Attachment, Digest, DocdbError, EditError, Rev};
