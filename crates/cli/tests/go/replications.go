@@ -30,10 +30,13 @@ func replications(client *kivik.Client) {
 	live := must(client.Replicate(ctx, at("live"), at("from"), created, kivik.Param("continuous", true)))
 	await("a running replication", func() bool {
 		ok(live.Update(ctx))
-		return live.IsActive() && len(on(live, "ReplicationID").ReplicationID()) >= 32
+		return live.State() == kivik.ReplicationState("running")
 	})
 	known := must(on(client, "GetReplications").GetReplications(ctx))
 	equal(len(known), 2)
+	for _, one := range known {
+		equal(len(on(one, "ReplicationID").ReplicationID()) >= 32, true)
+	}
 	ok(on(live, "Delete").Delete(ctx))
 	await("one replication", func() bool { return len(must(client.GetReplications(ctx))) == 1 })
 	for _, name := range []string{"from", "into", "live"} {
