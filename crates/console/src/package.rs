@@ -146,7 +146,7 @@ fn store(path: &str, bytes: Vec<u8>) -> Result<Stored, PackageError> {
     let is_plain = |part: &str| {
         let mut letters = part.bytes();
         letters.all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
-            && part.trim_matches('.') != ""
+            && !part.trim_matches('.').is_empty()
     };
     let media_type = media_type(path).filter(|_| path.split('/').all(is_plain));
     let media_type = media_type.ok_or_else(|| PackageError::File(path.to_owned()))?;

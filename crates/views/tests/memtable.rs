@@ -120,7 +120,7 @@ fn a_compaction_writes_them_too() {
 fn indexes_share_the_memory() {
     let it = Indexed::new(ROWS);
     let options = IndexOptions {
-        memtable_budget: MemtableBudget::new(12_000),
+        memtable_budget: MemtableBudget::new(8_000),
         ..index_options()
     };
     let open = |name: &str| {

@@ -9,7 +9,7 @@ use varve_testkit::varve::Server;
 /// Bytes of the long attachment.
 const LONG: usize = 300 << 20;
 /// Memory that a server may take for it beside its memory before.
-const MEMORY: u64 = 32 << 20;
+const MEMORY: u64 = 40 << 20;
 const SHARE: usize = 1 << 18;
 const LOGIN: &str = "YWRtaW46bGF5ZXJzLW9mLXNpbHQ=";
 

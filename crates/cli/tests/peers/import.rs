@@ -299,7 +299,7 @@ fn a_stopped_import_goes_on_where_it_was() {
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
     let mut names = names();
     names.sort();
-    assert_eq!(names.len(), 11, "{names:?}");
+    assert_eq!(names.len(), 12, "{names:?}");
     for name in names {
         assert!(name.ends_with(".varve"), "{name}");
         let verified = run(&databases, &["verify", &name]);

@@ -18,6 +18,12 @@ const KILLS: usize = 4;
 const SETTINGS: &str =
     "[replicator]\nretries_per_request = 20\ncheckpoint_interval = 50\nworker_batch_size = 7\n";
 
+/// A port that nothing listens on.
+fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
 /// A server that can be killed and started again at the same address.
 struct Side {
     site: Site,
@@ -29,9 +35,7 @@ impl Side {
     fn start() -> Side {
         let site = Site::new();
         configure(site.path(), SETTINGS);
-        // The port is free again as soon as the listener is dropped.
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = port.local_addr().unwrap().port();
+        let port = free_port();
         let server = Side::serve(site.path(), port);
         Side { site, port, server }
     }

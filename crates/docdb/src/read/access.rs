@@ -9,6 +9,9 @@ use std::collections::HashSet;
 use std::ops::Bound;
 use varve_btree::{Direction, Item, Range};
 
+/// A key without its name, and its values under several names.
+type KeyAndValues = (Vec<u8>, Vec<Item>);
+
 /// So many changes are counted one by one, where a document may have more than one row.
 const COUNTED: u64 = 10_000;
 
@@ -110,7 +113,7 @@ impl MergedRows {
     }
 
     /// Key and values of the next row.
-    pub(super) fn next(&mut self) -> Result<Option<(Vec<u8>, Vec<Item>)>, DocdbError> {
+    pub(super) fn next(&mut self) -> Result<Option<KeyAndValues>, DocdbError> {
         let keys = self.names.iter().filter_map(NameRows::key);
         let first = match self.direction {
             Direction::Forward => keys.min(),
@@ -142,7 +145,7 @@ impl MergedRows {
             external: 0,
         };
         for item in items {
-            let row = AccessRow::decode(&item.value()[..]).map_err(|_| damaged())?;
+            let row = AccessRow::decode(item.value()).map_err(|_| damaged())?;
             whole.deleted &= row.deleted;
             whole.external = whole.external.max(row.external);
         }

@@ -121,7 +121,7 @@ impl Header {
     }
 
     fn properties(&self) -> u8 {
-        u8::from(self.is_partitioned) * PARTITIONED | u8::from(self.has_access) * ACCESS
+        (u8::from(self.is_partitioned) * PARTITIONED) | (u8::from(self.has_access) * ACCESS)
     }
 
     pub(crate) fn encode(&self) -> Vec<u8> {

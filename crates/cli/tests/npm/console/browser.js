@@ -149,7 +149,7 @@ async function ask(method, address, body, headers = {}) {
   const isText = typeof body === 'string' || body instanceof Buffer;
   const answer = await fetch(`${origin}${address}`, {
     method,
-    headers: { authorization: `Basic ${basic}`, 'content-type': 'application/json', ...headers },
+    headers: { authorization: `Basic ${basic}`, accept: 'application/json', 'content-type': 'application/json', ...headers },
     body: body === undefined || isText ? body : JSON.stringify(body),
   });
   const json = await answer.json();

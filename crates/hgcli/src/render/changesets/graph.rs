@@ -27,7 +27,6 @@ const SYMBOL: &[u8] = b"{graphnode}";
 impl GraphStyle {
     /// Look of the configuration.
     pub(crate) fn new(config: &Config) -> Result<GraphStyle, Abort> {
-        let config = config;
         let plain = is_plain(Some("graph"));
         let [parent, distant, missing] = if plain {
             [const { b"|" }; 3].map(|mark| Some(mark.to_vec()))

@@ -67,7 +67,6 @@ impl DiffOptions {
         matches: &Matches,
     ) -> Result<DiffOptions, Abort> {
         let index_digits = index_digits(ui, config)?;
-        let config = config;
         let flag = |option, key| flag(config, matches, "diff", option, key);
         let typed = matches.value("unified").filter(|text| !text.is_empty());
         let lines = match typed.or(config.get("diff", "unified")) {
