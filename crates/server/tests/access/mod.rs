@@ -8,6 +8,8 @@ use crate::client::{ADMIN, Reply, Running};
 use serde_json::{Value, json};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
+/// Without it some answers come in parts, between boundaries made by chance.
+const AS_JSON: (&str, &str) = ("accept", "application/json");
 /// Each has the password `secret`.
 const ANN: (&str, &str) = ("authorization", "Basic YW5uOnNlY3JldA==");
 const BOB: (&str, &str) = ("authorization", "Basic Ym9iOnNlY3JldA==");
@@ -49,7 +51,7 @@ fn send(server: &Running, by: Login, method: &str, path: &str, body: &Value) -> 
         Value::Null => String::new(),
         body => body.to_string(),
     };
-    server.send(method, path, &[by, JSON], &body)
+    server.send(method, path, &[by, JSON, AS_JSON], &body)
 }
 
 fn ok(server: &Running, by: Login, method: &str, path: &str, body: &Value) -> Value {
