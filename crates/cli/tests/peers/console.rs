@@ -4,9 +4,14 @@
 
 use super::Site;
 use std::path::Path;
+use std::sync::Mutex;
 use varve_testkit::peers::{chromium, run_script};
 
+/// One browser at a time: several on two cores are so slow that Fauxton's own notifications lie over its buttons.
+static BROWSER: Mutex<()> = Mutex::new(());
+
 fn run(script: &str) {
+    let _alone = BROWSER.lock();
     let site = Site::new();
     let mut server = site.serve();
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/npm/console");

@@ -157,6 +157,18 @@ async function ask(method, address, body, headers = {}) {
   return json;
 }
 
+// Asks again until a check passes; its failure counts after a minute.
+async function eventually(check) {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await check();
+    } catch (error) {
+      if (tries === 600) throw error;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
 async function launch() {
   const args = ['--disable-dev-shm-usage', '--disable-gpu', '--lang=en'];
   // Chromium has no sandbox of its own for root, as in most containers.
@@ -197,4 +209,4 @@ function run(name, expected, body) {
   );
 }
 
-module.exports = { assert, admin, ask, origin, run };
+module.exports = { assert, admin, ask, eventually, origin, run };

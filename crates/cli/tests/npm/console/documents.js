@@ -1,6 +1,6 @@
 // All documents, one document: made, edited, cloned, deleted; attachments; conflicts.
 'use strict';
-const { assert, ask, run } = require('./browser.js');
+const { assert, ask, eventually, run } = require('./browser.js');
 const fs = require('fs');
 const os = require('os');
 const path = require('path');
@@ -128,7 +128,9 @@ run('documents', [], async (fauxton) => {
     await fauxton.click('[data-id="button-select-theirs"]');
     await fauxton.click('.modal .btn-primary, .modal .btn-success, .modal .btn-danger');
     await fauxton.misses('[data-id="button-select-theirs"]');
-    const solved = await ask('GET', '/deposits/fork?conflicts=true');
-    assert.deepStrictEqual([solved.side, solved._conflicts], ['a', undefined]);
+    await eventually(async () => {
+      const solved = await ask('GET', '/deposits/fork?conflicts=true');
+      assert.deepStrictEqual([solved.side, solved._conflicts], ['a', undefined]);
+    });
   });
 });
