@@ -153,6 +153,16 @@ fn basic_header(value: &str) -> Option<Login> {
     })
 }
 
+/// Headers by which a connection tells where a request ends: those are not the user's to set.
+const OF_THE_CONNECTION: [&str; 6] = [
+    "connection",
+    "content-length",
+    "expect",
+    "te",
+    "transfer-encoding",
+    "upgrade",
+];
+
 fn read_headers(members: &Object) -> Result<Vec<(String, String)>, ReplicateError> {
     let members = match members.get("headers") {
         None | Some(Value::Null) => return Ok(Vec::new()),
@@ -173,8 +183,13 @@ fn read_headers(members: &Object) -> Result<Vec<(String, String)>, ReplicateErro
                 .all(|byte| byte == b'\t' || !byte.is_ascii_control())
         };
         let value = value.as_str().filter(fits);
+        let is_free = |name: &str| {
+            !OF_THE_CONNECTION
+                .iter()
+                .any(|own| name.eq_ignore_ascii_case(own))
+        };
         match value {
-            Some(value) if !name.is_empty() && name.bytes().all(is_token) => {
+            Some(value) if !name.is_empty() && name.bytes().all(is_token) && is_free(name) => {
                 headers.push((name.to_owned(), value.to_owned()));
             }
             _ => {
@@ -238,6 +253,10 @@ mod tests {
             (
                 r#"{"url":"http://h/d","headers":{"a":"c\nd"}}"#,
                 "invalid header \"a\"",
+            ),
+            (
+                r#"{"url":"http://h/d","headers":{"Content-Length":"7"}}"#,
+                "invalid header \"Content-Length\"",
             ),
         ] {
             assert_eq!(endpoint(text).unwrap_err().to_string(), reason, "{text}");

@@ -124,7 +124,8 @@ impl ReplicationOptions {
             Ok(usize::try_from(count.clamp(1, MOST)).unwrap_or(1))
         };
         let time = |name, usual: Duration| -> Result<Duration, ReplicateError> {
-            Ok(number(members, name)?.map_or(usual, Duration::from_millis))
+            let given = number(members, name)?.map(Duration::from_millis);
+            Ok(given.map_or(usual, |time| time.clamp(SHORTEST_TIME, LONGEST_TIME)))
         };
         let retries = number(members, "retries_per_request")?;
         Ok(ReplicationOptions {
@@ -148,6 +149,10 @@ impl ReplicationOptions {
     }
 }
 
+/// No time of an option is shorter: a checkpoint without a pause would keep a core busy.
+const SHORTEST_TIME: Duration = Duration::from_millis(100);
+/// No time of an option is longer: sums of times stay in range.
+const LONGEST_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// No count of an option is larger: each costs memory.
 const MOST: u64 = 10_000;
 
@@ -315,8 +320,17 @@ mod tests {
             r#","worker_processes":"2","worker_batch_size":7,"connection_timeout":50,"continuous":true,"unknown":1"#,
         );
         assert_eq!((given.workers, given.batch_size), (2, 7));
-        assert_eq!(given.timeout, Duration::from_millis(50));
+        assert_eq!(given.timeout, SHORTEST_TIME);
         assert!(given.continuous);
+        let most = r#","checkpoint_interval":"18446744073709551615","worker_processes":4294967296"#;
+        let most = options(most);
+        assert_eq!(most.checkpoint_interval, LONGEST_TIME);
+        assert_eq!(most.workers as u64, MOST);
+        let least = options(r#","checkpoint_interval":0,"worker_batch_size":0"#);
+        assert_eq!(
+            (least.checkpoint_interval, least.batch_size),
+            (SHORTEST_TIME, 1)
+        );
     }
 
     #[test]

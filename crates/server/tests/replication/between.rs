@@ -217,6 +217,11 @@ fn a_continuous_replication_follows_until_it_is_cancelled() {
         "{tasks}"
     );
 
+    // A run of the same ends that ends is another job.
+    let (status, once) = replicate(&there, &source, &target, &json!({}));
+    assert_eq!((status, &once["ok"]), (200, &json!(true)), "{once}");
+    assert_eq!(get(&there, "/_scheduler/jobs")["total_rows"], 1);
+
     let (status, answer) = replicate(
         &there,
         &source,

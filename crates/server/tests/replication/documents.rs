@@ -264,3 +264,23 @@ fn users_see_and_change_the_replications_of_their_own_only() {
     assert_eq!(get(&server, "/_scheduler/jobs")["jobs"][0]["user"], "ada");
     assert_eq!(of(ada, "GET", "/_scheduler/jobs", &Value::Null).0, 403);
 }
+
+#[test]
+fn a_source_that_never_answers_holds_up_no_other_document() {
+    let server = start();
+    // Connections are taken by the system, and nothing reads them.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let source = format!("http://{}/x", silent.local_addr().unwrap());
+    let stalls = json!({"source": source, "target": url(&server, "b"), "filter": "d/f"});
+    for number in 0..3 {
+        let path = format!("/_replicator/a{number}");
+        assert_eq!(ask(&server, "PUT", &path, &stalls).0, 201);
+    }
+    let job =
+        json!({"source": url(&server, "a"), "target": url(&server, "b"), "create_target": true});
+    assert_eq!(ask(&server, "PUT", "/_replicator/job", &job).0, 201);
+    wait_for("completed", || {
+        state_of(&server, "_replicator/job") == "completed"
+    });
+    assert_eq!(state_of(&server, "_replicator/a0"), "initializing");
+}

@@ -13,6 +13,8 @@ use std::sync::{Arc, Mutex};
 enum Fault {
     /// Answers with this status and header, and passes nothing on.
     Answer(u16, &'static str),
+    /// Answers 200 with this JSON, and passes nothing on.
+    Json(&'static str),
     /// Passes the request on, and closes the connection within the answer.
     Cut(usize),
     None,
@@ -96,6 +98,15 @@ fn pass_on(
         Fault::Answer(status, header) => {
             let answer = format!(
                 "HTTP/1.1 {status} Fault\r\n{header}content-length: 2\r\nconnection: close\r\n\r\n{{}}"
+            );
+            client.write_all(answer.as_bytes())?;
+            return client.shutdown(Shutdown::Both);
+        }
+        Fault::Json(body) => {
+            let length = body.len();
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\
+                 connection: close\r\n\r\n{body}"
             );
             client.write_all(answer.as_bytes())?;
             return client.shutdown(Shutdown::Both);
@@ -222,4 +233,61 @@ fn a_peer_that_never_answers_as_couchdb_ends_the_run() {
             .contains("without results"),
         "{answer}"
     );
+}
+
+#[test]
+fn ids_of_a_source_lead_to_nothing_but_documents() {
+    let (server, into) = (source(1), Running::start());
+    let open =
+        json!({"admins": {"names": ["eve"], "roles": []}, "members": {"names": [], "roles": []}});
+    assert_eq!(ask(&server, "PUT", "/a/_security", &open).0, 200);
+    let proxy = Proxy::start(&server, |line, _| {
+        if line.contains("_bulk_get") {
+            Fault::Answer(404, "")
+        } else if line.contains("_changes") {
+            Fault::Json(
+                r#"{"results":[
+                    {"seq":1,"id":"_security","changes":[{"rev":"1-a"}]},
+                    {"seq":2,"id":"..","changes":[{"rev":"1-a"}]},
+                    {"seq":3,"id":"_design/..","changes":[{"rev":"1-a"}]},
+                    {"seq":4,"id":"x","changes":[{"rev":"1-a"}]}],"last_seq":4,"pending":0}"#,
+            )
+        } else if line.contains("/a/x?") {
+            Fault::Json(r#"{"_id":"x","_rev":"1-a","_revisions":{"start":1,"ids":["a"]}}"#)
+        } else {
+            Fault::None
+        }
+    });
+    assert_eq!(ask(&into, "PUT", "/b", &Value::Null).0, 201);
+    let before = get(&into, "/b/_security");
+    let (status, answer) = replicate(&into, &proxy.url("a"), &url(&into, "b"), &json!({}));
+    assert_eq!(get(&into, "/b/_security"), before, "{answer}");
+    assert_eq!(status, 200, "{answer}");
+    let entry = &answer["history"][0];
+    assert_eq!(
+        (&entry["docs_written"], &entry["doc_write_failures"]),
+        (&json!(1), &json!(3)),
+        "{answer}"
+    );
+    assert_eq!(get(&into, "/b/x")["_rev"], "1-a");
+    assert_eq!(proxy.count("/a/_security"), 0);
+}
+
+#[test]
+fn a_source_whose_sequence_stands_still_ends_the_run() {
+    let (server, into) = (source(1), Running::start());
+    let proxy = Proxy::start(&server, |line, _| match line.contains("_changes") {
+        true => Fault::Json(
+            r#"{"results":[{"seq":0,"id":"x","changes":[{"rev":"1-a"}]}],"last_seq":0}"#,
+        ),
+        false => Fault::None,
+    });
+    let more = json!({"create_target": true});
+    let (status, answer) = replicate(&into, &proxy.url("a"), &url(&into, "b"), &more);
+    assert_eq!(status, 500, "{answer}");
+    assert!(
+        answer["reason"].to_string().contains("stands still"),
+        "{answer}"
+    );
+    assert_eq!(proxy.count("_changes"), 1);
 }

@@ -1,6 +1,6 @@
 //! One batch of changes: what the target lacks is read from the source and written.
 
-use super::database::{ChangeRow, MissingRevisions};
+use super::database::{ChangeRow, MissingRevisions, is_addressable};
 use super::error::ReplicationError;
 use super::peer::Peer;
 use crate::runtime::log::Log;
@@ -82,7 +82,14 @@ impl Sides {
             revisions_checked: rows.iter().map(|row| row.revs.len() as u64).sum(),
             ..Counts::default()
         };
-        let missing = self.target.revs_diff(rows).await?;
+        let (rows, others): (Vec<ChangeRow>, Vec<ChangeRow>) = rows
+            .iter()
+            .cloned()
+            .partition(|row| is_addressable(&row.id));
+        for row in &others {
+            self.refuse_id(&row.id, &mut counts);
+        }
+        let missing = self.target.revs_diff(&rows).await?;
         counts.missing_found = missing.iter().map(|one| one.revs.len() as u64).sum();
         let wanted: Vec<(&str, &str)> = missing.iter().flat_map(MissingRevisions::pairs).collect();
         let known = missing
@@ -120,6 +127,9 @@ impl Sides {
         let mut waiting = Waiting::default();
         for one in &found {
             match bulk_get_entry(one) {
+                BulkGetEntry::Plain(document) if !has_addressable_id(document) => {
+                    self.refuse_id("of an answer", &mut *counts);
+                }
                 BulkGetEntry::Plain(document) => {
                     counts.bulk_get_docs += 1;
                     counts.docs_read += 1;
@@ -143,6 +153,10 @@ impl Sides {
         known: &KnownRevisions<'_>,
         counts: &mut Counts,
     ) -> Result<(), ReplicationError> {
+        if !is_addressable(id) {
+            self.refuse_id(id, counts);
+            return Ok(());
+        }
         let mut known = known.get(id).copied().unwrap_or_default();
         let mut attempt = 0;
         loop {
@@ -210,6 +224,11 @@ impl Sides {
 }
 
 impl Sides {
+    fn refuse_id(&self, id: &str, counts: &mut Counts) {
+        self.log_refused(id, &"no document has such an id");
+        counts.doc_write_failures += 1;
+    }
+
     fn log_refused(&self, id: &str, reason: &dyn std::fmt::Display) {
         let target = self.target.name();
         self.log
@@ -254,6 +273,11 @@ fn bulk_get_entry(one: &Value) -> BulkGetEntry<'_> {
         Some((id, rev)) if word != Some("not_found") => BulkGetEntry::Alone(id, rev),
         _ => BulkGetEntry::Nothing,
     }
+}
+
+fn has_addressable_id(document: &Value) -> bool {
+    let id = document.get("_id").and_then(Value::as_str);
+    id.is_some_and(is_addressable)
 }
 
 /// Whether a refusal is about one document, so that the others can go on.

@@ -5,6 +5,7 @@ use super::peer::{Peer, PeerAnswer, PeerRequest};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode};
 use std::time::Duration;
+use varve_docdb::DESIGN_PREFIX;
 use varve_json::{Object, Value};
 use varve_replicate::replicator::Selection;
 
@@ -330,12 +331,20 @@ impl Peer {
     }
 }
 
-/// A slash within the id of a design document or a local one stands in the path as it is.
+/// A slash within the id of a design document stands in the path as it is.
 fn document_path(id: &str) -> Vec<&str> {
-    match id.split_once('/') {
-        Some((first @ ("_design" | "_local"), rest)) => vec![first, rest],
-        _ => vec![id],
+    match id.strip_prefix(DESIGN_PREFIX) {
+        Some(rest) => vec!["_design", rest],
+        None => vec![id],
     }
+}
+
+/// Whether a path with this id is that of a replicated document. The source chooses the ids: `_security` and `..` as parts
+/// of a path would be something else of the target's.
+pub(super) fn is_addressable(id: &str) -> bool {
+    let name = id.strip_prefix(DESIGN_PREFIX);
+    let is_reserved = name.is_none() && id.starts_with('_');
+    !is_reserved && !matches!(name.unwrap_or(id), "" | "." | "..")
 }
 
 fn changes_request(query: &ChangesQuery<'_>) -> PeerRequest {
@@ -361,5 +370,32 @@ fn changes_request(query: &ChangesQuery<'_>) -> PeerRequest {
             request.params = params.map(|(k, v)| (k.to_owned(), sequence(v))).collect();
             request
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_lead_to_documents_alone() {
+        for id in ["a", "a/b", "..a", "_design/d", "_design/a/b", "a_b", "%2e"] {
+            assert!(is_addressable(id), "{id}");
+        }
+        for id in [
+            "",
+            ".",
+            "..",
+            "_security",
+            "_local/x",
+            "_design",
+            "_design/",
+            "_design/..",
+            "_purge",
+        ] {
+            assert!(!is_addressable(id), "{id}");
+        }
+        assert_eq!(document_path("_design/a/b"), ["_design", "a/b"]);
+        assert_eq!(document_path("a/b"), ["a/b"]);
     }
 }

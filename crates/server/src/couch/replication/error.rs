@@ -60,6 +60,9 @@ pub(in crate::couch) enum ReplicationError {
     /// The target became another database meanwhile.
     #[error("the target {0} was deleted or made anew meanwhile")]
     TargetChanged(String),
+    /// The run ended by a fault of this program.
+    #[error("the run broke off: {0}")]
+    Broken(String),
     /// The settings of TLS cannot be used.
     #[error("{0}")]
     Tls(String),

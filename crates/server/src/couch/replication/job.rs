@@ -168,10 +168,14 @@ impl Job {
     pub fn publish(&self, info: RunInfo, now: u64) {
         let mut state = self.state.lock();
         state.info = Some(info);
-        // A run that has got as far as this is no crashing one.
+        state.updated = now;
+    }
+
+    /// A run has got as far as a checkpoint, or has caught up: earlier crashes count no more.
+    pub fn recover(&self) {
+        let mut state = self.state.lock();
         state.crashes = 0;
         state.error = None;
-        state.updated = now;
     }
 
     fn note(&self, kind: &'static str, time: u64, reason: Option<String>, most: usize) {
@@ -227,13 +231,13 @@ impl Job {
     pub fn view(&self) -> JobView {
         let state = self.state.lock();
         let info = match (&state.error, &state.info) {
-            (Some(error), _) => {
+            (Some(error), _) if state.phase == JobPhase::Pending => {
                 let mut info = Object::new();
                 info.insert("error", error.as_str());
                 Value::from(info)
             }
-            (None, Some(info)) => info.to_json().into(),
-            (None, None) => Value::Null,
+            (_, Some(info)) => info.to_json().into(),
+            (_, None) => Value::Null,
         };
         let events = state.events.iter().map(|event| {
             let mut one = Object::new();

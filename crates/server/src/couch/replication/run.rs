@@ -12,6 +12,7 @@ use crate::runtime::clock::now;
 use crate::runtime::log::Log;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 use varve_config::Replicator;
@@ -21,6 +22,9 @@ use varve_replicate::replicator::checkpoint::{self, Counts, Session};
 
 /// Changes of a page, unless a batch is larger.
 const PAGE: usize = 1000;
+
+/// Time between two requests for changes of which the first had none.
+const LEAST_WAIT: Duration = Duration::from_secs(1);
 
 /// How a run ended without a failure.
 #[derive(Debug)]
@@ -165,6 +169,7 @@ impl<'a> Run<'a> {
             waits: self.waits,
             timeout: self.options.timeout,
         };
+        let asked = Instant::now();
         let page = {
             let mut next = std::pin::pin!(sides.source.changes(&query));
             loop {
@@ -175,6 +180,16 @@ impl<'a> Run<'a> {
                 }
             }
         };
+        if !page.rows.is_empty() && page.last_seq == since {
+            return Err(ReplicationError::BadAnswer {
+                url: sides.source.name().to_owned(),
+                reason: "there are changes, and last_seq stands still".to_owned(),
+            });
+        }
+        if self.waits && page.rows.is_empty() && asked.elapsed() < LEAST_WAIT {
+            // The source did not wait for a change, so this side does.
+            tokio::time::sleep(LEAST_WAIT).await;
+        }
         let is_last = page.rows.len() < query.limit && page.pending.is_none_or(|left| left == 0);
         self.begin(page).await?;
         if !is_last {
@@ -183,6 +198,7 @@ impl<'a> Run<'a> {
         self.drain().await?;
         self.info.through_seq = self.next_seq.clone();
         self.publish();
+        self.job.recover();
         Ok(Step::CaughtUp)
     }
 
@@ -229,11 +245,7 @@ impl<'a> Run<'a> {
         let (number, counts) = match done {
             Ok(done) => done,
             Err(error) => {
-                return Err(ReplicationError::NoAnswer {
-                    method: "batch".to_owned(),
-                    url: self.sides.source.name().to_owned(),
-                    reason: error.to_string(),
-                });
+                return Err(ReplicationError::Broken(error.to_string()));
             }
         };
         self.info.counts.add(&counts?);
@@ -292,6 +304,7 @@ impl<'a> Run<'a> {
         }
         self.info.checkpointed_seq = through;
         self.publish();
+        self.job.recover();
         Ok(())
     }
 

@@ -4,20 +4,20 @@
 //! the scheduler stops up to `max_churn` continuous jobs that have run for the longest time; a job that is not continuous
 //! runs to its end. A job that crashed waits twice as long as after the crash before.
 
-use super::documents::{DocumentName, WaitingDocument};
+use super::documents::WaitingDocuments;
 use super::error::ReplicationError;
 use super::job::{Job, JobOrigin, JobPhase, RunOutcome};
 use super::peer::Clients;
 use super::run::{RunEnd, run};
 use crate::CouchContext;
 use crate::runtime::clock::now;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc, watch};
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::{self, JoinError, JoinSet};
 use tokio::time::Instant;
 use varve_config::Replicator;
 use varve_json::Object;
@@ -30,10 +30,10 @@ const STOP_LIMIT: Duration = Duration::from_secs(5);
 /// All jobs of a server.
 #[derive(Debug)]
 pub(crate) struct ReplicationJobs {
-    /// By identity without what stands behind the `+`: two jobs of one identity would share checkpoints.
+    /// By identity. Jobs that differ only behind the `+` share checkpoints, which each of them reads anew after a conflict.
     jobs: Mutex<BTreeMap<String, Arc<Job>>>,
     /// Documents whose jobs have no identity yet.
-    waiting: Mutex<BTreeMap<DocumentName, WaitingDocument>>,
+    pub(super) waiting: WaitingDocuments,
     clients: Clients,
     /// Something has changed that the scheduler should look at.
     changed: Notify,
@@ -57,7 +57,7 @@ impl Default for ReplicationJobs {
         let (ended, ended_jobs) = mpsc::unbounded_channel();
         ReplicationJobs {
             jobs: Mutex::default(),
-            waiting: Mutex::default(),
+            waiting: WaitingDocuments::default(),
             clients: Clients::default(),
             changed: Notify::new(),
             ended,
@@ -69,12 +69,6 @@ impl Default for ReplicationJobs {
 impl ReplicationJobs {
     pub(super) fn clients(&self) -> &Clients {
         &self.clients
-    }
-
-    pub(super) fn waiting_documents(
-        &self,
-    ) -> MutexGuard<'_, BTreeMap<DocumentName, WaitingDocument>> {
-        self.waiting.lock()
     }
 
     /// Jobs of documents that come to their end; once.
@@ -93,26 +87,24 @@ impl ReplicationJobs {
         origin: JobOrigin,
     ) -> Result<Arc<Job>, ReplicationError> {
         let mut jobs = self.jobs.lock();
-        if let Some(known) = jobs.get(&id.base) {
+        let key = id.to_string();
+        if let Some(known) = jobs.get(&key) {
             return match known.origin.document == origin.document {
                 true => Ok(Arc::clone(known)),
                 false => Err(already_started(known, &origin)),
             };
         }
-        let key = id.base.clone();
         let job = Arc::new(Job::new(id, request, origin, now()));
         jobs.insert(key, Arc::clone(&job));
         self.changed.notify_one();
         Ok(job)
     }
 
-    /// Ends a job and forgets it. `id` may have something behind a `+`.
-    pub(super) fn remove(&self, id: &str) -> Option<Arc<Job>> {
-        let base = id.split('+').next().unwrap_or(id);
-        let job = self.jobs.lock().remove(base)?;
+    /// Ends a job and forgets it.
+    pub(super) fn remove(&self, job: &Arc<Job>) {
+        self.forget(job);
         job.stop();
         self.changed.notify_one();
-        Some(job)
     }
 
     /// The job of a document.
@@ -129,26 +121,28 @@ impl ReplicationJobs {
         self.jobs.lock().values().cloned().collect()
     }
 
-    /// The job of an identity, whatever stands behind its `+`.
+    /// The job of an identity; the first one whose identity begins so, if nothing stands behind a `+`.
     pub(super) fn get(&self, id: &str) -> Option<Arc<Job>> {
-        let base = id.split('+').next().unwrap_or(id);
-        self.jobs.lock().get(base).cloned()
+        let jobs = self.jobs.lock();
+        let begins_so = || jobs.values().find(|job| job.id.base == id);
+        jobs.get(id).or_else(begins_so).cloned()
     }
 
     fn is_known(&self, job: &Arc<Job>) -> bool {
         let jobs = self.jobs.lock();
-        jobs.get(&job.id.base)
-            .is_some_and(|known| Arc::ptr_eq(known, job))
+        let known = jobs.get(&job.id.to_string());
+        known.is_some_and(|known| Arc::ptr_eq(known, job))
     }
 
-    fn forget(&self, job: &Arc<Job>) {
+    /// Returns whether the job was there still, and not another one in its place.
+    fn forget(&self, job: &Arc<Job>) -> bool {
         let mut jobs = self.jobs.lock();
-        if jobs
-            .get(&job.id.base)
-            .is_some_and(|known| Arc::ptr_eq(known, job))
-        {
-            jobs.remove(&job.id.base);
+        let key = job.id.to_string();
+        let is_there = jobs.get(&key).is_some_and(|known| Arc::ptr_eq(known, job));
+        if is_there {
+            jobs.remove(&key);
         }
+        is_there
     }
 }
 
@@ -193,11 +187,7 @@ pub(in crate::couch) async fn run_jobs(app: Arc<CouchContext>) {
             _ = stopping.wait_for(|is_stopping| *is_stopping) => break,
             () = app.replications.changed.notified() => {}
             () = tokio::time::sleep_until(wake) => {}
-            Some(ended) = running.tasks.join_next() => {
-                if let Ok(job) = ended {
-                    running.handles.remove(&job.id.base);
-                }
-            }
+            Some(ended) = running.tasks.join_next_with_id() => running.end(ended, &settings),
         }
     }
     app.replications.all().iter().for_each(|job| job.stop());
@@ -231,32 +221,47 @@ fn rotate(jobs: &[Arc<Job>], settings: &Replicator) {
 /// The jobs that run.
 #[derive(Default)]
 struct Running {
-    tasks: JoinSet<Arc<Job>>,
-    handles: BTreeMap<String, AbortHandle>,
+    tasks: JoinSet<()>,
+    jobs: HashMap<task::Id, Arc<Job>>,
 }
 
 impl Running {
     /// Starts jobs that wait, those first that have waited for the longest time.
     fn start(&mut self, app: &Arc<CouchContext>, jobs: &[Arc<Job>], settings: &Arc<Replicator>) {
         let now = Instant::now();
+        let is_running = |job: &Job| self.jobs.values().any(|running| running.id == job.id);
         let mut ready: Vec<_> = jobs
             .iter()
             .filter(|job| job.phase() == JobPhase::Pending && job.wait(now).is_zero())
-            .filter(|job| !self.handles.contains_key(&job.id.base))
+            .filter(|job| !is_running(job))
             .collect();
         ready.sort_by_key(|job| Reverse(now.saturating_duration_since(job.since())));
-        let room = settings.max_jobs.saturating_sub(self.handles.len());
+        let room = settings.max_jobs.saturating_sub(self.jobs.len());
         for job in ready.into_iter().take(room) {
             job.begin(crate::runtime::clock::now(), settings.max_history);
             let work = run_once(Arc::clone(app), Arc::clone(job), Arc::clone(settings));
             let handle = self.tasks.spawn(work);
-            self.handles.insert(job.id.base.clone(), handle);
+            self.jobs.insert(handle.id(), Arc::clone(job));
+        }
+    }
+
+    /// A run is over. One that panicked has crashed.
+    fn end(&mut self, ended: Result<(task::Id, ()), JoinError>, settings: &Replicator) {
+        let (id, failure) = match ended {
+            Ok((id, ())) => (id, None),
+            Err(error) => (error.id(), Some(error)),
+        };
+        if let Some(job) = self.jobs.remove(&id)
+            && let Some(failure) = failure
+        {
+            let error = ReplicationError::Broken(failure.to_string());
+            job.crash(&error, now(), settings.max_history);
         }
     }
 }
 
 /// Runs a job once, and records how that ended.
-async fn run_once(app: Arc<CouchContext>, job: Arc<Job>, settings: Arc<Replicator>) -> Arc<Job> {
+async fn run_once(app: Arc<CouchContext>, job: Arc<Job>, settings: Arc<Replicator>) {
     let (source, target) = (job.request.source.shown(), job.request.target.shown());
     let id = job.id.to_string();
     let clients = app.replications.clients();
@@ -265,8 +270,10 @@ async fn run_once(app: Arc<CouchContext>, job: Arc<Job>, settings: Arc<Replicato
     match ended {
         Ok(RunEnd::Completed(result)) => {
             job.complete(result, time);
-            app.replications.forget(&job);
-            if let Some((database, document)) = &job.origin.document {
+            // The end of a job that another one has replaced is no end of the document's.
+            if app.replications.forget(&job)
+                && let Some((database, document)) = &job.origin.document
+            {
                 let ended = EndedJob {
                     database: database.clone(),
                     document: document.clone(),
@@ -291,5 +298,4 @@ async fn run_once(app: Arc<CouchContext>, job: Arc<Job>, settings: Arc<Replicato
             }
         }
     }
-    job
 }

@@ -70,7 +70,7 @@ async fn cancel(
     if job.origin.user != user.name || job.origin.document.is_some() {
         user.require_admin()?;
     }
-    let job = app.replications.remove(&id).ok_or_else(missing)?;
+    app.replications.remove(&job);
     Ok(accepted(&job.id.to_string(), StatusCode::OK))
 }
 

@@ -23,6 +23,8 @@ use varve_replicate::replicator::Endpoint;
 
 /// Most bytes of an answer that is read as a whole.
 pub(super) const LONGEST_ANSWER: usize = 64 << 20;
+/// Most bytes in memory of the values that an answer becomes.
+const LARGEST_VALUES: usize = 4 * LONGEST_ANSWER;
 /// Bytes of a refusal that are read for its reason.
 const LONGEST_REFUSAL: usize = 64 << 10;
 
@@ -164,7 +166,7 @@ impl Peer {
             };
             match read.await {
                 Ok(bytes) => {
-                    return varve_json::parse(&bytes).map_err(|error| {
+                    return varve_json::parse_bounded(&bytes, LARGEST_VALUES).map_err(|error| {
                         ReplicationError::BadAnswer {
                             url: self.shown(request),
                             reason: error.to_string(),
