@@ -98,7 +98,7 @@ impl NodeCache {
     }
 }
 
-/// What a node takes of the budget.
+/// Bytes that a node takes of the budget.
 fn cost(node: &Node) -> usize {
     let memory = node.memory();
     memory + memory / ROUNDING + NODE_OVERHEAD

@@ -70,7 +70,7 @@ impl Default for Replicator {
 }
 
 impl Replicator {
-    /// Whether replications may reach a host.
+    /// Returns whether the settings allow replications to reach a host.
     pub fn allows(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         let fits = |allowed: &String| match allowed.strip_prefix('*') {

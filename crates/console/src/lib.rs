@@ -16,7 +16,7 @@ pub const FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
 /// One file of the console.
 #[derive(Clone, Copy, Debug)]
 pub struct File {
-    /// Where it is, relative to the console: parts of letters, digits, `-`, `_` and `.`, with slashes between.
+    /// Path relative to the console: parts of letters, digits, `-`, `_` and `.`, with slashes between.
     pub path: &'static str,
     /// Value of `Content-Type`.
     pub media_type: &'static str,

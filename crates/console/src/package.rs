@@ -92,7 +92,7 @@ impl Lock {
 /// A file as the program holds it.
 #[derive(Debug)]
 pub struct Stored {
-    /// Where it is served, relative to the console.
+    /// Path relative to the console.
     pub path: String,
     /// Its media type.
     pub media_type: &'static str,

@@ -8,7 +8,7 @@ use varve_json::Value;
 
 /// The member that lists names of users and roles.
 pub(crate) const MEMBER: &str = "_access";
-/// What a text with names begins with.
+/// Beginning of a stored text with names.
 const BEGINNING: &[u8] = b"{\"_access\":[";
 /// The role of every user with a login.
 const EVERY_USER: &str = "_users";
@@ -123,7 +123,7 @@ impl Viewer {
         }
     }
 
-    /// What stands before the ids of this viewer's local documents, which no other has; `None` without a login.
+    /// Prefix of the ids of this viewer's local documents, which no other viewer has; `None` without a login.
     pub(crate) fn local_prefix(&self) -> Option<String> {
         match self.sees_all() {
             true => Some(String::new()),

@@ -5,6 +5,7 @@
 //! `docs/formats/database.md`.
 
 mod access;
+mod beside;
 mod bodies;
 mod compact;
 mod database;

@@ -35,7 +35,7 @@ pub struct MapFunctions {
     limits: Limits,
     checkpoint: Option<Checkpoint>,
     natives: Vec<Option<Native>>,
-    /// What each function can read of its document.
+    /// Members of its document that each function can read.
     reads: Vec<Reads>,
     /// Functions that ran in the engine last, and what they can read together.
     read: (Vec<usize>, Reads),

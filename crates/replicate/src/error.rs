@@ -21,7 +21,7 @@ pub enum ReplicateError {
     Parameter {
         /// The parameter.
         name: &'static str,
-        /// What it must be, with its article.
+        /// Kind of value that is expected, with its article.
         expected: &'static str,
     },
     /// A header that HTTP does not allow.

@@ -1,4 +1,4 @@
-//! What a move has left out.
+//! Parts of databases that a move has left out.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

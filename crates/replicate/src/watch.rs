@@ -6,7 +6,7 @@ use varve_base::{Interrupt, Progress};
 /// Hears of a move while it goes on.
 #[derive(Clone, Copy)]
 pub struct Watch<'w> {
-    /// Where the counts go.
+    /// Receives the counts.
     pub progress: &'w dyn Progress,
     /// Ends the move; the database that is being made is not there then.
     pub stop: &'w Interrupt,

@@ -53,7 +53,7 @@ struct SyncState {
     waiting: usize,
 }
 
-/// What an [`io::Error`] is made of, as that cannot be cloned.
+/// Parts of an [`io::Error`], which cannot be cloned itself.
 #[derive(Clone, Copy, Debug)]
 struct Reason {
     code: Option<i32>,

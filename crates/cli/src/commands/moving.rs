@@ -1,4 +1,4 @@
-//! What commands share that move databases.
+//! Progress, findings and failures of the commands that move databases.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -15,7 +15,8 @@
 //!   edited or purged since then have a later sequence, or none. The other trees do not count: they are soon built,
 //!   without bodies, and an older copy has them empty.
 
-use super::files::{copy_path, remove, sort_path};
+use super::files::{copy_path, sort_path};
+use crate::beside::remove_if_there;
 use crate::record::Header;
 use crate::record::fields::{self, Malformed, Reader};
 use crate::{DocdbError, Snapshot};
@@ -125,11 +126,11 @@ pub(crate) fn keep_begun(
     options: Options,
     old: &TreeFile,
 ) -> Result<u32, DocdbError> {
-    remove(storage, &sort_path(path))?;
+    remove_if_there(storage, &sort_path(path))?;
     if let Some(begun) = Begun::find(storage, path, options, old)? {
         return Ok(begun.checkpoint.header.next_dictionary);
     }
-    remove(storage, &copy_path(path))?;
+    remove_if_there(storage, &copy_path(path))?;
     Ok(1)
 }
 

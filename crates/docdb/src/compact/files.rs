@@ -1,6 +1,7 @@
 //! The files of a compaction, and whether there is room for them.
 
 use super::copier::Recoding;
+use crate::beside::{remove_if_there, with_suffix};
 use crate::{Database, DocdbError};
 use std::path::{Path, PathBuf};
 use varve_base::Storage;
@@ -21,24 +22,10 @@ pub(super) fn sort_path(path: &Path) -> PathBuf {
     with_suffix(path, SORT)
 }
 
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(suffix);
-    path.with_file_name(name)
-}
-
-/// Removes a file, if it is there.
-pub(crate) fn remove(storage: &dyn Storage, path: &Path) -> Result<(), DocdbError> {
-    match storage.remove(path) {
-        Err(error) if !error.is_not_found() => Err(error.into()),
-        _ => Ok(()),
-    }
-}
-
 /// Removes the files of a compaction that did not come to its end.
 pub(crate) fn remove_rests(storage: &dyn Storage, path: &Path) -> Result<(), DocdbError> {
-    remove(storage, &sort_path(path))?;
-    remove(storage, &copy_path(path))
+    remove_if_there(storage, &sort_path(path))?;
+    remove_if_there(storage, &copy_path(path))
 }
 
 /// Refuses if the disk is too full; `there` bytes of the copy are on it. The needed room is known roughly, unless

@@ -31,6 +31,7 @@ mod sort;
 mod unreadable;
 mod whole;
 
+use crate::beside::remove_if_there;
 use crate::bodies::BodyCodec;
 use crate::record::{DictionaryRecord, Header};
 use crate::{Database, DocdbError, Snapshot};
@@ -39,8 +40,8 @@ pub(crate) use checkpoint::{Checkpoint, has_begun, keep_begun};
 use copier::Copier;
 pub(crate) use copier::{Recoder, Recoding};
 pub use files::LONGEST_SUFFIX;
-use files::{check_room, copy_path, remove, sort_path};
-pub(crate) use files::{remove as remove_if_there, remove_rests};
+pub(crate) use files::remove_rests;
+use files::{check_room, copy_path, sort_path};
 pub(crate) use pipeline::in_order;
 pub(crate) use sort::{MEMORY as SORT_MEMORY, Sorter};
 use std::sync::Arc;
@@ -317,7 +318,7 @@ impl Compaction {
         self.security = security(&first, &mut txn, &mut copier)?;
         self.commit(txn, &first, &copier, Stage::Catching)?;
         self.copied = Some((first, copier));
-        remove(storage.as_ref(), &sorted)?;
+        remove_if_there(storage.as_ref(), &sorted)?;
         self.rounds(&watch)
     }
 

@@ -11,6 +11,7 @@ mod upload;
 pub use compression::{Compression, DictionaryInfo};
 pub use options::{DatabaseOptions, Limits, NewDatabase, TrainsBy, Tuned};
 
+use crate::beside::{check_free, remove_if_there, with_suffix};
 use crate::compact;
 use crate::edit::{Edit, EditOutcome, Mode, Prepared, Preparer};
 use crate::record::{DocumentReducer, Header, MOST_TREES, TREES};
@@ -26,7 +27,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub use submit::ReadyEdit;
 pub use upload::{Announced, Upload, Uploaded};
 pub(crate) use upload::{PIECE, Run};
-use varve_base::{ReadMode, Storage, StorageError};
+use varve_base::{ReadMode, Storage};
 use varve_btree::{ChunkStats, NoReduction, Options, Reducer, TreeFile, kept_tail};
 use varve_codec::EngineSetting;
 
@@ -141,25 +142,12 @@ pub fn cut_off_tail(
     options: &DatabaseOptions,
 ) -> Result<u64, DocdbError> {
     let cut = TreeFile::cut_off_tail(storage, path, &tree_options(options))?;
-    compact::remove_if_there(storage, &kept_tail(path))?;
+    remove_if_there(storage, &kept_tail(path))?;
     Ok(cut)
 }
 
-fn already_there(path: &Path) -> DocdbError {
-    let there = StorageError::Io {
-        op: "create",
-        path: path.to_owned(),
-        source: std::io::ErrorKind::AlreadyExists.into(),
-    };
-    there.into()
-}
-
-/// Where a database stands until it is complete.
-fn unfinished(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    path.with_file_name(name)
-}
+/// Suffix of a database that is being made.
+const UNFINISHED: &str = ".new";
 
 /// What can be done about a file that opens for reading only.
 const ADVICE: &str = "`varve verify FILE` says what is hit, `varve verify --salvage NEW FILE` makes a new database of \
@@ -191,17 +179,15 @@ impl Database {
     ) -> Result<Database, DocdbError> {
         let setting = new.compression.unwrap_or(wanted.current_setting());
         let header = first_header(setting, new)?;
-        if storage.kind(path)?.is_some() {
-            return Err(already_there(path));
-        }
+        check_free(storage.as_ref(), path)?;
         // The file's bytes are durable before it has its name. A file under its name is therefore whole, or damaged;
         // never one whose creation was cut short.
-        let beside = unfinished(path);
-        compact::remove_if_there(storage.as_ref(), &beside)?;
+        let beside = with_suffix(path, UNFINISHED);
+        remove_if_there(storage.as_ref(), &beside)?;
         let options = options_of_new(tree_options(wanted), &header);
         TreeFile::create_to_rename(storage.as_ref(), &beside, options, &header.encode())?;
-        // What an earlier database of this name has left goes with the same sync that makes the name durable.
-        compact::remove_if_there(storage.as_ref(), &kept_tail(path))?;
+        // Rests of an earlier database of this name go with the same sync that makes the name durable.
+        remove_if_there(storage.as_ref(), &kept_tail(path))?;
         compact::remove_rests(storage.as_ref(), path)?;
         storage.rename(&beside, path)?;
         let directory = path.parent().unwrap_or(Path::new(""));
@@ -486,8 +472,8 @@ impl Database {
         }
         drop(compacting);
         compact::remove_rests(shared.storage.as_ref(), &shared.path)?;
-        compact::remove_if_there(shared.storage.as_ref(), &kept_tail(&shared.path))?;
-        compact::remove_if_there(shared.storage.as_ref(), &shared.path)?;
+        remove_if_there(shared.storage.as_ref(), &kept_tail(&shared.path))?;
+        remove_if_there(shared.storage.as_ref(), &shared.path)?;
         let directory = shared.path.parent().unwrap_or(Path::new(""));
         match shared.storage.sync_directory(directory) {
             // Removed as well.

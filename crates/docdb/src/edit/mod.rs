@@ -55,7 +55,7 @@ pub struct Edit {
     pub(crate) attachments: Vec<IncomingAttachment>,
     /// `_access`, which counts in a database with access.
     pub(crate) access: Option<Value>,
-    /// Who writes it, which counts there, too.
+    /// The writer, whose names count there, too.
     pub(crate) author: Viewer,
 }
 
@@ -221,7 +221,7 @@ impl Edit {
         Edit { author, ..self }
     }
 
-    /// What the document says in `_access`.
+    /// The member `_access` of the document.
     pub fn access(&self) -> Option<&Value> {
         self.access.as_ref()
     }

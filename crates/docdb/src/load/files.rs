@@ -1,16 +1,21 @@
 //! The files of a load.
 //!
 //! ```text
-//! new.varve.load         the new file until it is complete, then renamed to new.varve
-//! new.varve.load.by-id   sorted runs, where there are more documents than fit in memory
+//! new.varve.load      the new file until it is complete, then renamed to new.varve
+//! new.varve.load-id   sorted runs, where there are more documents than fit in memory
 //! ```
 
 use crate::DocdbError;
-use crate::compact::{SORT_MEMORY, Sorter, remove_if_there, remove_rests};
-use std::io::ErrorKind;
+use crate::beside::{check_free, remove_if_there, with_suffix};
+use crate::compact::{LONGEST_SUFFIX, SORT_MEMORY, Sorter, remove_rests};
 use std::path::{Path, PathBuf};
-use varve_base::{Storage, StorageError};
+use varve_base::Storage;
 use varve_btree::kept_tail;
+
+const COPY: &str = ".load";
+const BY_ID: &str = ".load-id";
+// The longest name of a database leaves room for them.
+const _: () = assert!(COPY.len() <= LONGEST_SUFFIX && BY_ID.len() <= LONGEST_SUFFIX);
 
 /// Files that are removed when the load ends, and the name of the new one.
 pub(super) struct LoadFiles<'s> {
@@ -23,32 +28,15 @@ pub(super) struct LoadFiles<'s> {
 impl<'s> LoadFiles<'s> {
     /// Refuses if anything stands at `to`; removes the files of an interrupted load beside it.
     pub(super) fn new(storage: &'s dyn Storage, to: &Path) -> Result<Self, DocdbError> {
-        let beside = |suffix: &str| {
-            let mut name = to.file_name().unwrap_or_default().to_owned();
-            name.push(suffix);
-            to.with_file_name(name)
-        };
         let files = LoadFiles {
             storage,
             to: to.to_owned(),
-            copy: beside(".load"),
-            by_id: beside(".load.by-id"),
+            copy: with_suffix(to, COPY),
+            by_id: with_suffix(to, BY_ID),
         };
-        files.check_free()?;
+        check_free(storage, to)?;
         files.remove()?;
         Ok(files)
-    }
-
-    fn check_free(&self) -> Result<(), DocdbError> {
-        if self.storage.kind(&self.to)?.is_none() {
-            return Ok(());
-        }
-        let there = StorageError::Io {
-            op: "create",
-            path: self.to.clone(),
-            source: ErrorKind::AlreadyExists.into(),
-        };
-        Err(there.into())
     }
 
     pub(super) fn sorter(&self) -> Sorter<'s> {
@@ -62,7 +50,7 @@ impl<'s> LoadFiles<'s> {
 
     /// Gives the new file, which is durable, its name. Rests of an earlier database of that name do not belong to it.
     pub(super) fn finish(self) -> Result<(), DocdbError> {
-        self.check_free()?;
+        check_free(self.storage, &self.to)?;
         remove_rests(self.storage, &self.to)?;
         remove_if_there(self.storage, &kept_tail(&self.to))?;
         self.storage.rename(&self.copy, &self.to)?;

@@ -1,4 +1,4 @@
-//! What a viewer sees of a database with access: rows of the viewer's names, put together in order.
+//! A database with access as a viewer sees it: rows of the viewer's names, put together in order.
 
 use super::{Document, Snapshot};
 use crate::record::{

@@ -23,7 +23,7 @@ pub struct LocalDocument {
 pub struct LocalDocuments {
     snapshot: Snapshot,
     range: Range,
-    /// What stands before their ids.
+    /// Prefix of the ids that are looked at.
     prefix: String,
 }
 

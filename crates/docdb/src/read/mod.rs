@@ -33,7 +33,7 @@ const EVERYTHING: varve_btree::Bounds<'static> = (Bound::Unbounded, Bound::Unbou
 pub struct Snapshot {
     tree: varve_btree::Snapshot,
     shared: Arc<SnapshotInfo>,
-    /// Who reads it, in a database with access.
+    /// The reader, in a database with access.
     viewer: Viewer,
 }
 

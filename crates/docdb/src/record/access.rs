@@ -57,7 +57,7 @@ impl AccessLeaf {
     }
 }
 
-/// What a row by id says.
+/// Value of a row by id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AccessRow {
     pub(crate) deleted: bool,
@@ -86,12 +86,12 @@ pub(crate) fn leaves_key(id: &[u8]) -> Vec<u8> {
     [&[LEAVES], id].concat()
 }
 
-/// What all rows by id of a name begin with.
+/// Prefix of the keys of a name's rows by id.
 pub(crate) fn id_prefix(name: &str) -> Vec<u8> {
     prefix(BY_ID, name)
 }
 
-/// What all rows by sequence of a name begin with.
+/// Prefix of the keys of a name's rows by sequence.
 pub(crate) fn seq_prefix(name: &str) -> Vec<u8> {
     prefix(BY_SEQ, name)
 }

@@ -1,11 +1,10 @@
 //! The files of a salvage.
 
 use crate::DocdbError;
+use crate::beside::{check_free, remove_if_there, with_suffix};
 use crate::compact::{SORT_MEMORY, Sorter};
-use std::ffi::OsString;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use varve_base::{Storage, StorageError};
+use varve_base::Storage;
 
 /// Files that are removed when the salvage ends, and the name of the new one.
 pub(super) struct Files<'s> {
@@ -26,35 +25,18 @@ pub(super) struct Files<'s> {
 impl<'s> Files<'s> {
     /// Refuses if anything stands at `to`; removes the files of an interrupted salvage beside it.
     pub(super) fn new(storage: &'s dyn Storage, to: &Path) -> Result<Self, DocdbError> {
-        let beside = |suffix: &str| {
-            let mut name: OsString = to.file_name().unwrap_or_default().to_owned();
-            name.push(suffix);
-            to.with_file_name(name)
-        };
         let files = Files {
             storage,
             to: to.to_owned(),
-            copy: beside(".salvage"),
-            missing: beside(".salvage.missing"),
-            by_seq: beside(".salvage.by-seq"),
-            by_id: beside(".salvage.by-id"),
-            access: beside(".salvage.access"),
+            copy: with_suffix(to, ".salvage"),
+            missing: with_suffix(to, ".salvage.missing"),
+            by_seq: with_suffix(to, ".salvage.by-seq"),
+            by_id: with_suffix(to, ".salvage.by-id"),
+            access: with_suffix(to, ".salvage.access"),
         };
-        files.check_free()?;
+        check_free(storage, to)?;
         files.remove()?;
         Ok(files)
-    }
-
-    fn check_free(&self) -> Result<(), DocdbError> {
-        if self.storage.kind(&self.to)?.is_none() {
-            return Ok(());
-        }
-        let there = StorageError::Io {
-            op: "create",
-            path: self.to.clone(),
-            source: ErrorKind::AlreadyExists.into(),
-        };
-        Err(there.into())
     }
 
     /// Sorts with runs in one of these files.
@@ -64,18 +46,13 @@ impl<'s> Files<'s> {
 
     fn remove(&self) -> Result<(), DocdbError> {
         let sorted = [&self.missing, &self.by_seq, &self.by_id, &self.access];
-        for path in sorted.into_iter().chain([&self.copy]) {
-            match self.storage.remove(path) {
-                Err(error) if !error.is_not_found() => return Err(error.into()),
-                _ => {}
-            }
-        }
-        Ok(())
+        let mut all = sorted.into_iter().chain([&self.copy]);
+        all.try_for_each(|path| remove_if_there(self.storage, path))
     }
 
     /// Gives the new file, which is durable, its name.
     pub(super) fn finish(self) -> Result<(), DocdbError> {
-        self.check_free()?;
+        check_free(self.storage, &self.to)?;
         self.storage.rename(&self.copy, &self.to)?;
         let directory = self.to.parent().unwrap_or(Path::new(""));
         Ok(self.storage.sync_directory(directory)?)

@@ -177,8 +177,22 @@ fn train(
     if samples.len() < FEWEST {
         return Ok(None);
     }
+    // The training samples are part of the data to be compressed, so some of them may be met again.
+    let measured = || sample::bodies(snapshot, &totals, Offset::Half, effort.measured);
+    let data = (totals.live, totals.external);
+    learn(&samples, size, measured, method, data)
+}
+
+/// A dictionary of at most `size` bytes from samples, if it pays for data of so many documents and bytes.
+fn learn(
+    samples: &[Vec<u8>],
+    size: u64,
+    measured: impl FnOnce() -> Result<Vec<Vec<u8>>, DocdbError>,
+    method: &BodyCodec,
+    (documents, bytes): (u64, u64),
+) -> Result<Option<Trained>, DocdbError> {
     // At most LONGEST. Samples that zstd cannot train on give no dictionary.
-    let Ok(dictionary) = Dictionary::train(&samples, size as usize) else {
+    let Ok(dictionary) = Dictionary::train(samples, size as usize) else {
         return Ok(None);
     };
     let numbered = dictionary.with_number(1).map_err(TreeError::Compress)?;
@@ -188,15 +202,14 @@ fn train(
         setting: method.setting,
         dictionary: Some(numbered),
     };
-    // The training samples are part of the data to be compressed, so some of them may be met again.
-    let measured = sample::bodies(snapshot, &totals, Offset::Half, effort.measured)?;
+    let measured = measured()?;
     let (before, after) = (share(&measured, method)?, share(&measured, &with)?);
     let gain = before.saturating_sub(after);
     // A thirtieth less, and by more than the dictionary takes itself.
-    let pays = gain * 30 >= before && totals.external / 1000 * gain > stored;
+    let pays = gain * 30 >= before && bytes / 1000 * gain > stored;
     Ok(pays.then_some(Trained {
         dictionary,
-        documents: totals.live,
+        documents,
         share: after,
     }))
 }

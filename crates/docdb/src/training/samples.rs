@@ -1,10 +1,9 @@
 //! A dictionary from the first documents of a database that is being loaded.
 
-use super::{FEWEST, LONGEST, MEASURED, PART, SAMPLES, SHORTEST, Trained, chunk_of, share};
+use super::{FEWEST, LONGEST, MEASURED, PART, SAMPLES, SHORTEST, Trained, learn};
 use crate::DocdbError;
 use crate::bodies::BodyCodec;
-use varve_btree::TreeError;
-use varve_codec::{CodecId, Dictionary, DictionaryCompressor};
+use varve_codec::{CodecId, DictionaryCompressor};
 
 /// Bytes of samples of which more make the dictionary no better.
 pub(crate) const WANTED: u64 = LONGEST * SAMPLES + MEASURED;
@@ -32,24 +31,5 @@ pub(crate) fn of_samples(
         }
     }
     let size = (bytes / PART).clamp(SHORTEST, LONGEST);
-    // At most LONGEST. Samples that zstd cannot train on give no dictionary.
-    let Ok(dictionary) = Dictionary::train(&learnt, size as usize) else {
-        return Ok(None);
-    };
-    let numbered = dictionary.with_number(1).map_err(TreeError::Compress)?;
-    // Twice: it has a copy.
-    let stored = 2 * chunk_of(&numbered, method)?.stored_len() as u64;
-    let with = BodyCodec {
-        setting: method.setting,
-        dictionary: Some(numbered),
-    };
-    let (before, after) = (share(&measured, method)?, share(&measured, &with)?);
-    let gain = before.saturating_sub(after);
-    // As for a trained copy: a thirtieth less, and by more than the dictionary takes itself.
-    let pays = gain * 30 >= before && bytes / 1000 * gain > stored;
-    Ok(pays.then_some(Trained {
-        dictionary,
-        documents,
-        share: after,
-    }))
+    learn(&learnt, size, || Ok(measured), method, (documents, bytes))
 }

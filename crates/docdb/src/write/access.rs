@@ -1,4 +1,4 @@
-//! Who may see the leaves of a document while it is edited, and whether its author may.
+//! Names that may see the leaves of a document while it is edited, and the rights of the edit's author.
 
 use super::commit::Work;
 use crate::access::{AccessError, names_in};

@@ -89,7 +89,7 @@ impl<'f> Purging<'f> {
         Ok((self.commit()?, done))
     }
 
-    /// Who may see the documents, in a database with access.
+    /// Names that may see the documents, in a database with access.
     fn access_of(
         &self,
         before: &Snapshot,

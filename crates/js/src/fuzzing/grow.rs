@@ -126,7 +126,7 @@ impl<'d> Choices<'d> {
         members.collect()
     }
 
-    /// What functions have besides their document: an object, an array, and two functions, of which one calls itself.
+    /// An object, an array, and two functions that stand before a map function; one of the two calls itself.
     fn helpers(&mut self) -> String {
         let (first, second) = (self.value(), self.value());
         let statement = self.statement();

@@ -1,4 +1,4 @@
-//! What functions and documents are grown from.
+//! Names, texts and numbers that functions and documents are grown from.
 
 /// Names of members: some that objects inherit, some that are positions.
 pub(super) const NAMES: [&str; 14] = [

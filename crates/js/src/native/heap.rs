@@ -4,7 +4,7 @@
 use super::value::{Chars, Value};
 use std::collections::HashMap;
 
-/// Where a value stands in the heap.
+/// Position of a value in the heap.
 pub(super) type Handle = usize;
 
 /// Objects with more members than this are searched by an index.

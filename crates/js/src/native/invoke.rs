@@ -7,7 +7,7 @@ use super::value::{Result, Stop, Value};
 
 /// Statements and expressions that may be nested over all calls: each takes some 1,000 bytes of stack.
 const MAX_DEPTH: usize = 512;
-/// What a call nests besides its function's body.
+/// Depth that a call adds to that of its function's body.
 const DEPTH_OF_CALL: usize = 4;
 
 /// A method's call of a function for its items.
@@ -15,7 +15,7 @@ pub(super) struct Iterating<'p> {
     pub(super) array: Value<'p>,
     pub(super) method: Iteration,
     pub(super) callback: Callback,
-    /// What `reduce` begins with.
+    /// Initial value of `reduce`.
     pub(super) first: Option<Value<'p>>,
 }
 

@@ -12,11 +12,11 @@ use super::value::{Chars, Result, Stop, Value, check_length};
 #[derive(Debug)]
 pub(super) struct Matcher<'p> {
     pattern: &'p Pattern,
-    /// Where the next `test` or `exec` begins, in bytes, if it is global.
+    /// Byte at which the next `test` or `exec` begins, if it is global.
     last: usize,
 }
 
-/// Where a match stands, the whole of it first.
+/// Byte ranges of a match and its groups, the whole of it first.
 type Spans = Vec<Option<(usize, usize)>>;
 
 impl<'d: 'p, 'p> Machine<'_, 'd, 'p> {

@@ -82,7 +82,7 @@ pub(super) fn to_int32(number: f64) -> i32 {
     (number.trunc() % 4_294_967_296.0) as i64 as i32
 }
 
-/// What `parseInt` reads at the beginning of a value's text. With `is_decimal`, `0x` begins no number of base 16.
+/// Number that `parseInt` reads at the beginning of a value's text. With `is_decimal`, `0x` begins no number of base 16.
 pub(super) fn parse_int(value: &Value<'_>, is_decimal: bool) -> Result<f64> {
     let text = value.to_chars()?;
     let (is_negative, digits) = signed(&text)?;
@@ -98,7 +98,7 @@ pub(super) fn parse_int(value: &Value<'_>, is_decimal: bool) -> Result<f64> {
     Ok(if is_negative { -number } else { number })
 }
 
-/// What `parseFloat` reads at the beginning of a value's text.
+/// Number that `parseFloat` reads at the beginning of a value's text.
 pub(super) fn parse_float(value: &Value<'_>) -> Result<f64> {
     let text = value.to_chars()?;
     let (is_negative, rest) = signed(&text)?;

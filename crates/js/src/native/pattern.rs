@@ -74,7 +74,7 @@ impl Pattern {
     }
 }
 
-/// What a part of a pattern can match, as far as repeating it is concerned.
+/// Properties of a part of a pattern that decide whether it may be repeated.
 #[derive(Clone, Copy)]
 struct Shape {
     can_be_empty: bool,

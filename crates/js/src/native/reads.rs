@@ -18,7 +18,7 @@ pub(crate) enum Reads {
 }
 
 impl Reads {
-    /// What the function of that text can read.
+    /// Members that the function of that text can read.
     pub(crate) fn of(source: &str) -> Reads {
         let names = with_function(source, |function| {
             let (parameters, _) = parts(function)?;
@@ -38,7 +38,7 @@ impl Reads {
         names.map_or(Reads::All, Reads::Named)
     }
 
-    /// What several functions can read.
+    /// Members that any of several functions can read.
     pub(crate) fn of_all<'r>(several: impl IntoIterator<Item = &'r Reads>) -> Reads {
         let none = Reads::Named(BTreeSet::new());
         several.into_iter().fold(none, |sum, one| match (sum, one) {

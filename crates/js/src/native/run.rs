@@ -49,7 +49,7 @@ pub(super) struct Machine<'r, 'd, 'p> {
     pub(super) matchers: Vec<Matcher<'p>>,
     /// How many dates were made.
     pub(super) dates: u32,
-    /// What the function returned that has ended last.
+    /// Result of the function that ended last.
     pub(super) returned: Value<'p>,
     /// The functions inside that run.
     pub(super) running: Vec<bool>,

@@ -136,7 +136,7 @@ impl<'t> Units<'t> {
         })
     }
 
-    /// Where the unit at a position begins.
+    /// Byte at which the unit of a position begins.
     fn byte(&self, position: usize) -> usize {
         if self.is_ascii {
             return position.min(self.text.len());

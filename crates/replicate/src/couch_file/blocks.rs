@@ -40,7 +40,7 @@ pub(crate) struct BlockReader {
     /// Bytes that may be read; those written later do not count.
     len: u64,
     window: Vec<u8>,
-    /// Where the window begins in the file.
+    /// Offset of the window in the file.
     start: u64,
     next_window: usize,
 }

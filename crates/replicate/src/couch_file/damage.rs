@@ -1,4 +1,4 @@
-//! What is wrong with a part of a file.
+//! Damage of a part of a file.
 
 use std::fmt;
 

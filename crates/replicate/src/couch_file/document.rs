@@ -11,7 +11,7 @@ use super::damage::Malformed;
 use super::term::{TermReader, tag};
 use varve_docdb::{Digest, Rev};
 
-/// What is thought of a body whose size is not said.
+/// Assumed bytes of a body whose size the file does not say.
 const UNKNOWN_SIZE: u64 = 16 << 10;
 
 /// One document with its revision tree.
@@ -32,7 +32,7 @@ pub struct RevisionInfo {
     pub rev: Rev,
     /// Index of its parent.
     pub parent: Option<usize>,
-    /// Where its content is, if that is in the file.
+    /// Place of its content, if that is in the file.
     pub content: Option<ContentInfo>,
 }
 

@@ -28,7 +28,7 @@ pub struct Root {
     pub documents: Option<u64>,
 }
 
-/// Where the purges of a file are.
+/// Place of the purges of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purges {
     /// In a tree by sequence.
@@ -40,7 +40,7 @@ pub(crate) enum Purges {
 /// Contents of a file's header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Where the header begins.
+    /// Offset of the header.
     pub offset: u64,
     /// Version of the format.
     pub version: u64,

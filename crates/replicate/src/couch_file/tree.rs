@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 /// A node takes at least so many bytes, so a file has no more of them than its length allows.
 const LEAST_NODE: u64 = 20;
 
-/// What a walk meets.
+/// Item of a walk through a tree.
 #[derive(Debug)]
 pub(crate) enum Met<T> {
     Item(T),

@@ -24,7 +24,7 @@ use varve_docdb::{DatabaseOptions, LeftOut, Load, Loaded, NewDatabase, Purge, lo
 
 /// Takes the place of a security object that cannot be read: only admins get in.
 const ADMINS_ONLY: &[u8] = br#"{"members":{"roles":["_admin"]},"admins":{"roles":["_admin"]}}"#;
-/// What a database without a security object shows: everybody gets in.
+/// Security object of a database that has none: every user may read and write.
 const EVERYBODY: &[u8] = b"{}";
 
 /// Result of the import of one database.

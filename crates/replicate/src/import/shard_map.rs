@@ -6,7 +6,7 @@ use std::path::Path;
 use varve_base::{Interrupt, Storage};
 use varve_json::{Value, parse};
 
-/// Where a database is.
+/// Shards of a database, as `_dbs.couch` has them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Placement {
     pub(super) name: String,

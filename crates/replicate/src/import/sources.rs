@@ -28,7 +28,7 @@ pub struct SourceDatabase {
     pub name: String,
     /// Its files, of which each document is in one.
     pub files: Vec<PathBuf>,
-    /// What is known to be missing.
+    /// Parts that are known to be missing.
     pub findings: Vec<Finding>,
 }
 
@@ -39,7 +39,7 @@ pub struct Sources {
     pub databases: Vec<SourceDatabase>,
     /// Files that are passed over, each with the reason.
     pub passed_over: Vec<(PathBuf, &'static str)>,
-    /// What is known to be missing, besides that of single databases.
+    /// Missing parts that belong to no single database.
     pub findings: Vec<Finding>,
 }
 

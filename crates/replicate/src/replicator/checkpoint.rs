@@ -16,7 +16,7 @@ pub const ID_VERSION: u64 = 4;
 /// Sessions that a checkpoint remembers.
 pub const LONGEST_HISTORY: usize = 50;
 
-/// Where a replication goes on: the sequence that both sides confirm. `None` if they have no session in common.
+/// The sequence from which a replication goes on, which both sides confirm. `None` if they have no session in common.
 pub fn common_sequence(source: &Object, target: &Object) -> Option<Value> {
     let last = |log: &Object| log.get("source_last_seq").cloned();
     let session = |log: &Object| log.get("session_id").cloned();
@@ -58,15 +58,15 @@ pub struct Session {
     pub start_time: String,
     /// When the checkpoint was written, likewise.
     pub end_time: String,
-    /// Where the run began.
+    /// Sequence of the source at which the run began.
     pub start_seq: Value,
     /// Up to where everything is replicated.
     pub end_seq: Value,
-    /// What the run has done.
+    /// Counts of the run.
     pub counts: Counts,
 }
 
-/// What was done so far.
+/// Revisions that a run has handled so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counts {
     /// Revisions that the target was asked for.

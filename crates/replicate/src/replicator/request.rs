@@ -30,7 +30,7 @@ pub struct ReplicationOptions {
     pub create_target_params: Vec<(String, String)>,
     /// Which documents are replicated.
     pub selection: Selection,
-    /// Where it begins, whatever checkpoints say.
+    /// Sequence at which it begins, whatever checkpoints say.
     pub since_seq: Option<Value>,
     /// Whether checkpoints are read and written.
     pub use_checkpoints: bool,
@@ -70,7 +70,7 @@ pub enum Selection {
     Selector(Object),
 }
 
-/// What a request to `_replicate` asks for.
+/// A request to `_replicate`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Parsed {
     /// A replication.

@@ -13,7 +13,7 @@ use varve_codec::EngineSetting;
 /// makes the admin.
 #[derive(Debug)]
 pub struct OfflineDirectory {
-    /// Where it is.
+    /// Path of the directory.
     pub path: PathBuf,
     /// Its files; paths are relative to it.
     pub storage: DiskStorage,

@@ -31,7 +31,7 @@ pub(super) type Outgoing = MeteredBody<Either<Full<Bytes>, BodyReceiver>>;
 #[derive(Clone)]
 pub(super) struct ConnectionContext {
     pub(super) peer: IpAddr,
-    /// Where pieces of files wait that the kernel sends; none under TLS.
+    /// Queue of pieces of files that the kernel sends; none under TLS.
     pub(super) files: Option<FileQueue>,
     pub(super) is_encrypted: bool,
     /// Which time the client has, and how much of its answer waits for it.

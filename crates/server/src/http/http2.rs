@@ -1,7 +1,7 @@
 //! Connections over HTTP/2: each request is a stream beside the others.
 //!
-//! What protects the server from connections protects it from streams as well: each counts as a connection, has the
-//! times of one, and is answered by the same handler. h2 bounds what a client can make it keep for frames that are no
+//! The limits of connections hold for streams as well: each counts as a connection, has the times of one, and is answered
+//! by the same handler. h2 bounds what a client can make it keep for frames that are no
 //! requests (settings, pings, resets, headers without end).
 
 use crate::Failure;

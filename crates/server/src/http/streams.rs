@@ -37,7 +37,7 @@ tokio::task_local! {
     static STREAM: Arc<StreamState>;
 }
 
-/// What h2 holds of one answer.
+/// Bytes of one answer that h2 holds.
 #[derive(Debug)]
 pub(super) struct StreamState(Mutex<Unsent>);
 

@@ -100,7 +100,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
         &[
             &["rev", "gzip", "watch", "partition", "access"],
             &["error", "render", "revtree"],
-            &["bodies", "record"],
+            &["bodies", "record", "beside"],
             &["training", "read"],
             &["verify", "compact", "edit"],
             &["hole_punching", "salvage", "write"],

@@ -118,7 +118,7 @@ impl Feed {
             call.request.raw_query.as_bytes(),
             &call.request.body,
         ]);
-        // What a user may see changes without an update that they see.
+        // The documents that a user may see change without an update that the user sees.
         let has_tag = !snapshot.is_restricted();
         if has_tag && etag::matches(&call.request, &tag) {
             return etag::not_modified(&tag);

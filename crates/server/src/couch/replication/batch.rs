@@ -25,7 +25,7 @@ pub(super) struct Sides {
     pub target: Peer,
     /// Whether the source knows `_bulk_get`, as far as is known.
     has_bulk_get: AtomicBool,
-    /// Where it is said which documents the target refuses.
+    /// Log of documents that the target refuses.
     log: Log,
 }
 
@@ -36,7 +36,7 @@ type KnownRevisions<'a> = HashMap<&'a str, &'a [String]>;
 #[derive(Default)]
 struct Waiting {
     text: Vec<u8>,
-    /// Where each document ends in the text.
+    /// End of each document in the text.
     ends: Vec<usize>,
 }
 
@@ -76,7 +76,7 @@ impl Sides {
     /// Brings the documents of some changes to the target.
     ///
     /// # Errors
-    /// What keeps the replication from going on; a document that the target refuses is counted.
+    /// Failures of requests; a document that the target refuses is counted instead.
     pub async fn replicate(&self, rows: &[ChangeRow]) -> Result<Counts, ReplicationError> {
         let mut counts = Counts {
             revisions_checked: rows.iter().map(|row| row.revs.len() as u64).sum(),

@@ -1,4 +1,4 @@
-//! What replications ask databases for.
+//! Requests of replications to the databases of both sides.
 
 use super::error::ReplicationError;
 use super::peer::{Peer, PeerAnswer, PeerRequest};

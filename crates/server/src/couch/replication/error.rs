@@ -33,7 +33,7 @@ pub(in crate::couch) enum ReplicationError {
         url: String,
         /// Status of the answer.
         status: StatusCode,
-        /// What the answer says, or its beginning.
+        /// Error and reason of the answer.
         reason: String,
     },
     /// No answer, or only the beginning of one, also after several attempts.
@@ -43,7 +43,7 @@ pub(in crate::couch) enum ReplicationError {
         method: String,
         /// Its URL.
         url: String,
-        /// What went wrong.
+        /// Cause of the last attempt's failure.
         reason: String,
     },
     /// An answer that is none.
@@ -51,7 +51,7 @@ pub(in crate::couch) enum ReplicationError {
     BadAnswer {
         /// URL of the request.
         url: String,
-        /// What is wrong with it.
+        /// Fault of the answer.
         reason: String,
     },
     /// An answer takes more memory than one may.

@@ -103,7 +103,7 @@ struct JobState {
     error: Option<String>,
 }
 
-/// What a list shows of a job's state.
+/// A job's state as lists show it.
 #[derive(Clone, Debug)]
 pub(super) struct JobView {
     pub phase: JobPhase,

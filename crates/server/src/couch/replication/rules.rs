@@ -1,4 +1,4 @@
-//! Who may see and change documents of `_replicator`: they have passwords in them.
+//! Rights on documents of `_replicator`, which have passwords in them.
 //!
 //! Admins of the server or of the database see and change all of them, other users those alone of which they are the
 //! `owner`. A new document gets its writer as owner, unless that has the role `_replicator`, which is for programs

@@ -38,7 +38,7 @@ pub(super) enum RunEnd {
 /// Runs a job until it is done, fails, or is told to stop.
 ///
 /// # Errors
-/// What keeps the replication from going on.
+/// Any [`ReplicationError`]: the job crashes.
 pub(super) async fn run(
     job: &Job,
     (clients, log): (&Clients, &Log),
@@ -91,10 +91,10 @@ struct Run<'a> {
     session: Session,
     /// Checkpoints of both sides as they are now: content and revision.
     logs: [Object; 2],
-    /// What identifies the target, so that another one of the same name is noticed.
+    /// Identity of the target, by which another one of the same name is noticed.
     target_identity: Option<Value>,
     info: RunInfo,
-    /// Where the next page begins.
+    /// Sequence behind which the next page begins.
     next_seq: Value,
     waits: bool,
     batches: BTreeMap<u64, Batch>,
@@ -308,7 +308,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// What `_replicate` answers.
+    /// Answer of `_replicate`.
     fn result(&self) -> Object {
         let mut result = Object::new();
         result.insert("ok", true);
@@ -362,7 +362,7 @@ async fn write_log(
     Ok(())
 }
 
-/// What another database of the same name does not have.
+/// Time of creation or id, which another database of the same name does not share.
 fn identity_of(info: &Object) -> Option<Value> {
     let started = info.get("instance_start_time");
     started.or_else(|| info.get("uuid")).cloned()

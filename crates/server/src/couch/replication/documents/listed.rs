@@ -8,7 +8,7 @@ use varve_btree::Direction;
 use varve_docdb::DESIGN_PREFIX;
 use varve_json::{Object, Value};
 
-/// What a list shows of a document.
+/// A document as a list shows it.
 pub(in crate::couch::replication) struct ListedDocument {
     pub database: String,
     pub id: String,

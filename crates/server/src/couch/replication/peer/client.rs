@@ -17,7 +17,7 @@ const IDLE: usize = 20;
 /// Clients that are kept, one for each proxy.
 const MOST: usize = 64;
 
-/// What a client depends on.
+/// Settings that a client is built with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct ClientKey {
     proxy: Option<Url>,

@@ -39,7 +39,7 @@ const IN_SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
 #[derive(Debug)]
 pub(super) struct Peer {
     client: reqwest::Client,
-    /// Where the database is, also after it said that it is elsewhere.
+    /// URL of the database; redirects are followed anew for each request.
     url: Url,
     headers: HeaderMap,
     authorization: Option<HeaderValue>,
