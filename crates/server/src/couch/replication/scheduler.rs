@@ -299,3 +299,86 @@ async fn run_once(app: Arc<CouchContext>, job: Arc<Job>, settings: Arc<Replicato
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use varve_replicate::replicator::Parsed;
+
+    fn request(more: &str) -> ReplicationRequest {
+        let text = format!(r#"{{"source":"http://a/x","target":"http://b/y"{more}}}"#);
+        let members = varve_json::parse_object(text.as_bytes()).unwrap();
+        match ReplicationRequest::parse(&members, &Replicator::default()) {
+            Ok(Parsed::Start(request)) => *request,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn add(jobs: &ReplicationJobs, more: &str) -> Arc<Job> {
+        let request = request(more);
+        let id = ReplicationId::new(&request, "uuid", None, None);
+        jobs.add(id, request, JobOrigin::default()).unwrap()
+    }
+
+    #[test]
+    fn jobs_that_differ_behind_the_plus_are_two() {
+        let jobs = ReplicationJobs::default();
+        let (once, live) = (add(&jobs, ""), add(&jobs, r#","continuous":true"#));
+        assert_eq!(once.id.base, live.id.base);
+        assert!(Arc::ptr_eq(&add(&jobs, ""), &once));
+        let found = jobs.get(&live.id.to_string()).unwrap();
+        assert!(Arc::ptr_eq(&found, &live));
+        jobs.remove(&once);
+        let found = jobs.get(&live.id.base).unwrap();
+        assert!(Arc::ptr_eq(&found, &live));
+        assert!(jobs.get("other").is_none());
+    }
+
+    #[test]
+    fn the_end_of_a_job_that_was_replaced_is_no_end() {
+        let jobs = ReplicationJobs::default();
+        let first = add(&jobs, "");
+        jobs.remove(&first);
+        let second = add(&jobs, "");
+        assert!(!jobs.forget(&first) && !jobs.is_known(&first));
+        assert!(jobs.is_known(&second) && jobs.forget(&second));
+        assert!(!jobs.forget(&second));
+    }
+
+    #[test]
+    fn a_run_that_panics_is_a_crash() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        let job = add(&ReplicationJobs::default(), "");
+        job.begin(0, 9);
+        runtime.block_on(async {
+            let mut running = Running::default();
+            let handle = running.tasks.spawn(async { panic!("on purpose") });
+            running.jobs.insert(handle.id(), Arc::clone(&job));
+            let ended = running.tasks.join_next_with_id().await.unwrap();
+            running.end(ended, &Replicator::default());
+            assert!(running.jobs.is_empty());
+        });
+        let view = job.view();
+        assert_eq!((view.phase, view.crashes), (JobPhase::Pending, 1));
+        let info = varve_json::to_string(&view.info);
+        assert!(info.contains("the run broke off"), "{info}");
+    }
+
+    #[test]
+    fn waits_grow_until_a_run_gets_somewhere() {
+        let job = add(&ReplicationJobs::default(), "");
+        let error = ReplicationError::TooLong(String::new());
+        let crash = || {
+            job.crash(&error, 0, 9);
+            job.wait(job.since()).as_secs()
+        };
+        assert_eq!((crash(), crash()), (30, 60));
+        // A run that has only begun.
+        job.publish(Default::default(), 0);
+        assert_eq!(crash(), 120);
+        job.recover();
+        assert_eq!(crash(), 30);
+    }
+}
