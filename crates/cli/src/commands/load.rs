@@ -10,7 +10,7 @@ use varve_docdb::{DatabaseOptions, Loaded};
 use varve_hgcli::arguments::{Flag, Matches};
 use varve_hgcli::context::{Category, Command, Context};
 use varve_hgcli::ui::Abort;
-use varve_replicate::{Head, MoveError, Restore, Watch};
+use varve_replicate::{Head, ReplicateError, Restore, Watch};
 use varve_server::couch::database::files::file_of;
 use varve_server::couch::names::check_database_name;
 use varve_server::directory::{DATABASES, OfflineDirectory};
@@ -98,7 +98,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         ))?;
     }
     if let Some(name) = wanted.pop() {
-        return Err(moving::abort(MoveError::NoSuchDatabase(name), None));
+        return Err(moving::abort(ReplicateError::NoSuchDatabase(name), None));
     }
     context.ui.status(format!("loaded {count} databases\n"))?;
     Ok(u8::from(!is_complete))

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 use varve_hgcli::context::Context;
 use varve_hgcli::ui::Abort;
-use varve_replicate::{Finding, MoveError};
+use varve_replicate::{Finding, ReplicateError};
 
 /// A path as it was typed.
 pub(super) fn as_path(typed: &[u8]) -> &Path {
@@ -26,9 +26,9 @@ pub(super) fn names(typed: Vec<&[u8]>) -> Vec<String> {
 }
 
 /// Ends the command with an error about a database, if it is about one.
-pub(super) fn abort(error: MoveError, database: Option<&str>) -> Abort {
+pub(super) fn abort(error: ReplicateError, database: Option<&str>) -> Abort {
     match error {
-        MoveError::Interrupted => Abort::Stopped("interrupted!"),
+        ReplicateError::Interrupted => Abort::Stopped("interrupted!"),
         error => Abort::new(match database {
             Some(database) => format!("{database}: {error}"),
             None => error.to_string(),

@@ -11,7 +11,7 @@
 //! A leaf is a document as CouchDB shows it with `revs=true`; the winner comes first. Attachments are in the form in
 //! which they are stored.
 
-use crate::{MoveError, Watch};
+use crate::{ReplicateError, Watch};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::io::Write;
@@ -54,13 +54,13 @@ impl Exported {
 /// Writes everything that a snapshot shows. The same snapshot gives the same bytes.
 ///
 /// # Errors
-/// Damage; errors of the output; [`MoveError::Interrupted`].
+/// Damage; errors of the output; [`ReplicateError::Interrupted`].
 pub fn export(
     snapshot: &Snapshot,
     name: &str,
     out: &mut dyn Write,
     watch: Watch<'_>,
-) -> Result<Exported, MoveError> {
+) -> Result<Exported, ReplicateError> {
     let mut export = Export::new(snapshot, out);
     export.database(name)?;
     export.purges()?;
@@ -89,7 +89,7 @@ pub fn export_document(
     snapshot: &Snapshot,
     id: &str,
     out: &mut dyn Write,
-) -> Result<bool, MoveError> {
+) -> Result<bool, ReplicateError> {
     match snapshot.document(id)? {
         None => Ok(false),
         Some(document) => {
@@ -124,16 +124,18 @@ impl<'e> Export<'e> {
         Members(&mut self.line)
     }
 
-    fn write(&mut self) -> Result<(), MoveError> {
+    fn write(&mut self) -> Result<(), ReplicateError> {
         self.line.extend_from_slice(b"}\n");
         self.counts.bytes += self.line.len() as u64;
-        self.out.write_all(&self.line).map_err(MoveError::Output)
+        self.out
+            .write_all(&self.line)
+            .map_err(ReplicateError::Output)
     }
 
-    fn database(&mut self, name: &str) -> Result<(), MoveError> {
+    fn database(&mut self, name: &str) -> Result<(), ReplicateError> {
         let snapshot = self.snapshot.clone();
         if snapshot.has_access() {
-            return Err(MoveError::Access(name.to_owned()));
+            return Err(ReplicateError::Access(name.to_owned()));
         }
         let security = snapshot.security()?;
         let limit = snapshot.purges_limit()?;
@@ -157,7 +159,7 @@ impl<'e> Export<'e> {
         self.write()
     }
 
-    fn purges(&mut self) -> Result<(), MoveError> {
+    fn purges(&mut self) -> Result<(), ReplicateError> {
         for purge in self.snapshot.purges(0)? {
             let purge = purge?;
             let mut line = self.begin("purge");
@@ -175,7 +177,7 @@ impl<'e> Export<'e> {
         Ok(())
     }
 
-    fn locals(&mut self) -> Result<(), MoveError> {
+    fn locals(&mut self) -> Result<(), ReplicateError> {
         let all =
             self.snapshot
                 .local_docs(Bound::Unbounded, Bound::Unbounded, Direction::Forward)?;
@@ -191,7 +193,7 @@ impl<'e> Export<'e> {
         Ok(())
     }
 
-    fn document(&mut self, document: &Document) -> Result<(), MoveError> {
+    fn document(&mut self, document: &Document) -> Result<(), ReplicateError> {
         let snapshot = self.snapshot.clone();
         let (mut leaves, mut written) = (Vec::new(), Vec::<Attachment>::new());
         for node in document.tree().ranked_leaves() {
@@ -243,7 +245,7 @@ impl<'e> Export<'e> {
         snapshot: &Snapshot,
         number: usize,
         attachment: &Attachment,
-    ) -> Result<(), MoveError> {
+    ) -> Result<(), ReplicateError> {
         let range = 0..attachment.stored_length;
         let mut reader = snapshot.attachment_reader(attachment, Form::Stored, range);
         loop {
@@ -261,7 +263,7 @@ impl<'e> Export<'e> {
         Ok(())
     }
 
-    fn end(&mut self, name: &str) -> Result<(), MoveError> {
+    fn end(&mut self, name: &str) -> Result<(), ReplicateError> {
         let documents = self.counts.documents;
         let mut line = self.begin("end");
         line.text("name", name);

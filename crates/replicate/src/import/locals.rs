@@ -1,7 +1,7 @@
 //! Local documents of all files of a database.
 
 use crate::couch_file::{CouchFile, LocalInfo, Met, Walk};
-use crate::{Finding, MoveError};
+use crate::{Finding, ReplicateError};
 use std::iter::Peekable;
 use std::path::PathBuf;
 use varve_docdb::LOCAL_PREFIX;
@@ -81,7 +81,7 @@ impl<'a> Locals<'a> {
 }
 
 impl Iterator for Locals<'_> {
-    type Item = Result<(String, u64, Vec<u8>), MoveError>;
+    type Item = Result<(String, u64, Vec<u8>), ReplicateError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {

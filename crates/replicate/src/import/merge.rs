@@ -5,7 +5,7 @@
 //! updates, so the order of changes is about that in which they were made. A database in one file keeps its sequences.
 
 use crate::couch_file::{CouchFile, DocumentInfo, Lost, Met, Walk};
-use crate::{Finding, MoveError};
+use crate::{Finding, ReplicateError};
 use std::path::PathBuf;
 use varve_base::Interrupt;
 
@@ -187,7 +187,7 @@ impl<'a> Merge<'a> {
     }
 
     /// The next documents; `None` at the end.
-    pub(super) fn batch(&mut self) -> Result<Option<Vec<Job>>, MoveError> {
+    pub(super) fn batch(&mut self) -> Result<Option<Vec<Job>>, ReplicateError> {
         let (mut jobs, mut bytes) = (Vec::new(), 0);
         while jobs.len() < DOCUMENTS && bytes < BYTES {
             self.stop.check()?;

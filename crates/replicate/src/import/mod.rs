@@ -13,7 +13,7 @@ mod sources;
 pub use sources::{SourceDatabase, Sources, find};
 
 use crate::couch_file::{CouchFile, TermForm};
-use crate::{Finding, MoveError, Watch};
+use crate::{Finding, ReplicateError, Watch};
 use documents::{DocumentReader, StoredBodies};
 use locals::Locals;
 use merge::Merge;
@@ -43,14 +43,14 @@ pub struct Imported {
 /// Imports one database into a new one at `to`, which is there, whole and durable, when this returns.
 ///
 /// # Errors
-/// [`MoveError::NoShards`]; [`MoveError::Interrupted`]; [`varve_docdb::DocdbError::is_already_there`]; errors of the
+/// [`ReplicateError::NoShards`]; [`ReplicateError::Interrupted`]; [`varve_docdb::DocdbError::is_already_there`]; errors of the
 /// storage that is written to. Damage to the files that are read is no error.
 pub fn import(
     (from, source): (&dyn Storage, &SourceDatabase),
     (storage, to): (&dyn Storage, &Path),
     options: &DatabaseOptions,
     watch: Watch<'_>,
-) -> Result<Imported, MoveError> {
+) -> Result<Imported, ReplicateError> {
     let findings = AtomicU64::new(0);
     let report = |finding: Finding| {
         findings.fetch_add(1, Ordering::Relaxed);
@@ -85,19 +85,19 @@ fn open_all(
     source: &SourceDatabase,
     stop: &Interrupt,
     report: &dyn Fn(Finding),
-) -> Result<Vec<CouchFile>, MoveError> {
+) -> Result<Vec<CouchFile>, ReplicateError> {
     let mut files = Vec::new();
     for path in &source.files {
         match CouchFile::open(from, path, stop) {
             Ok(file) => files.push(file),
-            Err(_) if stop.is_raised() => return Err(MoveError::Interrupted),
+            Err(_) if stop.is_raised() => return Err(ReplicateError::Interrupted),
             // The only file of a database says more than that there is none.
             Err(error) if source.files.len() == 1 => return Err(error.into()),
             Err(error) => report(Finding::of(error.to_string())),
         }
     }
     match files.is_empty() {
-        true => Err(MoveError::NoShards(source.name.clone())),
+        true => Err(ReplicateError::NoShards(source.name.clone())),
         false => Ok(files),
     }
 }
@@ -122,7 +122,7 @@ fn fill(
     files: &[CouchFile],
     (stored, report): (&StoredBodies, &(dyn Fn(Finding) + Sync)),
     watch: Watch<'_>,
-) -> Result<(), MoveError> {
+) -> Result<(), ReplicateError> {
     let limits = files.iter().map(|file| file.header().revs_limit);
     load.set_revs_limit(limits.max().unwrap_or(1));
     load.set_security(&security(files, report))?;
@@ -139,7 +139,7 @@ fn fill(
         },
         || {
             let mut reader = DocumentReader::new(files, stored, report);
-            move |jobs: Vec<merge::Job>| -> Result<_, MoveError> {
+            move |jobs: Vec<merge::Job>| -> Result<_, ReplicateError> {
                 let documents = jobs.into_iter().filter_map(|job| reader.read(job));
                 Ok(documents.collect())
             }

@@ -1,7 +1,7 @@
 //! The database that says where all others are.
 
 use crate::couch_file::{CouchFile, Met};
-use crate::{Finding, MoveError};
+use crate::{Finding, ReplicateError};
 use std::path::Path;
 use varve_base::{Interrupt, Storage};
 use varve_json::{Value, parse};
@@ -21,7 +21,7 @@ pub(super) fn read(
     storage: &dyn Storage,
     path: &Path,
     stop: &Interrupt,
-) -> Result<(Vec<Placement>, Vec<Finding>), MoveError> {
+) -> Result<(Vec<Placement>, Vec<Finding>), ReplicateError> {
     let file = CouchFile::open(storage, path, stop)?;
     let mut contents = file.contents();
     let (mut placements, mut findings) = (Vec::new(), Vec::new());

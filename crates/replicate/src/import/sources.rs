@@ -8,7 +8,7 @@
 //! RANGE is `00000000-7fffffff`: the hashes of the shard's documents. Names may have slashes; each is a directory.
 
 use super::shard_map::{self, Placement};
-use crate::{Finding, MoveError};
+use crate::{Finding, ReplicateError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use varve_base::storage::{Entry, EntryKind};
@@ -46,9 +46,13 @@ pub struct Sources {
 /// Finds what is at a path: a data directory, or one file.
 ///
 /// # Errors
-/// [`MoveError::NoDatabases`]; errors of the storage.
-pub fn find(storage: &dyn Storage, path: &Path, stop: &Interrupt) -> Result<Sources, MoveError> {
-    let none = || MoveError::NoDatabases {
+/// [`ReplicateError::NoDatabases`]; errors of the storage.
+pub fn find(
+    storage: &dyn Storage,
+    path: &Path,
+    stop: &Interrupt,
+) -> Result<Sources, ReplicateError> {
+    let none = || ReplicateError::NoDatabases {
         path: path.to_owned(),
     };
     match storage.kind(path)? {
@@ -85,7 +89,11 @@ fn split_suffix(name: &str) -> Option<(&str, &str)> {
     (is_number && !name.is_empty()).then_some((name, suffix))
 }
 
-fn directory(storage: &dyn Storage, top: &Path, stop: &Interrupt) -> Result<Sources, MoveError> {
+fn directory(
+    storage: &dyn Storage,
+    top: &Path,
+    stop: &Interrupt,
+) -> Result<Sources, ReplicateError> {
     let mut sources = Sources::default();
     let shards = shard_files(storage, &top.join(SHARDS), &mut sources.passed_over)?;
     let dbs = top.join("_dbs.couch");
@@ -96,7 +104,7 @@ fn directory(storage: &dyn Storage, top: &Path, stop: &Interrupt) -> Result<Sour
                 sources.findings.extend(findings);
                 Some(placements)
             }
-            Err(MoveError::Open(error)) => {
+            Err(ReplicateError::Open(error)) => {
                 let what = format!("{error}; the newest files of each database are taken instead");
                 sources.findings.push(Finding::of(what));
                 None
@@ -144,7 +152,7 @@ fn shard_files(
     storage: &dyn Storage,
     top: &Path,
     passed_over: &mut Vec<(PathBuf, &'static str)>,
-) -> Result<Vec<Shard>, MoveError> {
+) -> Result<Vec<Shard>, ReplicateError> {
     let mut shards = Vec::new();
     for entry in sorted(storage, top)? {
         let (Some(range), EntryKind::Directory) = (entry.name.to_str(), entry.kind) else {
@@ -282,7 +290,7 @@ fn files_below(
     storage: &dyn Storage,
     top: &Path,
     without: &[&str],
-) -> Result<Vec<(String, PathBuf)>, MoveError> {
+) -> Result<Vec<(String, PathBuf)>, ReplicateError> {
     let mut files = Vec::new();
     let mut waiting = vec![(String::new(), top.to_owned(), 0)];
     while let Some((prefix, directory, depth)) = waiting.pop() {
@@ -315,7 +323,7 @@ fn files_below(
 }
 
 /// The entries of a directory by name; none if it is not there.
-fn sorted(storage: &dyn Storage, path: &Path) -> Result<Vec<Entry>, MoveError> {
+fn sorted(storage: &dyn Storage, path: &Path) -> Result<Vec<Entry>, ReplicateError> {
     if storage.kind(path)? != Some(EntryKind::Directory) {
         return Ok(Vec::new());
     }

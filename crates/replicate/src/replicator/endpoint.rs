@@ -106,12 +106,12 @@ pub(super) fn parse_url(
     role: &'static str,
     protocols: &[String],
 ) -> Result<Url, ReplicateError> {
-    let refused = ReplicateError::Url { role };
-    let url = Url::parse(text).map_err(|_| refused.clone())?;
+    let refused = || ReplicateError::Url { role };
+    let url = Url::parse(text).map_err(|_| refused())?;
     let allowed = protocols.iter().any(|protocol| protocol == url.scheme());
     match allowed && url.has_host() {
         true => Ok(url),
-        false => Err(refused),
+        false => Err(refused()),
     }
 }
 

@@ -118,7 +118,7 @@ impl ReplicationRequest {
 
 impl ReplicationOptions {
     fn parse(members: &Object, settings: &Replicator) -> Result<Self, ReplicateError> {
-        let flag = |name, usual| Ok(boolean(members, name)?.unwrap_or(usual));
+        let flag = |name, usual| boolean(members, name).map(|given| given.unwrap_or(usual));
         let count = |name, usual: u32| -> Result<usize, ReplicateError> {
             let count = number(members, name)?.unwrap_or_else(|| usual.into());
             Ok(usize::try_from(count.clamp(1, MOST)).unwrap_or(1))

@@ -1,7 +1,7 @@
 //! Documents of an export.
 
 use super::lines::{Line, Lines};
-use crate::MoveError;
+use crate::ReplicateError;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::collections::HashMap;
@@ -59,7 +59,7 @@ impl Data {
 
 /// Reads the next document with its attachments, and about how many bytes of memory it takes; `None` if another line
 /// comes.
-pub(super) fn next(lines: &mut Lines<'_>) -> Result<Option<(LoadedDocument, u64)>, MoveError> {
+pub(super) fn next(lines: &mut Lines<'_>) -> Result<Option<(LoadedDocument, u64)>, ReplicateError> {
     let (mut data, mut bytes) = (Vec::new(), 0);
     while let Some(first) = lines.next_of("attachment")? {
         let (one, in_memory) = attachment(lines, first, data.len() as u64 + 1)?;
@@ -77,7 +77,11 @@ pub(super) fn next(lines: &mut Lines<'_>) -> Result<Option<(LoadedDocument, u64)
 }
 
 /// Reads the data of an attachment, whose next lines may follow.
-fn attachment(lines: &mut Lines<'_>, first: Line, number: u64) -> Result<(Data, u64), MoveError> {
+fn attachment(
+    lines: &mut Lines<'_>,
+    first: Line,
+    number: u64,
+) -> Result<(Data, u64), ReplicateError> {
     let mut bytes = Vec::new();
     let mut scratch: Option<Arc<dyn StorageFile>> = None;
     let mut line = first;
@@ -112,7 +116,7 @@ fn attachment(lines: &mut Lines<'_>, first: Line, number: u64) -> Result<(Data, 
     Ok((data, in_memory))
 }
 
-fn document(mut line: Line, data: &[Data]) -> Result<(LoadedDocument, u64), MoveError> {
+fn document(mut line: Line, data: &[Data]) -> Result<(LoadedDocument, u64), ReplicateError> {
     let (id, seq) = (line.text("id")?.to_owned(), line.unsigned("seq")?);
     let Value::Array(leaves) = line.take("leaves")? else {
         return Err(line.wrong("leaves must be a list"));
@@ -205,7 +209,7 @@ fn attachments(
     all: Object,
     data: &[Data],
     line: &Line,
-) -> Result<Vec<LoadedAttachment>, MoveError> {
+) -> Result<Vec<LoadedAttachment>, ReplicateError> {
     let mut attachments = Vec::with_capacity(all.len());
     for (name, stub) in all {
         let text = |member: &str| stub.get(member).and_then(Value::as_str);

@@ -1,6 +1,6 @@
 //! Lines of an export, one at a time.
 
-use crate::MoveError;
+use crate::ReplicateError;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use varve_json::{Object, Value, parse_object};
@@ -28,24 +28,24 @@ pub(super) struct Line {
 }
 
 impl Line {
-    pub(super) fn wrong(&self, reason: &str) -> MoveError {
-        MoveError::Line {
+    pub(super) fn wrong(&self, reason: &str) -> ReplicateError {
+        ReplicateError::Line {
             line: self.number,
             reason: reason.to_owned(),
         }
     }
 
-    pub(super) fn text(&self, name: &str) -> Result<&str, MoveError> {
+    pub(super) fn text(&self, name: &str) -> Result<&str, ReplicateError> {
         let text = self.object.get(name).and_then(Value::as_str);
         text.ok_or_else(|| self.wrong(&format!("{name} must be a string")))
     }
 
-    pub(super) fn unsigned(&self, name: &str) -> Result<u64, MoveError> {
+    pub(super) fn unsigned(&self, name: &str) -> Result<u64, ReplicateError> {
         let number = self.object.get(name).and_then(Value::as_u64);
         number.ok_or_else(|| self.wrong(&format!("{name} must be a number")))
     }
 
-    pub(super) fn take(&mut self, name: &str) -> Result<Value, MoveError> {
+    pub(super) fn take(&mut self, name: &str) -> Result<Value, ReplicateError> {
         let value = self.object.remove(name);
         value.ok_or_else(|| self.wrong(&format!("{name} is missing")))
     }
@@ -63,7 +63,7 @@ impl<'r> Lines<'r> {
     }
 
     /// The next line; `None` at the end.
-    pub(super) fn next(&mut self) -> Result<Option<Line>, MoveError> {
+    pub(super) fn next(&mut self) -> Result<Option<Line>, ReplicateError> {
         match self.next.take() {
             Some(line) => Ok(Some(line)),
             None => self.read(),
@@ -71,7 +71,7 @@ impl<'r> Lines<'r> {
     }
 
     /// The next line, if it is of this kind.
-    pub(super) fn next_of(&mut self, kind: &str) -> Result<Option<Line>, MoveError> {
+    pub(super) fn next_of(&mut self, kind: &str) -> Result<Option<Line>, ReplicateError> {
         let line = self.next()?;
         match line {
             Some(line) if line.kind == kind => Ok(Some(line)),
@@ -88,19 +88,19 @@ impl<'r> Lines<'r> {
     }
 
     /// An error about the line that was read last.
-    pub(super) fn wrong(&self, reason: &str) -> MoveError {
-        MoveError::Line {
+    pub(super) fn wrong(&self, reason: &str) -> ReplicateError {
+        ReplicateError::Line {
             line: self.number,
             reason: reason.to_owned(),
         }
     }
 
-    fn read(&mut self) -> Result<Option<Line>, MoveError> {
+    fn read(&mut self) -> Result<Option<Line>, ReplicateError> {
         let mut text = Vec::new();
         let mut limited = std::io::Read::take(&mut *self.from, LONGEST);
         limited
             .read_until(b'\n', &mut text)
-            .map_err(MoveError::Input)?;
+            .map_err(ReplicateError::Input)?;
         if text.is_empty() {
             return Ok(None);
         }

@@ -3,7 +3,7 @@
 mod document;
 mod lines;
 
-use crate::{Finding, MoveError, Watch};
+use crate::{Finding, ReplicateError, Watch};
 use lines::{Line, Lines};
 use std::io::BufRead;
 use std::path::Path;
@@ -53,8 +53,8 @@ impl<'r> Restore<'r> {
     /// The head of the next database; `None` at the end.
     ///
     /// # Errors
-    /// [`MoveError::Line`] for a line that does not belong there; errors of the input.
-    pub fn next_head(&mut self) -> Result<Option<Head>, MoveError> {
+    /// [`ReplicateError::Line`] for a line that does not belong there; errors of the input.
+    pub fn next_head(&mut self) -> Result<Option<Head>, ReplicateError> {
         match self.lines.next()? {
             None => Ok(None),
             Some(line) if line.kind == "database" => {
@@ -69,7 +69,7 @@ impl<'r> Restore<'r> {
     ///
     /// # Errors
     /// As [`Restore::next_head`].
-    pub fn skip(&mut self) -> Result<(), MoveError> {
+    pub fn skip(&mut self) -> Result<(), ReplicateError> {
         while let Some(line) = self.lines.next()? {
             if line.kind == "end" {
                 return Ok(());
@@ -83,14 +83,14 @@ impl<'r> Restore<'r> {
     /// Makes a new database at `to` of the one whose head was read; it is there, whole and durable, when this returns.
     ///
     /// # Errors
-    /// As [`Restore::next_head`]; [`varve_docdb::DocdbError::is_already_there`]; [`MoveError::Interrupted`].
+    /// As [`Restore::next_head`]; [`varve_docdb::DocdbError::is_already_there`]; [`ReplicateError::Interrupted`].
     pub fn database(
         &mut self,
         head: &Head,
         (storage, to): (&dyn Storage, &Path),
         options: &DatabaseOptions,
         watch: Watch<'_>,
-    ) -> Result<Loaded, MoveError> {
+    ) -> Result<Loaded, ReplicateError> {
         let new = NewDatabase {
             compression: None,
             is_partitioned: head.is_partitioned,
@@ -112,7 +112,7 @@ impl<'r> Restore<'r> {
         load: &mut Load<'_>,
         head: &Head,
         watch: Watch<'_>,
-    ) -> Result<(), MoveError> {
+    ) -> Result<(), ReplicateError> {
         load.set_revs_limit(head.revs_limit);
         load.set_update_seq(head.update_seq);
         if let Some(security) = &head.security {
@@ -139,7 +139,7 @@ impl<'r> Restore<'r> {
                 watch.progress.advance(len);
                 Ok(batch)
             },
-            || |batch: Vec<LoadedDocument>| -> Result<_, MoveError> { Ok(batch) },
+            || |batch: Vec<LoadedDocument>| -> Result<_, ReplicateError> { Ok(batch) },
         )?;
         watch.progress.end();
         let end = self.lines.next()?.filter(|line| line.kind == "end");
@@ -152,7 +152,7 @@ impl<'r> Restore<'r> {
 }
 
 /// The next documents, in ascending order of their sequences; `None` behind the last one.
-fn batch(lines: &mut Lines<'_>) -> Result<Option<Vec<LoadedDocument>>, MoveError> {
+fn batch(lines: &mut Lines<'_>) -> Result<Option<Vec<LoadedDocument>>, ReplicateError> {
     let (mut batch, mut bytes) = (Vec::new(), 0);
     while batch.len() < DOCUMENTS && bytes < BYTES {
         let Some((document, size)) = document::next(lines)? else {
@@ -168,7 +168,7 @@ fn batch(lines: &mut Lines<'_>) -> Result<Option<Vec<LoadedDocument>>, MoveError
     Ok((!batch.is_empty()).then_some(batch))
 }
 
-fn head(mut line: Line) -> Result<Head, MoveError> {
+fn head(mut line: Line) -> Result<Head, ReplicateError> {
     let security = match line.object.remove("security") {
         None => None,
         Some(Value::Object(security)) => {
@@ -191,7 +191,7 @@ fn head(mut line: Line) -> Result<Head, MoveError> {
     })
 }
 
-fn purge(line: &Line) -> Result<Purge, MoveError> {
+fn purge(line: &Line) -> Result<Purge, ReplicateError> {
     let revs = line.object.get("revs").and_then(Value::as_array);
     let revs = revs.and_then(|revs| revs.iter().map(|rev| rev.as_str()?.parse().ok()).collect());
     Ok(Purge {
@@ -203,7 +203,7 @@ fn purge(line: &Line) -> Result<Purge, MoveError> {
 }
 
 /// Id, number and text of a local document.
-fn local(mut line: Line) -> Result<(String, u64, Vec<u8>), MoveError> {
+fn local(mut line: Line) -> Result<(String, u64, Vec<u8>), ReplicateError> {
     let Value::Object(mut doc) = line.take("doc")? else {
         return Err(line.wrong("doc must be an object"));
     };

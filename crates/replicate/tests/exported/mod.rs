@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::path::Path;
 use varve_base::{DiskStorage, Interrupt, Silent};
 use varve_docdb::{Announced, Database, Edit, Mode};
-use varve_replicate::{Finding, MoveError, Restore, Watch, export, export_document, find};
+use varve_replicate::{Finding, ReplicateError, Restore, Watch, export, export_document, find};
 use varve_testkit::recorded::couch_files;
 
 fn watch(stop: &Interrupt) -> Watch<'_> {
@@ -29,7 +29,7 @@ fn exported(database: &Database, name: &str) -> Vec<u8> {
     out
 }
 
-fn restored(mut lines: &[u8], to: &Path) -> Result<Database, MoveError> {
+fn restored(mut lines: &[u8], to: &Path) -> Result<Database, ReplicateError> {
     let directory = to.parent().unwrap();
     let mut restore = Restore::new(&mut lines, directory);
     let head = restore.next_head()?.unwrap();

@@ -173,7 +173,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
         &[
             &["finding"],
             &["couch_file", "watch"],
-            &["error", "move_error"],
+            &["error"],
             &["replicator", "import", "export", "restore"],
             &["fuzzing"],
         ],

@@ -11,7 +11,7 @@ use varve_docdb::{Database, DatabaseOptions, Snapshot};
 use varve_hgcli::arguments::{Flag, Matches};
 use varve_hgcli::context::{Category, Command, Context};
 use varve_hgcli::ui::Abort;
-use varve_replicate::{Exported, MoveError, Watch, export, export_document};
+use varve_replicate::{Exported, ReplicateError, Watch, export, export_document};
 use varve_server::couch::database::files::{file_of, name_of};
 use varve_server::directory::DATABASES;
 
@@ -68,7 +68,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         return out
             .flush()
             .map(|()| 0)
-            .map_err(|error| moving::abort(MoveError::Output(error), None));
+            .map_err(|error| moving::abort(ReplicateError::Output(error), None));
     }
     let path = context.repo.cwd.join(moving::as_path(file));
     let new = Unfinished::create(&path)?;
@@ -106,7 +106,10 @@ fn chosen(
     let mut names: Vec<String> = names.collect();
     for name in &wanted {
         if !names.contains(name) {
-            return Err(moving::abort(MoveError::NoSuchDatabase(name.clone()), None));
+            return Err(moving::abort(
+                ReplicateError::NoSuchDatabase(name.clone()),
+                None,
+            ));
         }
     }
     names.retain(|name| wanted.is_empty() || wanted.contains(name));

@@ -12,7 +12,7 @@ use varve_hgcli::arguments::{Flag, Matches};
 use varve_hgcli::context::{Category, Command, Context};
 use varve_hgcli::ui::Abort;
 use varve_replicate::couch_file::CouchFile;
-use varve_replicate::{Imported, MoveError, SourceDatabase, Sources, Watch, find, import};
+use varve_replicate::{Imported, ReplicateError, SourceDatabase, Sources, Watch, find, import};
 use varve_server::couch::database::files::file_of;
 use varve_server::couch::names::check_database_name;
 use varve_server::directory::OfflineDirectory;
@@ -110,7 +110,7 @@ fn report_sources(context: &mut Context, sources: &Sources) -> Result<bool, Abor
 fn choose(all: Vec<SourceDatabase>, wanted: &[String]) -> Result<Vec<SourceDatabase>, Abort> {
     for name in wanted {
         if !all.iter().any(|source| source.name == *name) {
-            let error = MoveError::NoSuchDatabase(name.clone());
+            let error = ReplicateError::NoSuchDatabase(name.clone());
             return Err(Abort::new(error.to_string()));
         }
     }

@@ -8,7 +8,7 @@ use varve_replicate::ReplicateError;
 pub(in crate::couch) enum ReplicationError {
     /// The request or document is wrong.
     #[error("{0}")]
-    Request(#[from] ReplicateError),
+    Request(String),
     /// The selector is wrong.
     #[error("{0}")]
     Selector(String),
@@ -69,6 +69,12 @@ pub(in crate::couch) enum ReplicationError {
     /// The same replication belongs to another document.
     #[error("{0}")]
     AlreadyStarted(String),
+}
+
+impl From<ReplicateError> for ReplicationError {
+    fn from(error: ReplicateError) -> ReplicationError {
+        ReplicationError::Request(error.to_string())
+    }
 }
 
 impl ReplicationError {
