@@ -1,16 +1,32 @@
 //! The hooks of the call's repository.
 
-use crate::context::Repo;
+use crate::context::{Config, Repo};
+use crate::hooks::HookRunner;
 use crate::hooks::of_changes::{of_parents, of_short_parents};
 use crate::hooks::refused;
 use crate::ui::{Abort, Ui};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
+use varve_config::hgrc::Hgrc;
 use varve_repo::Node;
 use varve_repo::hooks::{HookArgs, Hooks};
 
 impl Repo {
+    /// Reads which hooks the configuration has; `with_untrusted` is the configuration with the
+    /// files that do not count.
+    pub(super) fn read_hooks(
+        &mut self,
+        config: &Config,
+        with_untrusted: Option<&Hgrc>,
+        verbose: bool,
+    ) -> Result<(), Abort> {
+        let directory = self.location().root().unwrap_or(&self.cwd);
+        let hooks = HookRunner::read(&config.values, with_untrusted, directory, verbose)?;
+        self.hooks = Arc::new(hooks);
+        Ok(())
+    }
+
     /// Refuses to run a command without the hooks that belong to it.
     pub(crate) fn refuse_hooks(&self, command: &str, kinds: &[&'static str]) -> Result<(), Abort> {
         match self.hooks.first_of(kinds) {

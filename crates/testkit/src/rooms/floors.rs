@@ -243,7 +243,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "tidy",
                 "watched",
             ],
-            &["repos", "varve"],
+            &["repos", "varve", "whole_context"],
             &["bin"],
         ],
     ),

@@ -1,8 +1,8 @@
 //! Watching an update at the terminal: its output, its prompts, and the merge tools.
 
 use crate::arguments::Matches;
-use crate::context::{Config, Context};
-use crate::ui::{Abort, environment};
+use crate::context::Config;
+use crate::ui::{Abort, Ui, environment};
 use std::io::{self, BufRead, IsTerminal, Write};
 use varve_config::hgrc::Files;
 use varve_workdir::{
@@ -12,7 +12,7 @@ use varve_workdir::{
 
 /// Prints the steps of an update, and asks about conflicts.
 pub(crate) struct Watcher<'s> {
-    context: &'s mut Context,
+    ui: &'s mut Ui,
     interactive: bool,
     /// The first thing that could not be printed.
     failed: Option<Abort>,
@@ -20,12 +20,12 @@ pub(crate) struct Watcher<'s> {
 
 impl<'s> Watcher<'s> {
     /// Asks only if questions can be answered.
-    pub(crate) fn new(context: &'s mut Context, matches: &Matches) -> Result<Self, Abort> {
+    pub(crate) fn new(ui: &'s mut Ui, config: &Config, matches: &Matches) -> Result<Self, Abort> {
         let is_there = io::stdin().is_terminal();
-        let interactive = context.config.boolean("ui", "interactive", is_there)?;
+        let interactive = config.boolean("ui", "interactive", is_there)?;
         Ok(Watcher {
             interactive: interactive && !matches.flag("noninteractive"),
-            context,
+            ui,
             failed: None,
         })
     }
@@ -42,25 +42,23 @@ impl<'s> Watcher<'s> {
     }
 
     fn print(&mut self, news: &UpdateEvent<'_>) -> Result<(), Abort> {
-        let context = &mut *self.context;
+        let ui = &mut *self.ui;
         let line = |parts: &[&[u8]]| [&parts.concat()[..], b"\n"].concat();
         match news {
-            UpdateEvent::Planned => context.ui.note("resolving manifests\n"),
-            UpdateEvent::Removing(path) => context.ui.note(line(&[b"removing ", path])),
-            UpdateEvent::Getting(path) => context.ui.note(line(&[b"getting ", path])),
-            UpdateEvent::Moving { from, to } => {
-                context.ui.note(line(&[b"moving ", from, b" to ", to]))
-            }
+            UpdateEvent::Planned => ui.note("resolving manifests\n"),
+            UpdateEvent::Removing(path) => ui.note(line(&[b"removing ", path])),
+            UpdateEvent::Getting(path) => ui.note(line(&[b"getting ", path])),
+            UpdateEvent::Moving { from, to } => ui.note(line(&[b"moving ", from, b" to ", to])),
             UpdateEvent::RenamedTwice { source, names } => {
                 let what = b" was renamed multiple times to:\n";
-                context.ui.warn(possible_conflict(source, what, names))
+                ui.warn(possible_conflict(source, what, names))
             }
             UpdateEvent::RenamedAndDeleted { source, names } => {
                 let what = b" was deleted and renamed to:\n";
-                context.ui.warn(possible_conflict(source, what, names))
+                ui.warn(possible_conflict(source, what, names))
             }
-            UpdateEvent::NoToolConfigured => context.ui.note("couldn't find merge tool hgmerge\n"),
-            UpdateEvent::ToolCannot { tool, path, what } => context.ui.warn(line(&[
+            UpdateEvent::NoToolConfigured => ui.note("couldn't find merge tool hgmerge\n"),
+            UpdateEvent::ToolCannot { tool, path, what } => ui.warn(line(&[
                 b"tool ",
                 tool.as_bytes(),
                 b" (for pattern ",
@@ -68,32 +66,28 @@ impl<'s> Watcher<'s> {
                 b") can't handle ",
                 what.as_bytes(),
             ])),
-            UpdateEvent::NoTool(path) => context.ui.warn(line(&[b"no tool found to merge ", path])),
+            UpdateEvent::NoTool(path) => ui.warn(line(&[b"no tool found to merge ", path])),
             UpdateEvent::Merging { ours, theirs, dest } if ours == theirs && ours == dest => {
-                context.ui.status(line(&[b"merging ", ours]))
+                ui.status(line(&[b"merging ", ours]))
             }
             UpdateEvent::Merging { ours, theirs, dest } => {
-                context
-                    .ui
-                    .status(line(&[b"merging ", ours, b" and ", theirs, b" to ", dest]))
+                ui.status(line(&[b"merging ", ours, b" and ", theirs, b" to ", dest]))
             }
             UpdateEvent::LooksBinary(path) => {
-                context
-                    .ui
-                    .warn(line(&[b"warning: ", path, b" looks like a binary file."]))
+                ui.warn(line(&[b"warning: ", path, b" looks like a binary file."]))
             }
-            UpdateEvent::IsLink { tool, path } => context.ui.warn(line(&[
+            UpdateEvent::IsLink { tool, path } => ui.warn(line(&[
                 b"warning: internal ",
                 tool.as_bytes(),
                 b" cannot merge symlinks for ",
                 path,
             ])),
-            UpdateEvent::KeepsMode(path) => context.ui.warn(line(&[
+            UpdateEvent::KeepsMode(path) => ui.warn(line(&[
                 b"warning: cannot merge flags for ",
                 path,
                 b" without common ancestor - keeping local flags",
             ])),
-            UpdateEvent::Conflicts(path) => context.ui.warn(line(&[
+            UpdateEvent::Conflicts(path) => ui.warn(line(&[
                 b"warning: conflicts while merging ",
                 path,
                 b"! (edit, then use 'hg resolve --mark')",
@@ -103,15 +97,15 @@ impl<'s> Watcher<'s> {
 
     fn ask(&mut self, text: &[u8], answers: &[(u8, Resolution)]) -> Result<Resolution, Abort> {
         loop {
-            self.context.ui.write(text)?;
+            self.ui.write(text)?;
             if !self.interactive {
-                self.context.ui.write("u\n")?;
+                self.ui.write("u\n")?;
                 return Ok(Resolution::Unresolved);
             }
-            self.context.ui.out.flush()?;
+            self.ui.out.flush()?;
             let mut typed = String::new();
             if io::stdin().lock().read_line(&mut typed)? == 0 {
-                self.context.ui.write("\n")?;
+                self.ui.write("\n")?;
                 return Ok(Resolution::Unresolved);
             }
             let letter = typed.trim().to_ascii_lowercase();
@@ -124,7 +118,7 @@ impl<'s> Watcher<'s> {
             if let Some((_, answer)) = known {
                 return Ok(*answer);
             }
-            self.context.ui.write("unrecognized response\n")?;
+            self.ui.write("unrecognized response\n")?;
         }
     }
 }

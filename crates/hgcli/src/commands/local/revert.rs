@@ -147,7 +147,7 @@ fn nothing_named(status: &Status, is_merge: bool, target: Option<Rev>, is_other:
 }
 
 fn report(
-    repo: &mut Repo,
+    repo: &Repo,
     ui: &mut Ui,
     plan: &RevertPlan,
     matcher: &Matcher,
@@ -178,7 +178,7 @@ fn report(
 
 /// Says where a file is kept.
 fn tell_backup(
-    repo: &mut Repo,
+    repo: &Repo,
     ui: &mut Ui,
     path: &[u8],
     place: &[u8],

@@ -116,7 +116,7 @@ impl Formatter {
     }
 
     /// Text for people.
-    pub(crate) fn plain(&mut self, ui: &mut Ui, text: impl AsRef<[u8]>) -> Result<(), Abort> {
+    pub(crate) fn plain(&self, ui: &mut Ui, text: impl AsRef<[u8]>) -> Result<(), Abort> {
         match self.form {
             OutputFormat::Plain => ui.write(text),
             OutputFormat::Json | OutputFormat::Template(_) => Ok(()),
