@@ -46,7 +46,7 @@ pub use file::{Options, Recovery, Sizes, TreeFile};
 pub use loader::Loader;
 pub use node::{MAX_KEY, MAX_VALUE};
 pub use overlay::{Change, Overlay, OverlayRange};
-pub use range::{Bounds, Direction, Item, Range};
+pub use range::{Bounds, Direction, Range, TreeEntry};
 pub use reachability::{LostSubtree, Visited};
 pub use reducer::{NoReduction, Reducer};
 pub use snapshot::Snapshot;

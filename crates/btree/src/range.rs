@@ -23,14 +23,14 @@ pub enum Direction {
 
 /// One item of a tree. It keeps its node in memory and copies nothing.
 #[derive(Clone)]
-pub struct Item {
+pub struct TreeEntry {
     leaf: Arc<Node>,
     index: usize,
 }
 
-impl Item {
+impl TreeEntry {
     pub(crate) fn new(leaf: Arc<Node>, index: usize) -> Self {
-        Item { leaf, index }
+        TreeEntry { leaf, index }
     }
 
     /// The key.
@@ -44,7 +44,7 @@ impl Item {
     }
 }
 
-impl fmt::Debug for Item {
+impl fmt::Debug for TreeEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -103,13 +103,16 @@ impl Range {
         }
     }
 
-    fn step(&mut self, rank: u64) -> Result<Item, TreeError> {
+    fn step(&mut self, rank: u64) -> Result<TreeEntry, TreeError> {
         let inside = |leaf: &Leaf| rank >= leaf.first && rank - leaf.first < leaf.node.count();
         if !self.leaf.as_ref().is_some_and(inside) {
             self.seek(rank)?;
         }
         match &self.leaf {
-            Some(leaf) => Ok(Item::new(leaf.node.clone(), (rank - leaf.first) as usize)),
+            Some(leaf) => Ok(TreeEntry::new(
+                leaf.node.clone(),
+                (rank - leaf.first) as usize,
+            )),
             None => Err(self
                 .source
                 .pages()
@@ -160,7 +163,7 @@ impl Range {
 }
 
 impl Iterator for Range {
-    type Item = Result<Item, TreeError>;
+    type Item = Result<TreeEntry, TreeError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.low >= self.high {

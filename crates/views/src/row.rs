@@ -25,7 +25,7 @@
 //! it takes, most significant first, behind one byte that says how many: 0 is the single byte 00.
 
 use varve_base::varint;
-use varve_btree::Item;
+use varve_btree::TreeEntry;
 
 const ID_END: u8 = 0;
 const ESCAPE: u8 = 1;
@@ -33,7 +33,7 @@ const ESCAPE: u8 = 1;
 /// A row of an index, kept together with the node it was found in.
 #[derive(Clone, Debug)]
 pub struct Row {
-    item: Item,
+    item: TreeEntry,
     sort_key_len: usize,
     key_at: usize,
     key_len: usize,
@@ -41,7 +41,7 @@ pub struct Row {
 
 impl Row {
     /// `None` if the item is not a row.
-    pub(crate) fn read(item: Item) -> Option<Row> {
+    pub(crate) fn read(item: TreeEntry) -> Option<Row> {
         let mut rest = item.value();
         let sort_key_len = read_varint(&mut rest)?;
         let key_len = read_varint(&mut rest)?;

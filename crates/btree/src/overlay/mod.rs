@@ -9,7 +9,7 @@ mod changes;
 mod range;
 mod segment;
 
-use crate::range::{Bounds, Direction, Item};
+use crate::range::{Bounds, Direction, TreeEntry};
 use crate::snapshot::{Snapshot, check_ascending};
 use crate::transaction::Transaction;
 use crate::{TreeError, read};
@@ -141,7 +141,7 @@ impl Overlay {
         &self,
         tree: usize,
         keys: &[K],
-    ) -> Result<Vec<Option<Item>>, TreeError> {
+    ) -> Result<Vec<Option<TreeEntry>>, TreeError> {
         let mut found = self.base.get_many(tree, keys)?;
         let changes = self.of(tree)?;
         if !changes.is_empty() {

@@ -9,7 +9,7 @@ use crate::error::check_len;
 use crate::file::{TreeFile, Writer};
 use crate::node::{MAX_KEY, MAX_VALUE, Node};
 use crate::pages::{NodeSource, Pages, ReadScope};
-use crate::range::Item;
+use crate::range::TreeEntry;
 use crate::read;
 use crate::snapshot::{Snapshot, check_ascending};
 use crate::stats::{ChunkCount, ChunkStats};
@@ -178,7 +178,7 @@ impl<'f> Transaction<'f> {
     ///
     /// # Errors
     /// See [`Snapshot::get`].
-    pub fn get(&self, tree: usize, key: &[u8]) -> Result<Option<Item>, TreeError> {
+    pub fn get(&self, tree: usize, key: &[u8]) -> Result<Option<TreeEntry>, TreeError> {
         self.check_tree(tree)?;
         read::get(self, &self.roots[tree], key)
     }
@@ -191,7 +191,7 @@ impl<'f> Transaction<'f> {
         &self,
         tree: usize,
         keys: &[K],
-    ) -> Result<Vec<Option<Item>>, TreeError> {
+    ) -> Result<Vec<Option<TreeEntry>>, TreeError> {
         self.check_tree(tree)?;
         check_ascending(tree, keys)?;
         read::get_many(self, &self.roots[tree], keys)

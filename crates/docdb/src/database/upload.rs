@@ -33,7 +33,7 @@ pub struct Announced {
 pub struct Upload {
     database: Database,
     name: String,
-    form: Form,
+    form: UploadCoding,
     /// Of the stored form, as all below.
     md5: Md5,
     stored_length: u64,
@@ -50,7 +50,7 @@ pub struct Upload {
 
 /// How the data is coded on its way.
 #[derive(Debug)]
-enum Form {
+enum UploadCoding {
     AsItComes,
     Packed(Box<Packing>),
     /// It comes as gzip.
@@ -91,9 +91,9 @@ impl Database {
             .compressible
             .level_of(&announced.content_type);
         let form = match (announced.is_gzip, level) {
-            (true, _) => Form::Following(Box::new(Following::new())),
-            (false, Some(level)) => Form::Packed(Box::new(Packing::new(level))),
-            (false, None) => Form::AsItComes,
+            (true, _) => UploadCoding::Following(Box::new(Following::new())),
+            (false, Some(level)) => UploadCoding::Packed(Box::new(Packing::new(level))),
+            (false, None) => UploadCoding::AsItComes,
         };
         let plain = Compressor::new(EngineSetting::NONE);
         Ok(Upload {
@@ -148,12 +148,12 @@ impl Upload {
             return Ok(Err(EditError::AttachmentLength("longer")));
         }
         match &mut self.form {
-            Form::AsItComes => self.store(data)?,
-            Form::Packed(packing) => {
+            UploadCoding::AsItComes => self.store(data)?,
+            UploadCoding::Packed(packing) => {
                 let packed = packing.write(data);
                 self.store(&packed)?;
             }
-            Form::Following(following) => {
+            UploadCoding::Following(following) => {
                 if following.write(data).is_err() {
                     return Ok(Err(EditError::AttachmentData(self.name.clone())));
                 }
@@ -210,15 +210,15 @@ impl Upload {
         {
             return Ok(Err(EditError::AttachmentLength("shorter")));
         }
-        let form = std::mem::replace(&mut self.form, Form::AsItComes);
+        let form = std::mem::replace(&mut self.form, UploadCoding::AsItComes);
         let (length, is_gzip) = match form {
-            Form::AsItComes => (self.received, false),
-            Form::Packed(packing) => {
+            UploadCoding::AsItComes => (self.received, false),
+            UploadCoding::Packed(packing) => {
                 let last = packing.finish();
                 self.store(&last)?;
                 (self.received, true)
             }
-            Form::Following(following) => match following.finish() {
+            UploadCoding::Following(following) => match following.finish() {
                 Ok(length) if length > self.database.shared.options.current_limits().attachment => {
                     return Ok(Err(EditError::AttachmentTooLarge(self.name)));
                 }

@@ -7,10 +7,10 @@ use crate::record::{
 use crate::{DocdbError, Viewer};
 use std::collections::HashSet;
 use std::ops::Bound;
-use varve_btree::{Direction, Item, Range};
+use varve_btree::{Direction, Range, TreeEntry};
 
 /// A key without its name, and its values under several names.
-type KeyAndValues = (Vec<u8>, Vec<Item>);
+type KeyAndValues = (Vec<u8>, Vec<TreeEntry>);
 
 /// So many changes are counted one by one, where a document may have more than one row.
 const COUNTED: u64 = 10_000;
@@ -35,7 +35,7 @@ pub(super) struct MergedRows {
 struct NameRows {
     range: Range,
     prefix: usize,
-    next: Option<Item>,
+    next: Option<TreeEntry>,
 }
 
 impl NameRows {
@@ -43,7 +43,7 @@ impl NameRows {
         self.next.as_ref().map(|item| &item.key()[self.prefix..])
     }
 
-    fn advance(&mut self) -> Result<Option<Item>, DocdbError> {
+    fn advance(&mut self) -> Result<Option<TreeEntry>, DocdbError> {
         let next = self.range.next().transpose()?;
         Ok(std::mem::replace(&mut self.next, next))
     }

@@ -8,7 +8,7 @@ mod local;
 mod purges;
 
 pub use all_docs::{AllDocs, AllDocsRow, IdRange};
-pub use attachments::{AttachmentReader, Form};
+pub use attachments::{AttachmentForm, AttachmentReader};
 pub use changes::Changes;
 pub use local::{LocalDocument, LocalDocuments};
 
@@ -326,7 +326,7 @@ impl Snapshot {
         found.collect()
     }
 
-    fn document_of(&self, id: &str, item: &varve_btree::Item) -> Result<Document, DocdbError> {
+    fn document_of(&self, id: &str, item: &varve_btree::TreeEntry) -> Result<Document, DocdbError> {
         Ok(Document {
             id: id.to_owned(),
             record: self.record(id.as_bytes(), item.value())?,

@@ -199,7 +199,7 @@ impl Verifier<'_, '_> {
         let walked = self.walked.tree().clone();
         walked.visit_reachable(tree, &mut |met| {
             match met {
-                Visited::Item { key, value, leaf } => {
+                Visited::Entry { key, value, leaf } => {
                     self.look()?;
                     return item(self, key, value, leaf);
                 }

@@ -49,7 +49,7 @@ pub(crate) fn commit(
         path, configured, ..
     } = how;
     let before = Snapshot::new(txn.base().clone(), path)?;
-    let mut work = Work {
+    let mut work = GroupTransaction {
         txn,
         header: before.header().clone(),
         before: &before,
@@ -110,7 +110,7 @@ pub(crate) fn seal(mut txn: Transaction<'_>, path: &std::path::Path) -> Result<(
 }
 
 /// A transaction with the state that its jobs share.
-pub(super) struct Work<'f> {
+pub(super) struct GroupTransaction<'f> {
     pub(super) txn: Transaction<'f>,
     pub(super) header: Header,
     /// Snapshot that the transaction adds to.
@@ -125,7 +125,7 @@ pub(super) struct Entry<'j> {
     index: usize,
 }
 
-impl Work<'_> {
+impl GroupTransaction<'_> {
     /// The chunks of a job may be compressed otherwise than those in the file; they may also have been made before the
     /// setting was changed.
     fn keep_setting(&mut self, job: &Job) {

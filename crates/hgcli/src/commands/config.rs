@@ -6,7 +6,7 @@ use crate::render::Formatter;
 use crate::render::formatter::Value;
 use crate::ui::{Abort, Ui, editor, environment};
 use std::path::PathBuf;
-use varve_config::hgrc::{Hgrc, Item, SettingSource};
+use varve_config::hgrc::{ConfigItem, Hgrc, SettingSource};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -104,7 +104,7 @@ fn print(
     ui: &mut Ui,
     out: &mut Formatter,
     name: &[u8],
-    item: &Item,
+    item: &ConfigItem,
     (only, sources): (bool, bool),
 ) -> Result<(), Abort> {
     let source = item.source.to_string();

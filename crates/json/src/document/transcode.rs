@@ -32,7 +32,7 @@ pub(super) struct Transcoder {
 
 /// A container whose end has not been read.
 struct OpenContainer {
-    kind: Kind,
+    kind: ContainerKind,
     /// Items or members before the one that is read.
     count: usize,
     /// Where the head of the term's list stands.
@@ -40,7 +40,7 @@ struct OpenContainer {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ContainerKind {
     /// Whether all items are integers that fit into a byte.
     Array { is_bytes: bool },
     /// Where its names begin.
@@ -153,8 +153,8 @@ impl Transcoder {
                 };
                 open.count += 1;
                 let (bracket, expected) = match open.kind {
-                    Kind::Array { .. } => (b']', "',' or ']'"),
-                    Kind::Object { .. } => (b'}', OBJECT_GOES_ON),
+                    ContainerKind::Array { .. } => (b']', "',' or ']'"),
+                    ContainerKind::Object { .. } => (b'}', OBJECT_GOES_ON),
                 };
                 if lexer.goes_on(bracket, expected)? {
                     self.forms.text.push(b',');
@@ -174,11 +174,11 @@ impl Transcoder {
         self.is_no_byte();
         self.forms.text.push(bracket);
         let kind = match bracket {
-            b'[' => Kind::Array { is_bytes: true },
+            b'[' => ContainerKind::Array { is_bytes: true },
             _ => {
                 self.forms.term.extend_from_slice(term::OBJECT);
                 let names = self.names.len();
-                Kind::Object { names }
+                ContainerKind::Object { names }
             }
         };
         let head = self.forms.begin_list();
@@ -196,14 +196,14 @@ impl Transcoder {
             return;
         };
         match kind {
-            Kind::Array { is_bytes } => {
+            ContainerKind::Array { is_bytes } => {
                 self.forms.text.push(b']');
                 match is_bytes && (1..=term::LONGEST_BYTE_LIST).contains(&count) {
                     true => self.forms.join_bytes(head, count),
                     false => self.forms.end_list(head, count),
                 }
             }
-            Kind::Object { names } => {
+            ContainerKind::Object { names } => {
                 self.forms.text.push(b'}');
                 self.forms.end_list(head, count);
                 self.check_names(names);
@@ -275,7 +275,7 @@ impl Transcoder {
     /// The innermost list has something else than bytes.
     fn is_no_byte(&mut self) {
         if let Some(OpenContainer {
-            kind: Kind::Array { is_bytes },
+            kind: ContainerKind::Array { is_bytes },
             ..
         }) = self.open.last_mut()
         {

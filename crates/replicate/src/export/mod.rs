@@ -18,7 +18,8 @@ use std::io::Write;
 use std::ops::Bound;
 use varve_base::Unit;
 use varve_docdb::{
-    Attachment, Direction, Document, DocumentText, Form, Snapshot, write_digest, write_revisions,
+    Attachment, AttachmentForm, Direction, Document, DocumentText, Snapshot, write_digest,
+    write_revisions,
 };
 use varve_json::{Number, write_string};
 
@@ -247,7 +248,7 @@ impl<'e> Export<'e> {
         attachment: &Attachment,
     ) -> Result<(), ReplicateError> {
         let range = 0..attachment.stored_length;
-        let mut reader = snapshot.attachment_reader(attachment, Form::Stored, range);
+        let mut reader = snapshot.attachment_reader(attachment, AttachmentForm::Stored, range);
         loop {
             let mut piece = Vec::new();
             let has_more = reader.read(&mut piece, PIECE)?;

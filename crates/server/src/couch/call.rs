@@ -10,7 +10,7 @@ use varve_json::Value;
 use crate::auth::Security;
 use crate::couch::access;
 use crate::couch::database::registry::OpenDatabase;
-use crate::couch::functions::scripts::Patience;
+use crate::couch::functions::scripts::TimeBudget;
 use crate::couch::partitions;
 use crate::couch::replication;
 use crate::couch::target::Target;
@@ -38,7 +38,7 @@ pub struct Call {
     /// The partition that the path names.
     pub partition: Option<Partition>,
     /// How long functions may take that decide about what is written.
-    pub patience: Patience,
+    pub budget: TimeBudget,
 }
 
 impl Call {
@@ -73,7 +73,7 @@ impl Call {
             viewer,
             reads,
             partition: None,
-            patience: Patience::Full,
+            budget: TimeBudget::Full,
         };
         access::check_target(&call, target)?;
         users::check_target(&call, target)?;
@@ -83,8 +83,8 @@ impl Call {
     }
 
     /// The same for a thread that other requests wait for, or one that is for long functions.
-    pub fn with_patience(self, patience: Patience) -> Call {
-        Call { patience, ..self }
+    pub fn with_budget(self, budget: TimeBudget) -> Call {
+        Call { budget, ..self }
     }
 
     /// The newest commit of the database, to be read as this call may read: with the documents of its user only, where

@@ -5,7 +5,7 @@
 //! the unread settings may restrict access. Hooks are run only if the file belongs to the user who runs the server:
 //! they are programs. For a repository that is served alone, all of that user's configuration counts.
 
-use crate::hg::find::Found;
+use crate::hg::find::ServedRepository;
 use crate::hg::registry::ServedRepos;
 use crate::hg::{OpenError, RepoRegistry};
 use std::cell::Cell;
@@ -34,7 +34,10 @@ pub(super) struct RepositoryConfig {
 impl RepositoryConfig {
     /// Reads it. A file that cannot be read is refused rather than passed over: it may keep drafts from being
     /// published.
-    pub(super) fn read(repos: &RepoRegistry, found: &Found) -> Result<RepositoryConfig, OpenError> {
+    pub(super) fn read(
+        repos: &RepoRegistry,
+        found: &ServedRepository,
+    ) -> Result<RepositoryConfig, OpenError> {
         if let ServedRepos::Lone(one) = repos.holds() {
             let config = (one.configuration)()?;
             return Ok(RepositoryConfig {

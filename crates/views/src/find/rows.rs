@@ -7,7 +7,7 @@ use crate::row::{Row, push_whole_id};
 use crate::selector::key_of;
 use std::collections::VecDeque;
 use std::ops::{Bound, Range as Run};
-use varve_btree::{Direction, Item, Overlay, OverlayRange};
+use varve_btree::{Direction, Overlay, OverlayRange, TreeEntry};
 use varve_json::Value;
 
 /// A row that was read already: rows up to it are left out.
@@ -96,7 +96,7 @@ impl IndexSnapshot {
 }
 
 impl FoundRows {
-    fn next_item(&mut self) -> Option<Result<Item, ViewError>> {
+    fn next_item(&mut self) -> Option<Result<TreeEntry, ViewError>> {
         loop {
             if let Some(item) = self.range.as_mut().and_then(OverlayRange::next) {
                 return Some(item.map_err(ViewError::from));

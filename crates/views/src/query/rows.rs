@@ -6,7 +6,7 @@ use crate::row::Row;
 use crate::{QueryOptions, ViewError};
 use std::collections::VecDeque;
 use std::ops::Range as Run;
-use varve_btree::{Item, OverlayRange, TreeError};
+use varve_btree::{OverlayRange, TreeEntry, TreeError};
 use varve_json::{Value, parse, write_string};
 
 /// The rows that a query asks for; after an error there are no more.
@@ -49,7 +49,7 @@ impl MapRows {
         self.offset
     }
 
-    fn next_item(&mut self) -> Option<Result<Item, TreeError>> {
+    fn next_item(&mut self) -> Option<Result<TreeEntry, TreeError>> {
         loop {
             if let Some(item) = self.range.as_mut().and_then(OverlayRange::next) {
                 return Some(item);

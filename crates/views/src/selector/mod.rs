@@ -16,7 +16,7 @@ pub(crate) use condition::{Condition, Relation, Test, key_of};
 pub(crate) use indexed::Indexed;
 pub(crate) use node::{Fields, Node};
 pub use path::FieldPath;
-pub(crate) use path::Found;
+pub(crate) use path::PathLookup;
 
 /// A selector is not understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

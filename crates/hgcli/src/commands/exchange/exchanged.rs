@@ -1,4 +1,4 @@
-//! Common parts of `incoming` and `outgoing`: a list of the changesets that would travel; and
+//! Common parts of `incoming` and `outgoing`: a list of the changesets of an exchange; and
 //! the options that say which of them are meant, wherever changesets travel.
 
 use crate::arguments::{Flag, Matches};
@@ -60,17 +60,17 @@ pub(crate) fn refuse_contradictions(repo: &Repo, matches: &Matches) -> Result<()
     }
 }
 
-/// Prints changesets that would travel, given oldest first, as the options say.
+/// Prints changesets of an exchange, given oldest first, as the options say.
 pub(crate) fn print(
     repo: &mut Repo,
     ui: &mut Ui,
     config: &Config,
     matches: &Matches,
     view: &RepoView,
-    travellers: Vec<Rev>,
+    outgoing: Vec<Rev>,
 ) -> Result<(), Abort> {
     let graph = matches.flag("graph");
-    let mut revs: Vec<Option<Rev>> = travellers.into_iter().map(Some).collect();
+    let mut revs: Vec<Option<Rev>> = outgoing.into_iter().map(Some).collect();
     if graph || matches.flag("newest-first") {
         revs.reverse();
     }

@@ -4,7 +4,7 @@ use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH, STYLE, TEMPLATE}
 use crate::commands::exchange::exchanged;
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::remote::PeerAddress;
-use crate::remote::outgoing::{self, asked_for, tell_nothing};
+use crate::remote::outgoing::{self, print_nothing, typed_heads};
 use crate::remote::peers;
 use crate::render::diff::{GIT, STAT};
 use crate::ui::{Abort, Ui};
@@ -116,11 +116,11 @@ fn show(
     ui.status([b"comparing with ", &source.shown()[..], b"\n"].concat())?;
     let view = repo.view()?;
     let asked = (&matches.list("rev")[..], &matches.list("branch")[..]);
-    let heads = asked_for(repo, ui, &view, asked, source)?;
+    let heads = typed_heads(repo, ui, &view, asked, source)?;
     let heads = heads.unwrap_or_else(|| view.heads());
     let mut remote = peers::connect(repo, ui, config, source)?;
     if view.tip().is_none() {
-        return tell_nothing(ui, 0);
+        return print_nothing(ui, 0);
     }
     let force = matches.flag("force");
     let (repo, ui) = (repo, ui);
@@ -128,7 +128,7 @@ fn show(
         missing, secret, ..
     } = outgoing::find(repo, ui, &mut remote, (&heads, force))?;
     if missing.is_empty() {
-        return tell_nothing(ui, secret);
+        return print_nothing(ui, secret);
     }
     exchanged::print(repo, ui, config, matches, &view, missing)?;
     Ok(0)

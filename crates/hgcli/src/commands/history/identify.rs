@@ -230,7 +230,7 @@ fn of_source(
 ) -> Result<u8, Abort> {
     let source = peers::sources(repo, ui, config, source)?.remove(0);
     if !source.is_elsewhere() {
-        return of_neighbour(repo, ui, config, matches, &source, wanted);
+        return of_local(repo, ui, config, matches, &source, wanted);
     }
     if ["num", "branch", "tags"]
         .iter()
@@ -270,7 +270,7 @@ fn of_source(
 }
 
 /// Identifies a changeset of a repository on this machine; its working copy does not count.
-fn of_neighbour(
+fn of_local(
     repo: &mut Repo,
     ui: &mut Ui,
     config: &Config,
@@ -278,12 +278,12 @@ fn of_neighbour(
     source: &PeerAddress,
     wanted: Option<&[u8]>,
 ) -> Result<u8, Abort> {
-    let neighbour = peers::open_local(repo, source)?;
-    let view = neighbour.repository.view_for(ViewFilter::Visible)?;
+    let opened = peers::open_local(repo, source)?;
+    let view = opened.repository.view_for(ViewFilter::Visible)?;
     let wanted = wanted.or(source.branch.as_deref());
     let rev = match wanted {
         // A bundle has no newest changeset of its own: that of the working copy counts.
-        None if neighbour.is_bundle => {
+        None if opened.is_bundle => {
             let parents = view.working_parents()?;
             parents.first().and_then(|node| view.changelog().rev(node))
         }

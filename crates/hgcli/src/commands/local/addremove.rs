@@ -56,7 +56,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let names = ShownNames {
         relative: repo.uses_relative_paths(!matches.arguments().is_empty())?,
     };
-    tell_changes(repo, ui, &names, &matcher, &new, &status.deleted)?;
+    print_changes(repo, ui, &names, &matcher, &new, &status.deleted)?;
     let found = if similarity > 0.0 {
         let gone = [removed, status.deleted.clone()].concat();
         let came = [status.added, unknown].concat();
@@ -68,7 +68,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     for rename in found {
         let exact = matcher.is_exact(&rename.from) && matcher.is_exact(&rename.to);
         if ui.verbosity.verbose || !exact {
-            tell_rename(repo, ui, &names, &rename)?;
+            print_rename(repo, ui, &names, &rename)?;
         }
         sources.insert(rename.to, rename.from);
     }
@@ -116,7 +116,7 @@ impl ShownNames {
     }
 }
 
-fn tell_changes(
+fn print_changes(
     repo: &Repo,
     ui: &mut Ui,
     names: &ShownNames,
@@ -137,7 +137,12 @@ fn tell_changes(
     Ok(())
 }
 
-fn tell_rename(repo: &Repo, ui: &mut Ui, names: &ShownNames, rename: &Rename) -> Result<(), Abort> {
+fn print_rename(
+    repo: &Repo,
+    ui: &mut Ui,
+    names: &ShownNames,
+    rename: &Rename,
+) -> Result<(), Abort> {
     let percent = (rename.score * 100.0) as u32;
     let (from, to) = (
         names.show(repo, &rename.from)?,

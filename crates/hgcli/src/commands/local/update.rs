@@ -114,14 +114,18 @@ fn carry_out(
     }
     drop(lock);
     if typed.is_none() {
-        tell_other_heads(repo, ui, &repository)?;
+        print_other_heads(repo, ui, &repository)?;
     }
-    let is_complete = tell_left_out(ui, &view, destination.rev)?;
+    let is_complete = print_left_out(ui, &view, destination.rev)?;
     Ok(if is_complete { code } else { UNRESOLVED })
 }
 
 /// Warns if the changeset has subrepositories, which are not brought here; returns whether it has none.
-pub(crate) fn tell_left_out(ui: &mut Ui, view: &RepoView, rev: Option<Rev>) -> Result<bool, Abort> {
+pub(crate) fn print_left_out(
+    ui: &mut Ui,
+    view: &RepoView,
+    rev: Option<Rev>,
+) -> Result<bool, Abort> {
     let manifest = view.manifest_text(rev)?;
     let Some(entry) = view.find_in_manifest(&manifest, b".hgsub")? else {
         return Ok(true);
@@ -304,7 +308,7 @@ fn change_bookmark(
 }
 
 /// Prints the other heads of the branch after an update without a revision.
-fn tell_other_heads(repo: &mut Repo, ui: &mut Ui, repository: &Repository) -> Result<(), Abort> {
+fn print_other_heads(repo: &mut Repo, ui: &mut Ui, repository: &Repository) -> Result<(), Abort> {
     let view = repo.view()?;
     let Some(found) = varve_workdir::other_heads(repository, &view)? else {
         return Ok(());

@@ -64,11 +64,11 @@ pub fn verify_repository(repo: &mut Repo, ui: &mut Ui, full: bool) -> Result<u8,
         ui.warn("not checking dirstate because of previous errors\n")?;
         0
     };
-    tell_counts(ui, &report, dirstate)?;
+    print_counts(ui, &report, dirstate)?;
     Ok(u8::from(report.errors + dirstate > 0))
 }
 
-fn tell_counts(ui: &mut Ui, report: &VerifyReport, dirstate: usize) -> Result<(), Abort> {
+fn print_counts(ui: &mut Ui, report: &VerifyReport, dirstate: usize) -> Result<(), Abort> {
     let VerifyReport {
         changesets,
         revisions,

@@ -68,7 +68,7 @@ impl ChangesetFormat {
         config: &Config,
         matches: &Matches,
     ) -> Result<ChangesetFormat, Abort> {
-        let form = ChangesetFormat::asked(repo, ui, config, matches)?;
+        let form = ChangesetFormat::of_options(repo, ui, config, matches)?;
         if let ChangesetFormat::Filled(filled) = &form {
             let names = filled.body.names();
             let mut aliases = names.iter().filter(|name| {
@@ -83,7 +83,7 @@ impl ChangesetFormat {
         Ok(form)
     }
 
-    fn asked(
+    fn of_options(
         repo: &Repo,
         ui: &mut Ui,
         config: &Config,

@@ -29,7 +29,7 @@ struct RequestedDocument {
 /// # Errors
 /// 400 if the body has no list of documents.
 pub fn answer(call: Call) -> Result<Answer, Failure> {
-    let requested = asked_for(&call)?;
+    let requested = requested_documents(&call)?;
     let extras = Extras::parse(&call.request);
     let reader = Reader {
         snapshot: call.snapshot(),
@@ -97,7 +97,7 @@ struct Reader {
     latest: bool,
 }
 
-fn asked_for(call: &Call) -> Result<Vec<RequestedDocument>, Failure> {
+fn requested_documents(call: &Call) -> Result<Vec<RequestedDocument>, Failure> {
     let body = call.json_body()?;
     let docs = body.get("docs").and_then(Value::as_array);
     let docs = docs.ok_or_else(|| Failure::bad_request("Missing JSON list of 'docs'."))?;

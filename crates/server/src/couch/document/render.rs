@@ -2,7 +2,9 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use varve_docdb::{Attachment, Document, Form, Node, Rev, Snapshot, Stored, write_digest};
+use varve_docdb::{
+    Attachment, AttachmentForm, Document, Node, Rev, Snapshot, Stored, write_digest,
+};
 
 use crate::Failure;
 use crate::couch::changes::sequence::write_number;
@@ -368,8 +370,8 @@ impl Shown<'_> {
     ) -> Result<(), Failure> {
         let as_stored = self.extras.att_encoding_info && attachment.is_gzip;
         let (form, length) = match as_stored {
-            true => (Form::Stored, attachment.stored_length),
-            false => (Form::Plain, attachment.length),
+            true => (AttachmentForm::Stored, attachment.stored_length),
+            false => (AttachmentForm::Plain, attachment.length),
         };
         sink.text().extend_from_slice(b",\"data\":\"");
         let mut reader = self.snapshot.attachment_reader(attachment, form, 0..length);

@@ -50,7 +50,7 @@ fn answer(
     (begin, end): (&'static [u8], &'static [u8]),
     write: impl Fn(&Missing, &mut Vec<u8>) + Send + Sync + 'static,
 ) -> Result<Answer, Failure> {
-    let asked = Arc::new((asked_for(call)?, write));
+    let asked = Arc::new((requested_revisions(call)?, write));
     let snapshot = call.snapshot();
     call.stream_if_long("application/json", move |mut writer| {
         let (asked, snapshot) = (Arc::clone(&asked), snapshot.clone());
@@ -78,7 +78,7 @@ fn answer(
 }
 
 /// The documents that are asked about, and their revisions as the client wrote them.
-fn asked_for(call: &Call) -> Result<Vec<(String, Vec<String>)>, Failure> {
+fn requested_revisions(call: &Call) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let Value::Object(asked) = call.json_body()? else {
         return Err(Failure::bad_request("Request body must be a JSON object"));
     };

@@ -16,7 +16,7 @@ pub(super) const AHEAD_PIECES: usize = 16;
 
 /// A part of a body.
 #[derive(Debug)]
-pub(super) enum Piece {
+pub(super) enum BodyPiece {
     Data(Bytes),
     File(FilePiece),
 }
@@ -29,12 +29,12 @@ pub(super) enum End {
     Failed(Failure),
 }
 
-impl Piece {
+impl BodyPiece {
     /// Bytes that it holds in memory.
     fn memory(&self) -> usize {
         match self {
-            Piece::Data(bytes) => bytes.len(),
-            Piece::File(_) => 0,
+            BodyPiece::Data(bytes) => bytes.len(),
+            BodyPiece::File(_) => 0,
         }
     }
 }
@@ -45,7 +45,7 @@ pub(super) struct Slot(Mutex<SlotState>);
 
 #[derive(Debug, Default)]
 struct SlotState {
-    pieces: VecDeque<Piece>,
+    pieces: VecDeque<BodyPiece>,
     /// Bytes that the pieces hold in memory.
     memory: usize,
     /// A piece was taken, and the connection is still to ask for the next one.
@@ -84,14 +84,14 @@ impl SlotState {
 
 impl Slot {
     /// Puts a piece behind those that are still to be taken.
-    pub(super) fn put(&self, piece: Piece) -> Result<(), BodyClosed> {
+    pub(super) fn put(&self, piece: BodyPiece) -> Result<(), BodyClosed> {
         self.put_all([piece])
     }
 
     /// Puts pieces behind those that are still to be taken, and wakes the connection once for all of them.
     pub(super) fn put_all(
         &self,
-        pieces: impl IntoIterator<Item = Piece>,
+        pieces: impl IntoIterator<Item = BodyPiece>,
     ) -> Result<(), BodyClosed> {
         let mut state = self.0.lock();
         if state.is_closed {
@@ -168,7 +168,7 @@ impl Slot {
         &self,
         keeps_up: bool,
         context: &mut Context<'_>,
-    ) -> Poll<Result<Piece, End>> {
+    ) -> Poll<Result<BodyPiece, End>> {
         let mut state = self.0.lock();
         let taken = match state.pieces.pop_front() {
             Some(piece) => {
@@ -249,7 +249,7 @@ impl Producer {
     }
 
     /// As [`Slot::put`].
-    pub(super) fn put(&self, piece: Piece) -> Result<(), BodyClosed> {
+    pub(super) fn put(&self, piece: BodyPiece) -> Result<(), BodyClosed> {
         self.0.put(piece)
     }
 

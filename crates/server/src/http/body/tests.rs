@@ -1,5 +1,5 @@
 use super::*;
-use crate::http::body::slot::{AHEAD_BYTES, AHEAD_PIECES, Piece, Slot};
+use crate::http::body::slot::{AHEAD_BYTES, AHEAD_PIECES, BodyPiece, Slot};
 use crate::http::body::writer::{LONG_PIECE, SHORT_BODY, SMALL_BUFFER};
 use crate::http::guarded::Meter;
 use crate::http::sendfile::FilePiece;
@@ -76,12 +76,12 @@ fn pieces_that_are_put_together_wake_the_connection_once() {
     let mut context = Context::from_waker(&waker);
     let slot = Slot::default();
     assert!(slot.poll_take(true, &mut context).is_pending());
-    let piece = || Piece::Data(Bytes::from_static(b"piece"));
+    let piece = || BodyPiece::Data(Bytes::from_static(b"piece"));
     slot.put_all([piece(), piece(), piece()]).unwrap();
     assert_eq!(count.0.load(Ordering::SeqCst), 1);
     for _ in 0..3 {
         let taken = slot.poll_take(true, &mut context);
-        assert!(matches!(taken, Poll::Ready(Ok(Piece::Data(_)))));
+        assert!(matches!(taken, Poll::Ready(Ok(BodyPiece::Data(_)))));
     }
     assert!(slot.poll_take(true, &mut context).is_pending());
 }

@@ -3,7 +3,7 @@
 use crate::arguments::Matches;
 use crate::context::revision::query;
 use crate::context::{Config, Repo};
-use crate::remote::outgoing::{self, branch_heads, tell_nothing};
+use crate::remote::outgoing::{self, branch_heads, print_nothing};
 use crate::remote::peers;
 use crate::ui::{Abort, Ui};
 use std::collections::BTreeSet;
@@ -61,7 +61,7 @@ pub(super) fn choose(
     let heads = asked.unwrap_or_else(|| view.heads());
     let revs = view.missing_ancestors(&heads, &base);
     if revs.is_empty() {
-        tell_nothing(ui, 0)?;
+        print_nothing(ui, 0)?;
         return Ok(None);
     }
     let outgoing = OutgoingChangesets {
@@ -155,7 +155,7 @@ fn to_destinations(
         }
     }
     if missing.is_empty() {
-        tell_nothing(ui, secret)?;
+        print_nothing(ui, secret)?;
         return Ok(None);
     }
     let heads = wanted.unwrap_or_else(|| view.heads());

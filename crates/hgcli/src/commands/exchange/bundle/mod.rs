@@ -97,8 +97,8 @@ fn bundle(
     let view = repo.view()?;
     let plan = BundlePlan::new(&view, &choice.outgoing, &contents)?;
     announce(repo, ui, &view, &choice, &contents)?;
-    tell_engine(ui, spec.setting())?;
-    tell_parts(ui, &plan, setting)?;
+    print_engine(ui, spec.setting())?;
+    print_parts(ui, &plan, setting)?;
     let sizes = target.write(&repo.cwd, ui, &mut |ui, out| {
         plan.write(setting, out, &ui.stop).map_err(failed)
     })?;
@@ -183,7 +183,7 @@ fn announce(
 }
 
 /// How it is compressed, where the bundlespec says something about it.
-fn tell_engine(ui: &mut Ui, setting: StreamSetting) -> Result<(), Abort> {
+fn print_engine(ui: &mut Ui, setting: StreamSetting) -> Result<(), Abort> {
     let options = [("level", setting.level), ("threads", setting.threads)];
     let given = options
         .into_iter()
@@ -200,7 +200,7 @@ fn tell_engine(ui: &mut Ui, setting: StreamSetting) -> Result<(), Abort> {
     }
 }
 
-fn tell_parts(ui: &mut Ui, plan: &BundlePlan<'_>, setting: StreamSetting) -> Result<(), Abort> {
+fn print_parts(ui: &mut Ui, plan: &BundlePlan<'_>, setting: StreamSetting) -> Result<(), Abort> {
     let Some(parts) = plan.parts().filter(|_| ui.verbosity.debug) else {
         return Ok(());
     };

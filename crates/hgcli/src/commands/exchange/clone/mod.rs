@@ -319,7 +319,7 @@ fn pull(
         false => plan.heads.clone(),
     };
     others.check_visible(&heads)?;
-    tell_steps(ui, all, heads.is_empty())?;
+    print_steps(ui, all, heads.is_empty())?;
     let work = (ui.progress.as_ref(), &ui.stop);
     let (target, counts) = source.clone_revisions(others, &plan.target, &heads, write, work)?;
     if !plan.publishing {
@@ -329,7 +329,7 @@ fn pull(
         true => copy_markers(others, &target, write)?,
         false => None,
     };
-    tell_pulled(ui, &target, &counts, markers.as_ref())?;
+    print_pulled(ui, &target, &counts, markers.as_ref())?;
     Ok(target)
 }
 
@@ -340,7 +340,7 @@ fn exchanges_markers(repo: &Repo, ui: &mut Ui, config: &Config) -> Result<bool, 
 }
 
 /// Prints the steps of a clone that copies revisions.
-fn tell_steps(ui: &mut Ui, all: bool, is_empty: bool) -> Result<(), Abort> {
+fn print_steps(ui: &mut Ui, all: bool, is_empty: bool) -> Result<(), Abort> {
     if is_empty {
         return Ok(());
     }
@@ -354,7 +354,7 @@ fn tell_steps(ui: &mut Ui, all: bool, is_empty: bool) -> Result<(), Abort> {
 }
 
 /// Prints the counts of a clone that copies revisions.
-fn tell_pulled(
+fn print_pulled(
     ui: &mut Ui,
     target: &Repository,
     counts: &CloneCounts,
@@ -410,7 +410,7 @@ fn check_out(
         },
         Checkout::Default => varve_workdir::clone_destination(&view)?,
     };
-    tell_destination(ui, &view, &destination)?;
+    print_destination(ui, &view, &destination)?;
     repo.move_hooks(directory);
     let parents = [view.changelog().node_or_null(destination.rev), Node::NULL];
     let lock = target.try_lock(LockKind::WorkingCopy)?;
@@ -431,14 +431,14 @@ fn check_out(
     repo.after_update(ui, &parents, 0)?;
     drop(lock);
     update::report(ui, &updated)?;
-    match update::tell_left_out(ui, &view, destination.rev)? {
+    match update::print_left_out(ui, &view, destination.rev)? {
         true => Ok(0),
         false => Ok(update::UNRESOLVED),
     }
 }
 
 /// Prints the bookmark or else the branch that the working copy is updated to.
-fn tell_destination(ui: &mut Ui, view: &RepoView, destination: &Destination) -> Result<(), Abort> {
+fn print_destination(ui: &mut Ui, view: &RepoView, destination: &Destination) -> Result<(), Abort> {
     if let Some(DestinationBookmark::Follows(name)) = &destination.bookmark {
         return ui.status([b"updating to bookmark ", &name[..], b"\n"].concat());
     }

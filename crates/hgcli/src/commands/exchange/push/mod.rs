@@ -9,7 +9,7 @@ use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH};
 use crate::commands::exchange::exchanged::{BRANCH, REV};
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::remote::PeerAddress;
-use crate::remote::outgoing::{self, asked_for, tell_nothing};
+use crate::remote::outgoing::{self, print_nothing, typed_heads};
 use crate::remote::peers;
 use crate::ui::{Abort, Ui};
 use std::collections::BTreeSet;
@@ -172,7 +172,7 @@ fn send_all(
 ) -> Result<u8, Abort> {
     let view = repo.view()?;
     if view.tip().is_none() {
-        return tell_nothing(ui, 0);
+        return print_nothing(ui, 0);
     }
     let wanted = heads.clone().unwrap_or_else(|| view.heads());
     let outgoing = outgoing::find(repo, ui, remote, (&wanted, options.force))?;
@@ -206,7 +206,7 @@ fn heads(
     let view = repo.view()?;
     let specs = matches.list("rev");
     let branches = matches.list("branch");
-    let mut heads = asked_for(repo, ui, &view, (&specs, &branches), source)?;
+    let mut heads = typed_heads(repo, ui, &view, (&specs, &branches), source)?;
     if !options.bookmarks.is_empty() {
         let nodes = options
             .bookmarks
@@ -248,7 +248,7 @@ impl PushSession<'_> {
         let variables = variables(&self.options.variables)?;
         let mut updated_heads = Vec::new();
         if self.outgoing.missing.is_empty() {
-            tell_nothing(ui, self.outgoing.secret)?;
+            print_nothing(ui, self.outgoing.secret)?;
         } else if !self.options.force {
             self.checks().refuse_unstable()?;
             updated_heads = self.check_heads(ui, remote, &bookmarks.accepted_heads)?;

@@ -1,6 +1,6 @@
 //! `commit --amend`: a new changeset in the place of the working copy's parent.
 
-use super::{before, closes, look, metadata, refuse_interrupted, tell_written};
+use super::{before, closes, look, metadata, print_written, refuse_interrupted};
 use crate::arguments::Matches;
 use crate::context::{Config, Repo};
 use crate::remote::incoming;
@@ -77,7 +77,7 @@ pub(super) fn run(
     let node = amendment.commit(repo, ui, config, (&repository, batch), &mut dirstate)?;
     drop(working_copy);
     repo.refresh();
-    before::tell_committed(repo, ui, &node)?;
+    before::print_committed(repo, ui, &node)?;
     let unstable = repo.view()?.orphans()?.len();
     if unstable > orphans {
         let count = unstable - orphans;
@@ -241,7 +241,7 @@ impl Amendment<'_> {
         let made = varve_workdir::amend(place, dirstate, self.status, &request)?;
         if ui.verbosity.verbose {
             let view = repository.view_for(ViewFilter::Unfiltered)?;
-            tell_amended(ui, &view, self.old.rev, (&made.node, self.status))?;
+            print_amended(ui, &view, self.old.rev, (&made.node, self.status))?;
         }
         if !self.markers {
             strip(repo, ui, config, repository, self.old.rev, made.lock)?;
@@ -264,7 +264,7 @@ fn marker_user(ui: &mut Ui, config: &Config, markers: bool) -> Result<Vec<u8>, A
 }
 
 /// Prints the steps of the amendment with `--verbose`.
-fn tell_amended(
+fn print_amended(
     ui: &mut Ui,
     view: &RepoView,
     old: Rev,
@@ -292,7 +292,7 @@ fn tell_amended(
             there.push(file);
         }
     }
-    tell_written(ui, &there)
+    print_written(ui, &there)
 }
 
 /// Strips the old changeset, after a bundle has got it.
@@ -311,7 +311,7 @@ fn strip(
     let view = repository.view_for(ViewFilter::Unfiltered)?;
     let storage = repository.storage().as_ref();
     let backup = varve_exchange::generate::save_backup(&view, storage, &[old], "amend")?;
-    tell_bundle(ui, 1, &backup.sizes)?;
+    print_bundle(ui, 1, &backup.sizes)?;
     ui.status(format!(
         "saved backup bundle to {}\n",
         backup.path.display()
@@ -319,7 +319,7 @@ fn strip(
     let again: Vec<Rev> = view.changelog().revs().skip(old.index() + 1).collect();
     if ui.verbosity.verbose {
         let sizes = varve_exchange::generate::measure_bundle(&view, &again)?;
-        tell_bundle(ui, again.len(), &sizes)?;
+        print_bundle(ui, again.len(), &sizes)?;
         ui.note(format!(
             "adding branch\nadding changesets\nadding manifests\nadding file changes\n\
              added {} changesets with {} changes to {} files\n",
@@ -340,7 +340,7 @@ fn strip(
 }
 
 /// Prints the contents of a bundle with `--verbose`.
-fn tell_bundle(ui: &mut Ui, changesets: usize, sizes: &SectionSizes) -> Result<(), Abort> {
+fn print_bundle(ui: &mut Ui, changesets: usize, sizes: &SectionSizes) -> Result<(), Abort> {
     ui.note(format!("{changesets} changesets found\n"))?;
     incoming::note_sizes(ui, sizes)
 }

@@ -177,7 +177,7 @@ fn make(
 ) -> Result<Node, Abort> {
     let repository = &repo.repository()?;
     repo.before_commit(ui, &dirstate.parents())?;
-    tell_files(ui, status)?;
+    print_files(ui, status)?;
     let (user, description) = metadata::texts(ui, words)?;
     let words = &CommitMetadata {
         user: &user,
@@ -288,13 +288,13 @@ fn nothing_changed(ui: &mut Ui, status: &Status) -> Result<u8, Abort> {
     Ok(NOTHING)
 }
 
-fn tell_files(ui: &mut Ui, status: &Status) -> Result<(), Abort> {
+fn print_files(ui: &mut Ui, status: &Status) -> Result<(), Abort> {
     let mut files: Vec<_> = status.modified.iter().chain(&status.added).collect();
     files.sort_unstable();
-    tell_written(ui, &files)
+    print_written(ui, &files)
 }
 
-fn tell_written(ui: &mut Ui, files: &[&Vec<u8>]) -> Result<(), Abort> {
+fn print_written(ui: &mut Ui, files: &[&Vec<u8>]) -> Result<(), Abort> {
     ui.note("committing files:\n")?;
     for file in files {
         ui.note([&file[..], b"\n"].concat())?;

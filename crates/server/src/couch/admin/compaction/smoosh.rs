@@ -67,7 +67,7 @@ impl AutoCompactor {
     }
 
     /// The files to compact, most urgent first.
-    async fn choose(&mut self, names: BTreeSet<String>) -> Vec<Chosen> {
+    async fn choose(&mut self, names: BTreeSet<String>) -> Vec<CompactionCandidate> {
         let app = Arc::clone(&self.app);
         let history = std::mem::take(&mut self.history);
         let examine = move |_: &Interrupt| {
@@ -95,7 +95,7 @@ impl AutoCompactor {
 }
 
 /// A file that a channel has chosen.
-struct Chosen {
+struct CompactionCandidate {
     target: CompactionTarget,
     /// Position among the channels, those of views behind those of databases.
     channel: usize,
@@ -118,7 +118,12 @@ struct Past {
 
 /// Chooses those files of a database and its indexes that need compaction. Returns whether one of them has to wait for
 /// other hours.
-fn examine(app: &CouchContext, name: &str, history: &History, chosen: &mut Vec<Chosen>) -> bool {
+fn examine(
+    app: &CouchContext,
+    name: &str,
+    history: &History,
+    chosen: &mut Vec<CompactionCandidate>,
+) -> bool {
     // One that was closed again is dirty when it is opened the next time.
     let Some(database) = app.databases.if_open(name) else {
         return false;
@@ -149,7 +154,7 @@ fn examine(app: &CouchContext, name: &str, history: &History, chosen: &mut Vec<C
         let (now, others): (Vec<_>, Vec<_>) =
             takes.partition(|(_, window, _)| window.is_none_or(|it| it.contains(minute())));
         match now.first() {
-            Some(&(channel, window, priority)) => chosen.push(Chosen {
+            Some(&(channel, window, priority)) => chosen.push(CompactionCandidate {
                 target,
                 channel,
                 window: window.cloned(),
@@ -180,7 +185,7 @@ fn minute() -> u32 {
     u32::try_from(seconds / 60).unwrap_or(0)
 }
 
-impl Chosen {
+impl CompactionCandidate {
     /// Compacts the file, until its strict hours are over.
     fn compact(&self, app: &CouchContext, stop: &Interrupt) -> Past {
         let strict = self.window.as_ref().filter(|window| window.is_strict);
