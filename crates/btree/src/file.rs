@@ -56,7 +56,7 @@ pub struct Sizes {
 pub struct Recovery {
     /// Length in bytes of the torn append behind the newest whole commit, which is ignored; usually 0.
     pub ignored: u64,
-    /// What that is.
+    /// Kind of the ignored bytes.
     pub tail: Tail,
     /// Whether one bit of the file's header is not as it was written; it is read as it was.
     pub is_header_damaged: bool,

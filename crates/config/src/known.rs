@@ -312,7 +312,7 @@ pub(crate) fn check(ini: &Ini) -> Result<Vec<IdleSetting>, ConfigError> {
 pub struct IdleSetting {
     /// Section and key with a dot between them.
     pub name: String,
-    /// What takes its place, where users may rely on it.
+    /// Varve's replacement, where users may rely on the setting.
     pub instead: Option<&'static str>,
 }
 

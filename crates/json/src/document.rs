@@ -15,10 +15,10 @@ use transcode::Transcoder;
 const LEAST_ROOM: usize = 64 << 20;
 /// Room for each byte of text.
 const ROOM_FACTOR: usize = 4;
-/// What one of many documents takes beside its text: as it was read, as an edit, and until it is committed.
+/// In bytes: memory of one of many documents beside its text, as it was read, as an edit, and until it is committed.
 const DOCUMENT: usize = 512;
 
-/// What may be made of a text: many small documents, values and names take many times their text.
+/// In bytes: the memory that a text's documents may take. Many small documents, values and names take many times their
 fn room_for(text: &[u8]) -> usize {
     LEAST_ROOM.saturating_add(text.len().saturating_mul(ROOM_FACTOR))
 }

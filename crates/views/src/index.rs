@@ -375,7 +375,7 @@ impl ViewIndex {
     /// that file was replaced before.
     ///
     /// # Errors
-    /// What the storage answers.
+    /// An error of the storage.
     pub fn discard(&self, seen: &IndexSnapshot, damage: String) -> Result<(), ViewError> {
         let _builder = self.lock();
         let current = self.state().rows;

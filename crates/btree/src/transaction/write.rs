@@ -116,7 +116,7 @@ impl Transaction<'_> {
         if start != expected {
             return Err(self
                 .pages()
-                .damaged(start, "somebody else appended to the file"));
+                .damaged(start, "another writer appended to the file"));
         }
         self.spilled += self.writer.buffer.len() as u64;
         self.writer.buffer.clear();

@@ -70,7 +70,7 @@ impl Database {
     }
 
     /// Puts a file that holds the same into the place of the one that is locked against writers.
-    /// It has its name already.
+    /// The new file has been renamed already.
     pub(crate) fn replace_file(
         &self,
         file: Arc<TreeFile>,

@@ -135,7 +135,7 @@ pub(crate) fn first_header(setting: EngineSetting, new: NewDatabase) -> Result<H
 /// bytes. No process may have the database open.
 ///
 /// # Errors
-/// What keeps it from being opened, or what the storage answers.
+/// Reasons for which the file cannot be opened, and errors of the storage.
 pub fn cut_off_tail(
     storage: &dyn Storage,
     path: &Path,
@@ -149,7 +149,7 @@ pub fn cut_off_tail(
 /// Suffix of a database that is being made.
 const UNFINISHED: &str = ".new";
 
-/// What can be done about a file that opens for reading only.
+/// Advice to users whose file opens for reading only.
 const ADVICE: &str = "`varve verify FILE` says what is hit, `varve verify --salvage NEW FILE` makes a new database of \
      what can be read, and `varve verify --cut-off FILE` goes on with the newest whole commit and forgets what \
      stands behind it";
@@ -364,11 +364,11 @@ impl Database {
         self.file().recovery().ignored
     }
 
-    /// What is wrong with what was committed last, if anything: why the database is open for reading only, or which
+    /// The damage of the newest commits, if there is any: why the database is open for reading only, or which
     /// file keeps a commit that is not whole.
     ///
     /// # Errors
-    /// What the storage answers.
+    /// An error of the storage.
     pub fn finding(&self) -> Result<Option<String>, DocdbError> {
         if let Some(reason) = self.why_read_only() {
             return Ok(Some(reason));

@@ -25,7 +25,7 @@ pub struct DatabaseOptions {
     pub durability: Durability,
     /// When compactions are done in place.
     pub in_place: InPlace,
-    /// What changes while databases are open.
+    /// Options that may change while databases are open.
     pub tuned: Tuned,
 }
 

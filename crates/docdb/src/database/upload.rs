@@ -53,7 +53,7 @@ pub struct Upload {
 enum UploadCoding {
     AsItComes,
     Packed(Box<Packing>),
-    /// It comes as gzip.
+    /// The client sends gzip, which is stored as it is and expanded for the digest.
     Following(Box<Following>),
 }
 

@@ -29,15 +29,15 @@ use varve_btree::{ChunkCount, ChunkForm, ChunkRef, ChunkStats};
 use varve_codec::EngineSetting;
 
 const VERSION: u8 = 5;
-/// It ends behind `holes`.
+/// A header of this version ends behind `holes`.
 const WITHOUT_PROPERTIES: u8 = 4;
 /// The bit of the properties of a partitioned database.
 const PARTITIONED: u8 = 1;
 /// The bit of the properties of a database with access.
 const ACCESS: u8 = 2;
-/// It ends behind `setting`.
+/// A header of this version ends behind `setting`.
 const WITHOUT_CHOICE: u8 = 2;
-/// It ends behind the security object's place.
+/// A header of this version ends behind the offset of the security object.
 const WITHOUT_SETTING: u8 = 1;
 const NO_CHUNK: ChunkRef = ChunkRef { offset: 0, len: 0 };
 

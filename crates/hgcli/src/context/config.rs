@@ -109,9 +109,9 @@ pub(super) fn lock_wait<'a>(config: &Hgrc, stop: &'a Interrupt) -> Result<LockWa
     Ok(LockWait {
         timeout: (timeout >= 0).then(|| seconds(timeout)),
         notify_after: seconds(silent.max(0)),
-        on_event: &|news: &LockEvent<'_>| {
+        on_event: &|event: &LockEvent<'_>| {
             // Nothing is left to do if even standard error is gone.
-            let _ = std::io::stderr().write_all(format!("{news}\n").as_bytes());
+            let _ = std::io::stderr().write_all(format!("{event}\n").as_bytes());
         },
         stop,
     })

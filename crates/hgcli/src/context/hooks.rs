@@ -50,10 +50,10 @@ impl Repo {
         &self,
         ui: &mut Ui,
         kind: &'static str,
-        facts: &HookArgs,
+        args: &HookArgs,
     ) -> Result<(), Abort> {
         ui.out.flush()?;
-        self.hooks.run_now(kind, facts, false).map_err(refused)
+        self.hooks.run_now(kind, args, false).map_err(refused)
     }
 
     /// Runs the hooks of a kind after a step.
@@ -61,10 +61,10 @@ impl Repo {
         &self,
         ui: &mut Ui,
         kind: &'static str,
-        facts: &HookArgs,
+        args: &HookArgs,
     ) -> Result<(), Abort> {
         ui.out.flush()?;
-        self.hooks.notify(kind, facts);
+        self.hooks.notify(kind, args);
         Ok(())
     }
 
@@ -82,9 +82,9 @@ impl Repo {
 
     /// Queues `commit` for a new changeset.
     pub(crate) fn after_commit(&self, node: &Node, parents: &[Node; 2]) {
-        let mut facts = of_parents(parents);
-        facts.insert("node", node.to_hex().to_vec());
-        self.hooks.run_later("commit", facts);
+        let mut args = of_parents(parents);
+        args.insert("node", node.to_hex().to_vec());
+        self.hooks.run_later("commit", args);
     }
 
     /// Runs `preupdate`, before the working copy gets these parents.
@@ -99,9 +99,9 @@ impl Repo {
         parents: &[Node; 2],
         unresolved: usize,
     ) -> Result<(), Abort> {
-        let mut facts = of_short_parents(parents);
-        facts.insert("error", unresolved.to_string().into_bytes());
-        self.notify_hooks(ui, "update", &facts)
+        let mut args = of_short_parents(parents);
+        args.insert("error", unresolved.to_string().into_bytes());
+        self.notify_hooks(ui, "update", &args)
     }
 
     /// Whether any hook runs before the working copy changes.

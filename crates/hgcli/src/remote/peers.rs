@@ -36,9 +36,8 @@ const SSH: &[u8] = b"ssh://";
 
 /// Another repository on this machine.
 pub(crate) struct LocalRepository {
-    /// It.
     pub(crate) repository: Repository,
-    /// Whether it is a bundle, laid over another repository.
+    /// Whether the repository is a bundle, laid over another one.
     pub(crate) is_bundle: bool,
 }
 

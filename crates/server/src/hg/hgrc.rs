@@ -27,7 +27,7 @@ pub(super) struct RepositoryConfig {
     pub(super) is_whole: bool,
     /// Whether the file belongs to the user who runs the server.
     pub(super) is_trusted: bool,
-    /// The values with those of strangers, whose hooks are known but not run.
+    /// The values with those of untrusted files, whose hooks are known but not run.
     pub(super) with_untrusted: Option<Hgrc>,
 }
 

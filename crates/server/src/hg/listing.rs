@@ -54,7 +54,7 @@ fn is_shown(config: &RepositoryConfig, user: &UserContext) -> bool {
     !is_hidden.unwrap_or(true) && rights::may_read(config, user.name.as_deref())
 }
 
-/// What the configuration says of the repository.
+/// Name, contact and description of a repository, from `[web]` of its configuration.
 pub(super) fn about(config: &RepositoryConfig, found: &ServedRepository) -> About {
     let text = |section, key| {
         let value = config.values.text(section, key);

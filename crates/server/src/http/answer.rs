@@ -32,9 +32,9 @@ pub enum Body {
 /// Whether the head of an answer waits for the first piece of its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beginning {
-    /// It does, so that a failure before that has a status.
+    /// The head waits, so that a failure before the first piece has a status of its own.
     Awaited,
-    /// It does not: the body of a feed begins when something happens.
+    /// The head is sent at once: the body of a feed begins only with the next change.
     Any,
 }
 

@@ -256,7 +256,7 @@ where
 {
     if FilePiece::can_send(file.as_ref()) {
         for piece in FilePiece::cut(file, offset, len) {
-            piece.read_ahead()?;
+            piece.readahead()?;
             writer.send_piece(piece).await?;
         }
         return Ok(());

@@ -1,6 +1,6 @@
 //! A small blocking HTTP/1.1 client: one connection kept open, chunked answers, basic login.
 //!
-//! It is not the one the server is built on, so that a mistake in framing cannot cancel itself out.
+//! The server is built on another one, so that a mistake in framing cannot cancel itself out.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

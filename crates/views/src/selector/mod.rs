@@ -22,10 +22,10 @@ pub(crate) use path::PathLookup;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SelectorError {
-    /// It is no object.
+    /// The selector is no object.
     #[error("Selector must be a JSON object, not: {found}")]
     NotAnObject {
-        /// What is there instead, as CouchDB shows it.
+        /// The value that is there instead, as CouchDB shows it.
         found: String,
     },
     /// An operator that is not known.

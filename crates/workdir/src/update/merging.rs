@@ -76,13 +76,13 @@ impl<'a, 'b> Merger<'a, 'b> {
     pub(super) fn report(&mut self, plan: &Plan) {
         self.observer.on_event(&UpdateEvent::Planned);
         for note in &plan.notes {
-            let news = match note {
+            let event = match note {
                 RenameNote::Twice(source, names) => UpdateEvent::RenamedTwice { source, names },
                 RenameNote::Deleted(source, names) => {
                     UpdateEvent::RenamedAndDeleted { source, names }
                 }
             };
-            self.observer.on_event(&news);
+            self.observer.on_event(&event);
         }
         for (path, _) in plan
             .steps

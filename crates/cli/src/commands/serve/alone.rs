@@ -41,7 +41,7 @@ pub(super) fn run(
         ui.out.flush()?;
         return match daemon::start(started_in)? {
             Started::Ready => Ok(0),
-            Started::Told => Ok(FAILED),
+            Started::Reported => Ok(FAILED),
             Started::Failed(_) => Err(Abort::new("child process failed to start")),
         };
     }

@@ -243,20 +243,20 @@ fn is_secret(config: &Config, view: &RepoView, parents: &[Rev]) -> bool {
 fn print_update(ui: &mut Ui, view: &RepoView, parents: &[Rev], open: &[Rev]) -> Result<(), Abort> {
     let theirs = with_ancestors(view, open);
     let ours = with_ancestors(view, parents);
-    let news = theirs
+    let count = theirs
         .iter()
         .zip(&ours)
         .filter(|(theirs, ours)| **theirs && !**ours)
         .count();
-    if news == 0 {
+    if count == 0 {
         return ui.status("update: (current)\n");
     }
     let at_head = parents.first().is_some_and(|parent| open.contains(parent));
     ui.write(if at_head {
         let heads = open.len();
-        format!("update: {news} new changesets, {heads} branch heads (merge)\n")
+        format!("update: {count} new changesets, {heads} branch heads (merge)\n")
     } else {
-        format!("update: {news} new changesets (update)\n")
+        format!("update: {count} new changesets (update)\n")
     })
 }
 

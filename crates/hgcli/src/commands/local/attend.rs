@@ -41,10 +41,10 @@ impl<'s> Watcher<'s> {
         }
     }
 
-    fn print(&mut self, news: &UpdateEvent<'_>) -> Result<(), Abort> {
+    fn print(&mut self, event: &UpdateEvent<'_>) -> Result<(), Abort> {
         let ui = &mut *self.ui;
         let line = |parts: &[&[u8]]| [&parts.concat()[..], b"\n"].concat();
-        match news {
+        match event {
             UpdateEvent::Planned => ui.note("resolving manifests\n"),
             UpdateEvent::Removing(path) => ui.note(line(&[b"removing ", path])),
             UpdateEvent::Getting(path) => ui.note(line(&[b"getting ", path])),
@@ -132,8 +132,8 @@ fn possible_conflict(source: &[u8], what: &[u8], names: &[Vec<u8>]) -> Vec<u8> {
 }
 
 impl UpdateObserver for Watcher<'_> {
-    fn on_event(&mut self, news: &UpdateEvent<'_>) {
-        let printed = self.print(news);
+    fn on_event(&mut self, event: &UpdateEvent<'_>) {
+        let printed = self.print(event);
         self.keep(printed);
     }
 

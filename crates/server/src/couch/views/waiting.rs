@@ -55,11 +55,11 @@ pub struct IndexWait<T = Answer> {
     make_answer: MakeAnswer<T>,
 }
 
-/// What is made of an index: at once, or after a wait.
+/// A value made from an index: available, or after a wait for its build.
 pub enum Ready<T> {
     /// The index was up to date, or was not waited for.
     Now(T),
-    /// It has to be built.
+    /// The index has to be built first.
     Wait(Box<IndexWait<T>>),
 }
 

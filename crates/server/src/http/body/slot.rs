@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 /// A producer that runs ahead does so until its pieces take this much memory.
-pub(super) const AHEAD_BYTES: usize = 256 << 10;
+pub(super) const QUEUE_BYTES: usize = 256 << 10;
 /// Likewise for pieces of files, which take no memory but an open file each.
-pub(super) const AHEAD_PIECES: usize = 16;
+pub(super) const QUEUE_PIECES: usize = 16;
 
 /// A part of a body.
 #[derive(Debug)]
@@ -71,14 +71,14 @@ impl SlotState {
     /// Whether the producer is to make the next piece now.
     pub(super) fn is_wanted(&self) -> bool {
         match self.runs_ahead {
-            true => self.memory < AHEAD_BYTES && self.pieces.len() < AHEAD_PIECES && !self.is_held,
+            true => self.memory < QUEUE_BYTES && self.pieces.len() < QUEUE_PIECES && !self.is_held,
             false => self.pieces.is_empty() && !self.is_held,
         }
     }
 
     /// Whether a producer that waits is woken: one that runs ahead not for each piece that is taken.
     fn is_worth_waking(&self) -> bool {
-        self.is_wanted() && self.memory <= AHEAD_BYTES / 2 && self.pieces.len() <= AHEAD_PIECES / 2
+        self.is_wanted() && self.memory <= QUEUE_BYTES / 2 && self.pieces.len() <= QUEUE_PIECES / 2
     }
 }
 

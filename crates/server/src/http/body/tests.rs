@@ -1,5 +1,5 @@
 use super::*;
-use crate::http::body::slot::{AHEAD_BYTES, AHEAD_PIECES, BodyPiece, Slot};
+use crate::http::body::slot::{BodyPiece, QUEUE_BYTES, QUEUE_PIECES, Slot};
 use crate::http::body::writer::{LONG_PIECE, SHORT_BODY, SMALL_BUFFER};
 use crate::http::guarded::Meter;
 use crate::http::sendfile::FilePiece;
@@ -178,14 +178,14 @@ async fn a_producer_runs_ahead_of_a_client_that_keeps_up_and_waits_for_one_that_
     let slot = Arc::clone(body.slot());
     let is_idle = || pool.busy() == 0 && pool.queued() == 0;
     assert_eq!(next_len(&mut body).await, LONG_PIECE);
-    eventually(|| is_idle() && slot.memory() > AHEAD_BYTES / 2).await;
+    eventually(|| is_idle() && slot.memory() > QUEUE_BYTES / 2).await;
     let queued = slot.pieces();
     assert!(
-        queued <= AHEAD_BYTES.div_ceil(LONG_PIECE),
+        queued <= QUEUE_BYTES.div_ceil(LONG_PIECE),
         "{queued} pieces"
     );
     assert!(is_at(2 + queued));
-    while slot.memory() > AHEAD_BYTES / 2 + LONG_PIECE {
+    while slot.memory() > QUEUE_BYTES / 2 + LONG_PIECE {
         assert_eq!(next_len(&mut body).await, LONG_PIECE);
         assert!(is_idle() && is_at(2 + queued), "woken too early");
     }
@@ -220,10 +220,10 @@ async fn files_that_are_queued_are_as_many_as_may_be_open() {
     assert_eq!(next_len(&mut body).await, 100);
     assert_eq!(next_len(&mut body).await, 100);
     let slot = Arc::clone(body.slot());
-    eventually(|| pool.busy() == 0 && slot.pieces() > AHEAD_PIECES / 2).await;
+    eventually(|| pool.busy() == 0 && slot.pieces() > QUEUE_PIECES / 2).await;
     let (made, queued) = (made.load(Ordering::SeqCst), slot.pieces());
     assert!(
-        queued <= AHEAD_PIECES && made == 2 + queued,
+        queued <= QUEUE_PIECES && made == 2 + queued,
         "{made}, {queued} queued"
     );
     for _ in 2..100 {

@@ -169,8 +169,8 @@ fn announce(
     if !contents.changegroup {
         return Ok(());
     }
-    let facts = HookArgs::from([("source", b"bundle".to_vec())]);
-    repo.run_hooks(ui, "preoutgoing", &facts)?;
+    let args = HookArgs::from([("source", b"bundle".to_vec())]);
+    repo.run_hooks(ui, "preoutgoing", &args)?;
     let revs = &choice.outgoing.revs;
     ui.status(format!("{} changesets found\n", revs.len()))?;
     if ui.verbosity.debug {
@@ -249,11 +249,11 @@ fn after(
     }
     let first = choice.outgoing.revs.first();
     let node = first.map(|rev| view.changelog().node(*rev).to_hex().to_vec());
-    let facts = HookArgs::from([
+    let args = HookArgs::from([
         ("node", node.unwrap_or_default()),
         ("source", b"bundle".to_vec()),
     ]);
-    repo.notify_hooks(ui, "outgoing", &facts)
+    repo.notify_hooks(ui, "outgoing", &args)
 }
 
 /// A failed write is told in the system's words.

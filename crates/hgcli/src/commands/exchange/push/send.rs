@@ -44,9 +44,9 @@ pub(super) fn send(
         answered => answered?,
     };
     let mut told = Ok(());
-    let reply = read_reply(answer, &mut |news| {
+    let reply = read_reply(answer, &mut |event| {
         if told.is_ok() {
-            told = incoming::print_event(repo, ui, news);
+            told = incoming::print_event(repo, ui, event);
         }
     });
     told?;
@@ -88,11 +88,11 @@ fn write(
         incoming::note_sizes(ui, &sizes)?;
     }
     if let Some(first) = first {
-        let facts = HookArgs::from([
+        let args = HookArgs::from([
             ("node", first.to_hex().to_vec()),
             ("source", b"push".to_vec()),
         ]);
-        repo.notify_hooks(ui, "outgoing", &facts)?;
+        repo.notify_hooks(ui, "outgoing", &args)?;
     }
     Ok(())
 }
@@ -111,8 +111,8 @@ pub(super) fn announce(
     if first.is_none() {
         return Ok(None);
     }
-    let facts = HookArgs::from([("source", b"push".to_vec())]);
-    repo.run_hooks(ui, "preoutgoing", &facts)?;
+    let args = HookArgs::from([("source", b"push".to_vec())]);
+    repo.run_hooks(ui, "preoutgoing", &args)?;
     ui.note(format!("{} changesets found\n", plan.changesets.len()))?;
     if ui.verbosity.debug {
         ui.write("list of changesets:\n")?;

@@ -37,7 +37,7 @@ pub struct Begun(Ready<Step>);
 /// How far a list came at once.
 enum Step {
     Answered(Answer),
-    /// It takes long.
+    /// The list takes longer than the brief budget, and goes on in the pool for functions.
     Runs(Box<List>),
 }
 
