@@ -1,9 +1,9 @@
 //! The diff of a tree between two commits of one file.
 
 use crate::TreeError;
+use crate::entry::TreeEntry;
 use crate::node::Node;
 use crate::pages::NodeSource;
-use crate::range::TreeEntry;
 use crate::snapshot::Snapshot;
 use std::cmp::Ordering;
 use std::fmt;

@@ -3,12 +3,11 @@
 use crate::chunk::ChunkRef;
 use crate::commit::{self, Commit, Root};
 use crate::header::Header;
-use crate::holes::LiveCommits;
+use crate::live_commits::LiveCommits;
 use crate::pages::Pages;
 use crate::reducer::Reducer;
 use crate::snapshot::{CommitState, Snapshot};
 use crate::tail::Tail;
-use crate::transaction::Transaction;
 use crate::{NodeCache, TreeError};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::fmt;
@@ -243,25 +242,17 @@ impl TreeFile {
         self.snapshot()
     }
 
-    /// Starts the next commit; waits until a transaction that was started before is done.
+    /// The state of the writer, once a transaction that was started before is done, and its bytes are gone if it failed.
     ///
     /// # Errors
     /// [`TreeError::ReadOnly`]; errors of the storage on removing the bytes of a failed transaction.
-    pub fn begin(&self) -> Result<Transaction<'_>, TreeError> {
+    pub(crate) fn lock_writer(&self) -> Result<MutexGuard<'_, Writer>, TreeError> {
         let writer = self.writer.as_ref().ok_or_else(|| TreeError::ReadOnly {
             path: self.pages.path().to_owned(),
         })?;
         let mut writer = writer.lock();
         self.repair(&mut writer)?;
-        Ok(Transaction::new(self, writer))
-    }
-
-    /// Makes everything that was committed durable.
-    ///
-    /// # Errors
-    /// See [`TreeFile::begin`].
-    pub fn sync(&self) -> Result<(), TreeError> {
-        self.begin()?.sync_base()
+        Ok(writer)
     }
 
     /// Length of the file with the bytes that a transaction under way has appended so far.

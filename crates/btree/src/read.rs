@@ -2,9 +2,9 @@
 
 use crate::TreeError;
 use crate::commit::Root;
+use crate::entry::{Bounds, TreeEntry};
 use crate::node::Node;
 use crate::pages::NodeSource;
-use crate::range::{Bounds, TreeEntry};
 use crate::reducer::Reducer;
 use std::ops::{Bound, Range};
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 
 use super::Change;
 use crate::TreeError;
+use crate::entry::TreeEntry;
 use crate::node::Node;
-use crate::range::TreeEntry;
 use crate::snapshot::Snapshot;
 use std::sync::{Arc, OnceLock};
 

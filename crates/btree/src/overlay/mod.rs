@@ -9,7 +9,7 @@ mod changes;
 mod range;
 mod segment;
 
-use crate::range::{Bounds, Direction, TreeEntry};
+use crate::entry::{Bounds, Direction, TreeEntry};
 use crate::snapshot::{Snapshot, check_ascending};
 use crate::transaction::Transaction;
 use crate::{TreeError, read};

@@ -3,7 +3,8 @@
 use super::Overlay;
 use super::segment::{Segment, moved};
 use crate::TreeError;
-use crate::range::{Direction, Range, TreeEntry};
+use crate::entry::{Direction, TreeEntry};
+use crate::snapshot::Range;
 use std::fmt;
 
 /// The items of a run; after an error it ends.

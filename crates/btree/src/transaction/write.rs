@@ -1,10 +1,10 @@
 //! How a transaction's nodes and bytes get into the file.
 
 use super::Transaction;
+use super::edit;
 use crate::TreeError;
 use crate::chunk::{self, ChunkRef};
 use crate::commit::{self, Commit, Root};
-use crate::edit;
 use crate::error::check_len;
 use crate::file::Writer;
 use crate::node::{Child, MAX_VALUE, Node};

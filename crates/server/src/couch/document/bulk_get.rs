@@ -10,7 +10,7 @@ use crate::couch::document::options::{Extras, OpenRevs, revision_texts};
 use crate::couch::document::parts;
 use crate::couch::document::parts::StoredRevision;
 use crate::couch::document::read::{Opened, opened, whole_after};
-use crate::couch::document::render::{Mark, Sink, log_left_out};
+use crate::couch::document::render::{Savepoint, Sink, log_left_out};
 use crate::couch::partitions;
 use crate::http::FailureKind;
 use crate::{Answer, Failure};
@@ -169,9 +169,9 @@ impl Reader {
             }
             match found {
                 Ok(source) => {
-                    let mark = Mark::of(sink);
+                    let savepoint = Savepoint::of(sink);
                     let written = write_found(&source, sink).await;
-                    if let Err(failure) = mark.settle(sink, written)? {
+                    if let Err(failure) = savepoint.settle(sink, written)? {
                         log_left_out(&failure);
                         Missing::of(source.rev.to_string(), failure).write_in(requested, sink);
                     }

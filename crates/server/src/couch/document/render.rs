@@ -81,15 +81,15 @@ impl Sink for BodyWriter {
 }
 
 /// The end of a text before something is appended that may fail.
-pub struct Mark {
+pub struct Savepoint {
     at: usize,
     passed: u64,
 }
 
-impl Mark {
+impl Savepoint {
     /// Remembers where the text ends now.
-    pub fn of(sink: &mut impl Sink) -> Mark {
-        Mark {
+    pub fn of(sink: &mut impl Sink) -> Savepoint {
+        Savepoint {
             at: sink.text().len(),
             passed: sink.passed(),
         }
@@ -223,10 +223,10 @@ impl Shown<'_> {
     /// # Errors
     /// As [`Shown::write`], if a part of the document was passed on already.
     pub async fn write_doc(self, sink: &mut impl Sink) -> Result<(), Failure> {
-        let mark = Mark::of(sink);
+        let savepoint = Savepoint::of(sink);
         sink.text().extend_from_slice(b",\"doc\":");
         let written = self.write_in_row(sink).await;
-        if let Err(failure) = mark.settle(sink, written)? {
+        if let Err(failure) = savepoint.settle(sink, written)? {
             write_error(&failure, sink.text());
         }
         Ok(())

@@ -1,12 +1,17 @@
 //! One commit, seen for ever.
 
+mod range;
+
+pub use range::Range;
+
 use crate::TreeError;
 use crate::chunk::ChunkRef;
 use crate::commit::{Commit, Root};
+use crate::entry::{Bounds, Direction, TreeEntry};
 use crate::node::Node;
-use crate::pages::{NodeSource, Pages, ReadScope};
-use crate::range::{Bounds, Direction, Range, TreeEntry};
+use crate::pages::{NodeSource, Pages};
 use crate::read;
+use crate::readahead::ReadScope;
 use crate::reducer::Reducer;
 use std::fmt;
 use std::ops::Bound;
