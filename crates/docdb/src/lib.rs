@@ -42,8 +42,8 @@ pub use load::{
 };
 pub use partition::{Partition, PartitionError, split_id};
 pub use read::{
-    AllDocs, AllDocsRow, AttachmentReader, Changes, Document, Form, IdRange, Info, LocalDocument,
-    LocalDocuments, PartitionInfo, Snapshot,
+    AllDocs, AllDocsRow, AttachmentReader, Changes, Document, Form, IdRange, Info, LeafReaders,
+    LocalDocument, LocalDocuments, PartitionInfo, Snapshot,
 };
 pub use record::{Attachment, Change, LOCAL_PREFIX, Leaf, Purge};
 pub use render::{DocumentText, write_attachment_stubs, write_digest, write_revisions};
