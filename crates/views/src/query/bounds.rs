@@ -46,7 +46,7 @@ impl Segments {
             if segments.runs.is_empty() {
                 segments.before = before(&runs);
             }
-            if !runs.iter().all(Range::is_empty) {
+            if lanes.has_rows(&runs)? {
                 segments.runs.push_back(runs);
             }
         }

@@ -204,7 +204,7 @@ impl GroupRows {
                 return Ok(GroupStep::End);
             };
             if self.skip > 0 {
-                self.skip -= u64::from(self.is_visible(&group)?);
+                self.skip -= u64::from(self.lanes.has_rows(&group.runs)?);
             } else if let Some(value) = self.value(&group.runs)? {
                 let key = group.key;
                 return Ok(GroupStep::Group(GroupRow { key, value }));
@@ -219,17 +219,6 @@ impl GroupRows {
             }
         }
         Ok(GroupStep::End)
-    }
-
-    /// Whether the viewer sees a row of a group.
-    fn is_visible(&self, group: &Group) -> Result<bool, ViewError> {
-        match self.lanes.winners {
-            None => Ok(true),
-            Some(_) => {
-                let reduction = (self.part, &self.reduction);
-                Reducing::begin(&self.lanes, &group.runs, reduction)?.has_rows()
-            }
-        }
     }
 }
 

@@ -129,6 +129,16 @@ impl LaneRows {
 }
 
 impl Lanes {
+    /// Whether the viewer sees a row within the runs.
+    pub(super) fn has_rows(&self, runs: &[Run<u64>]) -> Result<bool, ViewError> {
+        let is_filled = !runs.iter().all(Run::is_empty);
+        if self.winners.is_none() || !is_filled {
+            return Ok(is_filled);
+        }
+        let mut rows = MergedRows::new(self, runs, Direction::Forward)?;
+        Ok(rows.next()?.is_some())
+    }
+
     /// How many rows the viewer sees within the runs, or more, if there are very many in several lanes.
     pub(super) fn count(&self, runs: &[Run<u64>]) -> Result<u64, ViewError> {
         let lens = || runs.iter().map(|run| run.end - run.start);

@@ -55,11 +55,6 @@ impl Reducing {
         })
     }
 
-    /// Whether there is a row at all; to be asked before any is taken.
-    pub(super) fn has_rows(mut self) -> Result<bool, ViewError> {
-        Ok(self.rows.next()?.is_some())
-    }
-
     /// Takes so many rows, at most; returns whether there may be more.
     pub(super) fn take(&mut self, most: u64) -> Result<bool, ViewError> {
         for _ in 0..most {
