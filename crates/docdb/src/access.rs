@@ -97,8 +97,8 @@ impl Viewer {
         self.0 == Sight::All
     }
 
-    /// Names under which documents are visible; `None` if all are.
-    pub(crate) fn names(&self) -> Option<&[String]> {
+    /// Names under which documents are visible, sorted, each once; `None` if all are.
+    pub fn names(&self) -> Option<&[String]> {
         match &self.0 {
             Sight::All => None,
             Sight::Named(named) => Some(&named.names),

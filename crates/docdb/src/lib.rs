@@ -42,7 +42,7 @@ pub use load::{
 };
 pub use partition::{Partition, PartitionError, split_id};
 pub use read::{
-    AllDocs, AllDocsRow, AttachmentForm, AttachmentReader, Changes, Document, IdRange, Info,
+    AllDocs, AllDocsRow, AttachmentForm, AttachmentReader, Changes, Document, IdRange, Info, LeafReaders,
     LocalDocument, LocalDocuments, PartitionInfo, Snapshot,
 };
 pub use record::{Attachment, Change, LOCAL_PREFIX, Leaf, Purge};

@@ -18,6 +18,7 @@ use varve_btree::{
     NoReduction, NodeCache, Options, Overlay, Reducer, Sizes, Tail, TreeError, TreeFile,
 };
 use varve_codec::EngineSetting;
+use varve_docdb::Viewer;
 use varve_js::Limits;
 
 /// The kind of tree file that an index is.
@@ -110,6 +111,8 @@ pub struct IndexSnapshot {
     pub(crate) seq: u64,
     pub(crate) purge_seq: u64,
     pub(crate) memo: Memo,
+    /// Whose rows are read.
+    pub(crate) viewer: Viewer,
 }
 
 impl IndexSnapshot {
@@ -121,6 +124,13 @@ impl IndexSnapshot {
     /// The last purge that it follows.
     pub fn purge_seq(&self) -> u64 {
         self.purge_seq
+    }
+
+    /// The same as a viewer sees it, in a database with access: rows of the documents that name the viewer.
+    #[must_use]
+    pub fn as_seen_by(mut self, viewer: &Viewer) -> IndexSnapshot {
+        self.viewer = viewer.clone();
+        self
     }
 
     /// Whether some of its rows are in memory only.
@@ -207,7 +217,7 @@ impl ViewIndex {
     }
 
     /// The index at whatever sequence it has; empty if it was never built. It is read in the mode of
-    /// `documents`.
+    /// `documents`, and by the same viewer.
     ///
     /// # Errors
     /// Errors of the storage; [`ViewError::is_would_block`].
@@ -218,9 +228,10 @@ impl ViewIndex {
             // Rows of another database must not show.
             documents.mode().refuse_long_work(true)?;
             let _builder = self.lock();
-            return Ok(self.view(self.replace()?, None));
+            return Ok(self.view((self.replace()?, None), documents));
         }
-        Ok(self.view(rows.with_mode(documents.mode()), state))
+        let rows = rows.with_mode(documents.mode());
+        Ok(self.view((rows, state), documents))
     }
 
     /// Brings the index up to the sequence of `documents`. If another thread is building, waits for
@@ -258,13 +269,15 @@ impl ViewIndex {
         self.building.lock()
     }
 
-    /// The index, if it covers the sequence of `documents`. It is read in the mode of `documents`.
+    /// The index, if it covers the sequence of `documents`. It is read in the mode of `documents`, and by the same
+    /// viewer.
     pub fn get_if_current(&self, documents: &varve_docdb::Snapshot) -> Option<IndexSnapshot> {
         let rows = self.state().rows;
         let state = self.usable_header(&rows, documents)?;
         let is_fresh =
             state.seq >= documents.update_seq() && state.purge_seq >= documents.purge_seq();
-        is_fresh.then(|| self.view(rows.with_mode(documents.mode()), Some(state)))
+        let rows = rows.with_mode(documents.mode());
+        is_fresh.then(|| self.view((rows, Some(state)), documents))
     }
 
     fn build(
@@ -274,19 +287,21 @@ impl ViewIndex {
     ) -> Result<IndexSnapshot, ViewError> {
         let rows = self.state().rows;
         let mut state = self.usable_header(&rows, documents);
+        // The index is for all, whoever asked first.
+        let all = documents.unrestricted();
         if let Some(state) = &mut state
-            && build::forget(self, documents, state, context)?
+            && build::forget(self, &all, state, context)?
         {
-            build::update(self, documents, state.seq, context)?;
+            build::update(self, &all, state.seq, context)?;
         } else {
             if !rows.user_header().is_empty() {
                 self.replace()?;
             }
-            build::update(self, documents, 0, context)?;
+            build::update(self, &all, 0, context)?;
         }
         let rows = self.state().rows;
         let state = IndexHeader::decode(rows.user_header());
-        Ok(self.view(rows, state))
+        Ok(self.view((rows, state), documents))
     }
 
     /// The sequence that the index covers, if it is about this database. A file that was found
@@ -306,8 +321,13 @@ impl ViewIndex {
         usable.then_some(state)
     }
 
-    fn view(&self, rows: Overlay, state: Option<IndexHeader>) -> IndexSnapshot {
+    fn view(
+        &self,
+        (rows, state): (Overlay, Option<IndexHeader>),
+        documents: &varve_docdb::Snapshot,
+    ) -> IndexSnapshot {
         IndexSnapshot {
+            viewer: documents.viewer().clone(),
             group: Arc::clone(&self.group),
             rows,
             seq: state.map_or(0, |state| state.seq),
@@ -415,6 +435,12 @@ pub(crate) fn tree_options(group: &ViewGroup, options: &IndexOptions) -> Options
     let mut reducers: Vec<Arc<dyn Reducer>> = vec![Arc::new(NoReduction)];
     for map in group.maps() {
         reducers.push(MapReducer::shared(&map.reductions, options));
+    }
+    if group.has_access() {
+        for map in group.maps() {
+            reducers.push(MapReducer::by_principal(&map.reductions, options));
+        }
+        reducers.push(Arc::new(NoReduction));
     }
     Options {
         optional_trees: 0,

@@ -16,6 +16,7 @@ mod header;
 mod index;
 mod memtable_budget;
 pub mod options;
+mod principals;
 mod query;
 mod reduce;
 mod row;
@@ -30,7 +31,7 @@ pub use group::{Signature, ViewGroup};
 pub use index::{IndexOptions, IndexSnapshot, ViewIndex};
 pub use memtable_budget::MemtableBudget;
 pub use options::{Grouping, OptionError, QueryOptions, Update};
-pub use query::{Answer, GroupRow, GroupRows, MapRows};
+pub use query::{Answer, GroupRow, GroupRows, GroupStep, MapRows};
 pub use row::Row;
 
 use index::{BY_DOCUMENT, tree_of_map};

@@ -42,8 +42,13 @@ pub struct Row {
 impl Row {
     /// `None` if the item is not a row.
     pub(crate) fn read(item: TreeEntry) -> Option<Row> {
+        Row::read_behind(item, 0)
+    }
+
+    /// The same where so many bytes stand before the sort key, of which the value does not tell.
+    pub(crate) fn read_behind(item: TreeEntry, prefix: usize) -> Option<Row> {
         let mut rest = item.value();
-        let sort_key_len = read_varint(&mut rest)?;
+        let sort_key_len = read_varint(&mut rest)?.checked_add(prefix)?;
         let key_len = read_varint(&mut rest)?;
         let key_at = item.value().len() - rest.len();
         let holds = key_len <= rest.len() && sort_key_len < item.key().len();
@@ -63,6 +68,11 @@ impl Row {
     /// The emitted value as JSON text.
     pub fn value(&self) -> &[u8] {
         &self.item.value()[self.key_at + self.key_len..]
+    }
+
+    /// Key and value of the item in the tree.
+    pub(crate) fn item(&self) -> (&[u8], &[u8]) {
+        (self.item.key(), self.item.value())
     }
 
     /// The bytes by which the key sorts.

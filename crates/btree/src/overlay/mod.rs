@@ -9,6 +9,7 @@ mod changes;
 mod range;
 mod segment;
 
+use crate::Reducer;
 use crate::entry::{Bounds, Direction, TreeEntry};
 use crate::snapshot::{Snapshot, check_ascending};
 use crate::transaction::Transaction;
@@ -67,6 +68,11 @@ impl Overlay {
     /// The commit below the memtable.
     pub fn base(&self) -> &Snapshot {
         &self.base
+    }
+
+    /// What summarises the items of a tree, which is there.
+    pub fn reducer(&self, tree: usize) -> &dyn Reducer {
+        self.base.reducer(tree)
     }
 
     /// [`Snapshot::user_header`] of a commit of the changes.

@@ -7,6 +7,7 @@ mod changes;
 mod local;
 mod purges;
 
+pub use access::LeafReaders;
 pub use all_docs::{AllDocs, AllDocsRow, IdRange};
 pub use attachments::{AttachmentForm, AttachmentReader};
 pub use changes::Changes;

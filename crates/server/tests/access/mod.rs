@@ -1,7 +1,9 @@
 //! Databases with access: what a user learns over HTTP.
 
 mod leaks;
+mod queries;
 mod reading;
+mod twins;
 mod writing;
 
 use crate::client::{ADMIN, Reply, Running};

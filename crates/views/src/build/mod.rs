@@ -9,10 +9,12 @@ mod forget;
 mod map;
 mod order;
 mod rows;
+mod share;
 mod workers;
 mod write;
 
 use crate::ViewError;
+use crate::group::ViewGroup;
 use crate::header::IndexHeader;
 use crate::index::ViewIndex;
 pub(crate) use forget::forget;
@@ -31,6 +33,8 @@ use write::Writer;
 
 /// Documents in one batch.
 const BATCH: usize = 200;
+/// The same where rows are kept by principal: each document may have many more of them then.
+const SMALL_BATCH: usize = 25;
 /// Builds of so many documents run at low priority.
 const LONG: u64 = 5_000;
 /// As [`LONG`], where an engine runs map functions: one call may take as long as thousands of compiled ones.
@@ -102,7 +106,8 @@ pub(crate) fn update(
     let total = documents.count_changes(since)?;
     context.progress.begin("indexing", Unit::Items, Some(total));
     // An engine costs more than the documents of a batch.
-    let batches = usize::try_from(total.div_ceil(BATCH as u64)).unwrap_or(usize::MAX);
+    let batches = total.div_ceil(batch_size(&index.group) as u64);
+    let batches = usize::try_from(batches).unwrap_or(usize::MAX);
     let workers = context.workers.min(batches).max(1);
     let writer = Writer::new(index, since == 0);
     let group = &*index.group;
@@ -125,6 +130,14 @@ pub(crate) fn update(
     };
     context.progress.end();
     outcome
+}
+
+/// Documents in one batch of a build.
+fn batch_size(group: &ViewGroup) -> usize {
+    match group.has_access() {
+        true => SMALL_BATCH,
+        false => BATCH,
+    }
 }
 
 /// Runs `work` on a thread of low priority; threads that it starts have the same.
@@ -161,7 +174,14 @@ fn run(
         let errors = to_writer;
         let (batches, stop, count) = (&batches, &stop, &count);
         scope.spawn(move || {
-            match read_batches(documents, since, (&to_workers, &leave), stop, context) {
+            let size = batch_size(group);
+            match read_batches(
+                documents,
+                (since, size),
+                (&to_workers, &leave),
+                stop,
+                context,
+            ) {
                 Ok(read) => count.store(read, Ordering::Release),
                 // The writer may be gone with an error of its own.
                 Err(error) => drop(errors.send(FromWorker::Failed(error))),

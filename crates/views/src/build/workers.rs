@@ -1,8 +1,8 @@
 //! The threads of a build: one reads batches, the others map them.
 
+use super::BuildContext;
 use super::map::Mapper;
 use super::rows::{Batch, Mapped, Mapping};
-use super::{BATCH, BuildContext};
 use crate::ViewError;
 use crate::group::ViewGroup;
 use parking_lot::Mutex;
@@ -100,10 +100,10 @@ pub(super) fn drain(batches: &Mutex<Receiver<Batch>>) {
     while batches.recv().is_ok() {}
 }
 
-/// Cuts the changes into batches, each with leave to be mapped; returns how many.
+/// Cuts the changes into batches of `size`, each with leave to be mapped; returns how many.
 pub(super) fn read_batches(
     documents: &Snapshot,
-    since: u64,
+    (since, size): (u64, usize),
     (to_workers, leave): (&SyncSender<Batch>, &SyncSender<()>),
     stop: &AtomicBool,
     context: &BuildContext<'_>,
@@ -112,7 +112,7 @@ pub(super) fn read_batches(
     let mut number = 0;
     while !stop.load(Ordering::Relaxed) {
         context.interrupt.check()?;
-        let batch: Result<Vec<_>, _> = changes.by_ref().take(BATCH).collect();
+        let batch: Result<Vec<_>, _> = changes.by_ref().take(size).collect();
         let changes = batch?;
         if changes.is_empty() || leave.send(()).is_err() {
             break;

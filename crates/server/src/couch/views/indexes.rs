@@ -216,9 +216,10 @@ fn group_of(
     let mut text = Vec::new();
     snapshot.body(stored, &mut text)?;
     let group = ViewGroup::read(&varve_json::parse_object(&text)?)?;
-    let group = match snapshot.is_partitioned() {
-        true => group.by_partition(),
-        false => group,
+    let group = match (snapshot.is_partitioned(), snapshot.has_access()) {
+        (true, _) => group.by_partition(),
+        (false, true) => group.by_principal()?,
+        (false, false) => group,
     };
     Ok(match app.settings().functions.reduce_limit {
         true => group,

@@ -65,8 +65,8 @@ pub fn begin(
     let of_function = tag(call, &found, &[]);
     let (app, asked) = (Arc::clone(&call.app), Arc::clone(&call.request));
     let first = move |rows: RowSource| {
-        let tag = etag::opaque(&[of_function.as_bytes(), rows.tag.as_bytes()]);
-        let tag = asked.is_read().then_some(tag);
+        let of_rows = rows.tag.as_ref().filter(|_| asked.is_read());
+        let tag = of_rows.map(|tag| etag::opaque(&[of_function.as_bytes(), tag.as_bytes()]));
         if let Some(tag) = &tag
             && etag::matches(&asked, tag)
         {
