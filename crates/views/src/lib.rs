@@ -8,6 +8,7 @@ mod build;
 mod compact;
 mod design;
 mod error;
+mod failed_document;
 mod files;
 pub mod find;
 pub mod fuzzing;

@@ -260,7 +260,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "design",
             ],
             &["error", "reduce"],
-            &["files", "group", "query"],
+            &["failed_document", "files", "group", "query"],
             &["index"],
             &["find", "compact"],
             &["build"],

@@ -11,7 +11,7 @@ use crate::row::{prefix_of, push_number, push_value, push_varint, push_whole_id}
 use crate::selector::Selector;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use varve_base::Interrupted;
+use varve_base::{Interrupt, Interrupted};
 use varve_docdb::{Change, DocdbError, DocumentText, Snapshot, split_id, write_attachment_stubs};
 use varve_js::{Emission, JsError, MapFunctions};
 use varve_json::collate::Order;
@@ -33,6 +33,8 @@ pub(super) struct Mapper<'a> {
     group: &'a ViewGroup,
     documents: &'a Snapshot,
     context: &'a BuildContext<'a>,
+    /// Raised when the build has ended without this worker.
+    ended: &'a Interrupt,
     engine: Engine,
     body: Vec<u8>,
     json: Vec<u8>,
@@ -58,18 +60,20 @@ impl<'a> Mapper<'a> {
         group: &'a ViewGroup,
         documents: &'a Snapshot,
         context: &'a BuildContext<'a>,
+        ended: &'a Interrupt,
     ) -> Result<Self, ViewError> {
         let engine = match group.json_maps() {
             Some(maps) => {
                 let named = named(&maps);
                 Engine::Fields(maps, named)
             }
-            None => Engine::Script(Box::new(compile(group, context)?)),
+            None => Engine::Script(Box::new(compile(group, context, ended)?)),
         };
         Ok(Mapper {
             group,
             documents,
             context,
+            ended,
             engine,
             body: Vec::new(),
             json: Vec::new(),
@@ -88,6 +92,7 @@ impl<'a> Mapper<'a> {
     ) -> Result<bool, ViewError> {
         while !mapping.changes.as_slice().is_empty() {
             self.context.interrupt.check()?;
+            self.ended.check()?;
             if is_starved() {
                 return Ok(false);
             }
@@ -121,7 +126,7 @@ impl<'a> Mapper<'a> {
             rev: change.rev.clone(),
             source: Box::new(source),
         })?;
-        self.emit(id)?;
+        self.emit(change)?;
         let bytes = &self.bytes;
         self.emitted.sort_by(|a, b| {
             (a.map, &bytes[a.sort_key..a.key])
@@ -132,7 +137,8 @@ impl<'a> Mapper<'a> {
     }
 
     /// Asks the functions, or the indexes, for the rows of the text at hand.
-    fn emit(&mut self, id: &str) -> Result<(), ViewError> {
+    fn emit(&mut self, change: &Change) -> Result<(), ViewError> {
+        let id = &change.id;
         let engine = match &mut self.engine {
             Engine::Script(engine) => engine,
             Engine::Fields(maps, named) => {
@@ -152,13 +158,14 @@ impl<'a> Mapper<'a> {
             Err(limit) if !self.context.skips_failed => {
                 return Err(ViewError::Function {
                     id: id.to_owned(),
+                    seq: change.seq,
                     source: Box::new(limit),
                 });
             }
             Err(limit) => {
                 self.context.log.failure(id, None, &limit.to_string());
                 // State that the document has left in the old engine may fail the next document.
-                **engine = compile(self.group, self.context)?;
+                **engine = compile(self.group, self.context, self.ended)?;
                 return Ok(());
             }
         };
@@ -256,7 +263,11 @@ fn named(maps: &[JsonMap]) -> Named {
     )
 }
 
-fn compile(group: &ViewGroup, context: &BuildContext<'_>) -> Result<MapFunctions, ViewError> {
+fn compile(
+    group: &ViewGroup,
+    context: &BuildContext<'_>,
+    ended: &Interrupt,
+) -> Result<MapFunctions, ViewError> {
     let sources: Vec<&str> = group.maps().iter().map(|map| &*map.source).collect();
     let library = group.library();
     let engine = MapFunctions::compile(&sources, library, context.limits, context.compilation);
@@ -267,10 +278,11 @@ fn compile(group: &ViewGroup, context: &BuildContext<'_>) -> Result<MapFunctions
         };
         compilation(&error, "map", view)
     })?;
-    let (throttle, interrupt) = (Arc::clone(context.throttle), context.interrupt.clone());
+    let throttle = Arc::clone(context.throttle);
+    let interrupts = [context.interrupt.clone(), ended.clone()];
     engine.set_checkpoint(Arc::new(move || {
         throttle();
-        match interrupt.is_raised() {
+        match interrupts.iter().any(Interrupt::is_raised) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }

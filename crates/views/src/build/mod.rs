@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 use rows::{Batch, Mapped};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::Scope;
 use varve_base::{Interrupt, Progress, Unit};
@@ -151,17 +151,22 @@ fn run(
     let (to_writer, mapped) = sync_channel::<FromWorker<'_>>(workers * 2);
     let (leave, left) = sync_channel::<()>(workers * AHEAD);
     let batches = Mutex::new(batches);
-    let stop = AtomicBool::new(false);
+    let ended = Interrupt::default();
     let count = AtomicU64::new(0);
     std::thread::scope(|scope| {
         for _ in 0..workers {
-            let worker = Worker::new(group, documents, &batches, to_writer.clone(), context);
+            let worker = Worker::new(
+                (group, documents),
+                &batches,
+                to_writer.clone(),
+                (context, &ended),
+            );
             scope.spawn(move || worker.run(priority, None));
         }
         let errors = to_writer;
-        let (batches, stop, count) = (&batches, &stop, &count);
+        let (batches, ended, count) = (&batches, &ended, &count);
         scope.spawn(move || {
-            match read_batches(documents, since, (&to_workers, &leave), stop, context) {
+            match read_batches(documents, since, (&to_workers, &leave), ended, context) {
                 Ok(read) => count.store(read, Ordering::Release),
                 // The writer may be gone with an error of its own.
                 Err(error) => drop(errors.send(FromWorker::Failed(error))),
@@ -171,8 +176,8 @@ fn run(
         let outcome = gathered
             .take_all(&mapped, scope, context)
             .and_then(|()| gathered.finish(count.load(Ordering::Acquire), context));
-        // On an error there are threads that wait for room or for work.
-        stop.store(true, Ordering::Relaxed);
+        // On an error there are threads that wait for room or for work, or are in the middle of a call.
+        ended.raise();
         drop(mapped);
         drop(gathered);
         drain(batches);
