@@ -149,7 +149,7 @@ impl ViewIndex {
         options: IndexOptions,
     ) -> Result<Self, ViewError> {
         storage.create_directory(directory)?;
-        let path = directory.join(file_name(group.signature()));
+        let path = directory.join(file_name(group.kind(), group.signature()));
         remove_rest(&*storage, &copy_path(&path))?;
         let mut damage = None;
         let file = match TreeFile::open(&*storage, &path, tree_options(&group, &options)) {

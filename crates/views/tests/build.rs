@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use varve_base::{Interrupt, MemoryStorage, Progress, Silent, Storage, Unit};
 use varve_js::{Compilation, Limits};
 use varve_views::{
-    BuildContext, BuildLog, BuildThrottle, NoLog, ViewError, ViewIndex, remove_stale,
+    BuildContext, BuildLog, BuildThrottle, IndexKind, NoLog, ViewError, ViewIndex, remove_stale,
 };
 
 const DESIGN: &str = r#"{"views":{"v":{"map":"function(d){emit(d.n)}","reduce":"_count"}}}"#;
@@ -437,16 +437,16 @@ fn stale_files_are_removed_and_only_those() {
     let kept = [group(other).signature()];
     let directory = Path::new(DIRECTORY);
     assert_eq!(
-        remove_stale(&*storage, directory, &kept).unwrap(),
+        remove_stale(&*storage, directory, IndexKind::Views, &kept).unwrap(),
         1
     );
     assert_eq!(
-        remove_stale(&*storage, directory, &kept).unwrap(),
+        remove_stale(&*storage, directory, IndexKind::Views, &kept).unwrap(),
         0
     );
     assert_eq!(storage.list(directory).unwrap().len(), 1);
     assert_eq!(
-        remove_stale(&*storage, Path::new("nowhere"), &kept).unwrap(),
+        remove_stale(&*storage, Path::new("nowhere"), IndexKind::Views, &kept).unwrap(),
         0
     );
 }

@@ -6,7 +6,7 @@ use super::rows::{Mapped, Mapping};
 use crate::ViewError;
 use crate::design::compilation;
 use crate::find::{JsonMap, Named};
-use crate::group::ViewGroup;
+use crate::group::{ChangesFilter, ViewGroup};
 use crate::row::{prefix_of, push_number, push_value, push_varint, push_whole_id};
 use crate::selector::Selector;
 use std::ops::ControlFlow;
@@ -21,23 +21,25 @@ use varve_json::{Value, collate, parse};
 const PIECE: usize = 20;
 
 /// Maker of rows from documents.
-enum Engine {
+pub(super) enum Engine {
     /// Functions.
     Script(Box<MapFunctions>),
     /// Json indexes.
     Fields(Vec<JsonMap>, Named),
+    /// A filter of changes.
+    Selector(Arc<Selector>),
 }
 
 /// One worker's engine and buffers.
 pub(super) struct Mapper<'a> {
-    group: &'a ViewGroup,
-    documents: &'a Snapshot,
-    context: &'a BuildContext<'a>,
+    pub(super) group: &'a ViewGroup,
+    pub(super) documents: &'a Snapshot,
+    pub(super) context: &'a BuildContext<'a>,
     /// Raised when the build has ended without this worker.
-    ended: &'a Interrupt,
-    engine: Engine,
-    body: Vec<u8>,
-    json: Vec<u8>,
+    pub(super) ended: &'a Interrupt,
+    pub(super) engine: Engine,
+    pub(super) body: Vec<u8>,
+    pub(super) json: Vec<u8>,
     emitted: Vec<Emitted>,
     bytes: Vec<u8>,
     /// Begins the sort keys of the document at hand.
@@ -62,12 +64,13 @@ impl<'a> Mapper<'a> {
         context: &'a BuildContext<'a>,
         ended: &'a Interrupt,
     ) -> Result<Self, ViewError> {
-        let engine = match group.json_maps() {
-            Some(maps) => {
+        let engine = match (group.filter(), group.json_maps()) {
+            (Some(ChangesFilter::Selector(selector)), _) => Engine::Selector(Arc::clone(selector)),
+            (_, Some(maps)) => {
                 let named = named(&maps);
                 Engine::Fields(maps, named)
             }
-            None => Engine::Script(Box::new(compile(group, context, ended)?)),
+            _ => Engine::Script(Box::new(compile(group, context, ended)?)),
         };
         Ok(Mapper {
             group,
@@ -104,20 +107,48 @@ impl<'a> Mapper<'a> {
             };
             let id = &change.id;
             mapping.mapped.ids.push(id.to_owned());
-            if !change.is_deleted() && self.group.takes(id) {
+            if self.group.filter().is_some() {
+                self.judge(&change)?;
+            } else if !change.is_deleted() && self.group.takes(id) {
                 self.run(&change)?;
-                self.enter(id, &mut mapping.mapped);
+            } else {
+                continue;
             }
+            self.enter(id, &mut mapping.mapped);
         }
         Ok(true)
+    }
+
+    /// Forgets the document before.
+    pub(super) fn clear(&mut self) {
+        self.json.clear();
+        self.emitted.clear();
+        self.bytes.clear();
+    }
+
+    /// Adds a row of the first map, without an emitted key.
+    pub(super) fn push_row(
+        &mut self,
+        sort_key: impl FnOnce(&mut Vec<u8>),
+        value: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let begin = self.bytes.len();
+        sort_key(&mut self.bytes);
+        let key = self.bytes.len();
+        value(&mut self.bytes);
+        self.emitted.push(Emitted {
+            map: 0,
+            sort_key: begin,
+            key,
+            value: key,
+            end: self.bytes.len(),
+        });
     }
 
     /// Runs the functions over one document; its rows are then in `emitted`.
     fn run(&mut self, change: &Change) -> Result<(), ViewError> {
         let id = &change.id;
-        self.json.clear();
-        self.emitted.clear();
-        self.bytes.clear();
+        self.clear();
         if self.group.is_partitioned() {
             self.prefix = split_id(id).map_or_else(Vec::new, |(partition, _)| prefix_of(partition));
         }
@@ -151,6 +182,8 @@ impl<'a> Mapper<'a> {
                 }
                 return Ok(());
             }
+            // Its changes are judged, not mapped.
+            Engine::Selector(_) => return Ok(()),
         };
         let emissions = match engine.map(&self.json) {
             Ok(emissions) => emissions,
@@ -263,7 +296,7 @@ fn named(maps: &[JsonMap]) -> Named {
     )
 }
 
-fn compile(
+pub(super) fn compile(
     group: &ViewGroup,
     context: &BuildContext<'_>,
     ended: &Interrupt,

@@ -6,6 +6,7 @@
 //! the workers go on. A build that was stopped continues from its last commit.
 
 mod forget;
+mod judge;
 mod map;
 mod order;
 mod rows;

@@ -1,5 +1,4 @@
 //! `_revs_diff` and `_missing_revs`: a replicator's questions before it sends documents.
-
 use varve_docdb::{Rev, Snapshot};
 use varve_json::Value;
 
