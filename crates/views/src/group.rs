@@ -1,17 +1,20 @@
 //! The views of one design document, as far as they decide the content of its index.
 
+mod filter;
+
 use crate::design::{JAVASCRIPT, LIBRARY, QUERY, library};
 use crate::find::JsonMap;
 use crate::reduce::Reduction;
-use crate::selector::Selector;
 use crate::{DesignError, ViewError};
 use md5::{Digest, Md5};
 use std::fmt;
-use std::sync::Arc;
 use varve_docdb::split_id;
 use varve_js::Compilation;
 use varve_json::collate::Order;
 use varve_json::{Object, Value};
+
+pub(crate) use filter::ChangesFilter;
+pub use filter::IndexKind;
 
 /// An index file has one tree for each map function besides its own, and at most 255.
 const MAX_MAPS: usize = 254;
@@ -25,9 +28,6 @@ const GROWING: &[u8] = b"varve view index, reduces may grow";
 /// Begins the hashed text where rows are kept by partition.
 const PARTITIONED: &[u8] = b"varve view index, by partition";
 
-/// Begins the hashed text of a filter of changes.
-const FILTER: &[u8] = b"varve index of changes 1";
-
 /// Names an index file: the MD5 over everything that decides its content, and the names of its
 /// views. Design documents that agree in that share the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -37,15 +37,6 @@ impl fmt::Display for Signature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
-}
-
-/// What an index holds; each kind has files of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IndexKind {
-    /// Rows of views.
-    Views,
-    /// Changes that pass a filter.
-    Changes,
 }
 
 /// One map function and the reduces that stand over its rows.
@@ -65,15 +56,6 @@ pub(crate) struct ViewLocation {
     pub(crate) map: usize,
     /// Position of its reduce among those of the map function.
     pub(crate) reduction: Option<usize>,
-}
-
-/// What lets a change into an index of changes.
-#[derive(Clone, Debug)]
-pub(crate) enum ChangesFilter {
-    /// A leaf of the document matches.
-    Selector(Arc<Selector>),
-    /// The group's one map function emits something for a leaf.
-    Emission,
 }
 
 /// The views of a design document, or one filter of changes.
@@ -164,65 +146,6 @@ impl ViewGroup {
             library,
             filter: None,
         })
-    }
-
-    /// The changes of documents that match a selector. Selectors that are written out alike have one signature.
-    pub fn of_selector(selector: Arc<Selector>) -> Self {
-        let canonical = varve_json::to_string(&selector.to_json());
-        ViewGroup::of_filter(QUERY, canonical, None, ChangesFilter::Selector(selector))
-    }
-
-    /// The changes of documents for which a map function emits something. `library` is the JSON text of the object in
-    /// which it finds modules.
-    pub fn of_map_filter(source: &str, library: Option<String>) -> Self {
-        let filter = ChangesFilter::Emission;
-        ViewGroup::of_filter(JAVASCRIPT, source.to_owned(), library, filter)
-    }
-
-    fn of_filter(
-        language: &str,
-        source: String,
-        library: Option<String>,
-        filter: ChangesFilter,
-    ) -> Self {
-        let maps = vec![Map {
-            source,
-            order: Order::default(),
-            reductions: Vec::new(),
-        }];
-        let location = ViewLocation {
-            map: 0,
-            reduction: None,
-        };
-        let views = vec![(String::new(), location)];
-        let mut hash = Md5::new();
-        hash.update(FILTER);
-        hash.update(sign(language, None, &maps, &views, library.as_deref()).0);
-        ViewGroup {
-            signature: Signature(hash.finalize().into()),
-            include_design: true,
-            local_seq: false,
-            is_query: language == QUERY,
-            wants_partitions: None,
-            is_partitioned: false,
-            maps,
-            views,
-            library,
-            filter: Some(filter),
-        }
-    }
-
-    /// The filter, where the rows are changes.
-    pub(crate) fn filter(&self) -> Option<&ChangesFilter> {
-        self.filter.as_ref()
-    }
-
-    /// What the group's index holds.
-    pub fn kind(&self) -> IndexKind {
-        match self.filter {
-            Some(_) => IndexKind::Changes,
-            None => IndexKind::Views,
-        }
     }
 
     /// The same group with an index of its own if it has reduce functions in JavaScript: their results may grow with

@@ -19,6 +19,7 @@ mod header;
 mod index;
 mod memtable_budget;
 pub mod options;
+mod passing;
 mod query;
 mod reduce;
 mod row;
@@ -33,7 +34,8 @@ pub use group::{IndexKind, Signature, ViewGroup};
 pub use index::{IndexOptions, IndexSnapshot, ViewIndex};
 pub use memtable_budget::MemtableBudget;
 pub use options::{Grouping, OptionError, QueryOptions, Update};
-pub use query::{Answer, GroupRow, GroupRows, MapRows, PassingChange, PassingChanges};
+pub use passing::{PassingChange, PassingChanges};
+pub use query::{Answer, GroupRow, GroupRows, MapRows};
 pub use row::Row;
 
 use index::{BY_DOCUMENT, tree_of_map};

@@ -263,7 +263,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
             &["change_row", "failed_document", "group", "query"],
             &["files"],
             &["index"],
-            &["find", "compact"],
+            &["find", "compact", "passing"],
             &["build"],
             &["fuzzing"],
         ],

@@ -3,12 +3,10 @@
 mod bounds;
 mod groups;
 mod memo;
-mod passing;
 mod rows;
 
 pub use groups::{GroupRow, GroupRows};
 pub(crate) use memo::Memo;
-pub use passing::{PassingChange, PassingChanges};
 pub use rows::MapRows;
 
 use crate::index::{IndexSnapshot, tree_of_map};
