@@ -44,7 +44,15 @@ const SECTIONS: &[(&str, &[&str])] = &[
     ),
     ("uuids", &["algorithm", "utc_id_suffix", "max_count"]),
     ("attachments", &["compressible_types", "compression_level"]),
-    ("views", &["compile", "skip_failed"]),
+    (
+        "views",
+        &[
+            "compile",
+            "filter_index_after",
+            "filter_indexes",
+            "skip_failed",
+        ],
+    ),
     ("chttpd_auth", AUTH_KEYS),
     ("couch_httpd_auth", AUTH_KEYS),
     (

@@ -1,5 +1,6 @@
 //! Entry points of fuzzers, and a test over a few inputs.
 
+use crate::change_row::read_leaves;
 use crate::find::{FindOptions, JsonIndex, KeyRange, NewIndex, Plan, explain};
 use crate::principals::{MOST_KEYS, keys_of_readers};
 use crate::reduce::Reduced;
@@ -9,8 +10,11 @@ use crate::{QueryOptions, ViewGroup};
 use varve_json::collate::Order;
 use varve_json::{Object, Value};
 
-/// Never panics, and makes no more keys than the entry has bytes.
+/// Never panics, and makes no more keys or leaves than the entry has bytes.
 pub fn index_values(data: &[u8]) {
+    if let Some(leaves) = read_leaves(data) {
+        assert!(leaves.len() < data.len() && leaves.is_sorted());
+    }
     let mut keys = Vec::new();
     // A damaged entry is `None`; the keys read until then are checked all the same.
     let _ = keys_of_entry("id", data, &mut keys);

@@ -1,5 +1,7 @@
 //! The views of one design document, as far as they decide the content of its index.
 
+mod filter;
+
 use crate::design::{JAVASCRIPT, LIBRARY, QUERY, library};
 use crate::find::JsonMap;
 use crate::reduce::Reduction;
@@ -10,6 +12,9 @@ use varve_docdb::split_id;
 use varve_js::Compilation;
 use varve_json::collate::Order;
 use varve_json::{Object, Value};
+
+pub(crate) use filter::ChangesFilter;
+pub use filter::IndexKind;
 
 /// An index file has one tree for each map function besides its own, and at most 255.
 const MAX_MAPS: usize = 254;
@@ -59,8 +64,8 @@ pub(crate) struct ViewLocation {
     pub(crate) reduction: Option<usize>,
 }
 
-/// The views of a design document.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The views of a design document, or one filter of changes.
+#[derive(Clone, Debug)]
 pub struct ViewGroup {
     signature: Signature,
     include_design: bool,
@@ -78,6 +83,8 @@ pub struct ViewGroup {
     views: Vec<(String, ViewLocation)>,
     /// JSON text of the modules that map functions may require.
     library: Option<String>,
+    /// The filter, where the rows are changes.
+    filter: Option<ChangesFilter>,
 }
 
 impl ViewGroup {
@@ -146,6 +153,7 @@ impl ViewGroup {
             views,
             maps,
             library,
+            filter: None,
         })
     }
 
@@ -320,7 +328,9 @@ impl ViewGroup {
     pub(crate) fn json_maps(&self) -> Option<Vec<JsonMap>> {
         let read = |map: &Map| JsonMap::read(&varve_json::parse(map.source.as_bytes()).ok()?);
         let maps = || self.maps.iter().map(read).collect();
-        self.is_query.then(maps).flatten()
+        (self.is_query && self.filter.is_none())
+            .then(maps)
+            .flatten()
     }
 
     /// Whether map functions see the sequence of each document.

@@ -3,6 +3,7 @@
 use crate::ViewError;
 use crate::build::{self, BuildContext};
 use crate::error::is_of_no_use;
+use crate::failed_document::FailedDocument;
 use crate::files::{copy_path, file_name, remove_rest};
 use crate::group::ViewGroup;
 use crate::header::IndexHeader;
@@ -74,6 +75,7 @@ pub struct ViewIndex {
     damage: Mutex<Option<String>>,
     /// Held while a compacted copy takes the file's place.
     pub(crate) renaming: Mutex<()>,
+    failed: FailedDocument,
 }
 
 impl std::fmt::Debug for ViewIndex {
@@ -157,7 +159,7 @@ impl ViewIndex {
         options: IndexOptions,
     ) -> Result<Self, ViewError> {
         storage.create_directory(directory)?;
-        let path = directory.join(file_name(group.signature()));
+        let path = directory.join(file_name(group.kind(), group.signature()));
         remove_rest(&*storage, &copy_path(&path))?;
         let mut damage = None;
         let file = match TreeFile::open(&*storage, &path, tree_options(&group, &options)) {
@@ -192,6 +194,7 @@ impl ViewIndex {
             memo: Memo::default(),
             damage: Mutex::new(damage),
             renaming: Mutex::new(()),
+            failed: FailedDocument::default(),
         })
     }
 
@@ -238,7 +241,8 @@ impl ViewIndex {
     /// it first.
     ///
     /// # Errors
-    /// See [`ViewError`]. The rows built until then are kept. [`ViewError::is_would_block`] if there is anything to do
+    /// See [`ViewError`]. The rows built until then are kept. [`ViewError::Function`] comes without a build while the
+    /// document that ended the last one is unchanged. [`ViewError::is_would_block`] if there is anything to do
     /// and `documents` is read in another mode than [`ReadMode::Blocking`].
     ///
     /// [`ReadMode::Blocking`]: varve_base::ReadMode::Blocking
@@ -255,9 +259,17 @@ impl ViewIndex {
         if let Some(view) = self.get_if_current(documents) {
             return Ok(view);
         }
+        let conditions = (context.limits, context.compilation);
+        if !context.skips_failed
+            && let Some(failure) = self.failed.expected(documents, conditions)?
+        {
+            return Err(failure);
+        }
         let damage = match self.build(documents, context) {
             Err(error) if error.is_index_damage() => error,
-            outcome => return outcome,
+            outcome => {
+                return outcome.inspect_err(|error| self.failed.remember(error, conditions));
+            }
         };
         *self.damage.lock() = Some(damage.to_string());
         // The old file is damaged; a new one needs nothing of it.

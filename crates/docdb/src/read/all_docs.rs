@@ -30,7 +30,7 @@ impl IdRange<'_> {
         high: Bound::Excluded("_design0"),
     };
 
-    fn bounds(&self) -> varve_btree::Bounds<'_> {
+    pub(super) fn bounds(&self) -> varve_btree::Bounds<'_> {
         (self.low.map(str::as_bytes), self.high.map(str::as_bytes))
     }
 }

@@ -111,19 +111,20 @@ impl Call {
         self.streams().stream(content_type, produce)
     }
 
-    /// An answer that is sent whole if it is short, and otherwise made once more while it is sent.
+    /// An answer that is sent whole if it is short, and otherwise while it is made. Nothing of it is read twice.
     ///
     /// # Errors
-    /// Those of the producer before that.
+    /// Those of the producer before its first piece; those of [`Streams::stream`].
     pub fn stream_if_long<P, F>(&self, content_type: &str, produce: P) -> Result<Answer, Failure>
     where
-        P: Fn(BodyWriter) -> F,
+        P: FnOnce(BodyWriter) -> F,
         F: Future<Output = Result<FinishedBody, Failure>> + Send + 'static,
     {
-        match Answer::short(content_type, &produce) {
-            Some(Err(failure)) if !failure.is_would_block() => Err(failure),
-            Some(Ok(answer)) => Ok(answer),
-            _ => self.stream(content_type, produce),
+        match self.reads {
+            ReadMode::Blocking => {
+                Answer::stream_if_long(content_type, &self.app.executor().reads, produce)
+            }
+            ReadMode::CachedOnly => self.stream(content_type, produce),
         }
     }
 

@@ -46,6 +46,8 @@ pub(crate) struct Metrics {
     couch_methods: Family<MethodLabels, Counter>,
     durations: Family<DurationLabels, Histogram>,
     connections: Gauge,
+    /// Changes that feeds have looked at, whether or not they showed them.
+    pub(crate) feed_changes: Counter,
     /// Of requests to databases and the server itself.
     pub(crate) recent: RecentDurations,
 }
@@ -72,8 +74,12 @@ impl Default for Metrics {
         let time = "Seconds from a request's head to the head of its answer";
         registry.register("http_request_duration_seconds", time, durations.clone());
         registry.register("http_connections", "Open connections", connections.clone());
+        let feed_changes = Counter::default();
+        let changes = "Changes that feeds have looked at, whether or not they showed them";
+        registry.register("feed_changes", changes, feed_changes.clone());
         Metrics {
             registry,
+            feed_changes,
             requests,
             couch_methods,
             durations,

@@ -1,5 +1,6 @@
 //! Databases with access: what a user learns over HTTP.
 
+mod filters;
 mod leaks;
 mod queries;
 mod reading;

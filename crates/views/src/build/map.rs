@@ -6,12 +6,12 @@ use super::rows::{Mapped, Mapping, Span};
 use crate::ViewError;
 use crate::design::compilation;
 use crate::find::{JsonMap, Named};
-use crate::group::ViewGroup;
+use crate::group::{ChangesFilter, ViewGroup};
 use crate::row::{prefix_of, push_number, push_value, push_varint, push_whole_id};
 use crate::selector::Selector;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use varve_base::Interrupted;
+use varve_base::{Interrupt, Interrupted};
 use varve_docdb::{
     Change, DocdbError, DocumentText, Leaf, Rev, Snapshot, Stored, split_id, write_attachment_stubs,
 };
@@ -23,11 +23,13 @@ use varve_json::{Value, collate, parse};
 const PIECE: usize = 20;
 
 /// Maker of rows from documents.
-enum Engine {
+pub(super) enum Engine {
     /// Functions.
     Script(Box<MapFunctions>),
     /// Json indexes.
     Fields(Vec<JsonMap>, Named),
+    /// A filter of changes.
+    Selector(Arc<Selector>),
 }
 
 /// A revision as map functions see it.
@@ -57,9 +59,11 @@ pub(super) struct Mapper<'a> {
     pub(super) group: &'a ViewGroup,
     pub(super) documents: &'a Snapshot,
     pub(super) context: &'a BuildContext<'a>,
-    engine: Engine,
-    body: Vec<u8>,
-    json: Vec<u8>,
+    /// Raised when the build has ended without this worker.
+    pub(super) ended: &'a Interrupt,
+    pub(super) engine: Engine,
+    pub(super) body: Vec<u8>,
+    pub(super) json: Vec<u8>,
     emitted: Vec<Emitted>,
     bytes: Vec<u8>,
     /// Begins the sort keys of the document at hand.
@@ -82,18 +86,21 @@ impl<'a> Mapper<'a> {
         group: &'a ViewGroup,
         documents: &'a Snapshot,
         context: &'a BuildContext<'a>,
+        ended: &'a Interrupt,
     ) -> Result<Self, ViewError> {
-        let engine = match group.json_maps() {
-            Some(maps) => {
+        let engine = match (group.filter(), group.json_maps()) {
+            (Some(ChangesFilter::Selector(selector)), _) => Engine::Selector(Arc::clone(selector)),
+            (_, Some(maps)) => {
                 let named = named(&maps);
                 Engine::Fields(maps, named)
             }
-            None => Engine::Script(Box::new(compile(group, context)?)),
+            _ => Engine::Script(Box::new(compile(group, context, ended)?)),
         };
         Ok(Mapper {
             group,
             documents,
             context,
+            ended,
             engine,
             body: Vec::new(),
             json: Vec::new(),
@@ -112,6 +119,7 @@ impl<'a> Mapper<'a> {
     ) -> Result<bool, ViewError> {
         while !mapping.changes.as_slice().is_empty() {
             self.context.interrupt.check()?;
+            self.ended.check()?;
             if is_starved() {
                 return Ok(false);
             }
@@ -123,7 +131,10 @@ impl<'a> Mapper<'a> {
             };
             let id = &change.id;
             mapping.mapped.ids.push(id.to_owned());
-            if !change.is_deleted() && self.group.takes(id) {
+            if self.group.filter().is_some() {
+                self.judge(&change)?;
+                self.enter(id, &mut mapping.mapped);
+            } else if !change.is_deleted() && self.group.takes(id) {
                 self.run(&MapInput::of(&change))?;
                 let rows = self.enter(id, &mut mapping.mapped);
                 if self.group.has_access() {
@@ -134,12 +145,36 @@ impl<'a> Mapper<'a> {
         Ok(true)
     }
 
-    /// Runs the functions over one document; its rows are then in `emitted`.
-    pub(super) fn run(&mut self, input: &MapInput<'_>) -> Result<(), ViewError> {
-        let id = input.id;
+    /// Forgets the document before.
+    pub(super) fn clear(&mut self) {
         self.json.clear();
         self.emitted.clear();
         self.bytes.clear();
+    }
+
+    /// Adds a row of the first map, without an emitted key.
+    pub(super) fn push_row(
+        &mut self,
+        sort_key: impl FnOnce(&mut Vec<u8>),
+        value: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let begin = self.bytes.len();
+        sort_key(&mut self.bytes);
+        let key = self.bytes.len();
+        value(&mut self.bytes);
+        self.emitted.push(Emitted {
+            map: 0,
+            sort_key: begin,
+            key,
+            value: key,
+            end: self.bytes.len(),
+        });
+    }
+
+    /// Runs the functions over one document; its rows are then in `emitted`.
+    pub(super) fn run(&mut self, input: &MapInput<'_>) -> Result<(), ViewError> {
+        let id = input.id;
+        self.clear();
         if self.group.is_partitioned() {
             self.prefix = split_id(id).map_or_else(Vec::new, |(partition, _)| prefix_of(partition));
         }
@@ -148,7 +183,7 @@ impl<'a> Mapper<'a> {
             rev: input.rev.clone(),
             source: Box::new(source),
         })?;
-        self.emit(id)?;
+        self.emit(input)?;
         let bytes = &self.bytes;
         self.emitted.sort_by(|a, b| {
             (a.map, &bytes[a.sort_key..a.key])
@@ -159,7 +194,8 @@ impl<'a> Mapper<'a> {
     }
 
     /// Asks the functions, or the indexes, for the rows of the text at hand.
-    fn emit(&mut self, id: &str) -> Result<(), ViewError> {
+    fn emit(&mut self, input: &MapInput<'_>) -> Result<(), ViewError> {
+        let id = input.id;
         let engine = match &mut self.engine {
             Engine::Script(engine) => engine,
             Engine::Fields(maps, named) => {
@@ -172,6 +208,8 @@ impl<'a> Mapper<'a> {
                 }
                 return Ok(());
             }
+            // Its changes are judged, not mapped.
+            Engine::Selector(_) => return Ok(()),
         };
         let emissions = match engine.map(&self.json) {
             Ok(emissions) => emissions,
@@ -179,13 +217,14 @@ impl<'a> Mapper<'a> {
             Err(limit) if !self.context.skips_failed => {
                 return Err(ViewError::Function {
                     id: id.to_owned(),
+                    seq: input.seq,
                     source: Box::new(limit),
                 });
             }
             Err(limit) => {
                 self.context.log.failure(id, None, &limit.to_string());
                 // State that the document has left in the old engine may fail the next document.
-                **engine = compile(self.group, self.context)?;
+                **engine = compile(self.group, self.context, self.ended)?;
                 return Ok(());
             }
         };
@@ -301,7 +340,11 @@ fn named(maps: &[JsonMap]) -> Named {
     )
 }
 
-fn compile(group: &ViewGroup, context: &BuildContext<'_>) -> Result<MapFunctions, ViewError> {
+pub(super) fn compile(
+    group: &ViewGroup,
+    context: &BuildContext<'_>,
+    ended: &Interrupt,
+) -> Result<MapFunctions, ViewError> {
     let sources: Vec<&str> = group.maps().iter().map(|map| &*map.source).collect();
     let library = group.library();
     let engine = MapFunctions::compile(&sources, library, context.limits, context.compilation);
@@ -312,10 +355,11 @@ fn compile(group: &ViewGroup, context: &BuildContext<'_>) -> Result<MapFunctions
         };
         compilation(&error, "map", view)
     })?;
-    let (throttle, interrupt) = (Arc::clone(context.throttle), context.interrupt.clone());
+    let throttle = Arc::clone(context.throttle);
+    let interrupts = [context.interrupt.clone(), ended.clone()];
     engine.set_checkpoint(Arc::new(move || {
         throttle();
-        match interrupt.is_raised() {
+        match interrupts.iter().any(Interrupt::is_raised) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }

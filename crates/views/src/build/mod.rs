@@ -6,6 +6,7 @@
 //! the workers go on. A build that was stopped continues from its last commit.
 
 mod forget;
+mod judge;
 mod map;
 mod order;
 mod rows;
@@ -22,7 +23,7 @@ use parking_lot::Mutex;
 use rows::{Batch, Mapped};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::Scope;
 use varve_base::{Interrupt, Progress, Unit};
@@ -164,22 +165,27 @@ fn run(
     let (to_writer, mapped) = sync_channel::<FromWorker<'_>>(workers * 2);
     let (leave, left) = sync_channel::<()>(workers * AHEAD);
     let batches = Mutex::new(batches);
-    let stop = AtomicBool::new(false);
+    let ended = Interrupt::default();
     let count = AtomicU64::new(0);
     std::thread::scope(|scope| {
         for _ in 0..workers {
-            let worker = Worker::new(group, documents, &batches, to_writer.clone(), context);
+            let worker = Worker::new(
+                (group, documents),
+                &batches,
+                to_writer.clone(),
+                (context, &ended),
+            );
             scope.spawn(move || worker.run(priority, None));
         }
         let errors = to_writer;
-        let (batches, stop, count) = (&batches, &stop, &count);
+        let (batches, ended, count) = (&batches, &ended, &count);
         scope.spawn(move || {
             let size = batch_size(group);
             match read_batches(
                 documents,
                 (since, size),
                 (&to_workers, &leave),
-                stop,
+                ended,
                 context,
             ) {
                 Ok(read) => count.store(read, Ordering::Release),
@@ -191,8 +197,8 @@ fn run(
         let outcome = gathered
             .take_all(&mapped, scope, context)
             .and_then(|()| gathered.finish(count.load(Ordering::Acquire), context));
-        // On an error there are threads that wait for room or for work.
-        stop.store(true, Ordering::Relaxed);
+        // On an error there are threads that wait for room or for work, or are in the middle of a call.
+        ended.raise();
         drop(mapped);
         drop(gathered);
         drain(batches);

@@ -41,14 +41,9 @@ pub fn answer(call: Call) -> Result<Answer, Failure> {
             return in_parts(&call, media, reader, requested);
         }
     }
-    let asked = Arc::new((reader, requested));
-    call.stream_if_long("application/json", move |mut writer| {
-        let asked = Arc::clone(&asked);
-        async move {
-            let (reader, requested) = &*asked;
-            reader.write_all(requested, &mut writer).await?;
-            Ok(writer.finish())
-        }
+    call.stream_if_long("application/json", move |mut writer| async move {
+        reader.write_all(&requested, &mut writer).await?;
+        Ok(writer.finish())
     })
 }
 

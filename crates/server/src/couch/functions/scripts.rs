@@ -13,6 +13,7 @@ use varve_js::{
     RenderEngine, Rendered, Rewritten, UpdateEngine, Updated, ValidateEngine, Verdict,
 };
 use varve_json::Object;
+use varve_views::ViewGroup;
 
 use crate::Failure;
 use crate::couch::call::Call;
@@ -41,6 +42,12 @@ impl Script {
             root: design.into(),
             limits,
         }
+    }
+
+    /// The changes of documents for which a map function emits something.
+    pub fn map_filter(&self) -> ViewGroup {
+        let library = String::from_utf8_lossy(&self.root).into_owned();
+        ViewGroup::of_map_filter(&self.source, Some(library))
     }
 
     /// A map function.

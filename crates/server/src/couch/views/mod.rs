@@ -3,6 +3,7 @@
 pub(crate) mod auto_index;
 mod build_log;
 mod builds;
+pub(crate) mod filter_indexes;
 pub mod indexes;
 mod waiting;
 

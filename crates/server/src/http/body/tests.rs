@@ -302,3 +302,40 @@ async fn a_feed_ends_when_its_task_returns() {
         .unwrap()
         .unwrap();
 }
+
+/// A body of so many items of a KiB, of which each counts that it was made.
+fn begun(items: usize) -> (BegunBody, Arc<AtomicUsize>) {
+    let made = Arc::<AtomicUsize>::default();
+    let count = Arc::clone(&made);
+    let body = begin(&Pool::for_tests(1), move |mut writer| async move {
+        for _ in 0..items {
+            count.fetch_add(1, Ordering::Relaxed);
+            writer.write(&[b'x'; 1024]).await?;
+        }
+        Ok::<_, BodyError>(writer.finish())
+    });
+    (body.unwrap(), made)
+}
+
+#[tokio::test]
+async fn nothing_of_a_body_that_turns_out_long_is_made_twice() {
+    let (body, made) = begun(100);
+    let is_whole = matches!(&body, BegunBody::Short(bytes) if bytes.len() == 100 << 10);
+    assert!(is_whole && made.load(Ordering::Relaxed) == 100);
+    let (body, made) = begun(1000);
+    let BegunBody::Long(receiver) = body else {
+        panic!("it is longer than a piece");
+    };
+    assert_eq!(collect(receiver).await.unwrap().len(), 1000 << 10);
+    assert_eq!(made.load(Ordering::Relaxed), 1000);
+}
+
+#[tokio::test]
+async fn a_body_that_fails_before_its_first_piece_is_no_body() {
+    let fail = |mut writer: BodyWriter| async move {
+        writer.write(b"begun").await?;
+        Err::<FinishedBody, _>(BodyError::WouldBlock)
+    };
+    let failed = begin(&Pool::for_tests(1), fail);
+    assert!(matches!(failed, Err(BodyError::WouldBlock)));
+}

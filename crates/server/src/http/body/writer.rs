@@ -54,6 +54,20 @@ impl BodyWriter {
         }
     }
 
+    /// The same for a producer that begins on another thread. Its first piece may be as long as [`SHORT_BODY`], if not
+    /// too many others are.
+    pub(super) fn of_begun(producer: &Producer, pool: &Pool) -> BodyWriter {
+        let kept_buffer = pool.kept_buffer();
+        BodyWriter {
+            piece: match &kept_buffer {
+                Some(_) => SHORT_BODY,
+                None => STREAM_BUFFER,
+            },
+            kept_buffer,
+            ..BodyWriter::of(producer, pool)
+        }
+    }
+
     /// The writer of a producer that runs on its reader's thread.
     pub(super) fn local(producer: &Producer) -> BodyWriter {
         BodyWriter {
@@ -264,6 +278,11 @@ impl BodyWriter {
 }
 
 impl FinishedBody {
+    /// Whether nothing was passed on before the end.
+    pub(super) fn is_one_piece(&self) -> bool {
+        self.0.passed == 0
+    }
+
     /// Hands over the last piece and the end, which need not be waited for.
     pub(super) fn hand_over(self, producer: Producer) {
         let rest = self.0.gathered;

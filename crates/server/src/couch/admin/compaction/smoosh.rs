@@ -129,7 +129,9 @@ fn examine(
         return false;
     };
     database.to_compact.clear();
-    let indexes = database.indexes.all().into_iter().map(Some);
+    let filters = database.filter_indexes.all().into_iter();
+    let filters = filters.map(|index| ("_changes".to_owned(), index));
+    let indexes = database.indexes.all().into_iter().chain(filters).map(Some);
     let targets = std::iter::once(None).chain(indexes);
     let targets = targets.map(|index| CompactionTarget {
         database: Arc::clone(&database),
