@@ -28,6 +28,8 @@ pub(crate) enum Content {
     Stub,
     /// It is in the file already, as this snapshot shows.
     Kept(Attachment, Snapshot),
+    /// It is in the file of another database.
+    Foreign(Attachment, Snapshot),
 }
 
 /// How data comes in.
