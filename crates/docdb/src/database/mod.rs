@@ -1,6 +1,7 @@
 //! One open database.
 
 mod compression;
+mod copying;
 mod current;
 mod options;
 mod purging;
@@ -19,6 +20,7 @@ use crate::training::Training;
 use crate::watch::Watch;
 use crate::write::{Group, Job, Outcomes, Syncs, seal};
 use crate::{DocdbError, Snapshot, Subscription};
+pub use copying::ReadyCopies;
 use parking_lot::{Condvar, Mutex, RwLock};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

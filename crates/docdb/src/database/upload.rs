@@ -65,6 +65,8 @@ pub(crate) struct Run {
     /// One that shows them all.
     pub(crate) source: Snapshot,
     pub(crate) count: usize,
+    /// Whether that is the file of another database, which a copied file may look like.
+    pub(crate) is_foreign: bool,
 }
 
 /// An attachment whose data has come, and which a document may have now.
@@ -113,19 +115,7 @@ impl Database {
 
     /// Appends a piece that nothing refers to yet. It becomes durable with the commit that does.
     fn append_piece(&self, piece: &EncodedChunk) -> Result<(ChunkRef, Snapshot), DocdbError> {
-        self.write(|file, mut txn| {
-            let at = txn.append_chunk(piece)?;
-            let mut header = Snapshot::new(txn.base().clone(), &self.shared.path)?
-                .header()
-                .clone();
-            header.chunk_stats = header
-                .chunk_stats
-                .map(|chunk_stats| chunk_stats.plus(txn.chunk_stats()));
-            txn.set_user_header(&header.encode());
-            let snapshot = Snapshot::new(txn.commit_unsynced()?, &self.shared.path)?;
-            self.publish(file, snapshot.clone());
-            Ok((at, snapshot))
-        })
+        self.append_unreferenced(|txn| Ok(txn.append_chunk(piece)?))
     }
 }
 
@@ -194,6 +184,7 @@ impl Upload {
                 since: source.clone(),
                 source,
                 count: 1,
+                is_foreign: false,
             }),
         }
         Ok(())

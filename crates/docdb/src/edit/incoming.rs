@@ -28,6 +28,8 @@ pub(crate) enum Content {
     Stub,
     /// The attachment is in the file already, in this snapshot.
     Kept(Attachment, Snapshot),
+    /// It is in the file of another database.
+    Foreign(Attachment, Snapshot),
 }
 
 /// How data comes in.

@@ -71,6 +71,33 @@ pub(crate) struct PreparedAttachment {
     pub(crate) is_new: bool,
 }
 
+impl PreparedAttachment {
+    /// One that is in the database's own file, as `source` shows.
+    pub(super) fn kept(record: Attachment, source: Snapshot) -> Self {
+        // The writer reads it, and may block.
+        PreparedAttachment::stored(record, source.with_mode(ReadMode::Blocking), false)
+    }
+
+    /// One that is in the file of another database, as `source` shows.
+    pub(super) fn foreign(record: Attachment, source: Snapshot) -> Self {
+        PreparedAttachment::stored(record, source.with_mode(ReadMode::Blocking), true)
+    }
+
+    fn stored(record: Attachment, source: Snapshot, is_foreign: bool) -> Self {
+        PreparedAttachment {
+            runs: vec![Run {
+                since: source.clone(),
+                source,
+                count: record.chunks.len(),
+                is_foreign,
+            }],
+            record,
+            pieces: Vec::new(),
+            is_new: false,
+        }
+    }
+}
+
 impl Prepared {
     /// The JSON text as it is stored, unless that is a tombstone's with inherited names.
     pub(crate) fn whole_text(&self) -> Cow<'_, [u8]> {
@@ -98,11 +125,11 @@ pub(crate) struct Preparer {
 
 /// State of one thread.
 #[derive(Debug)]
-struct Worker {
-    compressor: BodyCompressor,
+pub(super) struct Worker {
+    pub(super) compressor: BodyCompressor,
     stored: Compressor,
-    deltas: DeltaCompressor,
-    limits: Limits,
+    pub(super) deltas: DeltaCompressor,
+    pub(super) limits: Limits,
     compressible: Arc<Compressible>,
 }
 
@@ -162,7 +189,7 @@ impl Preparer {
             .into_iter()
             .map(|edit| worker.prepare(edit, mode, snapshot));
         let prepared = prepared.collect();
-        self.lock().push(worker);
+        self.keep(worker);
         prepared
     }
 
@@ -174,11 +201,11 @@ impl Preparer {
     ) -> Result<EncodedChunk, DocdbError> {
         let mut worker = self.worker(method)?;
         let chunk = worker.compressor.encode(text);
-        self.lock().push(worker);
+        self.keep(worker);
         Ok(chunk?)
     }
 
-    fn worker(&self, method: &BodyCodec) -> Result<Worker, DocdbError> {
+    pub(super) fn worker(&self, method: &BodyCodec) -> Result<Worker, DocdbError> {
         match self.lock().pop() {
             Some(mut kept) if kept.compressor.method().is_same(method) => {
                 kept.limits = self.options.current_limits();
@@ -186,6 +213,11 @@ impl Preparer {
             }
             _ => Worker::new(method, self),
         }
+    }
+
+    /// Keeps a worker for later.
+    pub(super) fn keep(&self, worker: Worker) {
+        self.lock().push(worker);
     }
 
     fn lock(&self) -> parking_lot::MutexGuard<'_, Vec<Worker>> {
@@ -339,20 +371,7 @@ impl Worker {
         known: &[Attachment],
         snapshot: &Snapshot,
     ) -> Result<Result<PreparedAttachment, EditError>, DocdbError> {
-        let kept = |record: Attachment, source: Snapshot| {
-            // The writer reads it, and may block.
-            let source = source.with_mode(ReadMode::Blocking);
-            PreparedAttachment {
-                runs: vec![Run {
-                    since: source.clone(),
-                    source,
-                    count: record.chunks.len(),
-                }],
-                record,
-                pieces: Vec::new(),
-                is_new: false,
-            }
-        };
+        let kept = PreparedAttachment::kept;
         let (data, coding) = match item.content {
             Content::Data(data, coding) => (data, coding),
             Content::Uploaded(data) => {
@@ -365,6 +384,10 @@ impl Worker {
                 }));
             }
             Content::Kept(record, source) => return Ok(Ok(kept(record, source))),
+            Content::Foreign(record, source) => {
+                let checked = check_length(&record, &self.limits);
+                return Ok(checked.map(|()| PreparedAttachment::foreign(record, source)));
+            }
             Content::Follows(..) => return Ok(Err(EditError::AttachmentData(item.name))),
             Content::Stub => {
                 // A stub that says since when the attachment is there must be right.
@@ -406,6 +429,14 @@ impl Worker {
                 chunks: Vec::new(),
             },
         }))
+    }
+}
+
+/// Refuses stored data that is longer than an attachment may be.
+pub(super) fn check_length(record: &Attachment, limits: &Limits) -> Result<(), EditError> {
+    match record.length.max(record.stored_length) > limits.attachment {
+        true => Err(EditError::AttachmentTooLarge(record.name.clone())),
+        false => Ok(()),
     }
 }
 

@@ -5,6 +5,7 @@ mod all_docs;
 mod attachments;
 mod changes;
 mod local;
+mod missing;
 mod purges;
 
 pub use access::LeafReaders;
@@ -12,6 +13,7 @@ pub use all_docs::{AllDocs, AllDocsRow, IdRange};
 pub use attachments::{AttachmentForm, AttachmentReader};
 pub use changes::Changes;
 pub use local::{LocalDocument, LocalDocuments};
+pub use missing::{MissingLeaf, WantedLeaves};
 
 use crate::bodies::BodyCodec;
 use crate::record::{Attachment, BY_ID, DocumentRecord, Header, Totals, decode_attachments};
@@ -177,6 +179,15 @@ impl Snapshot {
 
     pub(crate) fn tree(&self) -> &varve_btree::Snapshot {
         &self.tree
+    }
+
+    /// Whether the two are one commit of one open database.
+    pub(crate) fn is_same(&self, other: &Snapshot) -> bool {
+        let (here, there) = (&self.shared, &other.shared);
+        here.path == there.path
+            && here.header == there.header
+            && self.tree.is_same_file(&other.tree)
+            && self.tree.position() == other.tree.position()
     }
 
     /// The same for a walk over everything, which leaves the cache of nodes to others.

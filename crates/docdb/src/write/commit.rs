@@ -1,5 +1,6 @@
 //! One commit: all jobs of a group in one transaction.
 
+use super::copied::CopiedPieces;
 use super::documents::Documents;
 use crate::bodies::BodyCodec;
 use crate::edit::{EditOutcome, Prepared};
@@ -53,6 +54,7 @@ pub(crate) fn commit(
         txn,
         header: before.header().clone(),
         before: &before,
+        copied: CopiedPieces::default(),
     };
     for job in jobs {
         work.keep_setting(job);
@@ -115,6 +117,7 @@ pub(super) struct GroupTransaction<'f> {
     pub(super) header: Header,
     /// Snapshot that the transaction adds to.
     pub(super) before: &'f Snapshot,
+    pub(super) copied: CopiedPieces,
 }
 
 /// An edit and where its outcome belongs.

@@ -279,12 +279,14 @@ impl GroupTransaction<'_> {
     fn relocate_chunks(&mut self, record: &mut Attachment, runs: &[Run]) -> Result<(), DocdbError> {
         let mut pieces = record.chunks.iter_mut();
         for run in runs {
-            let source = run.source.tree();
-            let is_here = self.txn.accepts(run.since.tree());
-            for piece in pieces.by_ref().take(run.count) {
-                if !is_here {
-                    *piece = self.txn.append_chunk(&source.stored_chunk(*piece)?)?;
-                }
+            let is_here = !run.is_foreign && self.txn.accepts(run.since.tree());
+            for piece in pieces.by_ref().take(run.count).filter(|_| !is_here) {
+                *piece = match run.is_foreign {
+                    true => self.copied.copy(&mut self.txn, &run.source, *piece)?,
+                    false => self
+                        .txn
+                        .append_chunk(&run.source.tree().stored_chunk(*piece)?)?,
+                };
             }
         }
         Ok(())
