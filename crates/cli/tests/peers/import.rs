@@ -8,19 +8,19 @@ use varve_testkit::http::Client;
 use varve_testkit::peers::run_script;
 use varve_testkit::recorded::{couch_files, couch_files_expected};
 
-fn import(from: &Path, to: &Path, options: &[&str]) -> Output {
+pub(super) fn import(from: &Path, to: &Path, options: &[&str]) -> Output {
     let mut command = Command::new(crate::VARVE);
     command.arg("import").args(options).args([from, to]);
     command.env("HGRCPATH", "").output().unwrap()
 }
 
-fn said(output: &Output) -> String {
+pub(super) fn said(output: &Output) -> String {
     let both = [&output.stdout[..], &output.stderr[..]].concat();
     String::from_utf8(both).unwrap()
 }
 
 /// A name or id as it stands in a URL.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let letters = text.bytes().map(|byte| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' => {
             char::from(byte).to_string()
@@ -30,14 +30,14 @@ fn escaped(text: &str) -> String {
     letters.collect()
 }
 
-fn get(client: &mut Client, path: &str) -> Value {
+pub(super) fn get(client: &mut Client, path: &str) -> Value {
     let accept = [("Accept", "application/json")];
     let answer = client.request("GET", path, &accept, b"").unwrap();
     answer.expect_status(200).json()
 }
 
 /// Without what `att_encoding_info` adds: with it, Varve sends attachments as they are stored.
-fn without_encodings(mut documents: Value) -> Value {
+pub(super) fn without_encodings(mut documents: Value) -> Value {
     let all = documents.as_object_mut().unwrap().values_mut();
     let leaves = all.flat_map(|document| document["leaves"].as_array_mut().unwrap());
     for attachments in leaves.filter_map(|leaf| leaf.get_mut("_attachments")) {
@@ -51,7 +51,7 @@ fn without_encodings(mut documents: Value) -> Value {
 }
 
 /// The same requests, put together in the same way, as when CouchDB's answers were recorded.
-fn shown(client: &mut Client, name: &str) -> Value {
+pub(super) fn shown(client: &mut Client, name: &str) -> Value {
     let database = format!("/{}", escaped(name));
     let mut documents = json!({});
     let changes = get(client, &format!("{database}/_changes?style=all_docs"));
@@ -198,7 +198,7 @@ fn damage_is_named_and_ends_with_1() {
     );
 }
 
-fn run(directory: &Path, words: &[&str]) -> Output {
+pub(super) fn run(directory: &Path, words: &[&str]) -> Output {
     let mut command = Command::new(crate::VARVE);
     command
         .args(words)
