@@ -60,7 +60,11 @@ pub(super) fn with_lines<T: Send, L: Display + Send>(
         for line in lines {
             count += 1;
             if told.is_ok() {
-                told = context.ui.write(format!("{line}\n"));
+                // Also a pipe or a log has it at once.
+                told = context
+                    .ui
+                    .write(format!("{line}\n"))
+                    .and_then(|()| Ok(context.ui.out.flush()?));
             }
         }
         let done = worker.join().map_err(|_| Abort::new("a thread has failed"));

@@ -36,7 +36,9 @@ fn a_server_that_cuts_and_refuses_and_knows_no_bulk_get_is_copied_whole() {
     });
     let (status, words) = import(&between.url(""), to.path(), &["--db", "a", "--db", "b"]);
     assert_eq!(status, Some(0), "{words}");
-    assert_eq!(between.count("_bulk_get"), 2);
+    // Four batches of each database may have asked before the first refusal came.
+    let asked = between.count("_bulk_get");
+    assert!((1..=8).contains(&asked), "{asked}");
     let server = to.serve();
     for name in ["a", "b"] {
         assert_eq!(leaves(&mut admin, name), leaves(&mut server.admin(), name));
@@ -50,28 +52,28 @@ fn a_server_that_cuts_and_refuses_and_knows_no_bulk_get_is_copied_whole() {
     assert_eq!(digest(old.admin()), digest(server.admin()));
 }
 
-/// A body that is cut or changed on its way is not taken for an attachment.
+/// A revision whose attachment does not come, or has another digest, is no revision.
 #[test]
-fn an_attachment_with_another_digest_is_left_out_and_found_missing() {
+fn an_attachment_that_is_not_what_the_server_says_is_left_out_and_found_missing() {
     let (from, to) = (Site::new(), Site::new());
     let old = from.serve();
     let mut admin = old.admin();
     admin.put("/a", &json!({})).expect_status(201);
     let doc = json!({"_attachments": {"f": {"content_type": "image/png", "data": "AAAA"}}});
     admin.put("/a/x", &doc).expect_status(201);
-    let forged = "HTTP";
     let between = proxy(&old, move |line, _| match line.starts_with("GET /a/x?") {
         true => Fault::Json(
-            r#"{"_id":"x","_rev":"1-a","_revisions":{"start":1,"ids":["a"]},"_attachments":{"f":{"follows":true,"length":3,"digest":"md5-AAAA"}}}"#,
+            r#"{"_id":"x","_rev":"1-a","_revisions":{"start":1,"ids":["a"]},"_attachments":{"f":{"follows":true,"length":3}}}"#,
         ),
         false => Fault::None,
     });
-    let (status, words) = import(
-        &between.url(""),
-        to.path(),
-        &["--db", "a", "--retries", "1"],
+    let options = ["--db", "a", "--retries", "1"];
+    let (status, words) = import(&between.url(""), to.path(), &options);
+    assert_eq!(status, Some(1), "{words}");
+    assert!(
+        words.contains("the attachment \"f\" does not come"),
+        "{words}"
     );
-    assert_eq!(status, Some(1), "{words} {forged}");
     assert!(words.contains("a: \"x\" 1-"), "{words}");
     assert!(words.contains("is left out: "), "{words}");
     assert!(
@@ -133,6 +135,21 @@ fn differences_are_named_and_end_with_1() {
 }
 
 #[test]
+fn a_server_that_counts_otherwise_is_named() {
+    let (from, to) = (Site::new(), Site::new());
+    let old = from.serve();
+    fill(&mut old.admin(), "a", 20);
+    let between = proxy(&old, |line, _| match line.starts_with("GET /a/ ") {
+        true => Fault::Json(r#"{"doc_count":21,"doc_del_count":0,"update_seq":"20-x"}"#),
+        false => Fault::None,
+    });
+    let (status, words) = import(&between.url(""), to.path(), &["--db", "a"]);
+    assert_eq!(status, Some(1), "{words}");
+    let counts = "a: the server counts 21 documents and 0 deleted ones, the directory 20 and 0\n";
+    assert!(words.contains(counts), "{words}");
+}
+
+#[test]
 fn a_killed_import_goes_on_where_it_was() {
     const DOCUMENTS: usize = 6000;
     let (from, to) = (Site::new(), Site::new());
@@ -181,5 +198,4 @@ fn a_server_that_goes_away_ends_the_import_with_words() {
         words.contains("the same command goes on where this one stopped"),
         "{words}"
     );
-    assert_eq!(between.count("_bulk_get") % 2, 0);
 }

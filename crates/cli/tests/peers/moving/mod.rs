@@ -4,7 +4,6 @@ mod faults;
 mod following;
 mod kept;
 
-use super::Site;
 use super::import::said;
 use serde_json::{Value, json};
 use std::path::Path;

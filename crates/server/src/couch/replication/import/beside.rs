@@ -4,9 +4,9 @@ use super::super::error::ReplicationError;
 use super::super::peer::PeerRequest;
 use super::blocking;
 use super::copy::DatabaseCopy;
-use super::store::{CHECKPOINT, put_local};
+use super::store::{self, CHECKPOINT};
 use hyper::StatusCode;
-use varve_docdb::LOCAL_PREFIX;
+use varve_docdb::{Edit, LOCAL_PREFIX};
 use varve_json::{Object, Value};
 use varve_replicate::ReplicateError;
 use varve_replicate::import::is_of_nodes;
@@ -16,19 +16,18 @@ const LOCALS: usize = 200;
 
 /// Copies them all; a server that does not have one of them leaves it as it is in a new database.
 pub(super) async fn copy(copy: &DatabaseCopy) -> Result<(), ReplicateError> {
-    if let Some(Value::Object(security)) = get(copy, "_security").await? {
-        let database = copy.database.clone();
-        blocking(move || Ok(database.set_security(&security)?)).await?;
-    }
-    if let Some(limit) = get(copy, "_revs_limit").await?.and_then(|it| it.as_u64()) {
-        let database = copy.database.clone();
-        blocking(move || Ok(database.set_revs_limit(limit)?)).await?;
-    }
-    let limit = get(copy, "_purged_infos_limit").await?;
-    if let Some(limit) = limit.and_then(|it| it.as_u64()) {
-        let database = copy.database.clone();
-        blocking(move || Ok(database.set_purges_limit(limit)?)).await?;
-    }
+    let security = get(copy, "_security").await?;
+    let revs = get(copy, "_revs_limit").await?.and_then(|it| it.as_u64());
+    let purges = get(copy, "_purged_infos_limit").await?;
+    let limits = (revs, purges.and_then(|it| it.as_u64()));
+    let database = copy.database.clone();
+    blocking(move || {
+        if let Some(Value::Object(security)) = &security {
+            store::set_security(&database, security)?;
+        }
+        store::set_limits(&database, limits)
+    })
+    .await?;
     locals(copy).await
 }
 
@@ -88,13 +87,13 @@ async fn locals(copy: &DatabaseCopy) -> Result<(), ReplicateError> {
             }
             next = Some(id.to_owned());
             if !is_of_nodes(id) && id != CHECKPOINT {
-                found.push((id.to_owned(), without_rev(doc)));
+                found.push(edit_of(doc)?);
             }
         }
         let database = copy.database.clone();
         blocking(move || {
-            let mut all = found.iter();
-            all.try_for_each(|(id, text)| put_local(&database, id, text))
+            let mut all = found.into_iter();
+            all.try_for_each(|edit| store::put_local(&database, edit))
         })
         .await?;
         match next {
@@ -104,15 +103,14 @@ async fn locals(copy: &DatabaseCopy) -> Result<(), ReplicateError> {
     }
 }
 
-/// The text with the number before its own, because writing counts it up.
-fn without_rev(doc: &Object) -> Vec<u8> {
+/// The edit that gives a local document its revision, because writing counts the number up.
+fn edit_of(doc: &Object) -> Result<Edit, ReplicateError> {
     let mut doc = doc.clone();
     let number = doc.get("_rev").and_then(Value::as_str);
     let number = number.and_then(|rev| rev.strip_prefix("0-")?.parse::<u64>().ok());
-    let before = number.and_then(|number| number.checked_sub(1));
     doc.remove("_rev");
-    if let Some(before) = before {
+    if let Some(before) = number.and_then(|number| number.checked_sub(1)) {
         doc.insert("_rev", format!("0-{before}").as_str());
     }
-    varve_json::to_string(&Value::from(doc)).into_bytes()
+    Ok(Edit::new(None, doc)?)
 }

@@ -7,7 +7,7 @@ use super::super::database::ChangeRow;
 use super::blocking;
 use super::copy::{DatabaseCopy, PAGE, info_of};
 use super::remote::RemoteInfo;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use varve_docdb::{Direction, Document, Snapshot};
 use varve_json::Value;
 use varve_replicate::ReplicateError;
@@ -33,8 +33,8 @@ pub(super) struct Compared {
 #[derive(Default)]
 struct Walked {
     counts: Compared,
-    /// Documents that the server has.
-    rows: u64,
+    /// Documents that both sides have.
+    common: u64,
     /// Ids of documents that differ, the first of them.
     suspects: Vec<String>,
     /// How many more differ.
@@ -75,8 +75,9 @@ pub(super) async fn compare(
     let here = copy.database.snapshot().info()?;
     compared.documents = here.doc_count.saturating_add(here.doc_del_count);
     let counts_fit = (here.doc_count, here.doc_del_count) == (info.live, info.deleted);
-    if !counts_fit || walked.rows != compared.documents {
-        compared.differences += only_here(&copy).await?;
+    if !counts_fit || walked.common != compared.documents {
+        let named = walked.suspects.into_iter().collect();
+        compared.differences += only_here(&copy, &named).await?;
     }
     if !counts_fit && compared.differences == 0 {
         compared.differences += 1;
@@ -109,8 +110,8 @@ impl Walked {
     fn page(&mut self, snapshot: &Snapshot, rows: &[ChangeRow]) -> Result<(), ReplicateError> {
         let ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
         for (row, document) in rows.iter().zip(snapshot.documents(&ids)?) {
-            self.rows += 1;
             if let Some(document) = &document {
+                self.common += 1;
                 self.count(snapshot, document)?;
             }
             let (lacking, further) = differences(row, document.as_ref());
@@ -197,15 +198,16 @@ async fn name(copy: &DatabaseCopy, id: &str, revs: &[String], what: &str) {
     }
 }
 
-/// Names the leaves of the directory that the server does not know.
-async fn only_here(copy: &DatabaseCopy) -> Result<u64, ReplicateError> {
+/// Names the leaves of the directory that the server does not know, but for those of documents that were `named`.
+async fn only_here(copy: &DatabaseCopy, named: &HashSet<String>) -> Result<u64, ReplicateError> {
     let (mut count, mut since) = (0, 0);
     loop {
         let snapshot = copy.database.snapshot();
-        let (rows, last) = blocking(move || rows_of(&snapshot, since)).await?;
+        let (mut rows, last) = blocking(move || rows_of(&snapshot, since)).await?;
         if rows.is_empty() {
             return Ok(count);
         }
+        rows.retain(|row| !named.contains(&row.id));
         for unknown in copy.peer.revs_diff(&rows).await? {
             count += unknown.revs.len() as u64;
             let what = "is in the directory, and the server does not know it";

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::task::JoinSet;
+use varve_base::Interrupt;
 use varve_docdb::Database;
 use varve_json::Value;
 use varve_replicate::ReplicateError;
@@ -152,18 +153,17 @@ impl DatabaseCopy {
     ///
     /// # Errors
     /// As [`DatabaseCopy::catch_up`].
-    pub(super) async fn finish(mut self) -> Result<DatabaseCopy, ReplicateError> {
+    pub(super) async fn finish(mut self, stop: Interrupt) -> Result<DatabaseCopy, ReplicateError> {
         beside::copy(&self).await?;
         let was_whole = std::mem::replace(&mut self.checkpoint.is_whole, true);
         let (database, checkpoint) = (self.database.clone(), self.checkpoint.clone());
-        blocking(move || {
-            if !was_whole {
-                store::compact(&database)?;
-                set_checkpoint(&database, &checkpoint)?;
-            }
-            Ok(database.seal()?)
-        })
-        .await?;
+        if !was_whole {
+            blocking(move || {
+                store::compact(&database, &stop)?;
+                set_checkpoint(&database, &checkpoint)
+            })
+            .await?;
+        }
         Ok(self)
     }
 }

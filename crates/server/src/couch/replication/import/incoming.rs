@@ -41,7 +41,8 @@ pub(super) async fn read(
     if !content_type.to_ascii_lowercase().starts_with(RELATED) {
         let body = answer.bytes(LONGEST_DOCUMENT).await;
         let body = body.map_err(IncomingError::Cut)?;
-        return Edit::parse(Some(id), &body).map_err(bad);
+        let edit = Edit::parse(Some(id), &body).map_err(bad)?;
+        return complete(edit).map_err(IncomingError::Bad);
     }
     let Some(boundary) = boundary_of(&content_type).map(str::to_owned) else {
         return Err(IncomingError::Bad(
@@ -98,13 +99,15 @@ fn related<R: Read>(mut parts: Parts<R>, id: &str, database: &Database) -> Resul
         parts.body(&mut |bytes| upload.write(bytes))?;
         upload.finish()
     })?;
+    complete(edit).map_err(Failure::bad_request)
+}
+
+/// Refuses an edit of which an attachment has not come.
+fn complete(edit: Edit) -> Result<Edit, String> {
     let lacking = edit.awaited().next();
     match lacking {
         None => Ok(edit),
-        Some(lacking) => Err(Failure::bad_request(format!(
-            "the attachment {:?} does not come",
-            lacking.name
-        ))),
+        Some(lacking) => Err(format!("the attachment {:?} does not come", lacking.name)),
     }
 }
 
@@ -145,5 +148,57 @@ impl Read for PieceReader {
         let len = out.len().min(self.piece.len());
         self.piece.copy_to_slice(&mut out[..len]);
         Ok(len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+    use md5::{Digest, Md5};
+    use std::path::Path;
+    use std::sync::Arc;
+    use varve_base::MemoryStorage;
+    use varve_docdb::{DatabaseOptions, NodeCache};
+
+    fn body(data: &str, digest_of: &str, closing: &str) -> Vec<u8> {
+        let digest = STANDARD.encode(Md5::digest(digest_of));
+        format!(
+            "--b\r\nContent-Type: application/json\r\n\r\n{{\"_id\":\"x\",\"_rev\":\"1-a\",\"_attachments\":\
+             {{\"f\":{{\"follows\":true,\"length\":{},\"digest\":\"md5-{digest}\"}}}}}}\r\n--b\r\n\
+             Content-Disposition: attachment; filename=\"f\"\r\n\r\n{data}\r\n--b{closing}",
+            data.len()
+        )
+        .into_bytes()
+    }
+
+    #[test]
+    fn an_attachment_counts_only_whole_and_with_its_digest() {
+        let options =
+            DatabaseOptions::new(varve_codec::EngineSetting::NONE, NodeCache::new(1 << 20));
+        let storage = Arc::new(MemoryStorage::default());
+        let database = Database::create(storage, Path::new("a.varve"), &options).unwrap();
+        let read = |body: Vec<u8>| {
+            let parts = Parts::new(io::Cursor::new(body), "b");
+            related(parts, "x", &database).map_err(|failure| failure.reason)
+        };
+        assert!(read(body("silt", "silt", "--")).is_ok());
+        let changed = read(body("sand", "silt", "--")).unwrap_err();
+        assert_eq!(changed, "Possible message corruption.");
+        let cut = read(body("silt", "silt", "")).unwrap_err();
+        assert!(cut.contains("boundary"), "{cut}");
+        let whole = body("silt", "silt", "--");
+        let head = whole
+            .windows(5)
+            .rposition(|part| part == b"\r\n--b")
+            .unwrap();
+        let end = whole[..head]
+            .windows(5)
+            .rposition(|part| part == b"\r\n--b")
+            .unwrap();
+        let lacking = [&whole[..end], b"\r\n--b--"].concat();
+        let lacking = read(lacking).unwrap_err();
+        assert_eq!(lacking, "the attachment \"f\" does not come");
     }
 }

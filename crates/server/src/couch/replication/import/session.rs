@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use varve_base::Interrupt;
 use varve_json::Value;
 use varve_replicate::ReplicateError;
 
@@ -32,6 +33,8 @@ pub(super) struct Session {
     notices: Notices,
     stopping: watch::Receiver<bool>,
     left_out: Arc<AtomicU64>,
+    /// Ends compactions.
+    interrupt: Interrupt,
 }
 
 /// What is done to a database.
@@ -57,6 +60,7 @@ impl Session {
             notices,
             stopping,
             left_out: Arc::default(),
+            interrupt: Interrupt::default(),
         }
     }
 
@@ -71,7 +75,11 @@ impl Session {
         if self.request.follows {
             known = self.follow(known).await;
             // The interruption that ended it is not one of what follows.
-            return self.end(&known).await;
+            let last = Session {
+                interrupt: Interrupt::default(),
+                ..self
+            };
+            return last.end(&known).await;
         }
         self.unless_stopped(self.end(&known)).await
     }
@@ -84,7 +92,10 @@ impl Session {
         let mut stopping = self.stopping.clone();
         tokio::select! {
             biased;
-            _ = stopping.wait_for(|stops| *stops) => Err(ReplicateError::Interrupted),
+            _ = stopping.wait_for(|stops| *stops) => {
+                self.interrupt.raise();
+                Err(ReplicateError::Interrupted)
+            }
             done = work => done,
         }
     }
@@ -204,7 +215,7 @@ impl Session {
         copy = copy.catch_up().await?;
         let is_first = !copy.checkpoint.is_whole;
         if is_first || step == Step::Finish {
-            copy = copy.finish().await?;
+            copy = copy.finish(self.interrupt.clone()).await?;
         }
         let mut compared = Default::default();
         if step == Step::Finish {
@@ -222,7 +233,9 @@ impl Session {
         let (database, source_bytes) = (copy.database.clone(), copy.info.file_bytes);
         let name = name.to_owned();
         blocking(move || {
-            database.seal()?;
+            if step == Step::Finish || is_first {
+                database.seal()?;
+            }
             let imported = ServerImported {
                 name,
                 documents: compared.documents,

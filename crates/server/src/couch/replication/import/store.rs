@@ -24,9 +24,6 @@ pub(super) const CHECKPOINT: &str = "_local/varve-import";
 const CACHE: usize = 64 << 20;
 /// A power cut costs what came within this time; the import then reads it again.
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);
-/// A file with more than 3/2 of the bytes that it needs is compacted behind the first copy.
-const COMPACTED_FROM: (u64, u64) = (3, 2);
-
 /// The directory's databases.
 #[derive(Clone, Debug)]
 pub(super) struct Store {
@@ -156,13 +153,41 @@ pub(super) fn set_checkpoint(
     database: &Database,
     checkpoint: &Checkpoint,
 ) -> Result<(), ReplicateError> {
-    put_local(database, CHECKPOINT, &checkpoint.text())
+    put_local(database, Edit::parse(Some(CHECKPOINT), &checkpoint.text())?)
 }
 
-/// Writes a local document, whatever revision it has.
-pub(super) fn put_local(database: &Database, id: &str, text: &[u8]) -> Result<(), ReplicateError> {
-    let edit = Edit::parse(Some(id), text)?.written_by(&Viewer::ALL);
-    database.update_one(edit, Mode::Replicated)??;
+/// Writes a local document, whatever revision it has, unless it has this text already.
+pub(super) fn put_local(database: &Database, edit: Edit) -> Result<(), ReplicateError> {
+    let known = database.snapshot().local(edit.id())?;
+    if known.is_some_and(|known| known.body == edit.body().text()) {
+        return Ok(());
+    }
+    database.update_one(edit.written_by(&Viewer::ALL), Mode::Replicated)??;
+    Ok(())
+}
+
+/// Sets the security object, unless it is this one already.
+pub(super) fn set_security(database: &Database, security: &Object) -> Result<(), ReplicateError> {
+    let text = varve_json::to_string(&Value::Object(security.clone()));
+    if database.snapshot().security()?.as_deref() != Some(text.as_bytes()) {
+        database.set_security(security)?;
+    }
+    Ok(())
+}
+
+/// Sets the limits of revisions and of purges that are remembered, where they are others.
+pub(super) fn set_limits(
+    database: &Database,
+    (revs, purges): (Option<u64>, Option<u64>),
+) -> Result<(), ReplicateError> {
+    let snapshot = database.snapshot();
+    if let Some(limit) = revs.filter(|limit| *limit != snapshot.revs_limit()) {
+        database.set_revs_limit(limit)?;
+    }
+    let known = snapshot.purges_limit()?;
+    if let Some(limit) = purges.filter(|limit| *limit != known) {
+        database.set_purges_limit(limit)?;
+    }
     Ok(())
 }
 
@@ -216,16 +241,11 @@ pub(super) fn missing(
     Ok(all)
 }
 
-/// Compacts a database that takes much more than it needs, with a dictionary of its documents.
-pub(super) fn compact(database: &Database) -> Result<(), ReplicateError> {
-    let sizes = database.sizes()?;
-    let (most, of) = COMPACTED_FROM;
-    if sizes.file.saturating_mul(of) > sizes.active.saturating_mul(most) {
-        match database.compact(&Silent, &Interrupt::default()) {
-            // It stays larger than it could be.
-            Ok(_) | Err(DocdbError::NoRoom { .. }) => {}
-            Err(error) => return Err(error.into()),
-        }
+/// Compacts a database that was copied, with a dictionary of its documents.
+pub(super) fn compact(database: &Database, stop: &Interrupt) -> Result<(), ReplicateError> {
+    match database.compact(&Silent, stop) {
+        // Without room for a copy it stays larger than it could be.
+        Ok(_) | Err(DocdbError::NoRoom { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
     }
-    Ok(())
 }
