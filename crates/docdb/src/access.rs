@@ -145,6 +145,17 @@ pub(crate) fn names_of(value: &Value) -> Result<Vec<String>, AccessError> {
     Ok(names.into_iter().collect())
 }
 
+/// The text of a document as a database with access stores it: with `access` as its first member.
+///
+/// # Errors
+/// [`AccessError::Malformed`] if that is no list of names.
+pub fn text_with_access(access: &Value, text: &[u8]) -> Result<Vec<u8>, AccessError> {
+    names_of(access)?;
+    let mut list = Vec::new();
+    varve_json::write(access, &mut list);
+    Ok(with_access(&list, text))
+}
+
 /// A document's text with `_access` as its first member.
 pub(crate) fn with_access(access: &[u8], text: &[u8]) -> Vec<u8> {
     let rest = text.get(1..).unwrap_or(b"}");

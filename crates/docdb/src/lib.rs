@@ -27,7 +27,7 @@ pub mod verify;
 mod watch;
 mod write;
 
-pub use access::{AccessError, Viewer};
+pub use access::{AccessError, Viewer, text_with_access};
 pub use compact::{Compacted, Compaction, Finished, LONGEST_SUFFIX, Unreadable};
 pub use database::{
     Announced, Compression, DEFAULT_REVS_LIMIT, Database, DatabaseOptions, DictionaryInfo, KIND,

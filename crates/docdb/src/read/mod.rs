@@ -273,6 +273,11 @@ impl Snapshot {
         })
     }
 
+    /// All chunks and tree nodes in the file by their form; `None` if an earlier version made it, until it is compacted.
+    pub fn chunk_stats(&self) -> Option<varve_btree::ChunkStats> {
+        self.header().chunk_stats
+    }
+
     /// Returns whether documents belong to partitions.
     pub fn is_partitioned(&self) -> bool {
         self.header().is_partitioned

@@ -24,6 +24,8 @@ mod documents;
 mod files;
 mod rest;
 
+pub(crate) use access::{load_access_rows, sort_access_rows};
+
 use crate::bodies::{BodyCodec, BodyCompressor};
 use crate::database::{options_of_new, random, tree_options};
 use crate::record::{DictionaryRecord, Header, append_twice};

@@ -46,6 +46,7 @@ use failures::missing_database;
 pub(crate) use functions::rewrite::rules as rewrite_rules;
 pub(crate) use functions::rewrite::{Rewriting, rewrite};
 use functions::scripts::TimeBudget;
+pub use replication::import;
 use replication::{ReplicatorDocuments, run_jobs};
 use target::Target;
 use users::UserDatabases;

@@ -9,8 +9,10 @@ use std::io::{self, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+mod proxy;
 mod stream;
 
+pub use proxy::{Fault, Proxy};
 pub use stream::Stream;
 use stream::{Framing, read_head};
 
