@@ -29,7 +29,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "commit_id",
                 "overlay",
             ],
-            &["tail", "unreadable"],
+            &["tail", "unreadable", "first_commit"],
             &["file"],
             &["opening", "transaction"],
             &["holes"],
