@@ -187,7 +187,11 @@ fn commits_share_the_syncs_that_follow_on_request_and_at_the_end() {
     let syncs = || disk.watcher().done.load(Ordering::SeqCst);
     let db = create(disk.clone(), NEVER);
     commit(&db, 20);
-    assert_eq!(syncs(), 1, "the first commit of a new file is durable before others follow");
+    assert_eq!(
+        syncs(),
+        1,
+        "the first commit of a new file is durable before others follow"
+    );
     let before = syncs();
     (0..20).for_each(|number| commit(&db, number));
     assert_eq!(syncs(), before, "no sync was asked for");
