@@ -15,6 +15,7 @@ mod diff;
 mod entry;
 mod error;
 mod file;
+mod first_commit;
 pub mod fuzzing;
 mod header;
 mod holes;

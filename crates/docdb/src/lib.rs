@@ -32,7 +32,7 @@ pub use compact::{Compacted, Compaction, Finished, LONGEST_SUFFIX, Unreadable};
 pub use database::{
     Announced, Compression, DEFAULT_REVS_LIMIT, Database, DatabaseOptions, DictionaryInfo, KIND,
     Limits, NewDatabase, ReadyCopies, ReadyEdit, Sizes, TrainsBy, Tuned, Upload, Uploaded,
-    cut_off_tail,
+    cut_off_tail, is_cut_short,
 };
 pub use edit::{Accepted, DESIGN_PREFIX, Edit, EditOutcome, Edits, Mode};
 pub use error::{DocdbError, EditError};
@@ -43,8 +43,8 @@ pub use load::{
 };
 pub use partition::{Partition, PartitionError, split_id};
 pub use read::{
-    AllDocs, AllDocsRow, AttachmentForm, AttachmentReader, Changes, Document, IdRange, Info, LeafReaders,
-    LocalDocument, LocalDocuments, MissingLeaf, PartitionInfo, Snapshot, WantedLeaves,
+    AllDocs, AllDocsRow, AttachmentForm, AttachmentReader, Changes, Document, IdRange, Info,
+    LeafReaders, LocalDocument, LocalDocuments, MissingLeaf, PartitionInfo, Snapshot, WantedLeaves,
 };
 pub use record::{Attachment, Change, LOCAL_PREFIX, Leaf, Purge};
 pub use render::{DocumentText, write_attachment_stubs, write_digest, write_revisions};

@@ -5,7 +5,7 @@ use super::{Document, IdRange, Snapshot};
 use crate::DocdbError;
 use crate::record::{BY_ID, BY_SEQ, Change};
 use std::ops::Bound;
-use varve_btree::{Direction, Item, Range};
+use varve_btree::{Direction, Range, TreeEntry};
 
 /// Documents whose records are in memory at once where many are looked up.
 const DOCUMENTS_AT_ONCE: usize = 1_000;
@@ -65,7 +65,7 @@ impl Snapshot {
     pub fn changes_at(&self, seqs: &[u64]) -> Result<Vec<Option<Change>>, DocdbError> {
         let keys: Vec<[u8; 8]> = seqs.iter().map(|seq| seq.to_be_bytes()).collect();
         let found = self.tree.get_many(BY_SEQ, &keys)?;
-        let decode = |item: &Item| {
+        let decode = |item: &TreeEntry| {
             let change = Change::decode(item.key(), item.value());
             change.map_err(|_| self.damaged("change", item.key()))
         };

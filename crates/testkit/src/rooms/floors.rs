@@ -27,7 +27,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "stored",
                 "live_commits",
             ],
-            &["tail"],
+            &["tail", "first_commit"],
             &["file"],
             &["opening", "transaction", "commit_id"],
             &["loader", "overlay", "unreadable", "holes"],

@@ -10,7 +10,7 @@ use crate::row::{keys_of_entry, prefix_of};
 use crate::{BY_DOCUMENT, ViewError, tree_of_map};
 use std::collections::HashSet;
 use std::ops::Range;
-use varve_btree::{Change, TreeEntry, Loader, Overlay, Transaction};
+use varve_btree::{Change, Loader, Overlay, Transaction, TreeEntry};
 
 /// Items between two calls of [`BuildContext::throttle`].
 const PIECE: usize = 200;
@@ -209,7 +209,7 @@ fn readers_of(
 type Entry<'e> = (&'e [u8], &'e [u8]);
 
 /// Sorted entries of several batches as one. The sort finds the batches' own order.
-fn merged<'e>(entries: impl Iterator<TreeEntry = &'e Entries>) -> Vec<Entry<'e>> {
+fn merged<'e>(entries: impl Iterator<Item = &'e Entries>) -> Vec<Entry<'e>> {
     let mut all: Vec<_> = entries.flat_map(Entries::iter).collect();
     all.sort_by(|a, b| a.0.cmp(b.0));
     all

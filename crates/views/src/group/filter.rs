@@ -68,6 +68,7 @@ impl ViewGroup {
             is_query: language == QUERY,
             wants_partitions: None,
             is_partitioned: false,
+            has_access: false,
             maps,
             views,
             library,

@@ -8,7 +8,7 @@ use crate::principals::winners_prefix;
 use crate::row::{Row, above, prefix_of};
 use std::ops::{Bound, Range as Run};
 use std::sync::Arc;
-use varve_btree::{Direction, TreeEntry, Overlay};
+use varve_btree::{Direction, Overlay, TreeEntry};
 use varve_docdb::Viewer;
 use varve_json::collate::Order;
 
