@@ -6,6 +6,7 @@
 )]
 
 mod access;
+mod answers;
 mod attachments;
 mod auto_index;
 mod bodies;

@@ -74,6 +74,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "passwords",
                 "per_user",
                 "replicator",
+                "answers",
                 "cors",
                 "csp",
                 "trust",
