@@ -44,6 +44,7 @@ mod sessions;
 mod settings;
 mod short;
 mod shows;
+mod smoosh;
 mod stalled;
 mod streams;
 mod suites;

@@ -2,6 +2,7 @@
 
 mod config;
 mod secrets;
+mod smoosh;
 mod stats;
 mod store;
 mod system;
@@ -55,6 +56,7 @@ pub(super) async fn route(
             .await
         }
         ["_prometheus"] => figures(&app, &request),
+        ["_smoosh", below @ ..] => smoosh::route(&app, &request, below).await,
         ["_stats", below @ ..] => {
             only_get(&request)?;
             stats::route(&app, below)
