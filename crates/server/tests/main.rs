@@ -20,6 +20,7 @@ mod documented;
 mod documents;
 mod effects;
 mod feeds;
+mod figures;
 mod find;
 mod forgery;
 mod functions;
