@@ -40,6 +40,8 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "admin_only_all_dbs",
             "secure_rewrites",
             "rewrite_limit",
+            "allow_jsonp",
+            "buffer_response",
         ],
     ),
     ("uuids", &["algorithm", "utc_id_suffix", "max_count"]),
@@ -151,7 +153,8 @@ const SECTIONS: &[(&str, &[&str])] = &[
         ],
     ),
     ("compaction", &["share", "in_place_from"]),
-    ("varve", &["shutdown_timeout"]),
+    ("varve", &["shutdown_timeout", "compress_answers"]),
+    ("ssl", &["http2"]),
     ("storage", &["revlog.zlib.level", "revlog.zstd.level"]),
     (
         "server",
@@ -197,6 +200,7 @@ const OF_COUCHDB: &[&str] = &[
     "quickjs",
     "replicator",
     "smoosh",
+    "ssl",
     "uuids",
 ];
 
@@ -287,6 +291,7 @@ const AT_START: &[(&str, &str)] = &[
     ("server", ""),
     ("storage", ""),
     ("varve", "shutdown_timeout"),
+    ("ssl", "http2"),
 ];
 
 /// Sections in which every key is a name of the user's.
@@ -378,6 +383,8 @@ fn section_without_effect(setting: &Setting) -> Result<bool, ConfigError> {
                 "max_http_request_size",
                 "max_connections",
                 "WWW-Authenticate",
+                "allow_jsonp",
+                "buffer_response",
             ];
             Ok(section == "httpd" && read.contains(&setting.key.as_str()))
         }

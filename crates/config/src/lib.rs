@@ -5,6 +5,7 @@
 //! changes single values and leaves the rest of the file as its owner wrote it. [`hgrc`] is
 //! Mercurial's own form, in layers.
 
+mod answers;
 mod cors;
 mod csp;
 pub mod edit;
@@ -29,6 +30,7 @@ mod trust;
 mod uuids;
 mod varve;
 
+pub use answers::Answers;
 pub use cors::Cors;
 pub use csp::Csp;
 pub use error::ConfigError;

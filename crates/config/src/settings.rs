@@ -2,10 +2,10 @@
 
 use crate::setting::or;
 use crate::{
-    ConfigError, Cors, Csp, Functions, IdleSetting, Ini, Jwt, Ken, Limits, Lockout, Log, Passwords,
-    PerUser, Replicator, Sessions, Setting, Smoosh, Trust, Uuids, cors, csp, functions, jwt, ken,
-    known, limits, lockout, log, passwords, per_user, replicator, sessions, smoosh, trust, uuids,
-    varve,
+    Answers, ConfigError, Cors, Csp, Functions, IdleSetting, Ini, Jwt, Ken, Limits, Lockout, Log,
+    Passwords, PerUser, Replicator, Sessions, Setting, Smoosh, Trust, Uuids, answers, cors, csp,
+    functions, jwt, ken, known, limits, lockout, log, passwords, per_user, replicator, sessions,
+    smoosh, trust, uuids, varve,
 };
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -64,6 +64,8 @@ pub struct Settings {
     pub www_authenticate: Option<String>,
     /// `[chttpd] config_whitelist`: the only settings that may be changed over HTTP, unless it is empty.
     pub changeable: Option<String>,
+    /// How answers leave the server.
+    pub answers: Answers,
     /// `[uuids]`.
     pub uuids: Uuids,
     /// `[smoosh]`: when databases are compacted by themselves.
@@ -226,6 +228,7 @@ impl Settings {
                 .map(Setting::header_value)
                 .transpose()?,
             changeable: chttpd("config_whitelist").map(|setting| setting.value.clone()),
+            answers: answers::read(ini)?,
             uuids: uuids::read(ini)?,
             smoosh: smoosh::read(ini)?,
             ken: ken::read(ini)?,

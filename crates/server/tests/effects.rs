@@ -113,7 +113,8 @@ fn figures_keep_the_rules_of_the_exposition_and_histograms_have_growing_buckets(
     for _ in 0..3 {
         server.get("/_up");
     }
-    let figures = server.send("GET", "/_node/_local/_prometheus", &[ADMIN], "");
+    let accept = ("accept", "application/openmetrics-text");
+    let figures = server.send("GET", "/_node/_local/_prometheus", &[ADMIN, accept], "");
     let samples = exposition(&figures.body);
     let buckets = samples.iter().filter_map(|(series, count)| {
         let labels = series.strip_prefix("varve_http_request_duration_seconds_bucket{le=\"")?;

@@ -217,3 +217,38 @@ fn what_happens_to_databases_is_told() {
     events.line("id: \"");
     assert_eq!(server.get("/_db_updates").status, 401);
 }
+
+#[test]
+fn five_hundred_feeds_see_one_write() {
+    let server = database();
+    let kinds = ["longpoll", "continuous"];
+    let open = |n: usize| Feed::open(&server, &format!("feed={}&since=now", kinds[n % 2]));
+    let mut feeds: Vec<Feed> = (0..500).map(open).collect();
+    for feed in &mut feeds {
+        feed.line("HTTP/1.1 200");
+    }
+    // Feeds that have not looked at the database yet would not miss it: they begin where it was.
+    put(&server, "news", "{}");
+    for (number, feed) in feeds.iter_mut().enumerate() {
+        let line = feed.line("{\"seq\"");
+        assert!(line.contains("\"id\":\"news\""), "{number}: {line}");
+    }
+    for feed in feeds.iter_mut().step_by(2) {
+        assert!(feed.line("\"last_seq\"").contains("\"pending\":0"));
+    }
+}
+
+#[test]
+fn a_number_that_was_never_a_sequence_is_refused() {
+    let server = database();
+    put(&server, "a", "{}");
+    let newest = server.send("GET", "/db/_changes?since=1", &[ADMIN], "");
+    assert_eq!(newest.status, 200);
+    let malformed = "{\"error\":\"bad_request\",\"reason\":\"Malformed sequence supplied in 'since' parameter.\"}\n";
+    let beyond = server.send("GET", "/db/_changes?since=2", &[ADMIN], "");
+    assert_eq!((beyond.status, beyond.body.as_str()), (400, malformed));
+    let last = ("last-event-id", "99999");
+    let path = "/db/_changes?feed=eventsource&timeout=100&since=0";
+    let beyond = server.send("GET", path, &[ADMIN, last], "");
+    assert_eq!((beyond.status, beyond.body.as_str()), (400, malformed));
+}

@@ -6,6 +6,7 @@
 )]
 
 mod access;
+mod answers;
 mod attachments;
 mod auto_index;
 mod bodies;
@@ -19,6 +20,7 @@ mod documented;
 mod documents;
 mod effects;
 mod feeds;
+mod figures;
 mod find;
 mod forgery;
 mod functions;
@@ -44,6 +46,7 @@ mod sessions;
 mod settings;
 mod short;
 mod shows;
+mod smoosh;
 mod stalled;
 mod streams;
 mod suites;

@@ -178,3 +178,102 @@ fn tools_that_watch_a_couchdb_find_its_counters() {
     );
     assert!(system["process_count"].as_u64() > Some(1), "{system}");
 }
+
+#[test]
+fn head_is_answered_wherever_get_is() {
+    let server = Running::start();
+    assert_eq!(server.send("PUT", "/db", &[ADMIN], "").status, 201);
+    let design = "{\"views\":{\"v\":{\"map\":\"function (doc) { emit(1); }\"}}}";
+    assert_eq!(
+        server.send("PUT", "/db/_design/d", &[ADMIN], design).status,
+        201
+    );
+    for path in [
+        "/",
+        "/_all_dbs",
+        "/_up",
+        "/_uuids",
+        "/_session",
+        "/_active_tasks",
+        "/_membership",
+        "/_cluster_setup",
+        "/_reshard",
+        "/_scheduler/jobs",
+        "/_utils/",
+        "/hg/",
+        "/db",
+        "/db/_design/d",
+        "/db/_security",
+        "/db/_revs_limit",
+        "/db/_compression",
+        "/db/_purged_infos",
+        "/db/_purged_infos_limit",
+        "/db/_index",
+        "/db/_shards",
+        "/db/_design/d/_info",
+        "/_node/_local",
+        "/_node/_local/_config",
+        "/_node/_local/_stats",
+        "/_node/_local/_system",
+        "/_node/_local/_versions",
+        "/_node/_local/_prometheus",
+        "/_node/_local/_smoosh/status",
+    ] {
+        let (get, head) = (
+            server.send("GET", path, &[ADMIN], ""),
+            server.send("HEAD", path, &[ADMIN], ""),
+        );
+        assert_eq!((get.status, head.status), (200, 200), "{path}");
+        assert!(head.header("content-length").is_some(), "{path}");
+        assert_eq!(
+            get.header("content-type"),
+            head.header("content-type"),
+            "{path}"
+        );
+    }
+    // Their bodies are made while they are sent.
+    for path in ["/db/_all_docs", "/db/_changes", "/db/_design/d/_view/v"] {
+        assert_eq!(
+            server.send("HEAD", path, &[ADMIN], "").status,
+            200,
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn other_methods_are_told_the_right_ones() {
+    let server = Running::start();
+    assert_eq!(server.send("PUT", "/db", &[ADMIN], "").status, 201);
+    for path in [
+        "/",
+        "/_all_dbs",
+        "/_up",
+        "/db",
+        "/db/_security",
+        "/db/_all_docs",
+        "/db/_changes",
+        "/db/_find",
+    ] {
+        let options = server.send("OPTIONS", path, &[ADMIN], "");
+        assert_eq!(options.status, 405, "{path}");
+        assert!(options.header("allow").is_some(), "{path}");
+    }
+    let path = "/db/doc";
+    let overriding = ("x-http-method-override", "PUT");
+    let made = server.send("POST", path, &[ADMIN, JSON, overriding], "{}");
+    assert_eq!(made.status, 201);
+    let overriding = ("x-http-method-override", "DELETE");
+    let rev = made.body.split('"').nth(9).unwrap().to_owned();
+    let gone = server.send(
+        "POST",
+        &format!("{path}?rev={rev}"),
+        &[ADMIN, JSON, overriding],
+        "",
+    );
+    assert_eq!(gone.status, 200, "{gone:?}");
+    assert_eq!(
+        server.send("GET", path, &[ADMIN, overriding], "").status,
+        404
+    );
+}

@@ -4,7 +4,7 @@ use super::Site;
 use crate::hgcli::our_hg;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use varve_testkit::peers::{Outcome, hg, hg_program, run_hg};
+use varve_testkit::peers::{Outcome, hg, hg_program, run_hg, run_script};
 use varve_testkit::repos;
 use varve_testkit::varve::{Server, configure};
 
@@ -16,7 +16,11 @@ fn pem(name: &str) -> PathBuf {
 }
 
 fn serve(directory: &Path) -> Server {
-    configure(directory, "");
+    serve_with(directory, "")
+}
+
+fn serve_with(directory: &Path, settings: &str) -> Server {
+    configure(directory, settings);
     let certificate = pem("server.pem");
     let options = ["--certificate", certificate.to_str().unwrap()];
     let server = Server::start_with(crate::VARVE, directory, &options);
@@ -118,4 +122,37 @@ fn a_certificate_that_is_none_stops_the_start() {
         file.display()
     );
     assert_eq!(ended.printed, words);
+}
+
+#[test]
+fn many_feeds_share_one_connection() {
+    let site = Site::new();
+    let mut server = serve(site.path());
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/npm/feeds_over_http2.js");
+    let authority = pem("authority.pem");
+    let settings = [
+        ("SERVER", server.admin_url("")),
+        ("AUTHORITY", authority.display().to_string()),
+    ];
+    run_script(
+        &script,
+        &settings
+            .each_ref()
+            .map(|(name, value)| (*name, value.as_str())),
+    );
+    assert!(server.is_running(), "{}", server.printed());
+}
+
+#[test]
+fn http2_can_be_left_out() {
+    let site = Site::new();
+    let server = serve_with(site.path(), "[ssl]\nhttp2 = false\n");
+    let port = server.address().rsplit(':').next().unwrap().to_owned();
+    let program = "const tls = require('tls');\n\
+        const options = { port: process.env.PORT, ALPNProtocols: ['h2', 'http/1.1'], rejectUnauthorized: false };\n\
+        const socket = tls.connect(options, () => { console.log(socket.alpnProtocol); socket.end(); });\n";
+    let work = tempfile::tempdir().unwrap();
+    let script = work.path().join("alpn.js");
+    std::fs::write(&script, program).unwrap();
+    assert_eq!(run_script(&script, &[("PORT", &port)]), "http/1.1\n");
 }

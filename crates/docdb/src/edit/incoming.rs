@@ -119,9 +119,10 @@ fn one(name: String, value: &Value) -> Result<IncomingAttachment, EditError> {
     } else {
         let text = value.get("data").and_then(Value::as_str);
         let data = text.and_then(decode_base64);
+        // In JSON they are plain whatever `encoding` says: that is how CouchDB stores them.
         Content::Data(
             data.ok_or_else(|| EditError::AttachmentData(name.clone()))?,
-            coding,
+            Coding::Identity,
         )
     };
     let content_type = value.get("content_type").and_then(Value::as_str);

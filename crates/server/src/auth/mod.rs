@@ -83,6 +83,11 @@ pub struct Auth {
 }
 
 impl Auth {
+    /// How many passwords were checked by deriving their key since the start.
+    pub(crate) fn password_checks(&self) -> u64 {
+        self.checks.checked()
+    }
+
     /// Takes admins and session settings from a configuration whose passwords are hashed.
     ///
     /// # Errors

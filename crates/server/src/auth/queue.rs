@@ -6,13 +6,19 @@
 
 use crate::Failure;
 use crate::http::blocking;
+use crate::runtime::scheduler::with_niceness;
 use crate::runtime::{Pool, network_of};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::oneshot;
+
+/// Other requests go before a check where processors are short of time, and it still gets a quarter of the share of a
+/// thread beside it, so that logins go on.
+const NICENESS: i32 = 6;
 
 /// Tells one login from another, without its password.
 pub(super) type LoginKey = [u8; 32];
@@ -28,6 +34,7 @@ pub(super) struct CheckQueue {
     /// Different logins that may wait, in all and for one address.
     most: usize,
     most_per_address: usize,
+    checked: Arc<AtomicU64>,
 }
 
 #[derive(Default)]
@@ -64,7 +71,13 @@ impl CheckQueue {
             pool,
             most: limits.logins,
             most_per_address: limits.logins_per_address,
+            checked: Arc::default(),
         }
+    }
+
+    /// How many checks have run since the start.
+    pub(super) fn checked(&self) -> u64 {
+        self.checked.load(Ordering::Relaxed)
     }
 
     /// Runs `check` when its turn has come, unless one with the same key waits or runs already.
@@ -131,6 +144,11 @@ impl CheckQueue {
 
     async fn run(&self) {
         while let Some(check) = self.next() {
+            self.checked.fetch_add(1, Ordering::Relaxed);
+            let check = move || {
+                let done = with_niceness("login", NICENESS, check);
+                done.unwrap_or_else(|| Err(Failure::internal("the login was not checked")))
+            };
             let outcome = blocking(&self.pool, check).await;
             // Until the next one is taken no other runner may start.
             let none = Some((LoginKey::default(), Vec::new()));

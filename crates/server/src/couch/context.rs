@@ -2,6 +2,7 @@
 
 use crate::auth::Auth;
 use crate::couch::Databases;
+use crate::couch::admin::compaction::SmooshQueue;
 use crate::couch::admin::{NodeConfig, Uuids};
 use crate::couch::database::files as databases;
 use crate::couch::replication::{REPLICATOR, ReplicationJobs};
@@ -39,6 +40,7 @@ pub struct CouchContext {
     pub(crate) uuids: Uuids,
     pub(crate) config: NodeConfig,
     pub(crate) replications: ReplicationJobs,
+    pub(crate) smoosh: SmooshQueue,
     /// The settings that count now.
     live: watch::Sender<Arc<Settings>>,
 }
@@ -126,6 +128,7 @@ impl CouchContext {
             uuids: Uuids::new()?,
             config: NodeConfig::new(&directory.text),
             replications: ReplicationJobs::default(),
+            smoosh: SmooshQueue::default(),
             live: watch::Sender::new(Arc::new(directory.settings.clone())),
             server,
             directory,

@@ -89,7 +89,12 @@ impl From<OptionError> for Failure {
 
 impl From<DesignError> for Failure {
     fn from(error: DesignError) -> Failure {
-        Failure::new(FailureKind::BadRequest, error.name(), error.to_string())
+        match &error {
+            DesignError::Language { language } => {
+                Failure::new(FailureKind::FunctionFailed, error.name(), language.clone())
+            }
+            _ => Failure::new(FailureKind::BadRequest, error.name(), error.to_string()),
+        }
     }
 }
 

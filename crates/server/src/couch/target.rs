@@ -274,12 +274,13 @@ impl Target {
         }
         let allowed = self.allowed();
         // CouchDB does not name these.
-        let is_more = match self {
-            Target::List(..) => method == Method::OPTIONS,
-            Target::Partition(_) => method == Method::HEAD,
-            _ => false,
+        let is_more = matches!(self, Target::List(..)) && method == Method::OPTIONS;
+        // HEAD is answered as GET, named or not.
+        let asked = match *method == Method::HEAD {
+            true => "GET",
+            false => method.as_str(),
         };
-        if is_more || allowed.split(',').any(|known| known == method.as_str()) {
+        if is_more || allowed.split(',').any(|known| known == asked) {
             return Ok(());
         }
         Err(Failure::method_not_allowed(allowed))

@@ -7,7 +7,7 @@ use crate::http::body::{
 };
 use crate::runtime::Pool;
 use hyper::StatusCode;
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
 
 /// Response of a handler.
 #[derive(Debug)]
@@ -147,6 +147,20 @@ impl Answer {
             receiver.begun().await?;
         }
         Ok(self)
+    }
+
+    /// Puts texts around the body; a line end of a whole body goes first.
+    pub(crate) fn surround(&mut self, before: &str, behind: &str) {
+        self.headers.remove(CONTENT_LENGTH);
+        match &mut self.body {
+            Body::Whole(bytes) => {
+                let plain = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+                *bytes = [before.as_bytes(), plain, behind.as_bytes()].concat();
+            }
+            Body::Stream(receiver, _) => {
+                receiver.surround(before.to_owned().into(), behind.to_owned().into());
+            }
+        }
     }
 
     /// Sets a header; bytes that no header may have become `?`.

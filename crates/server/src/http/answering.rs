@@ -1,13 +1,14 @@
 //! One request over HTTP/1 or HTTP/2: from its head to the head of its answer.
 
 use crate::Failure;
+use crate::http::accept_encoding;
 use crate::http::arriving::{ArrivingBody, BodyTime};
-use crate::http::body::BodyReceiver;
+use crate::http::compressed::{Compression, SentBody};
 use crate::http::guarded::{Meter, MeteredBody};
 use crate::http::handler::{BodyPlan, Handler, HttpContext};
 use crate::http::observe::Observed;
 use crate::http::sendfile::FileQueue;
-use crate::http::{Answer, Body, Request, Upload, intake};
+use crate::http::{Answer, Body, ContentEncoding, Request, Upload, intake};
 use crate::runtime::repeats::fault_id;
 use crate::runtime::{RunningSlot, ServerContext};
 use http_body_util::{Either, Full};
@@ -25,7 +26,7 @@ use tracing::instrument::WithSubscriber;
 const SERVER_NAME: &str = concat!("Varve/", env!("CARGO_PKG_VERSION"));
 
 /// The body of a response.
-pub(super) type Outgoing = MeteredBody<Either<Full<Bytes>, BodyReceiver>>;
+pub(super) type Outgoing = MeteredBody<SentBody>;
 
 /// State shared by all requests of one connection.
 #[derive(Clone)]
@@ -45,7 +46,10 @@ pub(super) async fn handle<H: Handler>(
     client: ConnectionContext,
     request: hyper::Request<Incoming>,
 ) -> Response<Outgoing> {
-    let head_only = request.method() == Method::HEAD;
+    let sending = match request.method() == Method::HEAD {
+        true => Sending::Head,
+        false => Sending::All(accept_encoding::preferred(request.headers())),
+    };
     let log = context.access.as_ref();
     let mut noted = log.map(|log| (log, log.begin(client.peer, &request)));
     let request_id = context.server.next_request_id();
@@ -89,7 +93,11 @@ pub(super) async fn handle<H: Handler>(
     }
     observed.end(&context.server, answer.status);
     let unsent = noted.and_then(|(log, entry)| log.begin_answer(entry, answer.status));
-    let response = outgoing(answer, head_only, &client, &context.server);
+    let sending = match handler.compresses_answers() {
+        true => sending,
+        false => sending.uncompressed(),
+    };
+    let response = outgoing(answer, sending, &client, &context.server);
     response.map(|body| body.noted(unsent))
 }
 
@@ -137,29 +145,63 @@ async fn take_in<H: Handler>(
     Ok((request, login))
 }
 
+/// What of an answer is sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Sending {
+    /// Its head, for HEAD.
+    Head,
+    /// Everything, and the encoding of the body that the client would have.
+    All(Option<ContentEncoding>),
+    /// Everything, never compressed.
+    Plain,
+}
+
+impl Sending {
+    fn uncompressed(self) -> Sending {
+        match self {
+            Sending::Head => Sending::Head,
+            Sending::All(_) | Sending::Plain => Sending::Plain,
+        }
+    }
+}
+
 /// The response that is sent for an answer.
 pub(super) fn outgoing(
-    answer: Answer,
-    head_only: bool,
+    mut answer: Answer,
+    sending: Sending,
     client: &ConnectionContext,
     server: &ServerContext,
 ) -> Response<Outgoing> {
+    let compression = match sending {
+        Sending::All(accepted) => Compression::begin(&mut answer, accepted, &server.encoders),
+        Sending::Head | Sending::Plain => None,
+    };
+    let head_only = matches!(sending, Sending::Head);
     let mut headers = answer.headers;
     let cache = HeaderName::from_static("cache-control");
     let fixed = headers.entry(cache);
     fixed.or_insert(HeaderValue::from_static("must-revalidate"));
     headers.insert(SERVER, HeaderValue::from_static(SERVER_NAME));
-    let body = match answer.body {
-        Body::Whole(bytes) => {
+    let body = match (answer.body, compression) {
+        (Body::Whole(bytes), Some(compression)) => compression.of_whole(bytes),
+        (Body::Whole(bytes), None) => {
             headers
                 .entry(CONTENT_LENGTH)
                 .or_insert(HeaderValue::from(bytes.len()));
             let sent = if head_only { Vec::new() } else { bytes };
             Either::Left(Full::new(Bytes::from(sent)))
         }
-        Body::Stream(..) if head_only => Either::Left(Full::new(Bytes::new())),
-        Body::Stream(receiver, _) => {
-            Either::Right(receiver.on_connection(client.files.clone(), client.meter.clone()))
+        (Body::Stream(..), _) if head_only => Either::Left(Full::new(Bytes::new())),
+        (Body::Stream(receiver, _), compression) => {
+            let meter = client.meter.clone();
+            match compression {
+                // The kernel cannot compress the files that it sends.
+                Some(compression) => compression.of_stream(receiver.on_connection(None, meter)),
+                None => {
+                    let files = client.files.clone();
+                    Either::Right(Either::Left(receiver.on_connection(files, meter)))
+                }
+            }
         }
     };
     let buffer = server.limits.settings().answer_buffer;

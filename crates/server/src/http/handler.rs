@@ -41,6 +41,9 @@ pub(crate) trait Handler: Clone + Send + Sync + 'static {
     /// The database or repository that a path is about, for logs and metrics.
     fn subject<'p>(&self, path: &'p str) -> Subject<'p>;
 
+    /// Whether bodies are compressed for clients that accept it.
+    fn compresses_answers(&self) -> bool;
+
     /// Whether answers carry the headers that CouchDB's clients know.
     fn answers_as_couchdb(&self) -> bool;
 

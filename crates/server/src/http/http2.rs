@@ -5,7 +5,9 @@
 //! requests (settings, pings, resets, headers without end).
 
 use crate::Failure;
-use crate::http::answering::{ConnectionContext, Outgoing, handle, log_cut_answer, outgoing};
+use crate::http::answering::{
+    ConnectionContext, Outgoing, Sending, handle, log_cut_answer, outgoing,
+};
 use crate::http::guarded::{ConnectionLimits, Meter};
 use crate::http::handler::{Handler, HttpContext};
 use crate::http::streams::{StreamBody, StreamState, StreamTasks, Streams};
@@ -139,7 +141,10 @@ async fn answer<H: Handler>(
         }
         None => outgoing(
             Failure::overloaded("too many connections").into(),
-            request.method() == Method::HEAD,
+            match request.method() == Method::HEAD {
+                true => Sending::Head,
+                false => Sending::Plain,
+            },
             &client,
             &server,
         ),

@@ -1,10 +1,13 @@
 //! HTTP/1.1 and HTTP/2: the listener, requests as handlers see them, and answers whole or streamed.
 
+mod accept_encoding;
 mod access;
 mod answer;
 mod answering;
 mod arriving;
 mod body;
+mod buffered;
+mod compressed;
 pub(crate) mod cors;
 mod encoding;
 mod failure;
@@ -12,6 +15,7 @@ mod guarded;
 pub(crate) mod handler;
 mod http2;
 mod intake;
+pub(crate) mod jsonp;
 mod listener;
 mod mount;
 mod observe;

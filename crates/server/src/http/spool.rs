@@ -72,10 +72,10 @@ fn append(file: &dyn StorageFile, bytes: &[u8]) -> Result<(), Failure> {
 fn failed(error: &StorageError) -> Failure {
     Failure::internal(match error {
         StorageError::Io { op, source, .. } => {
-            format!("cannot {op} the file that holds the request's body: {source}")
+            format!("cannot {op} the file that holds the body: {source}")
         }
         StorageError::Short { .. } | StorageError::WouldBlock => {
-            "the file that holds the request's body cannot be read".to_owned()
+            "the file that holds the body cannot be read".to_owned()
         }
     })
 }

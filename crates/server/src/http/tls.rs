@@ -15,6 +15,8 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 pub(crate) struct Tls {
     /// Absolute, as the working directory may change.
     file: PathBuf,
+    /// Whether HTTP/2 is offered.
+    http2: bool,
     acceptor: Arc<RwLock<TlsAcceptor>>,
 }
 
@@ -27,12 +29,18 @@ impl std::fmt::Debug for Tls {
 impl Tls {
     /// Reads a file in PEM with a key, its certificate, and those above it, as `hg serve` wants it.
     ///
+    /// With `http2` clients are offered HTTP/2 before HTTP/1.1.
+    ///
     /// # Errors
     /// [`ServerError::Certificate`].
-    pub(crate) fn read(file: &Path) -> Result<Tls, ServerError> {
-        let acceptor = Arc::new(RwLock::new(read_acceptor(file)?));
+    pub(crate) fn read(file: &Path, http2: bool) -> Result<Tls, ServerError> {
+        let acceptor = Arc::new(RwLock::new(read_acceptor(file, http2)?));
         let file = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
-        Ok(Tls { file, acceptor })
+        Ok(Tls {
+            file,
+            http2,
+            acceptor,
+        })
     }
 
     /// Reads the file once more, for connections from now on. One that cannot be used changes nothing.
@@ -40,7 +48,7 @@ impl Tls {
     /// # Errors
     /// [`ServerError::Certificate`].
     pub(crate) fn reload(&self) -> Result<(), ServerError> {
-        let acceptor = read_acceptor(&self.file)?;
+        let acceptor = read_acceptor(&self.file, self.http2)?;
         *self.acceptor.write() = acceptor;
         Ok(())
     }
@@ -50,7 +58,7 @@ impl Tls {
     }
 }
 
-fn read_acceptor(file: &Path) -> Result<TlsAcceptor, ServerError> {
+fn read_acceptor(file: &Path, http2: bool) -> Result<TlsAcceptor, ServerError> {
     let refused = |reason: String| ServerError::Certificate {
         file: file.to_owned(),
         reason,
@@ -68,8 +76,11 @@ fn read_acceptor(file: &Path) -> Result<TlsAcceptor, ServerError> {
         .map(|config| config.with_no_client_auth());
     let config = config.and_then(|config| config.with_single_cert(chain, key));
     let mut config = config.map_err(|error| refused(error.to_string()))?;
-    // HTTP/2 is not offered: its clients may not send quotation marks in a query as they are, as people do with curl.
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    let offered: &[&[u8]] = match http2 {
+        true => &[b"h2", b"http/1.1"],
+        false => &[b"http/1.1"],
+    };
+    config.alpn_protocols = offered.iter().map(|name| name.to_vec()).collect();
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
@@ -81,7 +92,7 @@ mod tests {
     fn a_file_without_certificate_or_key_is_refused_by_name() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("server.pem");
-        let refused = || Tls::read(&file).unwrap_err().to_string();
+        let refused = || Tls::read(&file, true).unwrap_err().to_string();
         assert!(refused().contains("server.pem"), "{}", refused());
         std::fs::write(&file, "words\n").unwrap();
         assert!(

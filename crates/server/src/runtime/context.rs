@@ -8,11 +8,14 @@ use crate::runtime::throttle::RequestCounter;
 use crate::runtime::{Executor, Limits, RunningAnswers};
 use std::sync::Arc;
 use std::time::Instant;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use varve_base::Interrupt;
 
 /// This server's name where CouchDB's answers name a node of a cluster.
 pub(crate) const NODE_NAME: &str = "varve@127.0.0.1";
+
+/// Answers that are compressed piece by piece at a time: an encoder takes up to 0.4 MB. Others are sent as they are.
+const ENCODERS: usize = 128;
 
 /// One running server, without its content.
 #[derive(Debug)]
@@ -32,6 +35,8 @@ pub(crate) struct ServerContext {
     pub(crate) metrics: Metrics,
     pub(crate) started: Instant,
     pub(crate) running: RunningAnswers,
+    /// Those that compress answers.
+    pub(crate) encoders: Arc<Semaphore>,
     stopping: watch::Sender<bool>,
     requests: RequestCounter,
 }
@@ -49,6 +54,7 @@ impl ServerContext {
             metrics: Metrics::default(),
             started: Instant::now(),
             running: RunningAnswers::default(),
+            encoders: Arc::new(Semaphore::new(ENCODERS)),
             stopping: watch::Sender::new(false),
             requests,
         }

@@ -5,9 +5,11 @@ use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, text};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
+use std::collections::HashSet;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Which half of the server a request is for.
@@ -39,6 +41,19 @@ struct MethodLabels {
 pub(crate) const METHODS: [&str; 7] = ["COPY", "DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"];
 const OTHER_METHOD: &str = "other";
 
+/// Upper ends of the buckets of durations, in seconds: from an answer out of memory to one that waits for an index.
+const BUCKETS: [f64; 16] = [
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
+    10.0, 60.0,
+];
+
+/// Figures that are known only when they are asked for.
+pub(crate) struct ServerFigures {
+    pub(crate) uptime: Duration,
+    pub(crate) open_databases: usize,
+    pub(crate) password_checks: u64,
+}
+
 /// The metrics of one server.
 pub(crate) struct Metrics {
     registry: Registry,
@@ -48,6 +63,10 @@ pub(crate) struct Metrics {
     connections: Gauge,
     /// Changes that feeds have looked at, whether or not they showed them.
     pub(crate) feed_changes: Counter,
+    /// Seconds since the start.
+    uptime: Gauge<f64, AtomicU64>,
+    open_databases: Gauge,
+    password_checks: Counter,
     /// Of requests to databases and the server itself.
     pub(crate) recent: RecentDurations,
 }
@@ -62,14 +81,13 @@ impl Default for Metrics {
     fn default() -> Metrics {
         let mut registry = Registry::with_prefix("varve");
         let requests = Family::<RequestLabels, Counter>::default();
-        // From 0.1 ms to 26 s, each bucket four times as wide as the one before.
-        let buckets = || Histogram::new(exponential_buckets(0.0001, 4.0, 10));
+        let buckets = || Histogram::new(BUCKETS);
         let durations = Family::<DurationLabels, Histogram>::new_with_constructor(buckets);
         let connections = Gauge::default();
         let couch_methods = Family::<MethodLabels, Counter>::default();
-        let count = "RequestLabels requests by half and status";
+        let count = "Answered requests by half and status";
         registry.register("http_requests", count, requests.clone());
-        let methods = "RequestLabels requests to databases and the server itself by method";
+        let methods = "Answered requests to databases and the server itself by method";
         registry.register("couch_requests", methods, couch_methods.clone());
         let time = "Seconds from a request's head to the head of its answer";
         registry.register("http_request_duration_seconds", time, durations.clone());
@@ -77,6 +95,13 @@ impl Default for Metrics {
         let feed_changes = Counter::default();
         let changes = "Changes that feeds have looked at, whether or not they showed them";
         registry.register("feed_changes", changes, feed_changes.clone());
+        let (uptime, open_databases) = (Gauge::<f64, AtomicU64>::default(), Gauge::default());
+        registry.register("uptime_seconds", "Seconds since the start", uptime.clone());
+        let open = "Databases whose files are open";
+        registry.register("open_databases", open, open_databases.clone());
+        let password_checks = Counter::default();
+        let checks = "Logins whose password was checked by deriving its key";
+        registry.register("password_checks", checks, password_checks.clone());
         Metrics {
             registry,
             feed_changes,
@@ -84,6 +109,9 @@ impl Default for Metrics {
             couch_methods,
             durations,
             connections,
+            uptime,
+            open_databases,
+            password_checks,
             recent: RecentDurations::default(),
         }
     }
@@ -137,13 +165,45 @@ impl Metrics {
         OpenConnection(self.connections.clone())
     }
 
-    /// All of it as text.
+    pub(crate) fn set_figures(&self, figures: ServerFigures) {
+        self.uptime.set(figures.uptime.as_secs_f64());
+        let open = i64::try_from(figures.open_databases).unwrap_or(i64::MAX);
+        self.open_databases.set(open);
+        let checks = self.password_checks.inner();
+        checks.store(figures.password_checks, Ordering::Relaxed);
+    }
+
+    /// All of it as text in the form of OpenMetrics.
     pub(crate) fn encode(&self) -> String {
         let mut encoded = String::new();
         // Writing into a string cannot fail.
         let _ = text::encode(&mut encoded, &self.registry);
         encoded
     }
+}
+
+/// OpenMetrics as Prometheus' older text form: a counter has the name of its samples there, and nothing marks the end.
+pub(crate) fn prometheus_text(open_metrics: &str) -> String {
+    let counters: HashSet<&str> = open_metrics
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE ")?.strip_suffix(" counter"))
+        .collect();
+    let mut text = String::with_capacity(open_metrics.len());
+    for line in open_metrics.lines().filter(|line| *line != "# EOF") {
+        let described = ["# HELP ", "# TYPE "]
+            .into_iter()
+            .find_map(|mark| Some((mark, line.strip_prefix(mark)?.split_once(' ')?)));
+        match described {
+            Some((mark, (name, rest))) if counters.contains(name) => {
+                text.push_str(&format!("{mark}{name}_total {rest}\n"));
+            }
+            _ => {
+                text.push_str(line);
+                text.push('\n');
+            }
+        }
+    }
+    text
 }
 
 /// One open connection.
@@ -185,7 +245,8 @@ mod tests {
             "varve_couch_requests_total{method=\"other\"} 2",
             "varve_http_requests_total{half=\"Hg\",status=\"200\"} 2",
             "varve_http_requests_total{half=\"Couch\",status=\"404\"} 1",
-            "varve_http_request_duration_seconds_bucket{le=\"0.0064\",half=\"Hg\"} 1",
+            "varve_http_request_duration_seconds_bucket{le=\"0.0025\",half=\"Hg\"} 0",
+            "varve_http_request_duration_seconds_bucket{le=\"0.005\",half=\"Hg\"} 1",
             "varve_http_request_duration_seconds_count{half=\"Hg\"} 2",
             "varve_http_connections 1",
         ] {

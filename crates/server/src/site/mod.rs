@@ -165,6 +165,14 @@ impl Handler for Site {
         route::answer(self, request, login).await
     }
 
+    fn compresses_answers(&self) -> bool {
+        match self {
+            Site::Directory(halves) => halves.couch.settings().answers.compress,
+            // `hg serve` sends bodies as they are.
+            Site::Repository(_) => false,
+        }
+    }
+
     fn answers_as_couchdb(&self) -> bool {
         matches!(self, Site::Directory(_))
     }

@@ -2,7 +2,7 @@
 
 use crate::auth::Login;
 use crate::couch::{Rewriting, admin};
-use crate::http::cors;
+use crate::http::{cors, jsonp};
 use crate::runtime::repeats::fault_id;
 use crate::site::{Halves, Site, forgery};
 use crate::{Answer, Failure, Request, console, couch, hg};
@@ -21,6 +21,20 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
     if let Some(answer) = granted.as_ref().and_then(|g| g.preflight(&request)) {
         return answer;
     }
+    let answers = settings.as_ref().map(|now| now.answers).unwrap_or_default();
+    let buffer = match request.query("buffer_response") {
+        Some("true") => true,
+        Some("false") => false,
+        _ => answers.buffer,
+    };
+    let callback = match answers.allow_jsonp && settings.is_some() {
+        true => jsonp::callback(&request),
+        false => Ok(None),
+    };
+    let callback = match callback {
+        Ok(callback) => callback,
+        Err(failure) => return failure.into(),
+    };
     let update_to = login.update_to.clone();
     let asked = format!("{} {}", request.method, request.raw_path);
     let answered = match site {
@@ -31,7 +45,10 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
         },
     };
     let answered = match answered {
-        Ok(answer) => answer.begun().await,
+        Ok(answer) => match (buffer, site) {
+            (true, Site::Directory(halves)) => buffered(halves, answer).await,
+            _ => answer.begun().await,
+        },
         failed => failed,
     };
     if let Err(failure) = &answered
@@ -56,10 +73,21 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
     {
         answer.set_header("www-authenticate", asks);
     }
+    if let Some(callback) = callback {
+        jsonp::wrap(&mut answer, &callback);
+    }
     if let Some(granted) = granted {
         granted.mark(&mut answer);
     }
     answer
+}
+
+/// The answer once its body has ended.
+async fn buffered(halves: &Halves, answer: Answer) -> Result<Answer, Failure> {
+    let app = &halves.couch;
+    let (directory, longest) = (&app.directory.path, app.settings().limits.list_output);
+    let pool = &app.executor().reads;
+    answer.buffered(pool, (directory, longest)).await
 }
 
 /// Refuses a request with a long body before that is read.

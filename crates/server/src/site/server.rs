@@ -207,7 +207,13 @@ impl Server {
     /// Any [`ServerError`].
     pub fn open(options: ServeOptions, socket: ListeningSocket) -> Result<Server, ServerError> {
         raise_file_limit();
-        let tls = options.certificate.as_deref().map(Tls::read).transpose()?;
+        let http2 = match &options.served {
+            Served::Directory { path, .. } => directory::read_settings(path)?.answers.http2,
+            // The programs that read one repository speak HTTP/1.1.
+            Served::Repository(_) => false,
+        };
+        let certificate = options.certificate.as_deref();
+        let tls = certificate.map(|file| Tls::read(file, http2)).transpose()?;
         let executor = Executor::new().map_err(|source| ServerError::Threads { source })?;
         let mut shutdown_timeout = varve_config::SHUTDOWN_TIMEOUT;
         let site = match options.served {

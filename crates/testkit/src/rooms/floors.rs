@@ -72,6 +72,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "passwords",
                 "per_user",
                 "replicator",
+                "answers",
                 "cors",
                 "csp",
                 "trust",

@@ -10,6 +10,8 @@ use varve_json::{Object, Value};
 
 /// Values of the counting part of an id: six hexadecimal digits.
 const COUNTED: u32 = 1 << 24;
+/// `Expires` of ids, for caches that know nothing newer: a time that is over.
+const LONG_AGO: &str = "Mon, 01 Jan 1990 00:00:00 GMT";
 /// Each id is up to this much larger than the one before, so that ids cannot be guessed.
 const LARGEST_STEP: u32 = 0xffe;
 
@@ -109,6 +111,7 @@ pub(super) fn route(app: &CouchContext, request: &Request) -> Result<Answer, Fai
     Ok(json(&answer.into())
         .with_header("cache-control", "no-cache")
         .with_header("pragma", "no-cache")
+        .with_header("expires", LONG_AGO)
         .with_header("etag", &etag))
 }
 

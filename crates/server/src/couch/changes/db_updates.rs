@@ -179,7 +179,7 @@ pub(crate) async fn route(
     let names = blocking(&app.executor().reads, move || listed.database_names()).await?;
     updates.add_all(names);
     let since = match options.since {
-        Since::Update(update) => update,
+        Since::Update(update) | Since::Number(update) => update,
         Since::Now => updates.log().last,
     };
     let waiter = Waiter::new(&app, updates.told.subscribe(), &options);

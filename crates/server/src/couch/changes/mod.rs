@@ -60,7 +60,11 @@ pub fn begin(call: Call) -> Result<Feed, Failure> {
     }
     let snapshot = call.snapshot();
     let since = match options.since {
-        Since::Update(update) => update,
+        // It was not given here: a feed that waits for it would miss all changes until then.
+        Since::Number(update) if update > snapshot.update_seq() => {
+            return Err(sequence::malformed());
+        }
+        Since::Update(update) | Since::Number(update) => update,
         Since::Now => snapshot.last_seq()?,
     };
     let incarnation = &call.database.incarnation;

@@ -11,6 +11,8 @@ use crate::Failure;
 pub enum Since {
     /// Changes after this update; 0 is the beginning.
     Update(u64),
+    /// The same, given as a plain number: nothing tells of which incarnation.
+    Number(u64),
     /// Only changes after the request.
     Now,
 }
@@ -59,13 +61,16 @@ pub fn parse_since(text: &str, incarnation: &str) -> Result<Since, Failure> {
     let hexadecimal = |of: &str| !of.is_empty() && of.bytes().all(|byte| byte.is_ascii_hexdigit());
     let update = number.parse().ok().filter(|_| all_digits);
     match (update, of) {
-        (Some(update), None) => Ok(Since::Update(update)),
+        (Some(update), None) => Ok(Since::Number(update)),
         (Some(update), Some(of)) if of == incarnation => Ok(Since::Update(update)),
         (Some(_), Some(of)) if hexadecimal(of) || is_of_couchdb(of) => Ok(Since::Update(0)),
-        _ => Err(Failure::bad_request(
-            "Malformed sequence supplied in 'since' parameter.",
-        )),
+        _ => Err(malformed()),
     }
+}
+
+/// 400 for a sequence that was never given here.
+pub fn malformed() -> Failure {
+    Failure::bad_request("Malformed sequence supplied in 'since' parameter.")
 }
 
 /// Returns whether this is the opaque part of a sequence of CouchDB: the base64 of an external term, for URLs.
@@ -109,7 +114,7 @@ mod tests {
 
     #[test]
     fn numbers_are_accepted_and_other_incarnations_begin_anew() {
-        assert_eq!(parse_since("17", "ab").unwrap(), Since::Update(17));
+        assert_eq!(parse_since("17", "ab").unwrap(), Since::Number(17));
         assert_eq!(parse_since("17-cd", "ab").unwrap(), Since::Update(0));
         assert_eq!(parse_since("now", "ab").unwrap(), Since::Now);
     }

@@ -356,25 +356,28 @@ impl Shown<'_> {
         out.extend_from_slice(b",\"");
         out.extend_from_slice(word.as_bytes());
         out.extend_from_slice(b"\":true");
+        self.write_encoding(attachment, out);
+    }
+
+    /// How the attachment is stored, if the client wants to know.
+    fn write_encoding(&self, attachment: &Attachment, out: &mut Vec<u8>) {
         if self.extras.att_encoding_info && attachment.is_gzip {
             out.extend_from_slice(b",\"encoding\":\"gzip\",\"encoded_length\":");
             write_number(attachment.stored_length, out);
         }
     }
 
-    /// The bytes as base64: with `att_encoding_info` those that are stored.
+    /// The bytes as base64, decoded if they are stored compressed.
     async fn write_data(
         &self,
         attachment: &Attachment,
         sink: &mut impl Sink,
     ) -> Result<(), Failure> {
-        let as_stored = self.extras.att_encoding_info && attachment.is_gzip;
-        let (form, length) = match as_stored {
-            true => (AttachmentForm::Stored, attachment.stored_length),
-            false => (AttachmentForm::Plain, attachment.length),
-        };
         sink.text().extend_from_slice(b",\"data\":\"");
-        let mut reader = self.snapshot.attachment_reader(attachment, form, 0..length);
+        let range = 0..attachment.length;
+        let mut reader = self
+            .snapshot
+            .attachment_reader(attachment, AttachmentForm::Plain, range);
         let keeps_chunk = sink.may_keep_buffer();
         let mut bytes = Vec::new();
         loop {
@@ -400,9 +403,7 @@ impl Shown<'_> {
         }
         let out = sink.text();
         out.push(b'"');
-        if as_stored {
-            out.extend_from_slice(b",\"encoding\":\"gzip\"");
-        }
+        self.write_encoding(attachment, out);
         Ok(())
     }
 }

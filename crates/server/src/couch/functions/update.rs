@@ -26,6 +26,8 @@ pub fn answer(
     function: &str,
     id: Option<&str>,
 ) -> Result<Answer, Failure> {
+    let snapshot = call.snapshot();
+    let found = DesignFunction::find(call, design, ("updates", function))?;
     if call.request.is_read() {
         let words = "Update functions do not allow GET";
         return Err(
@@ -33,8 +35,6 @@ pub fn answer(
                 .with_header("allow", "POST,PUT"),
         );
     }
-    let snapshot = call.snapshot();
-    let found = DesignFunction::find(call, design, ("updates", function))?;
     let document = id.map(|id| winner(&snapshot, id)).transpose()?.flatten();
     let document = document.as_ref().map(|(_, text)| text.as_slice());
     let request = request_object(call, id)?;

@@ -25,6 +25,10 @@ pub struct BodyReceiver {
     meter: Option<Meter>,
     /// The unread rest of a piece of a file.
     unread: Option<FilePiece>,
+    /// Bytes before the first piece, until they are sent.
+    before: Option<Bytes>,
+    /// Bytes behind the last piece, likewise.
+    behind: Option<Bytes>,
     ended: bool,
 }
 
@@ -38,6 +42,9 @@ impl hyper::body::Body for BodyReceiver {
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         if self.ended {
             return Poll::Ready(None);
+        }
+        if let Some(before) = self.before.take() {
+            return Poll::Ready(Some(Ok(Frame::data(before))));
         }
         if let Some(piece) = self.unread.take() {
             return Poll::Ready(Some(self.read(piece)));
@@ -54,7 +61,7 @@ impl hyper::body::Body for BodyReceiver {
                 Err(End::Failed(failure)) => Some(Err(io::Error::other(failure.reason))),
                 Err(End::Whole) => {
                     self.ended = true;
-                    None
+                    self.behind.take().map(|behind| Ok(Frame::data(behind)))
                 }
             })
     }
@@ -73,6 +80,8 @@ impl BodyReceiver {
             files: None,
             meter: None,
             unread: None,
+            before: None,
+            behind: None,
             ended: false,
         }
     }
@@ -83,6 +92,27 @@ impl BodyReceiver {
     /// The producer failed before that, so that there is still a status to say so.
     pub(in crate::http) async fn begun(&mut self) -> Result<(), Failure> {
         poll_fn(|context| self.slot.poll_begun(context)).await
+    }
+
+    /// The next piece, read if it is one of a file; `None` behind the last one.
+    ///
+    /// # Errors
+    /// That of the producer; a piece of a file cannot be read.
+    pub(in crate::http) async fn piece(&mut self) -> Result<Option<Bytes>, Failure> {
+        if let Some(piece) = self.unread.take() {
+            return self.part(piece).map(Some).map_err(Failure::from);
+        }
+        match poll_fn(|context| self.slot.poll_take(true, context)).await {
+            Ok(Piece::Data(bytes)) => Ok(Some(bytes)),
+            Ok(Piece::File(piece)) => self.part(piece).map(Some).map_err(Failure::from),
+            Err(End::Whole) => Ok(None),
+            Err(End::Failed(failure)) => Err(failure),
+        }
+    }
+
+    /// Puts bytes around the body.
+    pub(in crate::http) fn surround(&mut self, before: Bytes, behind: Bytes) {
+        (self.before, self.behind) = (Some(before), Some(behind));
     }
 
     #[cfg(test)]
@@ -97,9 +127,14 @@ impl BodyReceiver {
     }
 
     /// Reads the beginning of a piece and keeps the rest of it for later.
-    fn read(&mut self, piece: FilePiece) -> io::Result<Frame<Bytes>> {
+    fn part(&mut self, piece: FilePiece) -> io::Result<Bytes> {
         let (first, rest) = piece.split(READ_PIECE);
         self.unread = rest;
-        first.read().map(Frame::data)
+        first.read()
+    }
+
+    /// The same as a frame.
+    fn read(&mut self, piece: FilePiece) -> io::Result<Frame<Bytes>> {
+        self.part(piece).map(Frame::data)
     }
 }

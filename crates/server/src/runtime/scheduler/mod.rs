@@ -298,10 +298,19 @@ impl Scheduler {
 /// Runs work on a thread of low priority and waits for it; `None` if it panicked or there is no thread. The
 /// system lets no thread raise its priority again, so the thread is one of its own.
 pub(crate) fn with_low_priority<T: Send>(name: &str, work: impl FnOnce() -> T + Send) -> Option<T> {
+    with_niceness(name, LOW_PRIORITY, work)
+}
+
+/// The same, of a priority that is lower by so many steps of `nice`.
+pub(crate) fn with_niceness<T: Send>(
+    name: &str,
+    niceness: i32,
+    work: impl FnOnce() -> T + Send,
+) -> Option<T> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name(name.to_owned());
         let thread = thread.stack_size(STACK).spawn_scoped(scope, || {
-            lower_priority(LOW_PRIORITY);
+            lower_priority(niceness);
             work()
         });
         thread.ok()?.join().ok()

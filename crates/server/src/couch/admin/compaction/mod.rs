@@ -4,8 +4,10 @@
 //! ([`AutoCompactor`]), so that neither waits for the other. The copying runs at low priority; the short end,
 //! for which the writer waits, does not.
 
+mod queue;
 mod smoosh;
 
+pub(crate) use queue::SmooshQueue;
 pub(crate) use smoosh::AutoCompactor;
 
 use crate::couch::call::Call;

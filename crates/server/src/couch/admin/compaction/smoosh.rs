@@ -54,7 +54,13 @@ impl AutoCompactor {
             sleep(app.settings().smoosh.wait).await;
             let mut names = dirty.take();
             names.append(&mut self.later);
-            for chosen in self.choose(names).await {
+            let chosen = self.choose(names).await.into_iter().map(|chosen| {
+                let queued = app.smoosh.add(&chosen.channel_name, chosen.priority);
+                (chosen, queued)
+            });
+            for (chosen, queued) in chosen.collect::<Vec<_>>() {
+                app.smoosh.resumed().await;
+                queued.begin();
                 let (key, file) = (chosen.target.key(), chosen.target.key());
                 let app = Arc::clone(&self.app);
                 let compact = move |stop: &Interrupt| chosen.compact(&app, stop);
@@ -99,6 +105,7 @@ struct CompactionCandidate {
     target: CompactionTarget,
     /// Position among the channels, those of views behind those of databases.
     channel: usize,
+    channel_name: String,
     window: Option<Window>,
     priority: f64,
 }
@@ -151,15 +158,18 @@ fn examine(
         let channels = (first..).zip(channels);
         let takes = channels.filter_map(|(number, channel)| {
             let priority = channel.takes(file, active)?;
-            Some((number, channel.window.as_ref(), priority))
+            Some((number, channel, priority))
         });
-        let (now, others): (Vec<_>, Vec<_>) =
-            takes.partition(|(_, window, _)| window.is_none_or(|it| it.contains(minute())));
+        let (now, others): (Vec<_>, Vec<_>) = takes.partition(|(_, channel, _)| {
+            let window = channel.window.as_ref();
+            window.is_none_or(|it| it.contains(minute()))
+        });
         match now.first() {
-            Some(&(channel, window, priority)) => chosen.push(CompactionCandidate {
+            Some(&(number, channel, priority)) => chosen.push(CompactionCandidate {
                 target,
-                channel,
-                window: window.cloned(),
+                channel: number,
+                channel_name: channel.name.clone(),
+                window: channel.window.clone(),
                 priority,
             }),
             None => is_later |= !others.is_empty(),
@@ -188,11 +198,12 @@ fn minute() -> u32 {
 }
 
 impl CompactionCandidate {
-    /// Compacts the file, until its strict hours are over.
+    /// Compacts the file, until its strict hours are over or compactions are suspended.
     fn compact(&self, app: &CouchContext, stop: &Interrupt) -> Past {
         let strict = self.window.as_ref().filter(|window| window.is_strict);
         let look = || {
-            if strict.is_some_and(|window| !window.contains(minute())) {
+            let is_over = strict.is_some_and(|window| !window.contains(minute()));
+            if is_over || app.smoosh.is_suspended() {
                 stop.raise();
             }
         };
@@ -208,7 +219,7 @@ impl CompactionCandidate {
             // Concurrent writes have left bytes that the next compaction reclaims.
             Ok(()) if before != after => {}
             Ok(()) => past.uncounted = file.saturating_sub(active),
-            // Its hours are over, or the server stops.
+            // Its hours are over, compactions are suspended, or the server stops.
             Err(failed) if failed.is_interruption() => {
                 database.to_compact.mark();
             }

@@ -2,6 +2,7 @@
 
 mod config;
 mod secrets;
+mod smoosh;
 mod stats;
 mod store;
 mod system;
@@ -13,6 +14,7 @@ pub(crate) use store::NodeConfig;
 use crate::couch::admin::{json, read_only};
 use crate::http::blocking;
 use crate::runtime::NODE_NAME;
+use crate::runtime::metrics::{ServerFigures, prometheus_text};
 use crate::{Answer, CouchContext, Failure, Request, UserContext};
 use hyper::StatusCode;
 use std::sync::Arc;
@@ -55,6 +57,7 @@ pub(super) async fn route(
             .await
         }
         ["_prometheus"] => figures(&app, &request),
+        ["_smoosh", below @ ..] => smoosh::route(&app, &request, below).await,
         ["_stats", below @ ..] => {
             only_get(&request)?;
             stats::route(&app, below)
@@ -79,14 +82,26 @@ pub(super) async fn route(
     }
 }
 
-/// Figures in the text form of Prometheus.
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+const PROMETHEUS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Figures in the text form of OpenMetrics for clients that name it, in the older one of Prometheus for others.
 ///
 /// # Errors
 /// 405 for all but reads.
 pub(super) fn figures(app: &CouchContext, request: &Request) -> Result<Answer, Failure> {
     only_get(request)?;
-    let text = app.server().metrics.encode();
-    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    let server = app.server();
+    server.metrics.set_figures(ServerFigures {
+        uptime: server.started.elapsed(),
+        open_databases: app.databases.count_open(),
+        password_checks: app.auth.password_checks(),
+    });
+    let text = server.metrics.encode();
+    let (kind, text) = match request.accepts("application/openmetrics-text") {
+        true => (OPEN_METRICS, text),
+        false => (PROMETHEUS_TEXT, prometheus_text(&text)),
+    };
     Ok(Answer::whole(StatusCode::OK, kind, text.into_bytes()))
 }
 
