@@ -18,7 +18,9 @@ pub fn index_values(data: &[u8]) {
     let (rows, mut items) = (keys.len(), Vec::new());
     let _ = keys_of_readers("id", (data, &keys), 2, &mut items);
     assert!(items.len() <= data.len() * (2 + rows + data.len()) + 1);
-    assert!(items.iter().map(|(_, key)| key.len()).sum::<usize>() <= MOST_KEYS + 9 * data.len() + 9);
+    assert!(
+        items.iter().map(|(_, key)| key.len()).sum::<usize>() <= MOST_KEYS + 9 * data.len() + 9
+    );
     for index in 0..3 {
         Reduced::read(data, index).into_json();
     }
