@@ -299,7 +299,7 @@ impl ViewIndex {
     ) -> Result<IndexSnapshot, ViewError> {
         let rows = self.state().rows;
         let mut state = self.usable_header(&rows, documents);
-        // The index is for all, whoever asked first.
+        // The index is for all viewers.
         let all = documents.unrestricted();
         if let Some(state) = &mut state
             && build::forget(self, &all, state, context)?

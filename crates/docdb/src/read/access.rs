@@ -197,7 +197,7 @@ impl Snapshot {
         &self.viewer
     }
 
-    /// All that this commit has, whoever sees it.
+    /// The same commit with all documents, as admins see it.
     #[must_use]
     pub fn unrestricted(&self) -> Snapshot {
         self.as_seen_by(&Viewer::ALL)

@@ -22,7 +22,12 @@ type Login = (&'static str, &'static str);
 
 /// A server with the users and a database `/db` with access, which every user may use. Ann and Bob are in the team.
 fn with_access() -> Running {
-    let server = Running::start();
+    with_settings("")
+}
+
+/// The same with settings.
+fn with_settings(settings: &str) -> Running {
+    let server = Running::start_with(settings);
     ok(&server, ADMIN, "PUT", "/_users", &Value::Null);
     for (name, roles) in [
         ("ann", json!(["team"])),

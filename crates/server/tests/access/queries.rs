@@ -1,6 +1,6 @@
 //! Views, `_find` and functions of design documents, over the documents of a user.
 
-use super::{ANN, BOB, EVE, Login, get, ids, ok, put, refusal, send, with_access};
+use super::{ANN, BOB, EVE, Login, get, ids, ok, put, refusal, send, with_access, with_settings};
 use crate::client::{ADMIN, Connection, Running};
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ fn a_view_follows_the_readers_of_documents() {
     );
     let sum = get(&server, EVE, "/db/_design/d/_view/n");
     assert_eq!(sum["rows"], json!([{"key": null, "value": 3}]));
-    // An admin takes it away; its rows go, also where nobody asks in between.
+    // An admin takes it away; the rows go.
     let narrowed = json!({"_access": ["ann"], "_rev": rev, "n": 3});
     let rev = put(&server, ADMIN, "a", &narrowed);
     assert_eq!(
@@ -265,4 +265,57 @@ fn functions_see_and_write_what_their_user_may() {
     assert_eq!(update(ANN, "b").0, 403);
     assert_eq!(get(&server, BOB, "/db/b")["count"], 1);
     assert_eq!(get(&server, ANN, "/db/a")["count"], 2);
+}
+
+#[test]
+fn a_build_that_fails_does_not_tell_users_for_which_document() {
+    let server = with_settings("[couchdb]\nos_process_timeout = 300\n");
+    let map = "function (doc) { while (doc.is_endless) {} emit(doc._id); }";
+    put(
+        &server,
+        ADMIN,
+        "_design/d",
+        &json!({"views": {"v": {"map": map}}}),
+    );
+    put(
+        &server,
+        ANN,
+        "secretly-endless",
+        &json!({"_access": ["ann"], "is_endless": true}),
+    );
+    let ask = |by| send(&server, by, "GET", "/db/_design/d/_view/v", &Value::Null);
+    let told = ask(EVE);
+    assert_eq!(told.status, 500, "{}", told.body);
+    assert!(
+        told.body.contains("os_process_error") && told.body.contains("the log"),
+        "{}",
+        told.body
+    );
+    assert!(!told.body.contains("secretly"), "{}", told.body);
+    assert!(ask(ADMIN).body.contains("secretly-endless"));
+}
+
+#[test]
+fn an_index_that_is_not_updated_shows_what_it_knew() {
+    let server = with_view();
+    let rev = put(
+        &server,
+        ANN,
+        "a",
+        &json!({"_access": ["ann", "eve"], "n": 1}),
+    );
+    assert_eq!(rows(&server, EVE), "a");
+    put(
+        &server,
+        ADMIN,
+        "a",
+        &json!({"_access": ["ann"], "_rev": rev, "n": 2}),
+    );
+    let path = "/db/_design/d/_view/n?reduce=false&update=false&include_docs=true";
+    let stale = get(&server, EVE, path);
+    // A row that the user could see before, and no document.
+    if let Some(row) = stale["rows"].get(0) {
+        assert_eq!((&row["value"], &row["doc"]), (&json!(1), &Value::Null));
+    }
+    assert_eq!(rows(&server, EVE), "");
 }

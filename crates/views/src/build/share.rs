@@ -69,6 +69,39 @@ fn shown_with<'l>(
     leaves.iter().filter(is_shown).collect()
 }
 
+/// A document as the readers of one winner see it.
+struct ReadersView<'a> {
+    winner: Winner<'a>,
+    /// The last update of a leaf that they see.
+    seq: u64,
+    /// Other leaves, preferred ones first.
+    others: Vec<Leaf>,
+}
+
+fn views_of<'a>(
+    change: &Change,
+    readers: &'a [LeafReaders],
+    winners: Vec<Winner<'a>>,
+) -> Vec<ReadersView<'a>> {
+    let mut leaves = vec![Leaf {
+        rev: change.rev.clone(),
+        deleted: false,
+    }];
+    leaves.extend(change.others.iter().cloned());
+    let by_rev = readers.iter().map(|leaf| (&leaf.rev, leaf)).collect();
+    let mut compared = 0;
+    let view = |winner: Winner<'a>| {
+        let others = shown_with(winner.leaf, &leaves, &by_rev, &mut compared);
+        let seqs = others.iter().filter_map(|other| by_rev.get(&other.rev));
+        ReadersView {
+            seq: seqs.map(|other| other.seq).fold(winner.leaf.seq, u64::max),
+            others: others.into_iter().cloned().collect(),
+            winner,
+        }
+    };
+    winners.into_iter().map(view).collect()
+}
+
 impl Mapper<'_> {
     /// Adds the rows that the principals of a document see. `rows` are those of its winner to admins.
     pub(super) fn share(
@@ -90,35 +123,25 @@ impl Mapper<'_> {
             self.context.log.failure(id, None, reason);
             return Ok(());
         }
-        let mut leaves = vec![Leaf {
-            rev: change.rev.clone(),
-            deleted: false,
-        }];
-        leaves.extend(change.others.iter().cloned());
-        let by_rev = readers.iter().map(|leaf| (&leaf.rev, leaf)).collect();
-        let (mut shared, mut value, mut compared) = (Vec::new(), Vec::new(), 0);
+        let mut shared = Vec::new();
+        let mut value = Vec::new();
         let mut document = None;
-        for Winner { leaf, principals } in winners {
-            let others = shown_with(leaf, &leaves, &by_rev, &mut compared);
-            let seqs = others.iter().filter_map(|other| by_rev.get(&other.rev));
-            let seq = seqs.map(|other| other.seq).fold(leaf.seq, u64::max);
+        for view in views_of(change, &readers, winners) {
+            let Winner { leaf, principals } = view.winner;
             let is_that_of_all = leaf.rev == change.rev
-                && others.len() == change.others.len()
-                && (seq == change.seq || !self.group.shows_local_seq());
-            let rows = match is_that_of_all {
-                true => {
-                    push_readers(&principals, None, &mut value);
-                    rows.clone()
+                && view.others.len() == change.others.len()
+                && (view.seq == change.seq || !self.group.shows_local_seq());
+            let rows = if is_that_of_all {
+                push_readers(&principals, None, &mut value);
+                rows.clone()
+            } else {
+                if document.is_none() {
+                    document = self.documents.document(id).map_err(failed)?;
                 }
-                false => {
-                    if document.is_none() {
-                        document = self.documents.document(id).map_err(failed)?;
-                    }
-                    let (rows, own) =
-                        self.own_rows(document.as_ref(), (leaf, seq), others, mapped)?;
-                    push_readers(&principals, Some(&own), &mut value);
-                    rows
-                }
+                let (seq, others) = (view.seq, view.others.iter().collect());
+                let (rows, own) = self.own_rows(document.as_ref(), (leaf, seq), others, mapped)?;
+                push_readers(&principals, Some(&own), &mut value);
+                rows
             };
             shared.push((leaf, SharedRows { principals, rows }));
         }

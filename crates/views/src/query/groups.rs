@@ -116,10 +116,13 @@ impl GroupRows {
         for (lane, run) in lanes.iter().zip(runs).filter(|(_, run)| !run.is_empty()) {
             rows.push((lane, lane.row_at(run.clone(), self.direction)?));
         }
-        let rank = |(lane, row): &(&Lane, Row)| lane.rank_of(row).to_vec();
+        let by_rank = |a: &&(&Lane, Row), b: &&(&Lane, Row)| {
+            let ((lane, row), (other, its)) = (a, b);
+            lane.rank_of(row).cmp(other.rank_of(its))
+        };
         let first = match self.direction {
-            Direction::Forward => rows.iter().min_by_key(|row| rank(row)),
-            Direction::Backward => rows.iter().max_by_key(|row| rank(row)),
+            Direction::Forward => rows.iter().min_by(by_rank),
+            Direction::Backward => rows.iter().max_by(by_rank),
         };
         let (lane, row) = first.ok_or(ViewError::Row {
             reason: "an item of a view's tree is not there",

@@ -72,7 +72,7 @@ impl IndexSnapshot {
         source.lanes(&self.viewer, partition, direction)
     }
 
-    /// How many rows the view of that name has, whoever sees them.
+    /// How many rows the view of that name has to admins.
     ///
     /// # Errors
     /// [`ViewError::NoView`].

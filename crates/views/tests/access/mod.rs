@@ -3,6 +3,7 @@
 mod conflicts;
 mod cost;
 mod crash;
+mod hostile;
 mod model;
 
 use crate::common::{DATABASE, DIRECTORY, index_options, with_context};

@@ -74,7 +74,7 @@ fn viewers() -> Vec<(Viewer, BTreeSet<&'static str>)> {
             &["te\u{1}", "te\0", "team"],
             &["te", "te\u{1}", "te\0", "team", "_users"],
         ),
-        (user("nobody", &[]), BTreeSet::from(["_users"])),
+        (user("guest", &[]), BTreeSet::from(["_users"])),
         (Viewer::none(), BTreeSet::new()),
     ]
 }
