@@ -104,7 +104,7 @@ enum List {
     /// All changes.
     All(Box<Changes>),
     /// Those that an index knows to pass.
-    Indexed(PassingChanges),
+    Indexed(Box<PassingChanges>),
     /// The documents that the filter names.
     Named(std::vec::IntoIter<u64>),
 }
@@ -242,7 +242,8 @@ fn indexed(
     };
     let passing = |seqs| {
         let rows = moment.passing(seqs, position.direction);
-        rows.map(List::Indexed).map_err(of_index)
+        let rows = rows.map(|rows| List::Indexed(Box::new(rows)));
+        rows.map_err(of_index)
     };
     let end = covered.saturating_add(1);
     match (position.direction, position.below) {
