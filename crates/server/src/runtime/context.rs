@@ -5,8 +5,8 @@ use crate::runtime::log::Log;
 use crate::runtime::metrics::Metrics;
 use crate::runtime::scheduler::Scheduler;
 use crate::runtime::throttle::RequestCounter;
-use crate::runtime::{Executor, Limits, RunningAnswers};
-use std::sync::Arc;
+use crate::runtime::{Executor, Limits, ListeningAddress, RunningAnswers};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use tokio::sync::watch;
 use varve_base::Interrupt;
@@ -32,6 +32,8 @@ pub(crate) struct ServerContext {
     pub(crate) metrics: Metrics,
     pub(crate) started: Instant,
     pub(crate) running: RunningAnswers,
+    /// Set before the first request.
+    pub(crate) listening: OnceLock<ListeningAddress>,
     stopping: watch::Sender<bool>,
     requests: RequestCounter,
 }
@@ -49,6 +51,7 @@ impl ServerContext {
             metrics: Metrics::default(),
             started: Instant::now(),
             running: RunningAnswers::default(),
+            listening: OnceLock::new(),
             stopping: watch::Sender::new(false),
             requests,
         }

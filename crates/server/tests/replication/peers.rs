@@ -17,6 +17,8 @@ enum Fault {
     Json(&'static str),
     /// Passes the request on, and closes the connection within the answer.
     Cut(usize),
+    /// Passes the request on with the admin's password in the place of its cookie.
+    LogIn,
     None,
 }
 
@@ -27,8 +29,23 @@ struct Proxy {
 }
 
 impl Proxy {
-    /// `fault` gets the first line of each request and how many of the same path there were before.
+    /// `fault` gets the first line of each request and how many of the same path there were before. Requests for sessions
+    /// pass.
     fn start(
+        server: &Running,
+        fault: impl Fn(&str, usize) -> Fault + Send + Sync + 'static,
+    ) -> Proxy {
+        Proxy::start_seeing(server, move |head, before| {
+            let line = head.lines().next().unwrap_or_default();
+            match line.contains("/_session ") {
+                true => Fault::None,
+                false => fault(line, before),
+            }
+        })
+    }
+
+    /// The same with the whole head of each request.
+    fn start_seeing(
         server: &Running,
         fault: impl Fn(&str, usize) -> Fault + Send + Sync + 'static,
     ) -> Proxy {
@@ -84,6 +101,12 @@ fn pass_on(
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
+    if head
+        .to_ascii_lowercase()
+        .contains("\r\ntransfer-encoding: chunked")
+    {
+        read_chunked(&mut reader, &mut body)?;
+    }
     let first = head.lines().next().unwrap_or_default().to_owned();
     let path = first.split('?').next().unwrap_or_default().to_owned();
     let before = {
@@ -94,7 +117,7 @@ fn pass_on(
     };
     let mut client = client;
     let mut limit = usize::MAX;
-    match fault(&first, before) {
+    match fault(&head, before) {
         Fault::Answer(status, header) => {
             let answer = format!(
                 "HTTP/1.1 {status} Fault\r\n{header}content-length: 2\r\nconnection: close\r\n\r\n{{}}"
@@ -112,6 +135,15 @@ fn pass_on(
             return client.shutdown(Shutdown::Both);
         }
         Fault::Cut(at) => limit = at,
+        Fault::LogIn => {
+            let lines = head.split_inclusive("\r\n");
+            let others = lines.filter(|line| !line.to_ascii_lowercase().starts_with("cookie:"));
+            let (name, value) = super::ADMIN;
+            head =
+                others
+                    .collect::<String>()
+                    .replacen("\r\n", &format!("\r\n{name}: {value}\r\n"), 1);
+        }
         Fault::None => {}
     }
     let mut server = TcpStream::connect(to)?;
@@ -128,6 +160,22 @@ fn pass_on(
         client.write_all(&buffer[..count])?;
     }
     client.shutdown(Shutdown::Both)
+}
+
+/// Reads a body in chunks as it stands, with the lengths.
+fn read_chunked(reader: &mut impl BufRead, body: &mut Vec<u8>) -> std::io::Result<()> {
+    loop {
+        let start = body.len();
+        reader.read_until(b'\n', body)?;
+        let line = String::from_utf8_lossy(&body[start..]).trim().to_owned();
+        let length = usize::from_str_radix(&line, 16).unwrap();
+        let start = body.len();
+        body.resize(start + length + 2, 0);
+        reader.read_exact(&mut body[start..])?;
+        if length == 0 {
+            return Ok(());
+        }
+    }
 }
 
 fn source(count: usize) -> Running {
@@ -290,4 +338,110 @@ fn a_source_whose_sequence_stands_still_ends_the_run() {
         "{answer}"
     );
     assert_eq!(proxy.count("_changes"), 1);
+}
+
+/// A peer that takes cookies in the place of passwords, and whose sessions end after some requests each.
+#[test]
+fn a_session_that_expires_is_begun_anew() {
+    let (server, into) = (source(1200), Running::start());
+    for n in 0..12 {
+        let path = format!(
+            "/a/{n}/f?rev={}",
+            get(&server, &format!("/a/{n}"))["_rev"].as_str().unwrap()
+        );
+        assert_eq!(
+            server
+                .send(
+                    "PUT",
+                    &path,
+                    &[super::ADMIN, ("content-type", "a/b")],
+                    "data"
+                )
+                .status,
+            201
+        );
+    }
+    // How often each cookie was used.
+    let sessions = Mutex::new(Vec::<usize>::new());
+    let proxy = Proxy::start_seeing(&server, move |head, _| {
+        let mut sessions = sessions.lock().unwrap();
+        if head.contains("/_session ") {
+            let cookie = format!("set-cookie: AuthSession=s{}; HttpOnly\r\n", sessions.len());
+            sessions.push(0);
+            return Fault::Answer(200, Box::leak(cookie.into_boxed_str()));
+        }
+        let number = head.split("AuthSession=s").nth(1).and_then(|rest| {
+            let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+            digits.parse::<usize>().ok()
+        });
+        match number.and_then(|number| sessions.get_mut(number)) {
+            Some(used) if *used < 8 => {
+                *used += 1;
+                Fault::LogIn
+            }
+            _ => Fault::Answer(401, ""),
+        }
+    });
+    let more = json!({"create_target": true, "worker_batch_size": 100});
+    let (status, answer) = replicate(&into, &proxy.url("a"), &url(&into, "b"), &more);
+    assert_eq!(status, 200, "{answer}");
+    assert_eq!(answer["history"][0]["docs_written"], 1200, "{answer}");
+    assert_eq!(super::leaves(&server, "a"), super::leaves(&into, "b"));
+    assert!(
+        proxy.count("POST /_session") > 3,
+        "{}",
+        proxy.count("POST /_session")
+    );
+    // The other way round, documents with attachments are streams that cannot be sent twice.
+    let (status, answer) = replicate(&into, &url(&into, "b"), &proxy.url("c"), &more);
+    assert_eq!(status, 200, "{answer}");
+    let entry = &answer["history"][0];
+    assert_eq!(
+        (&entry["docs_written"], &entry["doc_write_failures"]),
+        (&json!(1200), &json!(0)),
+        "{answer}"
+    );
+    assert_eq!(super::leaves(&server, "a"), super::leaves(&server, "c"));
+}
+
+#[test]
+fn a_peer_without_sessions_gets_the_password() {
+    for (status, header) in [(404, ""), (405, ""), (500, ""), (200, "")] {
+        let (server, into) = (source(20), Running::start());
+        let proxy = Proxy::start_seeing(&server, move |head, _| {
+            if head.contains("/_session") {
+                return Fault::Answer(status, header);
+            }
+            match head
+                .to_ascii_lowercase()
+                .contains("\r\nauthorization: basic ")
+            {
+                true => Fault::None,
+                false => Fault::Answer(401, ""),
+            }
+        });
+        let (_, answer) = pull(&proxy, &into);
+        assert_eq!(answer["history"][0]["docs_written"], 20, "{answer}");
+        assert_eq!(proxy.count("POST /_session"), 1, "asked once: {status}");
+    }
+    // Cookies that do not count are not asked for again and again.
+    let (server, into) = (source(20), Running::start());
+    let proxy = Proxy::start_seeing(&server, |head, _| {
+        let is_session = head.contains("/_session");
+        match is_session
+            || head
+                .to_ascii_lowercase()
+                .contains("\r\nauthorization: basic ")
+        {
+            true => Fault::None,
+            false => Fault::Answer(401, ""),
+        }
+    });
+    let (_, answer) = pull(&proxy, &into);
+    assert_eq!(answer["history"][0]["docs_written"], 20, "{answer}");
+    assert_eq!(proxy.count("POST /_session"), 1);
+    // Without the plugin, nothing asks for a session.
+    let plain = Running::start_with("[replicator]\nauth_plugins = couch_replicator_auth_noop\n");
+    pull(&proxy, &plain);
+    assert_eq!(proxy.count("POST /_session"), 1);
 }

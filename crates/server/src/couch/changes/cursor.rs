@@ -1,7 +1,7 @@
 //! Reading changes piece by piece, from one snapshot or from several one after the other.
 
 use varve_btree::Direction;
-use varve_docdb::{Change, Snapshot};
+use varve_docdb::{Change, Rev, Snapshot, WantedLeaves};
 
 use crate::Failure;
 use crate::couch::changes::filter::{Filter, Passed};
@@ -159,6 +159,47 @@ impl Cursor {
         Ok(self.remaining > 0)
     }
 
+    /// The next changes that pass, with those of their leaves that do, as they are stored; in ascending order. Returns
+    /// whether there may be more in this snapshot.
+    ///
+    /// # Errors
+    /// As [`Cursor::read`].
+    pub fn collect(
+        &mut self,
+        snapshot: &Snapshot,
+        passed: &mut Vec<WantedLeaves>,
+    ) -> Result<bool, Failure> {
+        let mut changes = snapshot.changes(self.since, Direction::Forward)?;
+        for _ in 0..PIECE_CHANGES {
+            if self.remaining == 0 {
+                return Ok(false);
+            }
+            let Some(change) = changes.next().transpose()? else {
+                self.since = self.since.max(snapshot.last_seq()?);
+                return Ok(false);
+            };
+            self.since = change.seq;
+            let passes = self.filter.passes(snapshot, &change, self.show.all_leaves);
+            let passes = match passes {
+                // A follower must not take it for a document that does not pass.
+                Err(failure) if failure.kind == FailureKind::Internal => Some(Passed::All),
+                passes => passes?,
+            };
+            if let Some(passes) = passes {
+                self.remaining -= 1;
+                self.shown += 1;
+                let revs = self.show.revs(&change, &passes).cloned().collect();
+                passed.push(WantedLeaves { change, revs });
+            }
+        }
+        Ok(self.remaining > 0)
+    }
+
+    /// All changes up to here were seen.
+    pub fn since(&self) -> u64 {
+        self.since
+    }
+
     /// Whether the filter is a JavaScript function.
     pub fn runs_script(&self) -> bool {
         self.filter.is_script()
@@ -206,7 +247,10 @@ impl Cursor {
 
     /// Changes that the client has not seen. Where the client named the documents, CouchDB counts
     /// those that were left out too.
-    fn pending(&self, snapshot: &Snapshot) -> Result<u64, Failure> {
+    ///
+    /// # Errors
+    /// 500 if the file cannot be read.
+    pub fn pending(&self, snapshot: &Snapshot) -> Result<u64, Failure> {
         let pending = if self.show.direction == Direction::Backward {
             snapshot.count_changes(0)?.saturating_sub(self.seen as u64)
         } else if self.filter.is_by_id() && self.remaining > 0 {
@@ -245,6 +289,18 @@ impl Show {
         Ok(())
     }
 
+    /// The leaves of a change that are shown.
+    fn revs<'c>(
+        &self,
+        change: &'c Change,
+        passed: &'c Passed,
+    ) -> impl Iterator<Item = &'c Rev> + use<'c> {
+        let others = change.others.iter().map(|leaf| &leaf.rev);
+        let others = others.take(if self.all_leaves { usize::MAX } else { 0 });
+        let leaves = std::iter::once(&change.rev).chain(others);
+        leaves.filter(|rev| passed.includes(rev))
+    }
+
     /// A change of which it cannot be told whether it passes the filter.
     fn write_failed(&self, change: &Change, failure: &Failure, tells_seq: bool, out: &mut Vec<u8>) {
         self.write_revs(change, (&Passed::All, tells_seq), out);
@@ -262,10 +318,7 @@ impl Show {
         out.extend_from_slice(b",\"id\":");
         varve_json::write_string(&change.id, out);
         out.extend_from_slice(b",\"changes\":[");
-        let others = change.others.iter().map(|leaf| &leaf.rev);
-        let others = others.take(if self.all_leaves { usize::MAX } else { 0 });
-        let leaves = std::iter::once(&change.rev).chain(others);
-        for (index, rev) in leaves.filter(|rev| passed.includes(rev)).enumerate() {
+        for (index, rev) in self.revs(change, passed).enumerate() {
             if index > 0 {
                 out.push(b',');
             }

@@ -8,6 +8,7 @@ pub(crate) mod db_updates;
 mod feed;
 mod filter;
 mod options;
+pub(crate) mod page;
 pub(crate) mod sequence;
 mod waiter;
 

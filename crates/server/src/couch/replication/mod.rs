@@ -8,6 +8,7 @@
 //!   scheduler    which jobs run, which wait, and for how long after a crash
 //!   run          one run of a job: checkpoints, changes, batches
 //!   batch        one batch of changes: missing revisions, reading, writing
+//!   local        the same between databases of this server, without HTTP
 //!   peer         one side of a replication: requests over HTTP, sent again after failures that may pass
 //! ```
 //! A job is a future; it holds no thread while it waits for the other side.
@@ -18,6 +19,7 @@ mod database;
 mod documents;
 mod error;
 mod job;
+mod local;
 mod peer;
 pub(in crate::couch) mod rules;
 mod run;
