@@ -42,10 +42,10 @@ class Server:
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(30)
 
-    def request(self, method, path, body=None):
+    def request(self, method, path, body=None, content_type="application/json"):
         """One request as admin; gives the body."""
         login = base64.b64encode(":".join(ADMIN).encode()).decode()
-        headers = {"Authorization": f"Basic {login}", "Content-Type": "application/json"}
+        headers = {"Authorization": f"Basic {login}", "Content-Type": content_type}
         request = urllib.request.Request(self.url + path, body, headers, method=method)
         with urllib.request.urlopen(request, timeout=600) as answer:
             return answer.read()

@@ -80,6 +80,8 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "checkpoint_interval",
             "use_checkpoints",
             "use_bulk_get",
+            "auth_plugins",
+            "session_refresh_interval_sec",
             "verify_ssl_certificates",
             "ssl_trusted_certificates_file",
             "valid_endpoint_protocols",

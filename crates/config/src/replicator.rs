@@ -40,6 +40,10 @@ pub struct Replicator {
     pub endpoint_protocols: Vec<String>,
     /// `valid_proxy_protocols`; default `http, https, socks5`.
     pub proxy_protocols: Vec<String>,
+    /// `auth_plugins`: whether sessions are tried before names and passwords; default true.
+    pub uses_sessions: bool,
+    /// `session_refresh_interval_sec`: how long a session is used; default 550 s.
+    pub session_refresh: Duration,
     /// `allow_list`: hosts that replications may reach, `*.example.com` for all below a name; all without it.
     pub allow_list: Vec<String>,
 }
@@ -64,6 +68,8 @@ impl Default for Replicator {
             authorities: None,
             endpoint_protocols: words(&["http", "https"]),
             proxy_protocols: words(&["http", "https", "socks5"]),
+            uses_sessions: true,
+            session_refresh: Duration::from_secs(550),
             allow_list: Vec::new(),
         }
     }
@@ -119,8 +125,34 @@ pub(crate) fn read(ini: &Ini) -> Result<Replicator, ConfigError> {
             .map(|setting| setting.value.clone().into()),
         endpoint_protocols: protocols(of("valid_endpoint_protocols"), usual.endpoint_protocols)?,
         proxy_protocols: protocols(of("valid_proxy_protocols"), usual.proxy_protocols)?,
+        uses_sessions: or(of("auth_plugins"), sessions, usual.uses_sessions)?,
+        session_refresh: or(
+            of("session_refresh_interval_sec"),
+            refresh_interval,
+            usual.session_refresh,
+        )?,
         allow_list: of("allow_list").map(Setting::list).unwrap_or_default(),
     })
+}
+
+/// Whether a list of CouchDB's plugins has the one for sessions; names and passwords are always there.
+fn sessions(setting: &Setting) -> Result<bool, ConfigError> {
+    const SESSION: &str = "couch_replicator_auth_session";
+    const NOTHING: &str = "couch_replicator_auth_noop";
+    let plugins = setting.list();
+    let known = |plugin: &String| plugin == SESSION || plugin == NOTHING;
+    match plugins.iter().all(known) && !plugins.is_empty() {
+        true => Ok(plugins.iter().any(|plugin| plugin == SESSION)),
+        false => Err(setting
+            .refuse("a list of couch_replicator_auth_session and couch_replicator_auth_noop")),
+    }
+}
+
+fn refresh_interval(setting: &Setting) -> Result<Duration, ConfigError> {
+    let seconds = setting.number(5..=i64::from(u32::MAX))?;
+    Ok(Duration::from_secs(
+        u64::try_from(seconds).unwrap_or_default(),
+    ))
 }
 
 fn milliseconds(setting: &Setting) -> Result<Duration, ConfigError> {

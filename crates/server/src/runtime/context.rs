@@ -5,8 +5,8 @@ use crate::runtime::log::Log;
 use crate::runtime::metrics::Metrics;
 use crate::runtime::scheduler::Scheduler;
 use crate::runtime::throttle::RequestCounter;
-use crate::runtime::{Executor, Limits, RunningAnswers};
-use std::sync::Arc;
+use crate::runtime::{Executor, Limits, ListeningAddress, RunningAnswers};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use tokio::sync::{Semaphore, watch};
 use varve_base::Interrupt;
@@ -37,6 +37,8 @@ pub(crate) struct ServerContext {
     pub(crate) running: RunningAnswers,
     /// Those that compress answers.
     pub(crate) encoders: Arc<Semaphore>,
+    /// Set before the first request.
+    pub(crate) listening: OnceLock<ListeningAddress>,
     stopping: watch::Sender<bool>,
     requests: RequestCounter,
 }
@@ -55,6 +57,7 @@ impl ServerContext {
             started: Instant::now(),
             running: RunningAnswers::default(),
             encoders: Arc::new(Semaphore::new(ENCODERS)),
+            listening: OnceLock::new(),
             stopping: watch::Sender::new(false),
             requests,
         }

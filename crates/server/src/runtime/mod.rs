@@ -6,6 +6,7 @@ pub(crate) mod dirty;
 #[allow(dead_code, reason = "pools are watched by tests only, so far")]
 mod executor;
 mod limits;
+mod listening;
 pub(crate) mod log;
 mod log_file;
 pub(crate) mod metrics;
@@ -21,6 +22,7 @@ pub(crate) mod throttle;
 pub(crate) use context::{NODE_NAME, ServerContext};
 pub(crate) use executor::{Executor, NotDone, Pool, STACK};
 pub(crate) use limits::{BodyReservation, ConnectionPermit, Limits, RequestClass, network_of};
+pub(crate) use listening::{ListeningAddress, is_of_this_machine};
 pub use log::LogOutput;
 pub use log_file::LogFile;
 pub use registry::{Registry, Resource};

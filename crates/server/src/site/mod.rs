@@ -18,6 +18,7 @@ use hyper::StatusCode;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::task::JoinHandle;
 
 /// Largest body that a request without a login may send, and one to a repository that is no push: arguments of reads, no data.
 const ANONYMOUS_BODY: u64 = 8 << 20;
@@ -66,10 +67,14 @@ impl Site {
         }
     }
 
-    /// Starts the tasks that look after databases until the server stops.
-    pub(crate) fn start(&self) {
-        if let Site::Directory(halves) = self {
-            tokio::spawn(couch::maintain(Arc::clone(&halves.couch)));
+    /// Starts the tasks that look after databases until the server stops; then replications write a last checkpoint.
+    pub(crate) fn start(&self) -> Option<JoinHandle<()>> {
+        match self {
+            Site::Directory(halves) => {
+                let couch = Arc::clone(&halves.couch);
+                Some(tokio::spawn(couch::maintain(couch)))
+            }
+            Site::Repository(_) => None,
         }
     }
 

@@ -8,7 +8,7 @@
 //! 3. Requests finish, or are cut after `[varve] shutdown_timeout`, and the log says which. A push that is cut is
 //!    undone. Connections without a running request are closed at once.
 //! 4. Index builds are interrupted. The scheduler waits until all background work has removed its unfinished
-//!    files, up to 5 s.
+//!    files, up to 5 s. Replications write a last checkpoint, up to 5 s more.
 //! 5. Threads that still answer requests end, within 5 s more.
 //! 6. Databases are sealed.
 //! 7. The access log is flushed.
@@ -22,7 +22,7 @@ use crate::http;
 use crate::http::handler::HttpContext;
 use crate::http::{AccessLog, AccessLogOutput, Mount, Tls};
 use crate::runtime::log::Log;
-use crate::runtime::{Executor, Limits, LogOutput, STACK, ServerContext};
+use crate::runtime::{Executor, Limits, ListeningAddress, LogOutput, STACK, ServerContext};
 use crate::site::Halves;
 use crate::site::Site;
 use crate::site::signals::StopSignal;
@@ -249,10 +249,16 @@ impl Server {
         let access = options
             .access
             .map(|output| AccessLog::start(output, server.log.clone()));
+        let mount = Mount::parse(&options.prefix);
+        let _ = server.listening.set(ListeningAddress {
+            socket: socket.address,
+            is_encrypted: tls.is_some(),
+            prefix: mount.path(),
+        });
         let context = HttpContext {
             server,
             trust: site.trust_policy(socket.address.ip()),
-            mount: Mount::parse(&options.prefix),
+            mount,
             access: access.transpose()?.map(Arc::new),
         };
         Ok(Server {
@@ -333,12 +339,16 @@ impl Server {
         let site = self.site.clone();
         let access = self.context.access.clone();
         self.runtime.block_on(async {
-            site.start();
+            let maintenance = site.start();
             tokio::spawn(site.server().log.clone().count_repeats());
             let listening = (self.listener, self.tls);
             let handling = (self.site, self.context);
             http::serve(listening, handling, stop, self.shutdown_timeout).await;
             site.end_background_work(UNDONE_WITHIN).await;
+            if let Some(maintenance) = maintenance {
+                // What has not ended by then is cut with the runtime.
+                let _ = tokio::time::timeout(UNDONE_WITHIN, maintenance).await;
+            }
         });
         // Blocking threads that still write to a client that was cut end at their next write; pushes
         // that are cut are undone.

@@ -284,3 +284,40 @@ fn a_source_that_never_answers_holds_up_no_other_document() {
     });
     assert_eq!(state_of(&server, "_replicator/a0"), "initializing");
 }
+
+/// Continuous jobs never end by themselves, so each gets its turn only because others are stopped for it.
+#[test]
+fn each_of_many_jobs_gets_its_turn() {
+    const JOBS: usize = 300;
+    let server = Running::start_with(
+        "[replicator]\nmax_jobs = 20\nmax_churn = 20\ninterval = 100\ncheckpoint_interval = 3600000\n",
+    );
+    for name in ["a", "_replicator"] {
+        assert_eq!(
+            ask(&server, "PUT", &format!("/{name}"), &Value::Null).0,
+            201
+        );
+    }
+    put_docs(&server, "a", &json!([{"_id": "one"}]));
+    let jobs: Vec<Value> = (0..JOBS)
+        .map(|n| {
+            json!({
+                "_id": format!("job{n:03}"), "source": url(&server, "a"), "target": url(&server, &format!("t{n:03}")),
+                "create_target": true, "continuous": true,
+            })
+        })
+        .collect();
+    put_docs(&server, "_replicator", &json!(jobs));
+    let has_run = |n: usize| ask(&server, "GET", &format!("/t{n:03}/one"), &Value::Null).0 == 200;
+    let mut most = 0;
+    for n in 0..JOBS {
+        wait_for(&format!("job {n} runs"), || {
+            let tasks = get(&server, "/_active_tasks").as_array().unwrap().len();
+            most = most.max(tasks);
+            has_run(n)
+        });
+    }
+    assert!((1..=20).contains(&most), "{most} ran at the same time");
+    let jobs = get(&server, "/_scheduler/jobs?limit=1");
+    assert_eq!(jobs["total_rows"], JOBS);
+}

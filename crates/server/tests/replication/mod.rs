@@ -2,6 +2,7 @@
 
 mod between;
 mod documents;
+mod local;
 mod peers;
 
 use crate::client::{ADMIN, Running};

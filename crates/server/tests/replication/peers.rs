@@ -3,6 +3,7 @@
 use super::{ask, get, put_docs, replicate, url};
 use crate::client::Running;
 use serde_json::{Value, json};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use varve_testkit::http::{Fault, Proxy};
 
@@ -174,4 +175,110 @@ fn a_source_whose_sequence_stands_still_ends_the_run() {
         "{answer}"
     );
     assert_eq!(proxy.count("_changes"), 1);
+}
+
+/// A peer that takes cookies in the place of passwords, and whose sessions end after some requests each.
+#[test]
+fn a_session_that_expires_is_begun_anew() {
+    let (server, into) = (source(1200), Running::start());
+    for n in 0..12 {
+        let path = format!(
+            "/a/{n}/f?rev={}",
+            get(&server, &format!("/a/{n}"))["_rev"].as_str().unwrap()
+        );
+        assert_eq!(
+            server
+                .send(
+                    "PUT",
+                    &path,
+                    &[super::ADMIN, ("content-type", "a/b")],
+                    "data"
+                )
+                .status,
+            201
+        );
+    }
+    // How often each cookie was used.
+    let sessions = Mutex::new(Vec::<usize>::new());
+    let proxy = Proxy::start_seeing(server.address, "adm:pass", move |head, _| {
+        let mut sessions = sessions.lock().unwrap();
+        if head.contains("/_session ") {
+            let cookie = format!("set-cookie: AuthSession=s{}; HttpOnly\r\n", sessions.len());
+            sessions.push(0);
+            return Fault::Answer(200, Box::leak(cookie.into_boxed_str()));
+        }
+        let number = head.split("AuthSession=s").nth(1).and_then(|rest| {
+            let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+            digits.parse::<usize>().ok()
+        });
+        match number.and_then(|number| sessions.get_mut(number)) {
+            Some(used) if *used < 8 => {
+                *used += 1;
+                Fault::LogIn("authorization: Basic YWRtOnBhc3M=")
+            }
+            _ => Fault::Answer(401, ""),
+        }
+    });
+    let more = json!({"create_target": true, "worker_batch_size": 100});
+    let (status, answer) = replicate(&into, &proxy.url("a"), &url(&into, "b"), &more);
+    assert_eq!(status, 200, "{answer}");
+    assert_eq!(answer["history"][0]["docs_written"], 1200, "{answer}");
+    assert_eq!(super::leaves(&server, "a"), super::leaves(&into, "b"));
+    assert!(
+        proxy.count("POST /_session") > 3,
+        "{}",
+        proxy.count("POST /_session")
+    );
+    // The other way round, documents with attachments are streams that cannot be sent twice.
+    let (status, answer) = replicate(&into, &url(&into, "b"), &proxy.url("c"), &more);
+    assert_eq!(status, 200, "{answer}");
+    let entry = &answer["history"][0];
+    assert_eq!(
+        (&entry["docs_written"], &entry["doc_write_failures"]),
+        (&json!(1200), &json!(0)),
+        "{answer}"
+    );
+    assert_eq!(super::leaves(&server, "a"), super::leaves(&server, "c"));
+}
+
+#[test]
+fn a_peer_without_sessions_gets_the_password() {
+    for (status, header) in [(404, ""), (405, ""), (500, ""), (200, "")] {
+        let (server, into) = (source(20), Running::start());
+        let proxy = Proxy::start_seeing(server.address, "adm:pass", move |head, _| {
+            if head.contains("/_session") {
+                return Fault::Answer(status, header);
+            }
+            match head
+                .to_ascii_lowercase()
+                .contains("\r\nauthorization: basic ")
+            {
+                true => Fault::None,
+                false => Fault::Answer(401, ""),
+            }
+        });
+        let (_, answer) = pull(&proxy, &into);
+        assert_eq!(answer["history"][0]["docs_written"], 20, "{answer}");
+        assert_eq!(proxy.count("POST /_session"), 1, "asked once: {status}");
+    }
+    // Cookies that do not count are not asked for again and again.
+    let (server, into) = (source(20), Running::start());
+    let proxy = Proxy::start_seeing(server.address, "adm:pass", |head, _| {
+        let is_session = head.contains("/_session");
+        match is_session
+            || head
+                .to_ascii_lowercase()
+                .contains("\r\nauthorization: basic ")
+        {
+            true => Fault::None,
+            false => Fault::Answer(401, ""),
+        }
+    });
+    let (_, answer) = pull(&proxy, &into);
+    assert_eq!(answer["history"][0]["docs_written"], 20, "{answer}");
+    assert_eq!(proxy.count("POST /_session"), 1);
+    // Without the plugin, nothing asks for a session.
+    let plain = Running::start_with("[replicator]\nauth_plugins = couch_replicator_auth_noop\n");
+    pull(&proxy, &plain);
+    assert_eq!(proxy.count("POST /_session"), 1);
 }

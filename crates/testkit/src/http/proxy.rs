@@ -13,6 +13,8 @@ pub enum Fault {
     Json(&'static str),
     /// Passes the request on, and closes the connection after so many bytes of the answer.
     Cut(usize),
+    /// Passes the request on with this header, such as `authorization: …`, in the place of its cookie.
+    LogIn(&'static str),
     /// Passes the request on.
     None,
 }
@@ -27,9 +29,25 @@ pub struct Proxy {
 
 impl Proxy {
     /// Stands in front of the server at `to`, whose users log in with `login`, such as `name:password`. `fault` gets the
-    /// first line of each request and how many of the same path there were before.
+    /// first line of each request and how many of the same path there were before. Requests for sessions pass.
     #[must_use]
     pub fn start(
+        to: SocketAddr,
+        login: &'static str,
+        fault: impl Fn(&str, usize) -> Fault + Send + Sync + 'static,
+    ) -> Proxy {
+        Proxy::start_seeing(to, login, move |head, before| {
+            let line = head.lines().next().unwrap_or_default();
+            match line.contains("/_session ") {
+                true => Fault::None,
+                false => fault(line, before),
+            }
+        })
+    }
+
+    /// The same with the whole head of each request.
+    #[must_use]
+    pub fn start_seeing(
         to: SocketAddr,
         login: &'static str,
         fault: impl Fn(&str, usize) -> Fault + Send + Sync + 'static,
@@ -92,6 +110,10 @@ fn pass_on(
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
+    let lower = head.to_ascii_lowercase();
+    if lower.contains("\r\ntransfer-encoding: chunked") {
+        read_chunked(&mut reader, &mut body)?;
+    }
     let first = head.lines().next().unwrap_or_default().to_owned();
     let path = first.split('?').next().unwrap_or_default().to_owned();
     let before = {
@@ -102,7 +124,7 @@ fn pass_on(
     };
     let mut client = client;
     let mut limit = usize::MAX;
-    match fault(&first, before) {
+    match fault(&head, before) {
         Fault::Answer(status, header) => {
             let answer = format!(
                 "HTTP/1.1 {status} Fault\r\n{header}content-length: 2\r\nconnection: close\r\n\r\n{{}}"
@@ -120,6 +142,12 @@ fn pass_on(
             return client.shutdown(Shutdown::Both);
         }
         Fault::Cut(at) => limit = at,
+        Fault::LogIn(header) => {
+            let lines = head.split_inclusive("\r\n");
+            let others = lines.filter(|line| !line.to_ascii_lowercase().starts_with("cookie:"));
+            let others: String = others.collect();
+            head = others.replacen("\r\n", &format!("\r\n{header}\r\n"), 1);
+        }
         Fault::None => {}
     }
     let mut server = TcpStream::connect(to)?;
@@ -136,4 +164,20 @@ fn pass_on(
         client.write_all(&buffer[..count])?;
     }
     client.shutdown(Shutdown::Both)
+}
+
+/// Reads a body in chunks as it stands, with the lengths.
+fn read_chunked(reader: &mut impl BufRead, body: &mut Vec<u8>) -> std::io::Result<()> {
+    loop {
+        let start = body.len();
+        reader.read_until(b'\n', body)?;
+        let line = String::from_utf8_lossy(&body[start..]).trim().to_owned();
+        let length = usize::from_str_radix(&line, 16).unwrap();
+        let start = body.len();
+        body.resize(start + length + 2, 0);
+        reader.read_exact(&mut body[start..])?;
+        if length == 0 {
+            return Ok(());
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use prometheus_client::metrics::counter::Counter;
 use varve_btree::Direction;
-use varve_docdb::{Change, Snapshot};
+use varve_docdb::{Change, Rev, Snapshot, WantedLeaves};
 
 use crate::Failure;
 use crate::couch::changes::candidates::{
@@ -151,6 +151,11 @@ impl Cursor {
             return Ok(false);
         }
         let read = self.read_candidates(snapshot, &mut framing, out).await;
+        self.settle(read)
+    }
+
+    /// Asks for an index where the filter has cost enough, and gives one up that cannot be read.
+    fn settle(&mut self, read: Result<bool, CandidateError>) -> Result<bool, Failure> {
         if let Some(index) = &mut self.index {
             index.request_if_worth();
         }
@@ -281,6 +286,63 @@ impl Cursor {
         }
     }
 
+    /// The next changes that pass, with those of their leaves that do, as they are stored; in ascending order. Returns
+    /// whether there may be more in this snapshot.
+    ///
+    /// # Errors
+    /// As [`Cursor::read`].
+    pub fn collect(
+        &mut self,
+        snapshot: &Snapshot,
+        passed: &mut Vec<WantedLeaves>,
+    ) -> Result<bool, Failure> {
+        if self.remaining == 0 {
+            return Ok(false);
+        }
+        let read = self.collect_candidates(snapshot, passed);
+        self.settle(read)
+    }
+
+    fn collect_candidates(
+        &mut self,
+        snapshot: &Snapshot,
+        passed: &mut Vec<WantedLeaves>,
+    ) -> Result<bool, CandidateError> {
+        let sources = (&mut self.named, self.index.as_ref());
+        let position = Position {
+            direction: self.show.direction,
+            since: self.since,
+            seen: self.seen,
+            below: self.below,
+        };
+        let mut candidates = Candidates::of(snapshot, position, &self.filter, sources)?;
+        let are_selected = candidates.are_selected();
+        for _ in 0..PIECE_CHANGES {
+            let Some((change, verdict)) = candidates.next()? else {
+                self.end_of(snapshot, are_selected)?;
+                return Ok(false);
+            };
+            self.looked_at.inc();
+            self.advance_to(snapshot, change.seq, are_selected)?;
+            // A failure of the filter lets all leaves pass: a follower must not take the document for one that does not.
+            if let (Some(passes), _) = self.judge(snapshot, &change, verdict)? {
+                self.remaining -= 1;
+                self.shown += 1;
+                let revs = self.show.revs(&change, &passes).cloned().collect();
+                passed.push(WantedLeaves { change, revs });
+            }
+            if self.remaining == 0 {
+                break;
+            }
+        }
+        Ok(self.remaining > 0)
+    }
+
+    /// All changes up to here were seen.
+    pub fn since(&self) -> u64 {
+        self.since
+    }
+
     /// Whether the filter is a JavaScript function.
     pub fn runs_script(&self) -> bool {
         self.filter.is_script()
@@ -328,7 +390,10 @@ impl Cursor {
 
     /// Changes that the client has not seen. Where the client named the documents, CouchDB counts
     /// those that were left out too.
-    fn pending(&self, snapshot: &Snapshot) -> Result<u64, Failure> {
+    ///
+    /// # Errors
+    /// 500 if the file cannot be read.
+    pub fn pending(&self, snapshot: &Snapshot) -> Result<u64, Failure> {
         let pending = if self.show.direction == Direction::Backward {
             snapshot.count_changes(0)?.saturating_sub(self.seen as u64)
         } else if self.filter.is_by_id() && self.remaining > 0 {
@@ -367,6 +432,18 @@ impl Show {
         Ok(())
     }
 
+    /// The leaves of a change that are shown.
+    fn revs<'c>(
+        &self,
+        change: &'c Change,
+        passed: &'c Passed,
+    ) -> impl Iterator<Item = &'c Rev> + use<'c> {
+        let others = change.others.iter().map(|leaf| &leaf.rev);
+        let others = others.take(if self.all_leaves { usize::MAX } else { 0 });
+        let leaves = std::iter::once(&change.rev).chain(others);
+        leaves.filter(|rev| passed.includes(rev))
+    }
+
     /// A change of which it cannot be told whether it passes the filter.
     fn write_failed(&self, change: &Change, failure: &Failure, tells_seq: bool, out: &mut Vec<u8>) {
         self.write_revs(change, (&Passed::All, tells_seq), out);
@@ -384,10 +461,7 @@ impl Show {
         out.extend_from_slice(b",\"id\":");
         varve_json::write_string(&change.id, out);
         out.extend_from_slice(b",\"changes\":[");
-        let others = change.others.iter().map(|leaf| &leaf.rev);
-        let others = others.take(if self.all_leaves { usize::MAX } else { 0 });
-        let leaves = std::iter::once(&change.rev).chain(others);
-        for (index, rev) in leaves.filter(|rev| passed.includes(rev)).enumerate() {
+        for (index, rev) in self.revs(change, passed).enumerate() {
             if index > 0 {
                 out.push(b',');
             }

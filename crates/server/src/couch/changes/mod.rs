@@ -10,6 +10,7 @@ mod feed;
 mod filter;
 mod filter_index;
 mod options;
+pub(crate) mod page;
 pub(crate) mod sequence;
 mod waiter;
 

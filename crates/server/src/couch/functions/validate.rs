@@ -107,6 +107,21 @@ fn unknown(row: &varve_docdb::AllDocsRow, damage: &str) -> Failure {
     Failure::internal(format!("{damage}; {what}")).about(row.id(), &row.rev)
 }
 
+/// Whether nothing looks at the texts of documents before they are written, but for those of design documents.
+///
+/// # Errors
+/// 500 if the file cannot be read.
+pub fn takes_unseen(call: &Call) -> Result<bool, Failure> {
+    let documents = call.snapshot();
+    if has_rules(call) || documents.has_access() || documents.is_partitioned() {
+        return Ok(false);
+    }
+    let validators = call
+        .database
+        .validators(&call.designs(), call.app.limits())?;
+    Ok(validators.scripts.is_empty() && validators.unknown.is_none())
+}
+
 /// Whether the server itself looks at each document of the database.
 fn has_rules(call: &Call) -> bool {
     users::is_about(call) || rules::is_about(call)

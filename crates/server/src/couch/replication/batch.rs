@@ -1,18 +1,23 @@
 //! One batch of changes: what the target lacks is read from the source and written.
 
-use super::database::{ChangeRow, MissingRevisions, is_addressable};
+use super::database::{
+    BulkGetAnswer, ChangeRow, ChangesPage, ChangesQuery, MissingRevisions, PageRows, is_addressable,
+};
 use super::error::ReplicationError;
+use super::local::LocalCopy;
 use super::peer::Peer;
 use crate::runtime::log::Log;
 use hyper::StatusCode;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use varve_json::Value;
 use varve_replicate::replicator::checkpoint::Counts;
 
-/// Revisions that one `_bulk_get` asks for.
-pub(super) const GROUP: usize = 100;
+/// Revisions that the first `_bulk_get` asks for,
+pub(super) const FIRST_GROUP: usize = 100;
+/// and the most of later ones, which ask for as many as are about as long together as one write.
+const LARGEST_GROUP: usize = 500;
 /// Bytes of documents that one `_bulk_docs` writes, but for one document that is longer.
 const WRITTEN: usize = 1 << 20;
 /// How often a single revision is copied again whose body was cut.
@@ -25,6 +30,10 @@ pub(super) struct Sides {
     pub target: Peer,
     /// Whether the source knows `_bulk_get`, as far as is known.
     has_bulk_get: AtomicBool,
+    /// Revisions that the next `_bulk_get` asks for.
+    group: AtomicUsize,
+    /// Both are databases of this server.
+    local: Option<LocalCopy>,
     /// Log of documents that the target refuses.
     log: Log,
 }
@@ -64,20 +73,58 @@ impl Waiting {
 }
 
 impl Sides {
-    pub fn new(source: Peer, target: Peer, uses_bulk_get: bool, log: &Log) -> Arc<Sides> {
+    pub fn new(
+        (source, target): (Peer, Peer),
+        local: Option<LocalCopy>,
+        uses_bulk_get: bool,
+        log: &Log,
+    ) -> Arc<Sides> {
         Arc::new(Sides {
+            local,
             source,
             target,
             has_bulk_get: AtomicBool::new(uses_bulk_get),
+            group: AtomicUsize::new(FIRST_GROUP),
             log: log.clone(),
         })
+    }
+
+    /// Whether both are databases of this server.
+    pub fn is_local(&self) -> bool {
+        self.local.is_some()
+    }
+
+    /// Whether the source knows `_bulk_get`, as far as is known.
+    pub fn has_bulk_get(&self) -> bool {
+        self.has_bulk_get.load(Ordering::Relaxed)
+    }
+
+    /// The next changes of the source.
+    ///
+    /// # Errors
+    /// Failures of requests.
+    pub async fn changes(&self, query: &ChangesQuery<'_>) -> Result<ChangesPage, ReplicationError> {
+        match &self.local {
+            Some(local) => local.changes(&self.source, query).await,
+            None => self.source.changes(query).await,
+        }
     }
 
     /// Brings the documents of some changes to the target.
     ///
     /// # Errors
     /// Failures of requests; a document that the target refuses is counted instead.
-    pub async fn replicate(&self, rows: &[ChangeRow]) -> Result<Counts, ReplicationError> {
+    pub async fn replicate(&self, rows: PageRows) -> Result<Counts, ReplicationError> {
+        match (rows, &self.local) {
+            (PageRows::Remote(rows), _) => self.replicate_remote(&rows).await,
+            (PageRows::Local(snapshot, rows), Some(local)) => {
+                local.replicate(self, (snapshot, rows)).await
+            }
+            (PageRows::Local(..), None) => Ok(Counts::default()),
+        }
+    }
+
+    async fn replicate_remote(&self, rows: &[ChangeRow]) -> Result<Counts, ReplicationError> {
         let mut counts = Counts {
             revisions_checked: rows.iter().map(|row| row.revs.len() as u64).sum(),
             ..Counts::default()
@@ -96,8 +143,12 @@ impl Sides {
             .iter()
             .map(|one| (one.id.as_str(), one.possible_ancestors.as_slice()));
         let known = known.collect();
-        for group in wanted.chunks(GROUP) {
+        let mut rest = &wanted[..];
+        while !rest.is_empty() {
+            let count = self.group.load(Ordering::Relaxed).min(rest.len());
+            let (group, behind) = rest.split_at(count);
             self.copy_group(group, &known, &mut counts).await?;
+            rest = behind;
         }
         Ok(counts)
     }
@@ -108,24 +159,47 @@ impl Sides {
         known: &KnownRevisions<'_>,
         counts: &mut Counts,
     ) -> Result<(), ReplicationError> {
-        let found = match self.has_bulk_get.load(Ordering::Relaxed) {
-            true => {
-                counts.bulk_get_attempts += group.len() as u64;
-                self.source.bulk_get(group).await?
+        let mut parts = vec![group];
+        while let Some(part) = parts.pop() {
+            let answer = match self.has_bulk_get() {
+                true => {
+                    counts.bulk_get_attempts += part.len() as u64;
+                    self.source.bulk_get(part).await?
+                }
+                false => BulkGetAnswer::Unknown,
+            };
+            match answer {
+                BulkGetAnswer::Found { docs, bytes } => {
+                    let each = bytes / part.len().max(1);
+                    let group = (WRITTEN / each.max(1)).clamp(1, LARGEST_GROUP);
+                    self.group.store(group, Ordering::Relaxed);
+                    self.copy_found(&docs, known, counts).await?;
+                    continue;
+                }
+                BulkGetAnswer::TooLong if part.len() > 1 => {
+                    let (first, second) = part.split_at(part.len() / 2);
+                    parts.extend([second, first]);
+                    continue;
+                }
+                BulkGetAnswer::TooLong => {}
+                BulkGetAnswer::Unknown => self.has_bulk_get.store(false, Ordering::Relaxed),
             }
-            false => None,
-        };
-        let Some(found) = found else {
-            // One revision that is too long for all to come together is no reason to do without from now on.
-            self.has_bulk_get
-                .fetch_and(group.len() > 1, Ordering::Relaxed);
-            for (id, rev) in group {
+            for (id, rev) in part {
                 self.copy_one(id, rev, known, counts).await?;
             }
-            return Ok(());
-        };
+        }
+        Ok(())
+    }
+
+    /// Writes what a `_bulk_get` has found.
+    async fn copy_found(
+        &self,
+        found: &[Value],
+        known: &KnownRevisions<'_>,
+        counts: &mut Counts,
+    ) -> Result<(), ReplicationError> {
         let mut waiting = Waiting::default();
-        for one in &found {
+        for one in found {
             match bulk_get_entry(one) {
                 BulkGetEntry::Plain(document) if !has_addressable_id(document) => {
                     self.refuse_id("of an answer", &mut *counts);
@@ -182,6 +256,8 @@ impl Sides {
                     counts.doc_write_failures += 1;
                     return Ok(());
                 }
+                // The next attempt begins another session.
+                Err(ReplicationError::Expired(_)) if attempt < COPIES => attempt += 1,
                 Err(error) if attempt == COPIES => return Err(error),
                 Err(_) => attempt += 1,
             }
@@ -229,7 +305,7 @@ impl Sides {
         counts.doc_write_failures += 1;
     }
 
-    fn log_refused(&self, id: &str, reason: &dyn std::fmt::Display) {
+    pub fn log_refused(&self, id: &str, reason: &dyn std::fmt::Display) {
         let target = self.target.name();
         self.log
             .scope(|| tracing::warn!("document {id:?} is not replicated to {target}: {reason}"));

@@ -5,7 +5,7 @@ use super::peer::{Peer, PeerAnswer, PeerRequest};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode};
 use std::time::Duration;
-use varve_docdb::DESIGN_PREFIX;
+use varve_docdb::{DESIGN_PREFIX, Snapshot, WantedLeaves};
 use varve_json::{Object, Value};
 use varve_replicate::replicator::Selection;
 
@@ -16,12 +16,45 @@ const HEARTBEATS: u32 = 2;
 const MOST_KNOWN: usize = 40;
 
 /// A page of the changes of a database.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct ChangesPage {
-    pub rows: Vec<ChangeRow>,
+    pub rows: PageRows,
     pub last_seq: Value,
     /// Changes behind this page, if the database says so.
     pub pending: Option<u64>,
+}
+
+/// Documents that changed.
+#[derive(Clone, Debug)]
+pub(super) enum PageRows {
+    /// Of another server.
+    Remote(Vec<ChangeRow>),
+    /// Of a database of this server, as one of its commits has them.
+    Local(Snapshot, Vec<WantedLeaves>),
+}
+
+impl PageRows {
+    pub fn len(&self) -> usize {
+        match self {
+            PageRows::Remote(rows) => rows.len(),
+            PageRows::Local(_, rows) => rows.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Cuts off those behind the first `count`.
+    pub fn split_off(&mut self, count: usize) -> PageRows {
+        match self {
+            PageRows::Remote(rows) => PageRows::Remote(rows.split_off(count.min(rows.len()))),
+            PageRows::Local(snapshot, rows) => {
+                let rest = rows.split_off(count.min(rows.len()));
+                PageRows::Local(snapshot.clone(), rest)
+            }
+        }
+    }
 }
 
 /// A document that changed.
@@ -32,7 +65,7 @@ pub(super) struct ChangeRow {
 }
 
 /// Which changes are asked for.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct ChangesQuery<'a> {
     pub since: &'a Value,
     pub limit: usize,
@@ -41,6 +74,17 @@ pub(super) struct ChangesQuery<'a> {
     /// Whether the answer waits for a change if there is none.
     pub waits: bool,
     pub timeout: Duration,
+}
+
+/// Answer to `_bulk_get`.
+#[derive(Debug)]
+pub(super) enum BulkGetAnswer {
+    /// Entries, and the length of the whole answer.
+    Found { docs: Vec<Value>, bytes: usize },
+    /// The database does not know this request.
+    Unknown,
+    /// The answer would be too long.
+    TooLong,
 }
 
 /// Revisions of a document that a database lacks.
@@ -152,21 +196,7 @@ impl Peer {
     /// # Errors
     /// As [`Peer::json`].
     pub async fn changes(&self, query: &ChangesQuery<'_>) -> Result<ChangesPage, ReplicationError> {
-        let mut request = changes_request(query);
-        let style = match query.winning_revs_only {
-            true => "main_only",
-            false => "all_docs",
-        };
-        request = request
-            .with("style", style)
-            .with("since", sequence(query.since))
-            .with("limit", query.limit.to_string());
-        if query.waits {
-            let heartbeat = (query.timeout / HEARTBEATS).as_millis().max(1);
-            request = request
-                .with("feed", "longpoll")
-                .with("heartbeat", heartbeat.to_string());
-        }
+        let request = changes_request(query);
         let Value::Object(answer) = self.json(&request).await? else {
             return Err(bad(self, "changes that are no object"));
         };
@@ -183,8 +213,9 @@ impl Peer {
         });
         let rows: Option<Vec<ChangeRow>> = rows.collect();
         let last_seq = answer.get("last_seq").cloned();
+        let no_row = || bad(self, "a change without id or revisions");
         Ok(ChangesPage {
-            rows: rows.ok_or_else(|| bad(self, "a change without id or revisions"))?,
+            rows: PageRows::Remote(rows.ok_or_else(no_row)?),
             last_seq: last_seq.ok_or_else(|| bad(self, "changes without last_seq"))?,
             pending: answer.get("pending").and_then(Value::as_u64),
         })
@@ -217,15 +248,14 @@ impl Peer {
         Ok(missing.filter(|one| !one.revs.is_empty()).collect())
     }
 
-    /// Reads revisions with one request; the bodies of attachments stay behind. `None` if the database does not know
-    /// this request, or its answer would be too long.
+    /// Reads revisions with one request; the bodies of attachments stay behind.
     ///
     /// # Errors
     /// As [`Peer::json`].
     pub async fn bulk_get(
         &self,
         wanted: &[(&str, &str)],
-    ) -> Result<Option<Vec<Value>>, ReplicationError> {
+    ) -> Result<BulkGetAnswer, ReplicationError> {
         let docs = wanted.iter().map(|(id, rev)| {
             let mut one = Object::new();
             one.insert("id", *id);
@@ -240,21 +270,26 @@ impl Peer {
             .with("latest", "true")
             .with("revs", "true")
             .with_header(ACCEPT, HeaderValue::from_static("application/json"));
-        let answer = match self.json(&request).await {
-            Ok(answer) => answer,
-            Err(ReplicationError::TooLong(_)) => return Ok(None),
+        let text = match self.text(&request).await {
+            Ok(text) => text,
+            Err(ReplicationError::TooLong(_)) => return Ok(BulkGetAnswer::TooLong),
             Err(error) => match error.status().map(|status| status.as_u16()) {
-                Some(400 | 404 | 405 | 413 | 415 | 501) => return Ok(None),
+                Some(400 | 404 | 405 | 415 | 501) => return Ok(BulkGetAnswer::Unknown),
+                Some(413) => return Ok(BulkGetAnswer::TooLong),
                 _ => return Err(error),
             },
         };
+        let answer = self.parsed(&request, &text)?;
         let results = answer.get("results").and_then(Value::as_array);
         let results = results.ok_or_else(|| bad(self, "_bulk_get without results"))?;
         let docs = results.iter().flat_map(|result| {
             let docs = result.get("docs").and_then(Value::as_array);
             docs.unwrap_or_default().iter().cloned()
         });
-        Ok(Some(docs.collect()))
+        Ok(BulkGetAnswer::Found {
+            docs: docs.collect(),
+            bytes: text.len(),
+        })
     }
 
     /// One revision with its attachments, in their stored form; the answer is what [`Peer::put_revision`] takes. Attachments
@@ -347,7 +382,28 @@ pub(super) fn is_addressable(id: &str) -> bool {
     !is_reserved && !matches!(name.unwrap_or(id), "" | "." | "..")
 }
 
-fn changes_request(query: &ChangesQuery<'_>) -> PeerRequest {
+/// The request for the next changes.
+pub(super) fn changes_request(query: &ChangesQuery<'_>) -> PeerRequest {
+    let style = match query.winning_revs_only {
+        true => "main_only",
+        false => "all_docs",
+    };
+    let request = selecting_request(query)
+        .with("style", style)
+        .with("since", sequence(query.since))
+        .with("limit", query.limit.to_string());
+    match query.waits {
+        true => {
+            let heartbeat = (query.timeout / HEARTBEATS).as_millis().max(1);
+            request
+                .with("feed", "longpoll")
+                .with("heartbeat", heartbeat.to_string())
+        }
+        false => request,
+    }
+}
+
+fn selecting_request(query: &ChangesQuery<'_>) -> PeerRequest {
     let with_body = |filter: &str, name: &str, value: Value| {
         let mut body = Object::new();
         body.insert(name, value);

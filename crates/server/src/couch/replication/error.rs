@@ -46,6 +46,9 @@ pub(in crate::couch) enum ReplicationError {
         /// Cause of the last attempt's failure.
         reason: String,
     },
+    /// The session with the other side has expired; a new one may help.
+    #[error("the session with {0} has expired")]
+    Expired(String),
     /// An answer that is none.
     #[error("{url} answers what no CouchDB would: {reason}")]
     BadAnswer {
@@ -63,6 +66,9 @@ pub(in crate::couch) enum ReplicationError {
     /// The run ended by a fault of this program.
     #[error("the run broke off: {0}")]
     Broken(String),
+    /// This server stops; the next run goes on from there.
+    #[error("the server stops")]
+    Stopping,
     /// The settings of TLS cannot be used.
     #[error("{0}")]
     Tls(String),

@@ -8,6 +8,7 @@
 //!   scheduler    which jobs run, which wait, and for how long after a crash
 //!   run          one run of a job: checkpoints, changes, batches
 //!   batch        one batch of changes: missing revisions, reading, writing
+//!   local        the same between databases of this server, without HTTP
 //!   import       copies all databases of another server into a directory that no server has
 //!   peer         one side of a replication: requests over HTTP, sent again after failures that may pass
 //! ```
@@ -20,6 +21,7 @@ mod documents;
 mod error;
 pub mod import;
 mod job;
+mod local;
 mod peer;
 pub(in crate::couch) mod rules;
 mod run;

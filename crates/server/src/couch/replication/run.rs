@@ -7,9 +7,10 @@ use super::batch::Sides;
 use super::database::{ChangesPage, ChangesQuery};
 use super::error::ReplicationError;
 use super::job::{Job, RunInfo, http_date};
-use super::peer::{Clients, Peer};
+use super::local::{LocalCopy, LocalSide};
+use super::peer::Peer;
+use crate::CouchContext;
 use crate::runtime::clock::now;
-use crate::runtime::log::Log;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,9 @@ use varve_replicate::replicator::checkpoint::{self, Counts, Session};
 
 /// Changes of a page, unless a batch is larger.
 const PAGE: usize = 1000;
+
+/// Batches of a page between databases of this server.
+const LOCAL_BATCHES: usize = 2;
 
 /// Time between two requests for changes of which the first had none.
 const LEAST_WAIT: Duration = Duration::from_secs(1);
@@ -40,21 +44,21 @@ pub(super) enum RunEnd {
 /// # Errors
 /// Any [`ReplicationError`]: the job crashes.
 pub(super) async fn run(
+    app: &Arc<CouchContext>,
     job: &Job,
-    (clients, log): (&Clients, &Log),
     settings: &Arc<Replicator>,
 ) -> Result<RunEnd, ReplicationError> {
     let options = &job.request.options;
-    let limits = (options.timeout, options.retries, options.connections);
-    let source = Peer::new(&job.request.source, clients, settings, limits)?;
-    let target = Peer::new(&job.request.target, clients, settings, limits)?;
-    let mut run = Run::open(job, Sides::new(source, target, options.use_bulk_get, log)).await?;
+    let mut run = Run::open(job, sides_of(app, job, settings).await?).await?;
     let mut stopping = job.stopping();
     loop {
         let step = tokio::select! {
             biased;
             _ = stopping.wait_for(|is_stopping| *is_stopping) => None,
-            step = run.step() => Some(step?),
+            step = run.step() => match step {
+                Err(ReplicationError::Stopping) => None,
+                step => Some(step?),
+            },
         };
         match step {
             Some(Step::More) => {}
@@ -69,6 +73,35 @@ pub(super) async fn run(
             }
         }
     }
+}
+
+/// Both sides of a job; databases of this server need no network.
+async fn sides_of(
+    app: &Arc<CouchContext>,
+    job: &Job,
+    settings: &Arc<Replicator>,
+) -> Result<Arc<Sides>, ReplicationError> {
+    let request = &job.request;
+    let (options, clients) = (&request.options, app.replications.clients());
+    let limits = (options.timeout, options.retries, options.connections);
+    let source = Peer::new(&request.source, clients, settings, limits)?;
+    let target = Peer::new(&request.target, clients, settings, limits)?;
+    let ends = (
+        LocalSide::find(app, &request.source).await,
+        LocalSide::find(app, &request.target).await,
+    );
+    let log = app.log();
+    let (Some(from), Some(to)) = ends else {
+        return Ok(Sides::new(
+            (source, target),
+            None,
+            options.use_bulk_get,
+            log,
+        ));
+    };
+    let peers = (source.at(from.clone()), target.at(to.clone()));
+    let copy = LocalCopy::new((from, to), &job.id.to_string(), app.replications.batches());
+    Ok(Sides::new(peers, Some(copy), options.use_bulk_get, log))
 }
 
 enum Step {
@@ -163,7 +196,7 @@ impl<'a> Run<'a> {
         let since = self.next_seq.clone();
         let query = ChangesQuery {
             since: &since,
-            limit: PAGE.max(self.options.batch_size),
+            limit: self.page_len(),
             selection: &self.options.selection,
             winning_revs_only: self.options.winning_revs_only,
             waits: self.waits,
@@ -171,7 +204,7 @@ impl<'a> Run<'a> {
         };
         let asked = Instant::now();
         let page = {
-            let mut next = std::pin::pin!(sides.source.changes(&query));
+            let mut next = std::pin::pin!(sides.changes(&query));
             loop {
                 tokio::select! {
                     page = &mut next => break page?,
@@ -202,6 +235,22 @@ impl<'a> Run<'a> {
         Ok(Step::CaughtUp)
     }
 
+    /// Changes of a batch. One between databases of this server has as many as all workers would have.
+    fn batch_len(&self) -> usize {
+        let batch = self.options.batch_size;
+        match self.sides.is_local() {
+            true => batch.saturating_mul(self.options.workers),
+            false => batch,
+        }
+    }
+
+    fn page_len(&self) -> usize {
+        match self.sides.is_local() {
+            true => self.batch_len().saturating_mul(LOCAL_BATCHES),
+            false => PAGE.max(self.batch_len()),
+        }
+    }
+
     /// Cuts a page into batches and begins them.
     async fn begin(&mut self, page: ChangesPage) -> Result<(), ReplicationError> {
         self.info.pending = page.pending;
@@ -214,7 +263,7 @@ impl<'a> Run<'a> {
                     None => break,
                 }
             }
-            let rest = rows.split_off(rows.len().min(self.options.batch_size));
+            let rest = rows.split_off(self.batch_len());
             self.last_batch += 1;
             let number = self.last_batch;
             // Only the end of a page has a sequence that stands for all of it.
@@ -231,7 +280,7 @@ impl<'a> Run<'a> {
             );
             let sides = Arc::clone(&self.sides);
             self.working
-                .spawn(async move { (number, sides.replicate(&rows).await) });
+                .spawn(async move { (number, sides.replicate(rows).await) });
             rows = rest;
         }
         Ok(())
@@ -278,7 +327,11 @@ impl<'a> Run<'a> {
 
     /// Ends the batches that are under way, and writes the last checkpoint.
     async fn finish(&mut self) -> Result<(), ReplicationError> {
-        self.drain().await?;
+        match self.drain().await {
+            // What is under way is done again by the next run.
+            Err(ReplicationError::Stopping) => self.working.abort_all(),
+            drained => drained?,
+        }
         self.checkpoint().await
     }
 

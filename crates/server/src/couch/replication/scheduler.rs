@@ -7,6 +7,7 @@
 use super::documents::WaitingDocuments;
 use super::error::ReplicationError;
 use super::job::{Job, JobOrigin, JobPhase, RunOutcome};
+use super::local::MOST_BATCHES;
 use super::peer::Clients;
 use super::run::{RunEnd, run};
 use crate::CouchContext;
@@ -16,7 +17,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, Semaphore, mpsc, watch};
 use tokio::task::{self, JoinError, JoinSet};
 use tokio::time::Instant;
 use varve_config::Replicator;
@@ -35,6 +36,8 @@ pub(crate) struct ReplicationJobs {
     /// Documents whose jobs have no identity yet.
     pub(super) waiting: WaitingDocuments,
     clients: Clients,
+    /// Permits for batches between databases of this server.
+    batches: Arc<Semaphore>,
     /// Something has changed that the scheduler should look at.
     changed: Notify,
     /// Jobs of documents that have come to their end.
@@ -59,6 +62,7 @@ impl Default for ReplicationJobs {
             jobs: Mutex::default(),
             waiting: WaitingDocuments::default(),
             clients: Clients::default(),
+            batches: Arc::new(Semaphore::new(MOST_BATCHES)),
             changed: Notify::new(),
             ended,
             ended_jobs: Mutex::new(Some(ended_jobs)),
@@ -69,6 +73,10 @@ impl Default for ReplicationJobs {
 impl ReplicationJobs {
     pub(super) fn clients(&self) -> &Clients {
         &self.clients
+    }
+
+    pub(super) fn batches(&self) -> &Arc<Semaphore> {
+        &self.batches
     }
 
     /// Jobs of documents that come to their end; once.
@@ -264,8 +272,7 @@ impl Running {
 async fn run_once(app: Arc<CouchContext>, job: Arc<Job>, settings: Arc<Replicator>) {
     let (source, target) = (job.request.source.shown(), job.request.target.shown());
     let id = job.id.to_string();
-    let clients = app.replications.clients();
-    let ended = run(&job, (clients, app.log()), &settings).await;
+    let ended = run(&app, &job, &settings).await;
     let time = now();
     match ended {
         Ok(RunEnd::Completed(result)) => {

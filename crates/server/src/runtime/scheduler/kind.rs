@@ -7,6 +7,8 @@ const LOWEST_PRIORITY: i32 = 19;
 
 /// Index builds that run at the same time. Each uses as many further threads as there are cores.
 const INDEX_BUILDERS: usize = 8;
+/// Batches of replications between databases of this server that are read at the same time.
+const COPIERS: usize = 2;
 
 /// A kind of background work: it has workers, a queue and a priority of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,15 +23,18 @@ pub(crate) enum JobKind {
     AutoIndex,
     /// Clone bundles of repositories.
     CloneBundle,
+    /// Batches of replications between databases of this server.
+    Replication,
 }
 
 impl JobKind {
-    pub(crate) const ALL: [JobKind; 5] = [
+    pub(crate) const ALL: [JobKind; 6] = [
         JobKind::IndexBuild,
         JobKind::Compaction,
         JobKind::AutoCompaction,
         JobKind::AutoIndex,
         JobKind::CloneBundle,
+        JobKind::Replication,
     ];
 
     /// The name of its threads.
@@ -40,6 +45,7 @@ impl JobKind {
             JobKind::AutoCompaction => "smoosh",
             JobKind::AutoIndex => "ken",
             JobKind::CloneBundle => "bundles",
+            JobKind::Replication => "replication",
         }
     }
 
@@ -47,6 +53,7 @@ impl JobKind {
     pub(super) fn default_workers(self) -> usize {
         match self {
             JobKind::IndexBuild => INDEX_BUILDERS,
+            JobKind::Replication => COPIERS,
             JobKind::Compaction
             | JobKind::AutoCompaction
             | JobKind::AutoIndex
@@ -63,6 +70,7 @@ impl JobKind {
             | JobKind::AutoCompaction
             | JobKind::AutoIndex => 0,
             JobKind::CloneBundle => LOWEST_PRIORITY,
+            JobKind::Replication => LOW_PRIORITY,
         }
     }
 
@@ -75,7 +83,7 @@ impl JobKind {
     /// passed the change that led to it.
     pub(super) fn runs_again(self) -> bool {
         match self {
-            JobKind::IndexBuild | JobKind::CloneBundle => true,
+            JobKind::IndexBuild | JobKind::CloneBundle | JobKind::Replication => true,
             JobKind::Compaction | JobKind::AutoCompaction | JobKind::AutoIndex => false,
         }
     }

@@ -2,6 +2,7 @@
 
 use super::super::error::ReplicationError;
 use super::super::job::JobOrigin;
+use super::super::local::LocalSide;
 use super::super::peer::Peer;
 use super::super::scheduler::next_outcome;
 use crate::couch::admin::json;
@@ -89,7 +90,7 @@ fn accepted(id: &str, status: StatusCode) -> Answer {
 /// # Errors
 /// [`ReplicationError::Filter`], [`ReplicationError::Selector`], or as of the request for the function.
 pub(in crate::couch::replication) async fn identify(
-    app: &CouchContext,
+    app: &Arc<CouchContext>,
     request: &ReplicationRequest,
     settings: &Arc<Replicator>,
 ) -> Result<ReplicationId, ReplicationError> {
@@ -117,7 +118,7 @@ pub(in crate::couch::replication) async fn identify(
 
 /// The text of a filter function.
 async fn filter_code(
-    app: &CouchContext,
+    app: &Arc<CouchContext>,
     request: &ReplicationRequest,
     settings: &Arc<Replicator>,
     name: &str,
@@ -130,6 +131,10 @@ async fn filter_code(
         settings,
         limits,
     )?;
+    let source = match LocalSide::find(app, &request.source).await {
+        Some(local) => source.at(local),
+        None => source,
+    };
     let (design, function) = name.split_once('/').unwrap_or((name, ""));
     let url = source.name();
     let failed = |why: &str| {

@@ -1,6 +1,6 @@
 //! The revisions of a batch, read from the server.
 
-use super::super::batch::{BulkGetEntry, GROUP, bulk_get_entry};
+use super::super::batch::{BulkGetEntry, FIRST_GROUP, bulk_get_entry};
 use super::super::database::{ChangeRow, MissingRevisions, is_addressable};
 use super::copy::DatabaseCopy;
 use super::incoming::{self, IncomingError};
@@ -38,7 +38,7 @@ impl DatabaseCopy {
         let known = missing.iter();
         let known = known.map(|it| (it.id.as_str(), it.possible_ancestors.as_slice()));
         let known: KnownRevisions<'_> = known.collect();
-        for group in wanted.chunks(GROUP) {
+        for group in wanted.chunks(FIRST_GROUP) {
             self.fetch_group(group, &known).await?;
         }
         self.notices.send(Event::Advanced(count)).await;

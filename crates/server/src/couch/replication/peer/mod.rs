@@ -2,10 +2,12 @@
 
 mod client;
 mod retry;
+mod session;
 
 pub(super) use client::Clients;
 
 use super::error::ReplicationError;
+use super::local::LocalSide;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -13,6 +15,7 @@ use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::Url;
+use session::{Credentials, Session};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,11 +46,14 @@ pub(super) struct Peer {
     url: Url,
     headers: HeaderMap,
     authorization: Option<HeaderValue>,
+    session: Option<Session>,
     timeout: Duration,
     retries: u32,
     /// Requests that may be under way.
     permits: Arc<Semaphore>,
     settings: Arc<Replicator>,
+    /// Where requests are answered without a network.
+    local: Option<LocalSide>,
 }
 
 /// One request to a [`Peer`].
@@ -125,7 +131,14 @@ impl Peer {
             value.set_sensitive(true);
             Some(value)
         });
+        let refresh = settings.uses_sessions.then_some(settings.session_refresh);
+        let session = endpoint.login.as_ref().zip(authorization.as_ref());
+        let session = session.and_then(|(login, password)| {
+            let url = session_url(&endpoint.url)?;
+            Some(Session::new(url, login, password.clone(), refresh))
+        });
         Ok(Peer {
+            session,
             client,
             url: endpoint.url.clone(),
             headers,
@@ -134,7 +147,18 @@ impl Peer {
             retries,
             permits: Arc::new(Semaphore::new(connections)),
             settings: Arc::clone(settings),
+            local: None,
         })
+    }
+
+    /// The same for a database of this server, whose requests need no network.
+    #[must_use]
+    pub fn at(self, local: LocalSide) -> Peer {
+        Peer {
+            session: None,
+            local: Some(local),
+            ..self
+        }
     }
 
     /// The URL as logs and errors show it.
@@ -152,11 +176,33 @@ impl Peer {
         retry::send(self, request).await
     }
 
-    /// Sends a request and reads the answer as JSON. An answer that is cut is asked for again.
+    /// Sends a request and reads the answer as JSON, as [`Peer::text`].
     ///
     /// # Errors
     /// As [`Peer::send`]; [`ReplicationError::BadAnswer`], [`ReplicationError::TooLong`].
     pub async fn json(&self, request: &PeerRequest) -> Result<Value, ReplicationError> {
+        let text = self.text(request).await?;
+        self.parsed(request, &text)
+    }
+
+    /// Reads the text of an answer as JSON.
+    ///
+    /// # Errors
+    /// [`ReplicationError::BadAnswer`].
+    pub fn parsed(&self, request: &PeerRequest, text: &[u8]) -> Result<Value, ReplicationError> {
+        varve_json::parse_bounded(text, LARGEST_VALUES).map_err(|error| {
+            ReplicationError::BadAnswer {
+                url: self.shown(request),
+                reason: error.to_string(),
+            }
+        })
+    }
+
+    /// Sends a request and reads the answer as a whole. One that is cut is asked for again.
+    ///
+    /// # Errors
+    /// As [`Peer::send`]; [`ReplicationError::TooLong`].
+    pub async fn text(&self, request: &PeerRequest) -> Result<Vec<u8>, ReplicationError> {
         let _permit = self.permits.acquire().await;
         let mut attempt = 0;
         loop {
@@ -165,14 +211,7 @@ impl Peer {
                 answer.bytes(LONGEST_ANSWER).await
             };
             match read.await {
-                Ok(bytes) => {
-                    return varve_json::parse_bounded(&bytes, LARGEST_VALUES).map_err(|error| {
-                        ReplicationError::BadAnswer {
-                            url: self.shown(request),
-                            reason: error.to_string(),
-                        }
-                    });
-                }
+                Ok(bytes) => return Ok(bytes),
                 Err(ReplicationError::NoAnswer { .. }) if attempt < self.retries => {
                     retry::pause(attempt, None).await;
                     attempt += 1;
@@ -185,7 +224,7 @@ impl Peer {
     /// Sends a request whose body comes from another answer, once: the body cannot be had again.
     ///
     /// # Errors
-    /// As [`Peer::send`].
+    /// As [`Peer::send`]; [`ReplicationError::Expired`] if the session has: the next attempt begins another.
     pub async fn pass_on(
         &self,
         request: &PeerRequest,
@@ -193,19 +232,25 @@ impl Peer {
     ) -> Result<PeerAnswer, ReplicationError> {
         let _permit = self.permits.acquire().await;
         let url = self.url_of(request);
-        let mut builder = self.builder(&request.method, request, &url);
+        let credentials = self.credentials().await?;
+        let head = (&request.method, &url, credentials.as_ref());
+        let mut builder = self.builder(request, head);
         if let Some(length) = body.response.content_length() {
             builder = builder.header(hyper::header::CONTENT_LENGTH, length);
         }
         let body = reqwest::Body::wrap_stream(body.response.bytes_stream());
         let sent = builder.body(body).send().await;
         let response = sent.map_err(|error| retry::no_answer(&request.method, &url, &error))?;
+        if self.has_expired(credentials.as_ref(), &response).await {
+            return Err(ReplicationError::Expired(self.name().to_owned()));
+        }
         PeerAnswer::new(request, response, self.timeout)
             .checked()
             .await
     }
 
-    fn url_of(&self, request: &PeerRequest) -> Url {
+    /// The URL of a request.
+    pub fn url_of(&self, request: &PeerRequest) -> Url {
         let mut url = self.url.clone();
         if !request.path.is_empty() {
             let mut path = url.path().trim_end_matches('/').to_owned();
@@ -226,25 +271,76 @@ impl Peer {
         self.url_of(request).to_string()
     }
 
+    /// The headers of a request, with those of the login.
+    pub fn headers_of(&self, request: &PeerRequest) -> HeaderMap {
+        let mut headers = self.headers.clone();
+        if let Some(authorization) = &self.authorization {
+            headers.insert(AUTHORIZATION, authorization.clone());
+        }
+        for (name, value) in &request.headers {
+            headers.insert(name.clone(), value.clone());
+        }
+        headers
+    }
+
+    /// What the next request says of its user.
+    async fn credentials(&self) -> Result<Option<Credentials>, ReplicationError> {
+        match &self.session {
+            Some(session) => session
+                .credentials(&self.client, self.timeout)
+                .await
+                .map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether a request is to be sent again because its session has expired.
+    async fn has_expired(
+        &self,
+        credentials: Option<&Credentials>,
+        response: &reqwest::Response,
+    ) -> bool {
+        match (&self.session, credentials) {
+            (Some(session), Some(credentials)) if self.is_own(response.url()) => {
+                let head = (response.status(), response.headers());
+                session.has_expired(credentials, head).await
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a URL is of the peer's origin: another one, to which it has redirected, gets no login.
+    fn is_own(&self, url: &Url) -> bool {
+        url.origin() == self.url.origin()
+    }
+
     fn builder(
         &self,
-        method: &Method,
         request: &PeerRequest,
-        url: &Url,
+        (method, url, credentials): (&Method, &Url, Option<&Credentials>),
     ) -> reqwest::RequestBuilder {
         let mut builder = self.client.request(method.clone(), url.clone());
         builder = builder.headers(self.headers.clone());
-        // Another origin, to which the peer has redirected, gets no password.
-        if url.origin() == self.url.origin()
-            && let Some(authorization) = &self.authorization
-        {
-            builder = builder.header(AUTHORIZATION, authorization);
+        if let Some(credentials) = credentials.filter(|_| self.is_own(url)) {
+            builder = builder.header(&credentials.name, &credentials.value);
         }
         for (name, value) in &request.headers {
             builder = builder.header(name, value);
         }
         builder
     }
+}
+
+/// Where the server of a database has its sessions: beside the database.
+fn session_url(database: &Url) -> Option<Url> {
+    let mut url = database.clone();
+    url.set_query(None);
+    url.path_segments_mut()
+        .ok()?
+        .pop_if_empty()
+        .pop()
+        .push("_session");
+    Some(url)
 }
 
 /// Refuses a URL to a host that replications may not reach.

@@ -12,18 +12,26 @@ use varve_replicate::replicator::backoff;
 /// Redirects of one request that are followed.
 const MOST_REDIRECTS: usize = 10;
 
+/// How often in a row a request may meet a session that has expired.
+const MOST_EXPIRED: u32 = 5;
+
 /// Sends a request until there is an answer that counts.
 pub(super) async fn send(
     peer: &Peer,
     request: &PeerRequest,
 ) -> Result<PeerAnswer, ReplicationError> {
-    let mut attempt = 0;
+    let (mut attempt, mut expired) = (0, 0);
     loop {
         let asked = match follow(peer, request).await {
             Ok(answer) if may_pass(answer.status()) && attempt < peer.retries => {
                 retry_after(&answer)
             }
             Ok(answer) => return answer.checked().await,
+            // Each time there is another session, or the password in its place.
+            Err(ReplicationError::Expired(_)) if expired < MOST_EXPIRED => {
+                expired += 1;
+                continue;
+            }
             Err(ReplicationError::NoAnswer { .. }) if attempt < peer.retries => None,
             Err(error) => return Err(error),
         };
@@ -59,10 +67,15 @@ fn retry_after(answer: &PeerAnswer) -> Option<Duration> {
 
 /// Sends a request once, and to where a redirect points.
 async fn follow(peer: &Peer, request: &PeerRequest) -> Result<PeerAnswer, ReplicationError> {
+    if let Some(local) = &peer.local {
+        let response = local.answer(peer, request).await?;
+        return Ok(PeerAnswer::new(request, response, peer.timeout));
+    }
     let mut url = peer.url_of(request);
     let mut method = request.method.clone();
     for _ in 0..=MOST_REDIRECTS {
-        let mut builder = peer.builder(&method, request, &url);
+        let credentials = peer.credentials().await?;
+        let mut builder = peer.builder(request, (&method, &url, credentials.as_ref()));
         if let (Some(body), true) = (&request.body, method == request.method) {
             builder = builder.body(body.clone());
         }
@@ -78,6 +91,9 @@ async fn follow(peer: &Peer, request: &PeerRequest) -> Result<PeerAnswer, Replic
                 });
             }
         };
+        if peer.has_expired(credentials.as_ref(), &response).await {
+            return Err(ReplicationError::Expired(peer.name().to_owned()));
+        }
         let Some(next) = redirect(&response) else {
             return Ok(PeerAnswer::new(request, response, peer.timeout));
         };
