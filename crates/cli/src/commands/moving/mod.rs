@@ -4,6 +4,7 @@ pub(super) mod table;
 
 use std::ffi::OsStr;
 use std::fmt::Display;
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
