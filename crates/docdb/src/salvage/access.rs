@@ -59,7 +59,7 @@ impl Salvage<'_, '_> {
     /// Builds the tree.
     pub(super) fn load_access(&mut self, sorter: Sorter<'_>) -> Result<(), DocdbError> {
         match self.header.has_access {
-            true => load_access_rows(&mut self.txn, sorter, || Ok(self.watch.check()?)),
+            true => load_access_rows(&mut self.txn, sorter, || self.watch.check()),
             false => Ok(()),
         }
     }

@@ -138,7 +138,7 @@ fn request(
     Ok(ServerImport {
         url,
         databases: moving::names(matches.list("db")),
-        at_once: number(matches, "jobs", 1..=MOST_JOBS)?.unwrap_or(JOBS),
+        jobs: number(matches, "jobs", 1..=MOST_JOBS)?.unwrap_or(JOBS),
         retries: number(matches, "retries", 0..=MOST_RETRIES)?.unwrap_or(RETRIES),
         follows: matches.flag("keep"),
         skips_existing: matches.flag("skip-existing"),

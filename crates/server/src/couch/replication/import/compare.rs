@@ -70,7 +70,7 @@ pub(super) async fn compare(
     if walked.more > 0 {
         compared.differences += walked.more;
         let what = format!("{}: {} more documents differ", copy.name, walked.more);
-        copy.notices.found(what).await;
+        copy.events.found(what).await;
     }
     let here = copy.database.snapshot().info()?;
     compared.documents = here.doc_count.saturating_add(here.doc_del_count);
@@ -85,7 +85,7 @@ pub(super) async fn compare(
             "{}: the server counts {} documents and {} deleted ones, the directory {} and {}",
             copy.name, info.live, info.deleted, here.doc_count, here.doc_del_count
         );
-        copy.notices.found(what).await;
+        copy.events.found(what).await;
     }
     Ok((copy, compared))
 }
@@ -194,7 +194,7 @@ async fn again(copy: &DatabaseCopy, ids: &[String]) -> Result<u64, ReplicateErro
 async fn name(copy: &DatabaseCopy, id: &str, revs: &[String], what: &str) {
     for rev in revs {
         let line = format!("{}: {id:?} {rev} {what}", copy.name);
-        copy.notices.found(line).await;
+        copy.events.found(line).await;
     }
 }
 

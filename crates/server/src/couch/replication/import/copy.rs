@@ -4,7 +4,7 @@ use super::super::database::{ChangeRow, ChangesPage};
 use super::super::peer::Peer;
 use super::remote::{RemoteInfo, RemoteServer, changes};
 use super::store::{Checkpoint, Store, set_checkpoint};
-use super::{Notices, beside, blocking, broken_off, store};
+use super::{EventSender, beside, blocking, broken_off, store};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub(super) struct DatabaseCopy {
     pub(super) checkpoint: Checkpoint,
     /// As the server described it when the copy began.
     pub(super) info: RemoteInfo,
-    pub(super) notices: Notices,
+    pub(super) events: EventSender,
     /// Whether the server knows `_bulk_get`, as far as is known.
     pub(super) has_bulk_get: AtomicBool,
     pub(super) retries: u32,
@@ -45,7 +45,7 @@ impl DatabaseCopy {
     pub(super) async fn begin(
         name: &str,
         remote: &Arc<RemoteServer>,
-        (store, retries, notices): (&Store, u32, &Notices),
+        (store, retries, events): (&Store, u32, &EventSender),
     ) -> Result<DatabaseCopy, ReplicateError> {
         let peer = remote.database(name)?;
         let info = RemoteInfo::of(&info_of(&peer, name).await?);
@@ -61,7 +61,7 @@ impl DatabaseCopy {
             database,
             checkpoint,
             info,
-            notices: notices.clone(),
+            events: events.clone(),
             has_bulk_get: AtomicBool::new(settings.use_bulk_get),
             retries,
             workers: settings.workers as usize,

@@ -41,7 +41,7 @@ impl DatabaseCopy {
         for group in wanted.chunks(FIRST_GROUP) {
             self.fetch_group(group, &known).await?;
         }
-        self.notices.send(Event::Advanced(count)).await;
+        self.events.send(Event::Advanced(count)).await;
         Ok(())
     }
 
@@ -161,7 +161,7 @@ impl DatabaseCopy {
         let space = if rev.is_empty() { "" } else { " " };
         self.count_left_out();
         let what = format!("{}: {id:?}{space}{rev} is left out: {reason}", self.name);
-        self.notices.found(what).await;
+        self.events.found(what).await;
     }
 }
 

@@ -51,7 +51,7 @@ pub struct ServerImport {
     /// Names of databases; all that the server lists if there is none.
     pub databases: Vec<String>,
     /// Databases that are copied side by side.
-    pub at_once: usize,
+    pub jobs: usize,
     /// How often a request is sent again after failures that may pass.
     pub retries: u32,
     /// Whether changes are followed until the import is interrupted.
@@ -134,7 +134,7 @@ pub fn import_from_server(
         remote,
         Store::new(directory),
         request,
-        Notices(events),
+        EventSender(events),
         stopping,
     );
     let work = runtime.spawn(session.run());
@@ -195,9 +195,9 @@ enum Event {
 
 /// Sends messages to the caller; if it does not listen any more, the import ends soon.
 #[derive(Clone, Debug)]
-struct Notices(mpsc::Sender<Event>);
+struct EventSender(mpsc::Sender<Event>);
 
-impl Notices {
+impl EventSender {
     async fn send(&self, event: Event) {
         let _ = self.0.send(event).await;
     }

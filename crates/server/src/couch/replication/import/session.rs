@@ -5,7 +5,7 @@ use super::copy::DatabaseCopy;
 use super::remote::RemoteServer;
 use super::store::Store;
 use super::{
-    Event, Notices, ServerImport, ServerImportResult, ServerImported, blocking, broken_off,
+    Event, EventSender, ServerImport, ServerImportResult, ServerImported, blocking, broken_off,
 };
 use crate::couch::names::check_database_name;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ pub(super) struct Session {
     remote: Arc<RemoteServer>,
     store: Store,
     request: ServerImport,
-    notices: Notices,
+    events: EventSender,
     stopping: watch::Receiver<bool>,
     left_out: Arc<AtomicU64>,
     /// Ends compactions.
@@ -50,14 +50,14 @@ impl Session {
         remote: RemoteServer,
         store: Store,
         request: &ServerImport,
-        notices: Notices,
+        events: EventSender,
         stopping: watch::Receiver<bool>,
     ) -> Session {
         Session {
             remote: Arc::new(remote),
             store,
             request: request.clone(),
-            notices,
+            events,
             stopping,
             left_out: Arc::default(),
             interrupt: Interrupt::default(),
@@ -69,7 +69,7 @@ impl Session {
         let names = self.unless_stopped(self.chosen()).await?;
         self.unless_stopped(self.announce(&names)).await?;
         let copied = self.unless_stopped(self.all(&names, Step::Copy)).await;
-        self.notices.send(Event::Ended).await;
+        self.events.send(Event::Ended).await;
         copied?;
         let mut known = names;
         if self.request.follows {
@@ -136,13 +136,13 @@ impl Session {
         });
         let counts = counts.await?;
         let total = counts.into_values().fold(0, u64::saturating_add);
-        self.notices.send(Event::Total(total)).await;
+        self.events.send(Event::Total(total)).await;
         Ok(())
     }
 
     /// Opens a database; `None` if it is left alone.
     async fn begin(&self, name: &str) -> Result<Option<DatabaseCopy>, ReplicateError> {
-        let with = (&self.store, self.request.retries, &self.notices);
+        let with = (&self.store, self.request.retries, &self.events);
         match DatabaseCopy::begin(name, &self.remote, with).await {
             Err(ReplicateError::Foreign(_)) if self.request.skips_existing => Ok(None),
             begun => begun.map(Some),
@@ -184,7 +184,7 @@ impl Session {
         let (mut results, mut working) = (BTreeMap::new(), JoinSet::new());
         let mut names = names.iter();
         loop {
-            while working.len() < self.request.at_once.max(1)
+            while working.len() < self.request.jobs.max(1)
                 && let Some(name) = names.next()
             {
                 let (name, future) = (name.clone(), work(self.clone(), name.clone()));
@@ -315,10 +315,10 @@ impl Session {
     /// Names a database that is not copied as the server has it.
     async fn lacks(&self, what: String) {
         self.left_out.fetch_add(1, Ordering::Relaxed);
-        self.notices.found(what).await;
+        self.events.found(what).await;
     }
 
     async fn tell(&self, line: String) {
-        self.notices.send(Event::Told(line)).await;
+        self.events.send(Event::Told(line)).await;
     }
 }

@@ -13,7 +13,7 @@ use varve_base::{Interrupt, Silent, Storage};
 use varve_btree::NodeCache;
 use varve_docdb::{
     Compressible, Database, DatabaseOptions, DocdbError, Durability, Edit, EditOutcome, Limits,
-    Mode, NewDatabase, TrainsBy, Viewer,
+    Mode, NewDatabase, Rev, TrainsBy, Viewer,
 };
 use varve_json::{Object, Value};
 use varve_replicate::ReplicateError;
@@ -24,6 +24,9 @@ pub(super) const CHECKPOINT: &str = "_local/varve-import";
 const CACHE: usize = 64 << 20;
 /// A power cut costs what came within this time; the import then reads it again.
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);
+/// Revisions whose attachments need not come again, of one document, about; a server may list any number of leaves.
+const ANCESTORS: usize = 40;
+
 /// The directory's databases.
 #[derive(Clone, Debug)]
 pub(super) struct Store {
@@ -215,7 +218,7 @@ pub(super) fn missing(
         let mut lacking = Vec::new();
         let mut possible_ancestors: Vec<String> = Vec::new();
         for text in &row.revs {
-            let rev = text.parse().ok();
+            let rev: Option<Rev> = text.parse().ok();
             let Some(document) = &document else {
                 lacking.push(text.clone());
                 continue;
@@ -225,8 +228,10 @@ pub(super) fn missing(
                 continue;
             }
             lacking.push(text.clone());
-            let ancestors = rev.iter().flat_map(|rev| tree.possible_ancestors(rev));
-            possible_ancestors.extend(ancestors.map(|node| node.rev.to_string()));
+            if let (Some(rev), true) = (&rev, possible_ancestors.len() < ANCESTORS) {
+                let ancestors = tree.possible_ancestors(rev).take(ANCESTORS);
+                possible_ancestors.extend(ancestors.map(|node| node.rev.to_string()));
+            }
         }
         if !lacking.is_empty() {
             possible_ancestors.sort();
