@@ -24,6 +24,7 @@ mod replication;
 mod ssh;
 mod start;
 mod tls;
+mod unwritten;
 
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
