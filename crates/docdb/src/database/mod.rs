@@ -131,7 +131,7 @@ pub(crate) fn first_header(setting: EngineSetting, new: NewDatabase) -> Result<H
     })
 }
 
-/// Cuts off what stands behind the newest whole commit of the database at `path`, whatever it is, and returns how many
+/// Cuts off all bytes behind the newest whole commit of the database at `path`, damaged commits too, and returns how many
 /// bytes. No process may have the database open.
 ///
 /// # Errors

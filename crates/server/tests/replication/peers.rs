@@ -8,7 +8,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// What a peer between client and server does with a request.
+/// Behaviour of a peer between client and server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     /// Answers with this status and header, and passes nothing on.
