@@ -1,4 +1,4 @@
-//! Identity of a commit: tells whether a file still has it after the file was changed or replaced.
+//! Identity of a commit, by which a file that was changed or replaced is checked for it.
 
 use crate::TreeError;
 use crate::commit::{HEAD_LEN, Head};

@@ -29,12 +29,12 @@ impl TreeEntry {
         TreeEntry { leaf, index }
     }
 
-    /// The key.
+    /// Bytes of the key, from the node in memory.
     pub fn key(&self) -> &[u8] {
         self.leaf.key(self.index)
     }
 
-    /// The value.
+    /// Bytes of the value, from the node in memory.
     pub fn value(&self) -> &[u8] {
         self.leaf.value(self.index)
     }

@@ -280,7 +280,7 @@ impl TreeFile {
         })
     }
 
-    /// Whether the file has no name any more, so that what is written to it is lost with the last handle.
+    /// Whether the file has no name any more, so that writes to it are lost with the last handle.
     pub fn is_removed(&self) -> bool {
         self.pages.file.is_removed()
     }

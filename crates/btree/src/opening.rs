@@ -1,4 +1,4 @@
-//! Opening a tree file: the newest whole commit is found, and what stands behind it is judged.
+//! Opening a tree file: the newest whole commit is found, and the bytes behind it are judged.
 
 use crate::chunk::ChunkRef;
 use crate::file::{Options, Recovery, TreeFile};
@@ -24,7 +24,7 @@ impl TreeFile {
         TreeFile::open_cutting(file, options, |_, _| Ok(()))
     }
 
-    /// As [`TreeFile::open`]; what is cut off and may be a damaged commit is kept in [`kept_tail`](crate::kept_tail).
+    /// As [`TreeFile::open`]; a cut off tail that may be a damaged commit is kept in [`kept_tail`](crate::kept_tail).
     /// A file that may not be written to is opened for reading only.
     ///
     /// # Errors

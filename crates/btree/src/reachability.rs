@@ -224,7 +224,7 @@ impl Snapshot {
             .then_some("a node has another reduction than its parent says")
     }
 
-    /// Appends the content of a chunk to `out`, and tells how it is stored.
+    /// Appends the content of a chunk to `out`, and returns the form in which it is stored.
     ///
     /// # Errors
     /// See [`Snapshot::read_chunk`].

@@ -49,7 +49,7 @@ impl Tail {
         }
     }
 
-    /// Judges what stands behind a commit in a file of `len` bytes.
+    /// Judges the bytes behind a commit in a file of `len` bytes.
     pub(crate) fn judge(
         file: &dyn StorageFile,
         header: &Header,
@@ -97,7 +97,7 @@ fn lacks_synced(
 ) -> Result<bool, TreeError> {
     let mut next = Some(newest);
     while let Some(found) = next.filter(|found| found.previous() > commit.at) {
-        // What was known to be synced never ends within a record.
+        // The part that was known to be synced never ends within a record.
         if found.durable() > found.previous() {
             return Ok(true);
         }

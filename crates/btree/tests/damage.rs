@@ -261,7 +261,7 @@ fn fuzz_bodies_run_over_mutated_inputs() {
     }
 }
 
-/// What opening for writing says of a tail, and how long the file is then.
+/// Opens a file for writing: the kind of its tail, whether it opened for reading only, and its length then.
 fn opened_for_writing(bytes: Vec<u8>) -> (Tail, bool, u64) {
     let storage = MemoryStorage::with_files([(PATH.into(), bytes)]);
     let options = common::options(EngineSetting::NONE);

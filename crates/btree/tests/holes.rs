@@ -99,7 +99,7 @@ fn nodes_are_moved_in_steps_and_a_hole_takes_their_place() {
 }
 
 #[test]
-fn a_hole_waits_for_those_who_read_what_was_there() {
+fn a_hole_waits_for_readers_of_its_bytes() {
     let storage = MemoryStorage::default();
     let file = create(&storage);
     fill(&file);

@@ -7,7 +7,7 @@ use varve_base::{Interrupt, Progress};
 pub(crate) struct Context<'a> {
     /// Results; progress, warnings and errors go to standard error.
     pub(crate) out: &'a mut dyn Write,
-    /// Where long steps tell how far they are.
+    /// Progress of long steps.
     pub(crate) progress: &'a dyn Progress,
     /// Raised when the user wants the command to stop.
     pub(crate) stop: &'a Interrupt,

@@ -18,7 +18,7 @@ pub(crate) enum CliError {
     /// A file that the server writes could not be made.
     #[error("cannot write {file}: {source}", file = file.display())]
     File {
-        /// The file.
+        /// Path of the file that was to be written.
         file: PathBuf,
         /// The system's reason.
         source: io::Error,

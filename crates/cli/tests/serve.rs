@@ -122,7 +122,7 @@ fn a_new_directory_gets_a_demo_and_an_admin_whose_password_is_shown_once() {
     assert!(directory.join("databases/stations.varve").is_file());
 }
 
-/// It would be served with an empty list.
+/// A directory that holds repositories is not served with an empty list.
 #[test]
 fn a_directory_of_repositories_is_left_alone_and_told_what_to_do() {
     let dir = tempfile::tempdir().unwrap();

@@ -65,7 +65,7 @@ impl EngineSetting {
         }
     }
 
-    /// The codec.
+    /// Which codec compresses, without its level.
     pub fn codec(self) -> CodecId {
         self.codec
     }

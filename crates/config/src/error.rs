@@ -8,7 +8,7 @@ pub enum ConfigError {
     /// A value is not of its setting's type.
     #[error("{file}:{line}: {key} must be {expected}, not {found:?}", file = file.display())]
     Value {
-        /// The file.
+        /// Path of the file, as it was opened.
         file: PathBuf,
         /// Line of the key, from 1 on.
         line: usize,
@@ -22,7 +22,7 @@ pub enum ConfigError {
     /// A line is neither a section, a setting, a continuation nor a comment.
     #[error("{file}:{line}: expected {expected}, found {found:?}", file = file.display())]
     Syntax {
-        /// The file.
+        /// Path of the file, as it was opened.
         file: PathBuf,
         /// The line, from 1 on.
         line: usize,
@@ -34,7 +34,7 @@ pub enum ConfigError {
     /// No section or key has this name, and none is close to it.
     #[error("{file}:{line}: there is no setting {key}", file = file.display())]
     Unknown {
-        /// The file.
+        /// Path of the file, as it was opened.
         file: PathBuf,
         /// The line, from 1 on.
         line: usize,
@@ -45,7 +45,7 @@ pub enum ConfigError {
     #[error("{file}:{line}: there is no setting {key}; did you mean {nearest}?",
             file = file.display())]
     Misspelled {
-        /// The file.
+        /// Path of the file, as it was opened.
         file: PathBuf,
         /// The line, from 1 on.
         line: usize,

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_have_couchdb_s_limits_unless_somebody_says_otherwise() {
+    fn functions_have_couchdb_s_limits_by_default() {
         let usual = Functions {
             time: Duration::from_secs(5),
             memory: 64 << 20,

@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn indexes_are_kept_up_to_date_unless_somebody_says_otherwise() {
+    fn indexes_are_kept_up_to_date_by_default() {
         let usual = ken("").unwrap();
         assert_eq!((usual.builds, usual.wait.as_secs()), (1, 5));
         assert!(usual.ignored.is_empty());

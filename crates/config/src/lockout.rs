@@ -22,7 +22,7 @@ pub struct Lockout {
 pub enum LockoutMode {
     /// Failed logins are not counted.
     Off,
-    /// The log tells of too many.
+    /// Too many failures are only logged.
     Warn,
     /// Further logins are refused.
     Enforce,

@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn queries_wait_for_a_minute_or_as_long_as_somebody_says() {
+    fn queries_wait_for_a_minute_or_as_configured() {
         let timeout = |text: &str| {
             let read = read(&format!("[fabric]\n{text}"));
             read.map(|settings| settings.request_timeout.map(|time| time.as_millis()))

@@ -28,7 +28,7 @@ pub struct Smoosh {
 /// `[smoosh.CHANNEL]`: which files are compacted, and when.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Channel {
-    /// Its name.
+    /// The word behind `smoosh.`.
     pub name: String,
     /// `priority`.
     pub priority: Priority,

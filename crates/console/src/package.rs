@@ -94,7 +94,7 @@ impl Lock {
 pub struct Stored {
     /// Path relative to the console.
     pub path: String,
-    /// Its media type.
+    /// Value of `Content-Type`.
     pub media_type: &'static str,
     /// Bytes before compression.
     pub length: usize,

@@ -260,10 +260,10 @@ pub enum EditError {
     /// A member that begins with `_` and is unknown, or of the wrong type.
     #[error("Bad special document member: {0}")]
     BadMember(String),
-    /// `_id` is not a string.
+    /// `_id` has another type than text.
     #[error("Document id must be a string")]
     IdNotAString,
-    /// `_id` is empty.
+    /// `_id` is `""`.
     #[error("Document id must not be empty")]
     IdEmpty,
     /// An `_id` that begins with `_` without being reserved.

@@ -1,4 +1,4 @@
-//! Partitions: in a partitioned database, what stands in front of the first colon of a document's id.
+//! Partitions: in a partitioned database, the part of a document's id before its first colon.
 
 /// Ends a partition in ids.
 const SEPARATOR: char = ':';

@@ -38,7 +38,7 @@ fn state(served: &Served) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn who_is_stopped_leaves_what_was_there() {
+fn an_interrupted_run_leaves_the_old_bundles() {
     let served = Served::empty();
     served.commit("one", &[("a", "a\n")]);
     let made = make(&served, &Interrupt::default()).unwrap();

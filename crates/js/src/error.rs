@@ -25,7 +25,7 @@ pub enum JsError {
     /// One call took longer than [`Limits::time`](crate::Limits::time).
     #[error("a script ran longer than {limit:?}")]
     Time {
-        /// The limit.
+        /// The time that a call may take.
         limit: Duration,
     },
     /// A [`Checkpoint`](crate::Checkpoint) ended the call.

@@ -104,7 +104,7 @@ pub enum Emission<'a> {
 #[derive(Clone, Debug)]
 pub struct Emitted<'a> {
     lines: std::str::SplitTerminator<'a, char>,
-    /// The functions that the lines tell of, in order.
+    /// The functions that the lines are from, in order.
     functions: std::slice::Iter<'a, usize>,
 }
 

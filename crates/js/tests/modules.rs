@@ -85,7 +85,7 @@ fn chains_of_modules_end_where_the_stack_does() {
 }
 
 #[test]
-fn nobody_changes_the_design_document() {
+fn functions_cannot_change_the_design_document() {
     let design = br#"{"text":"a","list":[1],"m":"module.exports = 'module';"}"#;
     let source = "function (doc, req) {
         this.text = 'b'; try { this.list.push(2) } catch (e) {}

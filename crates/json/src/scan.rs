@@ -34,7 +34,7 @@ impl Span {
 pub struct Member {
     /// The name, with its quotes.
     pub name: Span,
-    /// The value.
+    /// Position of the value in the text.
     pub value: Span,
 }
 

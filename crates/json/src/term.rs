@@ -32,9 +32,9 @@ pub(crate) const END: u8 = b'j';
 /// Fields of an attachment that count for the digest.
 #[derive(Clone, Copy, Debug)]
 pub struct AttachmentTerm<'a> {
-    /// Name.
+    /// File name of the attachment.
     pub name: &'a str,
-    /// Content type.
+    /// Media type, as the document has it.
     pub content_type: &'a str,
     /// MD5 of the stored form.
     pub md5: &'a [u8; 16],

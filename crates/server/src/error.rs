@@ -14,7 +14,7 @@ pub enum ServerError {
     /// The configuration is no text.
     #[error("{file} is not UTF-8 text", file = file.display())]
     ConfigText {
-        /// The file.
+        /// Path of the configuration file.
         file: PathBuf,
     },
     /// The directory could not be made, read or written.
@@ -23,7 +23,7 @@ pub enum ServerError {
     /// The configuration could not be kept from other users of the machine.
     #[error("cannot make {file} readable by its owner only: {source}", file = file.display())]
     Protect {
-        /// The file.
+        /// Path of the configuration file.
         file: PathBuf,
         /// The system's reason.
         source: io::Error,
@@ -39,13 +39,13 @@ pub enum ServerError {
     /// Another server has the directory.
     #[error("{directory} is served by another process", directory = directory.display())]
     InUse {
-        /// The directory.
+        /// The served directory, as it was named.
         directory: PathBuf,
     },
     /// The log could not be opened.
     #[error("cannot open the log {file}: {source}", file = file.display())]
     Log {
-        /// The file.
+        /// Path of the log, as `[log] file` has it.
         file: PathBuf,
         /// The system's reason.
         source: io::Error,
@@ -73,7 +73,7 @@ pub enum ServerError {
     /// The certificate of the server cannot be used.
     #[error("cannot use the certificate {file}: {reason}", file = file.display())]
     Certificate {
-        /// The file.
+        /// Path of the certificate, as configured.
         file: PathBuf,
         /// The cause.
         reason: String,

@@ -95,7 +95,7 @@ fn a_long_attachment_comes_back_whole_and_in_ranges() {
 }
 
 #[test]
-fn text_is_stored_as_gzip_and_sent_so_to_those_who_take_it() {
+fn text_is_stored_as_gzip_and_sent_so_to_clients_that_accept_it() {
     let server = served("[attachments]\ncompressible_types = text/*, image/svg+xml\n");
     let data = b"some words, ".repeat(200_000);
     put(&server, "/d/a/t", &[TEXT], &data);

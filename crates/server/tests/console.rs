@@ -69,7 +69,7 @@ fn the_page_is_below_a_slash() {
 }
 
 #[test]
-fn scripts_come_as_gzip_to_those_who_take_it() {
+fn scripts_come_as_gzip_to_clients_that_accept_it() {
     let server = Running::start();
     let path = script(&server);
     let (packed, packed_bytes) = fetch(&server, &path, &[GZIP]);

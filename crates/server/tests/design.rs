@@ -373,7 +373,7 @@ fn update_functions_that_fail_say_why_and_change_nothing() {
 }
 
 #[test]
-fn update_functions_write_only_for_who_may_write() {
+fn update_functions_write_only_for_writers() {
     let (server, mut connection) = with_design(&updates());
     let everybody = json!({"names": [], "roles": []});
     let security = json!({"members": everybody, "admins": everybody});

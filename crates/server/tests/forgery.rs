@@ -1,4 +1,4 @@
-//! What a page of another site, a name that points here, and the proxy header of an untrusted address cannot do.
+//! Requests of other sites' pages, to names that point here, and with proxy headers of untrusted addresses are refused.
 
 use crate::client::{ADMIN, Running};
 

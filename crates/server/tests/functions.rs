@@ -220,7 +220,7 @@ fn validation_functions_refuse_in_their_own_words() {
 }
 
 #[test]
-fn validation_functions_see_who_writes_what() {
+fn validation_functions_see_the_user_and_the_edit() {
     let (_server, mut connection) = with_design("", &validation());
     let security = json!({"admins": {"names": ["x"], "roles": []}});
     call(&mut connection, "PUT", "/db/_security", &security);

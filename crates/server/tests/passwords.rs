@@ -109,7 +109,7 @@ fn a_login_stores_the_password_as_the_settings_ask_for_it_now() {
 }
 
 #[test]
-fn keys_of_too_few_or_too_many_rounds_log_nobody_in() {
+fn keys_of_too_few_or_too_many_rounds_are_refused() {
     let server = with_users("upgrade_hash_on_auth = false\n");
     assert_eq!(put(&server, &ada("secret")).0, 201);
     let refused = || {

@@ -328,7 +328,7 @@ fn shows_that_fail_say_why() {
 }
 
 #[test]
-fn shows_are_for_those_who_may_read() {
+fn shows_are_for_readers() {
     let (server, mut connection) = with_shows("");
     let empty = json!({"names": [], "roles": []});
     let open = json!({"members": empty, "admins": empty});

@@ -201,7 +201,7 @@ fn a_slow_reader_gets_the_same() {
 }
 
 #[test]
-fn many_at_once_and_those_who_leave_do_not_disturb_each_other() {
+fn many_streams_and_closed_ones_do_not_disturb_each_other() {
     let scene = Scene::new();
     let (v1, v2) = (scene.v1(), scene.v2());
     std::thread::scope(|threads| {

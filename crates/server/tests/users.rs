@@ -149,7 +149,7 @@ fn users_log_in_with_a_cookie_and_by_basic() {
 }
 
 #[test]
-fn nobody_is_an_admin_by_a_document_or_logs_in_by_one_with_conflicts() {
+fn documents_make_no_admins_and_conflicting_ones_do_not_log_in() {
     let server = with_users("");
     let admin = user("eve", "x", &["_admin"]);
     let words = "No system roles (starting with underscore) in users db.";

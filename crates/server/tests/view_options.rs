@@ -346,7 +346,7 @@ fn options_of_design_documents_say_what_map_functions_see() {
 }
 
 #[test]
-fn design_documents_that_agree_share_one_index_until_nobody_needs_it() {
+fn design_documents_that_agree_share_one_index_until_the_last_goes() {
     let (server, mut connection) = fruit();
     let files = |server: &Running| -> Vec<String> {
         let list = std::fs::read_dir(server.directory.path().join("indexes/db")).unwrap();

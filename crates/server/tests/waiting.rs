@@ -104,7 +104,7 @@ fn a_query_gets_its_answer_when_the_index_is_ready() {
 }
 
 #[test]
-fn who_waits_and_what_is_not_on_the_disk_yet_is_told() {
+fn waiting_clients_and_waiting_commits_are_reported() {
     let (mut server, mut connection) = endless_for("[couchdb]\nos_process_timeout = 1500\n", 2);
     let state = |info: &Value| {
         let index = &info["view_index"];

@@ -5,7 +5,7 @@
 //! truncations take effect in order and whole; of bytes that are given back any part may be zero,
 //! from the beginning on, once the call was made. Symbolic links, which are locks, are in no image:
 //! the process that held them is gone. A test wraps its workload around a [`Recorder`],
-//! calls [`Recorder::acknowledge`] where a caller would have been told "done", and opens each image
+//! calls [`Recorder::acknowledge`] where a caller would have got the acknowledgement, and opens each image
 //! with the real recovery code.
 
 mod names;
@@ -71,7 +71,7 @@ impl Recorder {
         self.log.lock()
     }
 
-    /// Records that the workload told its caller "this is durable".
+    /// Records that the workload acknowledged its writes as durable.
     pub fn acknowledge(&self) {
         self.log().push(Op::Acknowledge);
     }

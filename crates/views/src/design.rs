@@ -22,7 +22,7 @@ pub enum DesignError {
     /// The views are written in a language that this build does not run.
     #[error("design documents in language {language:?} have no views here")]
     Language {
-        /// The language.
+        /// Value of the design document's `language`.
         language: String,
     },
     /// More distinct map functions than one index file holds.

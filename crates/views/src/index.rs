@@ -32,7 +32,7 @@ const FEW_CHANGES: usize = 128;
 /// Most bytes of a memtable.
 const LONGEST_CHANGES: usize = 8 << 20;
 
-/// The tree that tells which rows a document has.
+/// The tree of each document's rows.
 pub(crate) const BY_DOCUMENT: usize = 0;
 
 /// The tree with the rows of a map function.

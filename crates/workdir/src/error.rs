@@ -44,7 +44,7 @@ pub enum WorkdirError {
     Ignore {
         /// The file.
         name: String,
-        /// The error.
+        /// The error of the pattern's grammar.
         error: PatternError,
     },
     /// Ignore files include each other without end.
@@ -65,7 +65,7 @@ pub enum WorkdirError {
     /// A directory with untracked files occupies the path of a file.
     #[error("Directory not empty: '{directory}'")]
     DirectoryInTheWay {
-        /// The directory.
+        /// Path from the root of the working copy.
         directory: String,
     },
     /// Files that are not tracked would be overwritten by others.
@@ -100,7 +100,7 @@ pub enum WorkdirError {
     Uncommittable {
         /// The path, relative to the root.
         path: Vec<u8>,
-        /// The reason.
+        /// Why the file cannot be committed.
         reason: UncommittableReason,
     },
     /// A commit must not close its branch.
@@ -169,7 +169,7 @@ pub enum AmendRefusal {
     Rewrite {
         /// The parent.
         node: Node,
-        /// The reason.
+        /// Why the changeset must stay.
         reason: RewriteRefusal,
     },
 }

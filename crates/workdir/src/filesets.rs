@@ -25,7 +25,7 @@ pub type RevsetQuery = Box<dyn Fn(&[u8]) -> Result<Vec<FilesetTarget>, PatternEr
 
 /// A repository and the settings that filesets over its files need.
 pub struct FilesetContext {
-    /// The repository.
+    /// The repository whose files are evaluated.
     pub repository: Repository,
     /// The repository when the command began.
     pub view: Arc<RepoView>,

@@ -5,9 +5,9 @@ use varve_delta::{Grain, Hunks, diff};
 /// A file with its content.
 #[derive(Clone, Debug)]
 pub struct RenameCandidate {
-    /// Its path.
+    /// Path from the root of the working copy.
     pub path: Vec<u8>,
-    /// Its content.
+    /// All bytes of the file.
     pub content: Vec<u8>,
 }
 

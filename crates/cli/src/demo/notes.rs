@@ -27,7 +27,6 @@ pub(crate) struct Commit {
     pub(crate) user: &'static str,
     /// Seconds since 1970.
     pub(crate) date: u64,
-    /// Message.
     pub(crate) message: String,
     /// Named branch.
     pub(crate) branch: &'static str,

@@ -385,7 +385,7 @@ fn hooks_are_asked_and_told_as_by_hg() {
 }
 
 #[test]
-fn who_refuses_leaves_everything_as_it_was() {
+fn a_hook_that_refuses_leaves_everything_as_it_was() {
     let twin = Twin::writing(begin);
     twin.each(|path| write(path, "b", b"two\n"));
     let kinds = [
@@ -421,7 +421,7 @@ fn who_refuses_leaves_everything_as_it_was() {
 
 /// Where Mercurial would have lost both changesets, both stay.
 #[test]
-fn who_refuses_that_the_old_changeset_goes_keeps_it() {
+fn a_refused_strip_keeps_the_old_changeset() {
     let twin = Twin::writing(begin);
     for name in ["strip", "repair"] {
         for kind in ["pretxnopen", "pretxnclose"] {

@@ -181,7 +181,7 @@ fn bundles_are_served_in_parts_with_tags() {
 }
 
 #[test]
-fn nobody_gets_what_is_secret() {
+fn secret_changesets_are_not_sent() {
     let scene = Scene::new();
     repos::add_secret(&scene.hg, &scene.source);
     let made = scene.make(&[]);

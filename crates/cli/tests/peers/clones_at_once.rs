@@ -108,7 +108,7 @@ fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 #[test]
-fn one_answer_is_made_for_all_who_ask_for_it() {
+fn one_answer_is_made_for_all_clients() {
     let site = noisy();
     let server = site.serve();
     let path = everything(&site);
@@ -133,7 +133,7 @@ fn one_answer_is_made_for_all_who_ask_for_it() {
 }
 
 #[test]
-fn an_answer_that_nobody_waits_for_is_given_up() {
+fn an_answer_without_clients_is_stopped() {
     let site = noisy();
     let server = site.serve();
     let path = everything(&site);

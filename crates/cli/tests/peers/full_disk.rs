@@ -64,7 +64,7 @@ fn fill(admin: &mut Client) -> Value {
 }
 
 #[test]
-fn who_writes_is_told_and_room_makes_it_go_on() {
+fn writes_fail_on_a_full_disk_and_go_on_with_room() {
     let site = Site::new();
     configure(
         site.path(),

@@ -127,7 +127,7 @@ fn plain_admin_passwords_are_hashed_at_the_start() {
 }
 
 #[test]
-fn nobody_writes_without_a_password() {
+fn writes_need_a_password() {
     let site = Site::new();
     let server = site.serve();
     let mut admin = server.admin();

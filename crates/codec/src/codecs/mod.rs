@@ -58,7 +58,7 @@ pub enum CodecError {
     Failed {
         /// Name of the codec.
         codec: &'static str,
-        /// Its own words.
+        /// The message of the codec's library.
         reason: String,
     },
     /// The codec exists only for single chunks.

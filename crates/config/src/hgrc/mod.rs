@@ -75,7 +75,7 @@ pub enum HgrcError {
     /// A value is not of its setting's type.
     #[error("{section}.{key} is not {expected} ('{found}')")]
     Value {
-        /// The section.
+        /// Name without brackets.
         section: String,
         /// The name within it.
         key: String,

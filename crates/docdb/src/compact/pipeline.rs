@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn one_who_takes_no_more_ends_all_threads() {
+    fn a_taker_that_stops_ends_all_threads() {
         let mut numbers = 0..;
         let result = in_order(
             3,

@@ -64,7 +64,7 @@ impl Database {
         snapshot.method(self.shared.options.current_setting())
     }
 
-    /// A number for a dictionary.
+    /// A number that no dictionary of this database has.
     pub(crate) fn dictionary_number(&self) -> u32 {
         self.shared.training.number()
     }

@@ -119,7 +119,7 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N], DocdbError> {
     Ok(bytes)
 }
 
-/// What can be done about a file that opens for reading only.
+/// Advice to users whose file opens for reading only.
 const ADVICE: &str = "`varve verify FILE` says what is hit, `varve verify --salvage NEW FILE` makes a new database of \
      what can be read, and `varve verify --cut-off FILE` goes on with the newest whole commit and forgets what \
      stands behind it";

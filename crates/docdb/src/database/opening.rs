@@ -35,11 +35,11 @@ pub(crate) fn first_header(setting: EngineSetting, new: NewDatabase) -> Result<H
     })
 }
 
-/// Cuts off what stands behind the newest whole commit of the database at `path`, whatever it is, and returns how many
+/// Cuts off all bytes behind the newest whole commit of the database at `path`, damaged commits too, and returns how many
 /// bytes. No process may have the database open.
 ///
 /// # Errors
-/// What keeps it from being opened, or what the storage answers.
+/// Reasons for which the file cannot be opened, and errors of the storage.
 pub fn cut_off_tail(
     storage: &dyn Storage,
     path: &Path,

@@ -18,7 +18,7 @@ pub(crate) const PIECE: usize = 1 << 20;
 /// Properties of an attachment before its data comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Announced {
-    /// Its name.
+    /// File name of the attachment, the last part of its URL.
     pub name: String,
     /// Its MIME type.
     pub content_type: String,

@@ -168,7 +168,7 @@ impl Edit {
     /// Refuses an id that no document of a partitioned database has.
     ///
     /// # Errors
-    /// [`EditError::NoPartition`], [`EditError::Partition`], or as [`Edit::set_id`] for what stands behind the partition.
+    /// [`EditError::NoPartition`], [`EditError::Partition`], or as [`Edit::set_id`] for the part behind the partition.
     pub fn check_partition(&self) -> Result<(), EditError> {
         if is_reserved(&self.id) {
             return Ok(());

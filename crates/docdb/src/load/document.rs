@@ -6,7 +6,7 @@ use std::io::Read;
 /// One document with all of its revisions.
 #[derive(Debug)]
 pub struct LoadedDocument {
-    /// Its id.
+    /// `_id`, without an escape.
     pub id: String,
     /// Its update sequence, above that of the document before it.
     pub seq: u64,
@@ -39,7 +39,7 @@ pub struct LoadedContent {
 
 /// One attachment of a revision.
 pub struct LoadedAttachment {
-    /// Its name.
+    /// File name of the attachment.
     pub name: String,
     /// MIME type.
     pub content_type: String,

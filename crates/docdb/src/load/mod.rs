@@ -36,9 +36,9 @@ pub struct Loaded {
     pub leaves: u64,
     /// Attachments of the leaves.
     pub attachments: u64,
-    /// Local documents.
+    /// Documents whose id begins with `_local/`.
     pub local_documents: u64,
-    /// Purges.
+    /// Entries of the purge history.
     pub purges: u64,
     /// Bytes of the leaves' JSON texts.
     pub body_bytes: u64,

@@ -36,7 +36,7 @@ pub(super) struct VisibleTotals {
     pub(super) external: u64,
 }
 
-/// The rows of several names within the same bounds, by what stands behind the name. A row that several names have
+/// The rows of several names within the same bounds, sorted by the key behind the name. A row that several names have
 /// comes once, with the values of all.
 #[derive(Debug)]
 pub(super) struct MergedRows {

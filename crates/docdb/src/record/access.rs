@@ -168,7 +168,7 @@ pub(crate) fn rows(id: &str, leaves: &[AccessLeaf]) -> BTreeMap<Vec<u8>, Vec<u8>
     rows
 }
 
-/// Adds what has to be done so that a document has the rows of other leaves.
+/// Adds the changes of rows that a document with other leaves needs.
 pub(crate) fn replace(
     id: &str,
     before: &[AccessLeaf],

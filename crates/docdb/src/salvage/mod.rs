@@ -50,7 +50,7 @@ pub struct Salvaged {
     pub leaves: u64,
     /// Attachments of them; one that several revisions share counts each time.
     pub attachments: u64,
-    /// Local documents.
+    /// Documents whose id begins with `_local/`.
     pub local_documents: u64,
     /// Number of reported findings.
     pub findings: u64,

@@ -14,7 +14,7 @@ pub enum Part {
     Commit,
     /// The user header in the newest commit, which describes the database as a whole.
     Header,
-    /// A dictionary.
+    /// A compression dictionary that documents' chunks are compressed with.
     Dictionary,
     /// The security object.
     Security,
@@ -42,7 +42,7 @@ pub enum Part {
     AttachmentList,
     /// The data of an attachment.
     Attachment,
-    /// A local document.
+    /// A document whose id begins with `_local/`.
     LocalDocument,
     /// A purge, or how many are remembered.
     Purge,

@@ -73,7 +73,7 @@ pub struct Verified {
     pub bodies: u64,
     /// Attachments that could be read; one that several revisions share counts once.
     pub attachments: u64,
-    /// Local documents.
+    /// Documents whose id begins with `_local/`.
     pub local_documents: u64,
     /// Purges that are remembered.
     pub purges: u64,
@@ -196,7 +196,7 @@ impl Verifier<'_, '_> {
         Ok(())
     }
 
-    /// Calls `item` with key, value and leaf of each item of a tree, and tells of its nodes.
+    /// Calls `item` with key, value and leaf of each item of a tree, and reports its nodes.
     fn walk(
         &mut self,
         tree: usize,

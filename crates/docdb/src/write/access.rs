@@ -95,8 +95,8 @@ impl PendingAccess {
     }
 }
 
-/// The names of a tombstone that lists none: those who could see what it deletes are told. The tombstone of a document
-/// that was never here is its author's.
+/// The names of a tombstone that lists none: the users who could see the deleted revision see the tombstone. The
+/// tombstone of a document that was never here is its author's.
 fn inherited(replaced: &[&Vec<String>], author: &Viewer) -> Vec<String> {
     let mut names: Vec<String> = replaced.iter().copied().flatten().cloned().collect();
     if replaced.is_empty() {

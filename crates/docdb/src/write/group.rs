@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_sleep_and_those_who_are_called_share_commits() {
+    fn sleeping_and_called_waiters_share_commits() {
         let group = Doubling::default();
         let (done, results) = std::sync::mpsc::channel();
         thread::scope(|scope| {

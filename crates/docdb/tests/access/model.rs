@@ -169,7 +169,7 @@ struct Wanted {
     deleted: bool,
     names: Option<Names>,
     own: Option<&'static str>,
-    /// It brings its revision, as a replication does.
+    /// The edit brings its revision, as a replication does.
     is_branch: bool,
 }
 

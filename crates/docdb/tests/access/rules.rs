@@ -1,4 +1,4 @@
-//! What users may write, and what they see of it.
+//! Edits that users may make, and the documents that they see then.
 
 use super::{changed, listed, member, memory, put, put_rev, refused, replicate, seen_by, user};
 use crate::{PATH, edit, get, options};
@@ -156,7 +156,7 @@ fn a_history_that_joins_branches_replaces_none_that_is_foreign() {
 }
 
 #[test]
-fn tombstones_go_to_those_who_saw_the_document() {
+fn tombstones_go_to_readers_of_the_document() {
     let db = memory();
     let (ann, bob, eve) = (user("ann"), user("bob"), user("eve"));
     let rev = put_rev(&db, &ann, r#"{"_id":"x","_access":["ann","bob"]}"#);
@@ -267,7 +267,7 @@ fn local_documents_are_their_users_own() {
 }
 
 #[test]
-fn other_databases_ignore_who_reads_and_writes() {
+fn other_databases_ignore_the_viewer() {
     let storage = Arc::new(MemoryStorage::default());
     let db = Database::create(storage, Path::new(PATH), &options()).unwrap();
     assert!(!db.snapshot().has_access());

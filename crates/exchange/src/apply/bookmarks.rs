@@ -50,7 +50,7 @@ pub enum BookmarkRelation {
 /// A bookmark of either side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ComparedBookmark {
-    /// Its name.
+    /// Name of the bookmark, as the repository stores it.
     pub name: Vec<u8>,
     /// Where it is here.
     pub here: Option<Node>,

@@ -216,7 +216,7 @@ impl Application<'_> {
         }
     }
 
-    /// The error of the transaction; a refused key is also told to the client.
+    /// The error of the transaction; a refused key is also reported to the client.
     fn refused(&self, error: RepoError) -> ExchangeError {
         match (error, &self.options.push) {
             (RepoError::KeyRefused { part, key, words }, Some(push)) => {

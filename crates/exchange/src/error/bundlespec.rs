@@ -29,7 +29,7 @@ pub enum BundleSpecError {
     NoBoolean {
         /// Its name.
         key: String,
-        /// Its value.
+        /// The value as typed.
         value: String,
     },
     /// A parameter is a number.
@@ -37,7 +37,7 @@ pub enum BundleSpecError {
     NoInteger {
         /// Its name.
         key: &'static str,
-        /// Its value.
+        /// The value as typed.
         value: String,
     },
     /// The engine has no levels.
@@ -45,7 +45,7 @@ pub enum BundleSpecError {
     NoLevels {
         /// The parameter or setting.
         key: String,
-        /// Its value.
+        /// The level that was asked for.
         value: i64,
         /// Engine that compresses.
         engine: StreamEngine,
@@ -55,7 +55,7 @@ pub enum BundleSpecError {
     Level {
         /// The parameter or setting.
         key: String,
-        /// Its value.
+        /// The level that was asked for.
         value: i64,
         /// Engine that compresses.
         engine: StreamEngine,
@@ -69,7 +69,7 @@ pub enum BundleSpecError {
     Threads {
         /// The parameter or setting.
         key: String,
-        /// Its value.
+        /// The number of threads that was asked for.
         value: i64,
         /// Engine that compresses.
         engine: StreamEngine,

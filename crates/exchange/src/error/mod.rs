@@ -37,7 +37,7 @@ pub enum ExchangeError {
     /// The command needs an argument that was not sent.
     #[error("command {command} needs the argument {name}")]
     MissingArgument {
-        /// The command.
+        /// Name of the wire command.
         command: String,
         /// The argument's name.
         name: &'static str,
@@ -45,7 +45,7 @@ pub enum ExchangeError {
     /// An argument is not of its type.
     #[error("argument {name} of command {command} must be {expected}")]
     BadArgument {
-        /// The command.
+        /// Name of the wire command.
         command: String,
         /// The argument's name.
         name: &'static str,
@@ -61,7 +61,7 @@ pub enum ExchangeError {
     /// The command writes, and was sent where only reading is possible.
     #[error("{command} needs a repository that may be written to")]
     ReadOnly {
-        /// The command.
+        /// Name of the wire command.
         command: String,
     },
     /// The repository is not as it was when a push was prepared; how it differs follows.
@@ -72,7 +72,7 @@ pub enum ExchangeError {
     KeyRefused {
         /// Number of the part that it stood in.
         part: u32,
-        /// The key.
+        /// Namespace, key and values of the request.
         key: PushKey,
     },
     /// The client wants changesets that this repository does not show.
@@ -207,7 +207,7 @@ pub enum ExchangeError {
         /// Expanded bytes, so far.
         expanded: u64,
     },
-    /// The other side tells that it failed.
+    /// The remote reports that it failed.
     #[error("{message}")]
     RemoteAbort {
         /// Its words.
@@ -221,7 +221,7 @@ pub enum ExchangeError {
     /// A URL, or the files or settings for it, cannot be used.
     #[error("cannot use {url}: {reason}")]
     BadAddress {
-        /// The URL.
+        /// The URL as messages show it.
         url: String,
         /// Why not.
         reason: String,
@@ -257,7 +257,7 @@ pub enum ExchangeError {
     /// A URL in a bundle leads to no bundle, or to one that may not stand there.
     #[error("{url}: {reason}")]
     RemoteBundle {
-        /// The URL.
+        /// The URL as the bundle has it.
         url: String,
         /// Reason for the refusal.
         reason: String,
@@ -265,7 +265,7 @@ pub enum ExchangeError {
     /// The data at a URL in a bundle has another length or digest than the bundle says.
     #[error("bundle at {url} is corrupted:\n{reason}")]
     RemoteDamaged {
-        /// The URL.
+        /// The URL as the bundle has it.
         url: String,
         /// The mismatch.
         reason: String,
@@ -284,7 +284,7 @@ pub enum ExchangeError {
     /// A server refuses in its own way.
     #[error("HTTP Error {status}: {reason}")]
     HttpStatus {
-        /// The status.
+        /// HTTP status of the response.
         status: u16,
         /// Meaning of the status.
         reason: String,
@@ -307,12 +307,12 @@ pub enum ExchangeError {
     /// An answer has not the form of its command's answers.
     #[error("unexpected response from remote server: {command} answered {answer:?}")]
     UnexpectedAnswer {
-        /// The command.
+        /// Name of the wire command.
         command: &'static str,
         /// The beginning of the answer.
         answer: String,
     },
-    /// The other side tells that it could not store a push.
+    /// The remote reports that it could not store a push.
     #[error("push failed on remote")]
     PushFailed {
         /// Its words.

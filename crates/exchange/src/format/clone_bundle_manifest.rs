@@ -19,7 +19,7 @@ pub(crate) const BUNDLE_ENDING: &str = ".hg";
 /// Suffix of the file with their heads.
 pub(crate) const HEADS_ENDING: &str = ".heads";
 
-/// A manifest.
+/// One line for each bundle: a URL, then attributes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CloneBundleManifest {
     text: Vec<u8>,
@@ -34,7 +34,7 @@ impl CloneBundleManifest {
         CloneBundleManifest { text }
     }
 
-    /// Its text.
+    /// All lines, as they stand in the file.
     pub fn text(&self) -> &[u8] {
         &self.text
     }

@@ -10,7 +10,7 @@ use varve_codec::{StreamDecoder, StreamFormat};
 const BUFFER: usize = 128 << 10;
 /// Bytes reserved at most for a length whose bytes have not arrived yet.
 const RESERVED: usize = 64 << 10;
-/// A longer piece is kept in a file until all of it has arrived, so that memory is taken only for what was sent, and once.
+/// A longer piece is kept in a file until all of it has arrived, so that only received bytes take memory, and once.
 const LONG_PIECE: usize = 16 << 20;
 
 /// Counts the bytes read.
@@ -37,7 +37,7 @@ struct Expanding<'a> {
 }
 
 impl Read for Expanding<'_> {
-    /// A cut stream ends where it is cut; [`Input::finish`] tells of it.
+    /// A cut stream ends where it is cut; [`Input::finish`] returns the error.
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         if self.is_cut {
             return Ok(0);

@@ -12,9 +12,9 @@ use varve_revlog::{Rev, Revlog, RevlogError};
 /// Bytes that the sections of a changegroup have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SectionSizes {
-    /// Of the changesets.
+    /// Length in bytes of the section of changesets.
     pub changesets: u64,
-    /// Of the manifests.
+    /// Length in bytes of the section of manifests.
     pub manifests: u64,
     /// Of each file with new revisions, in order.
     pub files: Vec<(Vec<u8>, u64)>,

@@ -25,7 +25,7 @@ const BUFFER: u64 = 256 << 10;
 /// Which files go along besides those that hold the history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamExtras {
-    /// The phases.
+    /// Whether `phaseroots` goes along.
     pub phases: bool,
     /// Obsolescence markers.
     pub markers: bool,

@@ -87,7 +87,7 @@ fn the_first_check_that_fails_is_told() {
     }
 }
 
-/// A failure behind the changesets undoes them.
+/// The bundle's changesets are stored first, and are gone after a part behind them fails.
 #[test]
 fn a_failure_behind_the_changesets_undoes_them() {
     let history = History::line(4);

@@ -1,4 +1,4 @@
-//! The lines that tell how a command is called.
+//! The usage of a command: its call and its options.
 
 use crate::arguments::Flag;
 use crate::arguments::flag::FlagKind;

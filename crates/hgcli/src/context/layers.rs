@@ -147,7 +147,7 @@ impl Layers {
     }
 }
 
-/// The user of this process; `None` where the system does not tell, and then no owner is trusted.
+/// The user of this process; `None` where the system has no answer, and then no owner is trusted.
 fn own_id() -> Option<u32> {
     let own = |path: PathBuf| std::fs::metadata(path).ok().map(|found| found.uid());
     let home = || std::env::var_os("HOME").map(PathBuf::from);

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use varve_config::hgrc::Files;
 
-/// Where the repository is, as far as the arguments and the directory tell.
+/// Where the repository is, as found from the arguments and the directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RepoLocation {
     /// At this directory, which has a `.hg`.

@@ -30,7 +30,7 @@ impl Repo {
         engine.single(spec).map_err(|error| abort(error, spec))
     }
 
-    /// The newest revision of a `--date`, which is told.
+    /// The newest revision of a `--date`, which is also printed.
     pub fn tipmost_of_date(&mut self, ui: &mut Ui, date: &[u8]) -> Result<Rev, Abort> {
         let text = String::from_utf8_lossy(date);
         let range = DateRange::parse(&text, &clock()).map_err(RevsetError::Date)?;

@@ -183,7 +183,7 @@ fn warn_of_untrusted(
 }
 
 /// Seconds of user and system time of this process, then of those it has waited for; zeros where
-/// the system does not tell.
+/// the system has no answer.
 fn processor_times() -> [f64; 4] {
     /// Clock ticks of a second, as Linux counts them for programs.
     const TICKS: f64 = 100.0;

@@ -15,7 +15,7 @@ use varve_exchange::format::packed::Packed;
 use varve_exchange::generate::SectionSizes;
 use varve_repo::{Lock, ReceiveReport, Rev, ViewFilter};
 
-/// Seconds that anything takes at least, so that a rate can be told.
+/// Shortest duration, in seconds, that a rate is computed with.
 const SHORTEST: f64 = 0.001;
 
 /// A number of bytes with three digits.

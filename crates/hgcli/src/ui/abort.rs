@@ -54,7 +54,7 @@ pub enum Abort {
     /// A command was called with wrong arguments; its usage follows.
     #[error("hg {name}: {message}")]
     Usage {
-        /// The command.
+        /// Name of the command whose usage follows.
         command: &'static str,
         /// Its name, or that of the alias which leads to it.
         name: String,
@@ -155,7 +155,7 @@ impl Abort {
         }
     }
 
-    /// A reader that has seen enough, such as `head`, is told nothing more.
+    /// A reader that has seen enough, such as `head`, gets no further output.
     pub fn is_broken_pipe(&self) -> bool {
         matches!(self, Abort::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
@@ -290,11 +290,11 @@ impl From<PushRefusal> for Abort {
     }
 }
 
-/// Where Mercurial tells about features of bundles.
+/// Mercurial's page about features of bundles.
 const FEATURES: &str = "see https://mercurial-scm.org/wiki/BundleFeature for more information";
 
 impl Abort {
-    /// A bundle cannot be used; a fault of the whole of it is told with its name.
+    /// A bundle cannot be used; an error of the whole bundle is printed with its name.
     pub fn of_bundle(error: ExchangeError, name: &[u8]) -> Abort {
         let named = format!("{}: {error}", String::from_utf8_lossy(name));
         match error {

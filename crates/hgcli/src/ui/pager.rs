@@ -65,7 +65,7 @@ pub fn start(ui: &mut Ui, command: &str, typed: Option<&[u8]>) -> Result<Option<
 impl Pager {
     /// Ends the output and waits until the user has read it.
     pub fn finish(mut self, ui: &mut Ui) {
-        // The user may have left before the end, and nothing is left to tell.
+        // The user may have left before the end, and there is nothing to report.
         let _ = ui.out.flush();
         ui.out = BufWriter::new(Box::new(stdout()));
         let _ = self.0.wait();

@@ -18,7 +18,7 @@ const OWN_PROCESS: &str = "/proc/self";
 
 impl Ui {
     /// The user name for commits: `$HGUSER`, `[ui] username`, `$EMAIL`; else the answer to
-    /// `ui.askusername`, or a guess that is told of.
+    /// `ui.askusername`, or a guess, with a line that says so.
     pub fn username(&mut self) -> Result<Vec<u8>, Abort> {
         let known = self.known_user();
         let asks = known.is_none() && self.config.boolean("ui", "askusername", false)?;

@@ -33,7 +33,6 @@ impl Iteration {
         with_name(&ITERATIONS, name)
     }
 
-    /// Its name.
     pub(super) fn name(self) -> &'static str {
         name_in(&ITERATIONS, self)
     }

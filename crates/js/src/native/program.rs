@@ -6,7 +6,6 @@ use super::pattern::Pattern;
 /// A compiled function.
 #[derive(Debug)]
 pub(super) struct Program {
-    /// The body.
     pub(super) body: Block,
     /// How many variables there are, the parameters first. The first one is the document.
     pub(super) slots: usize,
@@ -24,7 +23,6 @@ pub(super) struct Program {
 /// needs one slot: a call of a function that runs already keeps the old values meanwhile.
 #[derive(Debug)]
 pub(super) struct Inner {
-    /// The parameters.
     pub(super) parameters: Box<[Slot]>,
     /// All variables, undefined when a call begins.
     pub(super) variables: Box<[Slot]>,

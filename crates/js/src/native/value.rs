@@ -19,7 +19,6 @@ pub(super) enum Stop {
 
 pub(super) type Result<T> = std::result::Result<T, Stop>;
 
-/// A value.
 #[derive(Clone, Debug)]
 pub(super) enum Value<'a> {
     /// A variable that is declared further down.

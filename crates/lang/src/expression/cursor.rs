@@ -40,7 +40,7 @@ impl<'t> Cursor<'t> {
         self.at = self.text.len().min(self.at.saturating_add(len));
     }
 
-    /// Skips whitespace.
+    /// Moves forward over spaces, tabs and line ends.
     pub fn skip_whitespace(&mut self) {
         self.take_while(|byte| byte.is_ascii_whitespace());
     }

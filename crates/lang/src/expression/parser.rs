@@ -7,7 +7,7 @@ use super::SyntaxError;
 pub enum Token<T> {
     /// A name, number or string.
     Operand {
-        /// Its tree.
+        /// The tree of the operand alone.
         tree: Tree<T>,
         /// Its kind, for messages.
         kind: &'static str,
@@ -38,7 +38,7 @@ impl<T> Token<T> {
 /// A syntax tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tree<T> {
-    /// The root.
+    /// Node at the top of the tree.
     pub root: T,
     /// Number of nodes on the longest path from the root to a leaf.
     pub depth: usize,
@@ -117,7 +117,7 @@ pub trait Grammar {
     /// A node of the syntax tree.
     type Node;
 
-    /// The operators.
+    /// All operators of the language.
     const OPERATORS: &'static [Operator];
     /// How strongly an opening parenthesis binds the name of a function before it.
     const CALL: u8;

@@ -8,7 +8,7 @@ pub enum PatternError {
     /// The text does not follow the grammar of its kind.
     #[error("invalid pattern ({kind}): {text}")]
     Invalid {
-        /// The kind.
+        /// The word before the colon of the pattern.
         kind: &'static str,
         /// The pattern.
         text: String,
@@ -18,7 +18,7 @@ pub enum PatternError {
         "invalid pattern ({kind}): {text}: {what} cannot be matched in linear time and is not supported"
     )]
     Unsupported {
-        /// The kind.
+        /// The word before the colon of the pattern.
         kind: &'static str,
         /// The pattern.
         text: String,
@@ -28,7 +28,7 @@ pub enum PatternError {
     /// A known kind that is not supported in this place.
     #[error("patterns of the kind '{kind}:' are not supported here: {text}")]
     UnsupportedKind {
-        /// The kind.
+        /// The word before the colon of the pattern.
         kind: &'static str,
         /// The pattern.
         text: String,
@@ -50,7 +50,7 @@ pub enum PatternError {
     /// A path leads into another repository.
     #[error("path '{path}' is inside nested repo '{nested}'")]
     NestedRepository {
-        /// The path.
+        /// Path from the root of the working copy.
         path: String,
         /// The other repository's directory.
         nested: String,
@@ -58,9 +58,9 @@ pub enum PatternError {
     /// A path leads through a symbolic link.
     #[error("path '{path}' traverses symbolic link '{link}'")]
     ThroughLink {
-        /// The path.
+        /// Path from the root of the working copy.
         path: String,
-        /// The link.
+        /// Path of the symbolic link.
         link: String,
     },
     /// The file that `listfile:` names cannot be read.

@@ -31,7 +31,7 @@ pub struct Content {
 /// One attachment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AttachmentInfo {
-    /// Its name.
+    /// File name of the attachment.
     pub name: String,
     /// MIME type.
     pub content_type: String,

@@ -17,7 +17,7 @@ const UNKNOWN_SIZE: u64 = 16 << 10;
 /// One document with its revision tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentInfo {
-    /// Its id.
+    /// `_id` of the document.
     pub id: String,
     /// Its last update.
     pub seq: u64,

@@ -49,7 +49,7 @@ pub enum OpenError {
     NoHeader {
         /// The file.
         path: PathBuf,
-        /// The reason.
+        /// Why no header was found.
         reason: NoHeader,
     },
 }

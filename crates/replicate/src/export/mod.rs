@@ -42,7 +42,7 @@ pub struct Exported {
     pub leaves: u64,
     /// Attachments; one that several leaves of a document share counts once.
     pub attachments: u64,
-    /// Local documents.
+    /// Documents whose id begins with `_local/`.
     pub local_documents: u64,
     /// Bytes that were written.
     pub bytes: u64,

@@ -266,7 +266,7 @@ fn sizes(out: &mut Vec<u8>) {
     integer(1000, out);
 }
 
-/// What stands in a tree for a document that is not deleted.
+/// The tree's entry of a document that is not deleted.
 fn info(first: &[u8], tree: &[u8]) -> Vec<u8> {
     member(|out| {
         tuple(4, out);

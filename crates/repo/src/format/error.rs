@@ -34,7 +34,7 @@ pub enum RepoError {
     TooOld {
         /// The repository.
         path: PathBuf,
-        /// The feature.
+        /// Name of the missing requirement.
         feature: &'static str,
     },
     /// A changeset's text is not one.
@@ -115,7 +115,7 @@ pub enum RepoError {
     /// A file that comes from elsewhere cannot be one of the store's.
     #[error("no file of the store is named {name:?}")]
     StoreName {
-        /// Its name.
+        /// The name as it was sent.
         name: String,
     },
     /// A transaction was interrupted and must be undone first.
@@ -146,7 +146,7 @@ pub enum RepoError {
     JournalOutside {
         /// The repository.
         path: PathBuf,
-        /// The name.
+        /// The name as the journal has it.
         name: String,
     },
     /// The user wants it to stop.
@@ -160,7 +160,7 @@ pub enum RepoError {
     KeyRefused {
         /// Number of the part that it stood in.
         part: u32,
-        /// The key.
+        /// Namespace, key and values of the request.
         key: Box<PushKey>,
         /// Message of the hook that refused.
         words: String,

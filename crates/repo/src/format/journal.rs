@@ -33,7 +33,7 @@ const BACKUPS_VERSION: &[u8] = b"2";
 pub enum BaseDir {
     /// `.hg/store`
     Store,
-    /// `.hg`
+    /// The repository's `.hg` directory.
     Hg,
 }
 

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 use varve_config::hgrc::{Hgrc, HgrcError};
 
-/// The hooks of `[hooks]`.
+/// The entries of `[hooks]`, in the order in which they run.
 #[derive(Clone, Debug, Default)]
 pub struct ConfiguredHooks {
     /// By priority, then as written.

@@ -226,7 +226,7 @@ impl Transaction {
         self.run(0, NoSteps).map(drop)
     }
 
-    /// As [`Transaction::finish`]; without any files, only hooks are asked and told.
+    /// As [`Transaction::finish`]; without any files, only hooks run.
     pub(crate) fn finish_without_revisions(mut self) -> Result<(), RepoError> {
         if !self.files.is_empty() {
             return self.finish();

@@ -79,7 +79,7 @@ fn is_over(failures: &Failures, settings: &Lockout, now: Instant) -> bool {
     now.saturating_duration_since(failures.first) >= settings.lifetime
 }
 
-/// Forgets what is over, and the oldest failures if that is not enough.
+/// Forgets expired failures, and the oldest ones if there are still too many.
 fn make_room(all: &mut HashMap<LockoutKey, Failures>, settings: &Lockout, now: Instant) {
     if all.len() < settings.most {
         return;

@@ -51,7 +51,7 @@ const WRONG: &str = "Name or password is incorrect.";
 /// Result of [`Auth::login`].
 #[derive(Clone, Debug, Default)]
 pub struct Login {
-    /// The user.
+    /// Name and roles; without a name for a request that has no login.
     pub user: UserContext,
     /// How they proved it: `default` (basic), `cookie`, `proxy` or `jwt`; `None` if they did not.
     pub by: Option<&'static str>,

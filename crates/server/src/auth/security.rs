@@ -9,7 +9,7 @@ use varve_json::{Object, Value};
 pub struct Names {
     /// User names.
     pub names: Vec<String>,
-    /// Roles.
+    /// Users with any of these roles belong to it.
     pub roles: Vec<String>,
 }
 

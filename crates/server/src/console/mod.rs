@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn gzip_is_for_those_who_take_it() {
+    fn gzip_is_for_clients_that_accept_it() {
         for (accepted, takes) in [
             ("gzip", true),
             ("gzip, deflate, br, zstd", true),

@@ -37,7 +37,7 @@ pub struct Call {
     pub reads: ReadMode,
     /// The partition that the path names.
     pub partition: Option<Partition>,
-    /// How long functions may take that decide about what is written.
+    /// Time of the functions that validate edits.
     pub budget: TimeBudget,
 }
 

@@ -48,7 +48,6 @@ pub enum Target {
     EnsureFullCommit,
     /// Where its shards are, or that of a document.
     Shards(Option<String>),
-    /// Syncing of shards.
     SyncShards,
     /// Compaction of the database, or of one design document's views.
     Compact(Option<String>),
@@ -326,7 +325,7 @@ impl Target {
             | Target::Compression
             | Target::PurgedInfosLimit => "PUT,GET",
             Target::InPartition(_, target) => target.allowed(),
-            // Every method is told what is missing.
+            // A request of any method is answered with the missing part.
             Target::NoPartition => "COPY,DELETE,GET,HEAD,POST,PUT",
             Target::ViewInfo(_)
             | Target::PurgedInfos

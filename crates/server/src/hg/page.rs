@@ -23,7 +23,6 @@ pub(super) struct ListedRepository {
 #[derive(Clone, Debug)]
 pub(super) struct Summary {
     pub(super) about: About,
-    /// Its URL.
     pub(super) url: String,
     /// The path of the list of all, if there is one.
     pub(super) index: Option<String>,

@@ -194,7 +194,7 @@ mod tests {
     const FINE: (u16, &str, bool) = (200, "", false);
 
     #[test]
-    fn nobody_pushes_unless_that_is_allowed() {
+    fn pushes_need_a_permission() {
         let refused = |login| (401, "push not authorized", login);
         let push = |lines: &[&str], user| {
             let lines = [&["push_ssl=no"], lines].concat();

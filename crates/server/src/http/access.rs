@@ -47,7 +47,7 @@ pub struct AccessLogOutput {
 
 /// The destination of the lines.
 pub enum AccessLogTarget {
-    /// A file that is opened again when the server is told so.
+    /// A file that a signal makes the server open again.
     File(LogFile),
     /// Any other writer.
     Writer(Box<dyn Write + Send>),
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_a_slow_disk_and_what_is_lost_is_told() {
+    fn requests_do_not_wait_for_a_slow_disk_and_lost_lines_are_counted() {
         let (sender, receiver) = sync_channel(0);
         let (told, hears) = std::sync::mpsc::channel();
         let faults = LogOutput::Writer(Box::new(Lines(told)));

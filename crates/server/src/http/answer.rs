@@ -18,7 +18,7 @@ pub struct Answer {
     pub reason: Option<&'static str>,
     /// Headers of this answer; the listener adds those that all answers have.
     pub headers: HeaderMap,
-    /// The body.
+    /// The bytes behind the head, or their source.
     pub body: Body,
 }
 

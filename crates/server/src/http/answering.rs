@@ -37,7 +37,7 @@ pub(super) struct ConnectionContext {
     pub(super) is_encrypted: bool,
     /// Which time the client has, and how much of its answer waits for it.
     pub(super) meter: Meter,
-    /// The request that is answered, for the log of what is cut.
+    /// The answered request, for the log when its answer is cut.
     pub(super) running: Arc<RunningSlot>,
 }
 

@@ -315,7 +315,7 @@ pub(super) struct MeteredBody<B> {
     /// Bytes that were given to hyper.
     given: u64,
     is_whole: bool,
-    /// The line of the access log that tells of it.
+    /// The line of the access log about the request.
     noted: Option<UnsentEntry>,
 }
 

@@ -94,7 +94,7 @@ pub(super) async fn converse<S, H>(
                 }
             }
         }
-        // The client is told which requests will have been answered, so that it can send the others again.
+        // GOAWAY names the requests that will have been answered, so that it can send the others again.
         connection.as_mut().graceful_shutdown();
         leaving = Some(Instant::now());
     }

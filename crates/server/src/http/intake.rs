@@ -52,7 +52,7 @@ pub(crate) async fn read_body(
 }
 
 /// Refuses a body for its length. A client that is still sending must be able to come to its end, or
-/// the cut connection takes the answer along; one that first asks whether it may send is told at
+/// the cut connection takes the answer along; one that first asks whether it may send is answered at
 /// once.
 pub(super) async fn too_large(arriving: ArrivingBody, headers: &HeaderMap) -> Failure {
     refuse(arriving, headers, Failure::too_large()).await

@@ -78,7 +78,7 @@ fn log_cut(server: &ServerContext, waited: Duration) {
     });
 }
 
-/// Completes when the server stops while a connection has no request that runs. What has come of the next head is
+/// Completes when the server stops while a connection has no request that runs. The received part of the next head is
 /// dropped: its client sees a closed connection, as if the request had come after the end.
 async fn stopped_between_requests(server: &ServerContext, meter: &Meter) {
     server.stopped().await;

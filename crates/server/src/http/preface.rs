@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use tokio::io::{AsyncWriteExt, duplex};
 
-    /// Version of a client that sends these bytes one by one, and what is read after that.
+    /// HTTP version of a client that sends these bytes one by one, and the bytes that are read after that.
     async fn detected(sent: &[u8]) -> (HttpVersion, Vec<u8>) {
         let (near, mut far) = duplex(1);
         let send = async {

@@ -121,7 +121,7 @@ impl Request {
     /// The address of the client, also behind a trusted proxy.
     pub fn client(&self) -> Option<IpAddr> {
         let addresses = self.forwarded("x-forwarded-for");
-        // A proxy appends the address that it saw; what stands before it is the client's own word.
+        // A proxy appends the address that it saw; the addresses before it are claims of the client.
         let nearest = addresses.and_then(|list| list.rsplit(',').next());
         let nearest = nearest.and_then(|address| address.trim().parse().ok());
         nearest.or(self.peer)

@@ -267,7 +267,7 @@ impl Streams {
         })
     }
 
-    /// When the connection can have had its time at the earliest; `leaving` is when it was told to end.
+    /// When the connection can have had its time at the earliest; `leaving` is the time of its GOAWAY.
     pub(super) fn end_time(&self, limits: &ConnectionLimits, leaving: Option<Instant>) -> Instant {
         let counts = self.counts.lock();
         match (counts.running, leaving) {

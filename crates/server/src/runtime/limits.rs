@@ -104,7 +104,7 @@ impl Limits {
         Arc::clone(&self.settings.read())
     }
 
-    /// From now on these count; what was admitted stays.
+    /// Replaces the limits; admitted connections and requests stay.
     pub(crate) fn change(&self, settings: varve_config::Limits) {
         let most = &self.bodies.most;
         most.store(settings.body_memory, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! A file of lines that another program may rename: it is opened again by its name when the server is told so.
+//! A file of lines that another program may rename: a signal makes the server open it again by its name.
 
 use parking_lot::Mutex;
 use std::fs::File;

@@ -20,7 +20,7 @@ pub(crate) const WINDOW: Duration = Duration::from_secs(60);
 /// More faults than these are written each time: a bound of memory.
 const MOST_FAULTS: usize = 256;
 
-/// The number of a fault, from what is the same each time that it happens.
+/// The number of a fault, a hash of the parts that are the same each time that it happens.
 pub(crate) fn fault_id(reason: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     reason.hash(&mut hasher);

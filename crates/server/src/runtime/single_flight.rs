@@ -122,7 +122,7 @@ impl<K: Clone + PartialEq, T: Target, O: Clone> SingleFlight<K, T, O> {
         flight.end_builds(outcome)
     }
 
-    /// To be called when a worker ends before [`SingleFlight::next`] told it to: all waiters get the outcome.
+    /// To be called when a worker ends before [`SingleFlight::next`] ended it: all waiters get the outcome.
     pub(crate) fn abandon(&self, key: &K, outcome: O) {
         let mut flights = self.0.lock();
         let flight = flight_of(&mut flights, key);

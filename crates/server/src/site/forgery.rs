@@ -10,7 +10,7 @@ use crate::{Failure, Request};
 use hyper::Method;
 use varve_config::Cors;
 
-/// Content types that a form can have. What has none can be sent as well.
+/// Content types that a form can have. A form can also send a body without one.
 const OF_FORMS: [&str; 3] = [
     "application/x-www-form-urlencoded",
     "multipart/form-data",

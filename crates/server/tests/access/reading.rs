@@ -1,4 +1,4 @@
-//! What users see, in every form of reading.
+//! Documents that users see, in every form of reading.
 
 use super::{ANN, BOB, EVE, get, ids, ok, put, send, set_roles, with_access};
 use crate::client::{ADMIN, Running};
@@ -207,7 +207,7 @@ fn old_revisions_and_leaves_of_others_stay_hidden() {
 }
 
 #[test]
-fn tombstones_reach_those_who_saw_the_document() {
+fn tombstones_reach_readers_of_the_document() {
     let server = filled();
     let rev = get(&server, ANN, "/db/team")["_rev"].clone();
     let path = format!("/db/team?rev={}", rev.as_str().unwrap());

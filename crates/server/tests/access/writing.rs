@@ -1,4 +1,4 @@
-//! What users may write, and which databases have access.
+//! Edits that users may make, and which databases have access.
 
 use super::{ANN, BOB, EVE, get, ids, ok, put, refusal, send, with_access};
 use crate::client::ADMIN;

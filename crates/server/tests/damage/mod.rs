@@ -204,7 +204,7 @@ fn send(connection: &mut Connection, method: &str, path: &str, body: &Value) -> 
 }
 
 #[test]
-fn a_damaged_design_document_is_named_to_those_who_write_and_can_be_replaced() {
+fn a_damaged_design_document_is_named_to_writers_and_can_be_replaced() {
     for is_deleted in [true, false] {
         let server = with_damaged_design();
         let connection = &mut Connection::open(server.address);

@@ -89,7 +89,7 @@ fn streams_without_a_window_are_reset_and_the_others_go_on() {
 }
 
 #[test]
-fn a_last_piece_that_nobody_takes_ends_the_connection() {
+fn a_last_piece_that_is_not_read_ends_the_connection() {
     let server = scene("[limits]\nwrite_timeout = 1\n");
     run(async {
         let builder = &mut Builder::new();

@@ -163,7 +163,7 @@ fn paths_that_name_no_partition_are_refused() {
 }
 
 #[test]
-fn a_partition_is_read_by_those_who_may_read_its_database() {
+fn a_partition_is_read_by_readers_of_its_database() {
     let server = Running::start();
     let mut connection = Connection::open(server.address);
     call(&mut connection, "PUT", "/db?partitioned=true", &Value::Null);

@@ -139,7 +139,7 @@ fn a_leaf_above_several_revisions_comes_once() {
 }
 
 #[test]
-fn documents_come_in_parts_to_all_who_do_not_ask_for_other_types() {
+fn documents_come_in_parts_unless_other_types_are_accepted() {
     let server = with_database();
     let document =
         json!({"_attachments": {"t": {"content_type": "image/png", "data": "aGVsbG8="}}});

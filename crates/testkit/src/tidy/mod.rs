@@ -8,7 +8,9 @@ mod words;
 
 pub use licences::{forbidden_licences, is_allowed};
 pub use links::{broken_links, links};
-pub use words::{BARE, COINED, VAGUE, bare_type_names, coined_names, count_vague};
+pub use words::{
+    BARE, COINED, OPENINGS, VAGUE, bare_type_names, coined_names, count_vague, vague_openings,
+};
 
 use crate::workspace_root;
 use std::path::{Path, PathBuf};

@@ -52,6 +52,32 @@ pub const COINED: &[(&str, &str)] = &[
 /// still stands in the sources; the numbers may only fall.
 pub const VAGUE: &[&str] = &["whoever", "somebody", "nobody"];
 
+/// First words of a doc comment that name no thing: they ask a question, or refer to a line that is elsewhere.
+pub const OPENINGS: &[&str] = &["What", "Who", "Whoever", "Whom", "It", "Nobody", "Somebody"];
+
+/// Lines (from 1) at which a doc comment begins with one of [`OPENINGS`], each with the word.
+pub fn vague_openings(text: &str) -> Vec<(usize, &'static str)> {
+    let said = |line: &str| -> Option<String> {
+        let line = line.trim_start();
+        let line = line
+            .strip_prefix("///")
+            .or_else(|| line.strip_prefix("//!"))?;
+        Some(line.trim().to_owned())
+    };
+    let mut before = String::new();
+    let mut found = Vec::new();
+    for (line, at) in text.lines().zip(1..) {
+        let now = said(line).unwrap_or_default();
+        let word = now.split(|c: char| !c.is_alphanumeric()).next();
+        let opening = OPENINGS.iter().find(|opening| word == Some(**opening));
+        if let Some(opening) = opening.filter(|_| before.is_empty()) {
+            found.push((at, *opening));
+        }
+        before = now;
+    }
+    found
+}
+
 /// Type names that fit ten things and say of none what it is; `bare_type_names.txt` keeps where they still stand.
 pub const BARE: &[&str] = &[
     "Asked", "Chosen", "Facts", "Form", "Found", "Given", "Item", "Kind", "Look", "Mark", "Open",

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 use varve_testkit::tidy::{
-    BARE, COINED, VAGUE, bare_type_names, coined_names, count_vague, files, read,
+    BARE, COINED, VAGUE, bare_type_names, coined_names, count_vague, files, read, vague_openings,
 };
 use varve_testkit::workspace_root;
 
@@ -54,6 +54,29 @@ fn vague_words_become_fewer() {
             "{word:?} is rarer: write the new number into banned_words.txt"
         );
     }
+}
+
+#[test]
+fn doc_comments_begin_with_the_thing() {
+    let found: Vec<String> = sources()
+        .flat_map(|(path, text)| {
+            let found = vague_openings(&text).into_iter();
+            let found = found.map(|(line, word)| format!("{path}:{line}: {word}"));
+            found.collect::<Vec<_>>()
+        })
+        .collect();
+    let found = found.join("\n");
+    assert!(
+        found.is_empty(),
+        "name the thing in the first word:\n{found}"
+    );
+}
+
+#[test]
+fn openings_are_first_words_of_paragraphs() {
+    let text = "/// It stops.\nfn a() {}\n    //! What ends it.\n/// Its end: the writer stops.\n\
+                /// The reader waits.\n/// It stops then.\n///\n/// Who waits.\n// It is no doc comment.\n";
+    assert_eq!(vague_openings(text), [(1, "It"), (3, "What"), (8, "Who")]);
 }
 
 /// Lines of the list are a path and a name. New ones are not added.

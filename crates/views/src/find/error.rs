@@ -33,7 +33,7 @@ pub enum FindError {
     /// A kind of index that this server does not have.
     #[error("{kind}")]
     NoService {
-        /// The kind.
+        /// Value of `type` in the definition.
         kind: String,
     },
     /// No index gives the order that is asked for.

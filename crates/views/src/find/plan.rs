@@ -70,10 +70,10 @@ pub struct Analysis {
     pub covering: Option<bool>,
 }
 
-/// An index that is not used; `None` is that of all documents.
+/// An index that is not used.
 #[derive(Clone, Debug)]
 pub struct Candidate<'i> {
-    /// The index.
+    /// Definition of the index; `None` for that of all documents.
     pub index: Option<&'i JsonIndex>,
     /// Why it is not used.
     pub analysis: Analysis,
@@ -266,7 +266,6 @@ impl Usable for Vec<Option<&JsonIndex>> {
     }
 }
 
-/// The query.
 struct SelectorQuery<'o> {
     options: &'o FindOptions,
     node: &'o Node,

@@ -8,7 +8,7 @@ use varve_json::{Object, Value};
 /// One field, and in which direction it is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sorting {
-    /// The field.
+    /// Path of the field within a document.
     pub field: FieldPath,
     /// Whether the last come first.
     pub descending: bool,

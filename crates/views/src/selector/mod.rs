@@ -43,7 +43,7 @@ pub enum SelectorError {
     /// An operator does not take such a value.
     #[error("Bad argument for operator {operator}: {found}")]
     Argument {
-        /// The operator.
+        /// The operator's name with its `$`.
         operator: String,
         /// The JSON text of its argument.
         found: String,

@@ -13,7 +13,6 @@ pub struct FieldPath {
 /// Result of looking up a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum PathLookup<'v> {
-    /// A value.
     Value(&'v Value),
     /// The last object on the way has no such member.
     Nothing,

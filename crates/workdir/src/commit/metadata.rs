@@ -57,7 +57,7 @@ pub struct ChangesetMetadata {
     pub branch: Vec<u8>,
     /// Extra keys and values, without the branch.
     pub extras: Vec<(Vec<u8>, Vec<u8>)>,
-    /// The description.
+    /// The commit message, without a newline at its end.
     pub description: Vec<u8>,
 }
 

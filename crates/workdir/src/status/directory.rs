@@ -9,7 +9,6 @@ use rustix::io::Result;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-/// An open directory.
 pub(super) struct OpenDirectory {
     directory: Dir,
 }

@@ -75,7 +75,7 @@ pub fn clone_destination(view: &RepoView) -> Result<Destination, WorkdirError> {
 pub enum BookmarkChange {
     /// A bookmark moves to the new parent of the working copy.
     Move {
-        /// Its name.
+        /// Name of the bookmark.
         name: Vec<u8>,
         /// The new parent.
         to: Node,
@@ -118,7 +118,7 @@ pub fn bookmark_change(
 /// The heads of the branch of the working copy, next to its parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherHeads {
-    /// The branch.
+    /// Name of the branch.
     pub branch: Vec<u8>,
     /// The parent of the working copy.
     pub at: Rev,

@@ -34,7 +34,7 @@ pub enum UpdateEvent<'a> {
     NoToolConfigured,
     /// The configured tool cannot merge this kind of file.
     ToolCannot {
-        /// The tool.
+        /// Name of the merge tool.
         tool: &'a str,
         /// The file.
         path: &'a [u8],
@@ -56,7 +56,7 @@ pub enum UpdateEvent<'a> {
     LooksBinary(&'a [u8]),
     /// A symbolic link was to be merged line by line.
     IsLink {
-        /// The tool.
+        /// Name of the merge tool.
         tool: &'a str,
         /// The link.
         path: &'a [u8],

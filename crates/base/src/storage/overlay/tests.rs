@@ -187,7 +187,7 @@ proptest! {
 }
 
 #[test]
-fn who_reads_sees_what_is_appended_and_not_what_the_base_gains() {
+fn readers_see_appended_bytes_and_not_those_of_the_base() {
     let base = start();
     let overlay = overlay(&base);
     let path = Path::new("c/x");

@@ -92,7 +92,7 @@ impl Daemon {
         self.starter.write_all(&[READY])
     }
 
-    /// Ends the start; the failure has been told here.
+    /// Ends the start; this process has printed the failure.
     pub(super) fn report_failure(mut self) {
         // A starter that is gone need not know.
         let _ = self.starter.write_all(&[REPORTED]);

@@ -65,7 +65,7 @@ pub(crate) struct ServeArgs {
     errorlog: Option<PathBuf>,
 }
 
-/// Runs until it is told to stop.
+/// Runs until a signal stops it.
 pub(crate) fn run(args: &ServeArgs, context: &mut Context<'_>) -> Result<(), CliError> {
     let daemon = Daemon::here()?;
     if args.daemon && daemon.is_none() {

@@ -48,7 +48,7 @@ fn the_recorded_commands_are_those_of_the_peer() {
     same_text(&path_of("tests/hgcli/absent/commands_of_hg.txt"), &said);
 }
 
-/// What our program says about one call, with both outputs together.
+/// Outputs of one call of our program, both together.
 fn said(arguments: &[&str]) -> (bool, String) {
     let mut command = Command::new(our_hg());
     let output = command

@@ -5,7 +5,7 @@ use crate::hgcli::elsewhere::{cutting_both, ours};
 use varve_testkit::repos;
 
 #[test]
-fn who_changes_the_other_side_meanwhile_wins() {
+fn a_change_of_the_remote_meanwhile_wins() {
     let pair = Pair::new();
     let hg = varve_testkit::peers::hg_program();
     let racing = |line: &str| format!("preoutgoing = cd ../origin && {} {line}\n", hg.display());

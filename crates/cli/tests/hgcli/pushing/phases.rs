@@ -32,7 +32,7 @@ fn what_is_there_already_becomes_public() {
 }
 
 #[test]
-fn who_is_afraid_of_publishing_is_warned_or_kept_from_it() {
+fn publishing_is_warned_about_or_refused_as_configured() {
     let pair = Pair::new();
     pair.commit("c");
     pair.commit("d");

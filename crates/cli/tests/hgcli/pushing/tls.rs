@@ -24,7 +24,7 @@ fn pushes_over_tls_are_the_same() {
 }
 
 #[test]
-fn nothing_goes_to_who_cannot_be_believed() {
+fn nothing_is_sent_to_untrusted_servers() {
     let mut pair = Pair::over_tls();
     pair.commit("c");
     pair.usual.clear();

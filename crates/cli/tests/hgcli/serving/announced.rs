@@ -30,7 +30,7 @@ fn both_say_where_they_listen_and_how_they_ended() {
 }
 
 #[test]
-fn a_chosen_port_is_told_to_those_who_ask() {
+fn a_chosen_port_is_printed_on_request() {
     let directory = tempfile::tempdir().unwrap();
     repository(directory.path());
     let free = TcpListener::bind("127.0.0.1:0").unwrap();

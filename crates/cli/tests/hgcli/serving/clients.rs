@@ -125,7 +125,7 @@ fn rights_are_those_of_the_whole_configuration_as_it_is_now() {
 }
 
 #[test]
-fn a_directory_that_nobody_may_write_is_served() {
+fn a_read_only_directory_is_served() {
     let directory = tempfile::tempdir().unwrap();
     let source = directory.path().join("source");
     repository(&source);

@@ -58,7 +58,7 @@ fn a_server_that_is_told_to_stop_undoes_what_cannot_end() {
 }
 
 #[test]
-fn a_client_that_sends_slowly_keeps_nobody_from_pushing() {
+fn a_client_that_sends_slowly_does_not_hold_up_pushes() {
     let pair = with_much();
     let client = &pair.clients()[0];
     let mut stream = TcpStream::connect(pair.ours.address()).unwrap();

@@ -5,7 +5,7 @@ use crate::attaching;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]
-fn who_reads_an_old_commit_reads_it_to_its_end() {
+fn a_reader_of_an_old_commit_reads_it_to_its_end() {
     let db = open(MemoryStorage::default(), 4096);
     cold(&db, COLD);
     hot(&db, "hot", 60);
@@ -134,7 +134,7 @@ fn what_is_taken_over_from_old_commits_is_never_in_a_hole() {
 }
 
 #[test]
-fn holes_of_before_count_although_somebody_reads_for_too_long() {
+fn holes_of_before_count_although_a_reader_stays_too_long() {
     let directory = tempfile::tempdir().unwrap();
     let disk = varve_base::DiskStorage::new(directory.path());
     let db = open(disk.clone(), 4096);

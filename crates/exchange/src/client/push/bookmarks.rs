@@ -10,7 +10,7 @@ use varve_revlog::{Node, Rev};
 /// A bookmark that a push changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BookmarkPush {
-    /// Its name.
+    /// Name of the bookmark, as the repository stores it.
     pub name: Vec<u8>,
     /// Its changeset there, when the push was prepared.
     pub before: Option<Node>,

@@ -8,7 +8,7 @@ use varve_revlog::{Node, Rev};
 /// A branch that a push changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BranchHeads {
-    /// Its name.
+    /// Name of the branch, as the repository stores it.
     pub name: Vec<u8>,
     /// Its heads there, closed ones too; `None` if it is new there.
     pub before: Option<Vec<Node>>,

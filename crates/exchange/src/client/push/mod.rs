@@ -42,7 +42,7 @@ pub struct ExpectedRemote<'a> {
     pub heads: &'a [Node],
     /// Those of its heads that the push changes.
     pub updated_heads: Vec<Node>,
-    /// Phases.
+    /// Phases that the remote listed before the push.
     pub phases: &'a RemotePhases,
 }
 

@@ -101,7 +101,7 @@ fn read_words(payload: &mut impl Read) -> Result<Vec<u8>, ExchangeError> {
     }
 }
 
-/// The error of a push that the other side tells of.
+/// The error of a push that the remote reports.
 fn push_error(header: &PartHeader) -> ExchangeError {
     match error::decode(header) {
         Some(ErrorPart::PushRaced { message }) => ExchangeError::PushRaced(message),

@@ -11,7 +11,7 @@ const COMPRESSION: &[u8] = b"Compression";
 /// A parameter of a whole bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamParameter {
-    /// Its name.
+    /// Begins with a capital letter if the parameter is mandatory.
     pub name: Vec<u8>,
     /// The text behind `=`, if there is one.
     pub value: Option<Vec<u8>>,

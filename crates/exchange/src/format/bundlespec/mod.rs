@@ -81,7 +81,7 @@ impl BundleType {
     }
 }
 
-/// Contents of a bundle.
+/// The parts and options of a bundle, as a bundlespec names them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BundleContents {
     /// Changesets, manifests and files.
@@ -94,7 +94,7 @@ pub struct BundleContents {
     pub obsolescence: bool,
     /// Whether a reader must know such markers.
     pub obsolescence_mandatory: bool,
-    /// Phases.
+    /// Whether the bundle has a part with phase heads.
     pub phases: bool,
     /// Which revision of `.hgtags` the heads have.
     pub tags_fnodes: bool,

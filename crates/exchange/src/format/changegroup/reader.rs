@@ -13,7 +13,7 @@ const LEN: i32 = 4;
 pub enum Group {
     /// The changelog.
     Changesets,
-    /// The manifest.
+    /// Deltas of the manifest of all directories.
     Manifests,
     /// The file of this path.
     File(Vec<u8>),

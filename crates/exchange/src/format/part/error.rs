@@ -30,7 +30,7 @@ pub(crate) enum ErrorPart {
     },
 }
 
-/// The part that tells of an error.
+/// The part that reports an error.
 pub(crate) fn encode(error: &ExchangeError) -> PartHeader {
     let message = error.with_causes();
     match error {

@@ -7,7 +7,7 @@
 //! .hg/bundle-cache/varve.lock                    held while bundles are made
 //! ```
 //! COUNT is the number of changesets, HASH the beginning of the hash over the heads. A client that
-//! comes by way of HTTP is told where the server serves the file instead of `peer-bundle-cache:`.
+//! comes by way of HTTP gets the URL of the served file instead of `peer-bundle-cache:`.
 //!
 //! Bundles hold the changesets served at the moment they are made. A changeset that is secret or
 //! hidden later makes one of the recorded heads invisible: such bundles are not shown any more.

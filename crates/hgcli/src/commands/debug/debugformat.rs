@@ -23,7 +23,7 @@ pub(crate) const COMMAND: Command = Command {
 /// Width of the names.
 const NAMES: usize = 31;
 
-/// A format that a requirement tells of.
+/// A format variant that a requirement stands for.
 struct Variant {
     name: &'static str,
     /// Empty if no repository that is read here has it.

@@ -99,7 +99,7 @@ fn values(ui: &Ui, revlog: &Revlog, rev: Rev) -> [String; 17] {
         entry.raw_len.map_or("-1".to_owned(), |len| len.to_string()),
         number(entry.base),
         entry.flags.to_string(),
-        // Each chunk tells its own codec.
+        // Each chunk names its own codec.
         "2".to_owned(),
         entry.offset.to_string(),
         entry.stored_len.to_string(),

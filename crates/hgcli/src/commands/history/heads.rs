@@ -90,7 +90,7 @@ fn keep_descendants(view: &RepoView, start: Rev, heads: &mut Vec<Rev>) {
     heads.retain(|head| *head >= start && builds[head.index() - start.index()]);
 }
 
-/// Drops heads that are of no branch of the arguments, and tells of branches without a head.
+/// Drops heads that are of no branch of the arguments, and warns of branches without a head.
 fn keep_branches(
     repo: &mut Repo,
     ui: &mut Ui,

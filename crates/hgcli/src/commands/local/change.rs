@@ -167,7 +167,7 @@ pub(crate) fn warn_unportable(ui: &mut Ui, config: &Config, file: &[u8]) -> Resu
 pub(crate) enum Portability {
     /// Nothing.
     Ignore,
-    /// They are told of.
+    /// A warning is printed for each.
     Warn,
     /// They are refused.
     Abort,

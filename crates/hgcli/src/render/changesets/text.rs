@@ -86,7 +86,6 @@ fn names(printer: &Printer, lines: Lines, subject: &Subject<'_>, out: &mut Vec<u
     }
 }
 
-/// Name of a phase.
 pub(crate) fn phase_name(phase: Phase) -> &'static [u8] {
     match phase {
         Phase::Public => b"public",

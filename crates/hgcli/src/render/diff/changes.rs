@@ -37,7 +37,7 @@ pub(crate) struct Version {
     pub(crate) kind: FileKind,
 }
 
-/// Source of a copy.
+/// The file that a copy was made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CopySource {
     pub(crate) path: Vec<u8>,

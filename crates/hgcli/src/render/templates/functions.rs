@@ -433,7 +433,7 @@ pub(super) fn indent(body: &[u8], with: &[u8], first: Option<&[u8]>) -> Vec<u8> 
     out
 }
 
-/// Columns that `fill` fills unless it is told.
+/// Columns that `fill` fills by default.
 const FILLED: i64 = 76;
 /// No text is made wider than this.
 const WIDEST: i64 = 10_000;

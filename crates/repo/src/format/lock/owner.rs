@@ -20,7 +20,7 @@ const NAMESPACE: &str = "/proc/self/ns/pid";
 pub struct LockOwner(String);
 
 impl LockOwner {
-    /// This process.
+    /// Host name and process id of this process, as they are written into a lock.
     pub(crate) fn this_process() -> LockOwner {
         LockOwner(format!("{}:{}", this_host(), std::process::id()))
     }

@@ -9,7 +9,7 @@ use varve_revlog::Rev;
 /// Which changesets count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CacheFilter {
-    /// All.
+    /// No changeset is left out.
     All,
     /// Without those that are hidden because they are obsolete.
     Visible,

@@ -31,7 +31,7 @@ pub(crate) fn keep_tags(view: &RepoView, tags: &TagHistory) {
     }
 }
 
-/// The whole file; `None` where Mercurial's would have a key that tells less than it should.
+/// The whole file; `None` where Mercurial's would have an incomplete key.
 fn encode(view: &RepoView, tags: &TagHistory) -> Option<Vec<u8>> {
     let tip = view.changelog().tip()?;
     if view.filter() == ViewFilter::Served || !view.is_visible(tip) {

@@ -17,9 +17,9 @@ use varve_revlog::{Node, Rev};
 /// A file of a changeset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredFile {
-    /// The changeset.
+    /// The revision whose manifest has the file.
     pub changeset: Rev,
-    /// The path in it.
+    /// Path from the root of the repository.
     pub path: Vec<u8>,
     /// The file's revision.
     pub node: Node,
@@ -32,7 +32,7 @@ pub enum AnnotateStart {
     Stored(StoredFile),
     /// In the working copy.
     Working {
-        /// Its path.
+        /// Path from the root of the working copy.
         path: Vec<u8>,
         /// Where it comes from, in the parents of the working copy; at most two.
         parents: Vec<StoredFile>,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use varve_revlog::{Rev, Revlog};
 
 /// The number of the changeset that introduced revision `rev`, if it is one of `expected`, the
-/// changesets that speak of it. `None` once that was told to be wrong.
+/// changesets that speak of it. `None` once that error was reported.
 ///
 /// Without any changelog there is nothing to compare with.
 pub(super) fn check_link(

@@ -38,7 +38,7 @@ const BATCHES: usize = 48;
 /// A revision as another repository sends it.
 #[derive(Clone, Copy, Debug)]
 pub struct NewRevision<'a> {
-    /// Its node.
+    /// Node id as sent.
     pub node: Node,
     /// Its parents, or [`Node::NULL`].
     pub parents: [Node; 2],

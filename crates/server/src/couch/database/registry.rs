@@ -35,7 +35,7 @@ const INCARNATION: usize = 16;
 pub struct OpenDatabase {
     /// As in its URL.
     pub name: String,
-    /// Its documents.
+    /// The open file; clones share it.
     pub documents: Database,
     /// 16 hexadecimal digits that another database of the same name does not have.
     pub incarnation: String,
@@ -334,7 +334,7 @@ impl Databases {
         }
     }
 
-    /// Says in the log and in the list of tasks what is wrong with the last commits of a database.
+    /// Reports damage of a database's last commits in the log and in the list of tasks.
     fn tell_finding(&self, name: &str, documents: &Database) -> Result<(), Failure> {
         let Some(finding) = documents.finding()? else {
             self.tasks.forget_failed(DAMAGED, name);

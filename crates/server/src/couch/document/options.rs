@@ -39,7 +39,6 @@ pub struct Extras {
     pub deleted_conflicts: bool,
     /// `_local_seq`: the update that last changed it.
     pub local_seq: bool,
-    /// Attachments.
     pub attachments: Data,
     /// How attachments are stored.
     pub att_encoding_info: bool,

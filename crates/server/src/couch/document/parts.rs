@@ -17,7 +17,6 @@ use varve_docdb::{Attachment, AttachmentForm, Document, Rev, Snapshot};
 pub struct StoredRevision {
     /// Where it is read from.
     pub snapshot: Snapshot,
-    /// The document.
     pub document: Arc<Document>,
     /// The revision.
     pub rev: Rev,

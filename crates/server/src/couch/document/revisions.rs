@@ -40,7 +40,7 @@ pub fn missing(call: &Call) -> Result<Answer, Failure> {
     })
 }
 
-/// Writes a member for each document of which something is missing. What is known of a document with many revisions
+/// Writes a member for each document of which revisions are missing. Known revisions of a document with many of them
 /// is longer than the question by far, so the answer is sent while it is made.
 fn answer(
     call: &Call,

@@ -159,7 +159,7 @@ struct FindQuery {
     snapshot: Snapshot,
     options: FindOptions,
     indexes: Arc<Vec<JsonIndex>>,
-    /// The index of the plan, and what is read of it.
+    /// The index of the plan, and its ranges that are read.
     index: Option<Arc<ViewIndex>>,
     view: Option<IndexSnapshot>,
 }

@@ -8,7 +8,7 @@ use crate::Failure;
 use crate::couch::call::Call;
 use crate::http::FailureKind;
 
-/// The partitions among those of one request that have reached the limit. What is replicated is taken anyway, or
+/// The partitions among those of one request that have reached the limit. Replicated documents are taken anyway, or
 /// replicas would differ.
 pub struct FullPartitions {
     /// Whether each is full.

@@ -68,7 +68,7 @@ pub fn info(call: &Call, name: &str) -> Result<Answer, Failure> {
     Ok(Answer::json(StatusCode::OK, body))
 }
 
-/// A call for what stands behind `/{db}/_partition/{partition}/`.
+/// A call for a resource below `/{db}/_partition/{partition}/`.
 ///
 /// # Errors
 /// 400 for a name that no partition has, where no document has a partition, and if the query names another one; 404 for

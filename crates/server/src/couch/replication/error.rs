@@ -29,7 +29,6 @@ pub(in crate::couch) enum ReplicationError {
     Refused {
         /// Method of the request.
         method: String,
-        /// Its URL.
         url: String,
         /// Status of the answer.
         status: StatusCode,
@@ -41,7 +40,6 @@ pub(in crate::couch) enum ReplicationError {
     NoAnswer {
         /// Method of the request.
         method: String,
-        /// Its URL.
         url: String,
         /// Cause of the last attempt's failure.
         reason: String,

@@ -11,7 +11,7 @@ use varve_replicate::replicator::checkpoint::Counts;
 use varve_replicate::replicator::identity::ReplicationId;
 use varve_replicate::replicator::{ReplicationRequest, backoff};
 
-/// Origin of a job.
+/// The request or document that a job was made for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct JobOrigin {
     /// The user who asked for it.

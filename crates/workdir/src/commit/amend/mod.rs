@@ -20,7 +20,7 @@ pub const AMEND: &str = "amend";
 /// The repository and batch of an amendment.
 #[derive(Debug)]
 pub struct AmendContext<'a> {
-    /// The repository.
+    /// The repository whose changeset is amended.
     pub repository: &'a Repository,
     /// Nothing is in it yet; of the name [`AMEND`].
     pub batch: CommitBatch,

@@ -52,7 +52,6 @@ impl Traffic {
     }
 }
 
-/// A body that is counted.
 pub(super) struct CountedBody<R> {
     body: R,
     traffic: Traffic,

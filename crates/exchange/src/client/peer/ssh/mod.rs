@@ -38,7 +38,7 @@ pub struct SshPeer {
 
 impl SshPeer {
     /// Starts the program `there` of the machine that a URL names, by way of the program `ssh`. Each
-    /// step until a repository has answered is told to `debug`, in Mercurial's words.
+    /// step until a repository has answered is passed to `debug`, in Mercurial's words.
     ///
     /// # Errors
     /// The URL cannot be used; no repository answers.

@@ -1,5 +1,5 @@
 //! A program with pipes to its three streams, all of which are looked after by one thread: lines of
-//! the standard error are told before later output of the standard output.
+//! the standard error are printed before later output of the standard output.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;

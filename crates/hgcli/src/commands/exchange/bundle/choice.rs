@@ -40,7 +40,7 @@ fn named(repo: &mut Repo, specs: &[&[u8]]) -> Result<Vec<Option<Rev>>, Abort> {
     Ok(named)
 }
 
-/// Decides; `None` if there is nothing to do, which has been told.
+/// Chooses the changesets; `None` if there is nothing to do, after a message that says so.
 pub(super) fn choose(
     repo: &mut Repo,
     ui: &mut Ui,

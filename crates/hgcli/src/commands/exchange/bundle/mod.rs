@@ -256,7 +256,7 @@ fn after(
     repo.notify_hooks(ui, "outgoing", &args)
 }
 
-/// A failed write is told in the system's words.
+/// A failed write is printed with the system's message.
 pub(crate) fn failed(error: ExchangeError) -> Abort {
     match error {
         ExchangeError::Write(error) if error.kind() == ErrorKind::BrokenPipe => {

@@ -216,7 +216,6 @@ enum Why<'w> {
     ByItself(&'w (dyn Fn() + Sync)),
 }
 
-/// Compacts a database.
 fn compact_database(
     app: &CouchContext,
     database: &OpenDatabase,

@@ -14,7 +14,7 @@ const STATUSES: [u16; 23] = [
     417, 500, 501, 503,
 ];
 
-/// Percentiles that CouchDB tells, by its names: the last is 99.9 %.
+/// Percentiles that CouchDB reports, by its names: the last is 99.9 %.
 const PERCENTILES: [(u64, f64); 6] = [
     (50, 0.5),
     (75, 0.75),
@@ -80,7 +80,7 @@ fn counter(value: u64, description: &str) -> Object {
     leaf
 }
 
-/// One leaf with what CouchDB tells of a distribution.
+/// One leaf with CouchDB's numbers of a distribution.
 fn histogram(distribution: &Distribution, description: &str) -> Object {
     let mut value = Object::new();
     value.insert("min", float(distribution.min));

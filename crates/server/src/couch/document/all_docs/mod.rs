@@ -57,7 +57,7 @@ pub fn answer(call: Call, which: Which) -> Result<Answer, Failure> {
     })
 }
 
-/// Whether the keys of a body are no array, which CouchDB tells in other words here than for views.
+/// Whether the keys of a body are no array, for which CouchDB has another message here than for views.
 fn has_wrong_keys(call: &Call) -> bool {
     let body = call.json_body().ok();
     let keys = body.as_ref().and_then(|body| body.get("keys"));

@@ -56,7 +56,7 @@ enum Part {
 type Bindings = Vec<(String, Value)>;
 
 impl Rules {
-    /// Reads the list `rewrites`; what is no object in it is no rule.
+    /// Reads the list `rewrites`; entries that are no objects are no rules.
     ///
     /// # Errors
     /// [`RuleError`], for any of them.

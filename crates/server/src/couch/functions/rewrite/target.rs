@@ -25,7 +25,7 @@ const NOT_IN_URLS: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// Headers that tell who asks, from where, and how long the body is.
+/// Headers with the user, the address and the length of the body.
 const KEPT: [&str; 13] = [
     "authorization",
     "connection",
