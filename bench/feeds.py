@@ -10,9 +10,7 @@ import base64
 import os
 import resource
 import selectors
-import shutil
 import socket
-import tempfile
 import time
 import urllib.parse
 
@@ -103,11 +101,7 @@ def main():
     # A server gives clients half of its descriptors.
     count = min(FEEDS, most // 2 - OTHER_FILES)
     results = measure.Results("feeds")
-    directory = tempfile.mkdtemp()
-    with open(os.path.join(directory, "varve.ini"), "w") as out:
-        out.write(f"[admins]\n{measure.ADMIN[0]} = {measure.ADMIN[1]}\n{SETTINGS}")
-    server = measure.varve(directory, os.path.abspath(options.varve))
-    try:
+    with measure.varve_with(SETTINGS, options.varve) as server:
         server.request("PUT", "/db")
         server.request("PUT", "/db/first", b"{}")
         idle = resident(server)
@@ -127,10 +121,6 @@ def main():
         results.write(name="feeds/seen", subject="varve", unit="s", median=round(slowest, 3),
                       range=[round(min(seen), 3), round(max(seen), 3)], samples=len(seen),
                       target=MOST_SECONDS, met=slowest <= MOST_SECONDS, feeds=count)
-    finally:
-        server.process.kill()
-        server.process.wait()
-        shutil.rmtree(directory)
 
 
 if __name__ == "__main__":

@@ -9,9 +9,6 @@ import argparse
 import base64
 import http.client
 import json
-import os
-import shutil
-import tempfile
 import threading
 import time
 import urllib.parse
@@ -95,11 +92,7 @@ def main():
     parser.add_argument("--varve", default="target/release/varve")
     options = parser.parse_args()
     results = measure.Results("logins")
-    directory = tempfile.mkdtemp()
-    with open(os.path.join(directory, "varve.ini"), "w") as out:
-        out.write(f"[admins]\n{measure.ADMIN[0]} = {measure.ADMIN[1]}\n{SETTINGS}")
-    server = measure.varve(directory, os.path.abspath(options.varve))
-    try:
+    with measure.varve_with(SETTINGS, options.varve) as server:
         server.request("PUT", "/db")
         server.request("PUT", "/db/doc", b"{}")
         everyone = json.dumps({"members": {"names": [], "roles": []}}).encode()
@@ -120,10 +113,6 @@ def main():
         ratio = round(basic / anonymous, 3)
         results.write(name="logins/basic", subject="checked before against none", unit="ratio of CPU",
                       median=ratio, target=WORST_BASIC, met=ratio <= WORST_BASIC)
-    finally:
-        server.process.kill()
-        server.process.wait()
-        shutil.rmtree(directory)
 
 
 if __name__ == "__main__":

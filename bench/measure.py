@@ -5,14 +5,17 @@ CPU seconds are those of the server process with all its threads and reaped chil
 """
 
 import base64
+import contextlib
 import datetime
 import json
 import os
 import platform
 import re
+import shutil
 import signal
 import statistics
 import subprocess
+import tempfile
 import time
 import urllib.request
 
@@ -49,6 +52,21 @@ class Server:
         request = urllib.request.Request(self.url + path, body, headers, method=method)
         with urllib.request.urlopen(request, timeout=600) as answer:
             return answer.read()
+
+
+@contextlib.contextmanager
+def varve_with(settings, binary):
+    """A server of a new directory with these settings beside the admin, gone at the end."""
+    directory = tempfile.mkdtemp()
+    with open(os.path.join(directory, "varve.ini"), "w") as out:
+        out.write(f"[admins]\n{ADMIN[0]} = {ADMIN[1]}\n{settings}")
+    server = varve(directory, os.path.abspath(binary))
+    try:
+        yield server
+    finally:
+        server.process.kill()
+        server.process.wait()
+        shutil.rmtree(directory)
 
 
 def varve(directory, binary):

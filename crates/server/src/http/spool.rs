@@ -149,7 +149,7 @@ mod tests {
             .err()
             .unwrap();
         assert_eq!(refused.kind, crate::http::FailureKind::Internal);
-        let words = "cannot create the file that holds the request's body: ";
+        let words = "cannot create the file that holds the body: ";
         assert!(refused.reason.starts_with(words), "{refused}");
         assert!(!refused.reason.contains("nowhere"), "{refused}");
     }
