@@ -2,7 +2,7 @@
 
 use super::BuildContext;
 use super::order::compare_json;
-use super::rows::{Mapped, Mapping, Span};
+use super::rows::{Mapped, Mapping, RowSpans, Span};
 use crate::ViewError;
 use crate::design::compilation;
 use crate::find::{JsonMap, Named};
@@ -275,7 +275,7 @@ impl<'a> Mapper<'a> {
     }
 
     /// Moves the rows of one document to the batch, and tells where they are.
-    fn enter(&mut self, id: &str, mapped: &mut Mapped) -> Vec<(usize, Span)> {
+    fn enter(&mut self, id: &str, mapped: &mut Mapped) -> RowSpans {
         if self.emitted.is_empty() {
             return Vec::new();
         }
@@ -308,7 +308,7 @@ impl<'a> Mapper<'a> {
         &self,
         id: &str,
         mut push: impl FnMut(usize, &mut dyn FnMut(&mut Vec<u8>) -> usize) -> Span,
-    ) -> Vec<(usize, Span)> {
+    ) -> RowSpans {
         let (bytes, emitted) = (&self.bytes, &self.emitted);
         let mut spans = Vec::new();
         for rows in emitted.chunk_by(|a, b| a.map == b.map) {

@@ -83,12 +83,14 @@ pub(super) struct Mapped {
     pub(super) readers: Entries,
 }
 
+/// Rows of one document: of each the map function, and where it is among the rows of that function.
+pub(super) type RowSpans = Vec<(usize, Span)>;
+
 /// Rows of one revision, and those who see them.
 #[derive(Debug)]
 pub(super) struct SharedRows {
     pub(super) principals: Vec<String>,
-    /// Of each row the map function, and where it is among the rows of that function.
-    pub(super) rows: Vec<(usize, Span)>,
+    pub(super) rows: RowSpans,
 }
 
 /// A batch that is being mapped.

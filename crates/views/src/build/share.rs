@@ -5,7 +5,7 @@
 //! the winner may see.
 
 use super::map::{MapInput, Mapper};
-use super::rows::{Mapped, SharedRows, Span};
+use super::rows::{Mapped, RowSpans, SharedRows};
 use crate::ViewError;
 use crate::principals::{MOST_KEYS, push_readers, readers_key, winner_value, winners_prefix};
 use crate::row::prefix_of;
@@ -107,7 +107,7 @@ impl Mapper<'_> {
     pub(super) fn share(
         &mut self,
         change: &Change,
-        rows: Vec<(usize, Span)>,
+        rows: RowSpans,
         mapped: &mut Mapped,
     ) -> Result<(), ViewError> {
         let id = &change.id;
@@ -157,7 +157,7 @@ impl Mapper<'_> {
         (leaf, seq): (&LeafReaders, u64),
         others: Vec<&Leaf>,
         mapped: &mut Mapped,
-    ) -> Result<(Vec<(usize, Span)>, Vec<u8>), ViewError> {
+    ) -> Result<(RowSpans, Vec<u8>), ViewError> {
         let found = document.and_then(|document| {
             let (rev, stored) = document.revision(&leaf.rev)?;
             Some((document.id(), rev, stored))
