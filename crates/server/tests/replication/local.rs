@@ -300,8 +300,8 @@ fn url_of(server: &Running, user: &str, database: &str) -> String {
     url(server, database).replace("adm:pass@", &format!("{user}:secret@"))
 }
 
-#[test]
-fn rights_are_those_of_the_logins_in_the_urls() {
+/// Databases whose members are users.
+fn with_users() -> Running {
     let here = Running::start_with("[chttpd]\nrequire_valid_user = false\n");
     for database in ["_users", "a", "open", "closed"] {
         assert_eq!(
@@ -332,6 +332,12 @@ fn rights_are_those_of_the_logins_in_the_urls() {
     );
     assert_eq!(ask(&here, "PUT", "/closed/_security", &only("bob")).0, 200);
     assert_eq!(ask(&here, "PUT", "/a/_security", &only("ann")).0, 200);
+    here
+}
+
+#[test]
+fn rights_are_those_of_the_logins_in_the_urls() {
+    let here = with_users();
     put_docs(
         &here,
         "a",
@@ -355,8 +361,8 @@ fn rights_are_those_of_the_logins_in_the_urls() {
             "{answer}"
         );
     }
-    let nobody = url(&here, "a").replace("adm:pass@", "");
-    let (status, answer) = run(&nobody, &url_of(&here, "ann", "open"));
+    let anonymous = url(&here, "a").replace("adm:pass@", "");
+    let (status, answer) = run(&anonymous, &url_of(&here, "ann", "open"));
     assert_eq!(
         (status, &answer["error"]),
         (401, &json!("unauthorized")),
@@ -369,8 +375,12 @@ fn rights_are_those_of_the_logins_in_the_urls() {
         (401, &json!("unauthorized")),
         "{answer}"
     );
+}
 
-    // Of a database with access each user takes the own documents.
+#[test]
+fn each_user_takes_the_own_documents_of_a_database_with_access() {
+    let here = with_users();
+    let run = |source: &str, target: &str| replicate(&here, source, target, &json!({}));
     put_docs(
         &here,
         "shared",

@@ -93,27 +93,9 @@ fn pass_on(
     seen: &Mutex<Vec<String>>,
     fault: &dyn Fn(&str, usize) -> Fault,
 ) -> std::io::Result<()> {
-    let mut reader = BufReader::new(client.try_clone()?);
-    let (mut head, mut length) = (String::new(), 0);
-    loop {
-        let start = head.len();
-        if reader.read_line(&mut head)? == 0 {
-            return Ok(());
-        }
-        let line = head[start..].to_ascii_lowercase();
-        if let Some(value) = line.strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap();
-        }
-        if line == "\r\n" {
-            break;
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body)?;
-    let lower = head.to_ascii_lowercase();
-    if lower.contains("\r\ntransfer-encoding: chunked") {
-        read_chunked(&mut reader, &mut body)?;
-    }
+    let Some((mut head, body)) = read_request(&mut BufReader::new(client.try_clone()?))? else {
+        return Ok(());
+    };
     let first = head.lines().next().unwrap_or_default().to_owned();
     let path = first.split('?').next().unwrap_or_default().to_owned();
     let before = {
@@ -164,6 +146,31 @@ fn pass_on(
         client.write_all(&buffer[..count])?;
     }
     client.shutdown(Shutdown::Both)
+}
+
+/// The head of a request and its body; `None` if the client has left.
+fn read_request(reader: &mut impl BufRead) -> std::io::Result<Option<(String, Vec<u8>)>> {
+    let (mut head, mut length) = (String::new(), 0);
+    loop {
+        let start = head.len();
+        if reader.read_line(&mut head)? == 0 {
+            return Ok(None);
+        }
+        let line = head[start..].to_ascii_lowercase();
+        if let Some(value) = line.strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        if line == "\r\n" {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    let lower = head.to_ascii_lowercase();
+    if lower.contains("\r\ntransfer-encoding: chunked") {
+        read_chunked(reader, &mut body)?;
+    }
+    Ok(Some((head, body)))
 }
 
 /// Reads a body in chunks as it stands, with the lengths.

@@ -233,80 +233,66 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_session_ends_by_401_and_one_that_never_held_is_not_tried_again() {
+    fn session() -> Session {
         let login = Login {
             user: "a".to_owned(),
             password: "b".to_owned(),
         };
         let url = Url::parse("http://peer/_session").unwrap();
         let password = HeaderValue::from_static("Basic x");
-        let session = Session::new(url, &login, password, Some(Duration::from_secs(60)));
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .build()
-            .unwrap();
-        runtime.block_on(async {
-            let give = |text: &'static str| async {
-                let mut state = session.state.lock().await;
-                state.take(HeaderValue::from_static(text), Duration::from_secs(60));
-                Credentials {
-                    name: COOKIE,
-                    value: HeaderValue::from_static(text),
-                    cookie: Some(state.count),
-                }
-            };
-            let none = HeaderMap::new();
-            let first = give("AuthSession=1").await;
-            assert!(
-                !session
-                    .has_expired(&first, (StatusCode::NOT_FOUND, &none))
-                    .await
-            );
-            assert!(
-                session
-                    .has_expired(&first, (StatusCode::UNAUTHORIZED, &none))
-                    .await
-            );
-            assert!(
-                !session.state.lock().await.is_refused,
-                "it was accepted before"
-            );
-            let second = give("AuthSession=2").await;
+        Session::new(url, &login, password, Some(Duration::from_secs(60)))
+    }
+
+    /// Has the session take a cookie, and returns what a request sends then.
+    async fn give(session: &Session, text: &'static str) -> Credentials {
+        let mut state = session.state.lock().await;
+        state.take(HeaderValue::from_static(text), Duration::from_secs(60));
+        Credentials {
+            name: COOKIE,
+            value: HeaderValue::from_static(text),
+            cookie: Some(state.count),
+        }
+    }
+
+    fn run(work: impl Future<Output = ()>) {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        runtime.build().unwrap().block_on(work);
+    }
+
+    const REFUSED: StatusCode = StatusCode::UNAUTHORIZED;
+
+    #[test]
+    fn a_session_ends_by_401_and_only_by_that_of_its_own_cookie() {
+        let (session, none) = (session(), HeaderMap::new());
+        run(async {
+            let first = give(&session, "AuthSession=1").await;
+            let missing = (StatusCode::NOT_FOUND, &none);
+            assert!(!session.has_expired(&first, missing).await);
+            assert!(session.has_expired(&first, (REFUSED, &none)).await);
+            assert!(!session.state.lock().await.is_refused);
+            give(&session, "AuthSession=2").await;
             // A late answer to a request with the first one.
-            assert!(
-                session
-                    .has_expired(&first, (StatusCode::UNAUTHORIZED, &none))
-                    .await
-            );
+            assert!(session.has_expired(&first, (REFUSED, &none)).await);
             assert!(session.state.lock().await.cookie.is_some());
-            let prolonged = headers(&["AuthSession=3"]);
-            assert!(
-                !session
-                    .has_expired(&second, (StatusCode::OK, &prolonged))
-                    .await
-            );
-            assert!(
-                session
-                    .has_expired(&second, (StatusCode::UNAUTHORIZED, &none))
-                    .await
-            );
-            let third = session
-                .state
-                .lock()
-                .await
-                .cookie
-                .as_ref()
-                .map(|cookie| cookie.number);
-            assert_eq!(third, Some(3), "only requests with it can end it");
-            let third = Credentials {
-                cookie: third,
-                ..second
+        });
+    }
+
+    #[test]
+    fn a_prolonged_session_goes_on_and_one_that_never_held_is_not_tried_again() {
+        let (session, none) = (session(), HeaderMap::new());
+        run(async {
+            let first = give(&session, "AuthSession=1").await;
+            let prolonged = headers(&["AuthSession=2"]);
+            let prolonged = (StatusCode::OK, &prolonged);
+            assert!(!session.has_expired(&first, prolonged).await);
+            assert!(session.has_expired(&first, (REFUSED, &none)).await);
+            let number = |state: &SessionState| state.cookie.as_ref().map(|cookie| cookie.number);
+            let second = Credentials {
+                cookie: number(&*session.state.lock().await),
+                ..first
             };
-            assert!(
-                session
-                    .has_expired(&third, (StatusCode::UNAUTHORIZED, &none))
-                    .await
-            );
+            assert_eq!(second.cookie, Some(2));
+            assert!(session.has_expired(&second, (REFUSED, &none)).await);
             assert!(session.state.lock().await.is_refused);
         });
     }
