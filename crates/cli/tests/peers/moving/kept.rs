@@ -168,7 +168,7 @@ fn databases_with_access_keep_it() {
     admin
         .put("/s/other", &json!({"_access": ["bob"]}))
         .expect_status(201);
-    admin.put("/s/nobody", &json!({"x": 2})).expect_status(201);
+    admin.put("/s/unnamed", &json!({"x": 2})).expect_status(201);
     let gone = admin
         .put("/s/gone", &json!({"_access": ["ada"]}))
         .expect_status(201)

@@ -264,7 +264,8 @@ impl Session {
                 Ok(()) => LOOKS,
                 Err(ReplicateError::Interrupted) => return known,
                 Err(error) => {
-                    self.tell(format!("cannot follow for now: {error}")).await;
+                    self.tell(format!("cannot follow at the moment: {error}"))
+                        .await;
                     LOOKS_AFTER_FAILURE
                 }
             };

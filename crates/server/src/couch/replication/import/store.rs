@@ -107,7 +107,7 @@ impl Store {
         }
     }
 
-    /// Whether the directory has a database of this name, whoever made it.
+    /// Whether the directory has a database of this name, of whatever origin.
     pub(super) fn has(&self, name: &str) -> Result<bool, ReplicateError> {
         Ok(self.storage.kind(&file_of(name))?.is_some())
     }
