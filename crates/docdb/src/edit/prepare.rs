@@ -82,7 +82,10 @@ impl Prepared {
     }
 
     /// The digest of the revision that this edit makes of `parent`.
-    pub(crate) fn digest_after(&self, parent: Option<&crate::Rev>) -> Digest {
+    ///
+    /// # Errors
+    /// [`EditError::Json`].
+    pub(crate) fn digest_after(&self, parent: Option<&crate::Rev>) -> Result<Digest, EditError> {
         digest(&self.edit, parent, &self.attachments, self.access.as_ref())
     }
 }
@@ -249,7 +252,7 @@ impl Worker {
             Mode::Interactive if !edit.is_local() => {
                 digest(&edit, edit.rev(), &attachments, access.as_ref())
             }
-            _ => Digest::from([0; 16]),
+            _ => Ok(Digest::from([0; 16])),
         };
         let external = text.len() as u64;
         // A digest is computed from front to back, and compression takes about as long.
@@ -262,6 +265,10 @@ impl Worker {
                 Ok::<_, DocdbError>((digest, text))
             })?,
         };
+        let digest = digest.unwrap_or_else(|error| {
+            refused = Some(error);
+            Digest::from([0; 16])
+        });
         Ok(Prepared {
             mode,
             digest,
@@ -462,7 +469,7 @@ fn digest(
     parent: Option<&crate::Rev>,
     attachments: &[PreparedAttachment],
     access: Option<&EditAccess>,
-) -> Digest {
+) -> Result<Digest, EditError> {
     let terms: Vec<_> = attachments
         .iter()
         .map(|attachment| AttachmentTerm {
@@ -472,12 +479,12 @@ fn digest(
         })
         .collect();
     let parent = parent.map(|rev| (rev.generation, rev.digest.as_bytes()));
-    let digest = revision_digest(edit.deleted, parent, edit.body.term(), &terms);
-    match access {
+    let digest = revision_digest(edit.deleted, parent, &edit.body.term()?, &terms);
+    Ok(match access {
         Some(access) => {
             let both = Md5::new().chain_update(digest).chain_update(&access.text);
             Digest::from(<[u8; 16]>::from(both.finalize()))
         }
         None => Digest::from(digest),
-    }
+    })
 }

@@ -199,7 +199,7 @@ impl PendingDocument<'_> {
             }
             // A deleted document begins anew on its last revision.
             (Some(winner), None) if winner.is_deleted() && !edit.edit.deleted => {
-                (Some(winner), edit.digest_after(Some(&winner.rev)))
+                (Some(winner), edit.digest_after(Some(&winner.rev))?)
             }
             (Some(winner), Some(rev)) if !winner.is_deleted() => {
                 let leaf = tree.leaf(rev).ok_or(EditError::Conflict)?;

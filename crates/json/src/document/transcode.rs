@@ -51,10 +51,10 @@ enum Kind {
 struct Repeated;
 
 impl Transcoder {
-    pub(super) fn new(is_special: fn(&str) -> bool) -> Self {
+    pub(super) fn new(is_special: fn(&str) -> bool, has_term: bool) -> Self {
         Transcoder {
             is_special,
-            forms: Forms::default(),
+            forms: Forms::new(has_term),
             open: Vec::new(),
             names: Vec::new(),
             most_names: 0,
@@ -64,9 +64,14 @@ impl Transcoder {
 
     /// A transcoder for one document of `len` bytes.
     pub(super) fn for_document(len: usize, is_special: fn(&str) -> bool) -> Self {
-        let mut transcoder = Transcoder::new(is_special);
-        transcoder.forms.reserve_for(len);
+        let mut transcoder = Transcoder::new(is_special, true);
+        transcoder.reserve_for(len);
         transcoder
+    }
+
+    /// Makes room for a document that may take up to `len` bytes.
+    pub(super) fn reserve_for(&mut self, len: usize) {
+        self.forms.reserve_for(len);
     }
 
     /// Reads a document, or any other value as it is.
@@ -97,7 +102,7 @@ impl Transcoder {
         self.has_repeated = false;
         lexer.enter()?;
         self.forms.text.push(b'{');
-        self.forms.term.extend_from_slice(term::OBJECT);
+        self.forms.object();
         let head = self.forms.begin_list();
         let (mut special, mut count) = (Vec::new(), 0);
         let mut goes_on = !lexer.leave(b'}');
@@ -109,13 +114,13 @@ impl Transcoder {
                 if !self.names.is_empty() {
                     self.forms.text.push(b',');
                 }
-                let before = self.forms.term.len();
+                let before = self.forms.term_len();
                 let place = self.forms.name(&name);
                 self.note(place, lexer)?;
                 self.value(lexer)?;
                 match term::counts(&name) {
                     true => count += 1,
-                    false => self.forms.term.truncate(before),
+                    false => self.forms.cut_term(before),
                 }
             }
             goes_on = lexer.goes_on(b'}', OBJECT_GOES_ON)?;
@@ -176,7 +181,7 @@ impl Transcoder {
         let kind = match bracket {
             b'[' => Kind::Array { is_bytes: true },
             _ => {
-                self.forms.term.extend_from_slice(term::OBJECT);
+                self.forms.object();
                 let names = self.names.len();
                 Kind::Object { names }
             }
