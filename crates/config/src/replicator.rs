@@ -194,11 +194,15 @@ mod tests {
             (3, Duration::from_millis(500))
         );
         assert_eq!(set.endpoint_protocols, ["https"]);
+        let plain = replicator("auth_plugins = couch_replicator_auth_noop").unwrap();
+        assert!(set.uses_sessions && !plain.uses_sessions);
         for wrong in [
             "max_jobs = 0",
             "interval = soon",
             "valid_endpoint_protocols = gopher",
             "use_checkpoints = maybe",
+            "auth_plugins = other",
+            "session_refresh_interval_sec = 1",
         ] {
             assert!(replicator(wrong).is_err(), "{wrong}");
         }
