@@ -2,9 +2,7 @@
 
 use super::{LOGIN, fill, import, leaves};
 use crate::peers::Site;
-use crate::peers::import::{
-    escaped, get, import as import_files, run, said, shown,
-};
+use crate::peers::import::{escaped, get, import as import_files, run, said, shown};
 use serde_json::{Value, json};
 use std::path::Path;
 use varve_testkit::recorded::{couch_files, couch_files_expected};

@@ -1,5 +1,6 @@
 //! Changes for readers within the server: as they are stored, without a text.
 
+use super::filter_index::FilterIndex;
 use super::options::ChangesOptions;
 use super::sequence::{Since, write_sequence};
 use super::{Cursor, Filter};
@@ -32,13 +33,18 @@ pub(crate) fn read(
 ) -> Result<StoredChanges, Failure> {
     let incarnation = &call.database.incarnation;
     let options = ChangesOptions::parse(&call.request, incarnation)?;
-    let snapshot = call.snapshot();
     let filter = Filter::load(call, &options.filter)?;
+    let mut index = FilterIndex::of(call, &filter);
+    if let Some(index) = &mut index {
+        index.look_up();
+    }
+    let snapshot = call.snapshot();
     let since = match options.since {
-        Since::Update(update) => update,
+        Since::Update(update) | Since::Number(update) => update,
         Since::Now => snapshot.last_seq()?,
     };
-    let mut cursor = Cursor::new(since, filter, &options, incarnation);
+    let looked_at = call.app.server().metrics.feed_changes.clone();
+    let mut cursor = Cursor::new(since, (filter, index), &options, incarnation, looked_at);
     let mut passed = Vec::new();
     while cursor.collect(&snapshot, &mut passed)? {
         pause()?;

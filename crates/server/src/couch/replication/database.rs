@@ -45,6 +45,20 @@ impl PageRows {
         self.len() == 0
     }
 
+    /// The documents by name, wherever they come from.
+    pub fn into_rows(self) -> Vec<ChangeRow> {
+        match self {
+            PageRows::Remote(rows) => rows,
+            PageRows::Local(_, rows) => {
+                let rows = rows.into_iter().map(|wanted| ChangeRow {
+                    id: wanted.change.id,
+                    revs: wanted.revs.iter().map(ToString::to_string).collect(),
+                });
+                rows.collect()
+            }
+        }
+    }
+
     /// Cuts off those behind the first `count`.
     pub fn split_off(&mut self, count: usize) -> PageRows {
         match self {

@@ -103,8 +103,8 @@ impl BodyReceiver {
             return self.part(piece).map(Some).map_err(Failure::from);
         }
         match poll_fn(|context| self.slot.poll_take(true, context)).await {
-            Ok(Piece::Data(bytes)) => Ok(Some(bytes)),
-            Ok(Piece::File(piece)) => self.part(piece).map(Some).map_err(Failure::from),
+            Ok(BodyPiece::Data(bytes)) => Ok(Some(bytes)),
+            Ok(BodyPiece::File(piece)) => self.part(piece).map(Some).map_err(Failure::from),
             Err(End::Whole) => Ok(None),
             Err(End::Failed(failure)) => Err(failure),
         }

@@ -51,9 +51,9 @@ pub(super) async fn compare(
         let page = copy.page(&since, PAGE, &Selection::All).await?;
         let is_last = page.rows.is_empty()
             || page.rows.len() < PAGE && page.pending.is_none_or(|left| left == 0);
-        let snapshot = copy.database.snapshot();
+        let (snapshot, rows) = (copy.database.snapshot(), page.rows.into_rows());
         walked = blocking(move || {
-            walked.page(&snapshot, &page.rows)?;
+            walked.page(&snapshot, &rows)?;
             Ok(walked)
         })
         .await?;
@@ -161,6 +161,7 @@ async fn again(copy: &DatabaseCopy, ids: &[String]) -> Result<u64, ReplicateErro
         let page = copy.page(&since, PAGE, &selection).await?;
         let mut rows: HashMap<String, ChangeRow> = page
             .rows
+            .into_rows()
             .into_iter()
             .map(|row| (row.id.clone(), row))
             .collect();

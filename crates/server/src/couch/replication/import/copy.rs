@@ -132,7 +132,7 @@ impl DatabaseCopy {
                     false => copy.page(&last_seq, PAGE, &Selection::All).await.map(Some),
                 }
             };
-            let (done, next) = tokio::join!(batches(&copy, rows), next);
+            let (done, next) = tokio::join!(batches(&copy, rows.into_rows()), next);
             done?;
             if checkpoint.since != last_seq {
                 checkpoint.since = last_seq.clone();

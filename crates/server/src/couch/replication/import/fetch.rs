@@ -1,7 +1,7 @@
 //! The revisions of a batch, read from the server.
 
 use super::super::batch::{BulkGetEntry, FIRST_GROUP, bulk_get_entry};
-use super::super::database::{ChangeRow, MissingRevisions, is_addressable};
+use super::super::database::{BulkGetAnswer, ChangeRow, MissingRevisions, is_addressable};
 use super::copy::DatabaseCopy;
 use super::incoming::{self, IncomingError};
 use super::{Event, blocking, store};
@@ -52,16 +52,20 @@ impl DatabaseCopy {
     ) -> Result<(), ReplicateError> {
         let found = match self.has_bulk_get.load(Ordering::Relaxed) {
             true => self.peer.bulk_get(group).await?,
-            false => None,
+            false => BulkGetAnswer::Unknown,
         };
-        let Some(found) = found else {
-            // One revision that is too long for all to come together is no reason to do without from now on.
-            self.has_bulk_get
-                .fetch_and(group.len() > 1, Ordering::Relaxed);
-            for (id, rev) in group {
-                self.fetch_one(id, rev, known).await?;
+        let found = match found {
+            BulkGetAnswer::Found { docs, .. } => docs,
+            other => {
+                // Revisions that are too long to come together are no reason to do without from now on.
+                if matches!(other, BulkGetAnswer::Unknown) {
+                    self.has_bulk_get.store(false, Ordering::Relaxed);
+                }
+                for (id, rev) in group {
+                    self.fetch_one(id, rev, known).await?;
+                }
+                return Ok(());
             }
-            return Ok(());
         };
         let (mut edits, mut bytes) = (Vec::new(), 0);
         for one in &found {

@@ -3,7 +3,7 @@
 use super::super::error::ReplicationError;
 use super::super::peer::{Peer, PeerRequest};
 use crate::couch::call::Call;
-use crate::couch::functions::scripts::Patience;
+use crate::couch::functions::scripts::TimeBudget;
 use crate::couch::target::Target;
 use crate::couch::{admin, failures, names, route};
 use crate::http::Body;
@@ -149,7 +149,7 @@ impl Caller {
         let LocalSide { app, name } = self.side;
         let request = Arc::new(self.request);
         let call = Call::open(app, request, self.user, (&name, target), ReadMode::Blocking)?;
-        Ok(call.with_patience(Patience::Full))
+        Ok(call.with_budget(TimeBudget::Full))
     }
 }
 
