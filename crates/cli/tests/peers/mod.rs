@@ -24,7 +24,6 @@ mod replication;
 mod ssh;
 mod start;
 mod tls;
-mod unwritten;
 
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
