@@ -15,7 +15,6 @@ mod diff;
 mod entry;
 mod error;
 mod file;
-mod first_commit;
 pub mod fuzzing;
 mod header;
 mod holes;

@@ -32,7 +32,7 @@ pub use compact::{Compacted, Compaction, Finished, LONGEST_SUFFIX, Unreadable};
 pub use database::{
     Announced, Compression, DEFAULT_REVS_LIMIT, Database, DatabaseOptions, DictionaryInfo, KIND,
     Limits, NewDatabase, ReadyCopies, ReadyEdit, Sizes, TrainsBy, Tuned, Upload, Uploaded,
-    cut_off_tail, is_cut_short,
+    cut_off_tail,
 };
 pub use edit::{Accepted, DESIGN_PREFIX, Edit, EditOutcome, Edits, Mode};
 pub use error::{DocdbError, EditError};

@@ -109,7 +109,6 @@ impl Transaction<'_> {
 
     /// Gives the buffer to the file.
     fn append_buffer(&mut self) -> Result<(), TreeError> {
-        self.sync_first_commit()?;
         self.hash.update(&self.writer.buffer);
         let expected = self.base.state.end + self.spilled;
         self.writer.torn = true;
@@ -123,15 +122,6 @@ impl Transaction<'_> {
         self.writer.buffer.clear();
         self.fresh.clear();
         Ok(())
-    }
-
-    /// Nothing is appended to a file whose first commit may still be lost, so that a file of which it was is as short as
-    /// that commit ([`TreeFile::is_cut_short`](crate::TreeFile::is_cut_short)).
-    fn sync_first_commit(&mut self) -> Result<(), TreeError> {
-        match self.writer.durable {
-            0 => self.sync(),
-            _ => Ok(()),
-        }
     }
 
     fn sync(&mut self) -> Result<(), TreeError> {
@@ -195,7 +185,6 @@ impl Transaction<'_> {
     }
 
     fn finish(mut self, wanted: bool) -> Result<Snapshot, TreeError> {
-        self.sync_first_commit()?;
         if self.spilled > 0 {
             // Spilled bytes are made durable first, so that opening need not check them.
             self.append_buffer()?;

@@ -3,6 +3,7 @@
 use super::{Current, Database};
 use crate::{DocdbError, InPlace, Snapshot};
 use parking_lot::MutexGuard;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use varve_btree::{Transaction, TreeError, TreeFile};
@@ -14,19 +15,8 @@ impl Database {
         Arc::clone(&current.file)
     }
 
-    /// Calls `work` while no other thread writes or deletes. The file's name is durable by then.
+    /// Calls `work` while no other thread writes or deletes.
     pub(crate) fn write<T>(
-        &self,
-        work: impl FnOnce(&Arc<TreeFile>, Transaction<'_>) -> Result<T, DocdbError>,
-    ) -> Result<T, DocdbError> {
-        self.lock(|file, txn| {
-            self.sync_name()?;
-            work(file, txn)
-        })
-    }
-
-    /// [`Database::write`] for work that commits nothing.
-    pub(super) fn lock<T>(
         &self,
         work: impl FnOnce(&Arc<TreeFile>, Transaction<'_>) -> Result<T, DocdbError>,
     ) -> Result<T, DocdbError> {
@@ -48,6 +38,7 @@ impl Database {
                     path: self.shared.path.clone(),
                 });
             }
+            self.sync_swap()?;
             return work(&file, txn);
         }
     }
@@ -85,20 +76,21 @@ impl Database {
         file: Arc<TreeFile>,
         newest: Snapshot,
     ) -> Result<(), DocdbError> {
-        self.shared.is_name_in_doubt.store(true, Ordering::Release);
+        self.shared.is_swap_in_doubt.store(true, Ordering::Release);
         {
             let mut current = self.shared.current.write();
             *current = Current { file, newest };
         }
-        self.sync_name()
+        self.sync_swap()
     }
 
     /// Nothing may be committed into a file before its name is durable.
-    fn sync_name(&self) -> Result<(), DocdbError> {
+    fn sync_swap(&self) -> Result<(), DocdbError> {
         let shared = &self.shared;
-        if shared.is_name_in_doubt.load(Ordering::Acquire) {
-            super::sync_directory_of(shared.storage.as_ref(), &shared.path)?;
-            shared.is_name_in_doubt.store(false, Ordering::Release);
+        if shared.is_swap_in_doubt.load(Ordering::Acquire) {
+            let directory = shared.path.parent().unwrap_or(Path::new(""));
+            shared.storage.sync_directory(directory)?;
+            shared.is_swap_in_doubt.store(false, Ordering::Release);
         }
         Ok(())
     }

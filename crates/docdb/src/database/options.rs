@@ -71,7 +71,7 @@ impl DatabaseOptions {
 }
 
 /// Properties of a database that is to be made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct NewDatabase {
     /// How it is compressed, whatever the options say.
     pub compression: Option<EngineSetting>,

@@ -23,14 +23,14 @@ pub(crate) use finding::Trouble;
 pub use finding::{Finding, Hit, Part};
 pub(crate) use remembered::Remembered;
 
-use crate::database::open_damaged;
+use crate::database::tree_options;
 use crate::record::{BY_ID, BY_SEQ, LOCAL, PURGES};
 use crate::{DatabaseOptions, DocdbError, Snapshot};
 use agreement::Sums;
 use std::path::Path;
 use varve_base::{Interrupt, Progress, Storage};
 use varve_btree::{
-    ChunkCount, ChunkForm, ChunkRef, ChunkStats, LostSubtree, Recovery, Tail, Visited,
+    ChunkCount, ChunkForm, ChunkRef, ChunkStats, LostSubtree, Recovery, Tail, TreeFile, Visited,
 };
 
 /// Items between two looks at whether to stop.
@@ -79,9 +79,6 @@ pub struct Verified {
     pub purges: u64,
     /// Bytes of a write that was cut short, behind the newest commit: nothing of it was ever acknowledged.
     pub cut_short: u64,
-    /// Whether the file has no whole commit because a power cut has taken the bytes of a database to which nothing was
-    /// written: opening makes it again.
-    pub is_unwritten: bool,
     /// Chunks and nodes that could be read.
     pub chunks: ChunkStats,
 }
@@ -97,17 +94,14 @@ pub fn verify(
     options: &DatabaseOptions,
     watch: &mut Watch<'_>,
 ) -> Result<Verified, DocdbError> {
-    let (file, is_unwritten) = open_damaged(storage, path, options)?;
+    let file = TreeFile::open_damaged(storage, path, tree_options(options))?;
     let len = storage.file_len(path)?.unwrap_or(0);
     let snapshot = Snapshot::new(file.snapshot(), path)?;
     let mut verifier = Verifier {
         walked: snapshot.uncached(),
         snapshot,
         watch,
-        report: Verified {
-            is_unwritten,
-            ..Verified::default()
-        },
+        report: Verified::default(),
         known: Remembered::default(),
         sums: Sums::default(),
         is_access_unknown: false,

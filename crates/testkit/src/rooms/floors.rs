@@ -27,7 +27,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "stored",
                 "live_commits",
             ],
-            &["tail", "first_commit"],
+            &["tail"],
             &["file"],
             &["opening", "transaction", "commit_id"],
             &["loader", "overlay", "unreadable", "holes"],

@@ -1,15 +1,12 @@
 //! `verify` of the file of a database.
 
-use super::target::EXTENSION;
 use std::path::{Path, PathBuf};
 use varve_base::storage::EntryKind;
 use varve_base::{DiskStorage, Silent, Storage};
 use varve_btree::{NodeCache, TreeFile};
 use varve_codec::EngineSetting;
 use varve_docdb::verify::{Finding, Verified, Watch, verify};
-use varve_docdb::{
-    ChunkForm, DatabaseOptions, DocdbError, KIND, cut_off_tail, is_cut_short, salvage,
-};
+use varve_docdb::{ChunkForm, DatabaseOptions, DocdbError, KIND, cut_off_tail, salvage};
 use varve_hgcli::ui::{Abort, Ui};
 
 /// Memory for nodes that are looked up.
@@ -29,10 +26,7 @@ impl Database {
         }
         let kind = TreeFile::kind_of(storage, path);
         let kind = kind.map_err(|error| Abort::new(error.to_string()))?;
-        let is_one = match kind {
-            Some((kind, _)) => kind == KIND,
-            None => is_unwritten(storage, path)?,
-        };
+        let is_one = kind.is_some_and(|(kind, _)| kind == KIND);
         Ok(is_one.then(|| Database {
             storage: storage.clone(),
             path: path.to_owned(),
@@ -47,18 +41,6 @@ impl Database {
             )
         })
     }
-}
-
-/// Whether a file with a database's name has no bytes because a power cut took them before anything was written to it.
-fn is_unwritten(storage: &DiskStorage, path: &Path) -> Result<bool, Abort> {
-    if !path
-        .as_os_str()
-        .as_encoded_bytes()
-        .ends_with(EXTENSION.as_bytes())
-    {
-        return Ok(false);
-    }
-    is_cut_short(storage, path, &options()).map_err(|error| Abort::new(error.to_string()))
 }
 
 fn options() -> DatabaseOptions {
@@ -134,12 +116,6 @@ fn summary(ui: &mut Ui, report: &Verified) -> Result<(), Abort> {
         report.local_documents,
         report.purges,
     ))?;
-    if report.is_unwritten {
-        ui.status(
-            "the file has no commit, as a power cut may leave a database to which nothing was written; opening makes \
-             it again\n",
-        )?;
-    }
     if report.cut_short > 0 {
         ui.status(format!(
             "the last {} bytes are of a write that was cut short and never acknowledged; opening leaves them out\n",

@@ -314,15 +314,6 @@ impl Databases {
                 );
             });
         }
-        if documents.is_made_again() {
-            self.log.scope(|| {
-                tracing::warn!(
-                    database = name,
-                    "{file} had no commit, as a power cut may leave a database to which nothing was \
-                     written; it goes on as an empty one"
-                );
-            });
-        }
         if ignored > 0 && documents.why_read_only().is_none() {
             self.log.scope(|| {
                 tracing::warn!(
