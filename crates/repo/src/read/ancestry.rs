@@ -1,7 +1,7 @@
 //! Ancestors and descendants among the changesets of one view.
 
 use crate::read::RepoView;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use varve_revlog::Rev;
 
 impl RepoView {
@@ -64,6 +64,45 @@ impl RepoView {
             }
         }
         false
+    }
+
+    /// The heads of the changesets that two changesets both descend from, or are, oldest first. There are several after
+    /// two lines of history were merged into each other.
+    pub fn common_ancestor_heads(&self, one: Rev, other: Rev) -> Vec<Rev> {
+        const BOTH: u8 = 3;
+        /// An ancestor of another common ancestor.
+        const COVERED: u8 = 4;
+        let changelog = self.changelog();
+        let mut sides = BTreeMap::from([(one, 1)]);
+        *sides.entry(other).or_insert(0) |= 2;
+        let mut heads = Vec::new();
+        // Children have higher numbers, so that all of them were seen before. Once every changeset that is left is
+        // covered, so are all of its ancestors.
+        let mut open = sides.len();
+        while open > 0
+            && let Some((rev, flags)) = sides.pop_last()
+        {
+            let is_covered = flags & COVERED != 0;
+            open -= usize::from(!is_covered);
+            let passed_on = match flags & BOTH == BOTH {
+                true => flags | COVERED,
+                false => flags,
+            };
+            if flags & BOTH == BOTH && !is_covered {
+                heads.push(rev);
+            }
+            for parent in changelog.parents(rev).into_iter().flatten() {
+                let known = sides.entry(parent).or_insert_with(|| {
+                    open += 1;
+                    0
+                });
+                let was_covered = *known & COVERED != 0;
+                *known |= passed_on;
+                open -= usize::from(!was_covered && *known & COVERED != 0);
+            }
+        }
+        heads.reverse();
+        heads
     }
 
     /// Number of visible changesets that descend from `rev` by way of visible ones.
