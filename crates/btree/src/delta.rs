@@ -12,7 +12,8 @@
 
 use crate::TreeError;
 use crate::chunk::{ChunkRef, EncodedChunk, MAX_RAW};
-use crate::pages::{Pages, ReadScope};
+use crate::pages::Pages;
+use crate::readahead::ReadScope;
 use crate::snapshot::Snapshot;
 use crate::stats::ChunkForm;
 use varve_base::varint::{self, Reader};

@@ -1,9 +1,9 @@
 //! The diff of a tree between two commits of one file.
 
 use crate::TreeError;
+use crate::entry::TreeEntry;
 use crate::node::Node;
 use crate::pages::NodeSource;
-use crate::range::Item;
 use crate::snapshot::Snapshot;
 use std::cmp::Ordering;
 use std::fmt;
@@ -13,9 +13,9 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct DiffEntry {
     /// `None` for a new key.
-    pub before: Option<Item>,
+    pub before: Option<TreeEntry>,
     /// `None` for a key that is gone.
-    pub after: Option<Item>,
+    pub after: Option<TreeEntry>,
 }
 
 /// Walks two trees at once, in key order. Nodes that both have in common are not read.
@@ -101,11 +101,11 @@ impl Cursor {
     }
 
     /// Takes the item that comes next; `None` if that is a child, which is gone down into.
-    fn take(&mut self) -> Result<Option<Item>, TreeError> {
+    fn take(&mut self) -> Result<Option<TreeEntry>, TreeError> {
         match self.top() {
             Some((node, index)) if node.level() == 0 => {
                 self.advance();
-                Ok(Some(Item::new(node, index)))
+                Ok(Some(TreeEntry::new(node, index)))
             }
             _ => self.descend().map(|()| None),
         }

@@ -1,14 +1,13 @@
 //! Creating and sharing a tree file.
 
 use crate::chunk::ChunkRef;
-use crate::commit::{self, Commit, Root};
+use crate::first_commit::{FirstCommit, MOST_UNSYNCED};
 use crate::header::Header;
-use crate::holes::LiveCommits;
+use crate::live_commits::LiveCommits;
 use crate::pages::Pages;
 use crate::reducer::Reducer;
 use crate::snapshot::{CommitState, Snapshot};
 use crate::tail::Tail;
-use crate::transaction::Transaction;
 use crate::{NodeCache, TreeError};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::fmt;
@@ -16,7 +15,6 @@ use std::path::Path;
 use std::sync::Arc;
 use varve_base::{OpenMode, ReadMode, Storage, StorageFile};
 use varve_codec::{Compressor, EngineSetting};
-use xxhash_rust::xxh3::xxh3_64;
 
 /// How to open or create a file.
 #[derive(Clone)]
@@ -40,6 +38,26 @@ impl fmt::Debug for Options {
     }
 }
 
+impl Options {
+    fn first_commit(
+        &self,
+        path: &Path,
+        user_header: &[u8],
+        from: u64,
+    ) -> Result<FirstCommit, TreeError> {
+        let kind_and_trees = (self.kind, self.reducers.len());
+        FirstCommit::new(path, kind_and_trees, user_header, from)
+    }
+}
+
+/// Whether the first bytes of a file are durable when a call returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum IsSynced {
+    Yes,
+    /// Unless there are more than [`MOST_UNSYNCED`].
+    No,
+}
+
 /// Sizes of a file in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
@@ -56,7 +74,7 @@ pub struct Sizes {
 pub struct Recovery {
     /// Length in bytes of the torn append behind the newest whole commit, which is ignored; usually 0.
     pub ignored: u64,
-    /// What that is.
+    /// Kind of the ignored bytes.
     pub tail: Tail,
     /// Whether one bit of the file's header is not as it was written; it is read as it was.
     pub is_header_damaged: bool,
@@ -67,7 +85,7 @@ pub(crate) struct Writer {
     pub(crate) compressor: Compressor,
     pub(crate) buffer: Vec<u8>,
     pub(crate) raw: Vec<u8>,
-    /// Everything before this position survives a power cut.
+    /// Everything before this position survives a power cut; 0 if not even the first commit is known to.
     pub(crate) durable: u64,
     /// Whether there may be bytes behind the newest commit.
     pub(crate) torn: bool,
@@ -115,7 +133,8 @@ impl TreeFile {
         options: Options,
         user_header: &[u8],
     ) -> Result<Self, TreeError> {
-        let made = TreeFile::create_to_rename(storage, path, options, user_header)?;
+        let first = options.first_commit(path, user_header, 0)?;
+        let made = TreeFile::create_from(first, storage, path, options, IsSynced::Yes)?;
         let directory = path.parent().unwrap_or(Path::new(""));
         let synced = storage.sync_directory(directory).inspect_err(|_| {
             // The file was not announced; a later creation finds it in its way if this fails as well.
@@ -126,7 +145,8 @@ impl TreeFile {
     }
 
     /// [`TreeFile::create_with`] for a file that gets another name next: its bytes are durable when this returns, its
-    /// name is not. The caller renames it and syncs the directory once, for both.
+    /// name is not. The caller renames it and syncs the directory once, for both. The file is too long for
+    /// [`TreeFile::is_cut_short`].
     ///
     /// # Errors
     /// See [`TreeFile::create`].
@@ -136,38 +156,86 @@ impl TreeFile {
         options: Options,
         user_header: &[u8],
     ) -> Result<Self, TreeError> {
-        crate::error::check_len("list of trees", options.reducers.len(), 255)?;
-        let mut id = [0; 16];
-        getrandom::fill(&mut id).map_err(|_| TreeError::NoRandom {
-            path: path.to_owned(),
-        })?;
-        let header = Header {
-            kind: options.kind,
-            trees: options.reducers.len() as u8,
-            id,
-        };
-        let mut bytes = header.encode().to_vec();
-        bytes.resize(bytes.len() + commit::padding(bytes.len() as u64), 0);
-        let commit = Commit {
-            previous: 0,
-            durable: 0,
-            span: 0,
-            span_sum: xxh3_64(&bytes),
-            roots: vec![Root::default(); options.reducers.len()],
-            user_header: user_header.to_vec(),
-        };
-        let at = bytes.len() as u64;
-        commit.encode(&header, at, &mut bytes)?;
-        let end = bytes.len() as u64;
+        let first = options.first_commit(path, user_header, MOST_UNSYNCED)?;
+        TreeFile::create_from(first, storage, path, options, IsSynced::Yes)
+    }
+
+    /// [`TreeFile::create_with`] without a sync: neither bytes nor name survive a power cut when this returns. Once the
+    /// caller has synced the directory, a power cut leaves the file, but perhaps without bytes
+    /// ([`TreeFile::is_cut_short`]), until its first transaction appends to it: that syncs the bytes before.
+    ///
+    /// # Errors
+    /// See [`TreeFile::create`].
+    pub fn create_unsynced(
+        storage: &dyn Storage,
+        path: &Path,
+        options: Options,
+        user_header: &[u8],
+    ) -> Result<Self, TreeError> {
+        let first = options.first_commit(path, user_header, 0)?;
+        TreeFile::create_from(first, storage, path, options, IsSynced::No)
+    }
+
+    /// Writes header and first commit of a file of which [`TreeFile::is_cut_short`], as [`TreeFile::create_unsynced`]
+    /// does for a new one.
+    ///
+    /// # Errors
+    /// Errors of the storage; the file is cut short then.
+    pub fn create_again(
+        storage: &dyn Storage,
+        path: &Path,
+        options: Options,
+        user_header: &[u8],
+    ) -> Result<Self, TreeError> {
+        let first = options.first_commit(path, user_header, 0)?;
+        let file = storage.open(path, OpenMode::Append)?;
+        file.truncate(0)?;
+        TreeFile::write_first(first, file, options, IsSynced::No)
+    }
+
+    fn create_from(
+        first: FirstCommit,
+        storage: &dyn Storage,
+        path: &Path,
+        options: Options,
+        synced: IsSynced,
+    ) -> Result<Self, TreeError> {
         let file = storage.open(path, OpenMode::CreateNew)?;
-        file.append(&bytes)
-            .and_then(|_| file.sync())
-            .inspect_err(|_| {
-                // The file was not announced; if this fails as well, opening reports it as unfinished.
-                let _ = storage.remove(path);
-            })?;
-        let state = CommitState { commit, at, end };
-        TreeFile::make(file, header, options, state, Some(end), Recovery::default())
+        TreeFile::write_first(first, file, options, synced).inspect_err(|_| {
+            // The file was not announced; if this fails as well, opening reports it as unfinished.
+            let _ = storage.remove(path);
+        })
+    }
+
+    /// Writes the first bytes of an empty file.
+    fn write_first(
+        first: FirstCommit,
+        file: Arc<dyn StorageFile>,
+        options: Options,
+        synced: IsSynced,
+    ) -> Result<Self, TreeError> {
+        let FirstCommit {
+            header,
+            bytes,
+            state,
+        } = first;
+        file.append(&bytes)?;
+        let durable = match synced == IsSynced::Yes || state.end > MOST_UNSYNCED {
+            true => {
+                file.sync()?;
+                state.end
+            }
+            false => 0,
+        };
+        let recovery = Recovery::default();
+        TreeFile::make(file, header, options, state, Some(durable), recovery)
+    }
+
+    /// Whether the first commit may be lost by a power cut: nothing was appended to it, and it was not synced, or not by
+    /// this process.
+    pub fn is_first_commit_in_doubt(&self) -> bool {
+        let writer = self.writer.as_ref().map(|writer| writer.lock().durable);
+        writer == Some(0)
     }
 
     /// `durable` is `None` for reading only.
@@ -243,25 +311,17 @@ impl TreeFile {
         self.snapshot()
     }
 
-    /// Starts the next commit; waits until a transaction that was started before is done.
+    /// The state of the writer, once a transaction that was started before is done, and its bytes are gone if it failed.
     ///
     /// # Errors
     /// [`TreeError::ReadOnly`]; errors of the storage on removing the bytes of a failed transaction.
-    pub fn begin(&self) -> Result<Transaction<'_>, TreeError> {
+    pub(crate) fn lock_writer(&self) -> Result<MutexGuard<'_, Writer>, TreeError> {
         let writer = self.writer.as_ref().ok_or_else(|| TreeError::ReadOnly {
             path: self.pages.path().to_owned(),
         })?;
         let mut writer = writer.lock();
         self.repair(&mut writer)?;
-        Ok(Transaction::new(self, writer))
-    }
-
-    /// Makes everything that was committed durable.
-    ///
-    /// # Errors
-    /// See [`TreeFile::begin`].
-    pub fn sync(&self) -> Result<(), TreeError> {
-        self.begin()?.sync_base()
+        Ok(writer)
     }
 
     /// Length of the file with the bytes that a transaction under way has appended so far.

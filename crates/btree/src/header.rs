@@ -72,6 +72,13 @@ impl Header {
         }
     }
 
+    /// Whether these may be the first bytes of a header, of which the last one was torn.
+    pub(crate) fn is_torn(bytes: &[u8]) -> bool {
+        bytes
+            .split_last()
+            .is_some_and(|(_, before)| MAGIC.starts_with(before))
+    }
+
     /// The header that differs in one bit.
     fn mended(mut bytes: [u8; HEADER_LEN], path: &Path) -> Option<Header> {
         for bit in 0..HEADER_LEN * 8 {

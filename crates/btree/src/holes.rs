@@ -7,8 +7,8 @@
 //! | needed |    hole    | needed |        hole        | needed | … | newest commits  |  c  |
 //! ```
 //! A hole must not have anything that the newest commit refers to, that a commit refers to which a
-//! reader still has, or that a transaction to come takes over from such a commit. So nodes are moved ([`Transaction::move_nodes`]), others' references are refused from then
-//! on ([`Transaction::refuse_older`], [`Transaction::accepts`]), and when the last snapshot of the
+//! reader still has, or that a transaction to come takes over from such a commit. So nodes are moved
+//! ([`Transaction::move_nodes`]), others' references are refused from then on ([`Transaction::refuse_older`], [`Transaction::accepts`]), and when the last snapshot of the
 //! time before is dropped, holes may be made ([`TreeFile::punch_hole`]).
 
 use crate::TreeError;
@@ -17,49 +17,11 @@ use crate::commit::Root;
 use crate::file::TreeFile;
 use crate::node::{Child, Node};
 use crate::pages::NodeSource;
-use crate::snapshot::{CommitState, Snapshot};
+use crate::snapshot::Snapshot;
 use crate::transaction::Transaction;
-use parking_lot::Mutex;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::atomic::Ordering;
 use varve_base::Hole;
-
-/// The commits of one open file that readers may have.
-#[derive(Debug, Default)]
-pub(crate) struct LiveCommits {
-    states: Mutex<CommitList>,
-    /// Commits before this position are not to be taken over from any more.
-    floor: AtomicU64,
-}
-
-#[derive(Debug, Default)]
-struct CommitList {
-    states: Vec<Weak<CommitState>>,
-    /// Length at which the list is next searched for dropped commits.
-    sweep_at: usize,
-}
-
-/// Shorter lists are not searched.
-const MIN_SWEEP: usize = 64;
-
-impl LiveCommits {
-    pub(crate) fn add(&self, state: &Arc<CommitState>) {
-        let mut list = self.states.lock();
-        if list.states.len() >= list.sweep_at {
-            list.states.retain(|state| state.strong_count() > 0);
-            list.sweep_at = MIN_SWEEP.max(2 * list.states.len());
-        }
-        list.states.push(Arc::downgrade(state));
-    }
-
-    /// Position of the oldest commit that a reader has.
-    fn oldest(&self) -> Option<u64> {
-        let list = self.states.lock();
-        let alive = list.states.iter().filter_map(Weak::upgrade);
-        alive.map(|state| state.at).min()
-    }
-}
 
 impl TreeFile {
     /// Whether a reader has a commit from before the last [`Transaction::refuse_older`].

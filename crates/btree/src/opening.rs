@@ -2,6 +2,7 @@
 
 use crate::chunk::ChunkRef;
 use crate::file::{Options, Recovery, TreeFile};
+use crate::first_commit::MOST_UNSYNCED;
 use crate::header::{HEADER_LEN, Header};
 use crate::pages::NodeSource;
 use crate::snapshot::CommitState;
@@ -144,6 +145,34 @@ impl TreeFile {
         }
         let (at, end) = (snapshot.state.at, snapshot.state.end);
         self.publish(CommitState { commit, at, end });
+    }
+
+    /// Whether a power cut may have left this of a file made by [`TreeFile::create_unsynced`]: it is no longer than such a
+    /// file and has no whole commit, or only zeros. Nothing was ever appended to it.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    pub fn is_cut_short(
+        storage: &dyn Storage,
+        path: &Path,
+        options: &Options,
+    ) -> Result<bool, TreeError> {
+        if storage
+            .file_len(path)?
+            .is_none_or(|len| len > MOST_UNSYNCED)
+        {
+            return Ok(false);
+        }
+        let file = storage.open(path, OpenMode::Read)?;
+        match examine(file.as_ref(), options) {
+            Err(TreeError::Unfinished { .. }) => Ok(true),
+            Err(TreeError::Foreign { .. }) => {
+                let bytes = file.read_all()?;
+                Ok(bytes.iter().all(|&byte| byte == 0) || Header::is_torn(&bytes))
+            }
+            Err(TreeError::Storage(error)) => Err(error.into()),
+            Ok(_) | Err(_) => Ok(false),
+        }
     }
 
     /// Kind and number of trees of the tree file at `path`; `None` if something else is there.

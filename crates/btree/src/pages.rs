@@ -5,13 +5,13 @@ use crate::chunk::{self, CHUNK_HEAD, ChunkRef};
 use crate::dictionaries::Dictionaries;
 use crate::header::{HEADER_LEN, Header};
 use crate::node::{Child, Node};
-use crate::readahead::Readahead;
+use crate::readahead::{ReadScope, Readahead};
 use crate::reducer::Reducer;
 use crate::{ChunkForm, NodeCache, commit::Root};
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
-use varve_base::{ReadMode, StorageFile};
+use varve_base::StorageFile;
 use varve_codec::Expander;
 
 /// State that all snapshots and the writer of one open file share.
@@ -25,26 +25,6 @@ pub(crate) struct Pages {
     pub(crate) dictionaries: Arc<Dictionaries>,
     /// Set for a reader that reads chunks about in file order.
     pub(crate) readahead: Option<Readahead>,
-}
-
-/// How far into a file a reader may look, and whether it may wait for the disk.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ReadScope {
-    /// Everything that is read ends here or before.
-    pub(crate) limit: u64,
-    pub(crate) mode: ReadMode,
-}
-
-impl ReadScope {
-    pub(crate) fn blocking(limit: u64) -> ReadScope {
-        let mode = ReadMode::Blocking;
-        ReadScope { limit, mode }
-    }
-
-    /// The same mode with another limit.
-    pub(crate) fn upto(self, limit: u64) -> ReadScope {
-        ReadScope { limit, ..self }
-    }
 }
 
 /// Contexts and buffers that a thread keeps from chunk to chunk.

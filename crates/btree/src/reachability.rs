@@ -22,7 +22,7 @@ pub enum Visited<'n> {
         form: ChunkForm,
     },
     /// An item.
-    Item {
+    Entry {
         /// Key of the item.
         key: &'n [u8],
         /// Value of the item.
@@ -176,7 +176,7 @@ impl Snapshot {
             }));
         }
         for index in 0..node.len() {
-            visit(Visited::Item {
+            visit(Visited::Entry {
                 key: node.key(index),
                 value: node.value(index),
                 leaf: at,

@@ -2,9 +2,9 @@
 
 use crate::TreeError;
 use crate::commit::Root;
+use crate::entry::{Bounds, TreeEntry};
 use crate::node::Node;
 use crate::pages::NodeSource;
-use crate::range::{Bounds, Item};
 use crate::reducer::Reducer;
 use std::ops::{Bound, Range};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ pub(crate) fn get(
     source: &impl NodeSource,
     root: &Root,
     key: &[u8],
-) -> Result<Option<Item>, TreeError> {
+) -> Result<Option<TreeEntry>, TreeError> {
     let Some(mut node) = source.root_node(root)? else {
         return Ok(None);
     };
@@ -22,7 +22,10 @@ pub(crate) fn get(
         let child = node.child(node.child_for(key));
         node = source.child_node(&node, child)?;
     }
-    Ok(node.search(key).ok().map(|index| Item::new(node, index)))
+    Ok(node
+        .search(key)
+        .ok()
+        .map(|index| TreeEntry::new(node, index)))
 }
 
 /// The items with these keys, which ascend; each node is visited once.
@@ -30,7 +33,7 @@ pub(crate) fn get_many<K: AsRef<[u8]>>(
     source: &impl NodeSource,
     root: &Root,
     keys: &[K],
-) -> Result<Vec<Option<Item>>, TreeError> {
+) -> Result<Vec<Option<TreeEntry>>, TreeError> {
     let mut found = Vec::with_capacity(keys.len());
     match source.root_node(root)? {
         Some(node) => collect(source, &node, keys, &mut found)?,
@@ -44,12 +47,12 @@ fn collect<K: AsRef<[u8]>>(
     source: &impl NodeSource,
     node: &Arc<Node>,
     keys: &[K],
-    found: &mut Vec<Option<Item>>,
+    found: &mut Vec<Option<TreeEntry>>,
 ) -> Result<(), TreeError> {
     if node.level() == 0 {
         found.extend(keys.iter().map(|key| {
             let index = node.search(key.as_ref()).ok()?;
-            Some(Item::new(node.clone(), index))
+            Some(TreeEntry::new(node.clone(), index))
         }));
         return Ok(());
     }

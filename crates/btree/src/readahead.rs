@@ -1,7 +1,6 @@
 //! Readahead for readers that read chunks about in file order.
 
 use crate::ChunkRef;
-use crate::pages::ReadScope;
 use parking_lot::{Mutex, MutexGuard};
 use varve_base::{ReadMode, StorageError, StorageFile};
 
@@ -9,6 +8,26 @@ use varve_base::{ReadMode, StorageError, StorageFile};
 const MIN_WINDOW: usize = 8 << 10;
 /// and of the longest: each is twice as long as the one before.
 const MAX_WINDOW: usize = 64 << 10;
+
+/// How far into a file a reader may look, and whether it may wait for the disk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadScope {
+    /// Everything that is read ends here or before.
+    pub(crate) limit: u64,
+    pub(crate) mode: ReadMode,
+}
+
+impl ReadScope {
+    pub(crate) fn blocking(limit: u64) -> ReadScope {
+        let mode = ReadMode::Blocking;
+        ReadScope { limit, mode }
+    }
+
+    /// The same mode with another limit.
+    pub(crate) fn upto(self, limit: u64) -> ReadScope {
+        ReadScope { limit, ..self }
+    }
+}
 
 /// The bytes that were read last.
 #[derive(Default)]

@@ -1,7 +1,8 @@
 //! Chunks as they are stored, many at once: for copying them into another file.
 
 use crate::chunk::{self, CHUNK_HEAD, ChunkRef, EncodedChunk};
-use crate::pages::{Pages, ReadScope};
+use crate::pages::Pages;
+use crate::readahead::ReadScope;
 use crate::snapshot::Snapshot;
 use crate::{ChunkForm, TreeError};
 use std::fmt;

@@ -26,7 +26,7 @@ const MAGIC: &[u8; 8] = b"\x8bspill\n\0";
 /// Bytes that are copied at a time.
 const PIECE: u64 = 1 << 20;
 
-/// What stands behind the newest whole commit.
+/// Kind of the bytes behind the newest whole commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tail {
     /// Nothing.
@@ -131,7 +131,7 @@ fn is_marked(
     Ok(found?.is_some())
 }
 
-/// What stands at `at` behind each part of a transaction that is longer than fits in memory; `base` is the end of the
+/// The mark at `at`, behind each part of a transaction that is longer than fits in memory; `base` is the end of the
 /// commit that it follows.
 pub(crate) fn mark(header: &Header, base: u64, at: u64) -> [u8; HEAD_LEN] {
     const SUM: usize = HEAD_LEN - 8;

@@ -39,7 +39,7 @@ fn found(after: &Snapshot, before: &Snapshot) -> Found {
     let diff = after.diff(0, before).unwrap().map(Result::unwrap);
     let found = diff.map(|difference| {
         let either = difference.after.as_ref().or(difference.before.as_ref());
-        let value = |item: &varve_btree::Item| item.value().to_vec();
+        let value = |item: &varve_btree::TreeEntry| item.value().to_vec();
         (
             either.unwrap().key().to_vec(),
             difference.before.as_ref().map(value),

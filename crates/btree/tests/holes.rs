@@ -32,7 +32,7 @@ fn nodes(snapshot: &Snapshot) -> Vec<ChunkRef> {
         let visit = &mut |met: Visited<'_>| {
             match met {
                 Visited::Node { at, .. } => all.push(at),
-                Visited::Item { .. } => {}
+                Visited::Entry { .. } => {}
                 Visited::Lost(_) | Visited::Mismatched { .. } => panic!("{met:?}"),
             }
             Ok::<_, TreeError>(())

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Included, Unbounded};
 use varve_base::MemoryStorage;
-use varve_btree::{Change, Direction, Item, Overlay, Snapshot, TreeError, TreeFile};
+use varve_btree::{Change, Direction, Overlay, Snapshot, TreeEntry, TreeError, TreeFile};
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 type Batch = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
@@ -33,8 +33,8 @@ fn with_changes(view: &Overlay, batch: &Batch, header: &[u8]) -> Overlay {
     view.with_changes(&[changes.collect()], header).unwrap()
 }
 
-fn told(items: impl Iterator<Item = Result<Item, TreeError>>) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let pair = |item: Item| (item.key().to_vec(), item.value().to_vec());
+fn told(items: impl Iterator<Item = Result<TreeEntry, TreeError>>) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let pair = |item: TreeEntry| (item.key().to_vec(), item.value().to_vec());
     items.map(|item| pair(item.unwrap())).collect()
 }
 

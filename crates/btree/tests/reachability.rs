@@ -9,19 +9,19 @@ use varve_codec::EngineSetting;
 
 /// Numbers of items and nodes seen and of items lost, and the reasons of mismatches.
 #[derive(Debug, Default, PartialEq)]
-struct Seen {
+struct VisitCounts {
     items: u64,
     nodes: Vec<u64>,
     lost: u64,
     misjudged: Vec<&'static str>,
 }
 
-fn visit_reachable(file: &TreeFile) -> Seen {
-    let mut seen = Seen::default();
+fn visit_reachable(file: &TreeFile) -> VisitCounts {
+    let mut seen = VisitCounts::default();
     let mut last = Vec::new();
     let walked = file.snapshot().visit_reachable(0, &mut |met| {
         match met {
-            Visited::Item { key, .. } => {
+            Visited::Entry { key, .. } => {
                 assert!(last < key.to_vec(), "{key:?}");
                 last = key.to_vec();
                 seen.items += 1;

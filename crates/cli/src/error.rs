@@ -31,7 +31,7 @@ pub(crate) enum CliError {
         repos = directory.join(varve_server::directory::REPOSITORIES).display()
     )]
     BareRepositories {
-        /// What was to be served.
+        /// The directory that was to be served.
         directory: PathBuf,
         /// One of them.
         repository: PathBuf,

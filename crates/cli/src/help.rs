@@ -26,7 +26,7 @@ const GROUPS: &[CommandGroup] = &[
     },
     CommandGroup {
         title: "Moving databases",
-        names: &["export", "import", "load"],
+        names: &["dump", "export", "import", "load"],
     },
     CommandGroup {
         title: "Care of repositories and databases",

@@ -12,6 +12,7 @@ const COMMANDS: &[&[&str]] = &[
     &["import"],
     &["export"],
     &["load"],
+    &["dump"],
     &["serve"],
     &["bench"],
     &["bench", "codec"],

@@ -44,7 +44,15 @@ const SECTIONS: &[(&str, &[&str])] = &[
     ),
     ("uuids", &["algorithm", "utc_id_suffix", "max_count"]),
     ("attachments", &["compressible_types", "compression_level"]),
-    ("views", &["compile", "skip_failed"]),
+    (
+        "views",
+        &[
+            "compile",
+            "filter_index_after",
+            "filter_indexes",
+            "skip_failed",
+        ],
+    ),
     ("chttpd_auth", AUTH_KEYS),
     ("couch_httpd_auth", AUTH_KEYS),
     (
@@ -312,7 +320,7 @@ pub(crate) fn check(ini: &Ini) -> Result<Vec<IdleSetting>, ConfigError> {
 pub struct IdleSetting {
     /// Section and key with a dot between them.
     pub name: String,
-    /// What takes its place, where users may rely on it.
+    /// Varve's replacement, where users may rely on the setting.
     pub instead: Option<&'static str>,
 }
 

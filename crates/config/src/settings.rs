@@ -12,6 +12,8 @@ use std::time::Duration;
 
 /// The longest time in milliseconds that a commit may wait for its sync.
 const LONGEST_INTERVAL: u64 = 60_000;
+/// Each is a file that may be open.
+const MOST_FILTER_INDEXES: i64 = 100;
 
 /// All settings of one served directory.
 #[derive(Clone, Debug)]
@@ -82,6 +84,10 @@ pub struct Settings {
     pub compaction: Compaction,
     /// `[views] compile`: whether simple map functions run without a JavaScript engine; default true.
     pub compile_maps: bool,
+    /// `[views] filter_indexes`: the most indexes of `_changes` filters that a database keeps; default 8.
+    pub filter_indexes: usize,
+    /// `[views] filter_index_after`: of how many changes a filter is asked before it gets an index; default 10,000.
+    pub filter_index_after: u64,
     /// `[admins]`: name and password, plain or hashed, each with its place.
     pub admins: Vec<Setting>,
     /// Cookies.
@@ -211,6 +217,8 @@ impl Settings {
             max_attachment_size: or(couchdb("max_attachment_size"), Setting::size, 1 << 30)?,
             max_attachments_per_doc: or(couchdb("max_attachments_per_doc"), count, u64::MAX)?,
             attachments: attachments(ini)?,
+            filter_index_after: or(ini.get("views", "filter_index_after"), changes, 10_000)?,
+            filter_indexes: or(ini.get("views", "filter_indexes"), filter_indexes, 8)?,
             compile_maps: or(ini.get("views", "compile"), Setting::boolean, true)?,
             uuid: couchdb("uuid").map(|setting| setting.value.clone()),
             maintenance: or(couchdb("maintenance_mode"), maintenance, Maintenance::Off)?,
@@ -246,6 +254,16 @@ impl Settings {
             revlog_zstd_level: level(ini.get("storage", "revlog.zstd.level"), 0, 22)?,
         })
     }
+}
+
+fn changes(setting: &Setting) -> Result<u64, ConfigError> {
+    let number = setting.number(1..=i64::MAX)?;
+    Ok(number.unsigned_abs())
+}
+
+fn filter_indexes(setting: &Setting) -> Result<usize, ConfigError> {
+    let number = setting.number(0..=MOST_FILTER_INDEXES)?;
+    Ok(usize::try_from(number).unwrap_or_default())
 }
 
 fn address(setting: &Setting) -> Result<IpAddr, ConfigError> {

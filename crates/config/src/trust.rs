@@ -96,8 +96,8 @@ mod tests {
         ] {
             assert!(is_trusted(known), "{known}");
         }
-        for stranger in ["11.0.0.1", "192.0.2.8", "fe00::1", "::2", "127.0.0.1"] {
-            assert!(!is_trusted(stranger), "{stranger}");
+        for untrusted in ["11.0.0.1", "192.0.2.8", "fe00::1", "::2", "127.0.0.1"] {
+            assert!(!is_trusted(untrusted), "{untrusted}");
         }
         let all = trust("trusted_proxies = 0.0.0.0/0 ::/0").unwrap().proxies;
         assert!(all[0].contains("1.2.3.4".parse().unwrap()));

@@ -38,7 +38,7 @@ pub enum PackageError {
     /// A file in it that cannot be served.
     #[error("the package has {0:?}, which cannot be served")]
     File(String),
-    /// It lacks the page that everything begins with, or its licence.
+    /// The package lacks its start page or its licence.
     #[error("the package has no {0}")]
     Missing(&'static str),
 }

@@ -97,8 +97,8 @@ impl Viewer {
         self.0 == Sight::All
     }
 
-    /// Names under which documents are visible; `None` if all are.
-    pub(crate) fn names(&self) -> Option<&[String]> {
+    /// Names under which documents are visible, sorted, each once; `None` if all are.
+    pub fn names(&self) -> Option<&[String]> {
         match &self.0 {
             Sight::All => None,
             Sight::Named(named) => Some(&named.names),
@@ -143,6 +143,17 @@ pub(crate) fn names_of(value: &Value) -> Result<Vec<String>, AccessError> {
     });
     let names: BTreeSet<String> = names.collect::<Result<_, _>>()?;
     Ok(names.into_iter().collect())
+}
+
+/// The text of a document as a database with access stores it: with `access` as its first member.
+///
+/// # Errors
+/// [`AccessError::Malformed`] if that is no list of names.
+pub fn text_with_access(access: &Value, text: &[u8]) -> Result<Vec<u8>, AccessError> {
+    names_of(access)?;
+    let mut list = Vec::new();
+    varve_json::write(access, &mut list);
+    Ok(with_access(&list, text))
 }
 
 /// A document's text with `_access` as its first member.

@@ -27,11 +27,12 @@ pub mod verify;
 mod watch;
 mod write;
 
-pub use access::{AccessError, Viewer};
+pub use access::{AccessError, Viewer, text_with_access};
 pub use compact::{Compacted, Compaction, Finished, LONGEST_SUFFIX, Unreadable};
 pub use database::{
     Announced, Compression, DEFAULT_REVS_LIMIT, Database, DatabaseOptions, DictionaryInfo, KIND,
-    Limits, NewDatabase, ReadyEdit, Sizes, TrainsBy, Tuned, Upload, Uploaded, cut_off_tail,
+    Limits, NewDatabase, ReadyCopies, ReadyEdit, Sizes, TrainsBy, Tuned, Upload, Uploaded,
+    cut_off_tail, is_cut_short,
 };
 pub use edit::{Accepted, DESIGN_PREFIX, Edit, EditOutcome, Edits, Mode};
 pub use error::{DocdbError, EditError};
@@ -42,8 +43,8 @@ pub use load::{
 };
 pub use partition::{Partition, PartitionError, split_id};
 pub use read::{
-    AllDocs, AllDocsRow, AttachmentReader, Changes, Document, Form, IdRange, Info, LocalDocument,
-    LocalDocuments, PartitionInfo, Snapshot,
+    AllDocs, AllDocsRow, AttachmentForm, AttachmentReader, Changes, Document, IdRange, Info,
+    LeafReaders, LocalDocument, LocalDocuments, MissingLeaf, PartitionInfo, Snapshot, WantedLeaves,
 };
 pub use record::{Attachment, Change, LOCAL_PREFIX, Leaf, Purge};
 pub use render::{DocumentText, write_attachment_stubs, write_digest, write_revisions};

@@ -8,13 +8,13 @@ const ABOVE: char = ';';
 /// A name that no partition has. `Display` is the reason that CouchDB gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PartitionError {
-    /// It is empty.
+    /// The partition is empty.
     #[error("Partition must not be empty")]
     Empty,
-    /// It begins as reserved ids do.
+    /// The partition begins with `_`, as reserved ids do.
     #[error("Partition must not start with an underscore")]
     Underscore,
-    /// It has a colon, which would end it.
+    /// The partition contains a colon, which would end it.
     #[error("Partition must not contain a colon")]
     Colon,
 }

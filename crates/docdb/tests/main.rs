@@ -4,6 +4,7 @@
 mod access;
 mod compaction;
 mod compression;
+mod copying;
 mod crash;
 mod durability;
 mod edits;

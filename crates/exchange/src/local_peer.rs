@@ -11,7 +11,7 @@ use std::thread;
 use varve_repo::Repository;
 
 /// Buffers that an answer may be ahead of its reader; each is at most some megabytes.
-const AHEAD: usize = 4;
+const QUEUED_BUFFERS: usize = 4;
 
 /// Asks a repository on this machine.
 pub struct LocalPeer {
@@ -75,7 +75,7 @@ impl Transport for LocalPeer {
             WireResponse::Whole { body, .. } => return Ok(Box::new(io::Cursor::new(body))),
             WireResponse::Stream { body, .. } => body,
         };
-        let (sender, receiver) = sync_channel(AHEAD);
+        let (sender, receiver) = sync_channel(QUEUED_BUFFERS);
         thread::spawn(move || {
             let mut sink = Sender(sender);
             if let Err(error) = body.send(&mut sink) {

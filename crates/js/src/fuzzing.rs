@@ -13,9 +13,9 @@ use std::collections::HashMap;
 /// How a function ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ran {
-    /// It is not among the simple ones.
+    /// The function is not among the simple ones.
     Engine,
-    /// It left the document to the engine.
+    /// The function left the document to the engine.
     Left,
     /// Without an engine, and threw.
     Threw,

@@ -19,7 +19,7 @@ pub struct RenderEngine {
 pub enum Rendered {
     /// JSON text of the response, an object.
     Returned(String),
-    /// It threw an error of its own making: JSON text of an array of a word and a reason.
+    /// The function threw an error of its own making: JSON text of an array of a word and a reason.
     Refused(String),
 }
 

@@ -14,11 +14,11 @@ pub struct UpdateEngine {
 /// Outcome of an update function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Updated {
-    /// It returned: JSON text of an array of the new document, if any, and the response, which is an object.
+    /// The function returned: JSON text of an array of the new document, if any, and the response, which is an object.
     Returned(String),
-    /// It returned no response.
+    /// The function returned no response.
     NoResponse,
-    /// It threw an error of its own making: JSON text of an array of a word and a reason.
+    /// The function threw an error of its own making: JSON text of an array of a word and a reason.
     Refused(String),
 }
 

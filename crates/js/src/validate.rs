@@ -14,9 +14,9 @@ pub struct ValidateEngine {
 /// Outcome of a validation function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It returned.
+    /// The function returned.
     Allowed,
-    /// It threw a refusal.
+    /// The function threw a refusal.
     Refused(Refusal),
 }
 

@@ -15,10 +15,10 @@ use transcode::Transcoder;
 const LEAST_ROOM: usize = 64 << 20;
 /// Room for each byte of text.
 const ROOM_FACTOR: usize = 4;
-/// What one of many documents takes beside its text: as it was read, as an edit, and until it is committed.
+/// In bytes: memory of one of many documents beside its text, as it was read, as an edit, and until it is committed.
 const DOCUMENT: usize = 512;
 
-/// What may be made of a text: many small documents, values and names take many times their text.
+/// In bytes: the memory that a text's documents may take. Many small documents, values and names take many times their
 fn room_for(text: &[u8]) -> usize {
     LEAST_ROOM.saturating_add(text.len().saturating_mul(ROOM_FACTOR))
 }
@@ -56,6 +56,15 @@ impl Document {
     }
 }
 
+/// When the terms of documents are made: revision ids need them, and documents that bring theirs have no use for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Terms {
+    /// With the texts.
+    AtOnce,
+    /// When one is asked for.
+    OnDemand,
+}
+
 /// A request that brings a list of documents.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -67,7 +76,8 @@ pub struct Request {
 
 impl Request {
     /// Reads an object in which the member `list` is a list of documents; anything else in its
-    /// place is a member as all others. Of repeated members the last one counts.
+    /// place is a member as all others. Of repeated members the last one counts. `terms` says whether the documents'
+    /// bodies get their terms at once.
     ///
     /// # Errors
     /// As [`parse`](crate::parse()).
@@ -75,6 +85,7 @@ impl Request {
         text: &[u8],
         list: &str,
         is_special: fn(&str) -> bool,
+        terms: Terms,
     ) -> Result<Request, JsonError> {
         let mut lexer = Lexer::bounded(text, room_for(text))?;
         let (mut documents, mut rest) = (None, Vec::new());
@@ -89,7 +100,7 @@ impl Request {
             let name = lexer.name()?;
             match lexer.peek() {
                 Some(b'[') if *name == *list => {
-                    documents = Some(all(&mut lexer, is_special)?);
+                    documents = Some(all(&mut lexer, text.len(), is_special, terms)?);
                 }
                 _ => {
                     documents = documents.filter(|_| *name != *list);
@@ -110,9 +121,13 @@ impl Request {
 /// Reads the items of a list; stands on its bracket.
 fn all(
     lexer: &mut Lexer<'_>,
+    end: usize,
     is_special: fn(&str) -> bool,
+    terms: Terms,
 ) -> Result<Vec<Result<Document, Value>>, JsonError> {
-    let mut transcoder = Transcoder::new(is_special);
+    let mut transcoder = Transcoder::new(is_special, terms == Terms::AtOnce);
+    // The first one may be all that there is.
+    transcoder.reserve_for(end.saturating_sub(lexer.position()));
     let mut items = Vec::new();
     lexer.enter()?;
     let mut goes_on = !lexer.leave(b']');

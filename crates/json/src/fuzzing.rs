@@ -1,6 +1,6 @@
 //! Bodies of the fuzz targets; a plain test runs them over mutated inputs.
 
-use crate::{Document, Request, Value, collate, parse, write};
+use crate::{Document, Request, Terms, Value, collate, parse, write};
 
 /// Never panics; a parsed value is equal after writing and parsing, and has a sort key. A document read without a tree
 /// of values is the same as one read with it, and so are many of them.
@@ -17,7 +17,14 @@ pub fn json(data: &[u8]) {
         (Ok(_), found) => assert!(found.is_err()),
         (Err(error), found) => assert_eq!(found.as_ref(), Err(error)),
     }
-    let request = Request::parse(data, "d", is_special);
+    let request = Request::parse(data, "d", is_special, Terms::AtOnce);
+    let later = Request::parse(data, "d", is_special, Terms::OnDemand);
+    let texts = |request: &Request| {
+        let documents = request.documents.iter().flatten().flatten();
+        let texts = documents.map(|document| document.body.text().to_vec());
+        (texts.collect::<Vec<_>>(), request.rest.clone())
+    };
+    assert_eq!(request.as_ref().map(texts), later.as_ref().map(texts));
     let Ok(value) = parsed else {
         return assert_eq!(request.err(), parsed.err());
     };

@@ -24,7 +24,7 @@ impl<'t> Lexer<'t> {
         Self::bounded(bytes, usize::MAX)
     }
 
-    /// What is read takes at most `room` bytes in memory, as far as the readers [charge](Self::charge) for it.
+    /// Values that are read take at most `room` bytes in memory, as far as the readers [charge](Self::charge) for them.
     pub(crate) fn bounded(bytes: &'t [u8], room: usize) -> Result<Self, JsonError> {
         let text = std::str::from_utf8(bytes).map_err(|error| JsonError::InvalidUtf8 {
             at: error.valid_up_to(),

@@ -19,7 +19,7 @@ mod value;
 mod write;
 
 pub use body::Body;
-pub use document::{Document, Request};
+pub use document::{Document, Request, Terms};
 pub use error::JsonError;
 pub use number::{MAX_DIGITS, Number};
 pub use object::Object;

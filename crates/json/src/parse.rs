@@ -6,7 +6,7 @@
 use crate::lexer::Lexer;
 use crate::{JsonError, Object, Value};
 
-/// What the allocator keeps beside each string and container, about.
+/// In bytes, about: overhead of the allocator for each string and container.
 const ALLOCATION: usize = 16;
 /// A value, on the stack of open containers and in its own.
 const ITEM: usize = 2 * size_of::<Value>();
@@ -172,11 +172,11 @@ impl Parser<'_, '_> {
 
 /// Effect of a value on the innermost open container.
 enum Step {
-    /// There is none: the value is the whole text.
+    /// No container is open: the value is the whole text.
     Done(Value),
-    /// It waits for another value.
+    /// The container waits for another value.
     Next,
-    /// It is complete, and itself a value now.
+    /// The container is complete, and itself a value now.
     Closed(Value),
 }
 

@@ -4,7 +4,7 @@ use crate::couch_file::OpenError;
 use std::io;
 use std::path::PathBuf;
 use varve_base::{Interrupted, StorageError};
-use varve_docdb::DocdbError;
+use varve_docdb::{DocdbError, EditError};
 
 /// A database could not be moved, or a replication request is wrong.
 #[derive(Debug, thiserror::Error)]
@@ -35,11 +35,6 @@ pub enum ReplicateError {
     /// None of a database's files can be opened.
     #[error("no file of {0:?} can be opened")]
     NoShards(String),
-    /// A database whose documents name their readers.
-    #[error(
-        "{0:?} is a database with access, which cannot be exported yet: replicate it as an admin"
-    )]
-    Access(String),
     /// An export could not be written.
     #[error("cannot write the export: {0}")]
     Output(#[source] io::Error),
@@ -54,6 +49,18 @@ pub enum ReplicateError {
         /// Why it cannot be taken.
         reason: String,
     },
+    /// The server that is read from refuses a request, fails, or answers what no CouchDB would: which request, and how.
+    #[error("{0}")]
+    Server(String),
+    /// No answer, or only the beginning of one, also after several attempts: to which request, and why.
+    #[error("{0}")]
+    Unreachable(String),
+    /// A database refuses an edit.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+    /// A database of this name is in the directory, and no import from this server has made it.
+    #[error("{0:?} is in the directory already, and was not imported from this server")]
+    Foreign(String),
     /// Interrupted; what was moved before is whole.
     #[error("interrupted")]
     Interrupted,

@@ -24,7 +24,8 @@ impl Finding {
         }
     }
 
-    pub(crate) fn of(what: impl Into<String>) -> Finding {
+    /// A part that is in no file.
+    pub fn of(what: impl Into<String>) -> Finding {
         Finding {
             file: None,
             offset: None,

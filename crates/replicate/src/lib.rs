@@ -15,7 +15,7 @@ mod restore;
 mod watch;
 
 pub use error::ReplicateError;
-pub use export::{Exported, export, export_document};
+pub use export::{Exported, dump_document, dump_local, export, export_document};
 pub use finding::Finding;
 pub use import::{Imported, SourceDatabase, Sources, find, import};
 pub use restore::{Head, Restore};

@@ -92,8 +92,8 @@ fn wrong_settings_are_told_the_right_ones_and_only_admins_set_them() {
     }
     let security = json!({"members": {"roles": []}, "admins": {"roles": ["_admin"]}});
     call(&mut connection, "PUT", "/db/_security", &security);
-    let stranger = server.send("PUT", "/db/_compression", &[JSON], "\"none\"");
-    assert_eq!(stranger.status, 401);
+    let anonymous = server.send("PUT", "/db/_compression", &[JSON], "\"none\"");
+    assert_eq!(anonymous.status, 401);
     let wrong = server.send("POST", "/db/_compression", &[ADMIN], "");
     assert_eq!(
         (wrong.status, wrong.header("allow")),

@@ -1,4 +1,4 @@
-//! What a page of another site, a name that points here, and a stranger's proxy header cannot do.
+//! What a page of another site, a name that points here, and the proxy header of an untrusted address cannot do.
 
 use crate::client::{ADMIN, Running};
 

@@ -39,6 +39,7 @@ mod recorded;
 mod replication;
 mod revisions;
 mod rewrites;
+mod selective;
 mod sessions;
 mod settings;
 mod short;

@@ -34,7 +34,7 @@ fn bad_requests_are_told_what_is_wrong() {
     let large = server.send("POST", "/_up", &claim, "");
     assert_eq!(
         large.status, 413,
-        "strangers cannot send much: {}",
+        "unauthenticated clients cannot send much: {}",
         large.body
     );
     assert!(std::fs::read_dir(server.directory.path()).is_ok());

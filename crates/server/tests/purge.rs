@@ -100,6 +100,6 @@ fn limits_and_wrong_requests_are_told() {
         let (status, answer) = send(&server, "POST", "/d/_purge", &body);
         assert_eq!((status, &answer["reason"]), (400, &json!(reason)));
     }
-    let stranger = server.send("POST", "/d/_purge", &[JSON], "{}");
-    assert_eq!(stranger.status, 401);
+    let anonymous = server.send("POST", "/d/_purge", &[JSON], "{}");
+    assert_eq!(anonymous.status, 401);
 }

@@ -19,6 +19,7 @@ pub mod third_party;
 pub mod tidy;
 pub mod varve;
 pub mod watched;
+pub mod whole_context;
 
 pub use recorder::{CrashImage, Recorder};
 

@@ -25,7 +25,7 @@ pub fn couch_files() -> PathBuf {
     recorded("couch-files/data")
 }
 
-/// What HTTP showed of each database in that directory, by name: `info`, `security`, `revs_limit`, `purged`,
+/// Answers over HTTP about each database in that directory, by name: `info`, `security`, `revs_limit`, `purged`,
 /// `documents` (by id: `winner`, `deleted`, `leaves` with histories and attachments), `local` (by id).
 pub fn couch_files_expected() -> Vec<(String, Value)> {
     let directory = recorded("couch-files/expected");

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use varve_base::{Interrupt, Interrupted, Progress, Unit};
-use varve_btree::{DiffEntry, Direction, Item, Loader, Snapshot, Transaction, TreeFile};
+use varve_btree::{DiffEntry, Direction, Loader, Snapshot, Transaction, TreeEntry, TreeFile};
 
 /// Items between two looks at whether to stop, and the most that are changed at once.
 const BATCH: usize = 4096;
@@ -149,6 +149,6 @@ fn change_of(difference: &DiffEntry) -> (&[u8], Option<&[u8]>) {
     let key = after
         .as_ref()
         .or(before.as_ref())
-        .map_or(&[][..], Item::key);
-    (key, after.as_ref().map(Item::value))
+        .map_or(&[][..], TreeEntry::key);
+    (key, after.as_ref().map(TreeEntry::value))
 }

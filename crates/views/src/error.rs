@@ -40,6 +40,8 @@ pub enum ViewError {
     Function {
         /// The document.
         id: String,
+        /// Its last update.
+        seq: u64,
         /// Which limit.
         source: Box<varve_js::JsError>,
     },

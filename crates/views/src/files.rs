@@ -1,11 +1,23 @@
 //! Where index files stand, and which of them are needed no more.
 
-use crate::{Signature, ViewError};
+use crate::ViewError;
+use crate::group::{IndexKind, Signature};
 use std::path::{Path, PathBuf};
 use varve_base::Storage;
 
-/// Extension of an index file, behind the signature.
-const EXTENSION: &str = "view";
+impl IndexKind {
+    /// Every kind.
+    pub const ALL: [IndexKind; 2] = [IndexKind::Views, IndexKind::Changes];
+
+    /// Extension of an index file, behind the signature.
+    fn extension(self) -> &'static str {
+        match self {
+            IndexKind::Views => "view",
+            IndexKind::Changes => "changes",
+        }
+    }
+}
+
 /// Suffix of a compacted copy, behind that.
 const COPY: &str = ".compact";
 
@@ -25,24 +37,57 @@ pub(crate) fn remove_rest(storage: &dyn Storage, path: &Path) -> Result<(), View
 }
 
 /// The name of a group's file within its directory.
-pub(crate) fn file_name(signature: Signature) -> String {
-    format!("{signature}.{EXTENSION}")
+pub(crate) fn file_name(kind: IndexKind, signature: Signature) -> String {
+    format!("{signature}.{}", kind.extension())
 }
 
-/// Removes the index files in `directory` that no group in `kept` has, and returns how many. Readers that have one of
-/// them open go on reading it.
+/// Signatures of the index files of a kind in `directory`, in ascending order.
+///
+/// # Errors
+/// Errors of the storage.
+pub fn list_indexes(
+    storage: &dyn Storage,
+    directory: &Path,
+    kind: IndexKind,
+) -> Result<Vec<Signature>, ViewError> {
+    if storage.kind(directory)?.is_none() {
+        return Ok(Vec::new());
+    }
+    let names = storage.list(directory)?;
+    let names = names.iter().filter_map(|entry| entry.name.to_str());
+    let mut found: Vec<_> = names.filter_map(|name| parse_name(kind, name)).collect();
+    found.sort();
+    Ok(found)
+}
+
+fn parse_name(kind: IndexKind, name: &str) -> Option<Signature> {
+    let (digits, extension) = name.split_once('.')?;
+    let mut signature = Signature([0; 16]);
+    for (at, byte) in signature.0.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(digits.get(2 * at..2 * at + 2)?, 16).ok()?;
+    }
+    // Only the form in which names are written.
+    let is_written_so = extension == kind.extension() && name == file_name(kind, signature);
+    is_written_so.then_some(signature)
+}
+
+/// Removes the index files of a kind in `directory` that no group in `kept` has, and returns how many. Readers that have
+/// one of them open go on reading it.
 ///
 /// # Errors
 /// Errors of the storage.
 pub fn remove_stale(
     storage: &dyn Storage,
     directory: &Path,
+    kind: IndexKind,
     kept: &[Signature],
 ) -> Result<usize, ViewError> {
     if storage.kind(directory)?.is_none() {
         return Ok(0);
     }
-    let kept: Vec<String> = kept.iter().map(|signature| file_name(*signature)).collect();
+    let kept = kept.iter().map(|signature| file_name(kind, *signature));
+    let kept: Vec<String> = kept.collect();
+    let extension = format!(".{}", kind.extension());
     let mut removed = 0;
     for entry in storage.list(directory)? {
         let Some(name) = entry.name.to_str() else {
@@ -50,7 +95,7 @@ pub fn remove_stale(
         };
         // A copy goes and stays with its index.
         let index = name.strip_suffix(COPY).unwrap_or(name);
-        let is_index = index.ends_with(&format!(".{EXTENSION}"));
+        let is_index = index.ends_with(&extension);
         if is_index && !kept.iter().any(|kept| kept == index) {
             // A compaction that was ended removes its copy itself.
             remove_rest(storage, &directory.join(name))?;

@@ -1,6 +1,8 @@
 //! Entry points of fuzzers, and a test over a few inputs.
 
+use crate::change_row::read_leaves;
 use crate::find::{FindOptions, JsonIndex, KeyRange, NewIndex, Plan, explain};
+use crate::principals::{MOST_KEYS, keys_of_readers};
 use crate::reduce::Reduced;
 use crate::row::{keys_of_entry, read_varint};
 use crate::selector::{Indexed, key_of};
@@ -8,12 +10,21 @@ use crate::{QueryOptions, ViewGroup};
 use varve_json::collate::Order;
 use varve_json::{Object, Value};
 
-/// Never panics, and makes no more keys than the entry has bytes.
+/// Never panics, and makes no more keys or leaves than the entry has bytes.
 pub fn index_values(data: &[u8]) {
+    if let Some(leaves) = read_leaves(data) {
+        assert!(leaves.len() < data.len() && leaves.is_sorted());
+    }
     let mut keys = Vec::new();
     // A damaged entry is `None`; the keys read until then are checked all the same.
     let _ = keys_of_entry("id", data, &mut keys);
     assert!(keys.len() <= data.len());
+    let (rows, mut items) = (keys.len(), Vec::new());
+    let _ = keys_of_readers("id", (data, &keys), 2, &mut items);
+    assert!(items.len() <= data.len() * (2 + rows + data.len()) + 1);
+    assert!(
+        items.iter().map(|(_, key)| key.len()).sum::<usize>() <= MOST_KEYS + 9 * data.len() + 9
+    );
     for index in 0..3 {
         Reduced::read(data, index).into_json();
     }

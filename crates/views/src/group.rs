@@ -1,5 +1,7 @@
 //! The views of one design document, as far as they decide the content of its index.
 
+mod filter;
+
 use crate::design::{JAVASCRIPT, LIBRARY, QUERY, library};
 use crate::find::JsonMap;
 use crate::reduce::Reduction;
@@ -10,6 +12,9 @@ use varve_docdb::split_id;
 use varve_js::Compilation;
 use varve_json::collate::Order;
 use varve_json::{Object, Value};
+
+pub(crate) use filter::ChangesFilter;
+pub use filter::IndexKind;
 
 /// An index file has one tree for each map function besides its own, and at most 255.
 const MAX_MAPS: usize = 254;
@@ -22,6 +27,12 @@ const GROWING: &[u8] = b"varve view index, reduces may grow";
 
 /// Begins the hashed text where rows are kept by partition.
 const PARTITIONED: &[u8] = b"varve view index, by partition";
+
+/// Begins the hashed text where rows are kept by principal too.
+const BY_PRINCIPAL: &[u8] = b"varve view index, by principal";
+
+/// With rows by principal there are two trees for each map function, and one for readers.
+const MAX_MAPS_WITH_ACCESS: usize = 126;
 
 /// Names an index file: the MD5 over everything that decides its content, and the names of its
 /// views. Design documents that agree in that share the file.
@@ -53,8 +64,8 @@ pub(crate) struct ViewLocation {
     pub(crate) reduction: Option<usize>,
 }
 
-/// The views of a design document.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The views of a design document, or one filter of changes.
+#[derive(Clone, Debug)]
 pub struct ViewGroup {
     signature: Signature,
     include_design: bool,
@@ -66,10 +77,14 @@ pub struct ViewGroup {
     wants_partitions: Option<bool>,
     /// Whether rows are kept by partition, and asked of one partition only.
     is_partitioned: bool,
+    /// Whether rows are kept by principal too.
+    has_access: bool,
     maps: Vec<Map>,
     views: Vec<(String, ViewLocation)>,
     /// JSON text of the modules that map functions may require.
     library: Option<String>,
+    /// The filter, where the rows are changes.
+    filter: Option<ChangesFilter>,
 }
 
 impl ViewGroup {
@@ -134,9 +149,11 @@ impl ViewGroup {
             is_query,
             wants_partitions: flag("partitioned"),
             is_partitioned: false,
+            has_access: false,
             views,
             maps,
             library,
+            filter: None,
         })
     }
 
@@ -165,6 +182,46 @@ impl ViewGroup {
             self.signature = Signature(hash.finalize().into());
         }
         self
+    }
+
+    /// The same group in a database with access: its rows are kept for admins, and again for each name in `_access`.
+    ///
+    /// # Errors
+    /// [`DesignError::TooManyMaps`].
+    pub fn by_principal(mut self) -> Result<Self, DesignError> {
+        if self.maps.len() > MAX_MAPS_WITH_ACCESS {
+            let limit = MAX_MAPS_WITH_ACCESS;
+            return Err(DesignError::TooManyMaps { limit });
+        }
+        self.has_access = true;
+        let mut hash = Md5::new();
+        hash.update(BY_PRINCIPAL);
+        hash.update(self.signature.0);
+        self.signature = Signature(hash.finalize().into());
+        Ok(self)
+    }
+
+    /// Whether rows are kept by principal too.
+    pub(crate) fn has_access(&self) -> bool {
+        self.has_access
+    }
+
+    /// The tree with the rows of a map function by principal, in a group that has them.
+    pub(crate) fn principals_tree(&self, map: usize) -> usize {
+        1 + self.maps.len() + map
+    }
+
+    /// The tree of readers, in a group with rows by principal.
+    pub(crate) fn readers_tree(&self) -> usize {
+        1 + 2 * self.maps.len()
+    }
+
+    /// How many trees an index has besides the one by document.
+    pub(crate) fn trees_of_rows(&self) -> usize {
+        match self.has_access {
+            true => self.readers_tree(),
+            false => self.maps.len(),
+        }
     }
 
     /// Whether rows are kept by partition, and asked of one partition only.
@@ -271,7 +328,9 @@ impl ViewGroup {
     pub(crate) fn json_maps(&self) -> Option<Vec<JsonMap>> {
         let read = |map: &Map| JsonMap::read(&varve_json::parse(map.source.as_bytes()).ok()?);
         let maps = || self.maps.iter().map(read).collect();
-        self.is_query.then(maps).flatten()
+        (self.is_query && self.filter.is_none())
+            .then(maps)
+            .flatten()
     }
 
     /// Whether map functions see the sequence of each document.

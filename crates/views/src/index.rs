@@ -3,6 +3,7 @@
 use crate::ViewError;
 use crate::build::{self, BuildContext};
 use crate::error::is_of_no_use;
+use crate::failed_document::FailedDocument;
 use crate::files::{copy_path, file_name, remove_rest};
 use crate::group::ViewGroup;
 use crate::header::IndexHeader;
@@ -18,6 +19,7 @@ use varve_btree::{
     NoReduction, NodeCache, Options, Overlay, Reducer, Sizes, Tail, TreeError, TreeFile,
 };
 use varve_codec::EngineSetting;
+use varve_docdb::Viewer;
 use varve_js::Limits;
 
 /// The kind of tree file that an index is.
@@ -73,6 +75,7 @@ pub struct ViewIndex {
     damage: Mutex<Option<String>>,
     /// Held while a compacted copy takes the file's place.
     pub(crate) renaming: Mutex<()>,
+    failed: FailedDocument,
 }
 
 impl std::fmt::Debug for ViewIndex {
@@ -110,6 +113,8 @@ pub struct IndexSnapshot {
     pub(crate) seq: u64,
     pub(crate) purge_seq: u64,
     pub(crate) memo: Memo,
+    /// Whose rows are read.
+    pub(crate) viewer: Viewer,
 }
 
 impl IndexSnapshot {
@@ -121,6 +126,13 @@ impl IndexSnapshot {
     /// The last purge that it follows.
     pub fn purge_seq(&self) -> u64 {
         self.purge_seq
+    }
+
+    /// The same as a viewer sees it, in a database with access: rows of the documents that name the viewer.
+    #[must_use]
+    pub fn as_seen_by(mut self, viewer: &Viewer) -> IndexSnapshot {
+        self.viewer = viewer.clone();
+        self
     }
 
     /// Whether some of its rows are in memory only.
@@ -147,7 +159,7 @@ impl ViewIndex {
         options: IndexOptions,
     ) -> Result<Self, ViewError> {
         storage.create_directory(directory)?;
-        let path = directory.join(file_name(group.signature()));
+        let path = directory.join(file_name(group.kind(), group.signature()));
         remove_rest(&*storage, &copy_path(&path))?;
         let mut damage = None;
         let file = match TreeFile::open(&*storage, &path, tree_options(&group, &options)) {
@@ -182,6 +194,7 @@ impl ViewIndex {
             memo: Memo::default(),
             damage: Mutex::new(damage),
             renaming: Mutex::new(()),
+            failed: FailedDocument::default(),
         })
     }
 
@@ -207,7 +220,7 @@ impl ViewIndex {
     }
 
     /// The index at whatever sequence it has; empty if it was never built. It is read in the mode of
-    /// `documents`.
+    /// `documents`, and by the same viewer.
     ///
     /// # Errors
     /// Errors of the storage; [`ViewError::is_would_block`].
@@ -218,16 +231,18 @@ impl ViewIndex {
             // Rows of another database must not show.
             documents.mode().refuse_long_work(true)?;
             let _builder = self.lock();
-            return Ok(self.view(self.replace()?, None));
+            return Ok(self.view((self.replace()?, None), documents));
         }
-        Ok(self.view(rows.with_mode(documents.mode()), state))
+        let rows = rows.with_mode(documents.mode());
+        Ok(self.view((rows, state), documents))
     }
 
     /// Brings the index up to the sequence of `documents`. If another thread is building, waits for
     /// it first.
     ///
     /// # Errors
-    /// See [`ViewError`]. The rows built until then are kept. [`ViewError::is_would_block`] if there is anything to do
+    /// See [`ViewError`]. The rows built until then are kept. [`ViewError::Function`] comes without a build while the
+    /// document that ended the last one is unchanged. [`ViewError::is_would_block`] if there is anything to do
     /// and `documents` is read in another mode than [`ReadMode::Blocking`].
     ///
     /// [`ReadMode::Blocking`]: varve_base::ReadMode::Blocking
@@ -244,9 +259,17 @@ impl ViewIndex {
         if let Some(view) = self.get_if_current(documents) {
             return Ok(view);
         }
+        let conditions = (context.limits, context.compilation);
+        if !context.skips_failed
+            && let Some(failure) = self.failed.expected(documents, conditions)?
+        {
+            return Err(failure);
+        }
         let damage = match self.build(documents, context) {
             Err(error) if error.is_index_damage() => error,
-            outcome => return outcome,
+            outcome => {
+                return outcome.inspect_err(|error| self.failed.remember(error, conditions));
+            }
         };
         *self.damage.lock() = Some(damage.to_string());
         // The old file is damaged; a new one needs nothing of it.
@@ -258,13 +281,15 @@ impl ViewIndex {
         self.building.lock()
     }
 
-    /// The index, if it covers the sequence of `documents`. It is read in the mode of `documents`.
+    /// The index, if it covers the sequence of `documents`. It is read in the mode of `documents`, and by the same
+    /// viewer.
     pub fn get_if_current(&self, documents: &varve_docdb::Snapshot) -> Option<IndexSnapshot> {
         let rows = self.state().rows;
         let state = self.usable_header(&rows, documents)?;
         let is_fresh =
             state.seq >= documents.update_seq() && state.purge_seq >= documents.purge_seq();
-        is_fresh.then(|| self.view(rows.with_mode(documents.mode()), Some(state)))
+        let rows = rows.with_mode(documents.mode());
+        is_fresh.then(|| self.view((rows, Some(state)), documents))
     }
 
     fn build(
@@ -274,19 +299,21 @@ impl ViewIndex {
     ) -> Result<IndexSnapshot, ViewError> {
         let rows = self.state().rows;
         let mut state = self.usable_header(&rows, documents);
+        // The index is for all, whoever asked first.
+        let all = documents.unrestricted();
         if let Some(state) = &mut state
-            && build::forget(self, documents, state, context)?
+            && build::forget(self, &all, state, context)?
         {
-            build::update(self, documents, state.seq, context)?;
+            build::update(self, &all, state.seq, context)?;
         } else {
             if !rows.user_header().is_empty() {
                 self.replace()?;
             }
-            build::update(self, documents, 0, context)?;
+            build::update(self, &all, 0, context)?;
         }
         let rows = self.state().rows;
         let state = IndexHeader::decode(rows.user_header());
-        Ok(self.view(rows, state))
+        Ok(self.view((rows, state), documents))
     }
 
     /// The sequence that the index covers, if it is about this database. A file that was found
@@ -306,8 +333,13 @@ impl ViewIndex {
         usable.then_some(state)
     }
 
-    fn view(&self, rows: Overlay, state: Option<IndexHeader>) -> IndexSnapshot {
+    fn view(
+        &self,
+        (rows, state): (Overlay, Option<IndexHeader>),
+        documents: &varve_docdb::Snapshot,
+    ) -> IndexSnapshot {
         IndexSnapshot {
+            viewer: documents.viewer().clone(),
             group: Arc::clone(&self.group),
             rows,
             seq: state.map_or(0, |state| state.seq),
@@ -375,7 +407,7 @@ impl ViewIndex {
     /// that file was replaced before.
     ///
     /// # Errors
-    /// What the storage answers.
+    /// An error of the storage.
     pub fn discard(&self, seen: &IndexSnapshot, damage: String) -> Result<(), ViewError> {
         let _builder = self.lock();
         let current = self.state().rows;
@@ -415,6 +447,12 @@ pub(crate) fn tree_options(group: &ViewGroup, options: &IndexOptions) -> Options
     let mut reducers: Vec<Arc<dyn Reducer>> = vec![Arc::new(NoReduction)];
     for map in group.maps() {
         reducers.push(MapReducer::shared(&map.reductions, options));
+    }
+    if group.has_access() {
+        for map in group.maps() {
+            reducers.push(MapReducer::by_principal(&map.reductions, options));
+        }
+        reducers.push(Arc::new(NoReduction));
     }
     Options {
         optional_trees: 0,

@@ -3,7 +3,7 @@
 //! Names, kinds and the words of every refusal are CouchDB's. `_all_docs` and its relatives take
 //! the same options.
 
-use varve_docdb::{Partition, PartitionError};
+use varve_docdb::{Direction, Partition, PartitionError};
 use varve_json::collate::Order;
 use varve_json::{Object, Value, parse};
 
@@ -149,6 +149,14 @@ impl Default for QueryOptions {
 }
 
 impl QueryOptions {
+    /// In which rows are read.
+    pub(crate) fn direction(&self) -> Direction {
+        match self.descending {
+            true => Direction::Backward,
+            false => Direction::Forward,
+        }
+    }
+
     /// Reads the decoded names and values of a query string. Unknown names are left alone.
     ///
     /// # Errors

@@ -25,7 +25,7 @@
 //! it takes, most significant first, behind one byte that says how many: 0 is the single byte 00.
 
 use varve_base::varint;
-use varve_btree::Item;
+use varve_btree::TreeEntry;
 
 const ID_END: u8 = 0;
 const ESCAPE: u8 = 1;
@@ -33,7 +33,7 @@ const ESCAPE: u8 = 1;
 /// A row of an index, kept together with the node it was found in.
 #[derive(Clone, Debug)]
 pub struct Row {
-    item: Item,
+    item: TreeEntry,
     sort_key_len: usize,
     key_at: usize,
     key_len: usize,
@@ -41,9 +41,14 @@ pub struct Row {
 
 impl Row {
     /// `None` if the item is not a row.
-    pub(crate) fn read(item: Item) -> Option<Row> {
+    pub(crate) fn read(item: TreeEntry) -> Option<Row> {
+        Row::read_behind(item, 0)
+    }
+
+    /// The same where so many bytes stand before the sort key, of which the value does not tell.
+    pub(crate) fn read_behind(item: TreeEntry, prefix: usize) -> Option<Row> {
         let mut rest = item.value();
-        let sort_key_len = read_varint(&mut rest)?;
+        let sort_key_len = read_varint(&mut rest)?.checked_add(prefix)?;
         let key_len = read_varint(&mut rest)?;
         let key_at = item.value().len() - rest.len();
         let holds = key_len <= rest.len() && sort_key_len < item.key().len();
@@ -63,6 +68,11 @@ impl Row {
     /// The emitted value as JSON text.
     pub fn value(&self) -> &[u8] {
         &self.item.value()[self.key_at + self.key_len..]
+    }
+
+    /// Key and value of the item in the tree.
+    pub(crate) fn item(&self) -> (&[u8], &[u8]) {
+        (self.item.key(), self.item.value())
     }
 
     /// The bytes by which the key sorts.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use varve_base::{Interrupt, MemoryStorage, Progress, Silent, Storage, Unit};
 use varve_js::{Compilation, Limits};
 use varve_views::{
-    BuildContext, BuildLog, BuildThrottle, NoLog, ViewError, ViewIndex, remove_stale,
+    BuildContext, BuildLog, BuildThrottle, IndexKind, NoLog, ViewError, ViewIndex, remove_stale,
 };
 
 const DESIGN: &str = r#"{"views":{"v":{"map":"function(d){emit(d.n)}","reduce":"_count"}}}"#;
@@ -436,11 +436,17 @@ fn stale_files_are_removed_and_only_those() {
     open(Arc::clone(&storage), other);
     let kept = [group(other).signature()];
     let directory = Path::new(DIRECTORY);
-    assert_eq!(remove_stale(&*storage, directory, &kept).unwrap(), 1);
-    assert_eq!(remove_stale(&*storage, directory, &kept).unwrap(), 0);
+    assert_eq!(
+        remove_stale(&*storage, directory, IndexKind::Views, &kept).unwrap(),
+        1
+    );
+    assert_eq!(
+        remove_stale(&*storage, directory, IndexKind::Views, &kept).unwrap(),
+        0
+    );
     assert_eq!(storage.list(directory).unwrap().len(), 1);
     assert_eq!(
-        remove_stale(&*storage, Path::new("nowhere"), &kept).unwrap(),
+        remove_stale(&*storage, Path::new("nowhere"), IndexKind::Views, &kept).unwrap(),
         0
     );
 }
@@ -488,4 +494,94 @@ fn an_index_is_the_same_whether_its_functions_are_compiled_or_not() {
     assert_eq!(compiled, rows(Compilation::Off));
     assert_eq!(group(design).compiled(Compilation::Simple).count(), 3);
     assert!(compiled[2].contains("STRASSE"), "{}", compiled[2]);
+}
+
+#[test]
+fn a_build_that_fails_ends_the_calls_of_its_other_workers() {
+    let storage = memory();
+    let db = database(Arc::clone(&storage));
+    // One batch for each of two workers.
+    put(&db, &(0..400).map(document).collect::<Vec<_>>());
+    let map = "function(d){ if (d.n == 200) while (true) {} var a = []; while (d.n == 0) a.push(a.join()) }";
+    let index = open(
+        storage,
+        &format!(r#"{{"views":{{"v":{{"map":"{map}"}}}}}}"#),
+    );
+    let (ended, ends) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let limits = Limits {
+            time: Duration::from_secs(86_400),
+            ..Limits::default()
+        };
+        let built = with_context(|context| {
+            let context = BuildContext {
+                limits,
+                skips_failed: false,
+                ..*context
+            };
+            index.update_to(&db.snapshot(), &context).map(drop)
+        });
+        ended.send(built)
+    });
+    // The endless call has a day.
+    let built = ends.recv_timeout(Duration::from_secs(120)).unwrap();
+    assert!(matches!(built, Err(ViewError::Function { id, .. }) if id == "d0000"));
+}
+
+/// Counts the builds that begin.
+#[derive(Default)]
+struct Builds(AtomicUsize);
+
+impl Progress for Builds {
+    fn begin(&self, _label: &str, _unit: Unit, _total: Option<u64>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+    fn advance(&self, _by: u64) {}
+    fn end(&self) {}
+}
+
+#[test]
+fn a_build_is_not_begun_again_while_the_document_that_ended_it_is_the_same() {
+    let storage = memory();
+    let db = database(Arc::clone(&storage));
+    put(&db, &[r#"{"_id":"a","bad":true}"#, r#"{"_id":"b"}"#]);
+    let map = "function(d){ if (d.bad) while (true) {} emit(1) }";
+    let index = open(
+        storage,
+        &format!(r#"{{"views":{{"v":{{"map":"{map}"}}}}}}"#),
+    );
+    let builds = Builds::default();
+    let build = |milliseconds, skips_failed| {
+        let built = with_context(|context| {
+            let limits = Limits {
+                time: Duration::from_millis(milliseconds),
+                ..Limits::default()
+            };
+            let context = BuildContext {
+                limits,
+                skips_failed,
+                progress: &builds,
+                ..*context
+            };
+            index.update_to(&db.snapshot(), &context)
+        });
+        let rows = built.map(|view| view.row_count("v").unwrap());
+        let rows = rows.map_err(|error| error.to_string());
+        (rows, builds.0.load(Ordering::Relaxed))
+    };
+    let failed = |limit: &str| {
+        let words = "the map functions failed for document \"a\": a script ran longer than";
+        Err(format!("{words} {limit}"))
+    };
+    assert_eq!(build(50, false), (failed("50ms"), 1));
+    assert_eq!(build(50, false), (failed("50ms"), 1));
+    // Another document does not mend it, another limit may.
+    put(&db, &[r#"{"_id":"c"}"#]);
+    assert_eq!(build(50, false), (failed("50ms"), 1));
+    assert_eq!(build(60, false), (failed("60ms"), 2));
+    let rev = db.snapshot().document("a").unwrap().unwrap();
+    let rev = rev.winner().unwrap().0.to_string();
+    put(&db, &[format!(r#"{{"_id":"a","_rev":"{rev}","bad":1}}"#)]);
+    assert_eq!(build(60, false), (failed("60ms"), 3));
+    assert_eq!(build(60, true), (Ok(2), 4));
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use varve_base::{Interrupt, MemoryStorage, Silent, Storage};
 use varve_codec::EngineSetting;
-use varve_docdb::{Database, DatabaseOptions, Edit, Mode, NodeCache};
+use varve_docdb::{Database, DatabaseOptions, Edit, Mode, NodeCache, Viewer};
 use varve_js::{Compilation, Limits};
 use varve_json::parse_object;
 use varve_views::{
@@ -65,7 +65,8 @@ pub fn put<S: AsRef<str>>(db: &Database, documents: &[S]) {
 
 fn write<S: AsRef<str>>(db: &Database, documents: &[S], mode: Mode) {
     let edits = documents.iter().map(|document| {
-        Edit::new(None, parse_object(document.as_ref().as_bytes()).unwrap()).unwrap()
+        let edit = Edit::new(None, parse_object(document.as_ref().as_bytes()).unwrap());
+        edit.unwrap().written_by(&Viewer::ALL)
     });
     for outcome in db.update(edits.collect(), mode).unwrap() {
         outcome.unwrap();

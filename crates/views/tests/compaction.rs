@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use varve_base::{Interrupt, MemoryStorage, OpenMode, Silent, Storage};
 use varve_docdb::Database;
 use varve_testkit::Recorder;
-use varve_views::{IndexSnapshot, ViewIndex, remove_stale};
+use varve_views::{IndexKind, IndexSnapshot, ViewIndex, remove_stale};
 
 const DESIGN: &str = r#"{"views":{"v":{"map":"function(d){emit(d.n % 7, d.n)}","reduce":"_sum"},
     "w":{"map":"function(d){if (d.n % 2) emit([d._id])}"}}}"#;
@@ -117,11 +117,17 @@ fn an_interrupted_compaction_and_one_that_crashed_leave_nothing() {
     assert_eq!(names(&*storage), 1);
     storage.open(&rest, OpenMode::CreateNew).unwrap();
     assert_eq!(
-        remove_stale(&*storage, Path::new(DIRECTORY), &[signature]).unwrap(),
+        remove_stale(
+            &*storage,
+            Path::new(DIRECTORY),
+            IndexKind::Views,
+            &[signature]
+        )
+        .unwrap(),
         0
     );
     assert_eq!(
-        remove_stale(&*storage, Path::new(DIRECTORY), &[]).unwrap(),
+        remove_stale(&*storage, Path::new(DIRECTORY), IndexKind::Views, &[]).unwrap(),
         2
     );
 }

@@ -1,6 +1,7 @@
 //! View indexes over real databases: recorded answers, a model, crashes, damage.
 #![allow(clippy::unwrap_used)]
 
+mod access;
 mod build;
 mod collation;
 mod common;

@@ -18,7 +18,7 @@ use std::time::SystemTime;
 #[derive(Clone, Debug)]
 pub struct DiskStorage {
     root: PathBuf,
-    /// What is made below these is for its owner only.
+    /// Files and directories that are made below these are for their owner only.
     private: Vec<PathBuf>,
     names_from_root: bool,
     /// Shared by all clones.

@@ -245,13 +245,13 @@ fn no_holes_are_punched_in_a_pinned_file() {
     let storage = DiskStorage::new(directory.path());
     let file = storage.open(Path::new("a"), OpenMode::CreateNew).unwrap();
     file.append(&[7; 8192]).unwrap();
-    let keeper = storage.open(Path::new("a"), OpenMode::Read).unwrap();
-    keeper.pin().unwrap();
+    let pinned = storage.open(Path::new("a"), OpenMode::Read).unwrap();
+    pinned.pin().unwrap();
     let expected = match file.punch_hole(0..4096).unwrap() {
         Hole::Impossible => [7; 8192].to_vec(),
         made => {
             assert_eq!(made, Hole::InUse);
-            drop(keeper);
+            drop(pinned);
             assert_eq!(file.punch_hole(0..4096).unwrap(), Hole::Made);
             [[0; 4096], [7; 4096]].concat()
         }

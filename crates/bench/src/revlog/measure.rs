@@ -16,7 +16,7 @@ use varve_revlog::{
 
 /// One kind of work; see [`Bench::rows`].
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Work {
+pub(super) enum Workload {
     ManifestsInOrder,
     ManifestsInReverse,
     Every50thManifest,
@@ -26,14 +26,14 @@ pub(super) enum Work {
     WriteManifests,
 }
 
-pub(super) const WORKS: [Work; 7] = [
-    Work::ManifestsInOrder,
-    Work::ManifestsInReverse,
-    Work::Every50thManifest,
-    Work::Changesets,
-    Work::AllChunks,
-    Work::ChunksByCodecAlone,
-    Work::WriteManifests,
+pub(super) const WORKLOADS: [Workload; 7] = [
+    Workload::ManifestsInOrder,
+    Workload::ManifestsInReverse,
+    Workload::Every50thManifest,
+    Workload::Changesets,
+    Workload::AllChunks,
+    Workload::ChunksByCodecAlone,
+    Workload::WriteManifests,
 ];
 
 pub(super) struct Bench<'b> {
@@ -70,26 +70,26 @@ impl<'b> Bench<'b> {
     }
 
     /// Does one kind of work, with one thread and where that can be with several.
-    pub(super) fn rows(&self, work: Work) -> Result<Vec<Row>, BenchError> {
+    pub(super) fn rows(&self, work: Workload) -> Result<Vec<Row>, BenchError> {
         let manifests: Vec<Rev> = self.manifest.revs().collect();
         let last = &manifests[manifests.len().saturating_sub(self.options.last)..];
         match work {
-            Work::ManifestsInOrder => self.read("manifests in order", &self.manifest, last),
-            Work::ManifestsInReverse => {
+            Workload::ManifestsInOrder => self.read("manifests in order", &self.manifest, last),
+            Workload::ManifestsInReverse => {
                 let revs: Vec<_> = last.iter().rev().copied().collect();
                 self.read("manifests in reverse", &self.manifest, &revs)
             }
-            Work::Every50thManifest => {
+            Workload::Every50thManifest => {
                 let revs: Vec<_> = manifests.iter().step_by(50).copied().collect();
                 self.read("every 50th manifest", &self.manifest, &revs)
             }
-            Work::Changesets => {
+            Workload::Changesets => {
                 let revs: Vec<_> = self.changelog.revs().collect();
                 self.read("changesets", &self.changelog, &revs)
             }
-            Work::AllChunks => Ok(vec![self.all_chunks()?]),
-            Work::ChunksByCodecAlone => Ok(vec![self.by_codec_alone()?]),
-            Work::WriteManifests => Ok(vec![self.write_manifests()?]),
+            Workload::AllChunks => Ok(vec![self.all_chunks()?]),
+            Workload::ChunksByCodecAlone => Ok(vec![self.by_codec_alone()?]),
+            Workload::WriteManifests => Ok(vec![self.write_manifests()?]),
         }
     }
 

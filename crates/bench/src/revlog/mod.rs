@@ -90,7 +90,7 @@ pub fn run(
     }
     let repository = Repository::open(Arc::clone(storage), path)?;
     let bench = Bench::open(storage, &repository, options, interrupt)?;
-    let (mut rows, works) = (Vec::new(), measure::WORKS);
+    let (mut rows, works) = (Vec::new(), measure::WORKLOADS);
     progress.begin("measuring", Unit::Items, Some(works.len() as u64));
     for work in works {
         rows.extend(bench.rows(work)?);

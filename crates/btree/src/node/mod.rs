@@ -6,7 +6,7 @@ use crate::chunk::ChunkRef;
 
 /// Nodes are cut so that their encoded form is not longer than this, if their items allow it.
 pub(crate) const MAX_NODE: usize = 8 << 10;
-/// A node that lost items and is now shorter than this joins a neighbour.
+/// A node that lost items and is now shorter than this joins a sibling.
 pub(crate) const MIN_NODE: usize = MAX_NODE / 4;
 /// Nodes are also cut where their keys without compression would take more than this.
 pub(crate) const MAX_DECODED: usize = 16 * MAX_NODE;

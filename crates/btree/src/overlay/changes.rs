@@ -2,8 +2,8 @@
 
 use super::Change;
 use crate::TreeError;
+use crate::entry::TreeEntry;
 use crate::node::Node;
-use crate::range::Item;
 use crate::snapshot::Snapshot;
 use std::sync::{Arc, OnceLock};
 
@@ -140,9 +140,9 @@ impl Changes {
     }
 
     /// The item that the change leaves.
-    pub(super) fn item(&self, index: usize) -> Option<Item> {
+    pub(super) fn item(&self, index: usize) -> Option<TreeEntry> {
         let has_item = self.has_item(index);
-        has_item.then(|| Item::new(Arc::clone(&self.node), index))
+        has_item.then(|| TreeEntry::new(Arc::clone(&self.node), index))
     }
 
     /// Key and value of the item that the change leaves.

@@ -9,7 +9,8 @@ mod changes;
 mod range;
 mod segment;
 
-use crate::range::{Bounds, Direction, Item};
+use crate::Reducer;
+use crate::entry::{Bounds, Direction, TreeEntry};
 use crate::snapshot::{Snapshot, check_ascending};
 use crate::transaction::Transaction;
 use crate::{TreeError, read};
@@ -67,6 +68,11 @@ impl Overlay {
     /// The commit below the memtable.
     pub fn base(&self) -> &Snapshot {
         &self.base
+    }
+
+    /// What summarises the items of a tree, which is there.
+    pub fn reducer(&self, tree: usize) -> &dyn Reducer {
+        self.base.reducer(tree)
     }
 
     /// [`Snapshot::user_header`] of a commit of the changes.
@@ -141,7 +147,7 @@ impl Overlay {
         &self,
         tree: usize,
         keys: &[K],
-    ) -> Result<Vec<Option<Item>>, TreeError> {
+    ) -> Result<Vec<Option<TreeEntry>>, TreeError> {
         let mut found = self.base.get_many(tree, keys)?;
         let changes = self.of(tree)?;
         if !changes.is_empty() {

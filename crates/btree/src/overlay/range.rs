@@ -3,7 +3,8 @@
 use super::Overlay;
 use super::segment::{Segment, moved};
 use crate::TreeError;
-use crate::range::{Direction, Item, Range};
+use crate::entry::{Direction, TreeEntry};
+use crate::snapshot::Range;
 use std::fmt;
 
 /// The items of a run; after an error it ends.
@@ -20,7 +21,7 @@ pub struct OverlayRange {
 /// The segment that is being read.
 enum Current {
     Base(Range),
-    One(Option<Item>),
+    One(Option<TreeEntry>),
 }
 
 impl fmt::Debug for OverlayRange {
@@ -83,7 +84,7 @@ impl OverlayRange {
 }
 
 impl Iterator for OverlayRange {
-    type Item = Result<Item, TreeError>;
+    type Item = Result<TreeEntry, TreeError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {

@@ -1,16 +1,19 @@
 //! Preparing the next commit.
 
+mod edit;
 mod write;
+
+use edit::BatchEntry;
 
 use crate::chunk::{ChunkRef, EncodedChunk};
 use crate::commit::Root;
-use crate::edit::{self, BatchEntry};
+use crate::entry::TreeEntry;
 use crate::error::check_len;
 use crate::file::{TreeFile, Writer};
 use crate::node::{MAX_KEY, MAX_VALUE, Node};
-use crate::pages::{NodeSource, Pages, ReadScope};
-use crate::range::Item;
+use crate::pages::{NodeSource, Pages};
 use crate::read;
+use crate::readahead::ReadScope;
 use crate::snapshot::{Snapshot, check_ascending};
 use crate::stats::{ChunkCount, ChunkStats};
 use crate::{ChunkForm, TreeError};
@@ -38,6 +41,24 @@ pub struct Transaction<'f> {
     fresh: HashMap<u64, Arc<Node>>,
     /// Chunks and nodes that were appended.
     chunk_stats: ChunkStats,
+}
+
+impl TreeFile {
+    /// Starts the next commit; waits until a transaction that was started before is done.
+    ///
+    /// # Errors
+    /// [`TreeError::ReadOnly`]; errors of the storage on removing the bytes of a failed transaction.
+    pub fn begin(&self) -> Result<Transaction<'_>, TreeError> {
+        Ok(Transaction::new(self, self.lock_writer()?))
+    }
+
+    /// Makes everything that was committed durable.
+    ///
+    /// # Errors
+    /// See [`TreeFile::begin`].
+    pub fn sync(&self) -> Result<(), TreeError> {
+        self.begin()?.sync_base()
+    }
 }
 
 impl fmt::Debug for Transaction<'_> {
@@ -178,7 +199,7 @@ impl<'f> Transaction<'f> {
     ///
     /// # Errors
     /// See [`Snapshot::get`].
-    pub fn get(&self, tree: usize, key: &[u8]) -> Result<Option<Item>, TreeError> {
+    pub fn get(&self, tree: usize, key: &[u8]) -> Result<Option<TreeEntry>, TreeError> {
         self.check_tree(tree)?;
         read::get(self, &self.roots[tree], key)
     }
@@ -191,7 +212,7 @@ impl<'f> Transaction<'f> {
         &self,
         tree: usize,
         keys: &[K],
-    ) -> Result<Vec<Option<Item>>, TreeError> {
+    ) -> Result<Vec<Option<TreeEntry>>, TreeError> {
         self.check_tree(tree)?;
         check_ascending(tree, keys)?;
         read::get_many(self, &self.roots[tree], keys)

@@ -1,10 +1,10 @@
 //! How a transaction's nodes and bytes get into the file.
 
 use super::Transaction;
+use super::edit;
 use crate::TreeError;
 use crate::chunk::{self, ChunkRef};
 use crate::commit::{self, Commit, Root};
-use crate::edit;
 use crate::error::check_len;
 use crate::file::Writer;
 use crate::node::{Child, MAX_VALUE, Node};
@@ -109,6 +109,7 @@ impl Transaction<'_> {
 
     /// Gives the buffer to the file.
     fn append_buffer(&mut self) -> Result<(), TreeError> {
+        self.sync_first_commit()?;
         self.hash.update(&self.writer.buffer);
         let expected = self.base.state.end + self.spilled;
         self.writer.torn = true;
@@ -116,12 +117,21 @@ impl Transaction<'_> {
         if start != expected {
             return Err(self
                 .pages()
-                .damaged(start, "somebody else appended to the file"));
+                .damaged(start, "another writer appended to the file"));
         }
         self.spilled += self.writer.buffer.len() as u64;
         self.writer.buffer.clear();
         self.fresh.clear();
         Ok(())
+    }
+
+    /// Nothing is appended to a file whose first commit may still be lost, so that a file of which it was is as short as
+    /// that commit ([`TreeFile::is_cut_short`](crate::TreeFile::is_cut_short)).
+    fn sync_first_commit(&mut self) -> Result<(), TreeError> {
+        match self.writer.durable {
+            0 => self.sync(),
+            _ => Ok(()),
+        }
     }
 
     fn sync(&mut self) -> Result<(), TreeError> {
@@ -185,6 +195,7 @@ impl Transaction<'_> {
     }
 
     fn finish(mut self, wanted: bool) -> Result<Snapshot, TreeError> {
+        self.sync_first_commit()?;
         if self.spilled > 0 {
             // Spilled bytes are made durable first, so that opening need not check them.
             self.append_buffer()?;

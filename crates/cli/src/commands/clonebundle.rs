@@ -4,8 +4,7 @@ use varve_exchange::server::clone_bundles::{
     CloneBundleOptions, DEFAULT_FORMATS, make_clone_bundles,
 };
 use varve_hgcli::arguments::{Flag, Matches};
-use varve_hgcli::context::Context;
-use varve_hgcli::context::{Category, Command};
+use varve_hgcli::context::{Category, Command, Config, Context};
 use varve_hgcli::ui::Abort;
 
 /// See [`Command`].
@@ -42,17 +41,17 @@ pub(crate) const COMMAND: Command = Command {
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if let Some(path) = matches.arguments().first() {
-        context.repo.switch_to(path);
         // The configuration of that repository decides about its bundles.
-        let config = context.config_of_repository()?;
-        context.set_config(config);
+        context.switch_to(path)?;
     }
     let repository = context.repo.repository()?;
-    let formats = formats(context, matches);
+    let formats = formats(&context.config, matches);
     let options = CloneBundleOptions {
         formats: &formats,
         replaces_manifest: matches.flag("force"),
-        publishing: context.is_publishing()?,
+        publishing: context
+            .config
+            .is_publishing(&context.repo, &mut context.ui)?,
         progress: context.ui.progress.as_ref(),
         stop: &context.ui.stop,
     };
@@ -75,15 +74,13 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     Ok(0)
 }
 
-fn formats(context: &Context, matches: &Matches) -> Vec<String> {
+fn formats(config: &Config, matches: &Matches) -> Vec<String> {
     let text = |words: &[u8]| String::from_utf8_lossy(words).into_owned();
     let typed: Vec<String> = matches.list("type").iter().map(|t| text(t)).collect();
     if !typed.is_empty() {
         return typed;
     }
-    let configured = context
-        .config
-        .list("clone-bundles", "auto-generate.formats");
+    let configured = config.list("clone-bundles", "auto-generate.formats");
     match configured.is_empty() {
         true => DEFAULT_FORMATS.map(str::to_owned).to_vec(),
         false => configured.iter().map(|format| text(format)).collect(),

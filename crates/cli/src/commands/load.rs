@@ -1,6 +1,7 @@
 //! `load`: databases from an export.
 
 use super::moving;
+use super::moving::table::{Row, Table, by_form};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
@@ -65,7 +66,9 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let is_chosen = !wanted.is_empty();
     let scratch = target.path.join(DATABASES);
     let mut restore = Restore::new(input.as_mut(), &scratch);
-    let (mut is_complete, mut count) = (true, 0_u64);
+    let mut is_complete = true;
+    let mut table = Table::of(["before", "all chunks after"]);
+    let mut read = 0;
     while let Some(head) = restore
         .next_head()
         .map_err(|error| moving::abort(error, None))?
@@ -82,26 +85,33 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             restore
                 .skip()
                 .map_err(|error| moving::abort(error, Some(&head.name)))?;
+            read = restore.bytes_read();
             continue;
         }
         let (loaded, findings) = one(context, &mut restore, &head, &target)?;
         is_complete &= findings == 0;
-        count += 1;
-        context.ui.status(format!(
-            "{}: {} documents with {} leaves, {} attachments, {} local documents, {} bytes\n",
-            head.name,
-            loaded.documents,
-            loaded.leaves,
-            loaded.attachments,
-            loaded.local_documents,
-            loaded.file_bytes,
-        ))?;
+        let bytes = restore.bytes_read();
+        table.rows.push(row_of(&head.name, &loaded, bytes - read));
+        read = bytes;
     }
     if let Some(name) = wanted.pop() {
         return Err(moving::abort(ReplicateError::NoSuchDatabase(name), None));
     }
-    context.ui.status(format!("loaded {count} databases\n"))?;
+    table.write(&mut context.ui)?;
     Ok(u8::from(!is_complete))
+}
+
+fn row_of(name: &str, loaded: &Loaded, bytes: u64) -> Row {
+    Row {
+        name: name.to_owned(),
+        documents: loaded.documents,
+        revisions: loaded.revisions,
+        attachments: loaded.attachments,
+        bytes_before: bytes,
+        bytes_after: loaded.file_bytes,
+        before: vec![("lines of JSON", bytes)],
+        after: by_form(&loaded.chunks),
+    }
 }
 
 /// Loads one database; also returns how many parts were left out.

@@ -2,6 +2,7 @@
 
 pub(crate) mod bench;
 mod clonebundle;
+mod dump;
 mod export;
 mod import;
 mod load;
@@ -24,6 +25,7 @@ pub(crate) const ADDITIONAL: &[&Command] = &[
 pub(crate) const OF_VARVE_AND_HG: &[&Command] = &[
     &bench::COMMAND,
     &clonebundle::COMMAND,
+    &dump::COMMAND,
     &export::COMMAND,
     &import::COMMAND,
     &load::COMMAND,

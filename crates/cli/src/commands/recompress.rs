@@ -2,8 +2,7 @@
 
 use varve_codec::{CodecId, EngineSetting};
 use varve_hgcli::arguments::{Flag, Matches};
-use varve_hgcli::context::Context;
-use varve_hgcli::context::{Category, Command};
+use varve_hgcli::context::{Category, Command, Context};
 use varve_hgcli::ui::Abort;
 use varve_repo::{LockKind, RecompressOptions};
 
@@ -29,10 +28,8 @@ pub(crate) const COMMAND: Command = Command {
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if let Some(path) = matches.arguments().first() {
-        context.repo.switch_to(path);
         // The store's settings are those of its own repository.
-        let config = context.config_of_repository()?;
-        context.set_config(config);
+        context.switch_to(path)?;
     }
     let repository = context.repo.repository()?;
     let settings = context.config.storage_settings()?;

@@ -1,4 +1,4 @@
-//! Configuration that strangers have written does not count.
+//! Configuration of untrusted users does not count.
 
 use super::Twin;
 use std::os::unix::fs::{chown, symlink};
@@ -11,7 +11,7 @@ const TEXT: &str = "[hooks]\npre-status = echo called\ncommit = echo called\n\
 /// The user without rights, on many systems.
 const STRANGER: u32 = 65534;
 
-/// Gives the configuration of both copies to a stranger; only the administrator can.
+/// Gives the configuration of both copies to an untrusted user; only the administrator can.
 fn twin() -> Option<Twin> {
     let twin = Twin::writing(|hg, root| {
         hg.run(root.parent().unwrap(), &["init", root.to_str().unwrap()]);

@@ -16,6 +16,7 @@ mod import;
 mod in_place;
 mod killed_compactions;
 mod many_databases;
+mod moving;
 mod npm;
 mod prefix;
 mod push;

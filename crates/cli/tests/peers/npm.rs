@@ -21,6 +21,11 @@ fn pouchdb_replicates_both_ways() {
 }
 
 #[test]
+fn pouchdb_pulls_with_few_requests() {
+    run("pull_requests.js");
+}
+
+#[test]
 fn pouchdb_replicates_conflicts() {
     run("conflicts.js");
 }

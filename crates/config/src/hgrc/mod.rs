@@ -45,7 +45,7 @@ impl fmt::Display for SettingSource {
 
 /// One value with its name and place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item {
+pub struct ConfigItem {
     /// The name within its section.
     pub key: Vec<u8>,
     /// The value, with `\n` between the lines of a continued one.
@@ -57,7 +57,7 @@ pub struct Item {
 /// All settings that count.
 #[derive(Clone, Debug, Default)]
 pub struct Hgrc {
-    sections: BTreeMap<Vec<u8>, Vec<Item>>,
+    sections: BTreeMap<Vec<u8>, Vec<ConfigItem>>,
     read: Vec<PathBuf>,
 }
 
@@ -150,7 +150,7 @@ impl Hgrc {
     pub fn set(&mut self, section: &[u8], key: &[u8], value: &[u8], source: SettingSource) {
         let items = self.sections.entry(section.to_vec()).or_default();
         items.retain(|item| item.key != key);
-        items.push(Item {
+        items.push(ConfigItem {
             key: key.to_vec(),
             value: value.to_vec(),
             source,
@@ -180,7 +180,7 @@ impl Hgrc {
     }
 
     /// A value with its place.
-    pub fn item(&self, section: &str, key: &str) -> Option<&Item> {
+    pub fn item(&self, section: &str, key: &str) -> Option<&ConfigItem> {
         self.section(section)
             .iter()
             .find(|item| item.key == key.as_bytes())
@@ -240,13 +240,13 @@ impl Hgrc {
     }
 
     /// The values of a section, in the order in which they were set.
-    pub fn section(&self, name: &str) -> &[Item] {
+    pub fn section(&self, name: &str) -> &[ConfigItem] {
         let items = self.sections.get(name.as_bytes());
         items.map(Vec::as_slice).unwrap_or_default()
     }
 
     /// All values by section, sorted.
-    pub fn sections(&self) -> impl Iterator<Item = (&[u8], &[Item])> {
+    pub fn sections(&self) -> impl Iterator<Item = (&[u8], &[ConfigItem])> {
         let sections = self.sections.iter();
         sections.map(|(name, items)| (name.as_slice(), items.as_slice()))
     }

@@ -5,7 +5,7 @@ use super::copier::{Copier, named};
 use super::unreadable::ReadableSource;
 use crate::record::{ACCESS, BY_ID, BY_SEQ, Change, DocumentRecord, LOCAL, PURGES};
 use crate::{DocdbError, Snapshot};
-use varve_btree::{DiffEntry, Item, Transaction};
+use varve_btree::{DiffEntry, Transaction, TreeEntry};
 
 /// Items that are applied together, or fewer if they are long.
 const BATCH: usize = 4096;
@@ -29,7 +29,7 @@ pub(super) fn catch_up(
     in_batches(from, copied, LOCAL, watch, |batch| {
         let mut changes: TreeChanges<&[u8]> = Vec::with_capacity(batch.len());
         for difference in batch {
-            let copy = |item: &Item| copier.local(from, txn, item.key(), item.value());
+            let copy = |item: &TreeEntry| copier.local(from, txn, item.key(), item.value());
             let value = difference.after.as_ref().map(copy).transpose()?;
             changes.push((key_of(difference), value));
         }
@@ -51,7 +51,7 @@ fn unchanged(
     watch: &CompactionMonitor<'_>,
 ) -> Result<(), DocdbError> {
     in_batches(from, copied, tree, watch, |batch| {
-        let value = |item: &Item| item.value().to_vec();
+        let value = |item: &TreeEntry| item.value().to_vec();
         let change = |it: &'_ DiffEntry| it.after.as_ref().map(value);
         let changes: TreeChanges<&[u8]> = batch.iter().map(|it| (key_of(it), change(it))).collect();
         Ok(txn.update(tree, &changes)?)
@@ -60,7 +60,7 @@ fn unchanged(
 
 fn key_of(difference: &DiffEntry) -> &[u8] {
     let item = difference.after.as_ref().or(difference.before.as_ref());
-    item.map_or(&[], Item::key)
+    item.map_or(&[], TreeEntry::key)
 }
 
 fn in_batches(

@@ -17,7 +17,7 @@ use crate::record::{ACCESS, BY_ID, BY_SEQ, DocumentRecord, LOCAL, PURGES};
 use crate::{DocdbError, Snapshot};
 use std::ops::Bound;
 use varve_base::Unit;
-use varve_btree::{Direction, Item, Loader, Transaction};
+use varve_btree::{Direction, Loader, Transaction, TreeEntry};
 
 /// Documents between two looks at whether to stop.
 const LOOK: u64 = 128;
@@ -78,7 +78,7 @@ fn each(
     from: &Snapshot,
     tree: usize,
     watch: &CompactionMonitor<'_>,
-    mut take: impl FnMut(&Item) -> Result<(), DocdbError>,
+    mut take: impl FnMut(&TreeEntry) -> Result<(), DocdbError>,
 ) -> Result<(), DocdbError> {
     let all = (Bound::Unbounded, Bound::Unbounded);
     let items = from.tree().range(tree, all, Direction::Forward)?;

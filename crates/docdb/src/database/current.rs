@@ -3,7 +3,6 @@
 use super::{Current, Database};
 use crate::{DocdbError, InPlace, Snapshot};
 use parking_lot::MutexGuard;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use varve_btree::{Transaction, TreeError, TreeFile};
@@ -15,8 +14,19 @@ impl Database {
         Arc::clone(&current.file)
     }
 
-    /// Calls `work` while no other thread writes or deletes.
+    /// Calls `work` while no other thread writes or deletes. The file's name is durable by then.
     pub(crate) fn write<T>(
+        &self,
+        work: impl FnOnce(&Arc<TreeFile>, Transaction<'_>) -> Result<T, DocdbError>,
+    ) -> Result<T, DocdbError> {
+        self.lock(|file, txn| {
+            self.sync_name()?;
+            work(file, txn)
+        })
+    }
+
+    /// [`Database::write`] for work that commits nothing.
+    pub(super) fn lock<T>(
         &self,
         work: impl FnOnce(&Arc<TreeFile>, Transaction<'_>) -> Result<T, DocdbError>,
     ) -> Result<T, DocdbError> {
@@ -38,7 +48,6 @@ impl Database {
                     path: self.shared.path.clone(),
                 });
             }
-            self.sync_swap()?;
             return work(&file, txn);
         }
     }
@@ -70,27 +79,26 @@ impl Database {
     }
 
     /// Puts a file that holds the same into the place of the one that is locked against writers.
-    /// It has its name already.
+    /// The new file has been renamed already.
     pub(crate) fn replace_file(
         &self,
         file: Arc<TreeFile>,
         newest: Snapshot,
     ) -> Result<(), DocdbError> {
-        self.shared.is_swap_in_doubt.store(true, Ordering::Release);
+        self.shared.is_name_in_doubt.store(true, Ordering::Release);
         {
             let mut current = self.shared.current.write();
             *current = Current { file, newest };
         }
-        self.sync_swap()
+        self.sync_name()
     }
 
     /// Nothing may be committed into a file before its name is durable.
-    fn sync_swap(&self) -> Result<(), DocdbError> {
+    fn sync_name(&self) -> Result<(), DocdbError> {
         let shared = &self.shared;
-        if shared.is_swap_in_doubt.load(Ordering::Acquire) {
-            let directory = shared.path.parent().unwrap_or(Path::new(""));
-            shared.storage.sync_directory(directory)?;
-            shared.is_swap_in_doubt.store(false, Ordering::Release);
+        if shared.is_name_in_doubt.load(Ordering::Acquire) {
+            super::sync_directory_of(shared.storage.as_ref(), &shared.path)?;
+            shared.is_name_in_doubt.store(false, Ordering::Release);
         }
         Ok(())
     }

@@ -1,17 +1,23 @@
 //! One open database.
 
 mod compression;
+mod copying;
 mod current;
+mod opening;
 mod options;
 mod purging;
 mod submit;
 mod syncing;
+mod unwritten;
 mod upload;
 
 pub use compression::{Compression, DictionaryInfo};
+pub use opening::cut_off_tail;
+pub(crate) use opening::first_header;
+use opening::{OpenedFile, sync_directory_of};
 pub use options::{DatabaseOptions, Limits, NewDatabase, TrainsBy, Tuned};
 
-use crate::beside::{check_free, remove_if_there, with_suffix};
+use crate::beside::remove_if_there;
 use crate::compact;
 use crate::edit::{Edit, EditOutcome, Mode, Prepared, Preparer};
 use crate::record::{DocumentReducer, Header, MOST_TREES, TREES};
@@ -19,17 +25,19 @@ use crate::training::Training;
 use crate::watch::Watch;
 use crate::write::{Group, Job, Outcomes, Syncs, seal};
 use crate::{DocdbError, Snapshot, Subscription};
+pub use copying::ReadyCopies;
 use parking_lot::{Condvar, Mutex, RwLock};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 pub use submit::ReadyEdit;
+pub use unwritten::is_cut_short;
+pub(crate) use unwritten::open_damaged;
 pub use upload::{Announced, Upload, Uploaded};
 pub(crate) use upload::{PIECE, Run};
 use varve_base::{ReadMode, Storage};
-use varve_btree::{ChunkStats, NoReduction, Options, Reducer, TreeFile, kept_tail};
-use varve_codec::EngineSetting;
+use varve_btree::{NoReduction, Options, Reducer, TreeFile, kept_tail};
 
 /// Kind of file in the header of a database's file.
 pub const KIND: [u8; 8] = *b"database";
@@ -69,8 +77,10 @@ struct Shared {
     is_compacting: Mutex<bool>,
     /// Told when a compaction ends.
     compacted: Condvar,
-    /// Set while a power cut could bring back the file that a compaction has replaced.
-    is_swap_in_doubt: AtomicBool,
+    /// Set while a power cut could take the file's name, or bring back the file that a compaction has replaced.
+    is_name_in_doubt: AtomicBool,
+    /// Set if opening has written the file's first bytes once more.
+    is_made_again: bool,
     training: Training,
     syncs: Syncs,
     /// Set once the storage has said that it has no holes.
@@ -109,134 +119,24 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N], DocdbError> {
     Ok(bytes)
 }
 
-/// The header of a database that nothing was done to.
-pub(crate) fn first_header(setting: EngineSetting, new: NewDatabase) -> Result<Header, DocdbError> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now = now.map_or(0, |now| now.as_micros());
-    Ok(Header {
-        uuid: random()?,
-        created: u64::try_from(now).unwrap_or(u64::MAX),
-        update_seq: 0,
-        purge_seq: 0,
-        revs_limit: DEFAULT_REVS_LIMIT,
-        security: None,
-        setting: Some(setting),
-        chosen: new.compression,
-        chunk_stats: Some(ChunkStats::default()),
-        next_dictionary: 1,
-        dictionaries: Vec::new(),
-        holes: 0,
-        is_partitioned: new.is_partitioned,
-        has_access: new.has_access,
-    })
-}
-
-/// Cuts off what stands behind the newest whole commit of the database at `path`, whatever it is, and returns how many
-/// bytes. No process may have the database open.
-///
-/// # Errors
-/// What keeps it from being opened, or what the storage answers.
-pub fn cut_off_tail(
-    storage: &dyn Storage,
-    path: &Path,
-    options: &DatabaseOptions,
-) -> Result<u64, DocdbError> {
-    let cut = TreeFile::cut_off_tail(storage, path, &tree_options(options))?;
-    remove_if_there(storage, &kept_tail(path))?;
-    Ok(cut)
-}
-
-/// Suffix of a database that is being made.
-const UNFINISHED: &str = ".new";
-
 /// What can be done about a file that opens for reading only.
 const ADVICE: &str = "`varve verify FILE` says what is hit, `varve verify --salvage NEW FILE` makes a new database of \
      what can be read, and `varve verify --cut-off FILE` goes on with the newest whole commit and forgets what \
      stands behind it";
 
 impl Database {
-    /// Makes a new database; durable when this returns.
-    ///
-    /// # Errors
-    /// [`DocdbError::is_already_there`] if something stands at `path`; an error of the storage.
-    pub fn create(
-        storage: Arc<dyn Storage>,
-        path: &Path,
-        wanted: &DatabaseOptions,
-    ) -> Result<Database, DocdbError> {
-        Database::create_with(storage, path, wanted, NewDatabase::default())
-    }
-
-    /// Makes a new database with properties of its own, which are in its file from the first commit on.
-    ///
-    /// # Errors
-    /// As [`Database::create`].
-    pub fn create_with(
-        storage: Arc<dyn Storage>,
-        path: &Path,
-        wanted: &DatabaseOptions,
-        new: NewDatabase,
-    ) -> Result<Database, DocdbError> {
-        let setting = new.compression.unwrap_or(wanted.current_setting());
-        let header = first_header(setting, new)?;
-        check_free(storage.as_ref(), path)?;
-        // The file's bytes are durable before it has its name. A file under its name is therefore whole, or damaged;
-        // never one whose creation was cut short.
-        let beside = with_suffix(path, UNFINISHED);
-        remove_if_there(storage.as_ref(), &beside)?;
-        let options = options_of_new(tree_options(wanted), &header);
-        TreeFile::create_to_rename(storage.as_ref(), &beside, options, &header.encode())?;
-        // Rests of an earlier database of this name go with the same sync that makes the name durable.
-        remove_if_there(storage.as_ref(), &kept_tail(path))?;
-        compact::remove_rests(storage.as_ref(), path)?;
-        storage.rename(&beside, path)?;
-        let directory = path.parent().unwrap_or(Path::new(""));
-        storage.sync_directory(directory)?;
-        let file = TreeFile::open(storage.as_ref(), path, tree_options(wanted))?;
-        Database::make(storage, path, wanted, (file, 1))
-    }
-
-    /// Opens a database; edits not acknowledged before a crash may be gone, all others are there. Files that a crashed
-    /// compaction has left are removed, unless the next one can go on with them.
-    ///
-    /// # Errors
-    /// [`DocdbError::is_not_found`]; damage, naming file, offset and reason.
-    pub fn open(
-        storage: Arc<dyn Storage>,
-        path: &Path,
-        wanted: &DatabaseOptions,
-    ) -> Result<Database, DocdbError> {
-        let file = TreeFile::open_keeping(storage.as_ref(), path, tree_options(wanted))?;
-        if file.is_read_only() {
-            return Database::make(storage, path, wanted, (file, 1));
-        }
-        let options = tree_options(wanted);
-        let next = compact::keep_begun(storage.as_ref(), path, options, &file)?;
-        let database = Database::make(storage, path, wanted, (file, next))?;
-        // The last writer may have been killed before the sync that was to follow.
-        database.sync()?;
-        Ok(database)
-    }
-
-    /// The newest commit of a database that another process may be writing to; nothing is changed.
-    ///
-    /// # Errors
-    /// See [`Database::open`].
-    pub fn read_only(
-        storage: &dyn Storage,
-        path: &Path,
-        wanted: &DatabaseOptions,
-    ) -> Result<Snapshot, DocdbError> {
-        let file = TreeFile::open_read_only(storage, path, tree_options(wanted))?;
-        Snapshot::new(file.snapshot(), path)
-    }
-
     fn make(
         storage: Arc<dyn Storage>,
         path: &Path,
         wanted: &DatabaseOptions,
-        (file, next_dictionary): (TreeFile, u32),
+        opened: OpenedFile,
     ) -> Result<Database, DocdbError> {
+        let OpenedFile {
+            file,
+            next_dictionary,
+            is_name_in_doubt,
+            is_made_again,
+        } = opened;
         let newest = Snapshot::new(file.snapshot(), path)?;
         let training = Training::new(newest.header().next_dictionary.max(next_dictionary));
         let shared = Shared {
@@ -254,7 +154,8 @@ impl Database {
             next_id: AtomicU64::new(u64::from_le_bytes(random()?) >> 24),
             is_compacting: Mutex::new(false),
             compacted: Condvar::new(),
-            is_swap_in_doubt: AtomicBool::new(false),
+            is_name_in_doubt: AtomicBool::new(is_name_in_doubt),
+            is_made_again,
             training,
             syncs: Syncs::new(wanted.durability),
             has_no_holes: AtomicBool::new(false),
@@ -364,11 +265,11 @@ impl Database {
         self.file().recovery().ignored
     }
 
-    /// What is wrong with what was committed last, if anything: why the database is open for reading only, or which
+    /// The damage of the newest commits, if there is any: why the database is open for reading only, or which
     /// file keeps a commit that is not whole.
     ///
     /// # Errors
-    /// What the storage answers.
+    /// An error of the storage.
     pub fn finding(&self) -> Result<Option<String>, DocdbError> {
         if let Some(reason) = self.why_read_only() {
             return Ok(Some(reason));
@@ -403,6 +304,12 @@ impl Database {
     pub fn seal(&self) -> Result<(), DocdbError> {
         self.sync()?;
         self.write(|_, txn| seal(txn, &self.shared.path))
+    }
+
+    /// Whether opening found the file without bytes, as a power cut may leave one to which nothing was written, and made
+    /// it again: empty, with another uuid.
+    pub fn is_made_again(&self) -> bool {
+        self.shared.is_made_again
     }
 
     /// Whether one bit of the file's header is flipped; it is read as it was.
@@ -454,7 +361,7 @@ impl Database {
         let shared = &self.shared;
         // Writers and compactions look at the mark after this, so nothing is committed and no
         // file comes into this place any more.
-        let marked = self.write(|_, txn| {
+        let marked = self.lock(|_, txn| {
             shared.is_deleted.store(true, Ordering::Release);
             drop(txn);
             Ok(())
@@ -474,8 +381,7 @@ impl Database {
         compact::remove_rests(shared.storage.as_ref(), &shared.path)?;
         remove_if_there(shared.storage.as_ref(), &kept_tail(&shared.path))?;
         remove_if_there(shared.storage.as_ref(), &shared.path)?;
-        let directory = shared.path.parent().unwrap_or(Path::new(""));
-        match shared.storage.sync_directory(directory) {
+        match sync_directory_of(shared.storage.as_ref(), &shared.path) {
             // Removed as well.
             Err(error) if error.is_not_found() => {}
             synced => synced?,

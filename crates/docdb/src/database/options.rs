@@ -25,7 +25,7 @@ pub struct DatabaseOptions {
     pub durability: Durability,
     /// When compactions are done in place.
     pub in_place: InPlace,
-    /// What changes while databases are open.
+    /// Options that may change while databases are open.
     pub tuned: Tuned,
 }
 
@@ -71,7 +71,7 @@ impl DatabaseOptions {
 }
 
 /// Properties of a database that is to be made.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NewDatabase {
     /// How it is compressed, whatever the options say.
     pub compression: Option<EngineSetting>,

@@ -43,7 +43,10 @@ impl Database {
         let call: Callback<Outcomes> = Box::new(move |outcomes| {
             done(outcomes.and_then(|outcomes| outcomes.into_iter().next().ok_or(abandoned)));
         });
-        let job = Job::Edits(vec![edit.0]);
+        self.submit_later(Job::Edits(vec![edit.0]), call);
+    }
+
+    pub(super) fn submit_later(&self, job: Job, call: Callback<Outcomes>) {
         self.as_committer(|by| self.shared.group.submit_with_callback(job, call, by));
     }
 
@@ -70,7 +73,6 @@ impl Database {
         let is_deferred = shared.syncs.may_defer();
         let (outcomes, is_new) = self.write(|file, txn| {
             let trained = shared.training.take();
-            let trained = trained.map(|trained| (trained, shared.training.number()));
             let how = Commit {
                 path: &shared.path,
                 configured: shared.options.current_setting(),

@@ -33,7 +33,7 @@ pub struct Announced {
 pub struct Upload {
     database: Database,
     name: String,
-    form: Form,
+    form: UploadCoding,
     /// Of the stored form, as all below.
     md5: Md5,
     stored_length: u64,
@@ -50,10 +50,10 @@ pub struct Upload {
 
 /// How the data is coded on its way.
 #[derive(Debug)]
-enum Form {
+enum UploadCoding {
     AsItComes,
     Packed(Box<Packing>),
-    /// It comes as gzip.
+    /// The client sends gzip, which is stored as it is and expanded for the digest.
     Following(Box<Following>),
 }
 
@@ -65,6 +65,8 @@ pub(crate) struct Run {
     /// One that shows them all.
     pub(crate) source: Snapshot,
     pub(crate) count: usize,
+    /// Whether that is the file of another database, which a copied file may look like.
+    pub(crate) is_foreign: bool,
 }
 
 /// An attachment whose data has come, and which a document may have now.
@@ -91,9 +93,9 @@ impl Database {
             .compressible
             .level_of(&announced.content_type);
         let form = match (announced.is_gzip, level) {
-            (true, _) => Form::Following(Box::new(Following::new())),
-            (false, Some(level)) => Form::Packed(Box::new(Packing::new(level))),
-            (false, None) => Form::AsItComes,
+            (true, _) => UploadCoding::Following(Box::new(Following::new())),
+            (false, Some(level)) => UploadCoding::Packed(Box::new(Packing::new(level))),
+            (false, None) => UploadCoding::AsItComes,
         };
         let plain = Compressor::new(EngineSetting::NONE);
         Ok(Upload {
@@ -113,19 +115,7 @@ impl Database {
 
     /// Appends a piece that nothing refers to yet. It becomes durable with the commit that does.
     fn append_piece(&self, piece: &EncodedChunk) -> Result<(ChunkRef, Snapshot), DocdbError> {
-        self.write(|file, mut txn| {
-            let at = txn.append_chunk(piece)?;
-            let mut header = Snapshot::new(txn.base().clone(), &self.shared.path)?
-                .header()
-                .clone();
-            header.chunk_stats = header
-                .chunk_stats
-                .map(|chunk_stats| chunk_stats.plus(txn.chunk_stats()));
-            txn.set_user_header(&header.encode());
-            let snapshot = Snapshot::new(txn.commit_unsynced()?, &self.shared.path)?;
-            self.publish(file, snapshot.clone());
-            Ok((at, snapshot))
-        })
+        self.append_unreferenced(|txn| Ok(txn.append_chunk(piece)?))
     }
 }
 
@@ -148,12 +138,12 @@ impl Upload {
             return Ok(Err(EditError::AttachmentLength("longer")));
         }
         match &mut self.form {
-            Form::AsItComes => self.store(data)?,
-            Form::Packed(packing) => {
+            UploadCoding::AsItComes => self.store(data)?,
+            UploadCoding::Packed(packing) => {
                 let packed = packing.write(data);
                 self.store(&packed)?;
             }
-            Form::Following(following) => {
+            UploadCoding::Following(following) => {
                 if following.write(data).is_err() {
                     return Ok(Err(EditError::AttachmentData(self.name.clone())));
                 }
@@ -194,6 +184,7 @@ impl Upload {
                 since: source.clone(),
                 source,
                 count: 1,
+                is_foreign: false,
             }),
         }
         Ok(())
@@ -210,15 +201,15 @@ impl Upload {
         {
             return Ok(Err(EditError::AttachmentLength("shorter")));
         }
-        let form = std::mem::replace(&mut self.form, Form::AsItComes);
+        let form = std::mem::replace(&mut self.form, UploadCoding::AsItComes);
         let (length, is_gzip) = match form {
-            Form::AsItComes => (self.received, false),
-            Form::Packed(packing) => {
+            UploadCoding::AsItComes => (self.received, false),
+            UploadCoding::Packed(packing) => {
                 let last = packing.finish();
                 self.store(&last)?;
                 (self.received, true)
             }
-            Form::Following(following) => match following.finish() {
+            UploadCoding::Following(following) => match following.finish() {
                 Ok(length) if length > self.database.shared.options.current_limits().attachment => {
                     return Ok(Err(EditError::AttachmentTooLarge(self.name)));
                 }

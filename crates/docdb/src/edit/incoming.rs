@@ -22,12 +22,14 @@ pub(crate) enum Content {
     Data(Vec<u8>, Coding),
     /// A later part of the request brings it, and so many bytes if that is known.
     Follows(Coding, Option<u64>),
-    /// It came, and most of it is in the file already.
+    /// The attachment arrived, and most of it is in the file already.
     Uploaded(Box<Uploaded>),
     /// The parent revision has it.
     Stub,
-    /// It is in the file already, as this snapshot shows.
+    /// The attachment is in the file already, in this snapshot.
     Kept(Attachment, Snapshot),
+    /// It is in the file of another database.
+    Foreign(Attachment, Snapshot),
 }
 
 /// How data comes in.

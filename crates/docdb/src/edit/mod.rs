@@ -1,6 +1,7 @@
 //! Edits as clients send them: a document with its special members taken apart.
 
 mod access;
+mod copied;
 mod deltas;
 mod incoming;
 mod many;
@@ -9,7 +10,7 @@ mod prepare;
 pub(crate) use access::EditAccess;
 pub(crate) use incoming::{Coding, Content, IncomingAttachment};
 pub use many::Edits;
-pub(crate) use prepare::{Prepared, Preparer, Text};
+pub(crate) use prepare::{Prepared, PreparedAttachment, Preparer, Text};
 
 use crate::access::MEMBER;
 use crate::record::LOCAL_PREFIX;

@@ -71,6 +71,33 @@ pub(crate) struct PreparedAttachment {
     pub(crate) is_new: bool,
 }
 
+impl PreparedAttachment {
+    /// One that is in the database's own file, as `source` shows.
+    pub(super) fn kept(record: Attachment, source: Snapshot) -> Self {
+        // The writer reads it, and may block.
+        PreparedAttachment::stored(record, source.with_mode(ReadMode::Blocking), false)
+    }
+
+    /// One that is in the file of another database, as `source` shows.
+    pub(super) fn foreign(record: Attachment, source: Snapshot) -> Self {
+        PreparedAttachment::stored(record, source.with_mode(ReadMode::Blocking), true)
+    }
+
+    fn stored(record: Attachment, source: Snapshot, is_foreign: bool) -> Self {
+        PreparedAttachment {
+            runs: vec![Run {
+                since: source.clone(),
+                source,
+                count: record.chunks.len(),
+                is_foreign,
+            }],
+            record,
+            pieces: Vec::new(),
+            is_new: false,
+        }
+    }
+}
+
 impl Prepared {
     /// The JSON text as it is stored, unless that is a tombstone's with inherited names.
     pub(crate) fn whole_text(&self) -> Cow<'_, [u8]> {
@@ -82,7 +109,10 @@ impl Prepared {
     }
 
     /// The digest of the revision that this edit makes of `parent`.
-    pub(crate) fn digest_after(&self, parent: Option<&crate::Rev>) -> Digest {
+    ///
+    /// # Errors
+    /// [`EditError::Json`].
+    pub(crate) fn digest_after(&self, parent: Option<&crate::Rev>) -> Result<Digest, EditError> {
         digest(&self.edit, parent, &self.attachments, self.access.as_ref())
     }
 }
@@ -98,11 +128,11 @@ pub(crate) struct Preparer {
 
 /// State of one thread.
 #[derive(Debug)]
-struct Worker {
-    compressor: BodyCompressor,
+pub(super) struct Worker {
+    pub(super) compressor: BodyCompressor,
     stored: Compressor,
-    deltas: DeltaCompressor,
-    limits: Limits,
+    pub(super) deltas: DeltaCompressor,
+    pub(super) limits: Limits,
     compressible: Arc<Compressible>,
 }
 
@@ -162,7 +192,7 @@ impl Preparer {
             .into_iter()
             .map(|edit| worker.prepare(edit, mode, snapshot));
         let prepared = prepared.collect();
-        self.lock().push(worker);
+        self.keep(worker);
         prepared
     }
 
@@ -174,11 +204,11 @@ impl Preparer {
     ) -> Result<EncodedChunk, DocdbError> {
         let mut worker = self.worker(method)?;
         let chunk = worker.compressor.encode(text);
-        self.lock().push(worker);
+        self.keep(worker);
         Ok(chunk?)
     }
 
-    fn worker(&self, method: &BodyCodec) -> Result<Worker, DocdbError> {
+    pub(super) fn worker(&self, method: &BodyCodec) -> Result<Worker, DocdbError> {
         match self.lock().pop() {
             Some(mut kept) if kept.compressor.method().is_same(method) => {
                 kept.limits = self.options.current_limits();
@@ -186,6 +216,11 @@ impl Preparer {
             }
             _ => Worker::new(method, self),
         }
+    }
+
+    /// Keeps a worker for later.
+    pub(super) fn keep(&self, worker: Worker) {
+        self.lock().push(worker);
     }
 
     fn lock(&self) -> parking_lot::MutexGuard<'_, Vec<Worker>> {
@@ -249,7 +284,7 @@ impl Worker {
             Mode::Interactive if !edit.is_local() => {
                 digest(&edit, edit.rev(), &attachments, access.as_ref())
             }
-            _ => Digest::from([0; 16]),
+            _ => Ok(Digest::from([0; 16])),
         };
         let external = text.len() as u64;
         // A digest is computed from front to back, and compression takes about as long.
@@ -262,6 +297,10 @@ impl Worker {
                 Ok::<_, DocdbError>((digest, text))
             })?,
         };
+        let digest = digest.unwrap_or_else(|error| {
+            refused = Some(error);
+            Digest::from([0; 16])
+        });
         Ok(Prepared {
             mode,
             digest,
@@ -339,20 +378,7 @@ impl Worker {
         known: &[Attachment],
         snapshot: &Snapshot,
     ) -> Result<Result<PreparedAttachment, EditError>, DocdbError> {
-        let kept = |record: Attachment, source: Snapshot| {
-            // The writer reads it, and may block.
-            let source = source.with_mode(ReadMode::Blocking);
-            PreparedAttachment {
-                runs: vec![Run {
-                    since: source.clone(),
-                    source,
-                    count: record.chunks.len(),
-                }],
-                record,
-                pieces: Vec::new(),
-                is_new: false,
-            }
-        };
+        let kept = PreparedAttachment::kept;
         let (data, coding) = match item.content {
             Content::Data(data, coding) => (data, coding),
             Content::Uploaded(data) => {
@@ -365,6 +391,10 @@ impl Worker {
                 }));
             }
             Content::Kept(record, source) => return Ok(Ok(kept(record, source))),
+            Content::Foreign(record, source) => {
+                let checked = check_length(&record, &self.limits);
+                return Ok(checked.map(|()| PreparedAttachment::foreign(record, source)));
+            }
             Content::Follows(..) => return Ok(Err(EditError::AttachmentData(item.name))),
             Content::Stub => {
                 // A stub that says since when the attachment is there must be right.
@@ -406,6 +436,14 @@ impl Worker {
                 chunks: Vec::new(),
             },
         }))
+    }
+}
+
+/// Refuses stored data that is longer than an attachment may be.
+pub(super) fn check_length(record: &Attachment, limits: &Limits) -> Result<(), EditError> {
+    match record.length.max(record.stored_length) > limits.attachment {
+        true => Err(EditError::AttachmentTooLarge(record.name.clone())),
+        false => Ok(()),
     }
 }
 
@@ -462,7 +500,7 @@ fn digest(
     parent: Option<&crate::Rev>,
     attachments: &[PreparedAttachment],
     access: Option<&EditAccess>,
-) -> Digest {
+) -> Result<Digest, EditError> {
     let terms: Vec<_> = attachments
         .iter()
         .map(|attachment| AttachmentTerm {
@@ -472,12 +510,12 @@ fn digest(
         })
         .collect();
     let parent = parent.map(|rev| (rev.generation, rev.digest.as_bytes()));
-    let digest = revision_digest(edit.deleted, parent, edit.body.term(), &terms);
-    match access {
+    let digest = revision_digest(edit.deleted, parent, &edit.body.term()?, &terms);
+    Ok(match access {
         Some(access) => {
             let both = Md5::new().chain_update(digest).chain_update(&access.text);
             Digest::from(<[u8; 16]>::from(both.finalize()))
         }
         None => Digest::from(digest),
-    }
+    })
 }

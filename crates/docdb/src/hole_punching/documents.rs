@@ -6,7 +6,7 @@ use crate::record::{BY_ID, BY_SEQ, Change, DocumentRecord, append_plain, encode_
 use crate::revtree::Stored;
 use crate::{DocdbError, Snapshot};
 use std::collections::HashMap;
-use varve_btree::{ChunkRef, Item, Transaction};
+use varve_btree::{ChunkRef, Transaction, TreeEntry};
 
 /// Pieces of attachments whose new place is remembered. Past that, those of long ago are forgotten,
 /// and stored once more if another document has them, too.
@@ -67,7 +67,7 @@ impl Relocation<'_> {
         &mut self,
         base: &Snapshot,
         txn: &mut Transaction<'_>,
-        item: &Item,
+        item: &TreeEntry,
     ) -> Result<Option<DocumentRecord>, DocdbError> {
         let mut record = base.record(item.key(), item.value())?;
         if !overlaps_hole(base, &record, self.regions)? {

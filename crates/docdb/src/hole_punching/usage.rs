@@ -30,7 +30,7 @@ pub(super) fn measure_usage(
                     regions.add_needed(at);
                     return Ok(());
                 }
-                Visited::Item { key, value, .. } => (key, value),
+                Visited::Entry { key, value, .. } => (key, value),
                 Visited::Lost(lost) => return Err(lost.error.into()),
                 Visited::Mismatched { .. } => return Err(of.damaged("node", b"some documents")),
             };

@@ -30,7 +30,8 @@ pub struct LoadedRevision {
 pub struct LoadedContent {
     /// Whether it deletes the document.
     pub deleted: bool,
-    /// JSON text of an object, as [`varve_json`] writes it, without the members that begin with `_`.
+    /// JSON text of an object, as [`varve_json`] writes it, without the members that begin with `_`; in a database with
+    /// access as [`crate::text_with_access`] makes it, where the revision names its readers.
     pub body: Vec<u8>,
     /// Its attachments in the order in which they are listed.
     pub attachments: Vec<LoadedAttachment>,

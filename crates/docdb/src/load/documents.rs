@@ -7,6 +7,7 @@ use crate::record::{
     BY_ID, BY_SEQ, Change, DictionaryRecord, DocumentRecord, append_twice, encode_attachments,
 };
 use crate::revtree::{RevTree, Stored, TreePart};
+use crate::salvage::{load_access_rows, sort_access_rows};
 use crate::{DocdbError, Rev, training};
 use std::collections::VecDeque;
 use varve_btree::{EncodedChunk, Loader, TreeError};
@@ -217,6 +218,8 @@ impl Load<'_> {
         let mut sorted = by_id.finish()?;
         let (mut tree, mut last) = (Loader::new(BY_ID), None);
         let mut repeated: Vec<([u8; 8], Option<Vec<u8>>)> = Vec::new();
+        let mut access = self.header.has_access.then(|| self.files.access_sorter());
+        let mut text = Vec::new();
         while let Some(id) = sorted.peek().map(<[u8]>::to_vec) {
             self.check()?;
             let value = sorted.take()?.unwrap_or_default();
@@ -225,19 +228,38 @@ impl Load<'_> {
                 continue;
             }
             tree.push(&mut self.txn, &id, &value)?;
+            if let Some(sorter) = &mut access {
+                let (name, record) = self.decode(&id, &value)?;
+                let buffers = (sorter, &mut text);
+                sort_access_rows((&name, &record.tree), &self.txn, buffers)?;
+            }
             last = Some(id);
         }
         tree.finish(&mut self.txn)?;
+        if let Some(sorter) = access {
+            let stop = self.stop;
+            load_access_rows(&mut self.txn, sorter, || match stop.is_raised() {
+                true => Err(DocdbError::Interrupted),
+                false => Ok(()),
+            })?;
+        }
         repeated.sort_unstable();
         Ok(self.txn.update(BY_SEQ, &repeated)?)
     }
 
+    /// Id and record of a document that was added before.
+    fn decode(&self, id: &[u8], value: &[u8]) -> Result<(String, DocumentRecord), DocdbError> {
+        let record = DocumentRecord::decode(value, |at, out| self.txn.read_chunk(at, out))?;
+        let name = String::from_utf8_lossy(id).into_owned();
+        match record {
+            Ok(record) => Ok((name, record)),
+            Err(_) => Err(txn_damaged(&self.files.copy, &name)),
+        }
+    }
+
     /// Reports a document that came a second time; returns the key of its change.
     fn repeated(&mut self, id: &[u8], value: &[u8]) -> Result<[u8; 8], DocdbError> {
-        let txn = &self.txn;
-        let record = DocumentRecord::decode(value, |at, out| txn.read_chunk(at, out))?;
-        let name = String::from_utf8_lossy(id).into_owned();
-        let record = record.map_err(|_| txn_damaged(&self.files.copy, &name))?;
+        let (name, record) = self.decode(id, value)?;
         self.report.documents -= 1;
         self.report.deleted -= u64::from(record.tree.is_deleted());
         self.report.revisions -= record.tree.len() as u64;

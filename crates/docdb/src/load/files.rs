@@ -3,6 +3,7 @@
 //! ```text
 //! new.varve.load      the new file until it is complete, then renamed to new.varve
 //! new.varve.load-id   sorted runs, where there are more documents than fit in memory
+//! new.varve.load-as   the same of rows of access
 //! ```
 
 use crate::DocdbError;
@@ -14,8 +15,11 @@ use varve_btree::kept_tail;
 
 const COPY: &str = ".load";
 const BY_ID: &str = ".load-id";
+const ACCESS: &str = ".load-as";
 // The longest name of a database leaves room for them.
-const _: () = assert!(COPY.len() <= LONGEST_SUFFIX && BY_ID.len() <= LONGEST_SUFFIX);
+const _: () = assert!(
+    COPY.len() <= LONGEST_SUFFIX && BY_ID.len() <= LONGEST_SUFFIX && ACCESS.len() <= LONGEST_SUFFIX
+);
 
 /// Files that are removed when the load ends, and the name of the new one.
 pub(super) struct LoadFiles<'s> {
@@ -23,6 +27,7 @@ pub(super) struct LoadFiles<'s> {
     to: PathBuf,
     pub(super) copy: PathBuf,
     by_id: PathBuf,
+    access: PathBuf,
 }
 
 impl<'s> LoadFiles<'s> {
@@ -33,6 +38,7 @@ impl<'s> LoadFiles<'s> {
             to: to.to_owned(),
             copy: with_suffix(to, COPY),
             by_id: with_suffix(to, BY_ID),
+            access: with_suffix(to, ACCESS),
         };
         check_free(storage, to)?;
         files.remove()?;
@@ -43,8 +49,13 @@ impl<'s> LoadFiles<'s> {
         Sorter::new(self.storage, self.by_id.clone(), SORT_MEMORY)
     }
 
+    pub(super) fn access_sorter(&self) -> Sorter<'s> {
+        Sorter::new(self.storage, self.access.clone(), SORT_MEMORY)
+    }
+
     fn remove(&self) -> Result<(), DocdbError> {
         remove_if_there(self.storage, &self.copy)?;
+        remove_if_there(self.storage, &self.access)?;
         remove_if_there(self.storage, &self.by_id)
     }
 

@@ -4,16 +4,29 @@ use super::{Document, Snapshot};
 use crate::record::{
     ACCESS, AccessLeaf, AccessRow, decode_leaves, id_prefix, leaves_key, seq_prefix,
 };
-use crate::{DocdbError, Viewer};
+use crate::{DocdbError, Rev, Viewer};
 use std::collections::HashSet;
 use std::ops::Bound;
-use varve_btree::{Direction, Item, Range};
+use varve_btree::{Direction, Range, TreeEntry};
 
 /// A key without its name, and its values under several names.
-type KeyAndValues = (Vec<u8>, Vec<Item>);
+type KeyAndValues = (Vec<u8>, Vec<TreeEntry>);
 
 /// So many changes are counted one by one, where a document may have more than one row.
 const COUNTED: u64 = 10_000;
+
+/// A leaf of a document in a database with access, and who may see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeafReaders {
+    /// Its revision.
+    pub rev: Rev,
+    /// Whether it is deleted.
+    pub deleted: bool,
+    /// The update that brought it.
+    pub seq: u64,
+    /// Names of users and roles, sorted, each once; without any, it is for admins.
+    pub names: Vec<String>,
+}
 
 /// Documents of a viewer, counted at the cost of their rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,7 +48,7 @@ pub(super) struct MergedRows {
 struct NameRows {
     range: Range,
     prefix: usize,
-    next: Option<Item>,
+    next: Option<TreeEntry>,
 }
 
 impl NameRows {
@@ -43,7 +56,7 @@ impl NameRows {
         self.next.as_ref().map(|item| &item.key()[self.prefix..])
     }
 
-    fn advance(&mut self) -> Result<Option<Item>, DocdbError> {
+    fn advance(&mut self) -> Result<Option<TreeEntry>, DocdbError> {
         let next = self.range.next().transpose()?;
         Ok(std::mem::replace(&mut self.next, next))
     }
@@ -179,6 +192,17 @@ impl Snapshot {
         !self.viewer.sees_all()
     }
 
+    /// Whose documents are read.
+    pub fn viewer(&self) -> &Viewer {
+        &self.viewer
+    }
+
+    /// All that this commit has, whoever sees it.
+    #[must_use]
+    pub fn unrestricted(&self) -> Snapshot {
+        self.as_seen_by(&Viewer::ALL)
+    }
+
     /// The leaves of a document that the viewer sees.
     fn visible_leaves(&self, id: &str) -> Result<Vec<AccessLeaf>, DocdbError> {
         let item = self.tree.get(ACCESS, &leaves_key(id.as_bytes()));
@@ -189,6 +213,25 @@ impl Snapshot {
             decode_leaves(item.value()).map_err(|_| self.damaged("access", id.as_bytes()))?;
         leaves.retain(|leaf| self.viewer.sees(&leaf.names));
         Ok(leaves)
+    }
+
+    /// The leaves of a document that the viewer sees, each with those who may see it; none in a database without
+    /// access.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn readers(&self, id: &str) -> Result<Vec<LeafReaders>, DocdbError> {
+        if !self.has_access() {
+            return Ok(Vec::new());
+        }
+        let leaves = self.visible_leaves(id)?.into_iter();
+        let leaves = leaves.map(|leaf| LeafReaders {
+            rev: leaf.rev,
+            deleted: leaf.deleted,
+            seq: leaf.seq,
+            names: leaf.names,
+        });
+        Ok(leaves.collect())
     }
 
     /// The document as the viewer sees it; `None` if no leaf is visible.
@@ -278,10 +321,24 @@ impl Snapshot {
     /// # Errors
     /// Damage.
     pub fn last_seq(&self) -> Result<u64, DocdbError> {
+        self.last_seq_until(u64::MAX)
+    }
+
+    /// The last update that the viewer sees among those up to `seq`; 0 if there is none.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn last_seq_until(&self, seq: u64) -> Result<u64, DocdbError> {
         let Some(names) = self.viewer.names() else {
-            return Ok(self.update_seq());
+            return Ok(self.update_seq().min(seq));
         };
-        let mut rows = self.visible_changes(names, 0, Direction::Backward)?;
+        let end = seq.checked_add(1).map(u64::to_be_bytes);
+        let end = end
+            .as_ref()
+            .map_or(Bound::Unbounded, |end| Bound::Excluded(&end[..]));
+        let prefixes = names.iter().map(|name| seq_prefix(name));
+        let within = (Bound::Unbounded, end);
+        let mut rows = MergedRows::new(self, prefixes, within, Direction::Backward)?;
         let Some((key, _)) = rows.next()? else {
             return Ok(0);
         };

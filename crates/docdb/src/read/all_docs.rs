@@ -6,7 +6,7 @@ use crate::record::{BY_ID, first_if_winner, is_deleted};
 use crate::revtree::Stored;
 use crate::{DocdbError, Rev};
 use std::ops::Bound;
-use varve_btree::{Direction, Item, Range};
+use varve_btree::{Direction, Range, TreeEntry};
 
 /// A run of ids, compared as bytes, low before high whatever the direction of reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl IdRange<'_> {
         high: Bound::Excluded("_design0"),
     };
 
-    fn bounds(&self) -> varve_btree::Bounds<'_> {
+    pub(super) fn bounds(&self) -> varve_btree::Bounds<'_> {
         (self.low.map(str::as_bytes), self.high.map(str::as_bytes))
     }
 }
@@ -47,7 +47,7 @@ pub struct AllDocsRow {
 
 #[derive(Clone, Debug)]
 enum RowId {
-    Item(Item),
+    Entry(TreeEntry),
     Text(Box<str>),
 }
 
@@ -56,7 +56,7 @@ impl AllDocsRow {
     pub fn id(&self) -> &str {
         match &self.id {
             // Ids come in as text, so the empty one is never seen.
-            RowId::Item(item) => std::str::from_utf8(item.key()).unwrap_or_default(),
+            RowId::Entry(item) => std::str::from_utf8(item.key()).unwrap_or_default(),
             RowId::Text(id) => id,
         }
     }
@@ -133,7 +133,7 @@ impl AllDocs {
     }
 
     /// The winner of a document, without decoding more than needed.
-    fn winner(&self, item: &Item) -> Result<(Rev, Stored), DocdbError> {
+    fn winner(&self, item: &TreeEntry) -> Result<(Rev, Stored), DocdbError> {
         let damaged = || self.snapshot.damaged("document", item.key());
         let node = match first_if_winner(item.value()).map_err(|_| damaged())? {
             Some(node) => node,
@@ -151,7 +151,7 @@ impl AllDocs {
             Rows::All(range) => loop {
                 match range.next()? {
                     Ok(item) if is_deleted(item.value()) => {}
-                    Ok(item) => return Some(Ok(RowId::Item(item))),
+                    Ok(item) => return Some(Ok(RowId::Entry(item))),
                     Err(error) => return Some(Err(error.into())),
                 }
             },
@@ -167,7 +167,7 @@ impl AllDocs {
 
     fn row(&self, id: RowId) -> Result<AllDocsRow, DocdbError> {
         let (rev, stored) = match &id {
-            RowId::Item(item) => self.winner(item)?,
+            RowId::Entry(item) => self.winner(item)?,
             RowId::Text(id) => {
                 let document = self.snapshot.document(id)?;
                 let winner = document.as_ref().and_then(|document| document.winner());

@@ -11,7 +11,7 @@ use varve_json::Document;
 
 /// In which form an attachment is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum AttachmentForm {
     /// As clients see it.
     Plain,
     /// As it is stored: gzip if [`Attachment::is_gzip`].
@@ -186,7 +186,7 @@ impl Snapshot {
     pub fn attachment_reader<'a>(
         &'a self,
         attachment: &'a Attachment,
-        form: Form,
+        form: AttachmentForm,
         range: Range<u64>,
     ) -> AttachmentReader<'a> {
         let mut stored = StoredBytes {
@@ -197,7 +197,7 @@ impl Snapshot {
             content: Vec::new(),
         };
         let (form, at) = match form {
-            Form::Plain if attachment.is_gzip => {
+            AttachmentForm::Plain if attachment.is_gzip => {
                 (Reading::Unzipped(Box::new(MultiGzDecoder::new(stored))), 0)
             }
             _ => {
@@ -217,7 +217,8 @@ impl Snapshot {
         attachment: &Attachment,
         out: &mut Vec<u8>,
     ) -> Result<(), DocdbError> {
-        let mut reader = self.attachment_reader(attachment, Form::Plain, 0..attachment.length);
+        let mut reader =
+            self.attachment_reader(attachment, AttachmentForm::Plain, 0..attachment.length);
         while reader.read(out, SHARE)? {}
         Ok(())
     }

@@ -1,11 +1,14 @@
 //! Documents by their last update.
 
-use super::Snapshot;
 use super::access::MergedRows;
+use super::{Document, IdRange, Snapshot};
 use crate::DocdbError;
-use crate::record::{BY_SEQ, Change};
+use crate::record::{BY_ID, BY_SEQ, Change};
 use std::ops::Bound;
-use varve_btree::{Direction, Range};
+use varve_btree::{Direction, Range, TreeEntry};
+
+/// Documents whose records are in memory at once where many are looked up.
+const DOCUMENTS_AT_ONCE: usize = 1_000;
 
 /// Changes in order of their sequence.
 #[derive(Debug)]
@@ -50,6 +53,54 @@ impl Snapshot {
         let since = since.to_be_bytes();
         let bounds = (Bound::Excluded(&since[..]), Bound::Unbounded);
         Ok(self.tree.count(BY_SEQ, bounds)?)
+    }
+}
+
+impl Snapshot {
+    /// The changes at these sequences, ascending, for a reader who sees all documents; `None` for sequences after which
+    /// the document was updated again or purged.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn changes_at(&self, seqs: &[u64]) -> Result<Vec<Option<Change>>, DocdbError> {
+        let keys: Vec<[u8; 8]> = seqs.iter().map(|seq| seq.to_be_bytes()).collect();
+        let found = self.tree.get_many(BY_SEQ, &keys)?;
+        let decode = |item: &TreeEntry| {
+            let change = Change::decode(item.key(), item.value());
+            change.map_err(|_| self.damaged("change", item.key()))
+        };
+        let changes = found.iter().map(|item| item.as_ref().map(decode));
+        changes.map(Option::transpose).collect()
+    }
+
+    /// The last updates of the documents that are there, deleted or not, in ascending order.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn last_updates<S: AsRef<str>>(&self, ids: &[S]) -> Result<Vec<u64>, DocdbError> {
+        let mut seqs = Vec::new();
+        for some in ids.chunks(DOCUMENTS_AT_ONCE) {
+            let found = self.documents(some)?;
+            seqs.extend(found.iter().flatten().map(Document::seq));
+        }
+        seqs.sort_unstable();
+        seqs.dedup();
+        Ok(seqs)
+    }
+
+    /// The last updates of all documents within a run of ids, deleted or not, in ascending order; for a reader who sees
+    /// all documents.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn last_updates_within(&self, ids: IdRange<'_>) -> Result<Vec<u64>, DocdbError> {
+        let mut seqs = Vec::new();
+        for item in self.tree.range(BY_ID, ids.bounds(), Direction::Forward)? {
+            let item = item?;
+            seqs.push(self.record(item.key(), item.value())?.seq);
+        }
+        seqs.sort_unstable();
+        Ok(seqs)
     }
 }
 

@@ -5,7 +5,7 @@ use super::access::prefix_bounds;
 use crate::DocdbError;
 use crate::record::{LOCAL, LOCAL_PREFIX, LocalBody, LocalRecord};
 use std::ops::Bound;
-use varve_btree::{Direction, Item, Range};
+use varve_btree::{Direction, Range, TreeEntry};
 
 /// A document without history, which is not replicated.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl Snapshot {
         })
     }
 
-    fn local_of(&self, prefix: &str, item: &Item) -> Result<LocalDocument, DocdbError> {
+    fn local_of(&self, prefix: &str, item: &TreeEntry) -> Result<LocalDocument, DocdbError> {
         let damaged = || self.damaged("local document", item.key());
         let record = LocalRecord::decode(item.value()).map_err(|_| damaged())?;
         let key = std::str::from_utf8(item.key()).map_err(|_| damaged())?;

@@ -5,12 +5,15 @@ mod all_docs;
 mod attachments;
 mod changes;
 mod local;
+mod missing;
 mod purges;
 
+pub use access::LeafReaders;
 pub use all_docs::{AllDocs, AllDocsRow, IdRange};
-pub use attachments::{AttachmentReader, Form};
+pub use attachments::{AttachmentForm, AttachmentReader};
 pub use changes::Changes;
 pub use local::{LocalDocument, LocalDocuments};
+pub use missing::{MissingLeaf, WantedLeaves};
 
 use crate::bodies::BodyCodec;
 use crate::record::{Attachment, BY_ID, DocumentRecord, Header, Totals, decode_attachments};
@@ -178,6 +181,15 @@ impl Snapshot {
         &self.tree
     }
 
+    /// Whether the two are one commit of one open database.
+    pub(crate) fn is_same(&self, other: &Snapshot) -> bool {
+        let (here, there) = (&self.shared, &other.shared);
+        here.path == there.path
+            && here.header == there.header
+            && self.tree.is_same_file(&other.tree)
+            && self.tree.position() == other.tree.position()
+    }
+
     /// The same for a walk over everything, which leaves the cache of nodes to others.
     pub(crate) fn uncached(&self) -> Snapshot {
         Snapshot {
@@ -261,6 +273,11 @@ impl Snapshot {
         })
     }
 
+    /// All chunks and tree nodes in the file by their form; `None` if an earlier version made it, until it is compacted.
+    pub fn chunk_stats(&self) -> Option<varve_btree::ChunkStats> {
+        self.header().chunk_stats
+    }
+
     /// Returns whether documents belong to partitions.
     pub fn is_partitioned(&self) -> bool {
         self.header().is_partitioned
@@ -326,7 +343,7 @@ impl Snapshot {
         found.collect()
     }
 
-    fn document_of(&self, id: &str, item: &varve_btree::Item) -> Result<Document, DocdbError> {
+    fn document_of(&self, id: &str, item: &varve_btree::TreeEntry) -> Result<Document, DocdbError> {
         Ok(Document {
             id: id.to_owned(),
             record: self.record(id.as_bytes(), item.value())?,

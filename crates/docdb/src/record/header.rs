@@ -29,15 +29,15 @@ use varve_btree::{ChunkCount, ChunkForm, ChunkRef, ChunkStats};
 use varve_codec::EngineSetting;
 
 const VERSION: u8 = 5;
-/// It ends behind `holes`.
+/// A header of this version ends behind `holes`.
 const WITHOUT_PROPERTIES: u8 = 4;
 /// The bit of the properties of a partitioned database.
 const PARTITIONED: u8 = 1;
 /// The bit of the properties of a database with access.
 const ACCESS: u8 = 2;
-/// It ends behind `setting`.
+/// A header of this version ends behind `setting`.
 const WITHOUT_CHOICE: u8 = 2;
-/// It ends behind the security object's place.
+/// A header of this version ends behind the offset of the security object.
 const WITHOUT_SETTING: u8 = 1;
 const NO_CHUNK: ChunkRef = ChunkRef { offset: 0, len: 0 };
 
@@ -139,7 +139,7 @@ impl Header {
             let setting = setting.map(|setting| setting.to_string());
             fields::put_counted(setting.unwrap_or_default().as_bytes(), &mut out);
         }
-        put_tally(self.chunk_stats.as_ref(), &mut out);
+        put_chunk_stats(self.chunk_stats.as_ref(), &mut out);
         fields::put(u64::from(self.next_dictionary), &mut out);
         dictionary::put_all(&self.dictionaries, &mut out);
         fields::put(self.holes, &mut out);
@@ -172,7 +172,7 @@ impl Header {
                 false => None,
             },
             chunk_stats: match has_choice {
-                true => read_tally(&mut reader)?,
+                true => read_chunk_stats(&mut reader)?,
                 false => None,
             },
             next_dictionary: match has_choice {
@@ -200,7 +200,7 @@ impl Header {
     }
 }
 
-fn put_tally(chunk_stats: Option<&ChunkStats>, out: &mut Vec<u8>) {
+fn put_chunk_stats(chunk_stats: Option<&ChunkStats>, out: &mut Vec<u8>) {
     let Some(chunk_stats) = chunk_stats else {
         return fields::put(0, out);
     };
@@ -212,7 +212,7 @@ fn put_tally(chunk_stats: Option<&ChunkStats>, out: &mut Vec<u8>) {
     }
 }
 
-fn read_tally(reader: &mut Reader<'_>) -> Result<Option<ChunkStats>, Malformed> {
+fn read_chunk_stats(reader: &mut Reader<'_>) -> Result<Option<ChunkStats>, Malformed> {
     let forms = reader.number()?;
     if forms == 0 {
         return Ok(None);

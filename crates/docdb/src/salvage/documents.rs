@@ -39,7 +39,7 @@ impl Salvage<'_, '_> {
         walked.tree().visit_reachable(BY_ID, &mut |met| {
             self.watch.check()?;
             match met {
-                Visited::Item { key, value, .. } => {
+                Visited::Entry { key, value, .. } => {
                     match self.record(key, value) {
                         Some((id, record)) => self.document(id, record, by_seq)?,
                         None => missing += 1,
@@ -109,7 +109,7 @@ impl Salvage<'_, '_> {
         let (from, walked) = (self.from.clone(), self.walked.clone());
         walked.tree().visit_reachable(BY_SEQ, &mut |met| {
             self.watch.check()?;
-            let Visited::Item { key, value, .. } = met else {
+            let Visited::Entry { key, value, .. } = met else {
                 return Ok::<_, DocdbError>(());
             };
             let change = Change::decode(key, value);

@@ -24,8 +24,10 @@ mod documents;
 mod files;
 mod rest;
 
+pub(crate) use access::{load_access_rows, sort_access_rows};
+
 use crate::bodies::{BodyCodec, BodyCompressor};
-use crate::database::{options_of_new, random, tree_options};
+use crate::database::{open_damaged, options_of_new, random, tree_options};
 use crate::record::{DictionaryRecord, Header, append_twice};
 use crate::verify::{Finding, Hit, Part, Remembered, Trouble, Watch, torn};
 use crate::{DatabaseOptions, DocdbError, Snapshot, training};
@@ -67,7 +69,7 @@ pub fn salvage(
     watch: &mut Watch<'_>,
 ) -> Result<Salvaged, DocdbError> {
     let files = Files::new(storage, to)?;
-    let old = TreeFile::open_damaged(storage, old_path, tree_options(options))?;
+    let (old, _) = open_damaged(storage, old_path, options)?;
     let from = Snapshot::new(old.snapshot(), old_path)?;
     let header = Header {
         uuid: random()?,

@@ -31,7 +31,7 @@ impl Salvage<'_, '_> {
         walked.tree().visit_reachable(tree, &mut |met| {
             self.watch.check()?;
             match met {
-                Visited::Item { key, value, .. } => {
+                Visited::Entry { key, value, .. } => {
                     if let Some(value) = item(self, key, value)? {
                         loader.push(&mut self.txn, key, &value)?;
                     }

@@ -2,9 +2,11 @@
 
 use super::{Trained, is_due};
 use crate::bodies::BodyCodec;
+use crate::record::DictionaryRecord;
 use crate::{DocdbError, Snapshot};
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use varve_codec::Dictionary;
 
 /// Whether some database of this process is training: one at a time is enough.
 static IS_TRAINING: AtomicBool = AtomicBool::new(false);
@@ -19,8 +21,8 @@ pub(crate) struct Training {
 
 #[derive(Debug, Default)]
 struct TrainingState {
-    /// Waits for the next commit.
-    ready: Option<Trained>,
+    /// Waits for the next commit, with its number if that is given already.
+    ready: Option<(Trained, Option<u32>)>,
     /// Training did not pay with so many documents.
     documents_at_failure: u64,
 }
@@ -52,9 +54,28 @@ impl Training {
         self.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// The dictionary that the next commit is to store.
-    pub(crate) fn take(&self) -> Option<Trained> {
-        self.state().ready.take()
+    /// The dictionary that the next commit is to store, and its number.
+    pub(crate) fn take(&self) -> Option<(Trained, u32)> {
+        let (trained, number) = self.state().ready.take()?;
+        Some((trained, number.unwrap_or_else(|| self.number())))
+    }
+
+    /// Keeps the dictionary of another database for the next commit, under the number that it has there. Returns
+    /// whether that was free.
+    pub(crate) fn adopt(&self, record: &DictionaryRecord, dictionary: Dictionary) -> bool {
+        let mut state = self.state();
+        let claim = |next| (next <= record.number).then(|| record.number.saturating_add(1));
+        let order = Ordering::Relaxed;
+        let is_free = state.ready.is_none() && self.next.fetch_update(order, order, claim).is_ok();
+        if is_free {
+            let trained = Trained {
+                dictionary,
+                documents: record.documents,
+                share: record.share,
+            };
+            state.ready = Some((trained, Some(record.number)));
+        }
+        is_free
     }
 
     /// Whether there is work, and no thread does it.
@@ -78,8 +99,12 @@ impl Training {
     /// are not tried again with every commit.
     pub(crate) fn end(&self, trained: Result<Option<Trained>, DocdbError>, snapshot: &Snapshot) {
         let mut state = self.state();
-        state.ready = trained.unwrap_or_default();
-        if state.ready.is_none() {
+        let trained = trained.unwrap_or_default();
+        let has_failed = trained.is_none();
+        if let Some(trained) = trained {
+            state.ready = Some((trained, None));
+        }
+        if has_failed {
             state.documents_at_failure =
                 super::documents(snapshot).map_or(1, |documents| documents.max(1));
         }

@@ -39,9 +39,9 @@ const LONGEST: u64 = 96 << 10;
 const SHORTEST: u64 = 4 << 10;
 /// A dictionary is to be this small a part of the documents.
 const PART: u64 = 64;
-/// It learns from so many times its length,
+/// Samples are this many times as long as the dictionary,
 const SAMPLES: u64 = 24;
-/// or from so many times while documents are being written.
+/// or this many times while documents are being written.
 const SAMPLES_IN_PASSING: u64 = 12;
 /// Fewer samples are not trained on.
 const FEWEST: usize = 64;

@@ -81,7 +81,7 @@ impl Verifier<'_, '_> {
     fn compare(&mut self, tree: usize, check: Compare) -> Result<(), DocdbError> {
         let (snapshot, walked) = (self.snapshot.clone(), self.walked.clone());
         walked.tree().visit_reachable(tree, &mut |met| {
-            let Visited::Item { key, value, leaf } = met else {
+            let Visited::Entry { key, value, leaf } = met else {
                 return Ok(());
             };
             self.look()?;

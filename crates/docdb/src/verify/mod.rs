@@ -23,14 +23,14 @@ pub(crate) use finding::Trouble;
 pub use finding::{Finding, Hit, Part};
 pub(crate) use remembered::Remembered;
 
-use crate::database::tree_options;
+use crate::database::open_damaged;
 use crate::record::{BY_ID, BY_SEQ, LOCAL, PURGES};
 use crate::{DatabaseOptions, DocdbError, Snapshot};
 use agreement::Sums;
 use std::path::Path;
 use varve_base::{Interrupt, Progress, Storage};
 use varve_btree::{
-    ChunkCount, ChunkForm, ChunkRef, ChunkStats, LostSubtree, Recovery, Tail, TreeFile, Visited,
+    ChunkCount, ChunkForm, ChunkRef, ChunkStats, LostSubtree, Recovery, Tail, Visited,
 };
 
 /// Items between two looks at whether to stop.
@@ -79,6 +79,9 @@ pub struct Verified {
     pub purges: u64,
     /// Bytes of a write that was cut short, behind the newest commit: nothing of it was ever acknowledged.
     pub cut_short: u64,
+    /// Whether the file has no whole commit because a power cut has taken the bytes of a database to which nothing was
+    /// written: opening makes it again.
+    pub is_unwritten: bool,
     /// Chunks and nodes that could be read.
     pub chunks: ChunkStats,
 }
@@ -94,14 +97,17 @@ pub fn verify(
     options: &DatabaseOptions,
     watch: &mut Watch<'_>,
 ) -> Result<Verified, DocdbError> {
-    let file = TreeFile::open_damaged(storage, path, tree_options(options))?;
+    let (file, is_unwritten) = open_damaged(storage, path, options)?;
     let len = storage.file_len(path)?.unwrap_or(0);
     let snapshot = Snapshot::new(file.snapshot(), path)?;
     let mut verifier = Verifier {
         walked: snapshot.uncached(),
         snapshot,
         watch,
-        report: Verified::default(),
+        report: Verified {
+            is_unwritten,
+            ..Verified::default()
+        },
         known: Remembered::default(),
         sums: Sums::default(),
         is_access_unknown: false,
@@ -199,7 +205,7 @@ impl Verifier<'_, '_> {
         let walked = self.walked.tree().clone();
         walked.visit_reachable(tree, &mut |met| {
             match met {
-                Visited::Item { key, value, leaf } => {
+                Visited::Entry { key, value, leaf } => {
                     self.look()?;
                     return item(self, key, value, leaf);
                 }

@@ -1,6 +1,6 @@
 //! Names that may see the leaves of a document while it is edited, and the rights of the edit's author.
 
-use super::commit::Work;
+use super::commit::GroupTransaction;
 use crate::access::{AccessError, names_in};
 use crate::edit::{EditAccess, Prepared};
 use crate::record::{ACCESS, AccessEdits, AccessLeaf, decode_leaves, leaves_key, replace};
@@ -113,7 +113,7 @@ fn names_in_body(txn: &Transaction<'_>, stored: &Stored) -> Result<Vec<String>, 
     Ok(names_in(&text))
 }
 
-impl Work<'_> {
+impl GroupTransaction<'_> {
     /// The leaves of documents in the order of their ids; `None` in a database without access.
     pub(super) fn access_of(
         &self,

@@ -1,5 +1,6 @@
 //! One commit: all jobs of a group in one transaction.
 
+use super::copied::CopiedPieces;
 use super::documents::Documents;
 use crate::bodies::BodyCodec;
 use crate::edit::{EditOutcome, Prepared};
@@ -49,10 +50,11 @@ pub(crate) fn commit(
         path, configured, ..
     } = how;
     let before = Snapshot::new(txn.base().clone(), path)?;
-    let mut work = Work {
+    let mut work = GroupTransaction {
         txn,
         header: before.header().clone(),
         before: &before,
+        copied: CopiedPieces::default(),
     };
     for job in jobs {
         work.keep_setting(job);
@@ -110,11 +112,12 @@ pub(crate) fn seal(mut txn: Transaction<'_>, path: &std::path::Path) -> Result<(
 }
 
 /// A transaction with the state that its jobs share.
-pub(super) struct Work<'f> {
+pub(super) struct GroupTransaction<'f> {
     pub(super) txn: Transaction<'f>,
     pub(super) header: Header,
     /// Snapshot that the transaction adds to.
     pub(super) before: &'f Snapshot,
+    pub(super) copied: CopiedPieces,
 }
 
 /// An edit and where its outcome belongs.
@@ -125,7 +128,7 @@ pub(super) struct Entry<'j> {
     index: usize,
 }
 
-impl Work<'_> {
+impl GroupTransaction<'_> {
     /// The chunks of a job may be compressed otherwise than those in the file; they may also have been made before the
     /// setting was changed.
     fn keep_setting(&mut self, job: &Job) {

@@ -1,7 +1,7 @@
 //! Applying edits to documents.
 
 use super::access::PendingAccess;
-use super::commit::{Entry, Work};
+use super::commit::{Entry, GroupTransaction};
 use crate::access::{access_text, with_access};
 use crate::database::Run;
 use crate::edit::{Accepted, EditOutcome, Mode, Prepared, Text};
@@ -38,7 +38,7 @@ impl<'j> Documents<'j> {
     /// Reads the documents of the sorted entries, and returns the entries of each.
     pub(super) fn read<'e>(
         &mut self,
-        work: &Work<'_>,
+        work: &GroupTransaction<'_>,
         entries: &'e [Entry<'j>],
     ) -> Result<Vec<&'e [Entry<'j>]>, DocdbError> {
         let runs = entries.chunk_by(|a, b| a.edit.edit.id == b.edit.edit.id);
@@ -67,7 +67,7 @@ impl<'j> Documents<'j> {
     /// Applies the edits of one document.
     pub(super) fn apply(
         &mut self,
-        work: &mut Work<'_>,
+        work: &mut GroupTransaction<'_>,
         position: usize,
         entries: &[Entry<'j>],
         settle: &mut Settle<'_, 'j>,
@@ -82,7 +82,7 @@ impl<'j> Documents<'j> {
     }
 
     /// Writes the changes; returns whether there were any.
-    pub(super) fn write(self, work: &mut Work<'_>) -> Result<bool, DocdbError> {
+    pub(super) fn write(self, work: &mut GroupTransaction<'_>) -> Result<bool, DocdbError> {
         let limit = work.header.revs_limit;
         let mut by_id = Vec::new();
         let (mut by_seq, mut added) = (Vec::new(), Vec::new());
@@ -115,7 +115,11 @@ impl<'j> Documents<'j> {
 }
 
 impl PendingDocument<'_> {
-    fn apply(&mut self, work: &mut Work<'_>, edit: &Prepared) -> Result<EditOutcome, DocdbError> {
+    fn apply(
+        &mut self,
+        work: &mut GroupTransaction<'_>,
+        edit: &Prepared,
+    ) -> Result<EditOutcome, DocdbError> {
         if let Some(error) = &edit.refused {
             return Ok(Err(error.clone()));
         }
@@ -199,7 +203,7 @@ impl PendingDocument<'_> {
             }
             // A deleted document begins anew on its last revision.
             (Some(winner), None) if winner.is_deleted() && !edit.edit.deleted => {
-                (Some(winner), edit.digest_after(Some(&winner.rev)))
+                (Some(winner), edit.digest_after(Some(&winner.rev))?)
             }
             (Some(winner), Some(rev)) if !winner.is_deleted() => {
                 let leaf = tree.leaf(rev).ok_or(EditError::Conflict)?;
@@ -218,7 +222,7 @@ impl PendingDocument<'_> {
     }
 }
 
-impl Work<'_> {
+impl GroupTransaction<'_> {
     /// Appends the body and the attachments of an edit.
     fn store(
         &mut self,
@@ -275,12 +279,14 @@ impl Work<'_> {
     fn relocate_chunks(&mut self, record: &mut Attachment, runs: &[Run]) -> Result<(), DocdbError> {
         let mut pieces = record.chunks.iter_mut();
         for run in runs {
-            let source = run.source.tree();
-            let is_here = self.txn.accepts(run.since.tree());
-            for piece in pieces.by_ref().take(run.count) {
-                if !is_here {
-                    *piece = self.txn.append_chunk(&source.stored_chunk(*piece)?)?;
-                }
+            let is_here = !run.is_foreign && self.txn.accepts(run.since.tree());
+            for piece in pieces.by_ref().take(run.count).filter(|_| !is_here) {
+                *piece = match run.is_foreign {
+                    true => self.copied.copy(&mut self.txn, &run.source, *piece)?,
+                    false => self
+                        .txn
+                        .append_chunk(&run.source.tree().stored_chunk(*piece)?)?,
+                };
             }
         }
         Ok(())

@@ -61,7 +61,7 @@ struct Parked<R> {
 #[derive(Debug)]
 enum Wakeup<R> {
     None,
-    /// It is the leader of the next commit.
+    /// The waiter is the leader of the next commit.
     Lead,
     Result(Result<R, DocdbError>),
 }

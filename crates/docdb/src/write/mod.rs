@@ -2,6 +2,7 @@
 
 mod access;
 mod commit;
+mod copied;
 mod documents;
 mod group;
 mod purge;

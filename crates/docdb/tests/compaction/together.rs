@@ -3,7 +3,7 @@
 use super::*;
 use crate::attaching;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use varve_docdb::{Announced, Form};
+use varve_docdb::{Announced, AttachmentForm};
 
 /// Documents that each writer keeps editing.
 const DOCUMENTS: usize = 20;
@@ -210,11 +210,13 @@ fn an_attachment_that_comes_during_compactions_is_whole() {
         (7, 7),
     ] {
         out.clear();
-        let mut reader = snapshot.attachment_reader(&attachments[0], Form::Plain, start..end);
+        let mut reader =
+            snapshot.attachment_reader(&attachments[0], AttachmentForm::Plain, start..end);
         while reader.read(&mut out, 70_000).unwrap() {}
         assert!(out == data[start as usize..end as usize], "{start}..{end}");
         out.clear();
-        let mut reader = snapshot.attachment_reader(&attachments[0], Form::Plain, start..end);
+        let mut reader =
+            snapshot.attachment_reader(&attachments[0], AttachmentForm::Plain, start..end);
         while reader.read(&mut out, 1 << 18).unwrap() {
             reader.release();
         }

@@ -15,7 +15,10 @@ pub fn scan(storage: &MemoryStorage, path: &Path) -> ChunkStats {
     let bytes = file.read_vec(0, len).unwrap();
     let number = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
     let mut chunk_stats = ChunkStats::default();
-    let mut at = ALIGN;
+    let mut records = (ALIGN..len).step_by(ALIGN);
+    // Behind a database with properties' header are more zeros.
+    let first = records.find(|&at| bytes[at..].starts_with(MAGIC));
+    let mut at = first.unwrap();
     while at < bytes.len() {
         let record = at.next_multiple_of(ALIGN);
         if bytes[record..].starts_with(MAGIC) && bytes[at..record].iter().all(|byte| *byte == 0) {

@@ -186,16 +186,22 @@ fn commits_share_the_syncs_that_follow_on_request_and_at_the_end() {
     let disk = watched();
     let syncs = || disk.watcher().done.load(Ordering::SeqCst);
     let db = create(disk.clone(), NEVER);
+    commit(&db, 20);
+    assert_eq!(
+        syncs(),
+        1,
+        "the first commit of a new file is durable before others follow"
+    );
     let before = syncs();
     (0..20).for_each(|number| commit(&db, number));
     assert_eq!(syncs(), before, "no sync was asked for");
     db.sync().unwrap();
     db.sync().unwrap();
     assert_eq!(syncs(), before + 1, "the second has nothing to do");
-    commit(&db, 20);
+    commit(&db, 21);
     db.seal().unwrap();
     assert_eq!(syncs(), before + 2);
-    commit(&db, 21);
+    commit(&db, 22);
     drop(db);
     assert_eq!(syncs(), before + 3, "closing syncs");
 }
@@ -217,6 +223,8 @@ fn after_a_failed_sync_writers_are_told_until_one_succeeds() {
     let disk = watched();
     let db = create(disk.clone(), SOON);
     let syncs = disk.watcher();
+    commit(&db, 1);
+    db.sync().unwrap();
     syncs.refuses.store(true, Ordering::SeqCst);
     commit(&db, 0);
     until(|| syncs.refused.load(Ordering::SeqCst) > 0);

@@ -16,6 +16,7 @@ fn a_whole_file_has_no_findings_and_is_counted() {
     assert_eq!(found, []);
     let expected = Verified {
         cut_short: 0,
+        is_unwritten: false,
         findings: 0,
         documents: 13,
         revisions: 60,

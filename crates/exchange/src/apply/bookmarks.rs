@@ -9,9 +9,9 @@ use varve_revlog::{Node, Rev};
 pub enum BookmarkMove {
     /// There was none of this name.
     Added,
-    /// It moves forward.
+    /// The bookmark moves forward.
     Updated,
-    /// It was asked for, and moves elsewhere than forward.
+    /// The bookmark was requested by name, and moves elsewhere than forward.
     Imported,
     /// Both sides moved theirs apart: the other one is kept under this name.
     Diverged(Vec<u8>),

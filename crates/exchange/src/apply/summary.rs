@@ -57,8 +57,10 @@ impl InstabilitySnapshot {
     ) -> Result<Vec<InstabilityChange>, RepoError> {
         let now = InstabilitySnapshot::of(repository)?.unstable;
         let was = &self.unstable;
-        let news = now.obsolete.difference(&was.obsolete);
-        let known = news.filter(|rev| rev.index() < self.changesets).count();
+        let newly_obsolete = now.obsolete.difference(&was.obsolete);
+        let known = newly_obsolete
+            .filter(|rev| rev.index() < self.changesets)
+            .count();
         let mut changes =
             Vec::from_iter((known > 0).then_some(InstabilityChange::Obsoleted(known)));
         for (kind, was, now) in [

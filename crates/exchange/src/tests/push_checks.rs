@@ -1,4 +1,4 @@
-//! What a push decides before it sends anything, and what it settles afterwards.
+//! Checks of a push before it sends anything, and the phases and bookmarks that it settles afterwards.
 
 use super::history::{History, histories, some_heads};
 use crate::client::push::{

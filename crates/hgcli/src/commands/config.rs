@@ -6,7 +6,7 @@ use crate::render::Formatter;
 use crate::render::formatter::Value;
 use crate::ui::{Abort, Ui, editor, environment};
 use std::path::PathBuf;
-use varve_config::hgrc::{Hgrc, Item, SettingSource};
+use varve_config::hgrc::{ConfigItem, Hgrc, SettingSource};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -37,7 +37,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         .iter()
         .any(|flag| matches.flag(flag))
     {
-        return edit(&mut context.repo, &mut context.ui, matches);
+        return edit(&context.repo, &mut context.ui, matches);
     }
     let names = matches.arguments();
     let (keys, sections): (Vec<&Vec<u8>>, Vec<&Vec<u8>>) =
@@ -51,7 +51,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
                 .write(format!("read config from: {}\n", file.display()))?;
         }
     }
-    let config = shown_config(context, matches);
+    let config = shown_config(&context.repo, &context.config, matches);
     let mut found = false;
     let mut out = Formatter::new(&mut context.ui, &context.config, matches, "config")?;
     for (section, items) in config.sections() {
@@ -73,10 +73,10 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 
 /// The configuration with Mercurial's additions: the repository's place, and options that
 /// count as values.
-fn shown_config(context: &Context, matches: &Matches) -> Hgrc {
-    let mut config = Hgrc::clone(&context.config);
+fn shown_config(repo: &Repo, config: &Hgrc, matches: &Matches) -> Hgrc {
+    let mut config = config.clone();
     let named = |name: &str| SettingSource::Named(name.to_owned());
-    if let Some(root) = context.repo.location().root() {
+    if let Some(root) = repo.location().root() {
         use std::os::unix::ffi::OsStrExt;
         let root = root.as_os_str().as_bytes();
         config.set(b"bundle", b"mainreporoot", root, named("repo"));
@@ -104,7 +104,7 @@ fn print(
     ui: &mut Ui,
     out: &mut Formatter,
     name: &[u8],
-    item: &Item,
+    item: &ConfigItem,
     (only, sources): (bool, bool),
 ) -> Result<(), Abort> {
     let source = item.source.to_string();
@@ -137,7 +137,7 @@ fn default_value(name: &[u8]) -> Value {
 }
 
 /// Opens a file in the user's editor.
-fn edit(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<u8, Abort> {
+fn edit(repo: &Repo, ui: &mut Ui, matches: &Matches) -> Result<u8, Abort> {
     let local = matches.flag("local");
     if local && matches.flag("global") {
         return Err(Abort::new("cannot specify both --local and --global"));

@@ -1,7 +1,8 @@
 //! The configuration of one call, and the meaning of its settings.
 
+use crate::context::Repo;
 use crate::context::layers::{Layers, UntrustedConfig};
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use std::io::Write;
 use std::ops::Deref;
 use std::path::PathBuf;
@@ -67,6 +68,26 @@ impl Config {
         Evolution::read(&self.values).map_err(Abort::Setting)
     }
 
+    /// The configuration of the repository that the call works on now, which need not be the one
+    /// it was started in.
+    ///
+    /// # Errors
+    /// An error in a file that counts.
+    pub fn of_repository(&self, repo: &Repo, ui: &mut Ui) -> Result<Hgrc, Abort> {
+        let root = repo.root()?;
+        let layered = self.layers.with(Some(root))?;
+        for untrusted in &layered.untrusted {
+            ui.warn(untrusted.warning(root))?;
+        }
+        Ok(layered.config)
+    }
+
+    /// Whether clients that pull from the repository see all changesets as public.
+    pub fn is_publishing(&self, repo: &Repo, ui: &mut Ui) -> Result<bool, Abort> {
+        let values = self.of_repository(repo, ui)?;
+        Ok(values.boolean("phases", "publish", true)?)
+    }
+
     /// Whether obsolescence markers travel between repositories.
     pub(crate) fn exchanges_markers(&self) -> Result<bool, Abort> {
         Ok(self.evolution()?.exchange)
@@ -88,9 +109,9 @@ pub(super) fn lock_wait<'a>(config: &Hgrc, stop: &'a Interrupt) -> Result<LockWa
     Ok(LockWait {
         timeout: (timeout >= 0).then(|| seconds(timeout)),
         notify_after: seconds(silent.max(0)),
-        on_event: &|news: &LockEvent<'_>| {
+        on_event: &|event: &LockEvent<'_>| {
             // Nothing is left to do if even standard error is gone.
-            let _ = std::io::stderr().write_all(format!("{news}\n").as_bytes());
+            let _ = std::io::stderr().write_all(format!("{event}\n").as_bytes());
         },
         stop,
     })

@@ -1,16 +1,32 @@
 //! The hooks of the call's repository.
 
-use crate::context::Repo;
+use crate::context::{Config, Repo};
+use crate::hooks::HookRunner;
 use crate::hooks::of_changes::{of_parents, of_short_parents};
 use crate::hooks::refused;
 use crate::ui::{Abort, Ui};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
+use varve_config::hgrc::Hgrc;
 use varve_repo::Node;
 use varve_repo::hooks::{HookArgs, Hooks};
 
 impl Repo {
+    /// Reads which hooks the configuration has; `with_untrusted` is the configuration with the
+    /// files that do not count.
+    pub(super) fn read_hooks(
+        &mut self,
+        config: &Config,
+        with_untrusted: Option<&Hgrc>,
+        verbose: bool,
+    ) -> Result<(), Abort> {
+        let directory = self.location().root().unwrap_or(&self.cwd);
+        let hooks = HookRunner::read(&config.values, with_untrusted, directory, verbose)?;
+        self.hooks = Arc::new(hooks);
+        Ok(())
+    }
+
     /// Refuses to run a command without the hooks that belong to it.
     pub(crate) fn refuse_hooks(&self, command: &str, kinds: &[&'static str]) -> Result<(), Abort> {
         match self.hooks.first_of(kinds) {
@@ -34,10 +50,10 @@ impl Repo {
         &self,
         ui: &mut Ui,
         kind: &'static str,
-        facts: &HookArgs,
+        args: &HookArgs,
     ) -> Result<(), Abort> {
         ui.out.flush()?;
-        self.hooks.run_now(kind, facts, false).map_err(refused)
+        self.hooks.run_now(kind, args, false).map_err(refused)
     }
 
     /// Runs the hooks of a kind after a step.
@@ -45,10 +61,10 @@ impl Repo {
         &self,
         ui: &mut Ui,
         kind: &'static str,
-        facts: &HookArgs,
+        args: &HookArgs,
     ) -> Result<(), Abort> {
         ui.out.flush()?;
-        self.hooks.notify(kind, facts);
+        self.hooks.notify(kind, args);
         Ok(())
     }
 
@@ -66,9 +82,9 @@ impl Repo {
 
     /// Queues `commit` for a new changeset.
     pub(crate) fn after_commit(&self, node: &Node, parents: &[Node; 2]) {
-        let mut facts = of_parents(parents);
-        facts.insert("node", node.to_hex().to_vec());
-        self.hooks.run_later("commit", facts);
+        let mut args = of_parents(parents);
+        args.insert("node", node.to_hex().to_vec());
+        self.hooks.run_later("commit", args);
     }
 
     /// Runs `preupdate`, before the working copy gets these parents.
@@ -83,9 +99,9 @@ impl Repo {
         parents: &[Node; 2],
         unresolved: usize,
     ) -> Result<(), Abort> {
-        let mut facts = of_short_parents(parents);
-        facts.insert("error", unresolved.to_string().into_bytes());
-        self.notify_hooks(ui, "update", &facts)
+        let mut args = of_short_parents(parents);
+        args.insert("error", unresolved.to_string().into_bytes());
+        self.notify_hooks(ui, "update", &args)
     }
 
     /// Whether any hook runs before the working copy changes.

@@ -130,16 +130,18 @@ impl Repo {
         self.view = None;
     }
 
-    /// Replaces the repository by `other`, whose working copy does not count; gives the old one for
-    /// [`Repo::restore`].
-    pub(super) fn replace(&mut self, other: Repository) -> Replaced {
+    /// Runs `look` on another repository, whose working copy does not count.
+    pub(crate) fn with_repository<T>(
+        &mut self,
+        other: Repository,
+        look: impl FnOnce(&mut Repo) -> Result<T, Abort>,
+    ) -> Result<T, Abort> {
         self.ignores_working_copy = true;
-        Replaced(self.repository.replace(other), self.view.take())
-    }
-
-    pub(super) fn restore(&mut self, Replaced(repository, view): Replaced) {
+        let own = (self.repository.replace(other), self.view.take());
+        let looked = look(self);
         self.ignores_working_copy = false;
-        (self.repository, self.view) = (repository, view);
+        (self.repository, self.view) = own;
+        looked
     }
 
     /// Whether the working copy does not count.
@@ -190,9 +192,6 @@ impl Repo {
         }
     }
 }
-
-/// The repository and view that [`Repo::replace`] has put aside.
-pub(super) struct Replaced(Option<Repository>, Option<Arc<RepoView>>);
 
 /// The local disk; paths are used as they are.
 pub fn disk() -> Arc<dyn Storage> {

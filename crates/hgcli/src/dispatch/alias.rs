@@ -5,7 +5,7 @@ use crate::commands::OF_MERCURIAL;
 use crate::context::{Command, CommandTable};
 use crate::ui::Abort;
 use std::collections::BTreeMap;
-use varve_config::hgrc::{Hgrc, Item};
+use varve_config::hgrc::{ConfigItem, Hgrc};
 use varve_lang::did_you_mean;
 
 /// Options that count before the configuration is read, so that none can be in it.
@@ -86,7 +86,7 @@ pub(crate) fn resolve(
 
 fn find(
     name: &str,
-    aliases: &[Item],
+    aliases: &[ConfigItem],
     through: Option<&str>,
     commands: &CommandTable,
 ) -> Result<(String, Meaning), Abort> {
@@ -144,7 +144,12 @@ fn matching<'a>(names: &[&'a str], typed: &str) -> Option<&'a str> {
     same.next().or_else(|| begun.next())
 }
 
-fn unknown(name: &str, aliases: &[Item], through: Option<&str>, commands: &CommandTable) -> Abort {
+fn unknown(
+    name: &str,
+    aliases: &[ConfigItem],
+    through: Option<&str>,
+    commands: &CommandTable,
+) -> Abort {
     let keys: Vec<_> = aliases
         .iter()
         .map(|item| String::from_utf8_lossy(&item.key))

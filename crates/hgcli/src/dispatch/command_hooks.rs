@@ -20,7 +20,7 @@ pub(crate) struct HookedCommand<'a> {
 }
 
 impl HookedCommand<'_> {
-    fn facts(&self) -> HookArgs {
+    fn hook_args(&self) -> HookArgs {
         let (mut patterns, mut options) = ("[]".to_owned(), "{}".to_owned());
         let mut typed = self.typed;
         match self.command {
@@ -47,15 +47,15 @@ pub(crate) fn run_with_hooks(
     let kinds = ["pre", "post", "fail"].map(|when| format!("{when}-{}", called.name));
     let hooks = context.repo.hooks.clone();
     let listens = kinds.iter().any(|kind| hooks.has_hook(kind));
-    let mut facts = HookArgs::new();
+    let mut args = HookArgs::new();
     if listens {
-        facts = called.facts();
+        args = called.hook_args();
         context.ui.out.flush()?;
         kinds
             .iter()
             .try_for_each(|kind| hooks.check(kind))
             .map_err(refused)?;
-        hooks.run(&kinds[0], &facts, false).map_err(refused)?;
+        hooks.run(&kinds[0], &args, false).map_err(refused)?;
     }
     let done = run(context);
     context.repo.run_queued_hooks(&mut context.ui)?;
@@ -65,10 +65,10 @@ pub(crate) fn run_with_hooks(
         context.ui.out.flush()?;
         match &done {
             Ok(code) => {
-                facts.insert("result", code.to_string().into_bytes());
-                hooks.notify(&kinds[1], &facts);
+                args.insert("result", code.to_string().into_bytes());
+                hooks.notify(&kinds[1], &args);
             }
-            Err(_) => hooks.notify(&kinds[2], &facts),
+            Err(_) => hooks.notify(&kinds[2], &args),
         }
     }
     done

@@ -100,7 +100,7 @@ fn run(program: &str, arguments: &[Vec<u8>], commands: &Arc<CommandTable>) -> Re
             context.read_hooks(with_untrusted.as_ref())?;
             let pager = pager::start(&mut context.ui, command.name(), matches.value("pager"))?;
             let done = match is_bare {
-                true => commands::help::basic(&mut context, &matches),
+                true => commands::help::basic(&mut context.ui, &context.commands, &context.program),
                 false => run_command(command, (&name, arguments), &mut context, &matches),
             };
             if let Some(pager) = pager {
@@ -156,7 +156,7 @@ fn begin(program: &str, early: &EarlyOptions) -> Result<(Context, Option<Hgrc>),
     context.config.files_read = files_read;
     context.started_in = started_in;
     warn_of_untrusted(
-        &mut context.repo,
+        &context.repo,
         &mut context.ui,
         &layered,
         early.repository.as_deref(),
@@ -168,7 +168,7 @@ fn begin(program: &str, early: &EarlyOptions) -> Result<(Context, Option<Hgrc>),
 
 /// Warns of configuration files that do not count, with the repository's path as it was typed.
 fn warn_of_untrusted(
-    repo: &mut Repo,
+    repo: &Repo,
     ui: &mut Ui,
     layered: &Layered,
     typed: Option<&[u8]>,
@@ -264,7 +264,7 @@ fn run_command(
         return (commands::version::COMMAND.run)(context, matches);
     }
     if matches.flag("help") && command.name() != commands::help::COMMAND.name() {
-        return commands::help::of_command(context, command);
+        return commands::help::of_command(&mut context.ui, &context.program, command);
     }
     if !command.arguments.contains(&matches.arguments().len()) {
         return Err(Abort::Usage {

@@ -98,8 +98,8 @@ impl HookRunner {
             if waiting.is_empty() {
                 return;
             }
-            for (kind, facts) in waiting {
-                self.notify(kind, &facts);
+            for (kind, args) in waiting {
+                self.notify(kind, &args);
             }
         }
     }
@@ -110,15 +110,15 @@ impl HookRunner {
     }
 
     /// Runs the hooks of a kind until one fails; the words of that.
-    pub(crate) fn run(&self, kind: &str, facts: &HookArgs, pending: bool) -> Result<(), String> {
+    pub(crate) fn run(&self, kind: &str, args: &HookArgs, pending: bool) -> Result<(), String> {
         self.check(kind)?;
         for script in self.set.of(kind) {
-            self.run_one(script, facts, pending)?;
+            self.run_one(script, args, pending)?;
         }
         Ok(())
     }
 
-    fn run_one(&self, script: &HookCommand, facts: &HookArgs, pending: bool) -> Result<(), String> {
+    fn run_one(&self, script: &HookCommand, args: &HookArgs, pending: bool) -> Result<(), String> {
         let name = String::from_utf8_lossy(&script.name);
         if !self.is_trusted(script) {
             return Err(format!("untrusted hook {name} not executed"));
@@ -134,7 +134,7 @@ impl HookRunner {
             // Nothing is left to do if the standard output is gone.
             let _ = std::io::stdout().write_all(&line.concat());
         }
-        let mut process = script.process((facts, &self.given_now()), &self.directory, pending);
+        let mut process = script.process((args, &self.given_now()), &self.directory, pending);
         if crate::ui::environment::variable("HG").is_none()
             && let Ok(program) = std::env::current_exe()
         {
@@ -144,11 +144,11 @@ impl HookRunner {
     }
 
     /// Runs all hooks of a kind; a failure is a warning.
-    pub(crate) fn notify(&self, kind: &str, facts: &HookArgs) {
+    pub(crate) fn notify(&self, kind: &str, args: &HookArgs) {
         for script in self.set.of(kind) {
             let done = match script.is_python() {
                 true => self.check(kind),
-                false => self.run_one(script, facts, false),
+                false => self.run_one(script, args, false),
             };
             if let Err(words) = done {
                 // Nothing is left to do if even standard error is gone.
@@ -163,16 +163,16 @@ impl Hooks for HookRunner {
         self.set.of(kind).next().is_some()
     }
 
-    fn run_now(&self, kind: &'static str, facts: &HookArgs, pending: bool) -> Result<(), String> {
+    fn run_now(&self, kind: &'static str, args: &HookArgs, pending: bool) -> Result<(), String> {
         for follower in followers(kind) {
             self.check(follower)?;
         }
-        self.run(kind, facts, pending)
+        self.run(kind, args, pending)
     }
 
-    fn run_later(&self, kind: &'static str, facts: HookArgs) {
+    fn run_later(&self, kind: &'static str, args: HookArgs) {
         if self.has_hook(kind) {
-            self.queue().push((kind, facts));
+            self.queue().push((kind, args));
         }
     }
 

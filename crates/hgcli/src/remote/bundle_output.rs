@@ -1,6 +1,5 @@
 //! Where a bundle goes: a file that appears when it is complete, or the standard output.
 
-use crate::context::Context;
 use crate::ui::{Abort, Ui};
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -41,17 +40,18 @@ impl BundleOutput {
         Ok(())
     }
 
-    /// Lets `make` write.
+    /// Lets `make` write; the name of a file is relative to `cwd`.
     pub(crate) fn write<T>(
         &mut self,
-        context: &mut Context,
-        make: &mut dyn FnMut(&mut Context, &mut dyn Write) -> Result<T, Abort>,
+        cwd: &Path,
+        ui: &mut Ui,
+        make: &mut dyn FnMut(&mut Ui, &mut dyn Write) -> Result<T, Abort>,
     ) -> Result<T, Abort> {
         match self {
-            BundleOutput::File(name) => to_file(context, name, make),
+            BundleOutput::File(name) => to_file(cwd, ui, name, make),
             BundleOutput::Output(out) => {
-                context.ui.out.flush()?;
-                make(context, out)
+                ui.out.flush()?;
+                make(ui, out)
             }
         }
     }
@@ -59,23 +59,24 @@ impl BundleOutput {
 
 /// Lets `make` write to the file that `typed` names.
 fn to_file<T>(
-    context: &mut Context,
+    cwd: &Path,
+    ui: &mut Ui,
     typed: &[u8],
-    make: &mut dyn FnMut(&mut Context, &mut dyn Write) -> Result<T, Abort>,
+    make: &mut dyn FnMut(&mut Ui, &mut dyn Write) -> Result<T, Abort>,
 ) -> Result<T, Abort> {
     let shown = Path::new(OsStr::from_bytes(typed));
-    let path = context.repo.cwd.join(shown);
+    let path = cwd.join(shown);
     let refused = |error: io::Error| Abort::file(&error, shown);
     let Some(place) = TemporaryFile::find(&path).map_err(refused)? else {
         // A device, a pipe, or a link to nothing yet: nothing can be put in its place. Or a
         // directory, which the system refuses.
         let file = File::create(&path).map_err(refused)?;
-        return make(context, &mut BufWriter::with_capacity(BUFFER, file));
+        return make(ui, &mut BufWriter::with_capacity(BUFFER, file));
     };
-    context.ui.guard.writes();
+    ui.guard.writes();
     let file = place.create().map_err(refused)?;
     let mut out = BufWriter::with_capacity(BUFFER, file);
-    let made = make(context, &mut out).and_then(|made| {
+    let made = make(ui, &mut out).and_then(|made| {
         out.flush().map_err(refused)?;
         fs::rename(&place.beside, &place.target).map_err(refused)?;
         Ok(made)

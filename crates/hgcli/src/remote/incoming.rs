@@ -1,6 +1,6 @@
 //! Incoming changesets: applies bundles and prints their contents.
 
-use crate::context::{Context, Repo};
+use crate::context::{Config, Repo};
 use crate::remote::servers::download_options;
 use crate::ui::{Abort, Ui};
 use std::time::Instant;
@@ -60,32 +60,36 @@ pub(crate) struct AppliedBundle {
 /// the command and `url` the place that it comes from, as hooks learn them; `failed` turns an error
 /// of the bundle into the command's.
 pub(crate) fn apply_bundle(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     lock: Lock,
     bundle: Bundle<'_>,
     origin: (&'static str, Vec<u8>),
     failed: impl FnOnce(ExchangeError) -> Abort,
 ) -> Result<(AppliedBundle, Lock), Abort> {
-    apply(context, lock, bundle, origin, ApplyMode::Given)?.map_err(failed)
+    apply(repo, ui, config, lock, bundle, origin, ApplyMode::Given)?.map_err(failed)
 }
 
 /// As [`apply_bundle`], for a bundle that came in a certain way.
 pub(crate) fn apply(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     lock: Lock,
     bundle: Bundle<'_>,
     (source, url): (&'static str, Vec<u8>),
     mode: ApplyMode<'_>,
 ) -> Result<Result<(AppliedBundle, Lock), ExchangeError>, Abort> {
-    let repository = context.repo.repository()?;
+    let repository = repo.repository()?;
     let before = InstabilitySnapshot::of(&repository)?;
-    let write = context.config.storage_settings()?;
+    let write = config.storage_settings()?;
     let write = write.write_options(repository.requirements());
-    let takes_markers = context.config.evolution()?.markers;
-    let downloads = download_options(&context.config, &context.repo.cwd)?;
-    let progress = std::mem::replace(&mut context.ui.progress, Box::new(varve_base::Silent));
-    let stop = context.ui.stop.clone();
-    let debug = context.ui.verbosity.debug;
+    let takes_markers = config.evolution()?.markers;
+    let downloads = download_options(config, &repo.cwd)?;
+    let progress = std::mem::replace(&mut ui.progress, Box::new(varve_base::Silent));
+    let stop = ui.stop.clone();
+    let debug = ui.verbosity.debug;
     let mut told = Ok(());
     let (push, pull, silent) = match mode {
         ApplyMode::Given => (None, None, false),
@@ -96,7 +100,7 @@ pub(crate) fn apply(
     let mut on_event = |event: BundleEvent<'_>| {
         let is_told = !silent || debug || !matches!(event, BundleEvent::Bookmark(_));
         if is_told && told.is_ok() {
-            told = print_event(&mut context.repo, &mut context.ui, event);
+            told = print_event(repo, ui, event);
         }
     };
     let applier = BundleApplier {
@@ -118,7 +122,7 @@ pub(crate) fn apply(
         pull,
     };
     let applied = applier.apply(lock, bundle);
-    context.ui.progress = progress;
+    ui.progress = progress;
     told?;
     Ok(applied.map(|(report, lock)| (AppliedBundle { report, before }, lock)))
 }

@@ -34,7 +34,7 @@ pub(crate) fn find(
 }
 
 /// The heads that `--rev`, `--branch` and the address of a destination name; `None` if they name nothing.
-pub(crate) fn asked_for(
+pub(crate) fn typed_heads(
     repo: &mut Repo,
     ui: &mut Ui,
     view: &RepoView,
@@ -73,7 +73,7 @@ pub(crate) fn branch_heads(
 }
 
 /// Prints `no changes found`, with the number of secret changesets; returns the exit code.
-pub(crate) fn tell_nothing(ui: &mut Ui, secret: usize) -> Result<u8, Abort> {
+pub(crate) fn print_nothing(ui: &mut Ui, secret: usize) -> Result<u8, Abort> {
     ui.status(match secret {
         0 => "no changes found\n".to_owned(),
         secret => format!("no changes found (ignored {secret} secret changesets)\n"),

@@ -4,7 +4,7 @@ use crate::context::{Config, Repo};
 use crate::ui::{Abort, Ui, environment};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
-use varve_config::hgrc::{Files, Item, SettingSource, boolean, list};
+use varve_config::hgrc::{ConfigItem, Files, SettingSource, boolean, list};
 
 /// A name with the place that it stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub(crate) fn paths(repo: &Repo, ui: &mut Ui, config: &Config) -> Result<Vec<Rem
 /// Options of one name; those of `*` are of all names.
 fn options(
     ui: &mut Ui,
-    items: &[Item],
+    items: &[ConfigItem],
     name: &[u8],
 ) -> Result<Vec<(&'static str, Vec<u8>)>, Abort> {
     let mut options = Vec::new();
@@ -82,7 +82,7 @@ fn options(
     Ok(options)
 }
 
-fn urls(repo: &Repo, item: &Item, options: &[(&str, Vec<u8>)]) -> Vec<Vec<u8>> {
+fn urls(repo: &Repo, item: &ConfigItem, options: &[(&str, Vec<u8>)]) -> Vec<Vec<u8>> {
     let several = options
         .iter()
         .any(|(option, value)| *option == "multi-urls" && boolean(value) == Some(true));
@@ -97,7 +97,7 @@ fn urls(repo: &Repo, item: &Item, options: &[(&str, Vec<u8>)]) -> Vec<Vec<u8>> {
 
 /// The directory that relative paths are meant from: the repository's for its own file, the user's
 /// for his, the current one for an argument.
-fn base(repo: &Repo, item: &Item) -> PathBuf {
+fn base(repo: &Repo, item: &ConfigItem) -> PathBuf {
     let root = repo.location().root();
     match (&item.source, root) {
         (SettingSource::Line(file, _), Some(root)) if file.starts_with(root.join(".hg")) => {

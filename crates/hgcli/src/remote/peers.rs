@@ -1,6 +1,6 @@
 //! Other repositories: by name, path or URL, and the way to them.
 
-use crate::context::{Config, Context, Repo, RepoLocation, disk};
+use crate::context::{Config, Repo, RepoLocation, disk};
 use crate::remote::paths::RemotePath;
 use crate::remote::{paths, servers};
 use crate::ui::{Abort, Ui};
@@ -36,9 +36,8 @@ const SSH: &[u8] = b"ssh://";
 
 /// Another repository on this machine.
 pub(crate) struct LocalRepository {
-    /// It.
     pub(crate) repository: Repository,
-    /// Whether it is a bundle, laid over another repository.
+    /// Whether the repository is a bundle, laid over another one.
     pub(crate) is_bundle: bool,
 }
 
@@ -203,93 +202,95 @@ fn typed_destination(repo: &Repo, typed: &[u8]) -> Result<PeerAddress, Abort> {
 }
 
 /// Connects to another repository and asks for its capabilities.
-pub(crate) fn connect(context: &mut Context, source: &PeerAddress) -> Result<Remote, Abort> {
+pub(crate) fn connect(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
+    source: &PeerAddress,
+) -> Result<Remote, Abort> {
     let mut remote = match source.is_http() {
-        true => connect_over_http(context, source)?,
-        false if source.is_ssh() => Remote::connect(Box::new(over_ssh(
-            &mut context.ui,
-            &context.config,
-            source,
-        )?))?,
-        false => Remote::connect(Box::new(local_peer(
-            &mut context.repo,
-            &context.config,
-            source,
-        )?))?,
+        true => connect_over_http(repo, ui, config, source)?,
+        false if source.is_ssh() => Remote::connect(Box::new(over_ssh(ui, config, source)?))?,
+        false => Remote::connect(Box::new(local_peer(repo, config, source)?))?,
     };
     let host = String::from_utf8_lossy(&source.url).into_owned();
     if source.url.starts_with(b"https://")
-        && context.config.accepts_any_certificate
-        && !servers::has_fingerprints(&context.config, servers::host_of(&host))?
+        && config.accepts_any_certificate
+        && !servers::has_fingerprints(config, servers::host_of(&host))?
     {
-        context.ui.warn(format!(
+        ui.warn(format!(
             "warning: connection security to {} is disabled per current settings; \
              communication is susceptible to eavesdropping and tampering\n",
             servers::host_of(&host)
         ))?;
     }
-    context.ui.trace(&mut remote);
+    ui.trace(&mut remote);
     Ok(remote)
 }
 
-fn connect_over_http(context: &mut Context, source: &PeerAddress) -> Result<Remote, Abort> {
-    if context.ui.verbosity.debug {
+fn connect_over_http(
+    repo: &Repo,
+    ui: &mut Ui,
+    config: &Config,
+    source: &PeerAddress,
+) -> Result<Remote, Abort> {
+    if ui.verbosity.debug {
         let words = [
             b"using ",
             &source.shown()[..],
             b"\nsending capabilities command\n",
         ];
-        context.ui.write(words.concat())?;
+        ui.write(words.concat())?;
     }
-    let peer = over_http(&mut context.repo, &context.config, source)?;
+    let peer = over_http(repo, config, source)?;
     let url = String::from_utf8_lossy(&source.url).into_owned();
     let host = servers::host_of(&url);
     if url.starts_with("https://") {
-        servers::warn_of_ignored_certificates(&context.config, &mut context.ui, host)?;
+        servers::warn_of_ignored_certificates(config, ui, host)?;
     }
     let compared = peer.compared_fingerprint();
     let mut traffic = vec![peer.traffic()];
     let remote = match Remote::connect(Box::new(peer)) {
         Err(ExchangeError::LoginNeeded { url, realm }) => {
-            let login = prompt_login(context, source, (url, &realm))?;
-            let mut peer = over_http(&mut context.repo, &context.config, source)?;
+            let login = prompt_login(repo, ui, config, source, (url, &realm))?;
+            let mut peer = over_http(repo, config, source)?;
             peer.log_in(login);
             traffic.push(peer.traffic());
             Remote::connect(Box::new(peer))?
         }
         connected => connected?,
     };
-    servers::warn_of_fingerprints(&mut context.ui, host, compared().as_ref())?;
-    context.ui.traffic = traffic;
+    servers::warn_of_fingerprints(ui, host, compared().as_ref())?;
+    ui.traffic = traffic;
     Ok(remote)
 }
 
 /// Prompts for name and password, if questions can be answered.
 pub(crate) fn prompt_login(
-    context: &mut Context,
+    repo: &Repo,
+    ui: &mut Ui,
+    config: &Config,
     source: &PeerAddress,
     (url, realm): (String, &str),
 ) -> Result<Login, Abort> {
     let realm = realm.to_owned();
-    if !context.ui.is_interactive()? {
+    if !ui.is_interactive()? {
         return Err(ExchangeError::LoginNeeded { url, realm }.into());
     }
-    let known = over_http(&mut context.repo, &context.config, source)?
+    let known = over_http(repo, config, source)?
         .login()
         .map(|login| login.user.clone());
-    context.ui.write(format!(
+    ui.write(format!(
         "http authorization required for {url}\nrealm: {realm}\n"
     ))?;
     let user = match known {
         Some(user) => {
-            context.ui.write(format!("user: {user}\n"))?;
+            ui.write(format!("user: {user}\n"))?;
             user
         }
-        None => {
-            String::from_utf8_lossy(&context.ui.prompt("user:")?.unwrap_or_default()).into_owned()
-        }
+        None => String::from_utf8_lossy(&ui.prompt("user:")?.unwrap_or_default()).into_owned(),
     };
-    let password = context.ui.prompt_password()?;
+    let password = ui.prompt_password()?;
     Ok(Login {
         user,
         password: Some(password),
@@ -347,7 +348,7 @@ fn over_ssh(ui: &mut Ui, config: &Config, source: &PeerAddress) -> Result<SshPee
 
 /// A way to a URL of http or https, as the configuration has it.
 pub(crate) fn over_http(
-    repo: &mut Repo,
+    repo: &Repo,
     config: &Config,
     source: &PeerAddress,
 ) -> Result<HttpPeer, Abort> {
@@ -405,13 +406,15 @@ fn local_peer(repo: &mut Repo, config: &Config, source: &PeerAddress) -> Result<
 
 /// Asks another repository on this machine, which is also to be looked at.
 pub(crate) fn connect_local(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &Ui,
+    config: &Config,
     source: &PeerAddress,
 ) -> Result<(Remote, Repository), Abort> {
-    let local = open_local(&mut context.repo, source)?;
-    let peer = peer_of(&context.config, &local)?;
+    let local = open_local(repo, source)?;
+    let peer = peer_of(config, &local)?;
     let mut remote = Remote::connect(Box::new(peer))?;
-    context.ui.trace(&mut remote);
+    ui.trace(&mut remote);
     Ok((remote, local.repository))
 }
 

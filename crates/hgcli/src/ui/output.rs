@@ -73,6 +73,18 @@ impl Default for Ui {
 }
 
 impl Ui {
+    /// Output for another repository of the same call: as verbose, stopped by the same interrupt and signals,
+    /// and written line by line.
+    pub(crate) fn beside(&self) -> Ui {
+        Ui {
+            verbosity: self.verbosity,
+            stop: self.stop.clone(),
+            guard: self.guard.clone(),
+            unbuffered: true,
+            ..Ui::default()
+        }
+    }
+
     /// Keeps the trace of a connection with `--debug`; it is printed before the next output.
     pub fn trace(&self, remote: &mut Remote) {
         if self.verbosity.debug {

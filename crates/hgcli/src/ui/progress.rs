@@ -15,9 +15,9 @@ impl Progress for TerminalProgress {
     fn begin(&self, step: &str, unit: Unit, total: Option<u64>) {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr_with_hz(FRAMES));
         let template = match (unit, total) {
-            (Unit::Bytes, Some(_)) => "{msg} {wide_bar} {bytes}/{total_bytes}",
+            (Unit::Bytes, Some(_)) => "{msg} {wide_bar} {bytes}/{total_bytes} {eta}",
             (Unit::Bytes, None) => "{msg} {spinner} {bytes}",
-            (Unit::Items, Some(_)) => "{msg} {wide_bar} {human_pos}/{human_len}",
+            (Unit::Items, Some(_)) => "{msg} {wide_bar} {human_pos}/{human_len} {eta}",
             (Unit::Items, None) => "{msg} {spinner} {human_pos}",
         };
         if let Ok(style) = ProgressStyle::with_template(template) {

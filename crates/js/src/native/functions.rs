@@ -1,7 +1,7 @@
 //! From syntax to program: functions inside a function.
 
 use super::program::{Constant, Expression, FunctionId, Inner, Statement};
-use super::scopes::Kind;
+use super::scopes::DeclarationKind;
 use super::syntax::{Body, Translator, name_of, own_name, parts, parts_of};
 use oxc_ast::ast;
 use oxc_span::GetSpan;
@@ -32,7 +32,7 @@ impl Translator {
         self.scopes.enter_function();
         self.scopes.enter();
         if let Some(name) = own_name {
-            self.scopes.declare_new(name, Kind::Own(id))?;
+            self.scopes.declare_new(name, DeclarationKind::Own(id))?;
         }
         self.scopes.enter();
         let parameters = self.parameters(parameters)?;
@@ -57,7 +57,7 @@ impl Translator {
                 ast::Statement::FunctionDeclaration(function) => {
                     let name = function.id.as_ref()?.name.as_str();
                     let id = self.reserve();
-                    self.scopes.declare(name, Kind::Function(id))?;
+                    self.scopes.declare(name, DeclarationKind::Function(id))?;
                 }
                 ast::Statement::VariableDeclaration(declaration) => {
                     for declarator in &declaration.declarations {
@@ -65,7 +65,7 @@ impl Translator {
                         if let Some(function) = value.filter(|value| is_function(value)) {
                             let id = self.reserve();
                             self.scopes
-                                .declare(name_of(&declarator.id)?, Kind::Function(id))?;
+                                .declare(name_of(&declarator.id)?, DeclarationKind::Function(id))?;
                             self.written.insert(function.span().start, id);
                         }
                     }

@@ -21,7 +21,7 @@ const MAX_MADE: usize = 64 << 20;
 pub(crate) enum Outcome {
     /// Its rows are written.
     Done,
-    /// It threw and has no rows.
+    /// The function threw, and has no rows.
     Failed {
         /// Reason that the engine would give.
         reason: String,

@@ -5,7 +5,7 @@ use oxc_ast::ast::{self, Statement};
 
 /// How a variable was declared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum DeclarationKind {
     /// By `var`, or as a parameter.
     Var,
     Let,
@@ -20,7 +20,7 @@ pub(super) enum Kind {
 struct Variable {
     name: String,
     slot: Slot,
-    kind: Kind,
+    kind: DeclarationKind,
 }
 
 /// The scopes around a place in the function. Every variable has a slot of its own, also those of functions inside.
@@ -78,17 +78,19 @@ impl Scopes {
     }
 
     /// Declares a variable of the innermost scope; `var` may declare one twice.
-    pub(super) fn declare(&mut self, name: &str, kind: Kind) -> Option<Slot> {
+    pub(super) fn declare(&mut self, name: &str, kind: DeclarationKind) -> Option<Slot> {
         let scope = self.open.last()?;
         match scope.iter().find(|variable| variable.name == name) {
-            Some(known) if known.kind == Kind::Var && kind == Kind::Var => Some(known.slot),
+            Some(known) if known.kind == DeclarationKind::Var && kind == DeclarationKind::Var => {
+                Some(known.slot)
+            }
             Some(_) => None,
             None => self.declare_new(name, kind),
         }
     }
 
     /// Declares a variable of the innermost scope; the name must be new there.
-    pub(super) fn declare_new(&mut self, name: &str, kind: Kind) -> Option<Slot> {
+    pub(super) fn declare_new(&mut self, name: &str, kind: DeclarationKind) -> Option<Slot> {
         let slot = self.unnamed();
         let scope = self.open.last_mut()?;
         if scope.iter().any(|variable| variable.name == name) {
@@ -113,17 +115,19 @@ impl Scopes {
     /// Whether the innermost scope has a function of that name.
     pub(super) fn has_function(&self, name: &str) -> bool {
         let scope = self.open.last().map_or(&[][..], |scope| &scope[..]);
-        scope
-            .iter()
-            .any(|variable| variable.name == name && matches!(variable.kind, Kind::Function(_)))
+        scope.iter().any(|variable| {
+            variable.name == name && matches!(variable.kind, DeclarationKind::Function(_))
+        })
     }
 
     /// The variable of that name; none for functions.
     pub(super) fn slot(&self, name: &str) -> Option<Slot> {
         let found = self.find(name)?;
         match found.kind {
-            Kind::Function(_) | Kind::Own(_) => None,
-            Kind::Var | Kind::Let | Kind::Const => Some(found.slot),
+            DeclarationKind::Function(_) | DeclarationKind::Own(_) => None,
+            DeclarationKind::Var | DeclarationKind::Let | DeclarationKind::Const => {
+                Some(found.slot)
+            }
         }
     }
 
@@ -131,9 +135,9 @@ impl Scopes {
     pub(super) fn function(&self, name: &str) -> Option<(Option<Slot>, FunctionId)> {
         let found = self.find(name)?;
         match found.kind {
-            Kind::Function(id) => Some((Some(found.slot), id)),
-            Kind::Own(id) => Some((None, id)),
-            Kind::Var | Kind::Let | Kind::Const => None,
+            DeclarationKind::Function(id) => Some((Some(found.slot), id)),
+            DeclarationKind::Own(id) => Some((None, id)),
+            DeclarationKind::Var | DeclarationKind::Let | DeclarationKind::Const => None,
         }
     }
 
@@ -141,12 +145,13 @@ impl Scopes {
     /// global variable.
     pub(super) fn assignable(&mut self, name: &str, declares: bool) -> Option<Slot> {
         match self.find(name) {
-            Some(found) => matches!(found.kind, Kind::Var | Kind::Let).then_some(found.slot),
+            Some(found) => matches!(found.kind, DeclarationKind::Var | DeclarationKind::Let)
+                .then_some(found.slot),
             None if declares => {
                 // No function's slot: it is kept over calls.
                 let slot = self.next_slot();
                 let name = name.to_owned();
-                let kind = Kind::Var;
+                let kind = DeclarationKind::Var;
                 self.undeclared.push(Variable { name, slot, kind });
                 Some(slot)
             }

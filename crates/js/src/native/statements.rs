@@ -1,7 +1,7 @@
 //! From syntax to program: statements.
 
 use super::program::{Block, Expression, Slot, Statement};
-use super::scopes::Kind;
+use super::scopes::DeclarationKind;
 use super::syntax::{Leaves, Translator, name_of};
 use oxc_ast::ast;
 
@@ -132,8 +132,8 @@ impl Translator {
     ) -> Option<()> {
         let kind = match declaration.kind {
             ast::VariableDeclarationKind::Var => return Some(()),
-            ast::VariableDeclarationKind::Let => Kind::Let,
-            ast::VariableDeclarationKind::Const => Kind::Const,
+            ast::VariableDeclarationKind::Let => DeclarationKind::Let,
+            ast::VariableDeclarationKind::Const => DeclarationKind::Const,
             _ => return None,
         };
         for declarator in &declaration.declarations {
@@ -228,7 +228,7 @@ impl Translator {
         let thrown = match &handler.param {
             Some(parameter) => {
                 let name = name_of(&parameter.pattern)?;
-                Some(self.scopes.declare_new(name, Kind::Let)?)
+                Some(self.scopes.declare_new(name, DeclarationKind::Let)?)
             }
             None => None,
         };

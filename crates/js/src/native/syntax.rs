@@ -3,7 +3,7 @@
 
 use super::calls::is_global;
 use super::program::{Block, FunctionId, Inner, Program, Slot, Statement};
-use super::scopes::{Kind, Scopes, hoisted};
+use super::scopes::{DeclarationKind, Scopes, hoisted};
 use oxc_allocator::Allocator;
 use oxc_ast::ast;
 use oxc_parser::{ParseOptions, Parser};
@@ -136,7 +136,7 @@ impl Translator {
             let name = name_of(&parameter.pattern)?;
             match parameter.initializer {
                 Some(_) => None,
-                None => self.scopes.declare_new(name, Kind::Var),
+                None => self.scopes.declare_new(name, DeclarationKind::Var),
             }
         });
         named.collect()
@@ -183,7 +183,7 @@ impl Translator {
         self.declare_functions(&body.statements)?;
         for name in hoisted(&body.statements) {
             if !self.scopes.has_function(name) {
-                self.scopes.declare(name, Kind::Var)?;
+                self.scopes.declare(name, DeclarationKind::Var)?;
             }
         }
         let fresh = self.declare_lexical(&body.statements)?;

@@ -8,13 +8,22 @@ use std::ops::Range;
 const LONG: usize = 1 << 20;
 
 /// Text and term of the part read so far.
-#[derive(Default)]
 pub(super) struct Forms {
     pub(super) text: Vec<u8>,
-    pub(super) term: Vec<u8>,
+    term: Vec<u8>,
+    /// Whether there will be a term.
+    has_term: bool,
 }
 
 impl Forms {
+    pub(super) fn new(has_term: bool) -> Self {
+        Forms {
+            text: Vec::new(),
+            term: Vec::new(),
+            has_term,
+        }
+    }
+
     pub(super) fn clear(&mut self) {
         self.text.clear();
         self.term.clear();
@@ -25,12 +34,38 @@ impl Forms {
     pub(super) fn reserve_for(&mut self, len: usize) {
         if len >= LONG {
             self.text.reserve(len);
-            self.term.reserve(len.saturating_add(len / 2));
+            if self.has_term {
+                self.term.reserve(len.saturating_add(len / 2));
+            }
         }
     }
 
     pub(super) fn body(&mut self) -> Body {
-        Body::take(&mut self.text, &mut self.term)
+        match self.has_term {
+            true => Body::take(&mut self.text, &mut self.term),
+            false => Body::take_text(&mut self.text),
+        }
+    }
+
+    /// Begins an object's term.
+    pub(super) fn object(&mut self) {
+        self.with_term(|out| out.extend_from_slice(term::OBJECT));
+    }
+
+    /// Where the term ends so far.
+    pub(super) fn term_len(&self) -> usize {
+        self.term.len()
+    }
+
+    /// Takes back what was added to the term since it ended at `len`.
+    pub(super) fn cut_term(&mut self, len: usize) {
+        self.term.truncate(len);
+    }
+
+    fn with_term(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        if self.has_term {
+            write(&mut self.term);
+        }
     }
 
     /// A member's name; returns where it stands in the text.
@@ -39,19 +74,19 @@ impl Forms {
         self.write(name);
         let end = self.text.len();
         self.text.push(b':');
-        term::member_head(name, &mut self.term);
+        self.with_term(|out| term::member_head(name, out));
         start..end
     }
 
     pub(super) fn string(&mut self, string: &StringToken<'_>) {
         self.write(string);
-        term::binary(string.as_bytes(), &mut self.term);
+        self.with_term(|out| term::binary(string.as_bytes(), out));
     }
 
     /// `true`, `false` or `null`.
     pub(super) fn word(&mut self, word: &str) {
         self.text.extend_from_slice(word.as_bytes());
-        term::atom(word, &mut self.term);
+        self.with_term(|out| term::atom(word, out));
     }
 
     /// A number, which the token means.
@@ -60,7 +95,7 @@ impl Forms {
             true => self.text.extend_from_slice(token.text().as_bytes()),
             false => number.write(&mut self.text),
         }
-        term::number(number, &mut self.term);
+        self.with_term(|out| term::number(number, out));
     }
 
     /// Writes a string; one that was read without an escape needs none.
@@ -79,28 +114,30 @@ impl Forms {
     /// Leaves room for a list's head; returns where.
     pub(super) fn begin_list(&mut self) -> usize {
         let head = self.term.len();
-        self.term.extend_from_slice(&[0; term::LIST_HEAD]);
+        self.with_term(|out| out.extend_from_slice(&[0; term::LIST_HEAD]));
         head
     }
 
     pub(super) fn end_list(&mut self, head: usize, count: usize) {
-        match count {
-            0 => self.term.truncate(head),
-            _ => {
-                self.term[head..head + term::LIST_HEAD].copy_from_slice(&term::head_of_list(count))
+        self.with_term(|out| {
+            match count {
+                0 => out.truncate(head),
+                _ => out[head..head + term::LIST_HEAD].copy_from_slice(&term::head_of_list(count)),
             }
-        }
-        self.term.push(term::END);
+            out.push(term::END);
+        });
     }
 
     /// Makes a list of integers, two bytes each, a string of bytes.
     pub(super) fn join_bytes(&mut self, head: usize, count: usize) {
         let bytes = head + term::LIST_HEAD;
         let short = term::head_of_bytes(count);
-        self.term[head..head + short.len()].copy_from_slice(&short);
-        for index in 0..count {
-            self.term[head + short.len() + index] = self.term[bytes + 2 * index + 1];
-        }
-        self.term.truncate(head + short.len() + count);
+        self.with_term(|out| {
+            out[head..head + short.len()].copy_from_slice(&short);
+            for index in 0..count {
+                out[head + short.len() + index] = out[bytes + 2 * index + 1];
+            }
+            out.truncate(head + short.len() + count);
+        });
     }
 }

@@ -1,6 +1,6 @@
 //! Documents read with and without a tree of values.
 
-use super::{Document, Request};
+use super::{Document, Request, Terms};
 use crate::{Body, JsonError, Object, Value, parse_object};
 
 fn is_special(name: &str) -> bool {
@@ -90,7 +90,7 @@ fn errors_are_those_of_reading_values() {
 
 #[test]
 fn requests_are_read_in_any_order_of_their_members() {
-    let read = |text: &str| Request::parse(text.as_bytes(), "docs", is_special);
+    let read = |text: &str| Request::parse(text.as_bytes(), "docs", is_special, Terms::AtOnce);
     let request = read(r#" {"a":1,"docs":[{"_id":"x","b":[1]},7,{}],"new_edits":false} "#).unwrap();
     assert_eq!(request.rest.get("new_edits"), Some(&Value::Bool(false)));
     let documents = request.documents.unwrap();
@@ -130,7 +130,8 @@ fn requests_are_read_in_any_order_of_their_members() {
 #[test]
 fn many_small_documents_take_no_more_memory_than_their_text_allows() {
     let list = |count: usize, item: &str| format!("{{\"docs\":[{}]}}", vec![item; count].join(","));
-    let read = |text: &str| Request::parse(text.as_bytes(), "docs", |_| false).map(drop);
+    let read =
+        |text: &str| Request::parse(text.as_bytes(), "docs", |_| false, Terms::AtOnce).map(drop);
     assert_eq!(read(&list(100_000, "{}")), Ok(()));
     let refused = read(&list(200_000, "{}"));
     assert!(

@@ -32,7 +32,7 @@ pub(super) struct Transcoder {
 
 /// A container whose end has not been read.
 struct OpenContainer {
-    kind: Kind,
+    kind: ContainerKind,
     /// Items or members before the one that is read.
     count: usize,
     /// Where the head of the term's list stands.
@@ -40,7 +40,7 @@ struct OpenContainer {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ContainerKind {
     /// Whether all items are integers that fit into a byte.
     Array { is_bytes: bool },
     /// Where its names begin.
@@ -51,10 +51,10 @@ enum Kind {
 struct Repeated;
 
 impl Transcoder {
-    pub(super) fn new(is_special: fn(&str) -> bool) -> Self {
+    pub(super) fn new(is_special: fn(&str) -> bool, has_term: bool) -> Self {
         Transcoder {
             is_special,
-            forms: Forms::default(),
+            forms: Forms::new(has_term),
             open: Vec::new(),
             names: Vec::new(),
             most_names: 0,
@@ -64,9 +64,14 @@ impl Transcoder {
 
     /// A transcoder for one document of `len` bytes.
     pub(super) fn for_document(len: usize, is_special: fn(&str) -> bool) -> Self {
-        let mut transcoder = Transcoder::new(is_special);
-        transcoder.forms.reserve_for(len);
+        let mut transcoder = Transcoder::new(is_special, true);
+        transcoder.reserve_for(len);
         transcoder
+    }
+
+    /// Makes room for a document that may take up to `len` bytes.
+    pub(super) fn reserve_for(&mut self, len: usize) {
+        self.forms.reserve_for(len);
     }
 
     /// Reads a document, or any other value as it is.
@@ -97,7 +102,7 @@ impl Transcoder {
         self.has_repeated = false;
         lexer.enter()?;
         self.forms.text.push(b'{');
-        self.forms.term.extend_from_slice(term::OBJECT);
+        self.forms.object();
         let head = self.forms.begin_list();
         let (mut special, mut count) = (Vec::new(), 0);
         let mut goes_on = !lexer.leave(b'}');
@@ -109,13 +114,13 @@ impl Transcoder {
                 if !self.names.is_empty() {
                     self.forms.text.push(b',');
                 }
-                let before = self.forms.term.len();
+                let before = self.forms.term_len();
                 let place = self.forms.name(&name);
                 self.note(place, lexer)?;
                 self.value(lexer)?;
                 match term::counts(&name) {
                     true => count += 1,
-                    false => self.forms.term.truncate(before),
+                    false => self.forms.cut_term(before),
                 }
             }
             goes_on = lexer.goes_on(b'}', OBJECT_GOES_ON)?;
@@ -153,8 +158,8 @@ impl Transcoder {
                 };
                 open.count += 1;
                 let (bracket, expected) = match open.kind {
-                    Kind::Array { .. } => (b']', "',' or ']'"),
-                    Kind::Object { .. } => (b'}', OBJECT_GOES_ON),
+                    ContainerKind::Array { .. } => (b']', "',' or ']'"),
+                    ContainerKind::Object { .. } => (b'}', OBJECT_GOES_ON),
                 };
                 if lexer.goes_on(bracket, expected)? {
                     self.forms.text.push(b',');
@@ -174,11 +179,11 @@ impl Transcoder {
         self.is_no_byte();
         self.forms.text.push(bracket);
         let kind = match bracket {
-            b'[' => Kind::Array { is_bytes: true },
+            b'[' => ContainerKind::Array { is_bytes: true },
             _ => {
-                self.forms.term.extend_from_slice(term::OBJECT);
+                self.forms.object();
                 let names = self.names.len();
-                Kind::Object { names }
+                ContainerKind::Object { names }
             }
         };
         let head = self.forms.begin_list();
@@ -196,14 +201,14 @@ impl Transcoder {
             return;
         };
         match kind {
-            Kind::Array { is_bytes } => {
+            ContainerKind::Array { is_bytes } => {
                 self.forms.text.push(b']');
                 match is_bytes && (1..=term::LONGEST_BYTE_LIST).contains(&count) {
                     true => self.forms.join_bytes(head, count),
                     false => self.forms.end_list(head, count),
                 }
             }
-            Kind::Object { names } => {
+            ContainerKind::Object { names } => {
                 self.forms.text.push(b'}');
                 self.forms.end_list(head, count);
                 self.check_names(names);
@@ -275,7 +280,7 @@ impl Transcoder {
     /// The innermost list has something else than bytes.
     fn is_no_byte(&mut self) {
         if let Some(OpenContainer {
-            kind: Kind::Array { is_bytes },
+            kind: ContainerKind::Array { is_bytes },
             ..
         }) = self.open.last_mut()
         {

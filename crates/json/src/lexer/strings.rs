@@ -8,7 +8,7 @@ use std::ops::Deref;
 pub(crate) enum StringToken<'t> {
     /// So it stands in the text, without an escape and with no need of one.
     Plain(&'t str),
-    /// It stood there with escapes.
+    /// The text has the string with escapes.
     Escaped(String),
 }
 

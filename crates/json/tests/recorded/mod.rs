@@ -41,7 +41,7 @@ fn next_rev(parent: Option<&str>, body: &Object, attachments: &[AttachmentTerm<'
     let read = Document::parse(text.as_bytes(), |_| false).unwrap();
     let is_same = !text.contains("0.0") && read.body == made;
     assert!(is_same || text.contains("0.0"), "{text}");
-    let digest = revision_digest(deleted, parent, made.term(), attachments);
+    let digest = revision_digest(deleted, parent, &made.term().unwrap(), attachments);
     format!(
         "{}-{}",
         parent.map_or(0, |(generation, _)| generation) + 1,

@@ -211,7 +211,11 @@ mod tests {
     /// The term that revision ids hash is the one that CouchDB stores.
     fn round_trip(text: &str) -> String {
         let document = Document::parse(text.as_bytes(), |_| false).unwrap();
-        let term = [&[super::super::term::VERSION][..], document.body.term()].concat();
+        let term = [
+            &[super::super::term::VERSION][..],
+            &document.body.term().unwrap(),
+        ]
+        .concat();
         let mut out = Vec::new();
         object(&mut TermReader::new(&term).unwrap(), &mut out).unwrap();
         String::from_utf8(out).unwrap()

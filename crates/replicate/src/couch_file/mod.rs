@@ -44,7 +44,7 @@ pub enum OpenError {
     /// The file cannot be read.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// It has no header that can be used.
+    /// The file has no header that can be used.
     #[error("{path} {}", described(.reason), path = path.display())]
     NoHeader {
         /// The file.

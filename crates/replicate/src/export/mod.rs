@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! {"type":"database","name":…,"partitioned":…,"revs_limit":…,"purges_limit":…,"update_seq":…,"purge_seq":…,"security":{…}}
+//!                                                    with "access":true where documents name their readers
 //! {"type":"purge","id":…,"revs":[…]}
 //! {"type":"local","doc":{"_id":"_local/…","_rev":"0-1",…}}
 //! {"type":"attachment","number":1,"data":"…"}        base64 of a piece; the pieces of a number follow each other
@@ -11,6 +12,10 @@
 //! A leaf is a document as CouchDB shows it with `revs=true`; the winner comes first. Attachments are in the form in
 //! which they are stored.
 
+mod dump;
+
+pub use dump::{dump_document, dump_local};
+
 use crate::{ReplicateError, Watch};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -18,7 +23,8 @@ use std::io::Write;
 use std::ops::Bound;
 use varve_base::Unit;
 use varve_docdb::{
-    Attachment, Direction, Document, DocumentText, Form, Snapshot, write_digest, write_revisions,
+    Attachment, AttachmentForm, Direction, Document, DocumentText, Snapshot, write_digest,
+    write_revisions,
 };
 use varve_json::{Number, write_string};
 
@@ -30,6 +36,8 @@ const PIECE: usize = 768 << 10;
 pub struct Exported {
     /// Documents, deleted ones too.
     pub documents: u64,
+    /// Revisions of them that are known by their ids at least.
+    pub revisions: u64,
     /// Leaves of them.
     pub leaves: u64,
     /// Attachments; one that several leaves of a document share counts once.
@@ -44,6 +52,7 @@ impl Exported {
     /// Adds the counts of another database.
     pub fn add(&mut self, other: &Exported) {
         self.documents += other.documents;
+        self.revisions += other.revisions;
         self.leaves += other.leaves;
         self.attachments += other.attachments;
         self.local_documents += other.local_documents;
@@ -134,9 +143,6 @@ impl<'e> Export<'e> {
 
     fn database(&mut self, name: &str) -> Result<(), ReplicateError> {
         let snapshot = self.snapshot.clone();
-        if snapshot.has_access() {
-            return Err(ReplicateError::Access(name.to_owned()));
-        }
         let security = snapshot.security()?;
         let limit = snapshot.purges_limit()?;
         let mut line = self.begin("database");
@@ -149,6 +155,9 @@ impl<'e> Export<'e> {
                 b"false"
             },
         );
+        if snapshot.has_access() {
+            line.raw("access", b"true");
+        }
         line.number("revs_limit", snapshot.revs_limit());
         line.number("purges_limit", limit);
         line.number("update_seq", snapshot.update_seq());
@@ -236,6 +245,7 @@ impl<'e> Export<'e> {
         line.number("seq", document.seq());
         line.raw("leaves", &leaves);
         self.counts.documents += 1;
+        self.counts.revisions += document.tree().len() as u64;
         self.write()
     }
 
@@ -247,7 +257,7 @@ impl<'e> Export<'e> {
         attachment: &Attachment,
     ) -> Result<(), ReplicateError> {
         let range = 0..attachment.stored_length;
-        let mut reader = snapshot.attachment_reader(attachment, Form::Stored, range);
+        let mut reader = snapshot.attachment_reader(attachment, AttachmentForm::Stored, range);
         loop {
             let mut piece = Vec::new();
             let has_more = reader.read(&mut piece, PIECE)?;

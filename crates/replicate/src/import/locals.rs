@@ -14,6 +14,11 @@ const OF_NODES: [&str; 3] = [
     "_local/purge-mrview-",
 ];
 
+/// Whether a local document is of a cluster's nodes, so that it is not moved.
+pub fn is_of_nodes(id: &str) -> bool {
+    OF_NODES.iter().any(|prefix| id.starts_with(prefix))
+}
+
 /// The local documents of all files in the order of their ids.
 pub(super) struct Locals<'a> {
     walks: Vec<Peekable<LocalWalk<'a>>>,
@@ -86,7 +91,7 @@ impl Iterator for Locals<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             let local = self.least()?;
-            if OF_NODES.iter().any(|prefix| local.id.starts_with(prefix)) {
+            if is_of_nodes(&local.id) {
                 continue;
             }
             // In a damaged file the order may be wrong.

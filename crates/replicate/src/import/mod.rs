@@ -10,6 +10,7 @@ mod merge;
 mod shard_map;
 mod sources;
 
+pub use locals::is_of_nodes;
 pub use sources::{SourceDatabase, Sources, find};
 
 use crate::couch_file::{CouchFile, TermForm};

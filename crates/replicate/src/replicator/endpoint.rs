@@ -37,6 +37,14 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
+    /// Reads the text of a URL, which may have a name and a password.
+    ///
+    /// # Errors
+    /// [`ReplicateError::Url`] for another protocol than `protocols` have, or without a host.
+    pub fn from_url(text: &str, protocols: &[String]) -> Result<Endpoint, ReplicateError> {
+        Endpoint::parse(Some(&Value::from(text)), None, protocols)
+    }
+
     /// Reads the text of a URL, or `{"url": …, "headers": {…}, "auth": {"basic": {…}}}`.
     ///
     /// # Errors

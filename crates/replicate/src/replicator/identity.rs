@@ -1,6 +1,6 @@
 //! The identity of a replication: the name of its checkpoints.
 //!
-//! It is the MD5, in hexadecimal, of a list in the Erlang external term format (version 4 of CouchDB's identities):
+//! An identity is the MD5, in hexadecimal, of a list in the Erlang external term format (version 4 of CouchDB's identities):
 //!
 //! ```text
 //! [ server UUID,

@@ -9,7 +9,9 @@ use std::io::{self, Cursor, Read};
 use std::sync::Arc;
 use varve_base::StorageFile;
 use varve_base::storage::scratch_file;
-use varve_docdb::{Digest, LoadedAttachment, LoadedContent, LoadedDocument, LoadedRevision, Rev};
+use varve_docdb::{
+    Digest, LoadedAttachment, LoadedContent, LoadedDocument, LoadedRevision, Rev, text_with_access,
+};
 use varve_json::{Document, Object, Value};
 
 /// A longer attachment waits for its document in a file.
@@ -59,7 +61,10 @@ impl Data {
 
 /// Reads the next document with its attachments, and about how many bytes of memory it takes; `None` if another line
 /// comes.
-pub(super) fn next(lines: &mut Lines<'_>) -> Result<Option<(LoadedDocument, u64)>, ReplicateError> {
+pub(super) fn next(
+    lines: &mut Lines<'_>,
+    has_access: bool,
+) -> Result<Option<(LoadedDocument, u64)>, ReplicateError> {
     let (mut data, mut bytes) = (Vec::new(), 0);
     while let Some(first) = lines.next_of("attachment")? {
         let (one, in_memory) = attachment(lines, first, data.len() as u64 + 1)?;
@@ -68,7 +73,7 @@ pub(super) fn next(lines: &mut Lines<'_>) -> Result<Option<(LoadedDocument, u64)
     }
     match lines.next_of("document")? {
         Some(line) => {
-            let (document, text) = document(line, &data)?;
+            let (document, text) = document(line, &data, has_access)?;
             Ok(Some((document, bytes + text)))
         }
         None if data.is_empty() => Ok(None),
@@ -116,7 +121,11 @@ fn attachment(
     Ok((data, in_memory))
 }
 
-fn document(mut line: Line, data: &[Data]) -> Result<(LoadedDocument, u64), ReplicateError> {
+fn document(
+    mut line: Line,
+    data: &[Data],
+    has_access: bool,
+) -> Result<(LoadedDocument, u64), ReplicateError> {
     let (id, seq) = (line.text("id")?.to_owned(), line.unsigned("seq")?);
     let Value::Array(leaves) = line.take("leaves")? else {
         return Err(line.wrong("leaves must be a list"));
@@ -140,10 +149,15 @@ fn document(mut line: Line, data: &[Data]) -> Result<(LoadedDocument, u64), Repl
             Some(Value::Object(all)) => attachments(all, data, &line)?,
             Some(_) => return Err(line.wrong("_attachments must be an object")),
         };
-        bytes += body.text().len() as u64;
+        let body = match member("_access").filter(|_| has_access) {
+            None => body.text().to_vec(),
+            Some(access) => text_with_access(&access, body.text())
+                .map_err(|error| line.wrong(&error.to_string()))?,
+        };
+        bytes += body.len() as u64;
         let content = LoadedContent {
             deleted: member("_deleted").and_then(|deleted| deleted.as_bool()) == Some(true),
-            body: body.text().to_vec(),
+            body,
             attachments,
         };
         tree.add(path, content);

@@ -16,6 +16,8 @@ pub(super) struct Lines<'r> {
     pub(super) scratch: PathBuf,
     /// Number of the last line that was read, from 1.
     number: u64,
+    /// Bytes of all lines that were read.
+    pub(super) bytes: u64,
     /// Sequence of the last document.
     pub(super) last_seq: u64,
 }
@@ -58,6 +60,7 @@ impl<'r> Lines<'r> {
             next: None,
             scratch: scratch.to_owned(),
             number: 0,
+            bytes: 0,
             last_seq: 0,
         }
     }
@@ -105,6 +108,7 @@ impl<'r> Lines<'r> {
             return Ok(None);
         }
         self.number += 1;
+        self.bytes += text.len() as u64;
         if text.last() != Some(&b'\n') && text.len() as u64 == LONGEST {
             return Err(self.wrong("the line is longer than any that is read"));
         }

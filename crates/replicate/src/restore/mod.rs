@@ -35,6 +35,7 @@ pub struct Head {
     /// Name that it had.
     pub name: String,
     is_partitioned: bool,
+    has_access: bool,
     revs_limit: u64,
     purges_limit: u64,
     update_seq: u64,
@@ -63,6 +64,11 @@ impl<'r> Restore<'r> {
             }
             Some(line) => Err(line.wrong("a database must begin here")),
         }
+    }
+
+    /// Bytes of the lines that were read so far.
+    pub fn bytes_read(&self) -> u64 {
+        self.lines.bytes
     }
 
     /// Passes over the database whose head was read.
@@ -94,7 +100,7 @@ impl<'r> Restore<'r> {
         let new = NewDatabase {
             compression: None,
             is_partitioned: head.is_partitioned,
-            has_access: false,
+            has_access: head.has_access,
         };
         let name = &head.name;
         let mut left_out = |part: LeftOut| (watch.report)(Finding::left_out(name, part));
@@ -133,7 +139,7 @@ impl<'r> Restore<'r> {
         let count = AtomicU64::new(0);
         load.documents(
             || {
-                let batch = batch(lines)?;
+                let batch = batch(lines, head.has_access)?;
                 let len = batch.as_ref().map_or(0, Vec::len) as u64;
                 count.fetch_add(len, Ordering::Relaxed);
                 watch.progress.advance(len);
@@ -152,10 +158,13 @@ impl<'r> Restore<'r> {
 }
 
 /// The next documents, in ascending order of their sequences; `None` behind the last one.
-fn batch(lines: &mut Lines<'_>) -> Result<Option<Vec<LoadedDocument>>, ReplicateError> {
+fn batch(
+    lines: &mut Lines<'_>,
+    has_access: bool,
+) -> Result<Option<Vec<LoadedDocument>>, ReplicateError> {
     let (mut batch, mut bytes) = (Vec::new(), 0);
     while batch.len() < DOCUMENTS && bytes < BYTES {
-        let Some((document, size)) = document::next(lines)? else {
+        let Some((document, size)) = document::next(lines, has_access)? else {
             break;
         };
         if document.seq <= lines.last_seq {
@@ -179,10 +188,16 @@ fn head(mut line: Line) -> Result<Head, ReplicateError> {
         Some(_) => return Err(line.wrong("security must be an object")),
     };
     let is_partitioned = line.object.get("partitioned").and_then(Value::as_bool);
+    // Exports of databases without access do not have this member.
+    let has_access = match line.object.get("access") {
+        None => Some(false),
+        Some(access) => access.as_bool(),
+    };
     Ok(Head {
         name: line.text("name")?.to_owned(),
         is_partitioned: is_partitioned
             .ok_or_else(|| line.wrong("partitioned must be true or false"))?,
+        has_access: has_access.ok_or_else(|| line.wrong("access must be true or false"))?,
         revs_limit: line.unsigned("revs_limit")?,
         purges_limit: line.unsigned("purges_limit")?,
         update_seq: line.unsigned("update_seq")?,

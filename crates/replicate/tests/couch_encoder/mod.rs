@@ -55,7 +55,7 @@ pub fn list(items: &[Vec<u8>], out: &mut Vec<u8>) {
 /// The term of a JSON object, with its version.
 pub fn object(text: &str) -> Vec<u8> {
     let document = varve_json::Document::parse(text.as_bytes(), |_| false).unwrap();
-    [&[131][..], document.body.term()].concat()
+    [&[131][..], &document.body.term().unwrap()].concat()
 }
 
 pub fn snappy(term: &[u8]) -> Vec<u8> {

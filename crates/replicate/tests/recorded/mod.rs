@@ -10,8 +10,8 @@ use varve_base::{DiskStorage, Interrupt, Silent, Storage};
 use varve_codec::EngineSetting;
 use varve_docdb::verify::{self, verify};
 use varve_docdb::{
-    Database, DatabaseOptions, Direction, Document, DocumentText, Form, NodeCache, Snapshot,
-    write_revisions,
+    AttachmentForm, Database, DatabaseOptions, Direction, Document, DocumentText, NodeCache,
+    Snapshot, write_revisions,
 };
 use varve_replicate::{Finding, Imported, SourceDatabase, Watch, find, import};
 use varve_testkit::recorded::{couch_files, couch_files_expected};
@@ -62,8 +62,11 @@ fn leaf(snapshot: &Snapshot, document: &Document, rev: &varve_docdb::Rev) -> Val
         let mut data = Vec::new();
         snapshot.attachment_data(&attachment, &mut data).unwrap();
         let mut form = Vec::new();
-        let mut reader =
-            snapshot.attachment_reader(&attachment, Form::Stored, 0..attachment.stored_length);
+        let mut reader = snapshot.attachment_reader(
+            &attachment,
+            AttachmentForm::Stored,
+            0..attachment.stored_length,
+        );
         while reader.read(&mut form, 1 << 20).unwrap() {}
         let mut shown = json!({
             "content_type": attachment.content_type,

@@ -1,8 +1,10 @@
 //! How fast an import is: `VARVE_IMPORT_SPEED=1000000 cargo test --release -p varve-replicate speed -- --nocapture`.
-//! Without the variable a few documents are imported. No time is asserted.
+//! Without the variable a few documents are imported. No time is asserted. `VARVE_IMPORT_FILE=PATH` keeps the file that
+//! is imported, for `bench/moving.py`, and takes one that is there as it is.
 
 use crate::couch_encoder::{Stored, write_file};
 use crate::recorded::imported;
+use std::path::PathBuf;
 use std::time::Instant;
 use varve_replicate::SourceDatabase;
 
@@ -11,8 +13,11 @@ fn speed_of_an_import() {
     let count = std::env::var("VARVE_IMPORT_SPEED").ok();
     let count: u64 = count.map_or(2000, |count| count.parse().unwrap());
     let directory = tempfile::tempdir().unwrap();
-    let from = directory.path().join("db.couch");
-    write_file(&from, count, Stored::Snappy);
+    let kept = std::env::var_os("VARVE_IMPORT_FILE").map(PathBuf::from);
+    let from = kept.unwrap_or_else(|| directory.path().join("db.couch"));
+    if !from.exists() {
+        write_file(&from, count, Stored::Snappy);
+    }
     let source = SourceDatabase {
         name: "db".to_owned(),
         files: vec![from.clone()],

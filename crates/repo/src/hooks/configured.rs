@@ -116,7 +116,7 @@ impl HookCommand {
     /// push variables in its environment. The caller connects its output.
     pub fn process(
         &self,
-        (facts, given): (&HookArgs, &PushVars),
+        (args, given): (&HookArgs, &PushVars),
         root: &Path,
         pending: bool,
     ) -> Command {
@@ -138,7 +138,7 @@ impl HookCommand {
         if pending {
             set(b"PENDING", root.as_os_str().as_bytes());
         }
-        for (name, value) in facts {
+        for (name, value) in args {
             set(name.to_ascii_uppercase().as_bytes(), value);
         }
         for (name, value) in given {
@@ -196,9 +196,9 @@ mod tests {
             name: b"commit.x".to_vec(),
             command: b"true".to_vec(),
         };
-        let facts = HookArgs::from([("node", b"1\x002".to_vec())]);
+        let args = HookArgs::from([("node", b"1\x002".to_vec())]);
         let given = vec![(b"A=\0B".to_vec(), b"=2".to_vec())];
-        let process = script.process((&facts, &given), Path::new("/r"), true);
+        let process = script.process((&args, &given), Path::new("/r"), true);
         let mut variables: Vec<(&OsStr, Option<&OsStr>)> = process.get_envs().collect();
         variables.sort_unstable();
         let expected = [

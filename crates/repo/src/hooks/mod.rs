@@ -80,7 +80,7 @@ pub struct PushKey {
 
 impl PushKey {
     /// As hooks learn it.
-    pub fn facts(&self) -> HookArgs {
+    pub fn hook_args(&self) -> HookArgs {
         HookArgs::from([
             ("namespace", self.namespace.clone()),
             ("key", self.key.clone()),
@@ -101,14 +101,14 @@ pub struct ExchangeOrigin {
     pub in_bundle2: bool,
 }
 
-/// How a transaction fares that failed.
+/// Progress of the rollback of a failed transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RollbackStage {
-    /// It will be undone.
+    /// The transaction will be rolled back.
     Started,
     /// Everything is as before.
     Done,
-    /// That failed as well; the journal is still there.
+    /// The rollback failed as well; the journal is still there.
     Failed,
 }
 
@@ -121,10 +121,10 @@ pub trait Hooks: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// The words of a hook that refuses, or of one that cannot be run.
-    fn run_now(&self, kind: &'static str, facts: &HookArgs, pending: bool) -> Result<(), String>;
+    fn run_now(&self, kind: &'static str, args: &HookArgs, pending: bool) -> Result<(), String>;
 
     /// Calls the hooks of a kind when all locks are gone. Nothing can be refused then.
-    fn run_later(&self, kind: &'static str, facts: HookArgs);
+    fn run_later(&self, kind: &'static str, args: HookArgs);
 
     /// Gives these variables to all later hooks, in place of earlier ones.
     fn set_push_vars(&self, vars: PushVars);

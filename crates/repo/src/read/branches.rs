@@ -46,17 +46,17 @@ pub(crate) fn update_caches(view: &RepoView, added: usize) -> Result<(), RepoErr
 fn read_up_to(view: &RepoView, most: usize) -> Result<Option<Branches>, RepoError> {
     let mut names = BranchNames::load(view);
     let cross_checked = caches::cross_checked(view, &names)?;
-    let news = (view.changelog().revs())
+    let new_revs = (view.changelog().revs())
         .filter(|rev| view.is_visible(*rev))
         .filter(|rev| !cross_checked.as_ref().is_some_and(|sure| sure.has(*rev)));
-    let news: Vec<Rev> = news.collect();
-    if let Some(cross_checked) = cross_checked.filter(|_| news.is_empty()) {
+    let new_revs: Vec<Rev> = new_revs.collect();
+    if let Some(cross_checked) = cross_checked.filter(|_| new_revs.is_empty()) {
         return Ok(Some(cross_checked.branches));
     }
-    if news.len() > most {
+    if new_revs.len() > most {
         return Ok(None);
     }
-    read_texts(view, &news, &mut names)?;
+    read_texts(view, &new_revs, &mut names)?;
     let branches = heads_of(view.changelog(), &names, &|rev| view.is_visible(rev));
     let branches = branches.unwrap_or_default();
     caches::keep_branch_heads(view, &branches)?;

@@ -51,18 +51,18 @@ impl Transaction {
         let damaged = |(line, reason)| RepoError::DamagedLine { path, line, reason };
         obsstore::parse(&old).map_err(damaged)?;
         let mut known: HashSet<&[u8]> = raw_markers(&old).collect();
-        let mut news = if old.is_empty() {
+        let mut appended = if old.is_empty() {
             vec![VERSION]
         } else {
             Vec::new()
         };
         let mut count = 0;
         for marker in raw_markers(bytes).filter(|marker| known.insert(marker)) {
-            news.extend_from_slice(marker);
+            appended.extend_from_slice(marker);
             count += 1;
         }
         if count > 0 {
-            self.append(FILE.as_bytes(), old.len() as u64, news);
+            self.append(FILE.as_bytes(), old.len() as u64, appended);
         }
         if let Some(hooks) = &mut self.hooks {
             hooks.set_marker_count(count);

@@ -22,7 +22,7 @@ pub struct AbandonedTransaction {
     pub owner: Option<LockOwner>,
 }
 
-/// What the operator's log says, behind the name of the repository.
+/// The line of the operator's log, behind the name of the repository.
 impl fmt::Display for AbandonedTransaction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.owner {

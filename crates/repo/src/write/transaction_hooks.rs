@@ -49,7 +49,7 @@ pub(crate) struct TransactionHooks {
 /// Changesets that came from elsewhere together.
 #[derive(Debug)]
 struct ReceivedChangegroup {
-    facts: HookArgs,
+    args: HookArgs,
     nodes: Vec<Node>,
 }
 
@@ -127,7 +127,7 @@ impl TransactionHooks {
         {
             return;
         }
-        let mut before = self.with_common(&key.facts());
+        let mut before = self.with_common(&key.hook_args());
         if moved {
             before.insert("phases_moved", b"1".to_vec());
         }
@@ -135,7 +135,7 @@ impl TransactionHooks {
             before.insert("pushkeycompat", b"1".to_vec());
             before.clone()
         } else {
-            let mut after = key.facts();
+            let mut after = key.hook_args();
             after.insert("ret", b"1".to_vec());
             after
         };
@@ -153,8 +153,8 @@ impl TransactionHooks {
         };
         self.common.insert("node", first.to_hex().to_vec());
         self.common.insert("node_last", last.to_hex().to_vec());
-        let facts = self.common.clone();
-        self.arrivals.push(ReceivedChangegroup { facts, nodes });
+        let args = self.common.clone();
+        self.arrivals.push(ReceivedChangegroup { args, nodes });
     }
 
     /// Where phases begin will be written anew.
@@ -205,14 +205,14 @@ impl TransactionHooks {
         names.sort_unstable();
         names.dedup();
         names.retain(|name| before.get(*name) != after.get(*name));
-        let facts = names.into_iter().map(|name| {
+        let args = names.into_iter().map(|name| {
             HookArgs::from([
                 ("bookmark", name.clone()),
                 ("node", hex_or_empty(after.get(name))),
                 ("oldnode", hex_or_empty(before.get(name))),
             ])
         });
-        self.bookmarks = facts.collect();
+        self.bookmarks = args.collect();
         if self.bookmarks.is_empty() {
             self.common.remove("bookmark_moved");
         } else {
@@ -223,15 +223,15 @@ impl TransactionHooks {
     /// Asks about each new changeset.
     pub(crate) fn run_pretxncommit(&self) -> Result<(), RepoError> {
         let mut commits = self.commits.iter();
-        commits.try_for_each(|facts| self.call("pretxncommit", facts, true))
+        commits.try_for_each(|args| self.call("pretxncommit", args, true))
     }
 
     /// Asks about changesets that have come from elsewhere. Where one is refused, the parts behind
     /// changesets, such as phases, have not happened yet as hooks see it.
     pub(crate) fn run_pretxnchangegroup(&mut self) -> Result<(), RepoError> {
         for arrival in &self.arrivals {
-            if let Err(refused) = self.call("pretxnchangegroup", &arrival.facts, true) {
-                self.common = arrival.facts.clone();
+            if let Err(refused) = self.call("pretxnchangegroup", &arrival.args, true) {
+                self.common = arrival.args.clone();
                 return Err(refused);
             }
         }
@@ -259,11 +259,11 @@ impl TransactionHooks {
 
     /// Asks whether the transaction may become final.
     pub(crate) fn run_pretxnclose(&self) -> Result<(), RepoError> {
-        for facts in &self.bookmarks {
-            self.call("pretxnclose-bookmark", &self.with_common(facts), true)?;
+        for args in &self.bookmarks {
+            self.call("pretxnclose-bookmark", &self.with_common(args), true)?;
         }
-        for facts in &self.phases {
-            self.call("pretxnclose-phase", &self.with_common(facts), true)?;
+        for args in &self.phases {
+            self.call("pretxnclose-phase", &self.with_common(args), true)?;
         }
         self.call("pretxnclose", &self.common, true)
     }
@@ -279,22 +279,22 @@ impl TransactionHooks {
         for key in std::mem::take(&mut self.keys) {
             self.hooks.run_later("pushkey", key.after);
         }
-        for facts in &self.bookmarks {
-            let facts = self.with_common(facts);
-            self.hooks.run_later("txnclose-bookmark", facts);
+        for args in &self.bookmarks {
+            let args = self.with_common(args);
+            self.hooks.run_later("txnclose-bookmark", args);
         }
-        for facts in &self.phases {
+        for args in &self.phases {
             self.hooks
-                .run_later("txnclose-phase", self.with_common(facts));
+                .run_later("txnclose-phase", self.with_common(args));
         }
         let common = std::mem::take(&mut self.common);
         self.hooks.run_later("txnclose", common);
-        for ReceivedChangegroup { mut facts, nodes } in std::mem::take(&mut self.arrivals) {
-            self.hooks.run_later("changegroup", facts.clone());
-            facts.remove("node_last");
+        for ReceivedChangegroup { mut args, nodes } in std::mem::take(&mut self.arrivals) {
+            self.hooks.run_later("changegroup", args.clone());
+            args.remove("node_last");
             for node in nodes {
-                facts.insert("node", node.to_hex().to_vec());
-                self.hooks.run_later("incoming", facts.clone());
+                args.insert("node", node.to_hex().to_vec());
+                self.hooks.run_later("incoming", args.clone());
             }
         }
     }
@@ -325,14 +325,14 @@ impl TransactionHooks {
         let _ = self.hooks.run_now("txnabort", &self.common, false);
     }
 
-    fn with_common(&self, facts: &HookArgs) -> HookArgs {
+    fn with_common(&self, args: &HookArgs) -> HookArgs {
         let mut all = self.common.clone();
-        all.extend(facts.iter().map(|(name, value)| (*name, value.clone())));
+        all.extend(args.iter().map(|(name, value)| (*name, value.clone())));
         all
     }
 
-    fn call(&self, kind: &'static str, facts: &HookArgs, pending: bool) -> Result<(), RepoError> {
-        let asked = self.hooks.run_now(kind, facts, pending);
+    fn call(&self, kind: &'static str, args: &HookArgs, pending: bool) -> Result<(), RepoError> {
+        let asked = self.hooks.run_now(kind, args, pending);
         asked.map_err(RepoError::Hook)
     }
 }

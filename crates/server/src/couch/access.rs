@@ -44,7 +44,23 @@ pub fn viewer(database: &OpenDatabase, security: &Security, user: &UserContext) 
 /// # Errors
 /// 401 without a login, else 403.
 pub fn check_target(call: &Call, target: &Target) -> Result<(), Failure> {
-    let is_open = match target {
+    if call.viewer.sees_all() || is_for_all(target) {
+        return Ok(());
+    }
+    match (is_for_users(call, target), &call.user.name) {
+        (true, Some(_)) => Ok(()),
+        (true, None) => call.check_admin(),
+        (false, _) => call.check_admin().map_err(|failure| Failure {
+            reason: "In a database with access only admins can do this: it is about the documents of all users"
+                .to_owned(),
+            ..failure
+        }),
+    }
+}
+
+/// Requests that show a client without a login nothing, or the same in any database.
+fn is_for_all(target: &Target) -> bool {
+    match target {
         Target::Database
         | Target::AllDocs
         | Target::AllDocsQueries
@@ -61,17 +77,30 @@ pub fn check_target(call: &Call, target: &Target) -> Result<(), Failure> {
         | Target::Document(_)
         | Target::Attachment(..)
         | Target::Unknown(_) => true,
+        // They say that nothing is there.
+        Target::NoShow | Target::NoList | Target::NoUpdate | Target::NoIndex | Target::TempView => {
+            true
+        }
         // Their writes are for admins in any database.
         Target::Security | Target::RevsLimit => true,
         _ => false,
-    };
-    match is_open || call.viewer.sees_all() {
-        true => Ok(()),
-        false => call.check_admin().map_err(|failure| Failure {
-            reason: "In a database with access only admins can do this: it is about the documents of all users"
-                .to_owned(),
-            ..failure
-        }),
+    }
+}
+
+/// Requests that run what admins have put into design documents, over the documents of a user.
+fn is_for_users(call: &Call, target: &Target) -> bool {
+    match target {
+        Target::View(..)
+        | Target::ViewQueries(..)
+        | Target::Find
+        | Target::Explain
+        | Target::Show(..)
+        | Target::List(..)
+        | Target::Update(..)
+        | Target::Rewrite(_) => true,
+        // Indexes are for all users, so admins make them.
+        Target::Index => call.request.is_read(),
+        _ => false,
     }
 }
 

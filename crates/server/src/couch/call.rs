@@ -10,7 +10,7 @@ use varve_json::Value;
 use crate::auth::Security;
 use crate::couch::access;
 use crate::couch::database::registry::OpenDatabase;
-use crate::couch::functions::scripts::Patience;
+use crate::couch::functions::scripts::TimeBudget;
 use crate::couch::partitions;
 use crate::couch::replication;
 use crate::couch::target::Target;
@@ -38,7 +38,7 @@ pub struct Call {
     /// The partition that the path names.
     pub partition: Option<Partition>,
     /// How long functions may take that decide about what is written.
-    pub patience: Patience,
+    pub budget: TimeBudget,
 }
 
 impl Call {
@@ -73,7 +73,7 @@ impl Call {
             viewer,
             reads,
             partition: None,
-            patience: Patience::Full,
+            budget: TimeBudget::Full,
         };
         access::check_target(&call, target)?;
         users::check_target(&call, target)?;
@@ -83,8 +83,8 @@ impl Call {
     }
 
     /// The same for a thread that other requests wait for, or one that is for long functions.
-    pub fn with_patience(self, patience: Patience) -> Call {
-        Call { patience, ..self }
+    pub fn with_budget(self, budget: TimeBudget) -> Call {
+        Call { budget, ..self }
     }
 
     /// The newest commit of the database, to be read as this call may read: with the documents of its user only, where
@@ -111,19 +111,20 @@ impl Call {
         self.streams().stream(content_type, produce)
     }
 
-    /// An answer that is sent whole if it is short, and otherwise made once more while it is sent.
+    /// An answer that is sent whole if it is short, and otherwise while it is made. Nothing of it is read twice.
     ///
     /// # Errors
-    /// Those of the producer before that.
+    /// Those of the producer before its first piece; those of [`Streams::stream`].
     pub fn stream_if_long<P, F>(&self, content_type: &str, produce: P) -> Result<Answer, Failure>
     where
-        P: Fn(BodyWriter) -> F,
+        P: FnOnce(BodyWriter) -> F,
         F: Future<Output = Result<FinishedBody, Failure>> + Send + 'static,
     {
-        match Answer::short(content_type, &produce) {
-            Some(Err(failure)) if !failure.is_would_block() => Err(failure),
-            Some(Ok(answer)) => Ok(answer),
-            _ => self.stream(content_type, produce),
+        match self.reads {
+            ReadMode::Blocking => {
+                Answer::stream_if_long(content_type, &self.app.executor().reads, produce)
+            }
+            ReadMode::CachedOnly => self.stream(content_type, produce),
         }
     }
 

@@ -45,7 +45,8 @@ use document::write::ReadyPut;
 use failures::missing_database;
 pub(crate) use functions::rewrite::rules as rewrite_rules;
 pub(crate) use functions::rewrite::{Rewriting, rewrite};
-use functions::scripts::Patience;
+use functions::scripts::TimeBudget;
+pub use replication::import;
 use replication::{ReplicatorDocuments, run_jobs};
 use target::Target;
 use users::UserDatabases;
@@ -103,15 +104,15 @@ pub async fn route(
         true => executor.commits.clone(),
         false => executor.reads.clone(),
     };
-    let work = |patience| {
+    let work = |budget| {
         let (app, request, user) = (Arc::clone(&app), Arc::clone(&request), user.clone());
         let (name, target) = (name.clone(), target.clone());
-        move || run((app, request, user), (name, target), patience)
+        move || run((app, request, user), (name, target), budget)
     };
-    let next = match blocking(&pool, work(Patience::Brief)).await {
+    let next = match blocking(&pool, work(TimeBudget::Brief)).await {
         // Nothing was written: functions are asked before.
         Err(failure) if failure.kind == FailureKind::NeedsTime => {
-            blocking(&executor.functions, work(Patience::Full)).await
+            blocking(&executor.functions, work(TimeBudget::Full)).await
         }
         done => done,
     };
@@ -132,7 +133,7 @@ pub(crate) fn rewriter(request: &Request) -> Option<(String, String)> {
 fn run(
     (app, request, user): (Arc<CouchContext>, Arc<Request>, UserContext),
     (name, target): (String, Target),
-    patience: Patience,
+    budget: TimeBudget,
 ) -> Result<Next, Failure> {
     if target == Target::Database && request.method == Method::PUT {
         return database::create(&app, &request, &user, &name).map(Next::Answered);
@@ -151,7 +152,7 @@ fn run(
     }
     let call = Call::open(app, request, user, (&name, &target), ReadMode::Blocking)?;
     target.check_method(&call.request.method)?;
-    answer(call.with_patience(patience), target)
+    answer(call.with_budget(budget), target)
 }
 
 /// Looks after the databases until the server stops: compacts them and brings their indexes up to date.

@@ -11,8 +11,8 @@ pub type WritingRows = Pin<Box<dyn Future<Output = Result<FinishedBody, Failure>
 
 /// Rows of documents or of a view that a function pulls; they can be read several times.
 pub struct RowSource {
-    /// Entity tag of the rows.
-    pub tag: String,
+    /// Entity tag of the rows; none where it would tell a user of documents that they may not see.
+    pub tag: Option<String>,
     /// Writes the rows from the first one on.
     pub open: Box<dyn Fn(BodyWriter) -> WritingRows + Send>,
 }

@@ -1,6 +1,6 @@
 //! Clone bundles as files: served below the repository's URL, in ranges too.
 
-use crate::hg::find::Found;
+use crate::hg::find::ServedRepository;
 use crate::hg::streams::{SendError, send_file};
 use crate::hg::{OpenError, RepoRegistry};
 use crate::http::range::{Part, parse_range};
@@ -19,12 +19,12 @@ const SEGMENT: &str = "bundle-cache";
 const TYPE: &str = "application/octet-stream";
 
 /// Where the repository's bundles are served.
-pub(super) fn location(found: &Found, request: &Request) -> String {
+pub(super) fn location(found: &ServedRepository, request: &Request) -> String {
     format!("{}{}/{SEGMENT}", request.base(), found.path())
 }
 
 /// The bundle that the segments behind a repository name, if they do.
-pub(super) fn named<'a>(found: &Found, segments: &'a [String]) -> Option<&'a str> {
+pub(super) fn named<'a>(found: &ServedRepository, segments: &'a [String]) -> Option<&'a str> {
     match segments.get(found.depth()..) {
         Some([segment, name]) if segment == SEGMENT => Some(name),
         _ => None,

@@ -11,7 +11,7 @@
 //! The scheduler makes them at the lowest priority, one repository after the other. A push, or a request for
 //! the capabilities, checks whether its repository needs them.
 
-use crate::hg::find::Found;
+use crate::hg::find::ServedRepository;
 use crate::hg::hgrc::RepositoryConfig;
 use crate::hg::{OpenError, RepoRegistry, open};
 use crate::runtime::scheduler::{Job, JobKind};
@@ -47,7 +47,7 @@ pub(crate) struct CloneBundleScheduler {
 /// Bundles that a repository needs.
 #[derive(Debug)]
 struct WantedBundles {
-    found: Found,
+    found: ServedRepository,
     formats: Vec<String>,
     publishing: bool,
 }
@@ -63,7 +63,7 @@ struct BundledState {
 /// Has bundles made if the repository wants them and has none, or has outdated ones.
 pub(super) fn consider(
     repos: &Arc<RepoRegistry>,
-    found: &Found,
+    found: &ServedRepository,
     repository: &Repository,
     config: &RepositoryConfig,
 ) -> Result<(), OpenError> {

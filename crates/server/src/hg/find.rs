@@ -20,7 +20,7 @@ const LISTED: usize = 10_000;
 
 /// A repository's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct ServedRepository {
     /// Its path below `repos/`, with slashes; or how it is called.
     pub(super) name: String,
     /// Its directory, relative to the served one.
@@ -29,10 +29,10 @@ pub(super) struct Found {
     pub(super) is_lone: bool,
 }
 
-impl Found {
+impl ServedRepository {
     /// One below `repos/`.
-    pub(super) fn named(name: String) -> Found {
-        Found {
+    pub(super) fn named(name: String) -> ServedRepository {
+        ServedRepository {
             directory: Path::new(REPOSITORIES).join(&name),
             name,
             is_lone: false,
@@ -63,7 +63,7 @@ impl Found {
 pub(super) fn find(
     storage: &dyn Storage,
     segments: &[String],
-) -> Result<Option<Found>, StorageError> {
+) -> Result<Option<ServedRepository>, StorageError> {
     if !segments.iter().all(|segment| is_plain(segment)) {
         return Ok(None);
     }
@@ -75,7 +75,7 @@ pub(super) fn find(
             break;
         }
         if is_repository(storage, &directory)? {
-            found = Some(Found {
+            found = Some(ServedRepository {
                 name: segments[..=index].join("/"),
                 directory: directory.clone(),
                 is_lone: false,
@@ -203,7 +203,7 @@ mod tests {
         for name in list(&storage).unwrap() {
             let segments: Vec<String> = name.split('/').map(str::to_owned).collect();
             let found = find(&storage, &segments).unwrap();
-            assert_eq!(found, Some(Found::named(name)));
+            assert_eq!(found, Some(ServedRepository::named(name)));
         }
     }
 }

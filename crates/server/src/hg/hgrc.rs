@@ -5,7 +5,7 @@
 //! the unread settings may restrict access. Hooks are run only if the file belongs to the user who runs the server:
 //! they are programs. For a repository that is served alone, all of that user's configuration counts.
 
-use crate::hg::find::Found;
+use crate::hg::find::ServedRepository;
 use crate::hg::registry::ServedRepos;
 use crate::hg::{OpenError, RepoRegistry};
 use std::cell::Cell;
@@ -27,14 +27,17 @@ pub(super) struct RepositoryConfig {
     pub(super) is_whole: bool,
     /// Whether the file belongs to the user who runs the server.
     pub(super) is_trusted: bool,
-    /// The values with those of strangers, whose hooks are known but not run.
+    /// The values with those of untrusted files, whose hooks are known but not run.
     pub(super) with_untrusted: Option<Hgrc>,
 }
 
 impl RepositoryConfig {
     /// Reads it. A file that cannot be read is refused rather than passed over: it may keep drafts from being
     /// published.
-    pub(super) fn read(repos: &RepoRegistry, found: &Found) -> Result<RepositoryConfig, OpenError> {
+    pub(super) fn read(
+        repos: &RepoRegistry,
+        found: &ServedRepository,
+    ) -> Result<RepositoryConfig, OpenError> {
         if let ServedRepos::Lone(one) = repos.holds() {
             let config = (one.configuration)()?;
             return Ok(RepositoryConfig {

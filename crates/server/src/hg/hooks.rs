@@ -53,9 +53,9 @@ impl PushHooks {
             if waiting.is_empty() {
                 return;
             }
-            for (kind, facts) in waiting {
+            for (kind, args) in waiting {
                 for script in self.set.of(kind) {
-                    if let Err(words) = self.run(kind, script, &facts, false) {
+                    if let Err(words) = self.run(kind, script, &args, false) {
                         self.output
                             .write(kind, format!("warning: {words}\n").as_bytes());
                     }
@@ -76,7 +76,7 @@ impl PushHooks {
         &self,
         kind: &str,
         script: &HookCommand,
-        facts: &HookArgs,
+        args: &HookArgs,
         pending: bool,
     ) -> Result<(), String> {
         if !self.config.trusts(script) {
@@ -84,7 +84,7 @@ impl PushHooks {
             return Err(format!("untrusted hook {name} not executed"));
         }
         script.check()?;
-        let mut process = script.process((facts, &self.given_now()), &self.directory, pending);
+        let mut process = script.process((args, &self.given_now()), &self.directory, pending);
         process.stdin(Stdio::null());
         let heard = || -> io::Result<_> {
             let (mut reader, writer) = io::pipe()?;
@@ -107,19 +107,19 @@ impl Hooks for PushHooks {
         self.set.of(kind).next().is_some()
     }
 
-    fn run_now(&self, kind: &'static str, facts: &HookArgs, pending: bool) -> Result<(), String> {
+    fn run_now(&self, kind: &'static str, args: &HookArgs, pending: bool) -> Result<(), String> {
         for follower in followers(kind) {
             self.set.of(follower).try_for_each(HookCommand::check)?;
         }
         for script in self.set.of(kind) {
-            self.run(kind, script, facts, pending)?;
+            self.run(kind, script, args, pending)?;
         }
         Ok(())
     }
 
-    fn run_later(&self, kind: &'static str, facts: HookArgs) {
+    fn run_later(&self, kind: &'static str, args: HookArgs) {
         if self.has_hook(kind) {
-            self.queue().push((kind, facts));
+            self.queue().push((kind, args));
         }
     }
 

@@ -3,7 +3,7 @@
 //! their `[web]`.
 
 use crate::auth::UserContext;
-use crate::hg::find::{self, Found};
+use crate::hg::find::{self, ServedRepository};
 use crate::hg::hgrc::RepositoryConfig;
 use crate::hg::page::{About, ListedRepository};
 use crate::hg::{OpenError, RepoRegistry, log_fault, rights};
@@ -35,7 +35,7 @@ pub(super) fn list(
     repos.listed.keep_only(&names);
     let mut listed = Vec::new();
     for name in names {
-        let found = Found::named(name);
+        let found = ServedRepository::named(name);
         // One whose rights are not known is shown to no reader.
         match config(repos, &found) {
             Ok(config) if is_shown(&config, user) => listed.push(ListedRepository {
@@ -54,8 +54,8 @@ fn is_shown(config: &RepositoryConfig, user: &UserContext) -> bool {
     !is_hidden.unwrap_or(true) && rights::may_read(config, user.name.as_deref())
 }
 
-/// What the configuration says of the repository.
-pub(super) fn about(config: &RepositoryConfig, found: &Found) -> About {
+/// Name, contact and description of a repository, from `[web]` of its configuration.
+pub(super) fn about(config: &RepositoryConfig, found: &ServedRepository) -> About {
     let text = |section, key| {
         let value = config.values.text(section, key);
         value.filter(|value| !value.is_empty())
@@ -70,7 +70,10 @@ pub(super) fn about(config: &RepositoryConfig, found: &Found) -> About {
 }
 
 /// The configuration of one repository: from the cache if its file has not changed.
-fn config(repos: &RepoRegistry, found: &Found) -> Result<Arc<RepositoryConfig>, OpenError> {
+fn config(
+    repos: &RepoRegistry,
+    found: &ServedRepository,
+) -> Result<Arc<RepositoryConfig>, OpenError> {
     let (storage, path) = (repos.storage(), found.directory.join(".hg/hgrc"));
     let stamp = storage.modified(&path)?.zip(storage.file_len(&path)?);
     if let Some(known) = repos.listed.get(&found.name, stamp) {

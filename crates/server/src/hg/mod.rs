@@ -23,7 +23,7 @@ use crate::runtime::Resource;
 use crate::runtime::repeats::fault_id;
 use crate::{Answer, Failure, Request};
 use clone_bundles::CloneBundleScheduler;
-use find::Found;
+use find::ServedRepository;
 use hgrc::RepositoryConfig;
 use hyper::{Method, StatusCode};
 use page::Summary;
@@ -124,7 +124,7 @@ enum Admission {
 
 /// A request whose user has the right to it.
 struct AdmittedRequest {
-    found: Found,
+    found: ServedRepository,
     repository: Arc<OpenRepository>,
     config: RepositoryConfig,
     /// The clone bundle that it asks for.
@@ -157,8 +157,8 @@ fn admit(
         Err(error) => return Ok(Admission::Answered(refuse_fault(repos, &found, &error))),
     };
     let bundle = bundles::named(&found, segments).map(str::to_owned);
-    let asked = asked(request, user, &found, bundle.as_deref());
-    if let Err(refusal) = rights::check(&config, &asked) {
+    let access = access_request(request, user, &found, bundle.as_deref());
+    if let Err(refusal) = rights::check(&config, &access) {
         return Ok(Admission::Answered(refusal.into()));
     }
     Ok(Admission::Admitted(Box::new(AdmittedRequest {
@@ -169,19 +169,19 @@ fn admit(
     })))
 }
 
-fn asked<'a>(
+fn access_request<'a>(
     request: &'a Request,
     user: &'a UserContext,
-    found: &Found,
+    found: &ServedRepository,
     bundle: Option<&str>,
 ) -> AccessRequest<'a> {
-    let mut asked = AccessRequest::of(request, user);
-    asked.has_users = !found.is_lone;
+    let mut access = AccessRequest::of(request, user);
+    access.has_users = !found.is_lone;
     if bundle.is_some() {
         // A client that may not pull may not fetch the same from here.
-        asked.command = "getbundle";
+        access.command = "getbundle";
     }
-    asked
+    access
 }
 
 fn answer(
@@ -200,7 +200,7 @@ fn answer(
         bundle,
     } = *admitted;
     let bundle = bundle.as_deref();
-    let asked = asked(request, user, &found, bundle);
+    let access = access_request(request, user, &found, bundle);
     if let Some(name) = bundle {
         let sent = bundles::send(repos, &repository.repository, request, name);
         return Ok(sent.unwrap_or_else(|error| refuse_fault(repos, &found, &error)));
@@ -212,11 +212,11 @@ fn answer(
         }
         return browse(&repository.repository, (&found, &config), request);
     }
-    let answered = match asked.writes() {
-        true => push::receive(repos, &found, &config, (request, &asked)),
+    let answered = match access.writes() {
+        true => push::receive(repos, &found, &config, (request, &access)),
         false => respond(repos, &found, &repository.repository, request, &config),
     };
-    if (asked.writes() || asked.command == "capabilities")
+    if (access.writes() || access.command == "capabilities")
         && let Err(error) = clone_bundles::consider(repos, &found, &repository.repository, &config)
     {
         let name = &found.name;
@@ -230,7 +230,7 @@ fn answer(
 fn segments_behind<'a>(
     repos: &RepoRegistry,
     request: &'a Request,
-    found: &Found,
+    found: &ServedRepository,
 ) -> impl Iterator<Item = &'a String> {
     let segments = repos.segments(&request.segments).iter();
     segments
@@ -239,7 +239,7 @@ fn segments_behind<'a>(
 }
 
 /// The repository, opened anew if another one stands in its place.
-fn open(repos: &RepoRegistry, found: &Found) -> Result<Arc<OpenRepository>, OpenError> {
+fn open(repos: &RepoRegistry, found: &ServedRepository) -> Result<Arc<OpenRepository>, OpenError> {
     let requires = read_if_there(
         repos.storage().as_ref(),
         &found.directory.join(".hg/requires"),
@@ -261,7 +261,7 @@ fn open(repos: &RepoRegistry, found: &Found) -> Result<Arc<OpenRepository>, Open
 
 /// Undoes what a killed process has left half done: until then every push is refused, and no store's files are streamed.
 /// A failure is logged, and the repository served as far as that goes.
-fn recover(repos: &RepoRegistry, found: &Found, repository: &Repository) {
+fn recover(repos: &RepoRegistry, found: &ServedRepository, repository: &Repository) {
     let name = &found.name;
     let log = &repos.server().log;
     match repository.recover_abandoned() {
@@ -295,7 +295,7 @@ enum OpenError {
 
 fn respond(
     repos: &Arc<RepoRegistry>,
-    found: &Found,
+    found: &ServedRepository,
     repository: &Repository,
     request: &Request,
     config: &RepositoryConfig,
@@ -316,7 +316,7 @@ fn wire_request(request: &Request) -> Result<WireRequest, ExchangeError> {
 
 fn send(
     repos: &Arc<RepoRegistry>,
-    found: &Found,
+    found: &ServedRepository,
     request: &Request,
     response: Result<WireResponse, ExchangeError>,
 ) -> Answer {
@@ -357,10 +357,10 @@ fn reporter(
     request: &Request,
 ) -> impl Fn(&ExchangeError) + Send + Sync + use<> {
     let repos = Arc::clone(repos);
-    let asked = format!("{} {}", request.method, request.raw_path);
+    let request_line = format!("{} {}", request.method, request.raw_path);
     move |error| {
         let log = &repos.server().log;
-        log.scope(|| tracing::error!("{asked}: {error}"));
+        log.scope(|| tracing::error!("{request_line}: {error}"));
     }
 }
 
@@ -374,7 +374,7 @@ fn refuse(reason: &str) -> Answer {
 }
 
 /// [`refuse`] for a repository or configuration that cannot be read, which the operator learns too.
-fn refuse_fault(repos: &RepoRegistry, found: &Found, error: &OpenError) -> Answer {
+fn refuse_fault(repos: &RepoRegistry, found: &ServedRepository, error: &OpenError) -> Answer {
     log_fault(repos, &found.name, &error.to_string());
     match (repos.holds(), error) {
         // It may stand in any file of the user who runs the server.
@@ -401,7 +401,7 @@ fn log_fault(repos: &RepoRegistry, name: &str, reason: &str) {
 
 fn browse(
     repository: &Repository,
-    (found, config): (&Found, &RepositoryConfig),
+    (found, config): (&ServedRepository, &RepositoryConfig),
     request: &Request,
 ) -> Result<Answer, Failure> {
     let view = repository.view().map_err(Failure::internal)?;

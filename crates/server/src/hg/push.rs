@@ -1,6 +1,6 @@
 //! Pushes: from a request that writes to its answer.
 
-use crate::hg::find::Found;
+use crate::hg::find::ServedRepository;
 use crate::hg::hgrc::RepositoryConfig;
 use crate::hg::hooks::PushHooks;
 use crate::hg::rights::AccessRequest;
@@ -28,7 +28,7 @@ pub(super) fn longest(config: &RepositoryConfig) -> Result<Option<u64>, OpenErro
 /// Takes a push in.
 pub(super) fn receive(
     repos: &Arc<RepoRegistry>,
-    found: &Found,
+    found: &ServedRepository,
     config: &RepositoryConfig,
     (request, asked): (&Request, &AccessRequest<'_>),
 ) -> Result<Answer, OpenError> {

@@ -3,7 +3,7 @@
 use crate::Registry;
 use crate::directory::ServedDirectory;
 use crate::hg::find;
-use crate::hg::find::Found;
+use crate::hg::find::ServedRepository;
 use crate::hg::listing::ListedConfigs;
 use crate::hg::{CloneBundleScheduler, OpenRepository, SharedBundles};
 use crate::runtime::ServerContext;
@@ -168,10 +168,13 @@ impl RepoRegistry {
     }
 
     /// The repository that the segments name, with more behind it.
-    pub(super) fn find(&self, segments: &[String]) -> Result<Option<Found>, StorageError> {
+    pub(super) fn find(
+        &self,
+        segments: &[String],
+    ) -> Result<Option<ServedRepository>, StorageError> {
         match &self.holds {
             ServedRepos::Directory { .. } => find::find(self.storage.as_ref(), segments),
-            ServedRepos::Lone(one) => Ok(Some(Found {
+            ServedRepos::Lone(one) => Ok(Some(ServedRepository {
                 name: one.name.clone(),
                 directory: PathBuf::new(),
                 is_lone: true,

@@ -72,7 +72,7 @@ enum End {
 }
 
 /// Next part of the bundle for one client.
-enum Found {
+enum BundlePart {
     File(Arc<dyn StorageFile>, u64),
     Memory(Vec<u8>),
     End(End),
@@ -263,33 +263,33 @@ impl Part {
         let mut sent = 0;
         loop {
             match self.next(sent).await {
-                Found::File(file, len) => {
+                BundlePart::File(file, len) => {
                     send_file(&mut writer, &file, sent, len - sent).await?;
                     sent = len;
                 }
-                Found::Memory(bytes) => {
+                BundlePart::Memory(bytes) => {
                     writer.send(bytes).await?;
                     return Ok(writer.finish());
                 }
-                Found::End(End::Whole) => return Ok(writer.finish()),
-                Found::End(End::NoRoom) => return self.send_rest(sent, writer).await,
-                Found::End(End::Failed(reason)) => return Err(SendError::NotMade(reason)),
+                BundlePart::End(End::Whole) => return Ok(writer.finish()),
+                BundlePart::End(End::NoRoom) => return self.send_rest(sent, writer).await,
+                BundlePart::End(End::Failed(reason)) => return Err(SendError::NotMade(reason)),
             }
         }
     }
 
     /// Waits until there is more than `sent`, or no more will come.
-    async fn next(&self, sent: u64) -> Found {
+    async fn next(&self, sent: u64) -> BundlePart {
         let mut progress = self.bundle.progress.subscribe();
         let has_news = |state: &Progress| state.len > sent || state.end.is_some();
         // The sender lives in the bundle, so that waiting cannot fail.
         let Ok(state) = progress.wait_for(has_news).await else {
-            return Found::End(End::NoRoom);
+            return BundlePart::End(End::NoRoom);
         };
         match (&state.file, &state.end) {
-            (Some(file), _) if state.len > sent => Found::File(Arc::clone(file), state.len),
-            (None, Some(End::Whole)) => Found::Memory(state.memory.clone()),
-            (_, end) => Found::End(end.clone().unwrap_or(End::NoRoom)),
+            (Some(file), _) if state.len > sent => BundlePart::File(Arc::clone(file), state.len),
+            (None, Some(End::Whole)) => BundlePart::Memory(state.memory.clone()),
+            (_, end) => BundlePart::End(end.clone().unwrap_or(End::NoRoom)),
         }
     }
 

@@ -48,8 +48,8 @@ pub(super) fn in_steps(
             let mut buffers = Vec::new();
             for piece in sent.0 {
                 match piece {
-                    Piece::Bytes(bytes) => buffers.push(bytes),
-                    Piece::File { file, offset, len } => {
+                    StreamPiece::Bytes(bytes) => buffers.push(bytes),
+                    StreamPiece::File { file, offset, len } => {
                         writer.send_all(buffers.drain(..)).await?;
                         send_file(&mut writer, &file, offset, len).await?;
                     }
@@ -76,9 +76,9 @@ pub(super) async fn send_file(
 
 /// Pieces that one step sent.
 #[derive(Default)]
-struct Sent(Vec<Piece>);
+struct Sent(Vec<StreamPiece>);
 
-enum Piece {
+enum StreamPiece {
     Bytes(Vec<u8>),
     File {
         file: Arc<dyn StorageFile>,
@@ -89,7 +89,7 @@ enum Piece {
 
 impl ChunkSink for Sent {
     fn send(&mut self, bytes: Vec<u8>) -> Result<(), SinkClosed> {
-        self.0.push(Piece::Bytes(bytes));
+        self.0.push(StreamPiece::Bytes(bytes));
         Ok(())
     }
 
@@ -99,7 +99,7 @@ impl ChunkSink for Sent {
         offset: u64,
         len: u64,
     ) -> Result<(), ExchangeError> {
-        self.0.push(Piece::File {
+        self.0.push(StreamPiece::File {
             file: Arc::clone(file),
             offset,
             len,

@@ -2,7 +2,9 @@
 
 use crate::Failure;
 use crate::http::body;
-use crate::http::body::{BodyClosed, BodyReceiver, BodySender, BodyWriter, FinishedBody};
+use crate::http::body::{
+    BegunBody, BodyClosed, BodyReceiver, BodySender, BodyWriter, FinishedBody,
+};
 use crate::runtime::Pool;
 use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
@@ -32,9 +34,9 @@ pub enum Body {
 /// Whether the head of an answer waits for the first piece of its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Beginning {
-    /// It does, so that a failure before that has a status.
+    /// The head waits, so that a failure before the first piece has a status of its own.
     Awaited,
-    /// It does not: the body of a feed begins when something happens.
+    /// The head is sent at once: the body of a feed begins only with the next change.
     Any,
 }
 
@@ -82,6 +84,28 @@ impl Answer {
         E: Into<Failure>,
     {
         Self::of_stream(content_type, body::spawn(pool, produce), Beginning::Awaited)
+    }
+
+    /// A 200 whose body is sent whole if it is short, and otherwise goes on in a pool while it is sent.
+    ///
+    /// # Errors
+    /// That of the producer before its first piece.
+    pub(crate) fn stream_if_long<P, F, E>(
+        content_type: &str,
+        pool: &Pool,
+        produce: P,
+    ) -> Result<Answer, E>
+    where
+        P: FnOnce(BodyWriter) -> F,
+        F: Future<Output = Result<FinishedBody, E>> + Send + 'static,
+        E: Into<Failure>,
+    {
+        Ok(match body::begin(pool, produce)? {
+            BegunBody::Short(body) => Self::whole(StatusCode::OK, content_type, body),
+            BegunBody::Long(receiver) => {
+                Self::of_stream(content_type, receiver, Beginning::Awaited)
+            }
+        })
     }
 
     /// A 200 with a body of at most one piece, written on this thread. `None` if its producer waits for something else

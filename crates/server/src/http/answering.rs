@@ -93,7 +93,7 @@ pub(super) async fn handle<H: Handler>(
     response.map(|body| body.noted(unsent))
 }
 
-/// Finds the user before the body is read, so that strangers cannot fill the memory.
+/// Finds the user before the body is read, so that unauthenticated clients cannot fill the memory.
 async fn take_in<H: Handler>(
     (handler, context): (&H, &HttpContext),
     client: &ConnectionContext,

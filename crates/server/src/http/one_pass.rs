@@ -149,7 +149,7 @@ fn failed(error: &StorageError) -> Failure {
 pub(crate) struct MadeBody<H>(Arc<Shared<H>>);
 
 /// Next part of the body.
-enum Found {
+enum BodyPart {
     File(Arc<dyn StorageFile>, u64),
     Memory(Vec<u8>),
     End,
@@ -183,31 +183,31 @@ impl<H> MadeBody<H> {
         let mut sent = 0;
         loop {
             match self.next(sent).await? {
-                Found::File(file, len) => {
+                BodyPart::File(file, len) => {
                     send_file::<SendError>(&mut writer, &file, sent, len - sent).await?;
                     sent = len;
                 }
-                Found::Memory(bytes) => {
+                BodyPart::Memory(bytes) => {
                     writer.send(bytes).await?;
                     return Ok(writer.finish());
                 }
-                Found::End => return Ok(writer.finish()),
+                BodyPart::End => return Ok(writer.finish()),
             }
         }
     }
 
     /// Waits until there is more than `sent`, or no more will come.
-    async fn next(&self, sent: u64) -> Result<Found, Failure> {
+    async fn next(&self, sent: u64) -> Result<BodyPart, Failure> {
         let mut progress = self.0.progress.subscribe();
         let has_news = |now: &Progress<H>| now.len > sent || now.end.is_some();
         let Ok(now) = progress.wait_for(has_news).await else {
-            return Ok(Found::End);
+            return Ok(BodyPart::End);
         };
         match (&now.file, &now.end) {
-            (Some(file), _) if now.len > sent => Ok(Found::File(Arc::clone(file), now.len)),
+            (Some(file), _) if now.len > sent => Ok(BodyPart::File(Arc::clone(file), now.len)),
             (_, Some(Err(failure))) => Err(failure.clone()),
-            (None, _) => Ok(Found::Memory(now.memory.clone())),
-            (Some(_), _) => Ok(Found::End),
+            (None, _) => Ok(BodyPart::Memory(now.memory.clone())),
+            (Some(_), _) => Ok(BodyPart::End),
         }
     }
 }
@@ -256,7 +256,7 @@ where
 {
     if FilePiece::can_send(file.as_ref()) {
         for piece in FilePiece::cut(file, offset, len) {
-            piece.read_ahead()?;
+            piece.readahead()?;
             writer.send_piece(piece).await?;
         }
         return Ok(());

@@ -93,7 +93,7 @@ impl FilePiece {
     ///
     /// # Errors
     /// [`StorageError::Short`] if the file ends before the piece does.
-    pub(crate) fn read_ahead(&self) -> Result<(), StorageError> {
+    pub(crate) fn readahead(&self) -> Result<(), StorageError> {
         #[cfg(target_os = "linux")]
         if let Some(file) = self.file.disk_file() {
             let len = std::num::NonZeroU64::new(self.len as u64);
@@ -379,9 +379,9 @@ mod tests {
     async fn a_file_that_ended_is_noticed_before_and_while_it_is_sent() {
         let (mut stream, _other, file, _) = scene(100).await;
         let piece = FilePiece::cut(&file, 0, 100).next().unwrap();
-        piece.read_ahead().unwrap();
+        piece.readahead().unwrap();
         file.truncate(0).unwrap();
-        assert!(piece.read_ahead().is_err());
+        assert!(piece.readahead().is_err());
         let placeholder = stream.queue.push(piece);
         let error = write(&mut stream, &[&placeholder]).await.unwrap_err();
         assert!(

@@ -11,7 +11,7 @@ use hyper::header::{HOST, HeaderMap};
 use std::net::IpAddr;
 use varve_config::Trust;
 
-/// What a listener believes of its requests.
+/// Which proxy headers and host names a listener accepts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TrustPolicy {
     trust: Trust,
@@ -99,16 +99,16 @@ mod tests {
         ] {
             assert_eq!(check(&local, &[known]), None, "{known}");
         }
-        for stranger in [
+        for untrusted in [
             "evil.example",
             "evil.example:5984",
             "localhost.evil.example",
             "",
         ] {
             assert_eq!(
-                check(&local, &[stranger]),
+                check(&local, &[untrusted]),
                 Some(StatusCode::FORBIDDEN),
-                "{stranger}"
+                "{untrusted}"
             );
         }
         assert_eq!(check(&policy(None, "0.0.0.0"), &["any.example"]), None);

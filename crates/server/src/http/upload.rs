@@ -24,7 +24,7 @@ use std::time::Duration;
 /// Bytes that are worth the way to another thread.
 const BATCH: usize = 256 << 10;
 /// Bytes that may come while a batch is stored; then the client is slowed down.
-const AHEAD: usize = 1 << 20;
+const READAHEAD: usize = 1 << 20;
 /// Up to this length a body is read before it is known whether it is wanted.
 const SHORT: u64 = 64 << 10;
 /// Bytes that are read of an unwanted body, before the connection is closed.
@@ -43,7 +43,7 @@ struct Shared {
 enum UploadState {
     Arriving(ArrivingBody),
     Spooled(SpooledBody),
-    /// It is being read, or was.
+    /// A reader has the body, or has read it.
     Taken,
 }
 
@@ -208,7 +208,7 @@ impl PulledBody {
             sink = loop {
                 tokio::select! {
                     sink = &mut stored => break sink?,
-                    piece = self.next(), if !arrived.is_whole && arrived.len < AHEAD => {
+                    piece = self.next(), if !arrived.is_whole && arrived.len < READAHEAD => {
                         arrived.add(piece?);
                     }
                 }

@@ -50,7 +50,7 @@ pub(crate) struct BodyMemory {
     most: AtomicU64,
 }
 
-/// What one body takes of [`BodyMemory`], until it is dropped.
+/// A reservation of [`BodyMemory`] for one body; dropping it returns the bytes.
 #[derive(Debug)]
 pub(crate) struct BodyReservation {
     memory: Arc<BodyMemory>,

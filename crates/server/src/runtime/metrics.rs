@@ -20,18 +20,18 @@ pub(crate) enum Half {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Answered {
+struct RequestLabels {
     half: Half,
     status: u16,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Timed {
+struct DurationLabels {
     half: Half,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Asked {
+struct MethodLabels {
     method: &'static str,
 }
 
@@ -42,10 +42,12 @@ const OTHER_METHOD: &str = "other";
 /// The metrics of one server.
 pub(crate) struct Metrics {
     registry: Registry,
-    requests: Family<Answered, Counter>,
-    couch_methods: Family<Asked, Counter>,
-    durations: Family<Timed, Histogram>,
+    requests: Family<RequestLabels, Counter>,
+    couch_methods: Family<MethodLabels, Counter>,
+    durations: Family<DurationLabels, Histogram>,
     connections: Gauge,
+    /// Changes that feeds have looked at, whether or not they showed them.
+    pub(crate) feed_changes: Counter,
     /// Of requests to databases and the server itself.
     pub(crate) recent: RecentDurations,
 }
@@ -59,21 +61,25 @@ impl fmt::Debug for Metrics {
 impl Default for Metrics {
     fn default() -> Metrics {
         let mut registry = Registry::with_prefix("varve");
-        let requests = Family::<Answered, Counter>::default();
+        let requests = Family::<RequestLabels, Counter>::default();
         // From 0.1 ms to 26 s, each bucket four times as wide as the one before.
         let buckets = || Histogram::new(exponential_buckets(0.0001, 4.0, 10));
-        let durations = Family::<Timed, Histogram>::new_with_constructor(buckets);
+        let durations = Family::<DurationLabels, Histogram>::new_with_constructor(buckets);
         let connections = Gauge::default();
-        let couch_methods = Family::<Asked, Counter>::default();
-        let count = "Answered requests by half and status";
+        let couch_methods = Family::<MethodLabels, Counter>::default();
+        let count = "RequestLabels requests by half and status";
         registry.register("http_requests", count, requests.clone());
-        let methods = "Answered requests to databases and the server itself by method";
+        let methods = "RequestLabels requests to databases and the server itself by method";
         registry.register("couch_requests", methods, couch_methods.clone());
         let time = "Seconds from a request's head to the head of its answer";
         registry.register("http_request_duration_seconds", time, durations.clone());
         registry.register("http_connections", "Open connections", connections.clone());
+        let feed_changes = Counter::default();
+        let changes = "Changes that feeds have looked at, whether or not they showed them";
+        registry.register("feed_changes", changes, feed_changes.clone());
         Metrics {
             registry,
+            feed_changes,
             requests,
             couch_methods,
             durations,
@@ -94,23 +100,25 @@ impl Metrics {
         if half == Half::Couch {
             let known = METHODS.into_iter().find(|known| *known == method);
             let method = known.unwrap_or(OTHER_METHOD);
-            self.couch_methods.get_or_create(&Asked { method }).inc();
+            self.couch_methods
+                .get_or_create(&MethodLabels { method })
+                .inc();
             self.recent.record(duration);
         }
         self.requests
-            .get_or_create(&Answered { half, status })
+            .get_or_create(&RequestLabels { half, status })
             .inc();
-        let durations = self.durations.get_or_create(&Timed { half });
+        let durations = self.durations.get_or_create(&DurationLabels { half });
         durations.observe(duration.as_secs_f64());
     }
 
-    /// Answered requests to databases and the server itself with this method of [`METHODS`].
+    /// RequestLabels requests to databases and the server itself with this method of [`METHODS`].
     pub(crate) fn couch_requests_by(&self, method: &'static str) -> u64 {
-        let counter = self.couch_methods.get(&Asked { method });
+        let counter = self.couch_methods.get(&MethodLabels { method });
         counter.map_or(0, |counter| counter.get())
     }
 
-    /// Answered requests to databases and the server itself.
+    /// RequestLabels requests to databases and the server itself.
     pub(crate) fn couch_requests(&self) -> u64 {
         let methods = METHODS.into_iter().chain([OTHER_METHOD]);
         methods.map(|method| self.couch_requests_by(method)).sum()
@@ -119,7 +127,7 @@ impl Metrics {
     /// Those that were answered with this status.
     pub(crate) fn couch_answers_with(&self, status: u16) -> u64 {
         let half = Half::Couch;
-        let counter = self.requests.get(&Answered { half, status });
+        let counter = self.requests.get(&RequestLabels { half, status });
         counter.map_or(0, |counter| counter.get())
     }
 

@@ -31,7 +31,7 @@ pub(crate) fn fault_id(reason: &str) -> u64 {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Repeats(Arc<Mutex<HashMap<u64, Repeated>>>);
 
-/// What is known of one fault.
+/// Occurrences of one fault.
 #[derive(Debug)]
 struct Repeated {
     written: Instant,

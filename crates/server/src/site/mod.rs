@@ -50,7 +50,7 @@ impl Site {
         }
     }
 
-    /// What is believed of requests to this address. `hg serve` knows no proxies and no names.
+    /// The trust policy for requests to this address. `hg serve` has no settings for proxies and names.
     fn trust_policy(&self, listening: IpAddr) -> TrustPolicy {
         match self {
             Site::Directory(halves) => TrustPolicy::new(&halves.couch.settings().trust, listening),

@@ -108,7 +108,7 @@ async fn dispatch(halves: &Halves, request: Request, login: Login) -> Result<Ans
     Err(Failure::bad_request("Exceeded rewrite recursion limit"))
 }
 
-/// What holds for all requests to a directory.
+/// Checks of all requests to a directory: forgery, and the login that `require_valid_user` demands.
 fn check_entry(halves: &Halves, request: &Request, login: &Login) -> Result<(), Failure> {
     let settings = halves.couch.settings();
     forgery::check(request, Some(login), settings.cors.as_ref())?;

@@ -1,7 +1,10 @@
 //! Databases with access: what a user learns over HTTP.
 
+mod filters;
 mod leaks;
+mod queries;
 mod reading;
+mod twins;
 mod writing;
 
 use crate::client::{ADMIN, Reply, Running};

@@ -1,6 +1,6 @@
 //! A small blocking HTTP/1.1 client: one connection kept open, chunked answers, basic login.
 //!
-//! It is not the one the server is built on, so that a mistake in framing cannot cancel itself out.
+//! The server is built on another one, so that a mistake in framing cannot cancel itself out.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,8 +9,10 @@ use std::io::{self, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+mod proxy;
 mod stream;
 
+pub use proxy::{Fault, Proxy};
 pub use stream::Stream;
 use stream::{Framing, read_head};
 

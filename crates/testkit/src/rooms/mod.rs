@@ -251,7 +251,11 @@ fn wrapped(floors: &[String], indent: usize) -> String {
 /// # Panics
 /// If the file cannot be read, or a line is not a crate and a number.
 pub fn allowed() -> BTreeMap<String, usize> {
-    let path = workspace_root().join("crates/testkit/upward_imports.txt");
+    counts(&workspace_root().join("crates/testkit/upward_imports.txt"))
+}
+
+/// The numbers in a file of counts; lines that begin with `#` are comments.
+pub(crate) fn counts(path: &Path) -> BTreeMap<String, usize> {
     let text = std::fs::read_to_string(path).expect("the file of counts can be read");
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let entries = lines.map(|line| {

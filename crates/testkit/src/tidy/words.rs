@@ -32,6 +32,18 @@ pub const COINED: &[(&str, &str)] = &[
     ("refreshed", "update_to"),
     ("at_once", "ReadMode::CachedOnly"),
     ("give_up", "ReadMode::CachedOnly"),
+    ("Patience", "TimeBudget"),
+    ("Tally", "SizeStats"),
+    ("tally", "stats"),
+    ("travellers", "outgoing"),
+    ("stranger", "untrusted"),
+    ("strangers", "untrusted users"),
+    ("keeper", "scheduler"),
+    ("stand-in", "placeholder"),
+    ("stand-ins", "placeholders"),
+    ("face", "hgcli"),
+    ("reclaim", "punch_holes"),
+    ("warming", "AutoIndexer"),
     ("folder", "directory"),
     ("folders", "directories"),
 ];
@@ -42,8 +54,8 @@ pub const VAGUE: &[&str] = &["whoever", "somebody", "nobody"];
 
 /// Type names that fit ten things and say of none what it is; `bare_type_names.txt` keeps where they still stand.
 pub const BARE: &[&str] = &[
-    "Asked", "Chosen", "Form", "Found", "Given", "Kind", "Look", "Open", "Piece", "Place", "Seen",
-    "Source", "State", "Thing", "Told", "Way", "Work",
+    "Asked", "Chosen", "Facts", "Form", "Found", "Given", "Item", "Kind", "Look", "Mark", "Open",
+    "Piece", "Place", "Seen", "Share", "Source", "State", "Thing", "Told", "Way", "Words", "Work",
 ];
 
 /// Bare names of the structs, enums and traits that a text declares.

@@ -7,6 +7,7 @@ mod repos;
 mod rooms;
 mod third_party;
 mod tidy;
+mod whole_context;
 mod words;
 
 use serde_json::Value;

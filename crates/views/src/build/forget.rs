@@ -1,8 +1,8 @@
 //! Documents that were purged leave no change behind; the purges tell which they are.
 
-use super::BuildContext;
-use super::rows::{Entries, Mapped};
+use super::rows::{Batch, Mapping};
 use super::write::Writer;
+use super::{BuildContext, batch_size};
 use crate::ViewError;
 use crate::header::IndexHeader;
 use crate::index::ViewIndex;
@@ -35,19 +35,17 @@ pub(crate) fn forget(
     let found = documents.documents(&ids)?;
     let mut found = found.iter();
     ids.retain(|_| found.next().is_some_and(Option::is_none));
+    let mut writer = Writer::new(index, false);
+    let mut forgotten = ids.chunks(batch_size(&index.group)).peekable();
+    while let Some(some) = forgotten.next() {
+        if forgotten.peek().is_none() {
+            state.purge_seq = documents.purge_seq();
+        }
+        let changes = Vec::new();
+        let mut run = Mapping::begin(Batch { number: 0, changes }, index.group.maps().len()).end();
+        run.ids = some.to_vec();
+        writer.write(&[run], *state, context)?;
+    }
     state.purge_seq = documents.purge_seq();
-    let run = [Mapped {
-        number: 0,
-        last_seq: state.seq,
-        ids,
-        documents: Entries::default(),
-        rows: index
-            .group
-            .maps()
-            .iter()
-            .map(|_| Entries::default())
-            .collect(),
-    }];
-    Writer::new(index, false).write(&run, *state, context)?;
     Ok(true)
 }

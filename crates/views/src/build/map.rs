@@ -2,17 +2,19 @@
 
 use super::BuildContext;
 use super::order::compare_json;
-use super::rows::{Mapped, Mapping};
+use super::rows::{Mapped, Mapping, Span};
 use crate::ViewError;
 use crate::design::compilation;
 use crate::find::{JsonMap, Named};
-use crate::group::ViewGroup;
+use crate::group::{ChangesFilter, ViewGroup};
 use crate::row::{prefix_of, push_number, push_value, push_varint, push_whole_id};
 use crate::selector::Selector;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use varve_base::Interrupted;
-use varve_docdb::{Change, DocdbError, DocumentText, Snapshot, split_id, write_attachment_stubs};
+use varve_base::{Interrupt, Interrupted};
+use varve_docdb::{
+    Change, DocdbError, DocumentText, Leaf, Rev, Snapshot, Stored, split_id, write_attachment_stubs,
+};
 use varve_js::{Emission, JsError, MapFunctions};
 use varve_json::collate::Order;
 use varve_json::{Value, collate, parse};
@@ -21,21 +23,47 @@ use varve_json::{Value, collate, parse};
 const PIECE: usize = 20;
 
 /// Maker of rows from documents.
-enum Engine {
+pub(super) enum Engine {
     /// Functions.
     Script(Box<MapFunctions>),
     /// Json indexes.
     Fields(Vec<JsonMap>, Named),
+    /// A filter of changes.
+    Selector(Arc<Selector>),
+}
+
+/// A revision as map functions see it.
+pub(super) struct MapInput<'a> {
+    pub(super) id: &'a str,
+    pub(super) rev: &'a Rev,
+    pub(super) stored: &'a Stored,
+    pub(super) seq: u64,
+    /// Other leaves, preferred ones first.
+    pub(super) others: Vec<&'a Leaf>,
+}
+
+impl<'a> MapInput<'a> {
+    fn of(change: &'a Change) -> Self {
+        MapInput {
+            id: &change.id,
+            rev: &change.rev,
+            stored: &change.stored,
+            seq: change.seq,
+            others: change.others.iter().collect(),
+        }
+    }
 }
 
 /// One worker's engine and buffers.
 pub(super) struct Mapper<'a> {
-    group: &'a ViewGroup,
-    documents: &'a Snapshot,
-    context: &'a BuildContext<'a>,
-    engine: Engine,
-    body: Vec<u8>,
-    json: Vec<u8>,
+    pub(super) group: &'a ViewGroup,
+    pub(super) documents: &'a Snapshot,
+    pub(super) context: &'a BuildContext<'a>,
+    /// Raised when the build has ended without this worker.
+    pub(super) ended: &'a Interrupt,
+    pub(super) engine: Engine,
+    pub(super) body: Vec<u8>,
+    pub(super) json: Vec<u8>,
     emitted: Vec<Emitted>,
     bytes: Vec<u8>,
     /// Begins the sort keys of the document at hand.
@@ -58,18 +86,21 @@ impl<'a> Mapper<'a> {
         group: &'a ViewGroup,
         documents: &'a Snapshot,
         context: &'a BuildContext<'a>,
+        ended: &'a Interrupt,
     ) -> Result<Self, ViewError> {
-        let engine = match group.json_maps() {
-            Some(maps) => {
+        let engine = match (group.filter(), group.json_maps()) {
+            (Some(ChangesFilter::Selector(selector)), _) => Engine::Selector(Arc::clone(selector)),
+            (_, Some(maps)) => {
                 let named = named(&maps);
                 Engine::Fields(maps, named)
             }
-            None => Engine::Script(Box::new(compile(group, context)?)),
+            _ => Engine::Script(Box::new(compile(group, context, ended)?)),
         };
         Ok(Mapper {
             group,
             documents,
             context,
+            ended,
             engine,
             body: Vec::new(),
             json: Vec::new(),
@@ -88,6 +119,7 @@ impl<'a> Mapper<'a> {
     ) -> Result<bool, ViewError> {
         while !mapping.changes.as_slice().is_empty() {
             self.context.interrupt.check()?;
+            self.ended.check()?;
             if is_starved() {
                 return Ok(false);
             }
@@ -99,29 +131,59 @@ impl<'a> Mapper<'a> {
             };
             let id = &change.id;
             mapping.mapped.ids.push(id.to_owned());
-            if !change.is_deleted() && self.group.takes(id) {
-                self.run(&change)?;
+            if self.group.filter().is_some() {
+                self.judge(&change)?;
                 self.enter(id, &mut mapping.mapped);
+            } else if !change.is_deleted() && self.group.takes(id) {
+                self.run(&MapInput::of(&change))?;
+                let rows = self.enter(id, &mut mapping.mapped);
+                if self.group.has_access() {
+                    self.share(&change, rows, &mut mapping.mapped)?;
+                }
             }
         }
         Ok(true)
     }
 
-    /// Runs the functions over one document; its rows are then in `emitted`.
-    fn run(&mut self, change: &Change) -> Result<(), ViewError> {
-        let id = &change.id;
+    /// Forgets the document before.
+    pub(super) fn clear(&mut self) {
         self.json.clear();
         self.emitted.clear();
         self.bytes.clear();
+    }
+
+    /// Adds a row of the first map, without an emitted key.
+    pub(super) fn push_row(
+        &mut self,
+        sort_key: impl FnOnce(&mut Vec<u8>),
+        value: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let begin = self.bytes.len();
+        sort_key(&mut self.bytes);
+        let key = self.bytes.len();
+        value(&mut self.bytes);
+        self.emitted.push(Emitted {
+            map: 0,
+            sort_key: begin,
+            key,
+            value: key,
+            end: self.bytes.len(),
+        });
+    }
+
+    /// Runs the functions over one document; its rows are then in `emitted`.
+    pub(super) fn run(&mut self, input: &MapInput<'_>) -> Result<(), ViewError> {
+        let id = input.id;
+        self.clear();
         if self.group.is_partitioned() {
             self.prefix = split_id(id).map_or_else(Vec::new, |(partition, _)| prefix_of(partition));
         }
-        self.read(change).map_err(|source| ViewError::Document {
+        self.read(input).map_err(|source| ViewError::Document {
             id: id.to_owned(),
-            rev: change.rev.clone(),
+            rev: input.rev.clone(),
             source: Box::new(source),
         })?;
-        self.emit(id)?;
+        self.emit(input)?;
         let bytes = &self.bytes;
         self.emitted.sort_by(|a, b| {
             (a.map, &bytes[a.sort_key..a.key])
@@ -132,7 +194,8 @@ impl<'a> Mapper<'a> {
     }
 
     /// Asks the functions, or the indexes, for the rows of the text at hand.
-    fn emit(&mut self, id: &str) -> Result<(), ViewError> {
+    fn emit(&mut self, input: &MapInput<'_>) -> Result<(), ViewError> {
+        let id = input.id;
         let engine = match &mut self.engine {
             Engine::Script(engine) => engine,
             Engine::Fields(maps, named) => {
@@ -145,6 +208,8 @@ impl<'a> Mapper<'a> {
                 }
                 return Ok(());
             }
+            // Its changes are judged, not mapped.
+            Engine::Selector(_) => return Ok(()),
         };
         let emissions = match engine.map(&self.json) {
             Ok(emissions) => emissions,
@@ -152,13 +217,14 @@ impl<'a> Mapper<'a> {
             Err(limit) if !self.context.skips_failed => {
                 return Err(ViewError::Function {
                     id: id.to_owned(),
+                    seq: input.seq,
                     source: Box::new(limit),
                 });
             }
             Err(limit) => {
                 self.context.log.failure(id, None, &limit.to_string());
                 // State that the document has left in the old engine may fail the next document.
-                **engine = compile(self.group, self.context)?;
+                **engine = compile(self.group, self.context, self.ended)?;
                 return Ok(());
             }
         };
@@ -183,17 +249,17 @@ impl<'a> Mapper<'a> {
         Ok(())
     }
 
-    /// Writes the winning revision's JSON text, with attachment stubs.
-    fn read(&mut self, change: &Change) -> Result<(), DocdbError> {
+    /// Writes the revision's JSON text, with attachment stubs.
+    fn read(&mut self, input: &MapInput<'_>) -> Result<(), DocdbError> {
         self.body.clear();
-        self.documents.body(&change.stored, &mut self.body)?;
-        let (rev, body) = (&change.rev, &self.body);
-        let mut text = DocumentText::begin(&change.id, rev, false, body, &mut self.json);
+        self.documents.body(input.stored, &mut self.body)?;
+        let (rev, body) = (input.rev, &self.body);
+        let mut text = DocumentText::begin(input.id, rev, false, body, &mut self.json);
         for (name, deleted) in [("_conflicts", false), ("_deleted_conflicts", true)] {
-            let leaves = change.others.iter().filter(|leaf| leaf.deleted == deleted);
+            let leaves = input.others.iter().filter(|leaf| leaf.deleted == deleted);
             text.revs(name, leaves.map(|leaf| &leaf.rev));
         }
-        let attachments = self.documents.attachments(&change.stored)?;
+        let attachments = self.documents.attachments(input.stored)?;
         if !attachments.is_empty() {
             text.member("_attachments", |out| {
                 write_attachment_stubs(&attachments, false, out);
@@ -201,37 +267,53 @@ impl<'a> Mapper<'a> {
         }
         if self.group.shows_local_seq() {
             text.member("_local_seq", |out| {
-                out.extend_from_slice(change.seq.to_string().as_bytes());
+                out.extend_from_slice(input.seq.to_string().as_bytes());
             });
         }
         text.end();
         Ok(())
     }
 
-    /// Moves the rows of one document to the batch.
-    fn enter(&mut self, id: &str, mapped: &mut Mapped) {
+    /// Moves the rows of one document to the batch, and tells where they are.
+    fn enter(&mut self, id: &str, mapped: &mut Mapped) -> Vec<(usize, Span)> {
         if self.emitted.is_empty() {
-            return;
+            return Vec::new();
         }
-        let (bytes, emitted) = (&self.bytes, &self.emitted);
         mapped.documents.push(|entry| {
             entry.extend_from_slice(id.as_bytes());
             let value = entry.len();
-            for rows in emitted.chunk_by(|a, b| a.map == b.map) {
-                push_varint(rows[0].map, entry);
-                push_varint(rows.len(), entry);
-                for (number, row) in numbered(rows, bytes) {
-                    let sort_key = &bytes[row.sort_key..row.key];
-                    push_varint(sort_key.len(), entry);
-                    entry.extend_from_slice(sort_key);
-                    push_number(number, entry);
-                }
-            }
+            self.push_entry(entry);
             value
         });
+        self.push_rows(id, |map, fill| mapped.rows[map].push(fill))
+    }
+
+    /// Appends which rows the document has, as the tree by document tells it.
+    pub(super) fn push_entry(&self, entry: &mut Vec<u8>) {
+        let (bytes, emitted) = (&self.bytes, &self.emitted);
+        for rows in emitted.chunk_by(|a, b| a.map == b.map) {
+            push_varint(rows[0].map, entry);
+            push_varint(rows.len(), entry);
+            for (number, row) in numbered(rows, bytes) {
+                let sort_key = &bytes[row.sort_key..row.key];
+                push_varint(sort_key.len(), entry);
+                entry.extend_from_slice(sort_key);
+                push_number(number, entry);
+            }
+        }
+    }
+
+    /// Has `push` store each row of the document under its map function.
+    pub(super) fn push_rows(
+        &self,
+        id: &str,
+        mut push: impl FnMut(usize, &mut dyn FnMut(&mut Vec<u8>) -> usize) -> Span,
+    ) -> Vec<(usize, Span)> {
+        let (bytes, emitted) = (&self.bytes, &self.emitted);
+        let mut spans = Vec::new();
         for rows in emitted.chunk_by(|a, b| a.map == b.map) {
             for (number, row) in numbered(rows, bytes) {
-                mapped.rows[row.map].push(|out| {
+                let mut fill = |out: &mut Vec<u8>| {
                     let sort_key = &bytes[row.sort_key..row.key];
                     out.extend_from_slice(sort_key);
                     push_whole_id(id, out);
@@ -240,9 +322,11 @@ impl<'a> Mapper<'a> {
                     let (key, json) = (&bytes[row.key..row.value], &bytes[row.value..row.end]);
                     push_value(sort_key.len(), key, json, out);
                     value
-                });
+                };
+                spans.push((row.map, push(row.map, &mut fill)));
             }
         }
+        spans
     }
 }
 
@@ -256,7 +340,11 @@ fn named(maps: &[JsonMap]) -> Named {
     )
 }
 
-fn compile(group: &ViewGroup, context: &BuildContext<'_>) -> Result<MapFunctions, ViewError> {
+pub(super) fn compile(
+    group: &ViewGroup,
+    context: &BuildContext<'_>,
+    ended: &Interrupt,
+) -> Result<MapFunctions, ViewError> {
     let sources: Vec<&str> = group.maps().iter().map(|map| &*map.source).collect();
     let library = group.library();
     let engine = MapFunctions::compile(&sources, library, context.limits, context.compilation);
@@ -267,10 +355,11 @@ fn compile(group: &ViewGroup, context: &BuildContext<'_>) -> Result<MapFunctions
         };
         compilation(&error, "map", view)
     })?;
-    let (throttle, interrupt) = (Arc::clone(context.throttle), context.interrupt.clone());
+    let throttle = Arc::clone(context.throttle);
+    let interrupts = [context.interrupt.clone(), ended.clone()];
     engine.set_checkpoint(Arc::new(move || {
         throttle();
-        match interrupt.is_raised() {
+        match interrupts.iter().any(Interrupt::is_raised) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }

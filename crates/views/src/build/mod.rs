@@ -6,13 +6,16 @@
 //! the workers go on. A build that was stopped continues from its last commit.
 
 mod forget;
+mod judge;
 mod map;
 mod order;
 mod rows;
+mod share;
 mod workers;
 mod write;
 
 use crate::ViewError;
+use crate::group::ViewGroup;
 use crate::header::IndexHeader;
 use crate::index::ViewIndex;
 pub(crate) use forget::forget;
@@ -20,7 +23,7 @@ use parking_lot::Mutex;
 use rows::{Batch, Mapped};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::Scope;
 use varve_base::{Interrupt, Progress, Unit};
@@ -31,6 +34,8 @@ use write::Writer;
 
 /// Documents in one batch.
 const BATCH: usize = 200;
+/// The same where rows are kept by principal: each document may have many more of them then.
+const SMALL_BATCH: usize = 25;
 /// Builds of so many documents run at low priority.
 const LONG: u64 = 5_000;
 /// As [`LONG`], where an engine runs map functions: one call may take as long as thousands of compiled ones.
@@ -102,7 +107,8 @@ pub(crate) fn update(
     let total = documents.count_changes(since)?;
     context.progress.begin("indexing", Unit::Items, Some(total));
     // An engine costs more than the documents of a batch.
-    let batches = usize::try_from(total.div_ceil(BATCH as u64)).unwrap_or(usize::MAX);
+    let batches = total.div_ceil(batch_size(&index.group) as u64);
+    let batches = usize::try_from(batches).unwrap_or(usize::MAX);
     let workers = context.workers.min(batches).max(1);
     let writer = Writer::new(index, since == 0);
     let group = &*index.group;
@@ -125,6 +131,14 @@ pub(crate) fn update(
     };
     context.progress.end();
     outcome
+}
+
+/// Documents in one batch of a build.
+fn batch_size(group: &ViewGroup) -> usize {
+    match group.has_access() {
+        true => SMALL_BATCH,
+        false => BATCH,
+    }
 }
 
 /// Runs `work` on a thread of low priority; threads that it starts have the same.
@@ -151,17 +165,29 @@ fn run(
     let (to_writer, mapped) = sync_channel::<FromWorker<'_>>(workers * 2);
     let (leave, left) = sync_channel::<()>(workers * AHEAD);
     let batches = Mutex::new(batches);
-    let stop = AtomicBool::new(false);
+    let ended = Interrupt::default();
     let count = AtomicU64::new(0);
     std::thread::scope(|scope| {
         for _ in 0..workers {
-            let worker = Worker::new(group, documents, &batches, to_writer.clone(), context);
+            let worker = Worker::new(
+                (group, documents),
+                &batches,
+                to_writer.clone(),
+                (context, &ended),
+            );
             scope.spawn(move || worker.run(priority, None));
         }
         let errors = to_writer;
-        let (batches, stop, count) = (&batches, &stop, &count);
+        let (batches, ended, count) = (&batches, &ended, &count);
         scope.spawn(move || {
-            match read_batches(documents, since, (&to_workers, &leave), stop, context) {
+            let size = batch_size(group);
+            match read_batches(
+                documents,
+                (since, size),
+                (&to_workers, &leave),
+                ended,
+                context,
+            ) {
                 Ok(read) => count.store(read, Ordering::Release),
                 // The writer may be gone with an error of its own.
                 Err(error) => drop(errors.send(FromWorker::Failed(error))),
@@ -171,8 +197,8 @@ fn run(
         let outcome = gathered
             .take_all(&mapped, scope, context)
             .and_then(|()| gathered.finish(count.load(Ordering::Acquire), context));
-        // On an error there are threads that wait for room or for work.
-        stop.store(true, Ordering::Relaxed);
+        // On an error there are threads that wait for room or for work, or are in the middle of a call.
+        ended.raise();
         drop(mapped);
         drop(gathered);
         drain(batches);

@@ -1,6 +1,5 @@
 //! Batches on their way from the database to the index.
 
-use std::ops::Range;
 use std::vec;
 use varve_docdb::Change;
 
@@ -21,7 +20,7 @@ pub(super) struct Entries {
 
 /// A key and the value behind it.
 #[derive(Clone, Copy, Debug)]
-struct Span {
+pub(super) struct Span {
     key: usize,
     value: usize,
     end: usize,
@@ -29,11 +28,24 @@ struct Span {
 
 impl Entries {
     /// Adds an entry: `fill` appends the key, then the value, and returns where the value begins.
-    pub(super) fn push(&mut self, fill: impl FnOnce(&mut Vec<u8>) -> usize) {
+    pub(super) fn push(&mut self, fill: impl FnOnce(&mut Vec<u8>) -> usize) -> Span {
+        let span = self.keep(fill);
+        self.spans.push(span);
+        span
+    }
+
+    /// Keeps an entry that is none of those that are listed.
+    pub(super) fn keep(&mut self, fill: impl FnOnce(&mut Vec<u8>) -> usize) -> Span {
         let key = self.bytes.len();
         let value = fill(&mut self.bytes);
         let end = self.bytes.len();
-        self.spans.push(Span { key, value, end });
+        Span { key, value, end }
+    }
+
+    /// Key and value of an entry.
+    pub(super) fn get(&self, span: Span) -> (&[u8], &[u8]) {
+        let Span { key, value, end } = span;
+        (&self.bytes[key..value], &self.bytes[value..end])
     }
 
     /// Sorts by key; entries must not be added afterwards between others.
@@ -44,10 +56,7 @@ impl Entries {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        self.spans.iter().map(|span| {
-            let Range { start, end } = span.key..span.value;
-            (&self.bytes[start..end], &self.bytes[end..span.end])
-        })
+        self.spans.iter().map(|span| self.get(*span))
     }
 
     pub(super) fn size(&self) -> usize {
@@ -68,6 +77,18 @@ pub(super) struct Mapped {
     pub(super) documents: Entries,
     /// For each map function its rows, sorted by key.
     pub(super) rows: Vec<Entries>,
+    /// Rows that principals have too; none without access.
+    pub(super) shared: Vec<SharedRows>,
+    /// Items of the tree of readers.
+    pub(super) readers: Entries,
+}
+
+/// Rows of one revision, and those who see them.
+#[derive(Debug)]
+pub(super) struct SharedRows {
+    pub(super) principals: Vec<String>,
+    /// Of each row the map function, and where it is among the rows of that function.
+    pub(super) rows: Vec<(usize, Span)>,
 }
 
 /// A batch that is being mapped.
@@ -86,6 +107,8 @@ impl Mapping {
             ids: Vec::with_capacity(batch.changes.len()),
             documents: Entries::default(),
             rows: (0..functions).map(|_| Entries::default()).collect(),
+            shared: Vec::new(),
+            readers: Entries::default(),
         };
         let changes = batch.changes.into_iter();
         Mapping { changes, mapped }
@@ -95,6 +118,7 @@ impl Mapping {
     pub(super) fn end(mut self) -> Mapped {
         self.mapped.rows.iter_mut().for_each(Entries::sort);
         self.mapped.documents.sort();
+        self.mapped.readers.sort();
         self.mapped
     }
 }
@@ -108,6 +132,17 @@ impl Mapped {
             .map(|id| id.len() + size_of::<String>())
             .sum();
         let rows: usize = self.rows.iter().map(Entries::size).sum();
-        ids + rows + self.documents.size()
+        let shared: usize = self.shared.iter().map(SharedRows::size).sum();
+        ids + rows + shared + self.documents.size() + self.readers.size()
+    }
+}
+
+impl SharedRows {
+    /// Bytes that the rows take in the index, about: once for each principal.
+    fn size(&self) -> usize {
+        let rows = self.rows.iter().map(|(_, span)| span.end - span.key);
+        let row: usize = rows.sum();
+        let names = self.principals.iter().map(String::len);
+        names.map(|name| row + name * self.rows.len()).sum()
     }
 }

@@ -1,14 +1,13 @@
 //! The threads of a build: one reads batches, the others map them.
 
+use super::BuildContext;
 use super::map::Mapper;
 use super::rows::{Batch, Mapped, Mapping};
-use super::{BATCH, BuildContext};
 use crate::ViewError;
 use crate::group::ViewGroup;
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
-use varve_base::IdleTime;
+use varve_base::{IdleTime, Interrupt};
 use varve_docdb::{Direction, Snapshot};
 
 /// When a worker gets a processor.
@@ -36,15 +35,16 @@ pub(super) struct Worker<'a> {
     batches: &'a Mutex<Receiver<Batch>>,
     to_writer: SyncSender<FromWorker<'a>>,
     context: &'a BuildContext<'a>,
+    /// Raised when the build has ended, whatever its outcome.
+    ended: &'a Interrupt,
 }
 
 impl<'a> Worker<'a> {
     pub(super) fn new(
-        group: &'a ViewGroup,
-        documents: &'a Snapshot,
+        (group, documents): (&'a ViewGroup, &'a Snapshot),
         batches: &'a Mutex<Receiver<Batch>>,
         to_writer: SyncSender<FromWorker<'a>>,
-        context: &'a BuildContext<'a>,
+        (context, ended): (&'a BuildContext<'a>, &'a Interrupt),
     ) -> Self {
         Worker {
             group,
@@ -52,6 +52,7 @@ impl<'a> Worker<'a> {
             batches,
             to_writer,
             context,
+            ended,
         }
     }
 
@@ -72,7 +73,7 @@ impl<'a> Worker<'a> {
         mut begun: Option<Box<Mapping>>,
         idle_time: &mut Option<IdleTime>,
     ) -> Result<(), ViewError> {
-        let mut mapper = Mapper::new(self.group, self.documents, self.context)?;
+        let mut mapper = Mapper::new(self.group, self.documents, self.context, self.ended)?;
         while let Some(mut mapping) = begun.take().or_else(|| self.next()) {
             let mut is_starved = || idle_time.as_mut().is_some_and(IdleTime::is_starved);
             let message = match mapper.map(&mut mapping, &mut is_starved)? {
@@ -100,19 +101,19 @@ pub(super) fn drain(batches: &Mutex<Receiver<Batch>>) {
     while batches.recv().is_ok() {}
 }
 
-/// Cuts the changes into batches, each with leave to be mapped; returns how many.
+/// Cuts the changes into batches of `size`, each with leave to be mapped; returns how many.
 pub(super) fn read_batches(
     documents: &Snapshot,
-    since: u64,
+    (since, size): (u64, usize),
     (to_workers, leave): (&SyncSender<Batch>, &SyncSender<()>),
-    stop: &AtomicBool,
+    ended: &Interrupt,
     context: &BuildContext<'_>,
 ) -> Result<u64, ViewError> {
     let mut changes = documents.changes(since, Direction::Forward)?;
     let mut number = 0;
-    while !stop.load(Ordering::Relaxed) {
+    while !ended.is_raised() {
         context.interrupt.check()?;
-        let batch: Result<Vec<_>, _> = changes.by_ref().take(BATCH).collect();
+        let batch: Result<Vec<_>, _> = changes.by_ref().take(size).collect();
         let changes = batch?;
         if changes.is_empty() || leave.send(()).is_err() {
             break;

@@ -5,10 +5,12 @@ use super::rows::{Entries, Mapped};
 use crate::group::ViewGroup;
 use crate::header::IndexHeader;
 use crate::index::ViewIndex;
-use crate::row::keys_of_entry;
+use crate::principals::{keys_of_readers, readers_key};
+use crate::row::{keys_of_entry, prefix_of};
 use crate::{BY_DOCUMENT, ViewError, tree_of_map};
 use std::collections::HashSet;
-use varve_btree::{Change, Loader, Overlay, Transaction};
+use std::ops::Range;
+use varve_btree::{Change, Loader, Overlay, Transaction, TreeEntry};
 
 /// Items between two calls of [`BuildContext::throttle`].
 const PIECE: usize = 200;
@@ -63,9 +65,18 @@ impl<'a> Writer<'a> {
         };
         let documents = run.iter().map(|batch| &batch.documents);
         put(&mut txn, BY_DOCUMENT, &merged(documents))?;
-        for map in 0..self.index.group.maps().len() {
+        let group = &self.index.group;
+        for map in 0..group.maps().len() {
             let rows = run.iter().map(|batch| &batch.rows[map]);
             put(&mut txn, tree_of_map(map), &merged(rows))?;
+            if group.has_access() {
+                let rows = ExpandedRows::of(run, map);
+                put(&mut txn, group.principals_tree(map), &rows.entries())?;
+            }
+        }
+        if group.has_access() {
+            let readers = run.iter().map(|batch| &batch.readers);
+            put(&mut txn, group.readers_tree(), &merged(readers))?;
         }
         txn.set_user_header(&state.encode());
         // An index can be made again, so it need not be durable.
@@ -77,50 +88,101 @@ impl<'a> Writer<'a> {
     /// Replaces the rows of the documents in the batches.
     fn change(&self, run: &[Mapped], state: IndexHeader) -> Result<(), ViewError> {
         let rows = self.index.state().rows;
-        let maps = self.index.group.maps().len();
-        let old = OldRows::find(&rows, run, maps)?;
+        let group = &self.index.group;
+        let maps = group.maps().len();
+        let old = OldRows::find(&rows, run, group)?;
         let documents = merged(run.iter().map(|batch| &batch.documents));
         let mut trees = vec![changes_of(&old.documents, &documents)];
         let entries = |map: usize| merged(run.iter().map(|batch| &batch.rows[map]));
-        let entries: Vec<Vec<Entry<'_>>> = (0..maps).map(entries).collect();
-        let of_maps = old.rows.iter().zip(&entries);
-        trees.extend(of_maps.map(|(old, new)| changes_of(old, new)));
+        let mut entries: Vec<Vec<Entry<'_>>> = (0..maps).map(entries).collect();
+        let mut expanded = Vec::new();
+        if group.has_access() {
+            expanded.extend((0..maps).map(|map| ExpandedRows::of(run, map)));
+            entries.extend(expanded.iter().map(ExpandedRows::entries));
+            entries.push(merged(run.iter().map(|batch| &batch.readers)));
+        }
+        let of_trees = old.rows.iter().zip(&entries);
+        trees.extend(of_trees.map(|(old, new)| changes_of(old, new)));
         self.index
             .apply(rows.with_changes(&trees, &state.encode())?)
     }
 }
 
+/// Rows of a map function by principal.
+struct ExpandedRows<'r> {
+    keys: Vec<u8>,
+    /// Where each key is, and its value.
+    rows: Vec<(Range<usize>, &'r [u8])>,
+}
+
+impl<'r> ExpandedRows<'r> {
+    fn of(run: &'r [Mapped], map: usize) -> Self {
+        let (mut keys, mut rows) = (Vec::new(), Vec::new());
+        for batch in run {
+            for shared in &batch.shared {
+                let own = shared.rows.iter().filter(|(function, _)| *function == map);
+                let own: Vec<_> = own.map(|(_, span)| batch.rows[map].get(*span)).collect();
+                for principal in &shared.principals {
+                    let prefix = prefix_of(principal);
+                    for (key, value) in &own {
+                        let at = keys.len();
+                        keys.extend_from_slice(&prefix);
+                        keys.extend_from_slice(key);
+                        rows.push((at..keys.len(), *value));
+                    }
+                }
+            }
+        }
+        ExpandedRows { keys, rows }
+    }
+
+    fn entries(&self) -> Vec<Entry<'_>> {
+        let rows = self.rows.iter();
+        let rows = rows.map(|(key, value)| (&self.keys[key.clone()], *value));
+        let mut all: Vec<Entry<'_>> = rows.collect();
+        all.sort_by(|a, b| a.0.cmp(b.0));
+        all
+    }
+}
+
 /// Indexed rows of documents that changed.
-#[derive(Default)]
 struct OldRows {
     /// Keys in the tree by document.
     documents: Vec<Vec<u8>>,
-    /// For each map function the keys of its rows.
+    /// For each other tree the keys of its items.
     rows: Vec<Vec<Vec<u8>>>,
 }
 
 impl OldRows {
-    fn find(index: &Overlay, run: &[Mapped], maps: usize) -> Result<Self, ViewError> {
+    fn find(index: &Overlay, run: &[Mapped], group: &ViewGroup) -> Result<Self, ViewError> {
         let mut ids: Vec<&String> = run.iter().flat_map(|batch| &batch.ids).collect();
         ids.sort();
         ids.dedup();
         let mut old = OldRows {
             documents: Vec::new(),
-            rows: vec![Vec::new(); maps],
+            rows: vec![Vec::new(); group.trees_of_rows()],
         };
         let mut keys = Vec::new();
         let entries = index.get_many(BY_DOCUMENT, &ids)?;
-        for (id, entry) in ids.iter().zip(entries) {
-            let Some(entry) = entry else { continue };
+        let readers = readers_of(index, &ids, group)?;
+        let maps = group.maps().len();
+        for ((id, entry), readers) in ids.iter().zip(entries).zip(readers) {
             keys.clear();
-            old.documents.push(id.as_bytes().to_vec());
-            let damaged = ViewError::Row {
+            let damaged = || ViewError::Row {
                 reason: "the entry of a document does not tell its rows",
             };
-            let known = keys_of_entry(id, entry.value(), &mut keys);
-            known.ok_or(damaged)?;
-            for (map, key) in keys.drain(..) {
-                let rows = old.rows.get_mut(map).ok_or(ViewError::Row {
+            if let Some(entry) = entry {
+                old.documents.push(id.as_bytes().to_vec());
+                let known = keys_of_entry(id, entry.value(), &mut keys);
+                known.ok_or_else(damaged)?;
+            }
+            if let Some(readers) = readers {
+                let plain = keys.clone();
+                let known = keys_of_readers(id, (readers.value(), &plain), maps, &mut keys);
+                known.ok_or_else(damaged)?;
+            }
+            for (tree, key) in keys.drain(..) {
+                let rows = old.rows.get_mut(tree).ok_or(ViewError::Row {
                     reason: "the entry of a document tells of a map function that is not there",
                 })?;
                 rows.push(key);
@@ -128,6 +190,19 @@ impl OldRows {
         }
         Ok(old)
     }
+}
+
+/// What the tree of readers has of documents.
+fn readers_of(
+    index: &Overlay,
+    ids: &[&String],
+    group: &ViewGroup,
+) -> Result<Vec<Option<TreeEntry>>, ViewError> {
+    if !group.has_access() {
+        return Ok(vec![None; ids.len()]);
+    }
+    let keys: Vec<_> = ids.iter().map(|id| readers_key(id)).collect();
+    Ok(index.get_many(group.readers_tree(), &keys)?)
 }
 
 /// A key with its value.

@@ -3,7 +3,7 @@
 use super::index::JsonIndex;
 use super::options::FindOptions;
 use crate::Row;
-use crate::selector::{FieldPath, Fields, Found, Node};
+use crate::selector::{FieldPath, Fields, Node, PathLookup};
 use varve_json::{Object, Value, parse};
 
 /// Whether an index knows all that a selector asks of documents, and all that is shown of them.
@@ -23,13 +23,13 @@ struct Known<'a> {
 }
 
 impl Fields for Known<'_> {
-    fn find(&self, path: &FieldPath) -> Found<'_> {
+    fn find(&self, path: &FieldPath) -> PathLookup<'_> {
         if path.name() == "_id" {
-            return Found::Value(self.id);
+            return PathLookup::Value(self.id);
         }
         let at = self.fields.iter().position(|field| *field == path);
         let value = at.and_then(|at| self.values.get(at));
-        value.map_or(Found::Nothing, Found::Value)
+        value.map_or(PathLookup::Nothing, PathLookup::Value)
     }
 }
 

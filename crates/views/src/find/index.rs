@@ -12,7 +12,7 @@
 use super::FindError;
 use super::sort::{Sorting, read_sorting, sorting_to_json};
 use crate::design::QUERY;
-use crate::selector::{FieldPath, Found, Selector};
+use crate::selector::{FieldPath, PathLookup, Selector};
 use crate::term::of_bytes;
 use varve_docdb::DESIGN_PREFIX;
 use varve_json::{Object, Value};
@@ -60,8 +60,8 @@ impl JsonMap {
         }
         let values = self.sorting.iter();
         let values = values.map(|sorting| match sorting.field.find(document) {
-            Found::Value(value) => Some(value.clone()),
-            Found::Nothing | Found::NoWay => None,
+            PathLookup::Value(value) => Some(value.clone()),
+            PathLookup::Nothing | PathLookup::NoWay => None,
         });
         values.collect::<Option<Vec<_>>>().map(Value::Array)
     }

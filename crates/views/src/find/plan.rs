@@ -24,11 +24,11 @@ use varve_docdb::Partition;
 pub enum Reason {
     /// The query does not name all of its fields.
     FieldMismatch,
-    /// It is kept by partition and all partitions are searched, or the other way round.
+    /// The index is kept by partition and all partitions are searched, or the other way round.
     ScopeMismatch,
     /// The index sorts otherwise.
     SortOrderMismatch,
-    /// It is partial, and was not asked for.
+    /// The index is partial, and was not named in `use_index`.
     IsPartial,
     /// The client asked for another one.
     ExcludedByUser,
@@ -221,7 +221,7 @@ fn under(prefix: &[u8], mut ranges: Vec<KeyRange>) -> Vec<KeyRange> {
     ranges
 }
 
-/// What ranges of ids have in common with a partition.
+/// The intersection of ranges of ids with a partition.
 fn cut(partition: &Partition, mut ranges: Vec<KeyRange>) -> Vec<KeyRange> {
     let (low, high) = (partition.low().as_bytes(), partition.high().as_bytes());
     for range in &mut ranges {

@@ -1,6 +1,6 @@
 //! Projection of a document to the fields that a query shows.
 
-use crate::selector::{FieldPath, Fields, Found};
+use crate::selector::{FieldPath, Fields, PathLookup};
 use std::collections::HashMap;
 use varve_json::{MAX_DEPTH, Object, Value};
 
@@ -48,8 +48,8 @@ impl Projection {
         let members = self.members.iter().filter_map(|(name, member)| {
             let value = match member {
                 Member::Whole(field) => match source.find(field) {
-                    Found::Value(value) => value.clone(),
-                    Found::Nothing | Found::NoWay => return None,
+                    PathLookup::Value(value) => value.clone(),
+                    PathLookup::Nothing | PathLookup::NoWay => return None,
                 },
                 Member::Part(part) => {
                     let part = part.of(source);

@@ -2,12 +2,13 @@
 
 use super::ranges::KeyRange;
 use crate::ViewError;
-use crate::index::{IndexSnapshot, tree_of_map};
+use crate::index::IndexSnapshot;
+use crate::query::{Lanes, MergedRows};
 use crate::row::{Row, push_whole_id};
 use crate::selector::key_of;
 use std::collections::VecDeque;
-use std::ops::{Bound, Range as Run};
-use varve_btree::{Direction, Item, Overlay, OverlayRange};
+use std::ops::Range as Run;
+use varve_btree::Direction;
 use varve_json::Value;
 
 /// A row that was read already: rows up to it are left out.
@@ -53,11 +54,10 @@ impl Position {
 /// The rows of some ranges of an index; after an error there are no more.
 #[derive(Debug)]
 pub struct FoundRows {
-    rows: Overlay,
-    tree: usize,
+    lanes: Lanes,
     direction: Direction,
-    runs: VecDeque<Run<u64>>,
-    range: Option<OverlayRange>,
+    runs: VecDeque<Vec<Run<u64>>>,
+    rows: Option<MergedRows>,
 }
 
 impl IndexSnapshot {
@@ -71,41 +71,41 @@ impl IndexSnapshot {
         ranges: &[KeyRange],
         descending: bool,
     ) -> Result<FoundRows, ViewError> {
-        let tree = tree_of_map(self.group.locate(name)?.map);
-        let mut runs = VecDeque::with_capacity(ranges.len());
+        let direction = match descending {
+            true => Direction::Backward,
+            false => Direction::Forward,
+        };
+        let lanes = self.lanes(self.group.locate(name)?.map, None, direction)?;
+        let mut all = VecDeque::with_capacity(ranges.len());
         for KeyRange { low, high } in ranges {
-            let bounds = (Bound::Included(&low[..]), Bound::Excluded(&high[..]));
-            let run = self.rows.ranks(tree, bounds)?;
-            match (run.is_empty(), descending) {
+            let runs = lanes.between(low, high)?;
+            match (runs.iter().all(Run::is_empty), descending) {
                 (true, _) => {}
-                (false, false) => runs.push_back(run),
-                (false, true) => runs.push_front(run),
+                (false, false) => all.push_back(runs),
+                (false, true) => all.push_front(runs),
             }
         }
         Ok(FoundRows {
-            rows: self.rows.clone(),
-            tree,
-            direction: match descending {
-                true => Direction::Backward,
-                false => Direction::Forward,
-            },
-            runs,
-            range: None,
+            lanes,
+            direction,
+            runs: all,
+            rows: None,
         })
     }
 }
 
 impl FoundRows {
-    fn next_item(&mut self) -> Option<Result<Item, ViewError>> {
+    fn next_row(&mut self) -> Result<Option<Row>, ViewError> {
         loop {
-            if let Some(item) = self.range.as_mut().and_then(OverlayRange::next) {
-                return Some(item.map_err(ViewError::from));
+            if let Some(rows) = &mut self.rows
+                && let Some(row) = rows.next()?
+            {
+                return Ok(Some(row));
             }
-            let run = self.runs.pop_front()?;
-            match self.rows.range_by_rank(self.tree, run, self.direction) {
-                Ok(range) => self.range = Some(range),
-                Err(error) => return Some(Err(error.into())),
-            }
+            let Some(runs) = self.runs.pop_front() else {
+                return Ok(None);
+            };
+            self.rows = Some(MergedRows::new(&self.lanes, &runs, self.direction)?);
         }
     }
 }
@@ -114,15 +114,11 @@ impl Iterator for FoundRows {
     type Item = Result<Row, ViewError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let row = self.next_item()?.and_then(|item| {
-            Row::read(item).ok_or(ViewError::Row {
-                reason: "an item of a view's tree is no row",
-            })
-        });
+        let row = self.next_row();
         if row.is_err() {
             self.runs.clear();
-            self.range = None;
+            self.rows = None;
         }
-        Some(row)
+        row.transpose()
     }
 }

@@ -1,6 +1,6 @@
 //! From options to runs of rows.
 
-use super::ViewQuery;
+use super::lanes::{Lane, Lanes};
 use crate::row::{above, push_id, push_whole_id};
 use crate::{QueryOptions, ViewError};
 use std::collections::VecDeque;
@@ -8,78 +8,78 @@ use std::ops::{Bound, Range};
 use varve_btree::Direction;
 use varve_json::{Value, collate};
 
-/// Runs of rows by their number in the tree, in the order in which they are asked for.
+/// Runs of rows by their number in the tree, one for each lane, in the order in which they are asked for.
 #[derive(Debug)]
 pub(super) struct Segments {
-    pub(super) runs: VecDeque<Range<u64>>,
-    /// How many rows stand before the first one, in the direction of reading.
-    pub(super) offset: u64,
+    pub(super) runs: VecDeque<Vec<Range<u64>>>,
+    /// The rows before the first one, in the direction of reading.
+    pub(super) before: Vec<Range<u64>>,
 }
 
 impl Segments {
-    pub(super) fn of(query: &ViewQuery, options: &QueryOptions) -> Result<Self, ViewError> {
-        let total = query.rows.len(query.tree)?;
-        let before = |run: &Range<u64>| match query.direction {
-            Direction::Forward => run.start,
-            Direction::Backward => total - run.end,
+    pub(super) fn of(lanes: &Lanes, options: &QueryOptions) -> Result<Self, ViewError> {
+        let all = &lanes.all;
+        let before = |runs: &[Range<u64>]| -> Vec<_> {
+            let lanes = all.iter().zip(runs);
+            lanes.map(|(lane, run)| lane.before(run)).collect()
         };
         let Some(keys) = &options.keys else {
-            let run = range(query, options)?;
+            let runs = all.iter().map(|lane| range(lane, options));
+            let runs = runs.collect::<Result<Vec<_>, _>>()?;
             return Ok(Segments {
-                offset: before(&run),
-                runs: VecDeque::from([run]),
+                before: before(&runs),
+                runs: VecDeque::from([runs]),
             });
         };
-        let mut runs = VecDeque::with_capacity(keys.len());
-        // Where no key has rows, the last one says where they would be.
-        let mut offset = 0;
+        let mut segments = Segments {
+            runs: VecDeque::with_capacity(keys.len()),
+            // Where no key has rows, the last one says where they would be.
+            before: Vec::new(),
+        };
         for at in 0..keys.len() {
-            let at = match query.direction {
-                Direction::Forward => at,
-                Direction::Backward => keys.len() - 1 - at,
+            let at = match options.descending {
+                false => at,
+                true => keys.len() - 1 - at,
             };
-            let run = rows_of_key(query, &keys[at], options)?;
-            if runs.is_empty() {
-                offset = before(&run);
+            let runs = all.iter().map(|lane| rows_of_key(lane, &keys[at], options));
+            let runs = runs.collect::<Result<Vec<_>, _>>()?;
+            if segments.runs.is_empty() {
+                segments.before = before(&runs);
             }
-            if !run.is_empty() {
-                runs.push_back(run);
+            if lanes.has_rows(&runs)? {
+                segments.runs.push_back(runs);
             }
         }
-        Ok(Segments { offset, runs })
+        Ok(segments)
     }
 }
 
 /// The run of the rows with one key, or of those that lie between the documents of the options.
-fn rows_of_key(
-    query: &ViewQuery,
-    key: &Value,
-    options: &QueryOptions,
-) -> Result<Range<u64>, ViewError> {
-    let start = edge(query, Some(key), options.start_doc.as_deref());
-    let end = edge(query, Some(key), options.end_doc.as_deref());
-    between(query, (start, end), true)
+fn rows_of_key(lane: &Lane, key: &Value, options: &QueryOptions) -> Result<Range<u64>, ViewError> {
+    let start = edge(lane, Some(key), options.start_doc.as_deref());
+    let end = edge(lane, Some(key), options.end_doc.as_deref());
+    between(lane, (start, end), true)
 }
 
 /// The run between the start and the end of the options.
-fn range(query: &ViewQuery, options: &QueryOptions) -> Result<Range<u64>, ViewError> {
+fn range(lane: &Lane, options: &QueryOptions) -> Result<Range<u64>, ViewError> {
     let start = edge(
-        query,
+        lane,
         options.start_key.as_ref(),
         options.start_doc.as_deref(),
     );
-    let end = edge(query, options.end_key.as_ref(), options.end_doc.as_deref());
-    between(query, (start, end), options.inclusive_end)
+    let end = edge(lane, options.end_key.as_ref(), options.end_doc.as_deref());
+    between(lane, (start, end), options.inclusive_end)
 }
 
 type Edges<'a> = (Option<Edge<'a>>, Option<Edge<'a>>);
 
 fn between(
-    query: &ViewQuery,
+    lane: &Lane,
     (start, end): Edges<'_>,
     inclusive_end: bool,
 ) -> Result<Range<u64>, ViewError> {
-    let (low, high) = match query.direction {
+    let (low, high) = match lane.direction {
         Direction::Forward => (
             start.map(Edge::first),
             end.map(|end| match inclusive_end {
@@ -95,12 +95,12 @@ fn between(
             start.map(Edge::behind_last),
         ),
     };
-    let is_whole = query.prefix.is_empty();
-    let low = low.or_else(|| (!is_whole).then(|| query.prefix.clone()));
-    let high = high.or_else(|| (!is_whole).then(|| above(query.prefix.clone())));
+    let is_whole = lane.prefix.is_empty();
+    let low = low.or_else(|| (!is_whole).then(|| lane.prefix.clone()));
+    let high = high.or_else(|| (!is_whole).then(|| above(lane.prefix.clone())));
     let low = low.as_deref().map_or(Bound::Unbounded, Bound::Included);
     let high = high.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-    let run = query.rows.ranks(query.tree, (low, high))?;
+    let run = lane.rows.ranks(lane.tree, (low, high))?;
     // A range that ends before it starts holds nothing.
     Ok(run.start..run.end.max(run.start))
 }
@@ -111,9 +111,9 @@ struct Edge<'a> {
     document: Option<&'a str>,
 }
 
-fn edge<'a>(query: &ViewQuery, key: Option<&Value>, document: Option<&'a str>) -> Option<Edge<'a>> {
+fn edge<'a>(lane: &Lane, key: Option<&Value>, document: Option<&'a str>) -> Option<Edge<'a>> {
     key.map(|key| Edge {
-        sort_key: query.sort_key(key),
+        sort_key: lane.sort_key(key),
         document,
     })
 }
@@ -140,7 +140,7 @@ impl Edge<'_> {
     }
 }
 
-impl ViewQuery {
+impl Lane {
     /// The bytes by which the rows of an emitted key sort.
     pub(super) fn sort_key(&self, value: &Value) -> Vec<u8> {
         let mut bytes = self.prefix.clone();

@@ -1,8 +1,9 @@
 //! Reduced rows as the answer to a query.
 
-use super::ViewQuery;
 use super::bounds::Segments;
+use super::lanes::{Lane, Lanes};
 use super::memo::Reduce;
+use super::reducing::Reducing;
 use crate::options::Grouping;
 use crate::reduce::{Reduced, Reduction};
 use crate::row::Row;
@@ -15,14 +16,28 @@ use varve_json::{Value, collate, parse, write};
 /// The groups that a query asks for; after an error there are no more.
 #[derive(Debug)]
 pub struct GroupRows {
-    query: ViewQuery,
-    runs: VecDeque<Run<u64>>,
+    lanes: Lanes,
+    direction: Direction,
+    runs: VecDeque<Vec<Run<u64>>>,
     grouping: Grouping,
     reduction: Reduction,
     /// Its position in summaries.
     part: usize,
     skip: u64,
     left: u64,
+    /// A group whose rows are reduced one by one.
+    pending: Option<(Vec<u8>, Box<Reducing>)>,
+}
+
+/// How far [`GroupRows::next_within`] came.
+#[derive(Clone, Debug, PartialEq)]
+pub enum GroupStep {
+    /// The next group.
+    Group(GroupRow),
+    /// There may be more.
+    Paused,
+    /// There are no more groups.
+    End,
 }
 
 /// One reduced row.
@@ -45,80 +60,84 @@ impl GroupRow {
     }
 }
 
-/// The rows of one group, and its key.
+/// The rows of one group in each lane, and its key.
 struct Group {
-    run: Run<u64>,
+    runs: Vec<Run<u64>>,
     key: Vec<u8>,
 }
 
 impl GroupRows {
     pub(super) fn new(
-        query: ViewQuery,
+        lanes: Lanes,
         segments: Segments,
         options: &QueryOptions,
         (part, reduction): (usize, &Reduction),
     ) -> Self {
         let mut runs = segments.runs;
-        runs.retain(|run| !run.is_empty());
+        runs.retain(|runs| !runs.iter().all(Run::is_empty));
         GroupRows {
-            query,
+            lanes,
+            direction: options.direction(),
             runs,
             grouping: options.grouping,
             reduction: reduction.clone(),
             part,
             skip: options.skip,
             left: options.limit.unwrap_or(u64::MAX),
+            pending: None,
         }
     }
 
     /// Takes the next group off the runs.
     fn next_group(&mut self) -> Result<Option<Group>, ViewError> {
-        let Some(run) = self.runs.front().cloned() else {
+        let Some(runs) = self.runs.pop_front() else {
             return Ok(None);
         };
         if self.grouping == Grouping::None {
-            self.runs.pop_front();
             let key = b"null".to_vec();
-            return Ok(Some(Group { run, key }));
+            return Ok(Some(Group { runs, key }));
         }
-        let group = self.group_at(run.clone())?;
-        let rest = match self.query.direction {
-            Direction::Forward => group.run.end..run.end,
-            Direction::Backward => run.start..group.run.start,
-        };
-        match self.runs.front_mut() {
-            Some(front) if !rest.is_empty() => *front = rest,
-            _ => drop(self.runs.pop_front()),
+        let group = self.group_at(&runs)?;
+        let rest = runs.iter().zip(&group.runs);
+        let rest = rest.map(|(run, taken)| match self.direction {
+            Direction::Forward => taken.end..run.end,
+            Direction::Backward => run.start..taken.start,
+        });
+        let rest: Vec<Run<u64>> = rest.collect();
+        if !rest.iter().all(Run::is_empty) {
+            self.runs.push_front(rest);
         }
         Ok(Some(group))
     }
 
-    /// The group at the beginning of a run that is not empty.
-    fn group_at(&self, run: Run<u64>) -> Result<Group, ViewError> {
-        let ViewQuery {
-            rows,
-            tree,
-            direction,
-            ..
-        } = &self.query;
-        let row = self.row_at(run.clone(), *direction)?;
-        let (mut edge, key) = self.edge_and_key(&row);
-        let run = match direction {
-            Direction::Forward => {
-                edge.push(collate::ABOVE_ALL);
-                let end = rows.rank(*tree, &edge)?;
-                run.start..end.clamp(run.start + 1, run.end)
-            }
-            Direction::Backward => {
-                let start = rows.rank(*tree, &edge)?;
-                start.clamp(run.start, run.end - 1)..run.end
-            }
+    /// The group at the beginning of runs of which one is not empty.
+    fn group_at(&self, runs: &[Run<u64>]) -> Result<Group, ViewError> {
+        let (mut rows, lanes) = (Vec::new(), &self.lanes.all);
+        for (lane, run) in lanes.iter().zip(runs).filter(|(_, run)| !run.is_empty()) {
+            rows.push((lane, lane.row_at(run.clone(), self.direction)?));
+        }
+        let rank = |(lane, row): &(&Lane, Row)| lane.rank_of(row).to_vec();
+        let first = match self.direction {
+            Direction::Forward => rows.iter().min_by_key(|row| rank(row)),
+            Direction::Backward => rows.iter().max_by_key(|row| rank(row)),
         };
-        Ok(Group { run, key })
+        let (lane, row) = first.ok_or(ViewError::Row {
+            reason: "an item of a view's tree is not there",
+        })?;
+        let (edge, key) = self.edge_and_key(lane, row);
+        let edge = edge.get(lane.prefix.len()..).unwrap_or_default();
+        let runs = lanes.iter().zip(runs);
+        let runs = runs.map(|(other, run)| {
+            // The row itself is in its group.
+            let least = u64::from(std::ptr::eq(other, *lane));
+            other.beginning(run, edge, least)
+        });
+        let runs = runs.collect::<Result<Vec<_>, _>>()?;
+        Ok(Group { runs, key })
     }
 
     /// The bytes with which the keys of all rows of a row's group begin, and no others; and the group's key.
-    fn edge_and_key(&self, row: &Row) -> (Vec<u8>, Vec<u8>) {
+    fn edge_and_key(&self, lane: &Lane, row: &Row) -> (Vec<u8>, Vec<u8>) {
         if let Grouping::Level(level) = self.grouping
             && row.key().first() == Some(&b'[')
             && let Ok(Value::Array(mut items)) = parse(row.key())
@@ -126,7 +145,7 @@ impl GroupRows {
         {
             items.truncate(usize::try_from(level).unwrap_or(usize::MAX));
             let group = Value::Array(items);
-            let mut edge = self.query.sort_key(&group);
+            let mut edge = lane.sort_key(&group);
             // The array goes on.
             edge.pop();
             let mut key = Vec::new();
@@ -136,59 +155,115 @@ impl GroupRows {
         (row.sort_key().to_vec(), row.key().to_vec())
     }
 
-    fn value(&self, run: Run<u64>) -> Result<Vec<u8>, ViewError> {
-        match self.reduction {
-            Reduction::Count => Ok((run.end - run.start).to_string().into_bytes()),
-            Reduction::First => self.value_at(run, Direction::Forward),
-            Reduction::Last => self.value_at(run, Direction::Backward),
-            _ => self.reduced(run),
+    /// The value of a group, if its rows are all in one lane; otherwise they are to be reduced one by one.
+    fn value(&self, runs: &[Run<u64>]) -> Result<Option<Vec<u8>>, ViewError> {
+        if self.lanes.winners.is_some() {
+            return Ok(None);
         }
-    }
-
-    fn reduced(&self, run: Run<u64>) -> Result<Vec<u8>, ViewError> {
-        let query = &self.query;
-        let reduce = Reduce {
-            tree: query.tree,
-            part: self.part,
-            run: run.clone(),
+        let lanes = self.lanes.all.iter().zip(runs);
+        let mut filled = lanes.filter(|(_, run)| !run.is_empty());
+        let (Some((lane, run)), None) = (filled.next(), filled.next()) else {
+            return Ok(None);
         };
-        if let Some(value) = query.memo.get(query.state, &reduce) {
-            return Ok(value);
+        let run = run.clone();
+        Ok(Some(match self.reduction {
+            Reduction::Count => (run.end - run.start).to_string().into_bytes(),
+            Reduction::First => lane.row_at(run, Direction::Forward)?.value().to_vec(),
+            Reduction::Last => lane.row_at(run, Direction::Backward)?.value().to_vec(),
+            _ => lane.reduced(run, self.part)?,
+        }))
+    }
+
+    /// The next group, if that takes no more than so many rows that are read one by one: a long group does not keep its
+    /// thread from others.
+    ///
+    /// # Errors
+    /// Damage; [`ViewError::is_would_block`].
+    pub fn next_within(&mut self, mut most: u64) -> Result<GroupStep, ViewError> {
+        let step = self.step(&mut most);
+        match &step {
+            Ok(GroupStep::Group(_)) => self.left = self.left.saturating_sub(1),
+            Ok(GroupStep::Paused) => {}
+            Ok(GroupStep::End) | Err(_) => self.left = 0,
         }
-        let summary = query.rows.reduce_by_rank(query.tree, run)?;
-        let value = Reduced::read(&summary, self.part).into_json();
-        query.memo.put(query.state, reduce, &value);
-        Ok(value)
+        step
     }
 
-    /// The value of the first row of a run.
-    fn value_at(&self, run: Run<u64>, direction: Direction) -> Result<Vec<u8>, ViewError> {
-        Ok(self.row_at(run, direction)?.value().to_vec())
+    fn step(&mut self, most: &mut u64) -> Result<GroupStep, ViewError> {
+        while self.left > 0 {
+            if let Some((key, mut reducing)) = self.pending.take() {
+                if reducing.take(*most)? {
+                    self.pending = Some((key, reducing));
+                    return Ok(GroupStep::Paused);
+                }
+                if let Some(value) = reducing.finish() {
+                    return Ok(GroupStep::Group(GroupRow { key, value }));
+                }
+            }
+            let Some(group) = self.next_group()? else {
+                return Ok(GroupStep::End);
+            };
+            if self.skip > 0 {
+                self.skip -= u64::from(self.lanes.has_rows(&group.runs)?);
+            } else if let Some(value) = self.value(&group.runs)? {
+                let key = group.key;
+                return Ok(GroupStep::Group(GroupRow { key, value }));
+            } else {
+                let reduction = (self.part, &self.reduction);
+                let reducing = Reducing::begin(&self.lanes, &group.runs, reduction)?;
+                self.pending = Some((group.key, Box::new(reducing)));
+            }
+            *most = most.saturating_sub(1);
+            if *most == 0 {
+                return Ok(GroupStep::Paused);
+            }
+        }
+        Ok(GroupStep::End)
     }
+}
 
-    fn row_at(&self, run: Run<u64>, direction: Direction) -> Result<Row, ViewError> {
-        let ViewQuery { rows, tree, .. } = &self.query;
-        let first = rows.range_by_rank(*tree, run, direction)?.next();
-        let row = first.transpose()?.and_then(Row::read);
-        row.ok_or(ViewError::Row {
-            reason: "an item of a view's tree is no row",
+impl Lane {
+    /// The part of a run, at its beginning in the direction of reading, whose keys begin with an edge; at least so many
+    /// rows.
+    fn beginning(&self, run: &Run<u64>, edge: &[u8], least: u64) -> Result<Run<u64>, ViewError> {
+        if run.is_empty() {
+            return Ok(run.clone());
+        }
+        let mut edge = [&self.prefix[..], edge].concat();
+        Ok(match self.direction {
+            Direction::Forward => {
+                edge.push(collate::ABOVE_ALL);
+                let end = self.rows.rank(self.tree, &edge)?;
+                run.start..end.clamp(run.start + least, run.end)
+            }
+            Direction::Backward => {
+                let start = self.rows.rank(self.tree, &edge)?;
+                start.clamp(run.start, run.end - least)..run.end
+            }
         })
     }
 
-    fn step(&mut self) -> Result<Option<GroupRow>, ViewError> {
-        while self.skip > 0 {
-            self.skip -= 1;
-            if self.next_group()?.is_none() {
-                return Ok(None);
-            }
-        }
-        let Some(group) = self.next_group()? else {
-            return Ok(None);
+    fn reduced(&self, run: Run<u64>, part: usize) -> Result<Vec<u8>, ViewError> {
+        let reduce = Reduce {
+            tree: self.tree,
+            part,
+            run: run.clone(),
         };
-        Ok(Some(GroupRow {
-            value: self.value(group.run)?,
-            key: group.key,
-        }))
+        if let Some(value) = self.memo.get(self.state, &reduce) {
+            return Ok(value);
+        }
+        let summary = self.rows.reduce_by_rank(self.tree, run)?;
+        let value = Reduced::read(&summary, part).into_json();
+        self.memo.put(self.state, reduce, &value);
+        Ok(value)
+    }
+
+    fn row_at(&self, run: Run<u64>, direction: Direction) -> Result<Row, ViewError> {
+        let first = self.rows.range_by_rank(self.tree, run, direction)?.next();
+        let first = first.transpose()?.ok_or(ViewError::Row {
+            reason: "an item of a view's tree is not there",
+        })?;
+        self.row(first)
     }
 }
 
@@ -196,11 +271,13 @@ impl Iterator for GroupRows {
     type Item = Result<GroupRow, ViewError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.left = self.left.checked_sub(1)?;
-        let row = self.step();
-        if row.is_err() {
-            self.left = 0;
+        loop {
+            match self.next_within(u64::MAX) {
+                Ok(GroupStep::Group(row)) => return Some(Ok(row)),
+                Ok(GroupStep::Paused) => {}
+                Ok(GroupStep::End) => return None,
+                Err(error) => return Some(Err(error)),
+            }
         }
-        row.transpose()
     }
 }

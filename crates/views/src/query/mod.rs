@@ -2,19 +2,23 @@
 
 mod bounds;
 mod groups;
+mod lanes;
 mod memo;
+mod merge;
+mod reducing;
 mod rows;
 
-pub use groups::{GroupRow, GroupRows};
+pub use groups::{GroupRow, GroupRows, GroupStep};
+pub(crate) use lanes::{LaneSource, Lanes};
 pub(crate) use memo::Memo;
+pub(crate) use merge::MergedRows;
 pub use rows::MapRows;
 
 use crate::index::{IndexSnapshot, tree_of_map};
-use crate::row::prefix_of;
 use crate::{QueryOptions, ViewError};
 use bounds::Segments;
-use varve_btree::{Direction, Overlay};
-use varve_json::collate::Order;
+use varve_btree::Direction;
+use varve_docdb::Partition;
 
 /// Result of a query; rows are read as they are taken.
 #[derive(Debug)]
@@ -23,21 +27,6 @@ pub enum Answer {
     Rows(Box<MapRows>),
     /// Reduced rows.
     Groups(Box<GroupRows>),
-}
-
-/// The tree that is asked, and in which direction.
-#[derive(Clone, Debug)]
-struct ViewQuery {
-    rows: Overlay,
-    tree: usize,
-    /// In which its keys stand.
-    order: Order,
-    direction: Direction,
-    /// Begins the sort keys of the partition that is asked; empty where rows are not kept by partition.
-    prefix: Vec<u8>,
-    /// The version of the index, and the memo of its reduced values.
-    state: memo::IndexVersion,
-    memo: Memo,
 }
 
 impl IndexSnapshot {
@@ -50,34 +39,40 @@ impl IndexSnapshot {
         let order = self.group.order_of_map(place.map);
         options.check_for_view(place.reduction.is_some(), order)?;
         options.check_partition(self.group.is_partitioned())?;
-        let partition = options.partition.as_ref();
-        let query = ViewQuery {
-            rows: self.rows.clone(),
-            state: (self.seq, self.purge_seq),
-            memo: self.memo.clone(),
-            tree: tree_of_map(place.map),
-            order,
-            prefix: partition.map_or_else(Vec::new, |partition| prefix_of(partition.name())),
-            direction: match options.descending {
-                true => Direction::Backward,
-                false => Direction::Forward,
-            },
-        };
-        let segments = Segments::of(&query, options)?;
+        let partition = options.partition.as_ref().map(Partition::name);
+        let lanes = self.lanes(place.map, partition, options.direction())?;
+        let segments = Segments::of(&lanes, options)?;
         match place.reduction {
             Some(index) if options.reduce != Some(false) => {
                 let reduction = &self.group.maps()[place.map].reductions[index];
-                let groups = GroupRows::new(query, segments, options, (index, reduction));
+                let groups = GroupRows::new(lanes, segments, options, (index, reduction));
                 Ok(Answer::Groups(Box::new(groups)))
             }
             _ => {
-                let rows = MapRows::new(query, segments, options)?;
+                let rows = MapRows::new(lanes, segments, options)?;
                 Ok(Answer::Rows(Box::new(rows)))
             }
         }
     }
 
-    /// How many rows the view of that name has.
+    /// What the viewer asks of a map function.
+    pub(crate) fn lanes(
+        &self,
+        map: usize,
+        partition: Option<&str>,
+        direction: Direction,
+    ) -> Result<Lanes, ViewError> {
+        let source = LaneSource {
+            group: &self.group,
+            rows: &self.rows,
+            map,
+            state: (self.seq, self.purge_seq),
+            memo: &self.memo,
+        };
+        source.lanes(&self.viewer, partition, direction)
+    }
+
+    /// How many rows the view of that name has, whoever sees them.
     ///
     /// # Errors
     /// [`ViewError::NoView`].

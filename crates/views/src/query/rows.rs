@@ -1,45 +1,50 @@
 //! Emitted rows as the answer to a query.
 
-use super::ViewQuery;
 use super::bounds::Segments;
+use super::lanes::Lanes;
+use super::merge::MergedRows;
 use crate::row::Row;
 use crate::{QueryOptions, ViewError};
 use std::collections::VecDeque;
 use std::ops::Range as Run;
-use varve_btree::{Item, OverlayRange, TreeError};
+use varve_btree::Direction;
 use varve_json::{Value, parse, write_string};
 
 /// The rows that a query asks for; after an error there are no more.
 #[derive(Debug)]
 pub struct MapRows {
-    query: ViewQuery,
+    lanes: Lanes,
+    direction: Direction,
     total_rows: u64,
     offset: u64,
-    runs: VecDeque<Run<u64>>,
+    runs: VecDeque<Vec<Run<u64>>>,
     skip: u64,
     left: u64,
-    range: Option<OverlayRange>,
+    rows: Option<MergedRows>,
 }
 
 impl MapRows {
     pub(super) fn new(
-        query: ViewQuery,
+        lanes: Lanes,
         segments: Segments,
         options: &QueryOptions,
     ) -> Result<Self, ViewError> {
-        let total_rows = query.rows.len(query.tree)?;
+        let wholes: Vec<_> = lanes.all.iter().map(|lane| lane.whole.clone()).collect();
+        let total_rows = lanes.count(&wholes)?;
+        let before = lanes.count(&segments.before)?;
         Ok(MapRows {
-            query,
+            lanes,
+            direction: options.direction(),
             total_rows,
-            offset: segments.offset.saturating_add(options.skip).min(total_rows),
+            offset: before.saturating_add(options.skip).min(total_rows),
             runs: segments.runs,
             skip: if options.sorted { options.skip } else { 0 },
             left: options.limit.unwrap_or(u64::MAX),
-            range: None,
+            rows: None,
         })
     }
 
-    /// How many rows the view has.
+    /// How many rows the view has for the viewer. Of more than 10,000, a row counts once for each name that shows it.
     pub fn total_rows(&self) -> u64 {
         self.total_rows
     }
@@ -49,29 +54,77 @@ impl MapRows {
         self.offset
     }
 
-    fn next_item(&mut self) -> Option<Result<Item, TreeError>> {
-        loop {
-            if let Some(item) = self.range.as_mut().and_then(OverlayRange::next) {
-                return Some(item);
+    /// Leaves out rows at the beginning as the query wants it, at most so many that are read one by one; returns whether
+    /// it has to be called again. Taking a row leaves out all that are left to be.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn skip_some(&mut self, most: u64) -> Result<bool, ViewError> {
+        match self.left {
+            0 => Ok(false),
+            _ => self.skip_rows(most),
+        }
+    }
+
+    fn skip_rows(&mut self, most: u64) -> Result<bool, ViewError> {
+        for _ in 0..most {
+            if self.skip == 0 {
+                return Ok(false);
             }
-            let mut run = self.runs.pop_front()?;
-            let skipped = self.skip.min(run.end - run.start);
-            self.skip -= skipped;
-            match self.query.direction {
-                varve_btree::Direction::Forward => run.start += skipped,
-                varve_btree::Direction::Backward => run.end -= skipped,
+            if self.rows.is_none() {
+                self.skip_in_run();
             }
-            let ViewQuery {
-                rows,
-                tree,
-                direction,
-                ..
-            } = &self.query;
-            match rows.range_by_rank(*tree, run, *direction) {
-                Ok(range) => self.range = Some(range),
-                Err(error) => return Some(Err(error)),
+            if self.skip > 0 {
+                self.skip = match self.next_row()? {
+                    Some(_) => self.skip - 1,
+                    None => 0,
+                };
             }
         }
+        Ok(self.skip > 0)
+    }
+
+    /// Leaves out rows of which the numbers tell how many there are.
+    fn skip_in_run(&mut self) {
+        while self.lanes.winners.is_none()
+            && self.skip > 0
+            && let Some(runs) = self.runs.front_mut()
+        {
+            let mut filled = runs.iter_mut().filter(|run| !run.is_empty());
+            let Some(run) = filled.next() else {
+                self.runs.pop_front();
+                continue;
+            };
+            if filled.next().is_some() {
+                return;
+            }
+            let skipped = self.skip.min(run.end - run.start);
+            self.skip -= skipped;
+            match self.direction {
+                Direction::Forward => run.start += skipped,
+                Direction::Backward => run.end -= skipped,
+            }
+        }
+    }
+
+    fn next_row(&mut self) -> Result<Option<Row>, ViewError> {
+        loop {
+            if let Some(rows) = &mut self.rows {
+                if let Some(row) = rows.next()? {
+                    return Ok(Some(row));
+                }
+                self.rows = None;
+            }
+            let Some(runs) = self.runs.pop_front() else {
+                return Ok(None);
+            };
+            self.rows = Some(MergedRows::new(&self.lanes, &runs, self.direction)?);
+        }
+    }
+
+    fn step(&mut self) -> Result<Option<Row>, ViewError> {
+        while self.skip_rows(u64::MAX)? {}
+        self.next_row()
     }
 }
 
@@ -80,19 +133,13 @@ impl Iterator for MapRows {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
-        let row = match self.next_item()? {
-            Ok(item) => Row::read(item).ok_or(ViewError::Row {
-                reason: "an item of a view's tree is no row",
-            }),
-            Err(error) => Err(error.into()),
-        };
+        let row = self.step();
         if row.is_err() {
             self.left = 0;
         }
-        Some(row)
+        row.transpose()
     }
 }
-
 impl Row {
     /// Appends the row's JSON object, without its end, so that a document can follow:
     /// `{"id":…,"key":…,"value":…`

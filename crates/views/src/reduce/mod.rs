@@ -21,6 +21,7 @@ mod script;
 mod stats;
 mod sum;
 
+use crate::principals::behind_principal;
 use crate::row::{push_varint, read_varint};
 use crate::{DesignError, IndexOptions};
 use distinct::Sketch;
@@ -175,10 +176,28 @@ pub(crate) struct MapReducer {
     reductions: Vec<Reduction>,
     /// The functions among them, in order.
     scripts: Option<ScriptReducer>,
+    /// Whether the keys of rows begin with a principal.
+    by_principal: bool,
 }
 
 impl MapReducer {
     pub(crate) fn shared(reductions: &[Reduction], options: &IndexOptions) -> Arc<dyn Reducer> {
+        MapReducer::of(reductions, options, false)
+    }
+
+    /// The same for rows by principal.
+    pub(crate) fn by_principal(
+        reductions: &[Reduction],
+        options: &IndexOptions,
+    ) -> Arc<dyn Reducer> {
+        MapReducer::of(reductions, options, true)
+    }
+
+    fn of(
+        reductions: &[Reduction],
+        options: &IndexOptions,
+        by_principal: bool,
+    ) -> Arc<dyn Reducer> {
         let sources: Vec<String> = reductions
             .iter()
             .filter(|reduction| matches!(reduction, Reduction::Script(_)))
@@ -187,6 +206,7 @@ impl MapReducer {
         Arc::new(MapReducer {
             reductions: reductions.to_vec(),
             scripts: (!sources.is_empty()).then(|| ScriptReducer::new(sources, options)),
+            by_principal,
         })
     }
 
@@ -222,7 +242,12 @@ impl Reducer for MapReducer {
         if self.is_trivial() {
             return Vec::new();
         }
-        let rows: Vec<StoredRow<'_, '_>> = items.filter_map(StoredRow::read).collect();
+        let own_key = |(key, value)| match self.by_principal {
+            true => (behind_principal(key), value),
+            false => (key, value),
+        };
+        let rows = items.map(own_key).filter_map(StoredRow::read);
+        let rows: Vec<StoredRow<'_, '_>> = rows.collect();
         let values = || rows.iter().map(|row| row.value);
         self.summary(
             |_, reduction| match reduction {

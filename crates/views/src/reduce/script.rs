@@ -15,7 +15,7 @@ const MAY_GROW: usize = 4096;
 
 /// A function that passed its limit of time so often, one time after the other, is not called any more
 /// until the index is opened anew: an index has many nodes, and each would wait for it.
-const PATIENCE: u32 = 5;
+const MAX_TIMEOUTS: u32 = 5;
 
 /// The functions over one map function.
 pub(super) struct ScriptReducer {
@@ -129,7 +129,7 @@ fn serve(sources: &[String], limits: Limits, jobs: Receiver<Job>) {
         let limit = limits.time;
         let of_function = failures.get_mut(job.function);
         let result = match (&mut engine, of_function) {
-            (_, Some(&mut PATIENCE)) => Err(JsError::Time { limit }),
+            (_, Some(&mut MAX_TIMEOUTS)) => Err(JsError::Time { limit }),
             (Ok(engine), Some(failures)) => {
                 let result = run(engine, &job);
                 *failures = match result {

@@ -4,7 +4,7 @@
 
 use super::condition::key_of;
 use super::node::Fields;
-use super::path::{FieldPath, Found};
+use super::path::{FieldPath, PathLookup};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use varve_json::{Object, Value};
@@ -43,7 +43,7 @@ impl<'v> Indexed<'v> {
 }
 
 impl Fields for Indexed<'_> {
-    fn find(&self, path: &FieldPath) -> Found<'_> {
+    fn find(&self, path: &FieldPath) -> PathLookup<'_> {
         path.find_by(self.value, |object, name| self.member(object, name))
     }
 

@@ -16,16 +16,16 @@ pub(crate) use condition::{Condition, Relation, Test, key_of};
 pub(crate) use indexed::Indexed;
 pub(crate) use node::{Fields, Node};
 pub use path::FieldPath;
-pub(crate) use path::Found;
+pub(crate) use path::PathLookup;
 
 /// A selector is not understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SelectorError {
-    /// It is no object.
+    /// The selector is no object.
     #[error("Selector must be a JSON object, not: {found}")]
     NotAnObject {
-        /// What is there instead, as CouchDB shows it.
+        /// The value that is there instead, as CouchDB shows it.
         found: String,
     },
     /// An operator that is not known.

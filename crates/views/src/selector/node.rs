@@ -2,7 +2,7 @@
 
 use super::condition::{Condition, key_of, of_one};
 use super::indexed::Indexed;
-use super::path::{FieldPath, Found};
+use super::path::{FieldPath, PathLookup};
 use std::sync::Arc;
 use varve_json::{Object, Value};
 
@@ -16,7 +16,7 @@ pub(crate) enum Node {
 
 /// Source of fields: a document, or the fields of one in an index.
 pub(crate) trait Fields {
-    fn find(&self, path: &FieldPath) -> Found<'_>;
+    fn find(&self, path: &FieldPath) -> PathLookup<'_>;
 
     /// Hands the key that a value sorts by to `then`.
     fn with_key<T>(&self, value: &Value, then: impl FnOnce(&[u8]) -> T) -> T {
@@ -28,7 +28,7 @@ pub(crate) trait Fields {
 const MANY: usize = 32;
 
 impl Fields for Value {
-    fn find(&self, path: &FieldPath) -> Found<'_> {
+    fn find(&self, path: &FieldPath) -> PathLookup<'_> {
         path.find(self)
     }
 }
@@ -40,9 +40,9 @@ impl Node {
             // As in CouchDB, a choice without alternatives holds.
             Node::Any(nodes) => nodes.is_empty() || nodes.iter().any(|node| node.passes(fields)),
             Node::Field(path, condition) => match fields.find(path) {
-                Found::Value(value) => condition.passes(value, fields),
-                Found::Nothing => condition.wants_nothing(),
-                Found::NoWay => false,
+                PathLookup::Value(value) => condition.passes(value, fields),
+                PathLookup::Nothing => condition.wants_nothing(),
+                PathLookup::NoWay => false,
             },
         }
     }

@@ -12,7 +12,7 @@ pub struct FieldPath {
 
 /// Result of looking up a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Found<'v> {
+pub(crate) enum PathLookup<'v> {
     /// A value.
     Value(&'v Value),
     /// The last object on the way has no such member.
@@ -61,7 +61,7 @@ impl FieldPath {
     }
 
     /// Looks into a value; items of arrays are named by their position.
-    pub(crate) fn find<'v>(&self, value: &'v Value) -> Found<'v> {
+    pub(crate) fn find<'v>(&self, value: &'v Value) -> PathLookup<'v> {
         self.find_by(value, Object::get)
     }
 
@@ -70,23 +70,23 @@ impl FieldPath {
         &self,
         value: &'v Value,
         member: impl Fn(&'v Object, &str) -> Option<&'v Value>,
-    ) -> Found<'v> {
+    ) -> PathLookup<'v> {
         let mut at = value;
         for part in &self.parts {
             let next = match at {
                 Value::Object(object) => match member(object, part) {
                     Some(member) => Some(member),
-                    None => return Found::Nothing,
+                    None => return PathLookup::Nothing,
                 },
                 Value::Array(items) => part.parse().ok().and_then(|at: usize| items.get(at)),
                 _ => None,
             };
             match next {
                 Some(next) => at = next,
-                None => return Found::NoWay,
+                None => return PathLookup::NoWay,
             }
         }
-        Found::Value(at)
+        PathLookup::Value(at)
     }
 }
 
@@ -113,14 +113,14 @@ mod tests {
     fn paths_lead_through_objects_and_arrays() {
         let document = varve_json::parse(br#"{"a":[{"b":1}],"c.d":2,"e":null}"#).unwrap();
         let found = |path| FieldPath::new(path).find(&document);
-        assert_eq!(found("a.0.b"), Found::Value(&Value::from(1u64)));
-        assert_eq!(found("c\\.d"), Found::Value(&Value::from(2u64)));
-        assert_eq!(found("e"), Found::Value(&Value::Null));
-        assert_eq!(found("a.0.c"), Found::Nothing);
-        assert_eq!(found("f.g"), Found::Nothing);
-        assert_eq!(found("a.1"), Found::NoWay);
-        assert_eq!(found("a.x"), Found::NoWay);
-        assert_eq!(found("e.x"), Found::NoWay);
+        assert_eq!(found("a.0.b"), PathLookup::Value(&Value::from(1u64)));
+        assert_eq!(found("c\\.d"), PathLookup::Value(&Value::from(2u64)));
+        assert_eq!(found("e"), PathLookup::Value(&Value::Null));
+        assert_eq!(found("a.0.c"), PathLookup::Nothing);
+        assert_eq!(found("f.g"), PathLookup::Nothing);
+        assert_eq!(found("a.1"), PathLookup::NoWay);
+        assert_eq!(found("a.x"), PathLookup::NoWay);
+        assert_eq!(found("e.x"), PathLookup::NoWay);
     }
 
     #[test]

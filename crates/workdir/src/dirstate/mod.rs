@@ -1,7 +1,7 @@
 //! The dirstate: the parents of the working copy, and each tracked file with its stat from when it
 //! was last known to be clean.
 //!
-//! It is read whole and written whole, beside the old one and then renamed over it. A writer
+//! The file is read whole and written whole, beside the old one and then renamed over it. A writer
 //! holds the lock of the working copy and has read the dirstate under that lock.
 
 mod entry;

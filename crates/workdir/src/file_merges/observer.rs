@@ -111,7 +111,7 @@ pub enum Resolution {
 /// Receives the events of an update and answers its questions.
 pub trait UpdateObserver {
     /// Receives an event.
-    fn on_event(&mut self, news: &UpdateEvent<'_>);
+    fn on_event(&mut self, event: &UpdateEvent<'_>);
     /// Answers a question.
     fn decide(&mut self, question: &UpdateQuestion<'_>) -> Resolution;
 }

@@ -1,9 +1,11 @@
 //! `export`: databases of a directory as lines of JSON.
 
 use super::moving;
+use super::moving::table::{Row, Table, by_form};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use varve_base::storage::OpenMode;
 use varve_base::{DiskStorage, Silent, Storage};
 use varve_btree::NodeCache;
 use varve_codec::EngineSetting;
@@ -64,32 +66,28 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let databases = (&storage, names.as_slice());
     if file == b"-" {
         let mut out = BufWriter::with_capacity(BUFFER, io::stdout().lock());
-        all(context, databases, document.as_deref(), &mut out)?;
-        return out
-            .flush()
-            .map(|()| 0)
-            .map_err(|error| moving::abort(ReplicateError::Output(error), None));
+        let table = all(context, databases, document.as_deref(), &mut out)?;
+        let flushed = out.flush();
+        drop(out);
+        flushed.map_err(|error| moving::abort(ReplicateError::Output(error), None))?;
+        // The standard output has the lines.
+        if !context.ui.verbosity.quiet {
+            table.map_or(Ok(()), |table| table.warn(&mut context.ui))?;
+        }
+        return Ok(0);
     }
     let path = context.repo.cwd.join(moving::as_path(file));
     let new = Unfinished::create(&path)?;
     let mut out = BufWriter::with_capacity(BUFFER, new.file()?);
-    let counts = all(context, databases, document.as_deref(), &mut out)?;
+    let table = all(context, databases, document.as_deref(), &mut out)?;
     let done = out.into_inner().map_err(|error| error.into_error());
     new.finish(done)?;
-    context.ui.status(format!(
-        "exported {} databases: {} documents with {} leaves, {} attachments, {} local documents, {} bytes\n",
-        names.len(),
-        counts.documents,
-        counts.leaves,
-        counts.attachments,
-        counts.local_documents,
-        counts.bytes,
-    ))?;
+    table.map_or(Ok(()), |table| table.write(&mut context.ui))?;
     Ok(0)
 }
 
 /// The names of the databases to export, sorted.
-fn chosen(
+pub(super) fn chosen(
     storage: &DiskStorage,
     directory: &Path,
     wanted: Vec<String>,
@@ -117,12 +115,13 @@ fn chosen(
     Ok(names)
 }
 
+/// Exports databases, or one document of one; the table is of databases.
 fn all(
     context: &mut Context,
     (storage, names): (&DiskStorage, &[String]),
     document: Option<&str>,
     out: &mut dyn Write,
-) -> Result<Exported, Abort> {
+) -> Result<Option<Table>, Abort> {
     if let Some(id) = document {
         let [name] = names else {
             return Err(Abort::new("--doc needs one --db"));
@@ -130,16 +129,13 @@ fn all(
         let snapshot = open(storage, name)?;
         let found = export_document(&snapshot, id, out);
         return match found.map_err(|error| moving::abort(error, Some(name)))? {
-            true => Ok(Exported {
-                documents: 1,
-                ..Exported::default()
-            }),
+            true => Ok(None),
             false => Err(Abort::new(format!("{name} has no document {id:?}"))),
         };
     }
     let progress = std::mem::replace(&mut context.ui.progress, Box::new(Silent));
     let stop = context.ui.stop.clone();
-    let mut counts = Exported::default();
+    let mut table = Table::of(["all chunks before", "after"]);
     let mut work = || -> Result<(), Abort> {
         for name in names {
             let snapshot = open(storage, name)?;
@@ -150,16 +146,38 @@ fn all(
                 report: &|_| {},
             };
             let done = export(&snapshot, name, out, watch);
-            counts.add(&done.map_err(|error| moving::abort(error, Some(name)))?);
+            let done = done.map_err(|error| moving::abort(error, Some(name)))?;
+            let file_bytes = storage.open(&file_of(name), OpenMode::Read)?.len()?;
+            table
+                .rows
+                .push(row_of(name, &done, (&snapshot, file_bytes)));
         }
         Ok(())
     };
     let done = work();
     context.ui.progress = progress;
-    done.map(|()| counts)
+    done.map(|()| Some(table))
 }
 
-fn open(storage: &DiskStorage, name: &str) -> Result<Snapshot, Abort> {
+fn row_of(name: &str, done: &Exported, (snapshot, file_bytes): (&Snapshot, u64)) -> Row {
+    Row {
+        name: name.to_owned(),
+        documents: done.documents,
+        revisions: done.revisions,
+        attachments: done.attachments,
+        bytes_before: file_bytes,
+        bytes_after: done.bytes,
+        before: snapshot
+            .chunk_stats()
+            .as_ref()
+            .map(by_form)
+            .unwrap_or_default(),
+        after: vec![("lines of JSON", done.bytes)],
+    }
+}
+
+/// The newest commit of a database, which may be served.
+pub(super) fn open(storage: &DiskStorage, name: &str) -> Result<Snapshot, Abort> {
     let options = DatabaseOptions::new(EngineSetting::ZSTD, NodeCache::new(CACHE));
     let opened = Database::read_only(storage, &file_of(name), &options);
     opened.map_err(|error| Abort::new(error.to_string()))

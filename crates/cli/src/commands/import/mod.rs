@@ -1,10 +1,10 @@
 //! `import`: CouchDB's files become databases of a directory that Varve serves.
 
-mod table;
+mod server;
 
 use super::moving;
+use super::moving::table::{Row, Table, by_form};
 use std::path::{Path, PathBuf};
-use table::{Row, Table};
 use varve_base::{DiskStorage, Silent, Storage};
 use varve_btree::NodeCache;
 use varve_docdb::DatabaseOptions;
@@ -29,22 +29,47 @@ pub(crate) const COMMAND: Command = Command {
             "skip-existing",
             "leave databases alone that are in DIR already",
         ),
+        Flag::long_flag(
+            "keep",
+            "from a server: follow changes of all databases until Ctrl-C",
+        ),
+        Flag::long_value(
+            "jobs",
+            "N",
+            "from a server: copy so many databases side by side (default: 4)",
+        ),
+        Flag::long_value(
+            "retries",
+            "N",
+            "from a server: send a request so often again (default: 10)",
+        ),
+        Flag::long_value(
+            "ssl-trusted-certificates-file",
+            "FILE",
+            "from a server: certificates of authorities to trust besides the usual ones, in PEM",
+        ),
+        Flag::long_flag("insecure", "from a server: do not verify its certificate"),
     ],
     arguments: 1..=2,
-    synopsis: "[OPTION]... PATH [DIR]",
-    summary: "import the databases of a CouchDB from its files",
-    help: "Reads the files of CouchDB, without a CouchDB, and makes databases of them in DIR, a directory that \
-           'varve serve' serves; without DIR it is the current one. PATH is CouchDB's data directory (with shards/ or \
-           NAME.couch files in it), or one .couch file. A CouchDB may run meanwhile: of each file the newest state \
-           counts that was committed whole. A URL is not taken: let PouchDB or CouchDB replicate from a running server.\n\n\
-           Kept are documents with all leaves, their revision ids and histories, deleted documents, attachments in \
-           their encoding, local documents, security objects, limits of revisions, purges and partitions. As after a \
-           compaction, bodies of older revisions go. Indexes are built anew when they are asked.\n\n\
-           Each database comes whole or not at all; after an interruption, --skip-existing goes on with the next \
-           one. If a database of the same name is in DIR, nothing is imported. DIR must not be served meanwhile.\n\n\
-           What cannot be read of damaged files is left out, and each such part is a line with the file and the \
-           place.\n\n\
-           Ends with 0; with 1 if anything is left out.",
+    synopsis: "[OPTION]... PATH|URL [DIR]",
+    summary: "import the databases of a CouchDB from its files, or from the running server",
+    help: "Makes databases of those of a CouchDB in DIR, a directory that 'varve serve' serves; without DIR it is the current \
+           one. DIR must not be served meanwhile.\n\n\
+           PATH is CouchDB's data directory (with shards/ or NAME.couch files in it), or one .couch file. No CouchDB is \
+           needed, and one may run: of each file the newest state counts that was committed whole. Kept are documents \
+           with all leaves, their revision ids and histories, deleted documents, attachments in their encoding, local \
+           documents, security objects, limits of revisions, purges and partitions. As after a compaction, bodies of \
+           older revisions go. Indexes are built anew when they are asked. Each database comes whole or not at all; \
+           after an interruption, --skip-existing goes on with the next one. If a database of the same name is in DIR, \
+           nothing is imported. What cannot be read of damaged files is left out, and each such part is a line with \
+           the file and the place.\n\n\
+           URL is that of a running server, such as https://admin@old.example.com:6984: all of its databases are copied, \
+           or those that --db names. The password is asked for where the URL has none. Nothing is written to the \
+           server. The same command goes on where an earlier one stopped, and then copies only what is new. At the end \
+           counts and all leaf revisions of both sides are compared, and each difference is a line. With --keep \
+           changes are followed, also those of new databases, until Ctrl-C; then both sides are compared. [replicator] \
+           in DIR/varve.ini has timeouts, batches and hosts that may be reached.\n\n\
+           Ends with 0; with 1 if anything is left out, or both sides differ.",
     category: Some(Category::Maintenance),
     run,
 };
@@ -53,8 +78,11 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let [path, directory @ ..] = matches.arguments() else {
         return Err(COMMAND.usage_error("invalid arguments"));
     };
+    if server::is_url(path) {
+        return server::run(context, matches);
+    }
+    server::refuse_options(matches)?;
     let path = moving::path_of(path);
-    refuse_url(&path)?;
     let from = DiskStorage::new(&context.repo.cwd);
     let stop = context.ui.stop.clone();
     let sources = find(&from, &path, &stop).map_err(|error| moving::abort(error, None))?;
@@ -72,26 +100,14 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let target = target.map_err(|error| Abort::new(error.to_string()))?;
     let (chosen, there) = by_place(chosen, &target)?;
     refuse_existing(context, &there, &target, matches.flag("skip-existing"))?;
-    let mut table = Table::default();
+    let mut table = Table::of(["bodies before", "all chunks after"]);
     for source in chosen {
         let done = one(context, (&from, &source), &target)?;
         is_complete &= done.findings == 0;
-        table.rows.push(Row::of(&source.name, &done));
+        table.rows.push(row_of(&source.name, &done));
     }
     table.write(&mut context.ui)?;
     Ok(u8::from(!is_complete))
-}
-
-fn refuse_url(path: &Path) -> Result<(), Abort> {
-    let text = path.to_string_lossy();
-    let is_url = ["http://", "https://"]
-        .iter()
-        .any(|scheme| text.starts_with(scheme));
-    match is_url {
-        false => Ok(()),
-        true => Err(Abort::new("databases are imported from CouchDB's files, not from a URL")
-            .hint("give its data directory, such as /opt/couchdb/data, or replicate from the running server")),
-    }
 }
 
 /// Prints what is passed over and what is missing; whether nothing is missing.
@@ -201,4 +217,18 @@ fn one(
     context.ui.progress = progress;
     let (done, _) = done?;
     done.map_err(|error| moving::abort(error, Some(&source.name)))
+}
+
+fn row_of(name: &str, done: &Imported) -> Row {
+    let before = done.source_bodies.iter();
+    Row {
+        name: name.to_owned(),
+        documents: done.loaded.documents,
+        revisions: done.loaded.revisions,
+        attachments: done.loaded.attachments,
+        bytes_before: done.source_bytes,
+        bytes_after: done.loaded.file_bytes,
+        before: before.map(|(form, bytes)| (form.name(), *bytes)).collect(),
+        after: by_form(&done.loaded.chunks),
+    }
 }

@@ -9,8 +9,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_hgcli::arguments::Matches;
-use varve_hgcli::context::{Context, RepoLocation};
-use varve_hgcli::ui::{Abort, FAILED, system_words};
+use varve_hgcli::context::{Config, Repo, RepoLocation};
+use varve_hgcli::ui::{Abort, FAILED, Ui, system_words};
 use varve_server::{
     AccessLogFormat, LogFile, LoneConfig, LoneRepository, ServeOptions, Served, Server, ServerError,
 };
@@ -26,22 +26,28 @@ const NOT_THERE: &[&str] = &[
     "webdir-conf",
 ];
 
-/// Serves until it is told to stop.
-pub(super) fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    check(context, matches)?;
-    let listening = Listening::read(context, matches)?;
+/// Serves until a signal arrives. A daemon starts this program again in `started_in`.
+pub(super) fn run(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
+    started_in: Option<&Path>,
+    matches: &Matches,
+) -> Result<u8, Abort> {
+    check(repo, ui, matches)?;
+    let listening = Listening::read(config, matches)?;
     let daemon = Daemon::here()?;
     if matches.flag("daemon") && daemon.is_none() {
-        context.ui.out.flush()?;
-        return match daemon::start(context.started_in.as_deref())? {
+        ui.out.flush()?;
+        return match daemon::start(started_in)? {
             Started::Ready => Ok(0),
-            Started::Told => Ok(FAILED),
+            Started::Reported => Ok(FAILED),
             Started::Failed(_) => Err(Abort::new("child process failed to start")),
         };
     }
-    let (server, errors) = bind(context, matches, &listening)?;
-    announce(context, matches, &server, &listening)?;
-    if let Some(path) = file(context, matches, "pid-file", None)
+    let (server, errors) = bind(repo, ui, config, matches, &listening)?;
+    announce(ui, config, matches, &server, &listening)?;
+    if let Some(path) = file(config, matches, "pid-file", None)
         && let Err(error) = logs::write_pid(&path)
     {
         if let Some(daemon) = daemon {
@@ -53,15 +59,13 @@ pub(super) fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort>
         daemon.detach(errors.as_ref())?;
     }
     // A signal lets running requests end.
-    context.ui.guard.writes();
-    server.run_until_raised(&context.ui.stop);
-    Err(Abort::Stopped(
-        context.ui.guard.words().unwrap_or("killed!"),
-    ))
+    ui.guard.writes();
+    server.run_until_raised(&ui.stop);
+    Err(Abort::Stopped(ui.guard.words().unwrap_or("killed!")))
 }
 
 /// Refuses unsupported options, and those that exclude each other.
-fn check(context: &mut Context, matches: &Matches) -> Result<(), Abort> {
+fn check(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<(), Abort> {
     for name in NOT_THERE {
         if matches.flag(name) || matches.value(name).is_some_and(|value| !value.is_empty()) {
             let hint = match *name {
@@ -72,38 +76,40 @@ fn check(context: &mut Context, matches: &Matches) -> Result<(), Abort> {
             return Err(Abort::new(message).hint(hint));
         }
     }
-    if matches.flag("print-url") && context.ui.verbosity.verbose {
+    if matches.flag("print-url") && ui.verbosity.verbose {
         return Err(Abort::new("cannot use --print-url with --verbose"));
     }
-    if matches!(context.repo.location(), RepoLocation::None) {
+    if matches!(repo.location(), RepoLocation::None) {
         return Err(Abort::new(
             "there is no Mercurial repository here (.hg not found)",
         ));
     }
-    if context.repo.is_bundle() {
+    if repo.is_bundle() {
         return Err(Abort::new("serve does not serve bundles"));
     }
     // A repository that cannot be opened is not served.
-    context.repo.repository().map(drop)
+    repo.repository().map(drop)
 }
 
 /// Listens; gives the log of errors, too.
 fn bind(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
     listening: &Listening,
 ) -> Result<(Server, Option<LogFile>), Abort> {
-    let certificate = file(context, matches, "certificate", Some("certificate"));
+    let certificate = file(config, matches, "certificate", Some("certificate"));
     if let Some(path) = certificate.as_ref().filter(|path| !path.exists()) {
         let path = path.display();
         let message = format!("referenced certificate file ({path}) does not exist");
         return Err(Abort::new(message));
     }
     let refused = |error: io::Error| listening.refused(&system_words(&error));
-    let errors = file(context, matches, "errorlog", Some("errorlog"));
+    let errors = file(config, matches, "errorlog", Some("errorlog"));
     let errors = logs::open(errors.as_deref()).map_err(refused)?;
     let log = logs::faults(errors.as_ref());
-    let requests = file(context, matches, "accesslog", Some("accesslog"));
+    let requests = file(config, matches, "accesslog", Some("accesslog"));
     let requests = logs::open(requests.as_deref()).map_err(refused)?;
     let has_files = errors.is_some() || requests.is_some() || certificate.is_some();
     let failed = |error: ServerError| match error {
@@ -116,12 +122,12 @@ fn bind(
         true => None,
         false => Some(logs::access(requests, AccessLogFormat::Mercurial)),
     };
-    context.ui.out.flush()?;
+    ui.out.flush()?;
     let options = ServeOptions {
-        served: Served::Repository(repository(context, matches)?),
+        served: Served::Repository(repository(repo, config, matches)?),
         address: Some(listening.address()?),
         port: Some(listening.port),
-        prefix: setting(context, matches, "prefix"),
+        prefix: setting(config, matches, "prefix"),
         certificate,
         access,
         log,
@@ -129,21 +135,25 @@ fn bind(
     let server = Server::bind(options).map_err(failed)?;
     // Without a file to open again SIGHUP ends it, as it ends Mercurial's.
     if has_files {
-        context.ui.guard.leave_hangup();
+        ui.guard.leave_hangup();
         server.reload_at_hangup().map_err(failed)?;
     }
     Ok((server, errors))
 }
 
 /// The repository, with its configuration read anew for each request.
-fn repository(context: &Context, matches: &Matches) -> Result<LoneRepository, Abort> {
-    let root = context.repo.root()?.to_owned();
-    let mut name = setting(context, matches, "name");
+fn repository(
+    repo: &mut Repo,
+    config: &Config,
+    matches: &Matches,
+) -> Result<LoneRepository, Abort> {
+    let root = repo.root()?.to_owned();
+    let mut name = setting(config, matches, "name");
     if name.is_empty() {
         let directory = root.file_name().unwrap_or(root.as_os_str());
         name = directory.to_string_lossy().into_owned();
     }
-    let (layers, directory) = (context.config.layers.clone(), root.clone());
+    let (layers, directory) = (config.layers.clone(), root.clone());
     let configuration = Arc::new(move || {
         let layered = layers.with(Some(&directory))?;
         Ok(LoneConfig {
@@ -160,35 +170,34 @@ fn repository(context: &Context, matches: &Matches) -> Result<LoneRepository, Ab
 
 /// Says where it listens, if that is asked for or cannot be known.
 fn announce(
-    context: &mut Context,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
     server: &Server,
     listening: &Listening,
 ) -> Result<(), Abort> {
     let bound = server.address();
-    let url = listening.url(bound, &setting(context, matches, "prefix"));
+    let url = listening.url(bound, &setting(config, matches, "prefix"));
     if matches.flag("print-url") {
-        context.ui.write(format!("{url}\n"))?;
-    } else if context.ui.verbosity.verbose || listening.port == 0 {
+        ui.write(format!("{url}\n"))?;
+    } else if ui.verbosity.verbose || listening.port == 0 {
         let bound = shown(bound);
-        context
-            .ui
-            .write(format!("listening at {url} (bound to {bound})\n"))?;
+        ui.write(format!("listening at {url} (bound to {bound})\n"))?;
     }
-    Ok(context.ui.out.flush()?)
+    Ok(ui.out.flush()?)
 }
 
 /// Value of an option, or else of its namesake in `[web]`.
-pub(super) fn setting(context: &Context, matches: &Matches, name: &str) -> String {
+pub(super) fn setting(config: &Config, matches: &Matches, name: &str) -> String {
     let typed = matches.value(name).filter(|value| !value.is_empty());
-    let value = typed.or_else(|| context.config.get("web", name));
+    let value = typed.or_else(|| config.get("web", name));
     String::from_utf8_lossy(value.unwrap_or_default()).into_owned()
 }
 
 /// The file that an option names, or else a key of `[web]`.
-fn file(context: &Context, matches: &Matches, option: &str, key: Option<&str>) -> Option<PathBuf> {
+fn file(config: &Config, matches: &Matches, option: &str, key: Option<&str>) -> Option<PathBuf> {
     let typed = matches.value(option).filter(|value| !value.is_empty());
-    let value = typed.or_else(|| context.config.get("web", key?));
+    let value = typed.or_else(|| config.get("web", key?));
     let value = value.filter(|value| !value.is_empty())?;
     Some(Path::new(OsStr::from_bytes(value)).to_owned())
 }

@@ -17,8 +17,8 @@ const STARTED_BY: &str = "VARVE_DAEMON_OF";
 
 /// The server listens, and all is written that was to be.
 const READY: u8 = b'+';
-/// It does not, and everything has been said about that.
-const TOLD: u8 = b'-';
+/// The server does not listen, and has printed the reason.
+const REPORTED: u8 = b'-';
 
 /// The code of a process that a signal ended.
 const KILLED: u8 = 255;
@@ -27,9 +27,9 @@ const KILLED: u8 = 255;
 pub(super) enum Started {
     /// The server runs.
     Ready,
-    /// It has said why it does not.
-    Told,
-    /// It has ended with this code.
+    /// The server does not run, and has printed the reason.
+    Reported,
+    /// The process has ended with this code.
     Failed(u8),
 }
 
@@ -52,7 +52,7 @@ pub(super) fn start(directory: Option<&Path>) -> io::Result<Started> {
     reader.take(1).read_to_end(&mut said)?;
     match said[..] {
         [READY] => Ok(Started::Ready),
-        [TOLD] => Ok(Started::Told),
+        [REPORTED] => Ok(Started::Reported),
         _ => {
             let code = child.wait()?.code();
             let code = code.and_then(|code| u8::try_from(code).ok());
@@ -95,6 +95,6 @@ impl Daemon {
     /// Ends the start; the failure has been told here.
     pub(super) fn report_failure(mut self) {
         // A starter that is gone need not know.
-        let _ = self.starter.write_all(&[TOLD]);
+        let _ = self.starter.write_all(&[REPORTED]);
     }
 }

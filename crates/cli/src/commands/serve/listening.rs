@@ -3,7 +3,7 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use varve_hgcli::arguments::Matches;
-use varve_hgcli::context::Context;
+use varve_hgcli::context::Config;
 use varve_hgcli::ui::user::host as full_name;
 use varve_hgcli::ui::{Abort, system_words};
 
@@ -25,12 +25,12 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    pub(super) fn read(context: &Context, matches: &Matches) -> Result<Listening, Abort> {
-        let ipv6 = context.config.boolean("web", "ipv6", false);
+    pub(super) fn read(config: &Config, matches: &Matches) -> Result<Listening, Abort> {
+        let ipv6 = config.boolean("web", "ipv6", false);
         Ok(Listening {
             is_v6: matches.flag("ipv6") || ipv6.map_err(Abort::Setting)?,
-            port: port(&super::alone::setting(context, matches, "port"))?,
-            host: super::alone::setting(context, matches, "address"),
+            port: port(&super::alone::setting(config, matches, "port"))?,
+            host: super::alone::setting(config, matches, "address"),
         })
     }
 

@@ -71,7 +71,7 @@ pub(crate) fn run(args: &ServeArgs, context: &mut Context<'_>) -> Result<(), Cli
     if args.daemon && daemon.is_none() {
         return match daemon::start(None)? {
             Started::Ready => Ok(()),
-            Started::Told => Err(CliError::Daemon { code: 1 }),
+            Started::Reported => Err(CliError::Daemon { code: 1 }),
             Started::Failed(code) => Err(CliError::Daemon { code }),
         };
     }

@@ -4,8 +4,7 @@ use super::{alone, stdio};
 use std::os::unix::ffi::OsStringExt;
 use varve_hgcli::arguments::{Flag, Matches};
 use varve_hgcli::check_stdio_form;
-use varve_hgcli::context::Context;
-use varve_hgcli::context::{Category, Command};
+use varve_hgcli::context::{Category, Command, Context};
 use varve_hgcli::ui::Abort;
 
 /// Options, among them those of Mercurial that are refused by name.
@@ -86,11 +85,18 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let Context {
+        repo,
+        ui,
+        config,
+        started_in,
+        ..
+    } = context;
     if !matches.flag("stdio") {
-        return alone::run(context, matches);
+        return alone::run(repo, ui, config, started_in.as_deref(), matches);
     }
     let typed = std::env::args_os().skip(1).map(OsStringExt::into_vec);
     // An alias may lead here, too.
     check_stdio_form(&typed.collect::<Vec<_>>())?;
-    stdio::run(context)
+    stdio::run(repo, ui, config)
 }

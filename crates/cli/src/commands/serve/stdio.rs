@@ -14,8 +14,8 @@ use varve_exchange::apply::{BundleDownloader, PushOutput};
 use varve_exchange::server::stdio::StdioServer;
 use varve_exchange::server::unbundle::PushHandler;
 use varve_exchange::server::wire::{Bundle1Operation, WireSettings, WireTransport};
-use varve_hgcli::context::{Context, RepoLocation};
-use varve_hgcli::ui::Abort;
+use varve_hgcli::context::{Config, Repo, RepoLocation};
+use varve_hgcli::ui::{Abort, Ui};
 
 /// How often it is looked whether to stop while nothing comes.
 const LOOK: Timespec = Timespec {
@@ -24,29 +24,27 @@ const LOOK: Timespec = Timespec {
 };
 
 /// Answers a client until it goes.
-pub(super) fn run(context: &mut Context) -> Result<u8, Abort> {
-    if matches!(context.repo.location(), RepoLocation::None) {
+pub(super) fn run(repo: &mut Repo, ui: &mut Ui, config: &Config) -> Result<u8, Abort> {
+    if matches!(repo.location(), RepoLocation::None) {
         return Err(Abort::new(
             "there is no Mercurial repository here (.hg not found)",
         ));
     }
-    if context.repo.is_bundle() {
+    if repo.is_bundle() {
         return Err(Abort::new("serve --stdio does not serve bundles"));
     }
-    let (input, output) = take_streams(&context.ui.stop)?;
-    let repository = context.repo.repository()?;
-    let storage = context.config.storage_settings()?;
-    let evolution = context.config.evolution()?;
-    let publishing = context.is_publishing()?;
+    let (input, output) = take_streams(&ui.stop)?;
+    let repository = repo.repository()?;
+    let storage = config.storage_settings()?;
+    let evolution = config.evolution()?;
+    let publishing = config.is_publishing(repo, ui)?;
     let bundle1 = |operation: Bundle1Operation| {
-        let served = operation.is_served(&repository, &context.config);
+        let served = operation.is_served(&repository, config);
         served.map_err(Abort::Setting)
     };
     let settings = WireSettings {
-        stream_clones: context.config.boolean("server", "uncompressed", true)?,
-        streams_secret: context
-            .config
-            .boolean("server", "uncompressedallowsecret", false)?,
+        stream_clones: config.boolean("server", "uncompressed", true)?,
+        streams_secret: config.boolean("server", "uncompressedallowsecret", false)?,
         takes_markers: evolution.exchange,
         publishing,
         transport: WireTransport::Stdio,
@@ -58,11 +56,11 @@ pub(super) fn run(context: &mut Context) -> Result<u8, Abort> {
         // Nothing is left to do if even standard error is gone.
         let _ = io::stderr().write_all(text);
     });
-    context.ui.out.flush()?;
+    ui.out.flush()?;
     // A signal must not leave half a push behind.
-    context.ui.guard.writes();
-    let hooks = context.repo.hooks.clone();
-    let downloads = varve_hgcli::download_options(&context.config, &context.repo.cwd)?;
+    ui.guard.writes();
+    let hooks = repo.hooks.clone();
+    let downloads = varve_hgcli::download_options(config, &repo.cwd)?;
     let stdio_server = StdioServer {
         handler: PushHandler {
             repository: &repository,
@@ -71,12 +69,12 @@ pub(super) fn run(context: &mut Context) -> Result<u8, Abort> {
             takes_markers: evolution.markers,
             publishing: settings.publishing,
             takes_bundle1,
-            takes_variables: context.config.boolean("push", "pushvars.server", false)?,
-            longest: context.config.bytes("web", "max-push-size")?,
+            takes_variables: config.boolean("push", "pushvars.server", false)?,
+            longest: config.bytes("web", "max-push-size")?,
             downloads: downloads
                 .as_ref()
                 .map(|options| options as &dyn BundleDownloader),
-            wait: context.config.lock_wait(&context.ui.stop)?,
+            wait: config.lock_wait(&ui.stop)?,
             output: &push_output,
             hooks: hooks.as_ref(),
             after_locks: &|| hooks.run_queued(),

@@ -1,14 +1,16 @@
 //! `verify` of the file of a database.
 
+use super::target::EXTENSION;
 use std::path::{Path, PathBuf};
 use varve_base::storage::EntryKind;
 use varve_base::{DiskStorage, Silent, Storage};
 use varve_btree::{NodeCache, TreeFile};
 use varve_codec::EngineSetting;
 use varve_docdb::verify::{Finding, Verified, Watch, verify};
-use varve_docdb::{ChunkForm, DatabaseOptions, DocdbError, KIND, cut_off_tail, salvage};
-use varve_hgcli::context::Context;
-use varve_hgcli::ui::Abort;
+use varve_docdb::{
+    ChunkForm, DatabaseOptions, DocdbError, KIND, cut_off_tail, is_cut_short, salvage,
+};
+use varve_hgcli::ui::{Abort, Ui};
 
 /// Memory for nodes that are looked up.
 const CACHE: usize = 64 << 20;
@@ -27,7 +29,10 @@ impl Database {
         }
         let kind = TreeFile::kind_of(storage, path);
         let kind = kind.map_err(|error| Abort::new(error.to_string()))?;
-        let is_one = kind.is_some_and(|(kind, _)| kind == KIND);
+        let is_one = match kind {
+            Some((kind, _)) => kind == KIND,
+            None => is_unwritten(storage, path)?,
+        };
         Ok(is_one.then(|| Database {
             storage: storage.clone(),
             path: path.to_owned(),
@@ -44,51 +49,63 @@ impl Database {
     }
 }
 
+/// Whether a file with a database's name has no bytes because a power cut took them before anything was written to it.
+fn is_unwritten(storage: &DiskStorage, path: &Path) -> Result<bool, Abort> {
+    if !path
+        .as_os_str()
+        .as_encoded_bytes()
+        .ends_with(EXTENSION.as_bytes())
+    {
+        return Ok(false);
+    }
+    is_cut_short(storage, path, &options()).map_err(|error| Abort::new(error.to_string()))
+}
+
 fn options() -> DatabaseOptions {
     DatabaseOptions::new(EngineSetting::ZSTD, NodeCache::new(CACHE))
 }
 
 /// Checks a database's file; 1 if anything is wrong with it.
-pub(super) fn check(context: &mut Context, database: &Database) -> Result<u8, Abort> {
-    let report = watched(context, |watch| {
+pub(super) fn check(ui: &mut Ui, database: &Database) -> Result<u8, Abort> {
+    let report = watched(ui, |watch| {
         verify(&database.storage, &database.path, &options(), watch)
     })?;
-    summary(context, &report)?;
+    summary(ui, &report)?;
     Ok(u8::from(report.findings > 0))
 }
 
 /// Writes the readable part of a database into a new file.
-pub(super) fn save(context: &mut Context, database: &Database, to: &[u8]) -> Result<(), Abort> {
+pub(super) fn save(ui: &mut Ui, database: &Database, to: &[u8]) -> Result<(), Abort> {
     let named = String::from_utf8_lossy(to).into_owned();
     let paths = (database.path.as_path(), Path::new(&named));
-    let done = watched(context, |watch| {
+    let done = watched(ui, |watch| {
         salvage(&database.storage, paths, &options(), watch)
     })?;
-    context.ui.status(format!(
+    ui.status(format!(
         "wrote {} documents with {} leaves, {} attachments, {} local documents to '{named}'\n",
         done.documents, done.leaves, done.attachments, done.local_documents,
     ))
 }
 
 /// Cuts off what stands behind the newest whole commit.
-pub(super) fn cut_off(context: &mut Context, database: &Database) -> Result<(), Abort> {
+pub(super) fn cut_off(ui: &mut Ui, database: &Database) -> Result<(), Abort> {
     let done = cut_off_tail(&database.storage, &database.path, &options());
     let bytes = done.map_err(|error| Abort::new(error.to_string()))?;
-    context.ui.status(format!(
+    ui.status(format!(
         "cut off {bytes} bytes behind the newest whole commit\n"
     ))
 }
 
 /// Does something long, of which each finding is a line.
 fn watched<T>(
-    context: &mut Context,
+    ui: &mut Ui,
     work: impl FnOnce(&mut Watch<'_>) -> Result<T, DocdbError>,
 ) -> Result<T, Abort> {
-    let progress = std::mem::replace(&mut context.ui.progress, Box::new(Silent));
-    let stop = context.ui.stop.clone();
+    let progress = std::mem::replace(&mut ui.progress, Box::new(Silent));
+    let stop = ui.stop.clone();
     let mut told = Ok(());
     let mut report = |finding: &Finding| {
-        let line = context.ui.write(format!("{finding}\n"));
+        let line = ui.write(format!("{finding}\n"));
         if told.is_ok() {
             told = line;
         }
@@ -98,7 +115,7 @@ fn watched<T>(
         progress: progress.as_ref(),
         stop: &stop,
     });
-    context.ui.progress = progress;
+    ui.progress = progress;
     told?;
     done.map_err(|error| match error {
         DocdbError::Interrupted => Abort::Stopped("interrupted!"),
@@ -106,8 +123,8 @@ fn watched<T>(
     })
 }
 
-fn summary(context: &mut Context, report: &Verified) -> Result<(), Abort> {
-    context.ui.status(format!(
+fn summary(ui: &mut Ui, report: &Verified) -> Result<(), Abort> {
+    ui.status(format!(
         "checked {} documents with {} revisions and {} bodies, {} attachments, \
          {} local documents, {} purges\n",
         report.documents,
@@ -117,8 +134,14 @@ fn summary(context: &mut Context, report: &Verified) -> Result<(), Abort> {
         report.local_documents,
         report.purges,
     ))?;
+    if report.is_unwritten {
+        ui.status(
+            "the file has no commit, as a power cut may leave a database to which nothing was written; opening makes \
+             it again\n",
+        )?;
+    }
     if report.cut_short > 0 {
-        context.ui.status(format!(
+        ui.status(format!(
             "the last {} bytes are of a write that was cut short and never acknowledged; opening leaves them out\n",
             report.cut_short
         ))?;
@@ -126,7 +149,7 @@ fn summary(context: &mut Context, report: &Verified) -> Result<(), Abort> {
     for form in ChunkForm::ALL {
         let count = report.chunks.of(form);
         if count.chunks > 0 {
-            context.ui.status(format!(
+            ui.status(format!(
                 "{}: {} chunks, {} bytes\n",
                 form.name(),
                 count.chunks,
@@ -136,6 +159,6 @@ fn summary(context: &mut Context, report: &Verified) -> Result<(), Abort> {
     }
     match report.findings {
         0 => Ok(()),
-        findings => context.ui.status(format!("{findings} findings\n")),
+        findings => ui.status(format!("{findings} findings\n")),
     }
 }

@@ -9,9 +9,8 @@ use std::path::Path;
 use target::{Served, Target};
 use varve_base::DiskStorage;
 use varve_hgcli::arguments::{Flag, Matches};
-use varve_hgcli::context::Context;
-use varve_hgcli::context::{Category, Command};
-use varve_hgcli::ui::Abort;
+use varve_hgcli::context::{Category, Command, Context};
+use varve_hgcli::ui::{Abort, Ui};
 use varve_hgcli::verify_repository;
 
 /// See [`Command`].
@@ -75,7 +74,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         None if context.program == "hg" => Err(COMMAND.usage_error("invalid arguments")),
         None => Err(Abort::new(format!("there is no file or directory {named}"))),
         Some(Target::Database(_)) if full => Err(Abort::new("--full is for repositories")),
-        Some(Target::Database(database)) => one_database(context, matches, &database),
+        Some(Target::Database(database)) => one_database(&mut context.ui, matches, &database),
         Some(Target::Repository(path)) => match only_databases() {
             Some(name) => refuse(name),
             None => repository(context, &path, full),
@@ -88,17 +87,13 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 }
 
 /// Verifies a database, and then saves or repairs it as the options say.
-fn one_database(
-    context: &mut Context,
-    matches: &Matches,
-    database: &Database,
-) -> Result<u8, Abort> {
-    let code = database::check(context, database)?;
+fn one_database(ui: &mut Ui, matches: &Matches, database: &Database) -> Result<u8, Abort> {
+    let code = database::check(ui, database)?;
     if let Some(to) = matches.value("salvage") {
-        database::save(context, database, to)?;
+        database::save(ui, database, to)?;
     }
     if matches.flag("cut-off") {
-        database::cut_off(context, database)?;
+        database::cut_off(ui, database)?;
     }
     Ok(code)
 }
@@ -109,7 +104,7 @@ fn verify_all(context: &mut Context, served: &Served, full: bool) -> Result<u8, 
     let mut worst = 0;
     for path in &served.databases {
         let code = one_of_many(context, path, |context| {
-            database::check(context, &Database::require(&storage, path)?)
+            database::check(&mut context.ui, &Database::require(&storage, path)?)
         })?;
         worst = worst.max(code);
     }
@@ -137,8 +132,6 @@ fn one_of_many(
 }
 
 fn repository(context: &mut Context, path: &Path, full: bool) -> Result<u8, Abort> {
-    context.repo.switch_to(path.as_os_str().as_bytes());
-    let config = context.config_of_repository()?;
-    context.set_config(config);
+    context.switch_to(path.as_os_str().as_bytes())?;
     verify_repository(&mut context.repo, &mut context.ui, full)
 }

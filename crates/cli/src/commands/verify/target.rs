@@ -10,7 +10,7 @@ use varve_server::directory::{DATABASES, REPOSITORIES};
 /// The directory that makes the one around it a repository.
 const HG: &str = ".hg";
 /// Ends the name of every database's file.
-const EXTENSION: &str = ".varve";
+pub(super) const EXTENSION: &str = ".varve";
 
 /// One argument of `verify`.
 pub(super) enum Target {

@@ -1,4 +1,4 @@
-//! Over ssh, or a stand-in for it: a script that passes the host over and runs the command.
+//! Over ssh, or over a script in its place that ignores the host and runs the command.
 //!
 //! A [`Talk`] is one course of events with a program at either end. All that is said and left
 //! behind is written down, and must be the same whichever programs took part.

@@ -37,7 +37,7 @@ impl Remote {
     /// Asks for the capabilities of the other side.
     ///
     /// # Errors
-    /// It cannot be reached, refuses, or is no repository.
+    /// The repository cannot be reached, refuses, or is none.
     pub fn connect(mut transport: Box<dyn Transport>) -> Result<Remote, ExchangeError> {
         let answer = transport.call("capabilities", &[])?;
         let capabilities = PeerCapabilities::parse(&answer);

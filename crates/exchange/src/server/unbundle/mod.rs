@@ -191,17 +191,17 @@ impl PushHandler<'_> {
             old: value("old")?,
             new: value("new")?,
         };
-        let mut facts = key.facts();
+        let mut args = key.hook_args();
         self.hooks.set_push_vars(PushVars::new());
-        if let Err(refused) = self.hooks.run_now("prepushkey", &facts, false) {
+        if let Err(refused) = self.hooks.run_now("prepushkey", &args, false) {
             let words = format!("pushkey-abort: {refused}\n");
             self.output.write("", words.as_bytes());
             return Ok(numbered(0, &self.output.collect().joined()));
         }
         let done = self.set_key(&key);
         let number = i64::from(*done.as_ref().unwrap_or(&false));
-        facts.insert("ret", number.to_string().into_bytes());
-        self.hooks.run_later("pushkey", facts);
+        args.insert("ret", number.to_string().into_bytes());
+        self.hooks.run_later("pushkey", args);
         (self.after_locks)();
         match done {
             Err(ExchangeError::Repo(RepoError::Hook(words))) => {

@@ -2,9 +2,9 @@
 
 use crate::arguments::Matches;
 use crate::commands::exchange::bundle::failed;
-use crate::context::{Command, Context};
+use crate::context::{Command, Context, Repo};
 use crate::remote::bundle_output::BundleOutput;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use varve_exchange::generate::{StreamBundle, StreamExtras};
 
 /// See [`Command`].
@@ -22,40 +22,37 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let mut target = BundleOutput::begin(&mut context.ui, &matches.arguments()[0]);
-    let done = create(context, &mut target);
-    target.end(&mut context.ui)?;
+    let Context { repo, ui, .. } = context;
+    let mut target = BundleOutput::begin(ui, &matches.arguments()[0]);
+    let done = create(repo, ui, &mut target);
+    target.end(ui)?;
     done?;
     Ok(0)
 }
 
-fn create(context: &mut Context, target: &mut BundleOutput) -> Result<(), Abort> {
-    let view = context.repo.view()?;
+fn create(repo: &mut Repo, ui: &mut Ui, target: &mut BundleOutput) -> Result<(), Abort> {
+    let view = repo.view()?;
     if view.phases().any_secret() {
-        context
-            .ui
-            .warn("(warning: stream clone bundle will contain secret revisions)\n")?;
+        ui.warn("(warning: stream clone bundle will contain secret revisions)\n")?;
     }
-    let repository = context.repo.repository()?;
+    let repository = repo.repository()?;
     let bundle = StreamBundle::plan(&repository, &view, StreamExtras::default())?;
     let (files, bytes) = (bundle.files().count(), bundle.bytes());
-    let debug = context.ui.verbosity.debug;
+    let debug = ui.verbosity.debug;
     if debug {
-        context.ui.write(format!(
+        ui.write(format!(
             "scanning\n{files} files, {bytes} bytes to transfer\n"
         ))?;
     }
     let told = format!("writing {bytes} bytes for {files} files\n");
-    target.write(context, &mut |context, out| {
-        context.ui.status(&told)?;
+    target.write(&repo.cwd, ui, &mut |ui, out| {
+        ui.status(&told)?;
         for (name, len) in bundle.files().filter(|_| debug) {
             let line = [b"sending ", name, format!(" ({len} bytes)\n").as_bytes()].concat();
-            context.ui.write(line)?;
+            ui.write(line)?;
         }
-        bundle.write_packed1(out, &context.ui.stop).map_err(failed)
+        bundle.write_packed1(out, &ui.stop).map_err(failed)
     })?;
     let requirements = bundle.requirements().join(", ");
-    context
-        .ui
-        .write(format!("bundle requirements: {requirements}\n"))
+    ui.write(format!("bundle requirements: {requirements}\n"))
 }

@@ -3,7 +3,7 @@
 use crate::arguments::{Matches, TEMPLATE};
 use crate::context::{Command, Context};
 use crate::render::Formatter;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use varve_codec::EngineSetting;
 use varve_repo::{Requirements, StorageSettings, engine_of};
 
@@ -105,14 +105,14 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         };
         let has = requirements.has(variant.requirement);
         row(
-            context,
+            &mut context.ui,
             &mut out,
             variant.name,
             [has, configured, variant.default],
         )?;
     }
     // The changelog has no deltas in any repository that is read here.
-    row(context, &mut out, "plain-cl-delta", [true; 3])?;
+    row(&mut context.ui, &mut out, "plain-cl-delta", [true; 3])?;
     let settings = context.config.storage_settings()?;
     let names = [
         engine_of(requirements),
@@ -120,14 +120,14 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         StorageSettings::default().engine_of_new()?,
     ];
     row(
-        context,
+        &mut context.ui,
         &mut out,
         "compression",
         names.map(|engine| engine.name().to_owned()),
     )?;
     let level = level(&settings, requirements);
     let levels = [level.clone(), level, "default".to_owned()];
-    row(context, &mut out, "compression-level", levels)?;
+    row(&mut context.ui, &mut out, "compression-level", levels)?;
     out.end(&mut context.ui)?;
     Ok(0)
 }
@@ -166,17 +166,17 @@ impl Cell for String {
 
 /// One line: the repository, the configuration, the default.
 fn row<C: Cell>(
-    context: &mut Context,
+    ui: &mut Ui,
     out: &mut Formatter,
     name: &'static str,
     [repo, config, default]: [C; 3],
 ) -> Result<(), Abort> {
-    out.item(&mut context.ui)?;
+    out.item(ui)?;
     let mut line = format!("{:<NAMES$} {:>3}", format!("{name}:"), repo.text());
-    if context.ui.verbosity.verbose {
+    if ui.verbosity.verbose {
         line += &format!(" {:>6} {:>7}", config.text(), default.text());
     }
-    out.plain(&mut context.ui, line + "\n")?;
+    out.plain(ui, line + "\n")?;
     out.data("name", name);
     out.data("repo", repo);
     out.data("config", config);

@@ -4,7 +4,7 @@ use crate::arguments::{Matches, TEMPLATE};
 use crate::commands::debug::revlogs::{CHANGELOG, MANIFEST, RevlogSelection};
 use crate::context::{Command, Context};
 use crate::render::Formatter;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use varve_repo::{Rev, Revlog};
 
 /// See [`Command`].
@@ -68,7 +68,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let titles = columns().map(|(_, column)| format!("{:>1$}", column.0, width(column)));
     out.plain(&mut context.ui, titles.collect::<Vec<_>>().join(" ") + "\n")?;
     for rev in revlog.revs() {
-        let values = values(context, revlog, rev);
+        let values = values(&context.ui, revlog, rev);
         out.item(&mut context.ui)?;
         let mut line = Vec::new();
         for (at, column) in columns() {
@@ -82,16 +82,16 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 }
 
 /// The values of all columns.
-fn values(context: &Context, revlog: &Revlog, rev: Rev) -> [String; 17] {
+fn values(ui: &Ui, revlog: &Revlog, rev: Rev) -> [String; 17] {
     let entry = revlog.entry(rev);
     let number = |rev: Option<Rev>| rev.map_or("-1".to_owned(), |rev| rev.0.to_string());
-    let node = |rev: Option<Rev>| context.ui.hex(&revlog.node_or_null(rev));
+    let node = |rev: Option<Rev>| ui.hex(&revlog.node_or_null(rev));
     [
         rev.0.to_string(),
         // Known only to a changelog format that is not supported here.
         "-1".to_owned(),
         entry.link.to_string(),
-        context.ui.hex(&entry.node),
+        ui.hex(&entry.node),
         number(entry.p1),
         node(entry.p1),
         number(entry.p2),

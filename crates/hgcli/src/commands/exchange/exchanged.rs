@@ -1,11 +1,11 @@
-//! Common parts of `incoming` and `outgoing`: a list of the changesets that would travel; and
+//! Common parts of `incoming` and `outgoing`: a list of the changesets of an exchange; and
 //! the options that say which of them are meant, wherever changesets travel.
 
 use crate::arguments::{Flag, Matches};
 use crate::commands::history::log;
-use crate::context::{Context, Repo};
+use crate::context::{Config, Repo};
 use crate::render::changesets::{GraphStyle, Printer};
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use varve_lang::patterns::Matcher;
 use varve_repo::{RepoView, Rev};
 
@@ -50,7 +50,7 @@ pub(crate) const SUBREPOS: Flag = Flag::flag(
 );
 
 /// Refuses options that exclude each other in a list.
-pub(crate) fn refuse_contradictions(repo: &mut Repo, matches: &Matches) -> Result<(), Abort> {
+pub(crate) fn refuse_contradictions(repo: &Repo, matches: &Matches) -> Result<(), Abort> {
     repo.refuse_subrepositories(matches)?;
     match matches.flag("graph") && matches.flag("newest-first") {
         true => Err(Abort::new(
@@ -60,15 +60,17 @@ pub(crate) fn refuse_contradictions(repo: &mut Repo, matches: &Matches) -> Resul
     }
 }
 
-/// Prints changesets that would travel, given oldest first, as the options say.
+/// Prints changesets of an exchange, given oldest first, as the options say.
 pub(crate) fn print(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
     view: &RepoView,
-    travellers: Vec<Rev>,
+    outgoing: Vec<Rev>,
 ) -> Result<(), Abort> {
     let graph = matches.flag("graph");
-    let mut revs: Vec<Option<Rev>> = travellers.into_iter().map(Some).collect();
+    let mut revs: Vec<Option<Rev>> = outgoing.into_iter().map(Some).collect();
     if graph || matches.flag("newest-first") {
         revs.reverse();
     }
@@ -77,12 +79,12 @@ pub(crate) fn print(
         revs.retain(|rev| !rev.is_some_and(is_merge));
     }
     revs.truncate(log::limit(matches)?);
-    let style = log::style(context, matches, Some(Matcher::everything()))?;
-    let printer = Printer::new(context, style)?;
+    let style = log::style(repo, ui, config, matches, Some(Matcher::everything()))?;
+    let printer = Printer::new(repo, ui, config, style)?;
     if graph {
-        let look = GraphStyle::new(&context.config)?.of_shown_parents();
-        printer.print_graph(&mut context.ui, &look, &revs)
+        let look = GraphStyle::new(config)?.of_shown_parents();
+        printer.print_graph(ui, &look, &revs)
     } else {
-        printer.print_all(context, matches, &revs)
+        printer.print_all(repo, ui, config, matches, &revs)
     }
 }

@@ -2,12 +2,12 @@
 
 use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH, STYLE, TEMPLATE};
 use crate::commands::exchange::exchanged;
-use crate::context::{Category, Command, Context};
+use crate::context::{Category, Command, Config, Context, Repo};
 use crate::remote::PeerAddress;
-use crate::remote::outgoing::{self, asked_for, tell_nothing};
+use crate::remote::outgoing::{self, print_nothing, typed_heads};
 use crate::remote::peers;
 use crate::render::diff::{GIT, STAT};
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use varve_exchange::apply::{BookmarkRelation, compare_bookmarks};
 use varve_exchange::client::outgoing::Outgoing;
 use varve_repo::Node;
@@ -48,32 +48,33 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    exchanged::refuse_contradictions(&mut context.repo, matches)?;
+    let Context {
+        repo, ui, config, ..
+    } = context;
+    exchanged::refuse_contradictions(repo, matches)?;
     let mut code = 1;
-    for source in peers::destinations(
-        &context.repo,
-        &mut context.ui,
-        &context.config,
-        matches.arguments(),
-    )? {
+    for source in peers::destinations(repo, ui, config, matches.arguments())? {
         let found = match matches.flag("bookmarks") {
-            true => bookmarks(context, &source)?,
-            false => show(context, matches, &source)?,
+            true => bookmarks(repo, ui, config, &source)?,
+            false => show(repo, ui, config, matches, &source)?,
         };
-        context.ui.print_traffic()?;
+        ui.print_traffic()?;
         code = code.min(found);
     }
     Ok(code)
 }
 
 /// The bookmarks that are different in one destination; ends with 1 if none is.
-fn bookmarks(context: &mut Context, source: &PeerAddress) -> Result<u8, Abort> {
-    let mut remote = peers::connect(context, source)?;
-    context
-        .ui
-        .status([b"comparing with ", &source.shown()[..], b"\n"].concat())?;
-    context.ui.status("searching for changed bookmarks\n")?;
-    let view = context.repo.view()?;
+fn bookmarks(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
+    source: &PeerAddress,
+) -> Result<u8, Abort> {
+    let mut remote = peers::connect(repo, ui, config, source)?;
+    ui.status([b"comparing with ", &source.shown()[..], b"\n"].concat())?;
+    ui.status("searching for changed bookmarks\n")?;
+    let view = repo.view()?;
     let mut any = false;
     for compared in compare_bookmarks(&*view, &remote.bookmarks()?) {
         let word = match compared.relation {
@@ -85,46 +86,50 @@ fn bookmarks(context: &mut Context, source: &PeerAddress) -> Result<u8, Abort> {
             BookmarkRelation::Same | BookmarkRelation::Behind => continue,
         };
         any = true;
-        let hex = context.ui.hex(&compared.here.unwrap_or(Node::NULL));
+        let hex = ui.hex(&compared.here.unwrap_or(Node::NULL));
         let node = match compared.here {
             Some(_) => hex,
             None => " ".repeat(hex.len()),
         };
         let name = String::from_utf8_lossy(&compared.name).into_owned();
         let mut line = format!("   {name:<25} {node}");
-        if context.ui.verbosity.verbose {
+        if ui.verbosity.verbose {
             line = format!("{line} {word}");
         }
-        context.ui.write(line + "\n")?;
+        ui.write(line + "\n")?;
     }
     if !any {
-        context.ui.status("no changed bookmarks found\n")?;
+        ui.status("no changed bookmarks found\n")?;
         return Ok(1);
     }
     Ok(0)
 }
 
 /// Shows the changesets that one destination lacks; ends with 1 if there are none.
-fn show(context: &mut Context, matches: &Matches, source: &PeerAddress) -> Result<u8, Abort> {
-    context
-        .ui
-        .status([b"comparing with ", &source.shown()[..], b"\n"].concat())?;
-    let view = context.repo.view()?;
+fn show(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
+    matches: &Matches,
+    source: &PeerAddress,
+) -> Result<u8, Abort> {
+    ui.status([b"comparing with ", &source.shown()[..], b"\n"].concat())?;
+    let view = repo.view()?;
     let asked = (&matches.list("rev")[..], &matches.list("branch")[..]);
-    let heads = asked_for(&mut context.repo, &mut context.ui, &view, asked, source)?;
+    let heads = typed_heads(repo, ui, &view, asked, source)?;
     let heads = heads.unwrap_or_else(|| view.heads());
-    let mut remote = peers::connect(context, source)?;
+    let mut remote = peers::connect(repo, ui, config, source)?;
     if view.tip().is_none() {
-        return tell_nothing(&mut context.ui, 0);
+        return print_nothing(ui, 0);
     }
     let force = matches.flag("force");
-    let (repo, ui) = (&mut context.repo, &mut context.ui);
+    let (repo, ui) = (repo, ui);
     let Outgoing {
         missing, secret, ..
     } = outgoing::find(repo, ui, &mut remote, (&heads, force))?;
     if missing.is_empty() {
-        return tell_nothing(&mut context.ui, secret);
+        return print_nothing(ui, secret);
     }
-    exchanged::print(context, matches, &view, missing)?;
+    exchanged::print(repo, ui, config, matches, &view, missing)?;
     Ok(0)
 }

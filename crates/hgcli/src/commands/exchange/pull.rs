@@ -3,7 +3,7 @@
 use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH};
 use crate::commands::exchange::exchanged::{BRANCH, REV};
 use crate::commands::local::update;
-use crate::context::{Category, Command, Context, Repo};
+use crate::context::{Category, Command, Config, Context, Repo};
 use crate::remote::PeerAddress;
 use crate::remote::incoming;
 use crate::remote::incoming::{AppliedBundle, ApplyMode};
@@ -58,14 +58,17 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let Context {
+        repo, ui, config, ..
+    } = context;
     let typed: Vec<Vec<u8>> = match matches.arguments() {
         [] => vec![b"default".to_vec()],
         some => some.to_vec(),
     };
     for typed in typed {
-        for source in peers::sources(&context.repo, &mut context.ui, &context.config, &typed)? {
-            let code = pull(context, matches, &source)?;
-            context.ui.print_traffic()?;
+        for source in peers::sources(repo, ui, config, &typed)? {
+            let code = pull(repo, ui, config, matches, &source)?;
+            ui.print_traffic()?;
             if code != 0 {
                 return Ok(code);
             }
@@ -87,30 +90,34 @@ pub(crate) struct PullRequest {
     pub(crate) is_clone: bool,
 }
 
-fn pull(context: &mut Context, matches: &Matches, source: &PeerAddress) -> Result<u8, Abort> {
-    context
-        .ui
-        .status([b"pulling from ", &source.shown()[..], b"\n"].concat())?;
-    let mut remote = peers::connect(context, source)?;
+fn pull(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
+    matches: &Matches,
+    source: &PeerAddress,
+) -> Result<u8, Abort> {
+    ui.status([b"pulling from ", &source.shown()[..], b"\n"].concat())?;
+    let mut remote = peers::connect(repo, ui, config, source)?;
     let wanted = wanted(matches, source, &mut remote)?;
     let force = matches.flag("force");
-    let arrival = bring(context, source, (&mut remote, &wanted), force)?;
+    let arrival = bring(repo, ui, config, source, (&mut remote, &wanted), force)?;
     let arrived = match &arrival {
         Some(arrival) => {
-            incoming::print_arrival(&mut context.repo, &mut context.ui, arrival)?;
+            incoming::print_arrival(repo, ui, arrival)?;
             &arrival.report.changegroups[..]
         }
         None => &[],
     };
-    context.repo.run_queued_hooks(&mut context.ui)?;
+    repo.run_queued_hooks(ui)?;
     if arrived.is_empty() {
         return Ok(0);
     }
     if matches.flag("update") {
-        return update::to_newest(context, matches);
+        return update::to_newest(repo, ui, config, matches);
     }
     let more = arrived.iter().map(|arrived| arrived.heads).sum();
-    incoming::advise_after_arrival(&mut context.repo, &mut context.ui, more)?;
+    incoming::advise_after_arrival(repo, ui, more)?;
     Ok(0)
 }
 
@@ -176,19 +183,21 @@ pub(crate) fn heads_of_branches(
 
 /// Brings the wanted changesets that are missing here, with bookmarks, and prints the steps.
 pub(crate) fn bring(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     source: &PeerAddress,
     (remote, wanted): (&mut Remote, &PullRequest),
     force: bool,
 ) -> Result<Option<AppliedBundle>, Abort> {
     let heads = (!wanted.heads.is_empty()).then_some(&wanted.heads[..]);
-    let common = compare(&mut context.repo, &mut context.ui, remote, heads, force)?;
-    let is_empty = context.repo.repository()?.view()?.changelog().is_empty();
+    let common = compare(repo, ui, remote, heads, force)?;
+    let is_empty = repo.repository()?.view()?.changelog().is_empty();
     if is_empty && heads.is_none() && common.incoming {
-        context.ui.status("requesting all changes\n")?;
+        ui.status("requesting all changes\n")?;
     }
     if !common.incoming {
-        context.ui.status("no changes found\n")?;
+        ui.status("no changes found\n")?;
     }
     let mut request = BundleRequest {
         common: common.common_heads,
@@ -213,7 +222,7 @@ pub(crate) fn bring(
         true => ApplyMode::Clone(pulled),
         false => ApplyMode::Pull(pulled),
     };
-    apply(context, source, remote, request, way).map(Some)
+    apply(repo, ui, config, source, remote, request, way).map(Some)
 }
 
 /// Finds the common changesets; `heads` are the wanted ones of the other side, if not all are.
@@ -273,7 +282,9 @@ pub(crate) fn compare(
 
 /// Asks for a bundle and applies it.
 pub(crate) fn apply(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     source: &PeerAddress,
     remote: &mut Remote,
     mut request: BundleRequest,
@@ -284,22 +295,30 @@ pub(crate) fn apply(
             .hint("it makes no bundles of the second version"));
     }
     let exchanges = match way {
-        ApplyMode::Clone(_) => context.config.new_exchanges_markers()?,
-        _ => context.config.exchanges_markers()?,
+        ApplyMode::Clone(_) => config.new_exchanges_markers()?,
+        _ => config.exchanges_markers()?,
     };
     // With the files of a store, all of its markers come, whether the server makes any or not.
     request.markers = exchanges && (request.streamed || remote.has_markers());
-    let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
+    let lock = repo.lock(ui, LockKind::Store)?;
     let bundle = open_bundle(remote.bundle(&request)?, BundleLimits::default())?;
-    let applied = incoming::apply(context, lock, bundle, ("pull", source.hook_url()), way)?;
+    let applied = incoming::apply(
+        repo,
+        ui,
+        config,
+        lock,
+        bundle,
+        ("pull", source.hook_url()),
+        way,
+    )?;
     let (arrival, _lock) = match applied {
         Err(ExchangeError::RemoteAbort { message, hint }) => {
-            context.ui.warn(format!("remote: abort: {message}\n"))?;
+            ui.warn(format!("remote: abort: {message}\n"))?;
             let failed = Abort::new("pull failed on remote");
             return Err(hint.into_iter().fold(failed, Abort::hint));
         }
         applied => applied?,
     };
-    context.repo.refresh();
+    repo.refresh();
     Ok(arrival)
 }

@@ -2,10 +2,10 @@
 
 use crate::arguments::{Flag, Matches};
 use crate::commands::local::update;
-use crate::context::{Category, Command, Context, Repo};
+use crate::context::{Category, Command, Config, Context, Repo};
 use crate::remote::incoming;
 use crate::remote::incoming::AppliedBundle;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
@@ -36,12 +36,15 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let mut lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
+    let Context {
+        repo, ui, config, ..
+    } = context;
+    let mut lock = repo.lock(ui, LockKind::Store)?;
     let mut more = 0;
     for name in matches.arguments() {
         let arrival;
-        (arrival, lock) = apply(context, lock, name)?;
-        incoming::print_arrival(&mut context.repo, &mut context.ui, &arrival)?;
+        (arrival, lock) = apply(repo, ui, config, lock, name)?;
+        incoming::print_arrival(repo, ui, &arrival)?;
         more = arrival
             .report
             .changegroups
@@ -50,11 +53,11 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             .sum();
     }
     drop(lock);
-    context.repo.run_queued_hooks(&mut context.ui)?;
+    repo.run_queued_hooks(ui)?;
     if matches.flag("update") {
-        return update::to_newest(context, matches);
+        return update::to_newest(repo, ui, config, matches);
     }
-    incoming::advise_after_arrival(&mut context.repo, &mut context.ui, more)?;
+    incoming::advise_after_arrival(repo, ui, more)?;
     Ok(0)
 }
 
@@ -71,10 +74,16 @@ pub(crate) fn local_file(repo: &Repo, typed: &[u8]) -> Result<File, Abort> {
     File::open(repo.cwd.join(path)).map_err(|error| Abort::file(&error, path))
 }
 
-fn apply(context: &mut Context, lock: Lock, name: &[u8]) -> Result<(AppliedBundle, Lock), Abort> {
-    let file = local_file(&context.repo, name)?;
+fn apply(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
+    lock: Lock,
+    name: &[u8],
+) -> Result<(AppliedBundle, Lock), Abort> {
+    let file = local_file(repo, name)?;
     let failed = |error: ExchangeError| Abort::of_bundle(error, name);
     let bundle = open_bundle(file, BundleLimits::default()).map_err(failed)?;
     let origin = ("unbundle", [b"bundle:", name].concat());
-    incoming::apply_bundle(context, lock, bundle, origin, failed)
+    incoming::apply_bundle(repo, ui, config, lock, bundle, origin, failed)
 }

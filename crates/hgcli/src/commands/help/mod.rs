@@ -51,16 +51,21 @@ const CATEGORIES: &[(Category, &str)] = &[
 ];
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let (commands, program) = (&context.commands, &context.program);
     if let Some(name) = matches.arguments().first() {
         let name = String::from_utf8_lossy(name).into_owned();
-        return of_name(context, matches, &name);
+        return of_name(&mut context.ui, commands, program, matches, &name);
     }
-    let commands = context.commands.clone();
+    list(&mut context.ui, commands, program)
+}
+
+/// Prints the list of commands and topics.
+fn list(ui: &mut Ui, commands: &CommandTable, program: &str) -> Result<u8, Abort> {
     let beginning = match commands.groups().is_empty() {
         true => "Mercurial Distributed SCM\n\nlist of commands:\n".to_owned(),
-        false => own_commands(&commands),
+        false => own_commands(commands),
     };
-    context.ui.write(beginning)?;
+    ui.write(beginning)?;
     let grouped = |name| {
         commands
             .groups()
@@ -73,22 +78,21 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             .filter(|command| command.category == Some(*category) && !grouped(command.name()));
         let lines: String = of.map(line).collect();
         if !lines.is_empty() {
-            context.ui.write(format!("\n{title}:\n\n{lines}"))?;
+            ui.write(format!("\n{title}:\n\n{lines}"))?;
         }
     }
-    context.ui.write("\nadditional help topics:\n\n")?;
+    ui.write("\nadditional help topics:\n\n")?;
     let lines = TOPICS.iter().map(|topic| row(topic.names[0], topic.title));
-    context.ui.write(lines.collect::<String>())?;
-    if context.ui.verbosity.verbose {
-        return global_options(&mut context.ui);
+    ui.write(lines.collect::<String>())?;
+    if ui.verbosity.verbose {
+        return global_options(ui);
     }
-    let program = context.program.clone();
     if !commands.groups().is_empty() {
-        context.ui.write(format!(
+        ui.write(format!(
             "\n'{program} help COMMAND' and '{program} COMMAND --help' show what a command does and takes.\n"
         ))?;
     }
-    context.ui.write(format!(
+    ui.write(format!(
         "\n(use '{program} help -v' to show built-in aliases and global options)\n"
     ))?;
     Ok(0)
@@ -109,24 +113,20 @@ fn own_commands(commands: &CommandTable) -> String {
 }
 
 /// Prints the help for a call without a command.
-pub(crate) fn basic(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let commands = context.commands.clone();
+pub(crate) fn basic(ui: &mut Ui, commands: &CommandTable, program: &str) -> Result<u8, Abort> {
     if !commands.groups().is_empty() {
-        return run(context, matches);
+        return list(ui, commands, program);
     }
-    context
-        .ui
-        .write("Mercurial Distributed SCM\n\nbasic commands:\n\n")?;
+    ui.write("Mercurial Distributed SCM\n\nbasic commands:\n\n")?;
     let of = commands
         .iter()
         .filter(|command| BASIC.contains(&command.name()));
     let lines: String = of.map(line).collect();
-    context.ui.write(lines)?;
-    if context.ui.verbosity.verbose {
-        return global_options(&mut context.ui);
+    ui.write(lines)?;
+    if ui.verbosity.verbose {
+        return global_options(ui);
     }
-    let program = context.program.clone();
-    context.ui.write(format!(
+    ui.write(format!(
         "\n(use '{program} help' for the full list of commands or '{program} -v' for details)\n"
     ))?;
     Ok(0)
@@ -140,69 +140,70 @@ fn row(name: &str, words: &str) -> String {
     format!(" {name:NAME$} {words}\n")
 }
 
-fn unknown(context: &Context, name: &str) -> Abort {
+fn unknown(commands: &CommandTable, program: &str, name: &str) -> Abort {
     let mut lines = OF_MERCURIAL.iter();
     let is_of_mercurial = lines.any(|names| names.split(' ').any(|other| other == name));
-    if is_of_mercurial && !context.commands.groups().is_empty() {
+    if is_of_mercurial && !commands.groups().is_empty() {
         return Abort::AbsentCommand {
             name: name.to_owned(),
         };
     }
-    let program = &context.program;
     Abort::new(format!("no such help topic: {name}"))
         .hint(format!("try '{program} help --keyword {name}'"))
 }
 
 /// Help about a name: a topic first, then a command.
-fn of_name(context: &mut Context, matches: &Matches, name: &str) -> Result<u8, Abort> {
+fn of_name(
+    ui: &mut Ui,
+    commands: &CommandTable,
+    program: &str,
+    matches: &Matches,
+    name: &str,
+) -> Result<u8, Abort> {
     if matches.flag("keyword") {
-        return of_keyword(context, name);
+        return of_keyword(ui, commands, name);
     }
     if matches.flag("extension") && !matches.flag("command") {
-        return Err(unknown(context, name));
+        return Err(unknown(commands, program, name));
     }
     let (whole, section) = match name.split_once('.') {
         Some((whole, section)) => (whole, Some(section)),
         None => (name, None),
     };
-    let commands = context.commands.clone();
     let topic = Topic::find(whole).filter(|_| !matches.flag("command"));
     let same = |command: &&Command| command.names.contains(&whole);
     let command = commands.iter().find(same);
     if let Some(section) = section {
         if topic.is_none() && command.is_none() {
-            return Err(unknown(context, name));
+            return Err(unknown(commands, program, name));
         }
         let missing = || Abort::new(format!("help section not found: {name}"));
         let text = topic.and_then(|topic| topic.section(section));
-        context.ui.write(text.ok_or_else(missing)?)?;
+        ui.write(text.ok_or_else(missing)?)?;
         return Ok(0);
     }
     if let Some(topic) = topic {
-        context.ui.write(topic.shown())?;
+        ui.write(topic.shown())?;
         return Ok(0);
     }
     if let Some(command) = command {
-        return of_command(context, command);
+        return of_command(ui, program, command);
     }
     let begins = |command: &&Command| command.names.iter().any(|full| full.starts_with(name));
     let found: Vec<&Command> = commands.iter().filter(begins).collect();
     match found[..] {
-        [] => Err(unknown(context, name)),
-        [command] => of_command(context, command),
+        [] => Err(unknown(commands, program, name)),
+        [command] => of_command(ui, program, command),
         _ => {
-            context.ui.write("list of commands:\n\n")?;
-            context
-                .ui
-                .write(found.into_iter().map(line).collect::<String>())?;
+            ui.write("list of commands:\n\n")?;
+            ui.write(found.into_iter().map(line).collect::<String>())?;
             Ok(0)
         }
     }
 }
 
 /// Topics and commands that mention a word.
-fn of_keyword(context: &mut Context, word: &str) -> Result<u8, Abort> {
-    let commands = context.commands.clone();
+fn of_keyword(ui: &mut Ui, commands: &CommandTable, word: &str) -> Result<u8, Abort> {
     let word = word.to_lowercase();
     let topics = TOPICS.iter().filter(|topic| topic.mentions(&word));
     let topics: Vec<(&str, &str)> = topics.map(|topic| (topic.names[0], topic.title)).collect();
@@ -228,13 +229,13 @@ fn of_keyword(context: &mut Context, word: &str) -> Result<u8, Abort> {
     if out.is_empty() {
         return Err(Abort::new("no matches").hint("try 'hg help' for a list of topics"));
     }
-    context.ui.write(out.join("\n"))?;
+    ui.write(out.join("\n"))?;
     Ok(0)
 }
 
 /// Prints the help of one command.
-pub(crate) fn of_command(context: &mut Context, command: &Command) -> Result<u8, Abort> {
-    let mut out = format!("{}\n", usage::line(&context.program, command));
+pub(crate) fn of_command(ui: &mut Ui, program: &str, command: &Command) -> Result<u8, Abort> {
+    let mut out = format!("{}\n", usage::line(program, command));
     if command.names.len() > 1 {
         out += &format!("\naliases: {}\n", command.names[1..].join(", "));
     }
@@ -247,13 +248,11 @@ pub(crate) fn of_command(context: &mut Context, command: &Command) -> Result<u8,
     if !table.is_empty() {
         out += &format!("\n{}\n\n{table}", usage::heading(command.options));
     }
-    context.ui.write(out)?;
-    if context.ui.verbosity.verbose {
-        return global_options(&mut context.ui);
+    ui.write(out)?;
+    if ui.verbosity.verbose {
+        return global_options(ui);
     }
-    context
-        .ui
-        .write("\n(some details hidden, use --verbose to show complete help)\n")?;
+    ui.write("\n(some details hidden, use --verbose to show complete help)\n")?;
     Ok(0)
 }
 

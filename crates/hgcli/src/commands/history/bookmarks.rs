@@ -2,7 +2,7 @@
 
 use crate::arguments::{Flag, Matches, TEMPLATE};
 use crate::commands::names;
-use crate::context::{Category, Command, Context, Repo};
+use crate::context::{Category, Command, Config, Context, Repo};
 use crate::render::Formatter;
 use crate::ui::{Abort, Ui, columns, short_hex};
 use varve_repo::LockKind;
@@ -38,6 +38,9 @@ pub(crate) const COMMAND: Command = Command {
 const COLUMNS: usize = 25;
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let Context {
+        repo, ui, config, ..
+    } = context;
     let action = typed_action(matches)?;
     let inactive = matches.flag("inactive");
     let names = matches.arguments();
@@ -45,9 +48,9 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         if action.is_none() && matches.value("rev").is_some() {
             return Err(Abort::new("bookmark name required"));
         }
-        return list(context, matches, names);
+        return list(repo, ui, config, matches, names);
     }
-    let (repo, ui) = (&mut context.repo, &mut context.ui);
+    let (repo, ui) = (repo, ui);
     let repository = repo.repository()?;
     let _working_copy = repo.lock(ui, LockKind::WorkingCopy)?;
     repo.refresh();
@@ -148,19 +151,25 @@ fn set(
     Ok(())
 }
 
-fn list(context: &mut Context, matches: &Matches, names: &[Vec<u8>]) -> Result<u8, Abort> {
-    let view = context.repo.view()?;
-    let repository = context.repo.repository()?;
+fn list(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
+    matches: &Matches,
+    names: &[Vec<u8>],
+) -> Result<u8, Abort> {
+    let view = repo.view()?;
+    let repository = repo.repository()?;
     let active = varve_workdir::active_bookmark(&repository)?;
     let all = view.bookmarks();
     if let Some(name) = names.iter().find(|name| !all.contains_key(*name)) {
         let name = String::from_utf8_lossy(name).into_owned();
         return Err(WorkdirError::from(BookmarkRefusal::Unknown(name)).into());
     }
-    let quiet = context.ui.verbosity.quiet;
-    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "bookmarks")?;
+    let quiet = ui.verbosity.quiet;
+    let mut out = Formatter::new(ui, config, matches, "bookmarks")?;
     if all.is_empty() && out.is_plain() {
-        context.ui.status("no bookmarks set\n")?;
+        ui.status("no bookmarks set\n")?;
     }
     for (name, node) in all
         .iter()
@@ -171,20 +180,20 @@ fn list(context: &mut Context, matches: &Matches, names: &[Vec<u8>]) -> Result<u
             .changelog()
             .rev(node)
             .map_or(-1, |rev| i64::from(rev.0));
-        out.item(&mut context.ui)?;
+        out.item(ui)?;
         if !quiet {
-            out.plain(&mut context.ui, if is_active { " * " } else { "   " })?;
+            out.plain(ui, if is_active { " * " } else { "   " })?;
         }
         out.data("active", is_active);
-        out.field(&mut context.ui, "bookmark", name, name)?;
+        out.field(ui, "bookmark", name, name)?;
         out.data("rev", rev);
         out.data("node", *node);
         if !quiet {
-            let (pad, hex) = (columns::padding(name, COLUMNS), context.ui.hex(node));
-            out.plain(&mut context.ui, format!("{pad} {rev}:{hex}"))?;
+            let (pad, hex) = (columns::padding(name, COLUMNS), ui.hex(node));
+            out.plain(ui, format!("{pad} {rev}:{hex}"))?;
         }
-        out.plain(&mut context.ui, "\n")?;
+        out.plain(ui, "\n")?;
     }
-    out.end(&mut context.ui)?;
+    out.end(ui)?;
     Ok(0)
 }

@@ -79,7 +79,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     };
     let mut matcher = context.repo.matcher_at(matches, at)?;
     if let Some(root) = matches.value("root").filter(|root| !root.is_empty()) {
-        options.root = below(&mut context.repo, &mut context.ui, root, &mut matcher)?;
+        options.root = below(&context.repo, &mut context.ui, root, &mut matcher)?;
     }
     if is_working {
         let dirstate = Dirstate::read(&context.repo.repository()?)?;
@@ -93,7 +93,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     }
     let view = context.repo.view()?;
     let git = options.git;
-    let changes = changed_files(&mut context.repo, &mut context.ui, sides, (&matcher, git))?;
+    let changes = changed_files(&mut context.repo, &context.ui, sides, (&matcher, git))?;
     let digits = if context.ui.verbosity.debug {
         2 * Node::LEN
     } else {
@@ -116,7 +116,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 /// The files that differ between two sides; `git` tells whether copies are looked for.
 fn changed_files(
     repo: &mut Repo,
-    ui: &mut Ui,
+    ui: &Ui,
     sides: (DiffSide, DiffSide),
     (matcher, git): (&Matcher, bool),
 ) -> Result<Vec<DiffedFile>, Abort> {
@@ -142,12 +142,7 @@ fn is_merging(repo: &mut Repo) -> Result<bool, Abort> {
 
 /// Lets only files in the directory `root` match, and warns of names outside; gives the prefix of
 /// the names of its files.
-fn below(
-    repo: &mut Repo,
-    ui: &mut Ui,
-    root: &[u8],
-    matcher: &mut Matcher,
-) -> Result<Vec<u8>, Abort> {
+fn below(repo: &Repo, ui: &mut Ui, root: &[u8], matcher: &mut Matcher) -> Result<Vec<u8>, Abort> {
     let request = |patterns, root: &Path, cwd: &Path| {
         let request = MatchRequest {
             root,

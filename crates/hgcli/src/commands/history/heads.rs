@@ -37,11 +37,14 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    context.repo.warn_of_disabled_markers(&mut context.ui)?;
-    let view = context.repo.view()?;
+    let Context {
+        repo, ui, config, ..
+    } = context;
+    repo.warn_of_disabled_markers(ui)?;
+    let view = repo.view()?;
     let typed = matches.value("rev").filter(|rev| !rev.is_empty());
     let start = match typed {
-        Some(rev) => context.repo.revision(&mut context.ui, Some(rev))?,
+        Some(rev) => repo.revision(ui, Some(rev))?,
         None => None,
     };
     let mut heads = if matches.flag("topo") {
@@ -53,20 +56,14 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         keep_descendants(&view, start, &mut heads);
     }
     if !matches.arguments().is_empty() {
-        keep_branches(
-            &mut context.repo,
-            &mut context.ui,
-            matches,
-            typed,
-            &mut heads,
-        )?;
+        keep_branches(repo, ui, matches, typed, &mut heads)?;
     }
     if heads.is_empty() {
         return Ok(1);
     }
     heads.sort_unstable();
     let newest_first: Vec<Option<Rev>> = heads.into_iter().rev().map(Some).collect();
-    changesets::show(context, matches, &newest_first)?;
+    changesets::show(repo, ui, config, matches, &newest_first)?;
     Ok(0)
 }
 

@@ -1,7 +1,7 @@
 //! `identify`: names of the working copy or of a changeset.
 
 use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH, TEMPLATE};
-use crate::context::{Category, Command, Context, Repo};
+use crate::context::{Category, Command, Config, Context, Repo};
 use crate::remote::PeerAddress;
 use crate::remote::peers;
 use crate::render::Formatter;
@@ -47,20 +47,23 @@ struct Subject {
 }
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let Context {
+        repo, ui, config, ..
+    } = context;
     let wanted = matches.value("rev").filter(|rev| !rev.is_empty());
     if let Some(source) = matches.arguments().first() {
-        return of_source(context, matches, source, wanted);
+        return of_source(repo, ui, config, matches, source, wanted);
     }
-    context.repo.warn_of_disabled_markers(&mut context.ui)?;
-    let view = context.repo.view()?;
+    repo.warn_of_disabled_markers(ui)?;
+    let view = repo.view()?;
     let subject = match wanted {
         Some(rev) => {
-            let rev = context.repo.revision(&mut context.ui, Some(rev))?;
+            let rev = repo.revision(ui, Some(rev))?;
             of_changeset(&view, rev)?
         }
-        None => of_working_directory(&mut context.repo, &view)?,
+        None => of_working_directory(repo, &view)?,
     };
-    print(context, matches, &view, &subject)
+    print(ui, config, matches, &view, &subject)
 }
 
 fn of_changeset(view: &RepoView, rev: Option<Rev>) -> Result<Subject, Abort> {
@@ -130,7 +133,8 @@ fn bookmarks(view: &RepoView, nodes: &[Node]) -> Vec<Vec<u8>> {
 }
 
 fn print(
-    context: &mut Context,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
     view: &RepoView,
     subject: &Subject,
@@ -140,10 +144,10 @@ fn print(
         .iter()
         .map(|rev| view.changelog().node_or_null(*rev))
         .collect();
-    let words = words(&context.ui, matches, subject, &nodes);
+    let words = words(ui, matches, subject, &nodes);
     let dirty = subject.dirty;
-    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "identify")?;
-    out.item(&mut context.ui)?;
+    let mut out = Formatter::new(ui, config, matches, "identify")?;
+    out.item(ui)?;
     let whole = nodes
         .iter()
         .map(|node| String::from_utf8_lossy(&node.to_hex()).into_owned());
@@ -161,9 +165,9 @@ fn print(
     } else {
         out.data("node", nodes.first().copied().unwrap_or(Node::NULL));
     }
-    out.plain(&mut context.ui, words.join(&b' '))?;
-    out.plain(&mut context.ui, "\n")?;
-    out.end(&mut context.ui)?;
+    out.plain(ui, words.join(&b' '))?;
+    out.plain(ui, "\n")?;
+    out.end(ui)?;
     Ok(0)
 }
 
@@ -217,14 +221,16 @@ fn words(ui: &Ui, matches: &Matches, subject: &Subject, nodes: &[Node]) -> Vec<V
 
 /// Identifies a changeset of another repository.
 fn of_source(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
     source: &[u8],
     wanted: Option<&[u8]>,
 ) -> Result<u8, Abort> {
-    let source = peers::sources(&context.repo, &mut context.ui, &context.config, source)?.remove(0);
+    let source = peers::sources(repo, ui, config, source)?.remove(0);
     if !source.is_elsewhere() {
-        return of_neighbour(context, matches, &source, wanted);
+        return of_local(repo, ui, config, matches, &source, wanted);
     }
     if ["num", "branch", "tags"]
         .iter()
@@ -233,7 +239,7 @@ fn of_source(
         let message = "can't query remote revision number, branch, or tags";
         return Err(Abort::new(message));
     }
-    let mut remote = peers::connect(context, &source)?;
+    let mut remote = peers::connect(repo, ui, config, &source)?;
     let wanted = wanted.or(source.branch.as_deref()).unwrap_or(b"tip");
     let node = remote.lookup(wanted)?;
     let mut bookmarks = Vec::new();
@@ -249,33 +255,35 @@ fn of_source(
         tags: Vec::new(),
         bookmarks,
     };
-    let words = words(&context.ui, matches, &subject, &[node]);
-    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "identify")?;
-    out.item(&mut context.ui)?;
+    let words = words(ui, matches, &subject, &[node]);
+    let mut out = Formatter::new(ui, config, matches, "identify")?;
+    out.item(ui)?;
     out.data("id", String::from_utf8_lossy(&node.to_hex()).into_owned());
     if !is_json(matches) {
         out.data("bookmarks", subject.bookmarks.clone());
     }
     out.data("node", node);
-    out.plain(&mut context.ui, words.join(&b' '))?;
-    out.plain(&mut context.ui, "\n")?;
-    out.end(&mut context.ui)?;
+    out.plain(ui, words.join(&b' '))?;
+    out.plain(ui, "\n")?;
+    out.end(ui)?;
     Ok(0)
 }
 
 /// Identifies a changeset of a repository on this machine; its working copy does not count.
-fn of_neighbour(
-    context: &mut Context,
+fn of_local(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
     source: &PeerAddress,
     wanted: Option<&[u8]>,
 ) -> Result<u8, Abort> {
-    let neighbour = peers::open_local(&mut context.repo, source)?;
-    let view = neighbour.repository.view_for(ViewFilter::Visible)?;
+    let opened = peers::open_local(repo, source)?;
+    let view = opened.repository.view_for(ViewFilter::Visible)?;
     let wanted = wanted.or(source.branch.as_deref());
     let rev = match wanted {
         // A bundle has no newest changeset of its own: that of the working copy counts.
-        None if neighbour.is_bundle => {
+        None if opened.is_bundle => {
             let parents = view.working_parents()?;
             parents.first().and_then(|node| view.changelog().rev(node))
         }
@@ -284,7 +292,7 @@ fn of_neighbour(
             view.changelog().rev(&node)
         }
     };
-    print(context, matches, &view, &of_changeset(&view, rev)?)
+    print(ui, config, matches, &view, &of_changeset(&view, rev)?)
 }
 
 /// Bookmarks are asked for only where they are shown, and `json` does not show them.

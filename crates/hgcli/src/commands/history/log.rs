@@ -2,10 +2,10 @@
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, STYLE, TEMPLATE};
 use crate::context::revision::query;
-use crate::context::{Category, Command, Context, Repo};
+use crate::context::{Category, Command, Config, Context, Repo};
 use crate::render::changesets::{ChangesetFormat, GraphStyle, Printer, PrinterStyle};
 use crate::render::diff::{DiffOptions, GIT, STAT};
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use varve_lang::patterns::Matcher;
 use varve_repo::{Changeset, RepoView, Rev};
 use varve_revset::{Engine, Expr, Set};
@@ -66,20 +66,19 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let Context {
+        repo, ui, config, ..
+    } = context;
     let limit = limit(matches)?;
     let specs = matches.list("rev");
     match specs.is_empty() || matches.flag("graph") {
-        true => context
-            .repo
-            .warn_of_disabled_markers_for(&mut context.ui, &[b"all()"])?,
-        false => context
-            .repo
-            .warn_of_disabled_markers_for(&mut context.ui, &specs)?,
+        true => repo.warn_of_disabled_markers_for(ui, &[b"all()"])?,
+        false => repo.warn_of_disabled_markers_for(ui, &specs)?,
     }
-    let view = context.repo.view()?;
-    let engine = context.repo.engine(&view)?;
-    let set = selected(&mut context.repo, matches, &engine)?;
-    let style = style(context, matches, None)?;
+    let view = repo.view()?;
+    let engine = repo.engine(&view)?;
+    let set = selected(repo, matches, &engine)?;
+    let style = style(repo, ui, config, matches, None)?;
     let graph = matches.flag("graph");
     // In a picture children come before their parents.
     let set = if graph {
@@ -89,30 +88,32 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     };
     let members = set.members(&engine).take(limit);
     let revs: Vec<Option<Rev>> = members.collect::<Result<_, _>>()?;
-    let printer = Printer::new(context, style)?;
+    let printer = Printer::new(repo, ui, config, style)?;
     if graph {
-        let look = GraphStyle::new(&context.config)?;
-        printer.print_graph(&mut context.ui, &look, &revs)?;
+        let look = GraphStyle::new(config)?;
+        printer.print_graph(ui, &look, &revs)?;
     } else {
-        printer.print_all(context, matches, &revs)?;
+        printer.print_all(repo, ui, config, matches, &revs)?;
     }
     Ok(0)
 }
 
 /// How the options show changesets, with all files that match, or those that the command line names.
 pub(crate) fn style(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
     matcher: Option<Matcher>,
 ) -> Result<PrinterStyle, Abort> {
-    let form = ChangesetFormat::new(context, matches)?;
+    let form = ChangesetFormat::new(repo, ui, config, matches)?;
     if matches!(form, ChangesetFormat::Json) && matches.flag("graph") {
         return Err(Abort::new("-T json does not support --graph"));
     }
     let (patch, stat) = (matches.flag("patch"), matches.flag("stat"));
-    let diff = if (patch || stat) && !context.ui.verbosity.quiet {
-        let options = DiffOptions::new(&mut context.ui, &context.config, matches)?;
-        let matcher = matcher.map_or_else(|| context.repo.matcher(matches), Ok)?;
+    let diff = if (patch || stat) && !ui.verbosity.quiet {
+        let options = DiffOptions::new(ui, config, matches)?;
+        let matcher = matcher.map_or_else(|| repo.matcher(matches), Ok)?;
         Some((options, matcher))
     } else {
         None

@@ -1,7 +1,7 @@
 //! `manifest`: the files of a changeset.
 
 use crate::arguments::{Flag, Matches, TEMPLATE};
-use crate::context::{Category, Command, Context};
+use crate::context::{Category, Command, Config, Context, Repo};
 use crate::render::Formatter;
 use crate::ui::{Abort, Ui};
 use varve_repo::{FileKind, ManifestEntry};
@@ -25,39 +25,40 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let Context {
+        repo, ui, config, ..
+    } = context;
     let argument = matches.arguments().first().map(Vec::as_slice);
     let option = matches.value("rev").filter(|rev| !rev.is_empty());
     if matches.flag("all") {
         if argument.or(option).is_some() {
             return Err(Abort::new("can't specify a revision with --all"));
         }
-        return all(context, matches);
+        return all(repo, ui, config, matches);
     }
     if argument.is_some() && option.is_some() {
         return Err(Abort::new("please specify just one revision"));
     }
-    let rev = context
-        .repo
-        .revision(&mut context.ui, argument.or(option))?;
-    let view = context.repo.view()?;
+    let rev = repo.revision(ui, argument.or(option))?;
+    let view = repo.view()?;
     let text = view.manifest_text(rev)?;
-    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "manifest")?;
+    let mut out = Formatter::new(ui, config, matches, "manifest")?;
     for entry in view.manifest_entries(&text) {
-        print(&mut context.ui, &mut out, &entry?)?;
+        print(ui, &mut out, &entry?)?;
     }
-    out.end(&mut context.ui)?;
+    out.end(ui)?;
     Ok(0)
 }
 
-fn all(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let files = context.repo.view()?.tracked_files()?;
-    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "manifest")?;
+fn all(repo: &mut Repo, ui: &mut Ui, config: &Config, matches: &Matches) -> Result<u8, Abort> {
+    let files = repo.view()?.tracked_files()?;
+    let mut out = Formatter::new(ui, config, matches, "manifest")?;
     for file in files {
-        out.item(&mut context.ui)?;
-        out.field(&mut context.ui, "path", &file, &file)?;
-        out.plain(&mut context.ui, "\n")?;
+        out.item(ui)?;
+        out.field(ui, "path", &file, &file)?;
+        out.plain(ui, "\n")?;
     }
-    out.end(&mut context.ui)?;
+    out.end(ui)?;
     Ok(0)
 }
 

@@ -24,9 +24,12 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let view = context.repo.view()?;
+    let Context {
+        repo, ui, config, ..
+    } = context;
+    let view = repo.view()?;
     let parents: Vec<Rev> = match matches.value("rev").filter(|rev| !rev.is_empty()) {
-        Some(rev) => match context.repo.revision(&mut context.ui, Some(rev))? {
+        Some(rev) => match repo.revision(ui, Some(rev))? {
             Some(rev) => view
                 .changelog()
                 .parents(rev)
@@ -35,15 +38,15 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
                 .collect(),
             None => Vec::new(),
         },
-        None => context.repo.working_parents()?,
+        None => repo.working_parents()?,
     };
     let shown = match matches.arguments() {
         [] => parents,
-        _ => last_changes(&mut context.repo, matches, &parents)?,
+        _ => last_changes(repo, matches, &parents)?,
     };
     let shown: Vec<Option<Rev>> = shown.into_iter().map(Some).collect();
     if !shown.is_empty() || matches.value("template").is_some() {
-        changesets::show(context, matches, &shown)?;
+        changesets::show(repo, ui, config, matches, &shown)?;
     }
     Ok(0)
 }

@@ -22,37 +22,34 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, _: &Matches) -> Result<u8, Abort> {
-    context.repo.warn_of_disabled_markers(&mut context.ui)?;
-    let view = context.repo.view()?;
+    let Context {
+        repo, ui, config, ..
+    } = context;
+    repo.warn_of_disabled_markers(ui)?;
+    let view = repo.view()?;
     let names = ChangesetNames::read(&view)?;
-    let parents = context.repo.working_parents()?;
+    let parents = repo.working_parents()?;
     let unstable = view.instabilities()?;
-    print_parents(
-        &mut context.repo,
-        &mut context.ui,
-        (&view, &unstable),
-        &names,
-        &parents,
-    )?;
-    let branch = context.repo.working_branch()?;
+    print_parents(repo, ui, (&view, &unstable), &names, &parents)?;
+    let branch = repo.working_branch()?;
     let line = [b"branch: ", &branch[..], b"\n"].concat();
     if branch == varve_repo::DEFAULT_BRANCH {
-        context.ui.status(line)?;
+        ui.status(line)?;
     } else {
-        context.ui.write(line)?;
+        ui.write(line)?;
     }
-    print_bookmarks(&mut context.repo, &mut context.ui, &names, &parents)?;
+    print_bookmarks(repo, ui, &names, &parents)?;
     let open = open_heads(&view, &branch)?;
-    print_commit(context, &view, &parents, &branch)?;
-    print_update(&mut context.ui, &view, &parents, &open)?;
-    print_phases(&mut context.ui, &view)?;
+    print_commit(repo, ui, config, &view, &parents, &branch)?;
+    print_update(ui, &view, &parents, &open)?;
+    print_phases(ui, &view)?;
     let counts = [
         (unstable.orphans.len(), "orphan"),
         (unstable.content_divergent.len(), "content-divergent"),
         (unstable.phase_divergent.len(), "phase-divergent"),
     ];
     for (count, name) in counts.iter().filter(|(count, _)| *count > 0) {
-        context.ui.status(format!("{name}: {count} changesets\n"))?;
+        ui.status(format!("{name}: {count} changesets\n"))?;
     }
     Ok(0)
 }
@@ -184,12 +181,14 @@ fn counted(repo: &mut Repo) -> Result<(Counts, bool), Abort> {
 }
 
 fn print_commit(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     view: &RepoView,
     parents: &[Rev],
     branch: &[u8],
 ) -> Result<(), Abort> {
-    let (counts, changed) = counted(&mut context.repo)?;
+    let (counts, changed) = counted(repo)?;
     let words = counts.iter().filter(|(count, _)| *count > 0);
     let words: Vec<String> = words
         .map(|(count, word)| format!("{count} {word}"))
@@ -221,14 +220,14 @@ fn print_commit(
     } else if !is_head {
         line += " (new branch head)";
     }
-    if is_secret(&context.config, view, parents) {
+    if is_secret(config, view, parents) {
         line += " (secret)";
     }
     let line = format!("commit: {}\n", line.trim());
     if clean {
-        context.ui.status(line)
+        ui.status(line)
     } else {
-        context.ui.write(line)
+        ui.write(line)
     }
 }
 
@@ -244,20 +243,20 @@ fn is_secret(config: &Config, view: &RepoView, parents: &[Rev]) -> bool {
 fn print_update(ui: &mut Ui, view: &RepoView, parents: &[Rev], open: &[Rev]) -> Result<(), Abort> {
     let theirs = with_ancestors(view, open);
     let ours = with_ancestors(view, parents);
-    let news = theirs
+    let count = theirs
         .iter()
         .zip(&ours)
         .filter(|(theirs, ours)| **theirs && !**ours)
         .count();
-    if news == 0 {
+    if count == 0 {
         return ui.status("update: (current)\n");
     }
     let at_head = parents.first().is_some_and(|parent| open.contains(parent));
     ui.write(if at_head {
         let heads = open.len();
-        format!("update: {news} new changesets, {heads} branch heads (merge)\n")
+        format!("update: {count} new changesets, {heads} branch heads (merge)\n")
     } else {
-        format!("update: {news} new changesets (update)\n")
+        format!("update: {count} new changesets (update)\n")
     })
 }
 

@@ -19,8 +19,11 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    context.repo.warn_of_disabled_markers(&mut context.ui)?;
-    let tip = context.repo.view()?.tip();
-    changesets::show(context, matches, &[tip])?;
+    let Context {
+        repo, ui, config, ..
+    } = context;
+    repo.warn_of_disabled_markers(ui)?;
+    let tip = repo.view()?.tip();
+    changesets::show(repo, ui, config, matches, &[tip])?;
     Ok(0)
 }

@@ -38,14 +38,14 @@ pub(crate) fn refuse_subrepositories(repo: &Repo, matches: &Matches) -> Result<(
 }
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    refuse_subrepositories(&context.repo, matches)?;
-    let matcher = context.repo.working_matcher(matches, matches.arguments())?;
-    let mut change = DirstateChange::begin(&mut context.repo, &mut context.ui)?;
-    let mut rejected =
-        context
-            .repo
-            .warn_of_missing_files(&mut context.ui, &matcher, &change.dirstate)?;
-    let status = change.status(&mut context.repo, &mut context.ui, &matcher, true)?;
+    let Context {
+        repo, ui, config, ..
+    } = context;
+    refuse_subrepositories(repo, matches)?;
+    let matcher = repo.working_matcher(matches, matches.arguments())?;
+    let mut change = DirstateChange::begin(repo, ui)?;
+    let mut rejected = repo.warn_of_missing_files(ui, &matcher, &change.dirstate)?;
+    let status = change.status(repo, ui, &matcher, true)?;
     let mut candidates: BTreeSet<Vec<u8>> = change
         .unknown_or_named(&matcher, &status)
         .into_iter()
@@ -58,15 +58,15 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let mut collisions = Collisions::default();
     let mut files = Vec::new();
     for file in candidates {
-        collisions.check(&mut context.ui, &context.config, &change, &file)?;
-        if context.ui.verbosity.verbose || !matcher.is_exact(&file) {
-            let line = [b"adding ", &context.repo.display_path(&file)?[..], b"\n"].concat();
-            context.ui.status(line)?;
+        collisions.check(ui, config, &change, &file)?;
+        if ui.verbosity.verbose || !matcher.is_exact(&file) {
+            let line = [b"adding ", &repo.display_path(&file)?[..], b"\n"].concat();
+            ui.status(line)?;
         }
         files.push(file);
     }
     if !matches.flag("dry-run") {
-        let refused = change.add(context, &files)?;
+        let refused = change.add(repo, ui, config, &files)?;
         rejected.extend(refused.into_iter().filter(|file| matcher.is_exact(file)));
         change.end()?;
     }

@@ -36,15 +36,15 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    refuse_subrepositories(&context.repo, matches)?;
+    let Context {
+        repo, ui, config, ..
+    } = context;
+    refuse_subrepositories(repo, matches)?;
     let similarity = similarity(matches)?;
-    let matcher = context.repo.working_matcher(matches, matches.arguments())?;
-    let mut change = DirstateChange::begin(&mut context.repo, &mut context.ui)?;
-    let missing =
-        context
-            .repo
-            .warn_of_missing_files(&mut context.ui, &matcher, &change.dirstate)?;
-    let status = change.status(&mut context.repo, &mut context.ui, &matcher, true)?;
+    let matcher = repo.working_matcher(matches, matches.arguments())?;
+    let mut change = DirstateChange::begin(repo, ui)?;
+    let missing = repo.warn_of_missing_files(ui, &matcher, &change.dirstate)?;
+    let status = change.status(repo, ui, &matcher, true)?;
     let (back, removed): (Vec<_>, Vec<_>) = status
         .removed
         .iter()
@@ -54,30 +54,21 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let unknown = new.clone();
     new.extend(back);
     let names = ShownNames {
-        relative: context
-            .repo
-            .uses_relative_paths(!matches.arguments().is_empty())?,
+        relative: repo.uses_relative_paths(!matches.arguments().is_empty())?,
     };
-    tell_changes(
-        &context.repo,
-        &mut context.ui,
-        &names,
-        &matcher,
-        &new,
-        &status.deleted,
-    )?;
+    print_changes(repo, ui, &names, &matcher, &new, &status.deleted)?;
     let found = if similarity > 0.0 {
         let gone = [removed, status.deleted.clone()].concat();
         let came = [status.added, unknown].concat();
-        find_renames(&mut context.repo, &change, &gone, &came, similarity)?
+        find_renames(repo, &change, &gone, &came, similarity)?
     } else {
         Vec::new()
     };
     let mut sources = BTreeMap::new();
     for rename in found {
         let exact = matcher.is_exact(&rename.from) && matcher.is_exact(&rename.to);
-        if context.ui.verbosity.verbose || !exact {
-            tell_rename(&context.repo, &mut context.ui, &names, &rename)?;
+        if ui.verbosity.verbose || !exact {
+            print_rename(repo, ui, &names, &rename)?;
         }
         sources.insert(rename.to, rename.from);
     }
@@ -86,7 +77,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             change.dirstate.remove(file);
         }
         new.sort_unstable();
-        change.add(context, &new)?;
+        change.add(repo, ui, config, &new)?;
         for (to, from) in sources {
             change.dirstate.copy(&to, Some(&from));
         }
@@ -125,7 +116,7 @@ impl ShownNames {
     }
 }
 
-fn tell_changes(
+fn print_changes(
     repo: &Repo,
     ui: &mut Ui,
     names: &ShownNames,
@@ -146,7 +137,12 @@ fn tell_changes(
     Ok(())
 }
 
-fn tell_rename(repo: &Repo, ui: &mut Ui, names: &ShownNames, rename: &Rename) -> Result<(), Abort> {
+fn print_rename(
+    repo: &Repo,
+    ui: &mut Ui,
+    names: &ShownNames,
+    rename: &Rename,
+) -> Result<(), Abort> {
     let percent = (rename.score * 100.0) as u32;
     let (from, to) = (
         names.show(repo, &rename.from)?,

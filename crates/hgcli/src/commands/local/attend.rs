@@ -1,7 +1,7 @@
 //! Watching an update at the terminal: its output, its prompts, and the merge tools.
 
 use crate::arguments::Matches;
-use crate::context::{Config, Context};
+use crate::context::Config;
 use crate::ui::{Abort, Ui, environment, short_hex};
 use std::io::{self, BufRead, IsTerminal, Write};
 use varve_config::hgrc::Files;
@@ -13,7 +13,7 @@ use varve_workdir::{
 
 /// Prints the steps of an update, and asks about conflicts.
 pub(crate) struct Watcher<'s> {
-    context: &'s mut Context,
+    ui: &'s mut Ui,
     interactive: bool,
     labels: MergeLabels,
     /// The first thing that could not be printed.
@@ -23,16 +23,17 @@ pub(crate) struct Watcher<'s> {
 impl<'s> Watcher<'s> {
     /// Asks only if questions can be answered. `labels` name the sides in them.
     pub(crate) fn new(
-        context: &'s mut Context,
+        ui: &'s mut Ui,
+        config: &Config,
         matches: &Matches,
         labels: &MergeLabels,
     ) -> Result<Self, Abort> {
         let is_there = io::stdin().is_terminal();
-        let interactive = context.config.boolean("ui", "interactive", is_there)?;
+        let interactive = config.boolean("ui", "interactive", is_there)?;
         Ok(Watcher {
             interactive: interactive && !matches.flag("noninteractive"),
             labels: labels.clone(),
-            context,
+            ui,
             failed: None,
         })
     }
@@ -48,34 +49,30 @@ impl<'s> Watcher<'s> {
         }
     }
 
-    fn print(&mut self, news: &UpdateEvent<'_>) -> Result<(), Abort> {
-        let context = &mut *self.context;
+    fn print(&mut self, event: &UpdateEvent<'_>) -> Result<(), Abort> {
+        let ui = &mut *self.ui;
         let line = |parts: &[&[u8]]| [&parts.concat()[..], b"\n"].concat();
-        match news {
-            UpdateEvent::Planned => context.ui.note("resolving manifests\n"),
-            UpdateEvent::Removing(path) => context.ui.note(line(&[b"removing ", path])),
-            UpdateEvent::Getting(path) => context.ui.note(line(&[b"getting ", path])),
-            UpdateEvent::Moving { from, to } => {
-                context.ui.note(line(&[b"moving ", from, b" to ", to]))
-            }
-            UpdateEvent::GettingAs { from, to } => {
-                context.ui.note(line(&[b"getting ", from, b" to ", to]))
-            }
+        match event {
+            UpdateEvent::Planned => ui.note("resolving manifests\n"),
+            UpdateEvent::Removing(path) => ui.note(line(&[b"removing ", path])),
+            UpdateEvent::Getting(path) => ui.note(line(&[b"getting ", path])),
+            UpdateEvent::Moving { from, to } => ui.note(line(&[b"moving ", from, b" to ", to])),
+            UpdateEvent::GettingAs { from, to } => ui.note(line(&[b"getting ", from, b" to ", to])),
             UpdateEvent::Auction {
                 ours,
                 theirs,
                 auction,
-            } => print_auction(&mut context.ui, [ours, theirs], auction),
+            } => print_auction(ui, [ours, theirs], auction),
             UpdateEvent::RenamedTwice { source, names } => {
                 let what = b" was renamed multiple times to:\n";
-                context.ui.warn(possible_conflict(source, what, names))
+                ui.warn(possible_conflict(source, what, names))
             }
             UpdateEvent::RenamedAndDeleted { source, names } => {
                 let what = b" was deleted and renamed to:\n";
-                context.ui.warn(possible_conflict(source, what, names))
+                ui.warn(possible_conflict(source, what, names))
             }
-            UpdateEvent::NoToolConfigured => context.ui.note("couldn't find merge tool hgmerge\n"),
-            UpdateEvent::ToolCannot { tool, path, what } => context.ui.warn(line(&[
+            UpdateEvent::NoToolConfigured => ui.note("couldn't find merge tool hgmerge\n"),
+            UpdateEvent::ToolCannot { tool, path, what } => ui.warn(line(&[
                 b"tool ",
                 tool.as_bytes(),
                 b" (for pattern ",
@@ -83,32 +80,28 @@ impl<'s> Watcher<'s> {
                 b") can't handle ",
                 what.as_bytes(),
             ])),
-            UpdateEvent::NoTool(path) => context.ui.warn(line(&[b"no tool found to merge ", path])),
+            UpdateEvent::NoTool(path) => ui.warn(line(&[b"no tool found to merge ", path])),
             UpdateEvent::Merging { ours, theirs, dest } if ours == theirs && ours == dest => {
-                context.ui.status(line(&[b"merging ", ours]))
+                ui.status(line(&[b"merging ", ours]))
             }
             UpdateEvent::Merging { ours, theirs, dest } => {
-                context
-                    .ui
-                    .status(line(&[b"merging ", ours, b" and ", theirs, b" to ", dest]))
+                ui.status(line(&[b"merging ", ours, b" and ", theirs, b" to ", dest]))
             }
             UpdateEvent::LooksBinary(path) => {
-                context
-                    .ui
-                    .warn(line(&[b"warning: ", path, b" looks like a binary file."]))
+                ui.warn(line(&[b"warning: ", path, b" looks like a binary file."]))
             }
-            UpdateEvent::IsLink { tool, path } => context.ui.warn(line(&[
+            UpdateEvent::IsLink { tool, path } => ui.warn(line(&[
                 b"warning: internal ",
                 tool.as_bytes(),
                 b" cannot merge symlinks for ",
                 path,
             ])),
-            UpdateEvent::KeepsMode(path) => context.ui.warn(line(&[
+            UpdateEvent::KeepsMode(path) => ui.warn(line(&[
                 b"warning: cannot merge flags for ",
                 path,
                 b" without common ancestor - keeping local flags",
             ])),
-            UpdateEvent::Conflicts(path) => context.ui.warn(line(&[
+            UpdateEvent::Conflicts(path) => ui.warn(line(&[
                 b"warning: conflicts while merging ",
                 path,
                 b"! (edit, then use 'hg resolve --mark')",
@@ -118,15 +111,15 @@ impl<'s> Watcher<'s> {
 
     fn ask(&mut self, text: &[u8], answers: &[(u8, Resolution)]) -> Result<Resolution, Abort> {
         loop {
-            self.context.ui.write(text)?;
+            self.ui.write(text)?;
             if !self.interactive {
-                self.context.ui.write("u\n")?;
+                self.ui.write("u\n")?;
                 return Ok(Resolution::Unresolved);
             }
-            self.context.ui.out.flush()?;
+            self.ui.out.flush()?;
             let mut typed = String::new();
             if io::stdin().lock().read_line(&mut typed)? == 0 {
-                self.context.ui.write("\n")?;
+                self.ui.write("\n")?;
                 return Ok(Resolution::Unresolved);
             }
             let letter = typed.trim().to_ascii_lowercase();
@@ -139,7 +132,7 @@ impl<'s> Watcher<'s> {
             if let Some((_, answer)) = known {
                 return Ok(*answer);
             }
-            self.context.ui.write("unrecognized response\n")?;
+            self.ui.write("unrecognized response\n")?;
         }
     }
 }
@@ -180,29 +173,30 @@ fn print_auction(ui: &mut Ui, [ours, theirs]: [&Node; 2], auction: &Auction) -> 
 
 /// Asks a question that is answered by yes or no; without a terminal the answer is yes.
 pub(crate) fn confirm(
-    context: &mut Context,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
     question: &str,
 ) -> Result<bool, Abort> {
     let is_there = io::stdin().is_terminal();
-    let asks = context.config.boolean("ui", "interactive", is_there)?;
+    let asks = config.boolean("ui", "interactive", is_there)?;
     let asks = asks && !matches.flag("noninteractive");
     loop {
-        context.ui.write(format!("{question} (yn)? "))?;
+        ui.write(format!("{question} (yn)? "))?;
         if !asks {
-            context.ui.write("y\n")?;
+            ui.write("y\n")?;
             return Ok(true);
         }
-        context.ui.out.flush()?;
+        ui.out.flush()?;
         let mut typed = String::new();
         if io::stdin().lock().read_line(&mut typed)? == 0 {
-            context.ui.write("\n")?;
+            ui.write("\n")?;
             return Err(Abort::new("response expected"));
         }
         match typed.trim().to_ascii_lowercase().as_str() {
             "" | "y" => return Ok(true),
             "n" => return Ok(false),
-            _ => context.ui.write("unrecognized response\n")?,
+            _ => ui.write("unrecognized response\n")?,
         }
     }
 }
@@ -216,8 +210,8 @@ fn possible_conflict(source: &[u8], what: &[u8], names: &[Vec<u8>]) -> Vec<u8> {
 }
 
 impl UpdateObserver for Watcher<'_> {
-    fn on_event(&mut self, news: &UpdateEvent<'_>) {
-        let printed = self.print(news);
+    fn on_event(&mut self, event: &UpdateEvent<'_>) {
+        let printed = self.print(event);
         self.keep(printed);
     }
 

@@ -1,6 +1,6 @@
 //! Changing which files are tracked: the lock, the dirstate, and the rules of `add`.
 
-use crate::context::{Config, Context, Repo};
+use crate::context::{Config, Repo};
 use crate::ui::{Abort, Ui};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -50,7 +50,7 @@ impl DirstateChange {
     /// The files that match, with clean ones and, if they are wanted, those that are not tracked.
     pub(crate) fn status(
         &self,
-        repo: &mut Repo,
+        repo: &Repo,
         ui: &mut Ui,
         matcher: &Matcher,
         unknown: bool,
@@ -92,29 +92,26 @@ impl DirstateChange {
     /// Tracks files; says of those that cannot be why, and gives them.
     pub(crate) fn add(
         &mut self,
-        context: &mut Context,
+        repo: &Repo,
+        ui: &mut Ui,
+        config: &Config,
         files: &[Vec<u8>],
     ) -> Result<Vec<Vec<u8>>, Abort> {
         let mut rejected = Vec::new();
-        let limit = context
-            .config
-            .bytes("ui", "large-file-limit")?
-            .unwrap_or(LARGE);
+        let limit = config.bytes("ui", "large-file-limit")?.unwrap_or(LARGE);
         for file in files {
-            warn_unportable(&mut context.ui, &context.config, file)?;
-            let shown = context.repo.display_path(file)?;
-            let warn = |context: &mut Context, words: &str| {
-                context.ui.warn([&shown[..], words.as_bytes()].concat())
-            };
+            warn_unportable(ui, config, file)?;
+            let shown = repo.display_path(file)?;
+            let warn = |ui: &mut Ui, words: &str| ui.warn([&shown[..], words.as_bytes()].concat());
             let Ok(metadata) = self.path(file).symlink_metadata() else {
-                warn(context, " does not exist!\n")?;
+                warn(ui, " does not exist!\n")?;
                 rejected.push(file.clone());
                 continue;
             };
             if limit != 0 && metadata.len() > limit {
                 let size = 3 * metadata.len() / 1_000_000;
                 warn(
-                    context,
+                    ui,
                     &format!(": up to {size} MB of RAM may be required to manage this file\n"),
                 )?;
                 let line = [
@@ -122,16 +119,16 @@ impl DirstateChange {
                     &shown[..],
                     b"' to cancel the pending addition)\n",
                 ];
-                context.ui.warn(line.concat())?;
+                ui.warn(line.concat())?;
             }
             if !(metadata.is_file() || metadata.is_symlink()) {
                 warn(
-                    context,
+                    ui,
                     " not added: only files and symlinks supported currently\n",
                 )?;
                 rejected.push(file.clone());
             } else if self.dirstate.is_tracked(file) {
-                warn(context, " already tracked!\n")?;
+                warn(ui, " already tracked!\n")?;
             } else {
                 self.dirstate.add(file);
             }

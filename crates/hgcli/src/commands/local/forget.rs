@@ -32,7 +32,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         context
             .repo
             .warn_of_missing_files(&mut context.ui, &matcher, &change.dirstate)?;
-    let status = change.status(&mut context.repo, &mut context.ui, &matcher, false)?;
+    let status = change.status(&context.repo, &mut context.ui, &matcher, false)?;
     let mut files = [status.modified, status.added, status.deleted, status.clean].concat();
     files.sort_unstable();
     let mut failed = !missing.is_empty();

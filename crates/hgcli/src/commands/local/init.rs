@@ -24,27 +24,25 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let Context {
+        repo, ui, config, ..
+    } = context;
     let typed = matches.arguments().first().map_or(&b"."[..], Vec::as_slice);
     if typed.starts_with(b"ssh://") {
-        for target in peers::destinations(
-            &context.repo,
-            &mut context.ui,
-            &context.config,
-            &[typed.to_vec()],
-        )? {
-            peers::create_over_ssh(&mut context.ui, &context.config, &target)?;
-            peers::connect(context, &target)?;
+        for target in peers::destinations(repo, ui, config, &[typed.to_vec()])? {
+            peers::create_over_ssh(ui, config, &target)?;
+            peers::connect(repo, ui, config, &target)?;
         }
         return Ok(0);
     }
     refuse_http(typed)?;
-    let path = context.repo.cwd.join(Path::new(OsStr::from_bytes(typed)));
+    let path = repo.cwd.join(Path::new(OsStr::from_bytes(typed)));
     if path.join(".hg").exists() {
         let typed = String::from_utf8_lossy(typed);
         return Err(Abort::new(format!("repository {typed} already exists")));
     }
-    let engine = context.config.storage_settings()?.engine_of_new()?;
-    refuse_other_formats(&context.config)?;
+    let engine = config.storage_settings()?.engine_of_new()?;
+    refuse_other_formats(config)?;
     Repository::create_with(disk(), &path, engine)?;
     Ok(0)
 }

@@ -3,7 +3,7 @@
 use super::attend::{self, Watcher};
 use super::update;
 use crate::arguments::{Flag, Matches};
-use crate::context::{Category, Command, Context, Repo};
+use crate::context::{Category, Command, Config, Context, Repo};
 use crate::render::changesets;
 use crate::ui::{Abort, Ui, short_hex};
 use varve_repo::{LockKind, Node, RepoView, Repository, Rev};
@@ -41,35 +41,43 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let Context {
+        repo, ui, config, ..
+    } = context;
     if matches.flag("abort") {
-        return abort(context, matches);
+        return abort(repo, ui, config, matches);
     }
     let typed = match (matches.value("rev"), matches.arguments().first()) {
         (Some(_), Some(_)) => return Err(Abort::new("please specify just one revision")),
         (Some(typed), None) => Some(typed.to_vec()),
         (None, argument) => argument.cloned(),
     };
-    let repository = context.repo.repository()?;
+    let repository = repo.repository()?;
     if matches.flag("preview") {
-        return preview(context, matches, &repository, typed.as_deref());
+        return preview(repo, ui, config, matches, typed.as_deref());
     }
-    let lock = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
+    let lock = repo.lock(ui, LockKind::WorkingCopy)?;
     let mut dirstate = Dirstate::read(&repository)?;
     let place = (&repository, &dirstate);
-    let other = other(&mut context.repo, &mut context.ui, place, typed.as_deref())?;
-    let view = context.repo.view()?;
+    let other = other(repo, ui, place, typed.as_deref())?;
+    let view = repo.view()?;
     let Some(other) = other else {
         return Err(Abort::from(varve_workdir::WorkdirError::MergesAncestor));
     };
-    varve_workdir::check_merge(&repository, &view, &dirstate, other, &context.ui.stop)?;
+    varve_workdir::check_merge(&repository, &view, &dirstate, other, &ui.stop)?;
     let parents = [dirstate.parents()[0], view.changelog().node(other)];
-    context.repo.before_update(&mut context.ui, &parents)?;
-    let merged = merge(context, matches, (&repository, &view), &mut dirstate, other)?;
-    context
-        .repo
-        .after_update(&mut context.ui, &parents, merged.unresolved)?;
+    repo.before_update(ui, &parents)?;
+    let merged = merge(
+        ui,
+        config,
+        matches,
+        (&repository, &view),
+        &mut dirstate,
+        other,
+    )?;
+    repo.after_update(ui, &parents, merged.unresolved)?;
     drop(lock);
-    report(&mut context.ui, &merged)
+    report(ui, &merged)
 }
 
 /// The changeset to merge; `None` is the null revision.
@@ -122,36 +130,39 @@ fn other(
 
 /// Shows the changesets that a merge would bring, oldest first.
 fn preview(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
-    repository: &Repository,
     typed: Option<&[u8]>,
 ) -> Result<u8, Abort> {
-    let dirstate = Dirstate::read(repository)?;
-    let place = (repository, &dirstate);
-    let other = other(&mut context.repo, &mut context.ui, place, typed)?;
-    let view = context.repo.view()?;
+    let repository = repo.repository()?;
+    let dirstate = Dirstate::read(&repository)?;
+    let place = (&repository, &dirstate);
+    let other = other(repo, ui, place, typed)?;
+    let view = repo.view()?;
     let local = view.changelog().rev(&dirstate.parents()[0]);
     let local: Vec<Rev> = local.into_iter().collect();
     let other: Vec<Rev> = other.into_iter().collect();
     let missing = view.missing_ancestors(&other, &local);
     let missing: Vec<Option<Rev>> = missing.into_iter().map(Some).collect();
-    changesets::show(context, matches, &missing)?;
+    changesets::show(repo, ui, config, matches, &missing)?;
     Ok(0)
 }
 
 /// Merges, and prints the steps.
 fn merge(
-    context: &mut Context,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
     (repository, view): (&Repository, &RepoView),
     dirstate: &mut Dirstate,
     other: Rev,
 ) -> Result<UpdateStats, Abort> {
-    let tool = attend::tool_choice(&context.config, matches.value("tool"));
+    let tool = attend::tool_choice(config, matches.value("tool"));
     let labels = MergeLabels::of_merge();
-    let progress = std::mem::replace(&mut context.ui.progress, Box::new(varve_base::Silent));
-    let stop = context.ui.stop.clone();
+    let progress = std::mem::replace(&mut ui.progress, Box::new(varve_base::Silent));
+    let stop = ui.stop.clone();
     let request = MergeRequest {
         repository,
         view,
@@ -161,12 +172,12 @@ fn merge(
         progress: progress.as_ref(),
         stop: &stop,
     };
-    let mut watcher = Watcher::new(context, matches, &labels)?;
+    let mut watcher = Watcher::new(ui, config, matches, &labels)?;
     let merged = varve_workdir::merge_changeset(&request, dirstate, &mut watcher);
     let told = watcher.finish();
-    context.ui.progress = progress;
+    ui.progress = progress;
     told?;
-    update::warn_of_untracked(&mut context.ui, &merged)?;
+    update::warn_of_untracked(ui, &merged)?;
     Ok(merged?)
 }
 
@@ -184,15 +195,15 @@ fn report(ui: &mut Ui, merged: &UpdateStats) -> Result<u8, Abort> {
 }
 
 /// `--abort`: the working directory of the first parent.
-fn abort(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+fn abort(repo: &mut Repo, ui: &mut Ui, config: &Config, matches: &Matches) -> Result<u8, Abort> {
     if matches.flag("preview") {
         return Err(Abort::new("cannot specify both --abort and --preview"));
     }
     if matches.value("rev").is_some() {
         return Err(Abort::new("cannot specify both --abort and --rev"));
     }
-    let repository = context.repo.repository()?;
-    let lock = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
+    let repository = repo.repository()?;
+    let lock = repo.lock(ui, LockKind::WorkingCopy)?;
     let mut dirstate = Dirstate::read(&repository)?;
     let [first, second] = dirstate.parents();
     let state = MergeState::read(&repository)?;
@@ -207,18 +218,16 @@ fn abort(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         "aborting the merge, updating back to {}\n",
         short_hex(&local)
     );
-    context.ui.status(line)?;
-    let view = context.repo.view()?;
+    ui.status(line)?;
+    let view = repo.view()?;
     let target = view.changelog().rev(&local);
     let parents = [local, Node::NULL];
-    context.repo.before_update(&mut context.ui, &parents)?;
+    repo.before_update(ui, &parents)?;
     let place = (&repository, &*view);
     let local = LocalChanges::Discard;
-    let updated = update::go_to(context, matches, place, &mut dirstate, target, local)?;
-    context
-        .repo
-        .after_update(&mut context.ui, &parents, updated.unresolved)?;
+    let updated = update::go_to(ui, config, matches, place, &mut dirstate, target, local)?;
+    repo.after_update(ui, &parents, updated.unresolved)?;
     drop(lock);
-    update::print_stats(&mut context.ui, &updated)?;
+    update::print_stats(ui, &updated)?;
     Ok(u8::from(updated.unresolved > 0))
 }

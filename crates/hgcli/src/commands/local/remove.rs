@@ -47,13 +47,14 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         context
             .repo
             .warn_of_missing_files(&mut context.ui, &matcher, &change.dirstate)?;
-    let status = change.status(&mut context.repo, &mut context.ui, &matcher, false)?;
+    let status = change.status(&context.repo, &mut context.ui, &matcher, false)?;
     let mut warnings = untracked(&context.repo, &matcher, &change)?;
-    let mut left = |context: &Context, files: &[Vec<u8>], words: &str, always: bool| {
+    let verbose = context.ui.verbosity.verbose;
+    let mut left = |repo: &Repo, files: &[Vec<u8>], words: &str, always: bool| {
         for file in files {
-            let shown = context.repo.display_path(file)?;
+            let shown = repo.display_path(file)?;
             let line = [b"not removing ", &shown[..], words.as_bytes()].concat();
-            let told = always || context.ui.verbosity.verbose || matcher.is_exact(file);
+            let told = always || verbose || matcher.is_exact(file);
             warnings.push(told.then_some(line));
         }
         Ok::<(), Abort>(())
@@ -68,18 +69,18 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         .concat()
     } else if after {
         let still = [status.modified, status.added.clone(), status.clean].concat();
-        left(context, &still, ": file still exists\n", false)?;
+        left(&context.repo, &still, ": file still exists\n", false)?;
         status.deleted.clone()
     } else {
         let words = ": file is modified (use -f to force removal)\n";
-        left(context, &status.modified, words, true)?;
+        left(&context.repo, &status.modified, words, true)?;
         let words = ": file has been marked for add (use 'hg forget' to undo add)\n";
-        left(context, &status.added, words, true)?;
+        left(&context.repo, &status.added, words, true)?;
         [status.deleted.clone(), status.clean].concat()
     };
     files.sort_unstable();
     for file in &files {
-        if context.ui.verbosity.verbose || !matcher.is_exact(file) {
+        if verbose || !matcher.is_exact(file) {
             let line = [b"removing ", &context.repo.display_path(file)?[..], b"\n"].concat();
             context.ui.status(line)?;
         }

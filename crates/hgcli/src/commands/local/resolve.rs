@@ -50,6 +50,9 @@ enum Action {
 }
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let Context {
+        repo, ui, config, ..
+    } = context;
     let [mark, unmark, list, again, all] =
         ["mark", "unmark", "list", "re-merge", "all"].map(|name| matches.flag(name));
     if [mark, unmark, list, again]
@@ -60,9 +63,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     {
         return Err(Abort::new("too many actions specified"));
     }
-    let explicit = context
-        .config
-        .boolean("commands", "resolve.explicit-re-merge", false)?;
+    let explicit = config.boolean("commands", "resolve.explicit-re-merge", false)?;
     if explicit && !(mark || unmark || list || again) {
         return Err(
             Abort::new("no action specified").hint("use --mark, --unmark, --list or --re-merge")
@@ -83,13 +84,13 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         _ => Action::Merge,
     };
     if list {
-        return print_list(context, matches);
+        return print_list(repo, ui, config, matches);
     }
-    if all && !confirms(context, matches, action)? {
+    if all && !confirms(ui, config, matches, action)? {
         return Err(Abort::new("user quit"));
     }
-    let repository = context.repo.repository()?;
-    let lock = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
+    let repository = repo.repository()?;
+    let lock = repo.lock(ui, LockKind::WorkingCopy)?;
     let mut dirstate = Dirstate::read(&repository)?;
     let state = MergeState::read(&repository)?;
     let Some(mut state) = state else {
@@ -97,7 +98,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             "resolve command not applicable when not merging",
         ));
     };
-    let matcher = context.repo.working_matcher(matches, matches.arguments())?;
+    let matcher = repo.working_matcher(matches, matches.arguments())?;
     let chosen: Vec<Vec<u8>> = state
         .files()
         .filter(|file| matcher.matches(&file.path))
@@ -107,22 +108,22 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     match action {
         Action::Merge => {
             let place = (&repository, &mut dirstate);
-            failed = !merge(context, matches, place, &mut state, &chosen)?;
+            failed = !merge(repo, ui, config, matches, place, &mut state, &chosen)?;
         }
         Action::Mark => {
             let place = (&repository, &state);
-            check_markers(&mut context.ui, &context.config, place, (&chosen, all))?;
+            check_markers(ui, config, place, (&chosen, all))?;
             set_all(&mut state, &chosen, true);
         }
         Action::Unmark => set_all(&mut state, &chosen, false),
     }
     if chosen.is_empty() && names_files {
-        warn_of_no_match(&context.repo, &mut context.ui, matches, &matcher, &state)?;
+        warn_of_no_match(repo, ui, matches, &matcher, &state)?;
     }
     state.write(&repository)?;
     dirstate.write(&repository)?;
     drop(lock);
-    report(&mut context.ui, &state, action)?;
+    report(ui, &state, action)?;
     Ok(u8::from(failed))
 }
 
@@ -133,11 +134,13 @@ fn set_all(state: &mut MergeState, chosen: &[Vec<u8>], resolved: bool) {
 }
 
 /// Asks before all files are merged or marked, if `commands.resolve.confirm` says so.
-fn confirms(context: &mut Context, matches: &Matches, action: Action) -> Result<bool, Abort> {
-    if !context
-        .config
-        .boolean("commands", "resolve.confirm", false)?
-    {
+fn confirms(
+    ui: &mut Ui,
+    config: &Config,
+    matches: &Matches,
+    action: Action,
+) -> Result<bool, Abort> {
+    if !config.boolean("commands", "resolve.confirm", false)? {
         return Ok(true);
     }
     let question = match action {
@@ -145,7 +148,7 @@ fn confirms(context: &mut Context, matches: &Matches, action: Action) -> Result<
         Action::Mark => "mark all unresolved files as resolved",
         Action::Unmark => "mark all resolved files as unresolved",
     };
-    attend::confirm(context, matches, question)
+    attend::confirm(ui, config, matches, question)
 }
 
 fn letter(file: &FileState) -> &'static str {
@@ -153,45 +156,52 @@ fn letter(file: &FileState) -> &'static str {
 }
 
 /// `--list`.
-fn print_list(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let repository = context.repo.repository()?;
+fn print_list(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
+    matches: &Matches,
+) -> Result<u8, Abort> {
+    let repository = repo.repository()?;
     let state = MergeState::read(&repository)?;
-    let matcher = context.repo.working_matcher(matches, matches.arguments())?;
-    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "resolve")?;
+    let matcher = repo.working_matcher(matches, matches.arguments())?;
+    let mut out = Formatter::new(ui, config, matches, "resolve")?;
     let files = state.iter().flat_map(MergeState::files);
     for file in files.filter(|file| matcher.matches(&file.path)) {
-        out.item(&mut context.ui)?;
+        out.item(ui)?;
         if !matches.flag("no-status") {
             let letter = letter(file);
-            out.field(&mut context.ui, "mergestatus", letter, letter)?;
-            out.plain(&mut context.ui, " ")?;
+            out.field(ui, "mergestatus", letter, letter)?;
+            out.plain(ui, " ")?;
         }
-        let shown = context.repo.display_path(&file.path)?;
-        out.field(&mut context.ui, "path", &shown, &shown)?;
-        out.plain(&mut context.ui, "\n")?;
+        let shown = repo.display_path(&file.path)?;
+        out.field(ui, "path", &shown, &shown)?;
+        out.plain(ui, "\n")?;
     }
-    out.end(&mut context.ui)?;
+    out.end(ui)?;
     Ok(0)
 }
 
 /// Merges the files that are unresolved again; returns whether all are resolved then.
 fn merge(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
     (repository, dirstate): (&Repository, &mut Dirstate),
     state: &mut MergeState,
     chosen: &[Vec<u8>],
 ) -> Result<bool, Abort> {
-    let tool = attend::tool_choice(&context.config, matches.value("tool"));
-    let view = context.repo.view()?;
-    let stop = context.ui.stop.clone();
+    let tool = attend::tool_choice(config, matches.value("tool"));
+    let view = repo.view()?;
+    let stop = ui.stop.clone();
     let request = ResolveRequest {
         repository,
         view: &view,
         tool: &tool,
         stop: &stop,
     };
-    let mut watcher = Watcher::new(context, matches, &state.labels)?;
+    let mut watcher = Watcher::new(ui, config, matches, &state.labels)?;
     let mut resolved = true;
     for path in chosen {
         if state.file(path).is_some_and(|file| file.resolved) {

@@ -95,7 +95,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let backups = backups(&context.config, matches);
     let (repo, ui) = (&mut context.repo, &mut context.ui);
     report(repo, ui, &plan, &matcher, (&files, &backups))?;
-    tell_named(
+    print_named(
         &mut context.repo,
         &mut context.ui,
         (&repository, &dirstate),
@@ -147,7 +147,7 @@ fn nothing_named(status: &Status, is_merge: bool, target: Option<Rev>, is_other:
 }
 
 fn report(
-    repo: &mut Repo,
+    repo: &Repo,
     ui: &mut Ui,
     plan: &RevertPlan,
     matcher: &Matcher,
@@ -158,7 +158,7 @@ fn report(
             && files.look(&step.path)?.is_some()
             && let Some(place) = backups.place(&step.path)
         {
-            tell_backup(repo, ui, &step.path, &place, files)?;
+            print_backup(repo, ui, &step.path, &place, files)?;
         }
         if matcher.is_exact(&step.path) && !ui.verbosity.verbose {
             continue;
@@ -177,8 +177,8 @@ fn report(
 }
 
 /// Says where a file is kept.
-fn tell_backup(
-    repo: &mut Repo,
+fn print_backup(
+    repo: &Repo,
     ui: &mut Ui,
     path: &[u8],
     place: &[u8],
@@ -202,7 +202,7 @@ fn tell_backup(
 }
 
 /// Says of each named file for which nothing is done, why.
-fn tell_named(
+fn print_named(
     repo: &mut Repo,
     ui: &mut Ui,
     (repository, dirstate): (&Repository, &Dirstate),

@@ -1,7 +1,7 @@
 //! `status`: changes in the working copy, or between changesets.
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
-use crate::context::{Category, Command, Context, Repo};
+use crate::context::{Category, Command, Config, Context, Repo};
 use crate::render::Formatter;
 use crate::ui::{Abort, Ui};
 use std::collections::BTreeMap;
@@ -85,9 +85,12 @@ enum ComparedRevisions {
 }
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let sides = sides(&mut context.repo, &mut context.ui, matches)?;
-    context.ui.guard.writes();
-    let shown = shown(&context.ui, matches);
+    let Context {
+        repo, ui, config, ..
+    } = context;
+    let sides = sides(repo, ui, matches)?;
+    ui.guard.writes();
+    let shown = shown(ui, matches);
     let has = |letter| shown.contains(&letter);
     let listing = StatusLists {
         unknown: has('?'),
@@ -96,16 +99,14 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     };
     let patterns = matches.arguments();
     let matcher = match sides {
-        ComparedRevisions::Between(_, new) => {
-            context.repo.matcher_at(matches, FilesetTarget::Rev(new))?
-        }
-        _ => context.repo.working_matcher(matches, patterns)?,
+        ComparedRevisions::Between(_, new) => repo.matcher_at(matches, FilesetTarget::Rev(new))?,
+        _ => repo.working_matcher(matches, patterns)?,
     };
-    let always = context.config.boolean("ui", "statuscopies", false)?;
+    let always = config.boolean("ui", "statuscopies", false)?;
     let with_copies =
         (matches.flag("all") || matches.flag("copies") || always) && !matches.flag("no-status");
     let (status, copies) = if let ComparedRevisions::Between(old, new) = sides {
-        let view = context.repo.view()?;
+        let view = repo.view()?;
         let status = status_between(&view, old, new, &matcher, listing.clean)?;
         let copies = match with_copies {
             true => copies_between(&view, old, new, &status)?,
@@ -113,16 +114,14 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         };
         (status, copies)
     } else {
-        let repository = context.repo.repository()?;
+        let repository = repo.repository()?;
         let dirstate = Dirstate::read(&repository)?;
-        context
-            .repo
-            .warn_of_missing_files(&mut context.ui, &matcher, &dirstate)?;
+        repo.warn_of_missing_files(ui, &matcher, &dirstate)?;
         let ignore = match listing.unknown || listing.ignored {
-            true => context.repo.ignore(&mut context.ui)?,
+            true => repo.ignore(ui)?,
             false => Default::default(),
         };
-        let stop = context.ui.stop.clone();
+        let stop = ui.stop.clone();
         let request = StatusRequest {
             repository: &repository,
             dirstate: &dirstate,
@@ -131,9 +130,9 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             listing,
             stop: &stop,
         };
-        working(&mut context.repo, &request, &sides, with_copies)?
+        working(repo, &request, &sides, with_copies)?
     };
-    print(context, matches, &status, &copies, &shown)?;
+    print(repo, ui, config, matches, &status, &copies, &shown)?;
     Ok(0)
 }
 
@@ -215,7 +214,9 @@ fn shown(ui: &Ui, matches: &Matches) -> Vec<char> {
 }
 
 fn print(
-    context: &mut Context,
+    repo: &Repo,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
     status: &Status,
     copies: &Copies,
@@ -223,43 +224,34 @@ fn print(
 ) -> Result<(), Abort> {
     let names_only = matches.flag("no-status");
     let end: &[u8] = if matches.flag("print0") { b"\0" } else { b"\n" };
-    let relative = match context.config.get("commands", "status.relative") {
-        Some(_) => context
-            .config
-            .boolean("commands", "status.relative", false)?,
-        None => context
-            .repo
-            .uses_relative_paths(!matches.arguments().is_empty())?,
+    let relative = match config.get("commands", "status.relative") {
+        Some(_) => config.boolean("commands", "status.relative", false)?,
+        None => repo.uses_relative_paths(!matches.arguments().is_empty())?,
     };
-    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "status")?;
+    let mut out = Formatter::new(ui, config, matches, "status")?;
     for letter in shown {
         let letter = letter.to_string();
         for path in list(status, letter.chars().next().unwrap_or('C')) {
-            let name = |context: &Context, path: &[u8]| match relative {
-                true => context.repo.relative_path(path),
+            let name = |repo: &Repo, path: &[u8]| match relative {
+                true => repo.relative_path(path),
                 false => Ok(path.to_vec()),
             };
-            out.item(&mut context.ui)?;
+            out.item(ui)?;
             out.data("itemtype", "file");
             let before = if names_only {
                 ""
             } else {
                 &format!("{letter} ")
             };
-            out.field(&mut context.ui, "status", letter.as_str(), before)?;
-            let shown = name(context, path)?;
-            out.field(
-                &mut context.ui,
-                "path",
-                shown.as_slice(),
-                [&shown[..], end].concat(),
-            )?;
+            out.field(ui, "status", letter.as_str(), before)?;
+            let shown = name(repo, path)?;
+            out.field(ui, "path", shown.as_slice(), [&shown[..], end].concat())?;
             if let Some(source) = copies.get(path) {
-                let shown = name(context, source)?;
+                let shown = name(repo, source)?;
                 let line = [b"  ", &shown[..], end].concat();
-                out.field(&mut context.ui, "source", shown.as_slice(), line)?;
+                out.field(ui, "source", shown.as_slice(), line)?;
             }
         }
     }
-    out.end(&mut context.ui)
+    out.end(ui)
 }

@@ -45,6 +45,9 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let Context {
+        repo, ui, config, ..
+    } = context;
     let given = ["clean", "check", "merge"].map(|name| (name, matches.flag(name)));
     let mut given = given.iter().filter(|(_, given)| *given);
     if let (Some((one, _)), Some((other, _))) = (given.next(), given.next()) {
@@ -60,52 +63,69 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if typed.is_some() && date.is_some() {
         return Err(Abort::new("you can't specify a revision and a date"));
     }
-    let needs_rev = context
-        .config
-        .boolean("commands", "update.requiredest", false)?;
+    let needs_rev = config.boolean("commands", "update.requiredest", false)?;
     if needs_rev && typed.is_none() && date.is_none() {
         return Err(
             Abort::new("you must specify a destination").hint("for example: hg update \".::\"")
         );
     }
-    carry_out(context, matches, typed, date)
+    carry_out(repo, ui, config, matches, typed, date)
 }
 
 /// As `update` without arguments, for commands that have brought changesets.
-pub(crate) fn to_newest(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    carry_out(context, matches, None, None)
+pub(crate) fn to_newest(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
+    matches: &Matches,
+) -> Result<u8, Abort> {
+    carry_out(repo, ui, config, matches, None, None)
 }
 
 fn carry_out(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
     typed: Option<Vec<u8>>,
     date: Option<&[u8]>,
 ) -> Result<u8, Abort> {
-    let local = local_changes(&context.config, matches);
-    let repository = context.repo.repository()?;
-    let lock = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
-    context.repo.warn_of_disabled_markers(&mut context.ui)?;
-    let (destination, typed) = destination(&mut context.repo, &mut context.ui, typed, date)?;
-    let hidden = hidden_words(&mut context.repo, destination.rev)?;
-    let updated = go(context, matches, &repository, destination.rev, local)?;
-    let code = report(&mut context.ui, &updated)?;
-    context.ui.warn(hidden)?;
-    let view = context.repo.view()?;
+    let local = local_changes(config, matches);
+    let repository = repo.repository()?;
+    let lock = repo.lock(ui, LockKind::WorkingCopy)?;
+    repo.warn_of_disabled_markers(ui)?;
+    let (destination, typed) = destination(repo, ui, typed, date)?;
+    let hidden = hidden_words(repo, destination.rev)?;
+    let updated = go(
+        repo,
+        ui,
+        config,
+        matches,
+        &repository,
+        destination.rev,
+        local,
+    )?;
+    let code = report(ui, &updated)?;
+    ui.warn(hidden)?;
+    let view = repo.view()?;
     let change = varve_workdir::bookmark_change(&repository, &view, &destination, typed.as_deref());
     if let Some(change) = change? {
-        change_bookmark(&mut context.repo, &mut context.ui, &repository, &change)?;
+        change_bookmark(repo, ui, &repository, &change)?;
     }
     drop(lock);
     if typed.is_none() {
-        tell_other_heads(&mut context.repo, &mut context.ui, &repository)?;
+        print_other_heads(repo, ui, &repository)?;
     }
-    let is_complete = tell_left_out(&mut context.ui, &view, destination.rev)?;
+    let is_complete = print_left_out(ui, &view, destination.rev)?;
     Ok(if is_complete { code } else { UNRESOLVED })
 }
 
 /// Warns if the changeset has subrepositories, which are not brought here; returns whether it has none.
-pub(crate) fn tell_left_out(ui: &mut Ui, view: &RepoView, rev: Option<Rev>) -> Result<bool, Abort> {
+pub(crate) fn print_left_out(
+    ui: &mut Ui,
+    view: &RepoView,
+    rev: Option<Rev>,
+) -> Result<bool, Abort> {
     let manifest = view.manifest_text(rev)?;
     let Some(entry) = view.find_in_manifest(&manifest, b".hgsub")? else {
         return Ok(true);
@@ -183,38 +203,39 @@ fn local_changes(config: &Config, matches: &Matches) -> LocalChanges {
 
 /// Updates between the hooks `preupdate` and `update`.
 fn go(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
     repository: &Repository,
     target: Option<Rev>,
     local: LocalChanges,
 ) -> Result<UpdateStats, Abort> {
-    let view = context.repo.view()?;
-    let has_hook = context.repo.asks_before_update();
-    varve_workdir::check_update(repository, local, has_hook, &context.ui.stop)?;
+    let view = repo.view()?;
+    let has_hook = repo.asks_before_update();
+    varve_workdir::check_update(repository, local, has_hook, &ui.stop)?;
     let mut dirstate = Dirstate::read(repository)?;
     let parents = [view.changelog().node_or_null(target), Node::NULL];
-    context.repo.before_update(&mut context.ui, &parents)?;
+    repo.before_update(ui, &parents)?;
     let place = (repository, &*view);
-    let updated = go_to(context, matches, place, &mut dirstate, target, local)?;
-    context
-        .repo
-        .after_update(&mut context.ui, &parents, updated.unresolved)?;
+    let updated = go_to(ui, config, matches, place, &mut dirstate, target, local)?;
+    repo.after_update(ui, &parents, updated.unresolved)?;
     Ok(updated)
 }
 
 /// Updates, and prints the steps.
 pub(crate) fn go_to(
-    context: &mut Context,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
     (repository, view): (&Repository, &RepoView),
     dirstate: &mut Dirstate,
     target: Option<Rev>,
     local: LocalChanges,
 ) -> Result<UpdateStats, Abort> {
-    let tool = attend::tool_choice(&context.config, matches.value("tool"));
-    let progress = std::mem::replace(&mut context.ui.progress, Box::new(varve_base::Silent));
-    let stop = context.ui.stop.clone();
+    let tool = attend::tool_choice(config, matches.value("tool"));
+    let progress = std::mem::replace(&mut ui.progress, Box::new(varve_base::Silent));
+    let stop = ui.stop.clone();
     let request = UpdateRequest {
         repository,
         view,
@@ -224,12 +245,12 @@ pub(crate) fn go_to(
         progress: progress.as_ref(),
         stop: &stop,
     };
-    let mut watcher = Watcher::new(context, matches, &MergeLabels::of_update())?;
+    let mut watcher = Watcher::new(ui, config, matches, &MergeLabels::of_update())?;
     let updated = varve_workdir::update(&request, dirstate, &mut watcher);
     let told = watcher.finish();
-    context.ui.progress = progress;
+    ui.progress = progress;
     told?;
-    warn_of_untracked(&mut context.ui, &updated)?;
+    warn_of_untracked(ui, &updated)?;
     Ok(updated?)
 }
 
@@ -301,7 +322,7 @@ fn change_bookmark(
 }
 
 /// Prints the other heads of the branch after an update without a revision.
-fn tell_other_heads(repo: &mut Repo, ui: &mut Ui, repository: &Repository) -> Result<(), Abort> {
+fn print_other_heads(repo: &mut Repo, ui: &mut Ui, repository: &Repository) -> Result<(), Abort> {
     let view = repo.view()?;
     let Some(found) = varve_workdir::other_heads(repository, &view)? else {
         return Ok(());

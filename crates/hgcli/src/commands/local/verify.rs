@@ -45,13 +45,13 @@ pub fn verify_repository(repo: &mut Repo, ui: &mut Ui, full: bool) -> Result<u8,
     let mut told = Ok(());
     let progress = std::mem::replace(&mut ui.progress, Box::new(varve_base::Silent));
     let stop = ui.stop.clone();
-    let mut report_event = |news: VerifyEvent<'_>| {
-        let telling = match news {
+    let mut report_event = |event: VerifyEvent<'_>| {
+        let printed = match event {
             VerifyEvent::Step(step) => ui.status(format!("{step}\n")),
             VerifyEvent::Problem(line) => ui.warn([line, b"\n"].concat()),
         };
         if told.is_ok() {
-            told = telling;
+            told = printed;
         }
     };
     let report = repository.verify(&lock, full, &mut report_event, progress.as_ref(), &stop);
@@ -64,11 +64,11 @@ pub fn verify_repository(repo: &mut Repo, ui: &mut Ui, full: bool) -> Result<u8,
         ui.warn("not checking dirstate because of previous errors\n")?;
         0
     };
-    tell_counts(ui, &report, dirstate)?;
+    print_counts(ui, &report, dirstate)?;
     Ok(u8::from(report.errors + dirstate > 0))
 }
 
-fn tell_counts(ui: &mut Ui, report: &VerifyReport, dirstate: usize) -> Result<(), Abort> {
+fn print_counts(ui: &mut Ui, report: &VerifyReport, dirstate: usize) -> Result<(), Abort> {
     let VerifyReport {
         changesets,
         revisions,

@@ -2,7 +2,7 @@
 
 use super::styles;
 use crate::arguments::Matches;
-use crate::context::{Context, Repo};
+use crate::context::{Config, Repo};
 use crate::render::templates::{Template, unquoted};
 use crate::ui::{Abort, Ui};
 use std::os::unix::ffi::OsStrExt;
@@ -62,12 +62,17 @@ const FORMATTERS: &[&[u8]] = &[b"cbor"];
 
 impl ChangesetFormat {
     /// Form of the arguments, or else of the configuration.
-    pub(crate) fn new(context: &mut Context, matches: &Matches) -> Result<ChangesetFormat, Abort> {
-        let form = ChangesetFormat::asked(context, matches)?;
+    pub(crate) fn new(
+        repo: &Repo,
+        ui: &mut Ui,
+        config: &Config,
+        matches: &Matches,
+    ) -> Result<ChangesetFormat, Abort> {
+        let form = ChangesetFormat::of_options(repo, ui, config, matches)?;
         if let ChangesetFormat::Filled(filled) = &form {
             let names = filled.body.names();
             let mut aliases = names.iter().filter(|name| {
-                let alias = context.config.get("templatealias", name);
+                let alias = config.get("templatealias", name);
                 alias.is_some()
             });
             if let Some(name) = aliases.next() {
@@ -78,18 +83,22 @@ impl ChangesetFormat {
         Ok(form)
     }
 
-    fn asked(context: &mut Context, matches: &Matches) -> Result<ChangesetFormat, Abort> {
+    fn of_options(
+        repo: &Repo,
+        ui: &mut Ui,
+        config: &Config,
+        matches: &Matches,
+    ) -> Result<ChangesetFormat, Abort> {
         let given = |option: &str| {
             let value = matches.value(option).filter(|value| !value.is_empty());
             value.map(<[u8]>::to_vec)
         };
         if let Some(template) = given("template") {
-            return of_template(context, &template);
+            return of_template(repo, ui, config, &template);
         }
         if let Some(style) = given("style") {
-            return of_style(&mut context.repo, &mut context.ui, &style);
+            return of_style(repo, ui, &style);
         }
-        let config = context.config.values();
         let template = config.get("command-templates", "log");
         let template = template.or_else(|| config.get("ui", "logtemplate"));
         if let Some(template) = template.filter(|template| !template.is_empty()) {
@@ -98,24 +107,26 @@ impl ChangesetFormat {
             ))?)));
         }
         match config.get("ui", "style").filter(|style| !style.is_empty()) {
-            Some(style) => of_style(&mut context.repo, &mut context.ui, style),
+            Some(style) => of_style(repo, ui, style),
             None => Ok(ChangesetFormat::default()),
         }
     }
 }
 
-fn of_template(context: &mut Context, template: &[u8]) -> Result<ChangesetFormat, Abort> {
+fn of_template(
+    repo: &Repo,
+    ui: &mut Ui,
+    config: &Config,
+    template: &[u8],
+) -> Result<ChangesetFormat, Abort> {
     if template == b"json" {
         return Ok(ChangesetFormat::Json);
     }
     if template == b"list" {
-        context
-            .ui
-            .write(format!("available styles: {}\n", styles::NAMES.join(", ")))?;
+        ui.write(format!("available styles: {}\n", styles::NAMES.join(", ")))?;
         return Err(Abort::new("specify a template"));
     }
     let name = String::from_utf8_lossy(template).into_owned();
-    let config = context.config.values();
     if let Some(body) = config.get("templates", &name) {
         let part = |kind: &str| {
             let part = config.get("templates", &format!("{name}:{kind}"));
@@ -128,7 +139,7 @@ fn of_template(context: &mut Context, template: &[u8]) -> Result<ChangesetFormat
             separator: part("separator")?,
         })));
     }
-    if let Some(form) = built_in(&mut context.repo, &mut context.ui, template)? {
+    if let Some(form) = built_in(repo, ui, template)? {
         return Ok(form);
     }
     if FORMATTERS.contains(&template) {
@@ -137,11 +148,11 @@ fn of_template(context: &mut Context, template: &[u8]) -> Result<ChangesetFormat
     if matches!(template, b"pickle" | b"debug") {
         return Err(Abort::new(format!("\"{name}\" not in template map")));
     }
-    let path = context.repo.cwd.join(std::ffi::OsStr::from_bytes(template));
+    let path = repo.cwd.join(std::ffi::OsStr::from_bytes(template));
     if template.contains(&b'/') && path.is_file() {
         let file = path.file_name().unwrap_or_default();
         if file.as_bytes().starts_with(b"map-") {
-            return of_map(&context.ui, &path);
+            return of_map(ui, &path);
         }
         let text = std::fs::read(&path).map_err(|error| Abort::file(&error, path))?;
         return Ok(ChangesetFormat::Filled(Box::new(Filled::of(&text)?)));
@@ -150,7 +161,7 @@ fn of_template(context: &mut Context, template: &[u8]) -> Result<ChangesetFormat
 }
 
 /// A style that comes with the program.
-fn built_in(repo: &mut Repo, ui: &mut Ui, name: &[u8]) -> Result<Option<ChangesetFormat>, Abort> {
+fn built_in(repo: &Repo, ui: &Ui, name: &[u8]) -> Result<Option<ChangesetFormat>, Abort> {
     let lines = Lines::default();
     Ok(Some(match name {
         b"default" | b"show" => ChangesetFormat::Lines(lines),
@@ -191,7 +202,7 @@ fn built_in(repo: &mut Repo, ui: &mut Ui, name: &[u8]) -> Result<Option<Changese
     }))
 }
 
-fn of_style(repo: &mut Repo, ui: &mut Ui, style: &[u8]) -> Result<ChangesetFormat, Abort> {
+fn of_style(repo: &Repo, ui: &Ui, style: &[u8]) -> Result<ChangesetFormat, Abort> {
     let path: PathBuf = repo.cwd.join(std::ffi::OsStr::from_bytes(style));
     if style.contains(&b'/') && path.is_file() {
         return of_map(ui, &path);

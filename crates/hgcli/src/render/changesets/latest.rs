@@ -113,11 +113,11 @@ impl<'a> Latest<'a> {
     pub(super) fn changes(&self, rev: Option<Rev>, found: &LatestTag) -> usize {
         let of = self.ancestors(rev);
         let below = self.ancestors(found.rev);
-        let news = of
+        let newer = of
             .iter()
             .enumerate()
             .filter(|(index, is)| **is && !below.get(*index).copied().unwrap_or_default());
-        news.count()
+        newer.count()
     }
 
     fn ancestors(&self, rev: Option<Rev>) -> Vec<bool> {

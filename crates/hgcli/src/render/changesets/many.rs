@@ -12,7 +12,7 @@ const BLOCK: usize = 2048;
 /// Fewer changesets than this are not worth a thread.
 const FEW: usize = 256;
 /// Blocks that a thread may be ahead of the output.
-const AHEAD: usize = 2;
+const QUEUED_BLOCKS: usize = 2;
 
 /// Some of the changesets, and the number of the block.
 type Block<'a> = (usize, &'a [Option<Rev>]);
@@ -35,7 +35,7 @@ impl Printer {
         let workers = cores.min(blocks.len());
         std::thread::scope(|scope| {
             let channels = (0..workers).map(|first| {
-                let (send, receive) = sync_channel(AHEAD);
+                let (send, receive) = sync_channel(QUEUED_BLOCKS);
                 let own: Vec<Block<'_>> = blocks
                     .iter()
                     .skip(first)

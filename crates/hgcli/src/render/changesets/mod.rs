@@ -16,11 +16,11 @@ mod styles;
 mod text;
 
 use crate::arguments::Matches;
-use crate::context::Context;
+use crate::context::{Config, Repo};
 use crate::render::diff::{DiffOptions, of_changeset};
 use crate::render::formatter::Value;
 use crate::render::templates::{Keywords, Template};
-use crate::ui::{Abort, Verbosity, columns};
+use crate::ui::{Abort, Ui, Verbosity, columns};
 pub(crate) use form::{ChangesetFormat, Lines};
 pub(crate) use graph::GraphStyle;
 pub(crate) use names::ChangesetNames;
@@ -96,26 +96,31 @@ const NULL_TEXT: &[u8] = b"0000000000000000000000000000000000000000\n\n0 0\n\n";
 
 impl Printer {
     /// Gets ready to print.
-    pub(crate) fn new(context: &mut Context, style: PrinterStyle) -> Result<Printer, Abort> {
-        let view = context.repo.view()?;
-        let quiet = context.ui.verbosity.quiet;
+    pub(crate) fn new(
+        repo: &mut Repo,
+        ui: &mut Ui,
+        config: &Config,
+        style: PrinterStyle,
+    ) -> Result<Printer, Abort> {
+        let view = repo.view()?;
+        let quiet = ui.verbosity.quiet;
         let names = if quiet && !matches!(style.form, ChangesetFormat::Filled(_)) {
             ChangesetNames::default()
         } else {
             ChangesetNames::read(&view)?
         };
         Ok(Printer {
-            working: context.repo.working_parents()?,
-            merged: context.repo.merge_parent()?,
-            active: context.repo.active_bookmark()?,
-            cwd: context.repo.cwd.clone(),
-            config: context.config.values(),
+            working: repo.working_parents()?,
+            merged: repo.merge_parent()?,
+            active: repo.active_bookmark()?,
+            cwd: repo.cwd.clone(),
+            config: config.values(),
             unstable: view.instabilities()?,
-            user: context.ui.known_user(),
-            plain_diff: DiffOptions::new(&mut context.ui, &context.config, &Matches::default())?,
+            user: ui.known_user(),
+            plain_diff: DiffOptions::new(ui, config, &Matches::default())?,
             view,
             names,
-            verbosity: context.ui.verbosity,
+            verbosity: ui.verbosity,
             style,
             width: columns::of_terminal(),
         })

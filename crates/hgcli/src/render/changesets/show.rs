@@ -2,46 +2,50 @@
 
 use super::{ChangesetFormat, Printer, PrinterStyle};
 use crate::arguments::Matches;
-use crate::context::Context;
+use crate::context::{Config, Repo};
 use crate::render::templates::Template;
 use crate::ui::{Abort, Ui};
 use varve_repo::Rev;
 
 /// Prints changesets in this order, in the form that the arguments or the configuration ask for.
 pub(crate) fn show(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
     revs: &[Option<Rev>],
 ) -> Result<(), Abort> {
     let style = PrinterStyle {
-        form: ChangesetFormat::new(context, matches)?,
+        form: ChangesetFormat::new(repo, ui, config, matches)?,
         ..PrinterStyle::default()
     };
-    Printer::new(context, style)?.print_all(context, matches, revs)
+    Printer::new(repo, ui, config, style)?.print_all(repo, ui, config, matches, revs)
 }
 
 impl Printer {
     /// Prints changesets in this order.
     pub(crate) fn print_all(
         &self,
-        context: &mut Context,
+        repo: &mut Repo,
+        ui: &mut Ui,
+        config: &Config,
         matches: &Matches,
         revs: &[Option<Rev>],
     ) -> Result<(), Abort> {
         let says_all = match &self.style.form {
-            ChangesetFormat::Lines(_) => !context.ui.verbosity.quiet,
+            ChangesetFormat::Lines(_) => !ui.verbosity.quiet,
             ChangesetFormat::Json => true,
             ChangesetFormat::Filled(_) => false,
         };
         if says_all && !revs.is_empty() {
-            context.repo.warn_of_disabled_markers(&mut context.ui)?;
+            repo.warn_of_disabled_markers(ui)?;
         }
         if matches!(self.style.form, ChangesetFormat::Json) {
-            return self.print_json(&mut context.ui, &context.config, matches, revs);
+            return self.print_json(ui, config, matches, revs);
         }
-        self.print_header(&mut context.ui)?;
-        self.print_texts(&mut context.ui, revs)?;
-        self.print_footer(&mut context.ui)
+        self.print_header(ui)?;
+        self.print_texts(ui, revs)?;
+        self.print_footer(ui)
     }
 
     /// Prints the header before all changesets.

@@ -154,7 +154,7 @@ fn source(
 /// Files that match and differ between a changeset and the working copy.
 pub(crate) fn with_working(
     repo: &mut Repo,
-    ui: &mut Ui,
+    ui: &Ui,
     view: &RepoView,
     from: Option<Rev>,
     matcher: &Matcher,

@@ -1,10 +1,10 @@
 //! Values as JSON, in Mercurial's layout.
 
-use super::value::{Item, Value, is_hidden};
+use super::value::{FormatterItem, Value, is_hidden};
 use std::io::Write;
 
 /// An item: one line per value, sorted by name.
-pub(super) fn push_item(item: &Item, out: &mut Vec<u8>) {
+pub(super) fn push_item(item: &FormatterItem, out: &mut Vec<u8>) {
     out.push(b'{');
     for (number, (name, value)) in item.values().enumerate() {
         out.extend_from_slice(if number == 0 { b"\n  " } else { b",\n  " });

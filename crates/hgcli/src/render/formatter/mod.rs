@@ -18,14 +18,14 @@ use crate::context::Config;
 use crate::ui::{Abort, Ui};
 pub(crate) use json::push_json;
 use std::collections::BTreeSet;
-pub(crate) use value::{HIDDEN, Item, Row, Value};
+pub(crate) use value::{FormatterItem, HIDDEN, Row, Value};
 
 /// Prints items in one of the forms.
 pub(crate) struct Formatter {
     form: OutputFormat,
     /// Items begun so far.
     count: usize,
-    current: Item,
+    current: FormatterItem,
 }
 
 enum OutputFormat {
@@ -37,7 +37,7 @@ enum OutputFormat {
 /// A template that prints items; made by the template language.
 pub(crate) trait ItemTemplate {
     /// Prints one item; `index` counts from 0.
-    fn item(&mut self, ui: &mut Ui, item: &Item, index: usize) -> Result<(), Abort>;
+    fn item(&mut self, ui: &mut Ui, item: &FormatterItem, index: usize) -> Result<(), Abort>;
 
     /// Prints the end behind the last item.
     fn end(&mut self, ui: &mut Ui) -> Result<(), Abort>;
@@ -67,7 +67,7 @@ impl Formatter {
         Ok(Formatter {
             form,
             count: 0,
-            current: Item::default(),
+            current: FormatterItem::default(),
         })
     }
 
@@ -116,7 +116,7 @@ impl Formatter {
     }
 
     /// Text for people.
-    pub(crate) fn plain(&mut self, ui: &mut Ui, text: impl AsRef<[u8]>) -> Result<(), Abort> {
+    pub(crate) fn plain(&self, ui: &mut Ui, text: impl AsRef<[u8]>) -> Result<(), Abort> {
         match self.form {
             OutputFormat::Plain => ui.write(text),
             OutputFormat::Json | OutputFormat::Template(_) => Ok(()),

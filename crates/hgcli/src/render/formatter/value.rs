@@ -52,9 +52,9 @@ pub(super) fn is_hidden(name: &[u8]) -> bool {
 
 /// The values of one item, sorted by name.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Item(Vec<(&'static str, Value)>);
+pub(crate) struct FormatterItem(Vec<(&'static str, Value)>);
 
-impl Item {
+impl FormatterItem {
     /// Sets a value.
     pub(crate) fn set(&mut self, name: &'static str, value: Value) {
         match self.0.binary_search_by_key(&name, |(known, _)| known) {

@@ -9,7 +9,7 @@
 //! |/
 //! o  root
 //! ```
-//! It knows nothing of changesets: things are told apart by keys of any kind.
+//! Nodes are told apart by keys of any type, so that the drawing does not depend on changesets.
 
 mod draw;
 mod lanes;

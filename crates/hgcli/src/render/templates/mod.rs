@@ -11,7 +11,7 @@ mod search;
 mod source;
 
 use crate::context::Config;
-use crate::render::formatter::{Item, ItemTemplate, Value};
+use crate::render::formatter::{FormatterItem, ItemTemplate, Value};
 use crate::ui::{Abort, Ui};
 pub(crate) use eval::Keywords;
 pub(crate) use filters::user as short_user;
@@ -101,7 +101,7 @@ pub(crate) fn for_items(
 }
 
 impl ItemTemplate for Template {
-    fn item(&mut self, ui: &mut Ui, item: &Item, index: usize) -> Result<(), Abort> {
+    fn item(&mut self, ui: &mut Ui, item: &FormatterItem, index: usize) -> Result<(), Abort> {
         let mut out = Vec::new();
         self.fill(&OfItem { item, index }, &mut out)?;
         ui.write(out)
@@ -118,7 +118,7 @@ impl ItemTemplate for Template {
 
 /// The keywords of one item.
 struct OfItem<'a> {
-    item: &'a Item,
+    item: &'a FormatterItem,
     index: usize,
 }
 
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     fn filled(template: &str) -> String {
-        let mut item = Item::default();
+        let mut item = FormatterItem::default();
         item.set("rev", Value::Int(3));
         item.set("desc", Value::from("One\nTwo"));
         item.set("author", Value::from("Ada Lovelace <ada.l@example.org>"));

@@ -61,7 +61,7 @@ pub enum LockEvent<'a> {
         /// The process that holds the lock.
         owner: &'a LockOwner,
     },
-    /// It was taken after [`LockEvent::Waiting`] had been told.
+    /// The lock was taken after [`LockEvent::Waiting`].
     Acquired {
         /// How long that took.
         waited: Duration,

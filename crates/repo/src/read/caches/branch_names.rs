@@ -155,8 +155,8 @@ impl BranchNames {
             directory.replace(NAMES, &self.names.join(&0));
         }
         let (same_len, prefix) = ((self.same * RECORD) as u64, |rev| prefix(view, rev));
-        let news = self.encode_from(self.same, &prefix);
-        if self.same == 0 || !directory.append(REVS, same_len, &news) {
+        let appended = self.encode_from(self.same, &prefix);
+        if self.same == 0 || !directory.append(REVS, same_len, &appended) {
             directory.replace(REVS, &self.encode_from(0, &prefix));
         }
     }

@@ -27,7 +27,7 @@ pub(crate) struct TagFiles<'a> {
     view: &'a RepoView,
     found: BTreeMap<Rev, Node>,
     /// Changesets with records to be written.
-    news: Vec<Rev>,
+    new_revs: Vec<Rev>,
 }
 
 impl<'a> TagFiles<'a> {
@@ -36,7 +36,7 @@ impl<'a> TagFiles<'a> {
         TagFiles {
             view,
             found: BTreeMap::new(),
-            news: Vec::new(),
+            new_revs: Vec::new(),
         }
     }
 
@@ -61,16 +61,16 @@ impl<'a> TagFiles<'a> {
     /// Notes the `.hgtags` of a changeset.
     pub fn set(&mut self, rev: Rev, node: Node) {
         if self.found.insert(rev, node) != Some(node) {
-            self.news.push(rev);
+            self.new_revs.push(rev);
         }
     }
 
     /// Writes the notes, unless another process is writing to the store.
     pub fn save(mut self) {
         let directory = self.view.caches();
-        self.news.sort_unstable();
-        self.news.dedup();
-        let Some(first) = self.news.first().copied() else {
+        self.new_revs.sort_unstable();
+        self.new_revs.dedup();
+        let Some(first) = self.new_revs.first().copied() else {
             return;
         };
         let Some(_guard) = directory.guard(LockKind::Store) else {
@@ -105,9 +105,9 @@ impl<'a> TagFiles<'a> {
         record
     }
 
-    /// Puts the news into `bytes`, which begin at place `from` of the file.
+    /// Puts the new entries into `bytes`, which begin at place `from` of the file.
     fn put_into(&self, bytes: &mut Vec<u8>, from: u64) {
-        for rev in &self.news {
+        for rev in &self.new_revs {
             let at = (place(*rev) - from) as usize;
             while bytes.len() < at + RECORD {
                 bytes.extend_from_slice(&UNKNOWN);

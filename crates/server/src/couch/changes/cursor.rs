@@ -1,11 +1,16 @@
 //! Reading changes piece by piece, from one snapshot or from several one after the other.
 
+use prometheus_client::metrics::counter::Counter;
 use varve_btree::Direction;
 use varve_docdb::{Change, Snapshot};
 
 use crate::Failure;
+use crate::couch::changes::candidates::{
+    CandidateError, Candidates, NamedUpdates, Position, Verdict,
+};
 use crate::couch::changes::filter::{Filter, Passed};
-use crate::couch::changes::options::ChangesOptions;
+use crate::couch::changes::filter_index::FilterIndex;
+use crate::couch::changes::options::{ChangesOptions, Feed};
 use crate::couch::changes::sequence::{write_number, write_sequence};
 use crate::couch::document::read::row_extras;
 use crate::couch::document::render::{Shown, Sink, write_error};
@@ -13,6 +18,12 @@ use crate::http::FailureKind;
 
 /// [`Cursor::read`] returns after that many changes even if none passed the filter.
 const PIECE_CHANGES: usize = 10_000;
+
+/// How many changes a snapshot has from this one on.
+fn count_from(snapshot: &Snapshot, seq: u64) -> Result<usize, Failure> {
+    let count = snapshot.count_changes(seq.saturating_sub(1))?;
+    Ok(usize::try_from(count).unwrap_or(usize::MAX))
+}
 
 /// A position in the changes of a database, and how they are shown.
 pub struct Cursor {
@@ -27,9 +38,17 @@ pub struct Cursor {
     /// Every how many changes one tells its sequence.
     seq_interval: u64,
     filter: Filter,
+    /// Counts the changes that were looked at.
+    looked_at: Counter,
+    /// Whether changes may be left out that the filter cannot let through.
+    may_select: bool,
+    named: NamedUpdates,
+    /// Where the filter can have an index.
+    index: Option<FilterIndex>,
     show: Show,
-    /// In descending order: how many were seen.
+    /// In descending order: how many were seen, and the last of them.
     seen: usize,
+    below: Option<u64>,
 }
 
 struct Show {
@@ -74,7 +93,15 @@ impl Framing for Rows {
 
 impl Cursor {
     /// A cursor behind `since`.
-    pub fn new(since: u64, filter: Filter, options: &ChangesOptions, incarnation: &str) -> Cursor {
+    pub fn new(
+        since: u64,
+        (filter, index): (Filter, Option<FilterIndex>),
+        options: &ChangesOptions,
+        incarnation: &str,
+        looked_at: Counter,
+    ) -> Cursor {
+        // A waiting feed in descending order counts what it has seen in one snapshot and goes on in another.
+        let may_select = options.feed == Feed::Normal || !options.descending;
         Cursor {
             start: since,
             since,
@@ -82,6 +109,10 @@ impl Cursor {
             shown: 0,
             seq_interval: options.seq_interval,
             filter,
+            looked_at,
+            may_select,
+            named: NamedUpdates::default(),
+            index,
             show: Show {
                 direction: match options.descending {
                     true => Direction::Backward,
@@ -95,6 +126,14 @@ impl Cursor {
                 incarnation: incarnation.to_owned(),
             },
             seen: 0,
+            below: None,
+        }
+    }
+
+    /// [`FilterIndex::look_up`].
+    pub fn look_up_index(&mut self) {
+        if let Some(index) = &mut self.index {
+            index.look_up();
         }
     }
 
@@ -111,31 +150,46 @@ impl Cursor {
         if self.remaining == 0 {
             return Ok(false);
         }
-        let mut appended = 0;
-        let descending = self.show.direction == Direction::Backward;
-        let since = if descending { 0 } else { self.since };
-        let mut changes = snapshot.changes(since, self.show.direction)?;
-        if let Some(Err(error)) = self.seen.checked_sub(1).and_then(|last| changes.nth(last)) {
-            return Err(error.into());
+        let read = self.read_candidates(snapshot, &mut framing, out).await;
+        if let Some(index) = &mut self.index {
+            index.request_if_worth();
         }
+        match (read, &mut self.index) {
+            (Err(CandidateError::Index(failure)), Some(index)) => {
+                index.discard(&failure);
+                Ok(true)
+            }
+            (Err(CandidateError::Database(failure) | CandidateError::Index(failure)), _) => {
+                Err(failure)
+            }
+            (Ok(more), _) => Ok(more),
+        }
+    }
+
+    async fn read_candidates(
+        &mut self,
+        snapshot: &Snapshot,
+        framing: &mut (impl Framing + Send),
+        out: &mut impl Sink,
+    ) -> Result<bool, CandidateError> {
+        let position = self.position();
+        let mut candidates = match self.may_select {
+            true => {
+                let sources = (&mut self.named, self.index.as_ref());
+                Candidates::of(snapshot, position, &self.filter, sources)?
+            }
+            false => Candidates::all(snapshot, position)?,
+        };
+        let are_selected = candidates.are_selected();
+        let mut appended = 0;
         for _ in 0..PIECE_CHANGES {
-            let Some(change) = changes.next() else {
-                if !descending {
-                    self.since = self.since.max(snapshot.last_seq()?);
-                }
+            let Some((change, verdict)) = candidates.next()? else {
+                self.end_of(snapshot, are_selected)?;
                 return Ok(false);
             };
-            let change = change?;
-            self.seen += usize::from(descending);
-            self.since = change.seq;
-            let passed = self.filter.passes(snapshot, &change, self.show.all_leaves);
-            let (passed, failure) = match passed {
-                // A follower of the feed must not take it for a document that does not pass.
-                Err(failure) if failure.kind == FailureKind::Internal => {
-                    (Some(Passed::All), Some(failure))
-                }
-                passed => (passed?, None),
-            };
+            self.looked_at.inc();
+            self.advance_to(snapshot, change.seq, are_selected)?;
+            let (passed, failure) = self.judge(snapshot, &change, verdict)?;
             if let Some(passed) = passed {
                 let before = out.text().len();
                 self.remaining -= 1;
@@ -157,6 +211,74 @@ impl Cursor {
             }
         }
         Ok(self.remaining > 0)
+    }
+
+    fn descends(&self) -> bool {
+        self.show.direction == Direction::Backward
+    }
+
+    fn position(&self) -> Position {
+        Position {
+            direction: self.show.direction,
+            since: self.since,
+            seen: self.seen,
+            below: self.below,
+        }
+    }
+
+    /// Moves behind a change; others may stand between it and the one before where they `are_selected`.
+    fn advance_to(
+        &mut self,
+        snapshot: &Snapshot,
+        seq: u64,
+        are_selected: bool,
+    ) -> Result<(), Failure> {
+        self.since = seq;
+        if !self.descends() {
+            return Ok(());
+        }
+        self.below = Some(seq);
+        self.seen = match are_selected {
+            true => count_from(snapshot, seq)?,
+            false => self.seen + 1,
+        };
+        Ok(())
+    }
+
+    /// Moves behind the last change of a snapshot.
+    fn end_of(&mut self, snapshot: &Snapshot, are_selected: bool) -> Result<(), Failure> {
+        if !self.descends() {
+            self.since = self.since.max(snapshot.last_seq()?);
+        } else if are_selected && let Some(first) = snapshot.changes(0, Direction::Forward)?.next()
+        {
+            self.advance_to(snapshot, first?.seq, true)?;
+        }
+        Ok(())
+    }
+
+    /// Which leaves of a change pass, and why they cannot be told if all are shown for that.
+    fn judge(
+        &mut self,
+        snapshot: &Snapshot,
+        change: &Change,
+        verdict: Verdict,
+    ) -> Result<(Option<Passed>, Option<Failure>), Failure> {
+        let all_leaves = self.show.all_leaves;
+        if let Verdict::Passed(passed) = verdict {
+            let is_shown = all_leaves || passed.includes(&change.rev);
+            return Ok((is_shown.then_some(passed), None));
+        }
+        let passed = self.filter.passes(snapshot, change, all_leaves);
+        if let Some(index) = &mut self.index {
+            index.count(matches!(passed, Ok(Some(_))));
+        }
+        match passed {
+            // A follower of the feed must not take it for a document that does not pass.
+            Err(failure) if failure.kind == FailureKind::Internal => {
+                Ok((Some(Passed::All), Some(failure)))
+            }
+            passed => Ok((passed?, None)),
+        }
     }
 
     /// Whether the filter is a JavaScript function.

@@ -20,7 +20,7 @@ const PIECE: usize = 1000;
 pub enum Event {
     /// The database was made.
     Created,
-    /// It was written to, or was there before the server was.
+    /// The database was written to, or existed before the server started.
     Updated,
     /// The database was removed.
     Deleted,

@@ -175,6 +175,7 @@ async fn read(
     let permit = app.databases.feed_reads().acquire().await;
     let reading = blocking(&app.executor().reads, move || {
         let mut piece = Vec::new();
+        cursor.look_up_index();
         let more = into_memory(cursor.read(&database.snapshot(), framing, &mut piece))?;
         Ok((cursor, piece, more))
     });

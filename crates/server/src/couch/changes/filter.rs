@@ -1,10 +1,12 @@
 //! Which changes a feed shows.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use varve_docdb::{Change, DESIGN_PREFIX, Rev, Snapshot, Stored};
 use varve_js::Compilation;
 use varve_json::Value;
+use varve_views::ViewGroup;
 use varve_views::selector::Selector;
 
 use crate::Failure;
@@ -25,7 +27,7 @@ pub enum Filter {
     /// Design documents.
     Design,
     /// Documents that match.
-    Selector(Selector),
+    Selector(Arc<Selector>),
     /// Documents for which a map function emits.
     View(Script, Compilation),
     /// Documents for which a filter function says so.
@@ -46,6 +48,15 @@ pub enum Passed {
 }
 
 impl Passed {
+    /// Those at these positions: 0 is the winner.
+    pub fn of_leaves(change: &Change, leaves: &[usize]) -> Passed {
+        let rev = |leaf: &usize| match leaf.checked_sub(1) {
+            None => Some(change.rev.clone()),
+            Some(other) => change.others.get(other).map(|leaf| leaf.rev.clone()),
+        };
+        Passed::Some(leaves.iter().filter_map(rev).collect())
+    }
+
     /// Whether a leaf is among them.
     pub fn includes(&self, rev: &Rev) -> bool {
         match self {
@@ -74,7 +85,7 @@ impl Filter {
                 let selector = body.get("selector").ok_or_else(|| {
                     Failure::bad_request("Filter _selector needs a `selector` in the body")
                 })?;
-                Filter::Selector(Selector::compile(selector)?)
+                Filter::Selector(Arc::new(Selector::compile(selector)?))
             }
             FilterName::View(design, view) => {
                 let document = design_document(&call.designs(), design)?;
@@ -98,6 +109,16 @@ impl Filter {
                 }
             }
         })
+    }
+
+    /// What an index of the changes that pass would be of; `None` if the verdict depends on more than the document: a
+    /// filter function sees the request.
+    pub fn group(&self) -> Option<ViewGroup> {
+        match self {
+            Filter::Selector(selector) => Some(ViewGroup::of_selector(Arc::clone(selector))),
+            Filter::View(script, _) => Some(script.map_filter()),
+            Filter::None | Filter::Documents(_) | Filter::Design | Filter::Function { .. } => None,
+        }
     }
 
     /// Whether the client named the documents.

@@ -3,10 +3,12 @@
 //! [`begin`] checks a request on a blocking thread; the [`Feed`] that it gives is answered by a stream (present
 //! changes) or by a task that waits without holding a thread.
 
+mod candidates;
 mod cursor;
 pub(crate) mod db_updates;
 mod feed;
 mod filter;
+mod filter_index;
 mod options;
 pub(crate) mod sequence;
 mod waiter;
@@ -21,6 +23,7 @@ use cursor::Cursor;
 pub(crate) use cursor::{Framing, Rows};
 pub(crate) use feed::{Events, Lines, Style};
 use filter::Filter;
+use filter_index::FilterIndex;
 pub(crate) use options::{ChangesOptions, Feed as Kind, LONGEST_TIMEOUT};
 use sequence::Since;
 
@@ -50,13 +53,19 @@ pub fn begin(call: Call) -> Result<Feed, Failure> {
             .ok_or_else(|| Failure::bad_request(reason))?;
     }
     let options = ChangesOptions::parse(&call.request, &call.database.incarnation)?;
-    let snapshot = call.snapshot();
     let filter = Filter::load(&call, &options.filter)?;
+    let mut index = FilterIndex::of(&call, &filter);
+    if let Some(index) = &mut index {
+        index.look_up();
+    }
+    let snapshot = call.snapshot();
     let since = match options.since {
         Since::Update(update) => update,
         Since::Now => snapshot.last_seq()?,
     };
-    let mut cursor = Cursor::new(since, filter, &options, &call.database.incarnation);
+    let incarnation = &call.database.incarnation;
+    let looked_at = call.app.server().metrics.feed_changes.clone();
+    let mut cursor = Cursor::new(since, (filter, index), &options, incarnation, looked_at);
     let first = match cursor.runs_script() {
         true => read_first(&mut cursor, &snapshot, options.feed)?,
         false => Vec::new(),

@@ -35,7 +35,7 @@ fn check_lister(app: &CouchContext, user: &UserContext) -> Result<(), Failure> {
 
 /// Most databases that one `/_dbs_info` describes.
 const MOST_KEYS: usize = 100;
-/// What a list of names may take in memory.
+/// In bytes: the names of one list take at most this in memory.
 const LISTED_ROOM: usize = 8 << 20;
 
 /// `/_dbs_info`: the answers of `GET /{db}`, for many databases at once.

@@ -202,5 +202,7 @@ pub fn view_cleanup(call: &Call) -> Result<Answer, Failure> {
     call.request.require_json()?;
     call.check_admin()?;
     views::indexes::clean_up(&call.app, &call.database)?;
+    let filters = &call.database.filter_indexes;
+    filters.clean_up(&call.app, &call.database)?;
     Ok(Answer::ok(StatusCode::ACCEPTED))
 }

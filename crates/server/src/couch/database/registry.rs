@@ -8,6 +8,7 @@ use tokio::sync::{Semaphore, watch};
 use varve_base::Storage;
 use varve_docdb::{Database, DatabaseOptions, NewDatabase, Snapshot, Subscription, Viewer};
 use varve_js::Limits;
+use varve_views::{IndexKind, remove_stale};
 
 use crate::Failure;
 use crate::couch::changes::db_updates::{Event, Updates};
@@ -15,6 +16,7 @@ use crate::couch::database::files::file_of;
 use crate::couch::failures::missing_database;
 use crate::couch::find::Definitions;
 use crate::couch::functions::validate::Validators;
+use crate::couch::views::filter_indexes::FilterIndexes;
 use crate::couch::views::indexes::{Indexes, directory_of};
 use crate::http::FailureKind;
 use crate::runtime::dirty::{DirtyFlag, DirtySet};
@@ -48,6 +50,8 @@ pub struct OpenDatabase {
     validators: Mutex<Arc<Validators>>,
     /// Its views.
     pub indexes: Indexes,
+    /// Indexes of filters of its changes.
+    pub filter_indexes: FilterIndexes,
     /// JSON indexes that its design documents define.
     pub definitions: Definitions,
     _subscription: Subscription,
@@ -84,6 +88,7 @@ impl OpenDatabase {
             is_marked_opened: AtomicBool::new(false),
             validators: Mutex::default(),
             indexes: Indexes::default(),
+            filter_indexes: FilterIndexes::default(),
             definitions: Definitions::default(),
             _subscription: subscription,
         })
@@ -126,7 +131,7 @@ impl OpenDatabase {
 impl Resource for OpenDatabase {
     /// Its open files: that of the database and those of its indexes.
     fn weight(&self) -> usize {
-        1 + self.indexes.len()
+        1 + self.indexes.len() + self.filter_indexes.len()
     }
 
     /// Seals the file. That only makes later damage easier to tell, so a disk that refuses does not keep the
@@ -268,10 +273,10 @@ impl Databases {
         self.open.exclusively(name, || {
             database.documents.delete()?;
             database.indexes.end();
+            database.filter_indexes.end();
             self.open.forget(name);
             self.updates.note(name, Event::Deleted);
-            varve_views::remove_stale(self.storage.as_ref(), &directory_of(name), &[])?;
-            Ok(())
+            self.remove_indexes(name)
         })
     }
 
@@ -285,9 +290,15 @@ impl Databases {
                 return Err(failure);
             }
             self.updates.note(name, Event::Deleted);
-            varve_views::remove_stale(self.storage.as_ref(), &directory_of(name), &[])?;
-            Ok(())
+            self.remove_indexes(name)
         })
+    }
+
+    fn remove_indexes(&self, name: &str) -> Result<(), Failure> {
+        for kind in IndexKind::ALL {
+            remove_stale(self.storage.as_ref(), &directory_of(name), kind, &[])?;
+        }
+        Ok(())
     }
 
     fn log_recovery(&self, name: &str, documents: &Database) {
@@ -300,6 +311,15 @@ impl Databases {
                     database = name,
                     "one bit in the header of {file} is flipped; it is read as it was, and a \
                      compaction writes a new one"
+                );
+            });
+        }
+        if documents.is_made_again() {
+            self.log.scope(|| {
+                tracing::warn!(
+                    database = name,
+                    "{file} had no commit, as a power cut may leave a database to which nothing was \
+                     written; it goes on as an empty one"
                 );
             });
         }
@@ -340,7 +360,10 @@ impl Databases {
     /// Interrupts all index builds, and those that begin later.
     pub fn end_builds(&self) {
         let open = self.open.values();
-        open.iter().for_each(|database| database.indexes.end());
+        for database in open {
+            database.indexes.end();
+            database.filter_indexes.end();
+        }
     }
 
     /// Seals all open databases. To be called when the server ends.

@@ -10,7 +10,7 @@ use crate::couch::document::options::{Extras, OpenRevs, revision_texts};
 use crate::couch::document::parts;
 use crate::couch::document::parts::StoredRevision;
 use crate::couch::document::read::{Opened, opened, whole_after};
-use crate::couch::document::render::{Mark, Sink, log_left_out};
+use crate::couch::document::render::{Savepoint, Sink, log_left_out};
 use crate::couch::partitions;
 use crate::http::FailureKind;
 use crate::{Answer, Failure};
@@ -29,7 +29,7 @@ struct RequestedDocument {
 /// # Errors
 /// 400 if the body has no list of documents.
 pub fn answer(call: Call) -> Result<Answer, Failure> {
-    let requested = asked_for(&call)?;
+    let requested = requested_documents(&call)?;
     let extras = Extras::parse(&call.request);
     let reader = Reader {
         snapshot: call.snapshot(),
@@ -41,14 +41,9 @@ pub fn answer(call: Call) -> Result<Answer, Failure> {
             return in_parts(&call, media, reader, requested);
         }
     }
-    let asked = Arc::new((reader, requested));
-    call.stream_if_long("application/json", move |mut writer| {
-        let asked = Arc::clone(&asked);
-        async move {
-            let (reader, requested) = &*asked;
-            reader.write_all(requested, &mut writer).await?;
-            Ok(writer.finish())
-        }
+    call.stream_if_long("application/json", move |mut writer| async move {
+        reader.write_all(&requested, &mut writer).await?;
+        Ok(writer.finish())
     })
 }
 
@@ -97,7 +92,7 @@ struct Reader {
     latest: bool,
 }
 
-fn asked_for(call: &Call) -> Result<Vec<RequestedDocument>, Failure> {
+fn requested_documents(call: &Call) -> Result<Vec<RequestedDocument>, Failure> {
     let body = call.json_body()?;
     let docs = body.get("docs").and_then(Value::as_array);
     let docs = docs.ok_or_else(|| Failure::bad_request("Missing JSON list of 'docs'."))?;
@@ -169,9 +164,9 @@ impl Reader {
             }
             match found {
                 Ok(source) => {
-                    let mark = Mark::of(sink);
+                    let savepoint = Savepoint::of(sink);
                     let written = write_found(&source, sink).await;
-                    if let Err(failure) = mark.settle(sink, written)? {
+                    if let Err(failure) = savepoint.settle(sink, written)? {
                         log_left_out(&failure);
                         Missing::of(source.rev.to_string(), failure).write_in(requested, sink);
                     }

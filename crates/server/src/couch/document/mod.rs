@@ -4,7 +4,7 @@ pub mod all_docs;
 pub mod attachments;
 pub mod bulk;
 pub mod bulk_get;
-mod content_md5;
+pub(crate) mod content_md5;
 pub(crate) mod multipart;
 pub mod options;
 pub mod parts;

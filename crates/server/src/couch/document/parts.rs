@@ -10,7 +10,7 @@ use crate::http::{BodyWriter, FinishedBody};
 use crate::{Answer, Failure};
 use std::sync::Arc;
 
-use varve_docdb::{Attachment, Document, Form, Rev, Snapshot};
+use varve_docdb::{Attachment, AttachmentForm, Document, Rev, Snapshot};
 
 /// A revision of a document with all that is needed to send it later.
 #[derive(Clone)]
@@ -88,9 +88,9 @@ impl StoredRevision {
                 let head = head_of(&attachment, boundary);
                 writer.write(head.as_bytes()).await?;
                 let all = 0..attachment.stored_length;
-                let mut reader = self
-                    .snapshot
-                    .attachment_reader(&attachment, Form::Stored, all);
+                let mut reader =
+                    self.snapshot
+                        .attachment_reader(&attachment, AttachmentForm::Stored, all);
                 write_attachment(&mut reader, writer).await?;
             }
         }

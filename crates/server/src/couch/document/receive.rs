@@ -26,6 +26,21 @@ pub fn related(call: &Call, id: &str) -> Result<Edit, Failure> {
         return Err(Failure::bad_request("the multipart body has no document"));
     }
     let mut edit = Edit::parse(Some(id), &parts.whole_body(call.app.longest_json())?)?;
+    bring_parts(&mut edit, &mut parts, |announced, headers, parts| {
+        upload(call, announced, headers, parts)
+    })?;
+    Ok(edit)
+}
+
+/// Gives an edit the attachments that follow it, each of which `take` reads from the part that has begun.
+///
+/// # Errors
+/// 400 if the body does not follow its boundary; as `take`.
+pub fn bring_parts<R: Read>(
+    edit: &mut Edit,
+    parts: &mut Parts<R>,
+    mut take: impl FnMut(&Announced, &Headers, &mut Parts<R>) -> Result<Uploaded, Failure>,
+) -> Result<(), Failure> {
     // Parts name their attachment, or come in the order of the document.
     let awaited: Vec<Announced> = edit.awaited().collect();
     for next in &awaited {
@@ -38,12 +53,12 @@ pub fn related(call: &Call, id: &str) -> Result<Edit, Failure> {
             None => Some(next),
         };
         if let Some(announced) = announced {
-            let data = upload(call, announced, &headers, &mut parts)?;
+            let data = take(announced, &headers, parts)?;
             edit.bring(&announced.name, data);
         }
     }
     while parts.next()?.is_some() {}
-    Ok(edit)
+    Ok(())
 }
 
 /// Answers `POST /{db}/{id}` with a form: files become attachments of the revision that it names,

@@ -2,7 +2,9 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use varve_docdb::{Attachment, Document, Form, Node, Rev, Snapshot, Stored, write_digest};
+use varve_docdb::{
+    Attachment, AttachmentForm, Document, Node, Rev, Snapshot, Stored, write_digest,
+};
 
 use crate::Failure;
 use crate::couch::changes::sequence::write_number;
@@ -79,15 +81,15 @@ impl Sink for BodyWriter {
 }
 
 /// The end of a text before something is appended that may fail.
-pub struct Mark {
+pub struct Savepoint {
     at: usize,
     passed: u64,
 }
 
-impl Mark {
+impl Savepoint {
     /// Remembers where the text ends now.
-    pub fn of(sink: &mut impl Sink) -> Mark {
-        Mark {
+    pub fn of(sink: &mut impl Sink) -> Savepoint {
+        Savepoint {
             at: sink.text().len(),
             passed: sink.passed(),
         }
@@ -221,10 +223,10 @@ impl Shown<'_> {
     /// # Errors
     /// As [`Shown::write`], if a part of the document was passed on already.
     pub async fn write_doc(self, sink: &mut impl Sink) -> Result<(), Failure> {
-        let mark = Mark::of(sink);
+        let savepoint = Savepoint::of(sink);
         sink.text().extend_from_slice(b",\"doc\":");
         let written = self.write_in_row(sink).await;
-        if let Err(failure) = mark.settle(sink, written)? {
+        if let Err(failure) = savepoint.settle(sink, written)? {
             write_error(&failure, sink.text());
         }
         Ok(())
@@ -368,8 +370,8 @@ impl Shown<'_> {
     ) -> Result<(), Failure> {
         let as_stored = self.extras.att_encoding_info && attachment.is_gzip;
         let (form, length) = match as_stored {
-            true => (Form::Stored, attachment.stored_length),
-            false => (Form::Plain, attachment.length),
+            true => (AttachmentForm::Stored, attachment.stored_length),
+            false => (AttachmentForm::Plain, attachment.length),
         };
         sink.text().extend_from_slice(b",\"data\":\"");
         let mut reader = self.snapshot.attachment_reader(attachment, form, 0..length);

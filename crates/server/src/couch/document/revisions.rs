@@ -1,7 +1,4 @@
 //! `_revs_diff` and `_missing_revs`: a replicator's questions before it sends documents.
-
-use std::sync::Arc;
-
 use varve_docdb::{Rev, Snapshot};
 use varve_json::Value;
 
@@ -50,35 +47,31 @@ fn answer(
     (begin, end): (&'static [u8], &'static [u8]),
     write: impl Fn(&Missing, &mut Vec<u8>) + Send + Sync + 'static,
 ) -> Result<Answer, Failure> {
-    let asked = Arc::new((asked_for(call)?, write));
+    let asked = requested_revisions(call)?;
     let snapshot = call.snapshot();
-    call.stream_if_long("application/json", move |mut writer| {
-        let (asked, snapshot) = (Arc::clone(&asked), snapshot.clone());
-        async move {
-            let (asked, write) = &*asked;
-            writer.buffer().extend_from_slice(begin);
-            let mut any = false;
-            for (id, texts) in asked {
-                let Some(missing) = missing_of_one(&snapshot, id, texts)? else {
-                    continue;
-                };
-                let out = writer.buffer();
-                if std::mem::replace(&mut any, true) {
-                    out.push(b',');
-                }
-                varve_json::write_string(id, out);
-                out.push(b':');
-                write(&missing, out);
-                writer.flush_if_full().await?;
+    call.stream_if_long("application/json", move |mut writer| async move {
+        writer.buffer().extend_from_slice(begin);
+        let mut any = false;
+        for (id, texts) in &asked {
+            let Some(missing) = missing_of_one(&snapshot, id, texts)? else {
+                continue;
+            };
+            let out = writer.buffer();
+            if std::mem::replace(&mut any, true) {
+                out.push(b',');
             }
-            writer.write(end).await?;
-            Ok(writer.finish())
+            varve_json::write_string(id, out);
+            out.push(b':');
+            write(&missing, out);
+            writer.flush_if_full().await?;
         }
+        writer.write(end).await?;
+        Ok(writer.finish())
     })
 }
 
 /// The documents that are asked about, and their revisions as the client wrote them.
-fn asked_for(call: &Call) -> Result<Vec<(String, Vec<String>)>, Failure> {
+fn requested_revisions(call: &Call) -> Result<Vec<(String, Vec<String>)>, Failure> {
     let Value::Object(asked) = call.json_body()? else {
         return Err(Failure::bad_request("Request body must be a JSON object"));
     };

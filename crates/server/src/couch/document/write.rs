@@ -14,9 +14,9 @@ use crate::{Answer, Failure};
 /// Whether the answer carries the new revision as its entity tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tagged {
-    /// It does.
+    /// The answer has an `ETag` of the new revision.
     Yes,
-    /// It does not: POST, and attachments.
+    /// The answer has no `ETag`: to POST, and for attachments.
     No,
 }
 

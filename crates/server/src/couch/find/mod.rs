@@ -197,7 +197,7 @@ impl FindQuery {
             return Ok(PlanIndex::None);
         };
         let snapshot = &self.snapshot;
-        let design = snapshot.document(index.design())?;
+        let design = call.designs().document(index.design())?;
         let design = design.ok_or_else(failures::missing)?;
         if call.reads == ReadMode::CachedOnly {
             let (index, view) = fresh(call, snapshot, &design)?;

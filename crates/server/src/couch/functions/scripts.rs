@@ -13,6 +13,7 @@ use varve_js::{
     RenderEngine, Rendered, Rewritten, UpdateEngine, Updated, ValidateEngine, Verdict,
 };
 use varve_json::Object;
+use varve_views::ViewGroup;
 
 use crate::Failure;
 use crate::couch::call::Call;
@@ -41,6 +42,12 @@ impl Script {
             root: design.into(),
             limits,
         }
+    }
+
+    /// The changes of documents for which a map function emits something.
+    pub fn map_filter(&self) -> ViewGroup {
+        let library = String::from_utf8_lossy(&self.root).into_owned();
+        ViewGroup::of_map_filter(&self.source, Some(library))
     }
 
     /// A map function.
@@ -148,7 +155,7 @@ const BRIEF: Duration = Duration::from_millis(50);
 
 /// How long functions of a request may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Patience {
+pub enum TimeBudget {
     /// So long that others do not wait for it; beyond that, [`FailureKind::NeedsTime`].
     Brief,
     /// As long as the settings say.
@@ -162,11 +169,11 @@ impl Script {
     }
 }
 
-impl Patience {
+impl TimeBudget {
     fn time(self, script: &Script) -> Duration {
         match self {
-            Patience::Brief => script.limits.time.min(BRIEF),
-            Patience::Full => script.limits.time,
+            TimeBudget::Brief => script.limits.time.min(BRIEF),
+            TimeBudget::Full => script.limits.time,
         }
     }
 
@@ -193,7 +200,7 @@ impl Patience {
 /// # Errors
 /// As [`filter`]; [`FailureKind::NeedsTime`].
 pub fn validate(
-    (script, patience): (&Script, Patience),
+    (script, budget): (&Script, TimeBudget),
     document: &[u8],
     previous: Option<&[u8]>,
     user: &[u8],
@@ -202,10 +209,10 @@ pub fn validate(
     VALIDATORS.with_borrow_mut(|engines| {
         let compile = |it: &Script| ValidateEngine::compile(&it.source, &it.root, it.limits);
         let engine = engines.get(script, compile).map_err(failed)?;
-        engine.set_time(patience.time(script));
+        engine.set_time(budget.time(script));
         engine
             .validate(document, previous, user, security)
-            .map_err(|error| patience.judge(script, error, failed))
+            .map_err(|error| budget.judge(script, error, failed))
     })
 }
 
@@ -214,7 +221,7 @@ pub fn validate(
 /// # Errors
 /// 500 if the function does not compile, or fails.
 pub fn update(
-    (script, patience): (&Script, Patience),
+    (script, budget): (&Script, TimeBudget),
     document: Option<&[u8]>,
     request: &[u8],
 ) -> Result<Updated, Failure> {
@@ -233,22 +240,22 @@ pub fn update(
     UPDATERS.with_borrow_mut(|engines| {
         let compile = |it: &Script| UpdateEngine::compile(&it.source, &it.root, it.limits);
         let engine = engines.get(script, compile).map_err(failed)?;
-        engine.set_time(patience.time(script));
+        engine.set_time(budget.time(script));
         let updated = engine.update(document, request);
-        updated.map_err(|error| patience.judge(script, error, failed))
+        updated.map_err(|error| budget.judge(script, error, failed))
     })
 }
 
 /// Runs a function that answers requests.
 fn rendered<T>(
-    (script, patience): (&Script, Patience),
+    (script, budget): (&Script, TimeBudget),
     run: impl FnOnce(&mut RenderEngine) -> Result<T, JsError>,
 ) -> Result<T, Failure> {
     RENDERERS.with_borrow_mut(|engines| {
         let compile = |it: &Script| RenderEngine::compile(&it.source, &it.root, it.limits);
         let engine = engines.get(script, compile).map_err(refusal::of_engine)?;
-        engine.set_time(patience.time(script));
-        run(engine).map_err(|error| patience.judge(script, error, refusal::of_engine))
+        engine.set_time(budget.time(script));
+        run(engine).map_err(|error| budget.judge(script, error, refusal::of_engine))
     })
 }
 
@@ -257,7 +264,7 @@ fn rendered<T>(
 /// # Errors
 /// 500 if the function does not compile, or fails; [`FailureKind::NeedsTime`].
 pub fn show(
-    how: (&Script, Patience),
+    how: (&Script, TimeBudget),
     document: Option<&[u8]>,
     request: &[u8],
 ) -> Result<Rendered, Failure> {
@@ -265,17 +272,17 @@ pub fn show(
 }
 
 /// Runs a list function; both arguments are JSON text. `None` if its host ended it. Its time is that of one row, or of
-/// all for [`Patience::Brief`].
+/// all for [`TimeBudget::Brief`].
 ///
 /// # Errors
 /// As [`show`].
 pub fn list(
-    how: (&Script, Patience),
+    how: (&Script, TimeBudget),
     host: Rc<RefCell<dyn ListHost>>,
     head: &[u8],
     request: &[u8],
 ) -> Result<Option<Listed>, Failure> {
-    let renews = how.1 == Patience::Full;
+    let renews = how.1 == TimeBudget::Full;
     rendered(how, |engine| {
         match engine.list((host, renews), head, request) {
             Ok(listed) => Ok(Some(listed)),
@@ -289,7 +296,7 @@ pub fn list(
 ///
 /// # Errors
 /// As [`show`].
-pub fn rewrite(how: (&Script, Patience), request: &[u8]) -> Result<Rewritten, Failure> {
+pub fn rewrite(how: (&Script, TimeBudget), request: &[u8]) -> Result<Rewritten, Failure> {
     rendered(how, |engine| engine.rewrite(request))
 }
 

@@ -32,11 +32,7 @@ pub fn answer(
         return Ok(marked(answer, &tag));
     }
     let request = request_object(call, id)?;
-    match scripts::show(
-        (&found.script, call.patience),
-        document.as_deref(),
-        &request,
-    )? {
+    match scripts::show((&found.script, call.budget), document.as_deref(), &request)? {
         Rendered::Returned(text) => {
             let answer = Response::parse(&text)?;
             let answer = answer.into_answer(StatusCode::OK, &call.app.settings().csp);

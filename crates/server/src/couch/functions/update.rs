@@ -38,7 +38,7 @@ pub fn answer(
     let document = id.map(|id| winner(&snapshot, id)).transpose()?.flatten();
     let document = document.as_ref().map(|(_, text)| text.as_slice());
     let request = request_object(call, id)?;
-    let returned = match scripts::update((&found.script, call.patience), document, &request)? {
+    let returned = match scripts::update((&found.script, call.budget), document, &request)? {
         Updated::Returned(text) => text,
         Updated::NoResponse => return Err(failed("undefined response from update function")),
         Updated::Refused(text) => return Err(refusal(&text)),

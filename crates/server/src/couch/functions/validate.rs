@@ -266,7 +266,7 @@ impl<'a> Check<'a> {
         let previous = self.previous(edit)?;
         for (design, script) in &self.validators.scripts {
             let verdict = scripts::validate(
-                (script, self.call.patience),
+                (script, self.call.budget),
                 &document,
                 previous.as_deref(),
                 &self.user,

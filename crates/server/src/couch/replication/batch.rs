@@ -12,7 +12,7 @@ use varve_json::Value;
 use varve_replicate::replicator::checkpoint::Counts;
 
 /// Revisions that one `_bulk_get` asks for.
-const GROUP: usize = 100;
+pub(super) const GROUP: usize = 100;
 /// Bytes of documents that one `_bulk_docs` writes, but for one document that is longer.
 const WRITTEN: usize = 1 << 20;
 /// How often a single revision is copied again whose body was cut.
@@ -237,13 +237,13 @@ impl Sides {
 }
 
 impl MissingRevisions {
-    fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.revs.iter().map(|rev| (self.id.as_str(), rev.as_str()))
     }
 }
 
 /// One entry of the answer to `_bulk_get`.
-enum BulkGetEntry<'a> {
+pub(super) enum BulkGetEntry<'a> {
     /// A document that can be written as it is.
     Plain(&'a Value),
     /// Id and revision of one that has attachments, or could not be read together with others.
@@ -252,7 +252,7 @@ enum BulkGetEntry<'a> {
     Nothing,
 }
 
-fn bulk_get_entry(one: &Value) -> BulkGetEntry<'_> {
+pub(super) fn bulk_get_entry(one: &Value) -> BulkGetEntry<'_> {
     fn named<'a>(one: &'a Value, id: &str, rev: &str) -> Option<(&'a str, &'a str)> {
         Some((one.get(id)?.as_str()?, one.get(rev)?.as_str()?))
     }
@@ -275,7 +275,7 @@ fn bulk_get_entry(one: &Value) -> BulkGetEntry<'_> {
     }
 }
 
-fn has_addressable_id(document: &Value) -> bool {
+pub(super) fn has_addressable_id(document: &Value) -> bool {
     let id = document.get("_id").and_then(Value::as_str);
     id.is_some_and(is_addressable)
 }

@@ -8,6 +8,7 @@
 //!   scheduler    which jobs run, which wait, and for how long after a crash
 //!   run          one run of a job: checkpoints, changes, batches
 //!   batch        one batch of changes: missing revisions, reading, writing
+//!   import       copies all databases of another server into a directory that no server has
 //!   peer         one side of a replication: requests over HTTP, sent again after failures that may pass
 //! ```
 //! A job is a future; it holds no thread while it waits for the other side.
@@ -17,6 +18,7 @@ mod batch;
 mod database;
 mod documents;
 mod error;
+pub mod import;
 mod job;
 mod peer;
 pub(in crate::couch) mod rules;

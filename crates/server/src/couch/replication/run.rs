@@ -31,7 +31,7 @@ const LEAST_WAIT: Duration = Duration::from_secs(1);
 pub(super) enum RunEnd {
     /// Everything is replicated; what `_replicate` answers.
     Completed(Object),
-    /// It was told to stop.
+    /// The job was stopped.
     Stopped,
 }
 

@@ -33,14 +33,14 @@ pub(in crate::couch) struct UserDatabases {
     app: Arc<CouchContext>,
     failed: Users,
     /// The documents that were looked at: those of this `_users` up to this sequence, by these settings.
-    seen: Option<Seen>,
+    seen: Option<ProcessedState>,
 }
 
 /// Names of users, and whether each is deleted.
 type Users = BTreeMap<String, bool>;
 
 #[derive(Clone, Debug, PartialEq)]
-struct Seen {
+struct ProcessedState {
     incarnation: String,
     sequence: u64,
     settings: PerUser,
@@ -135,7 +135,11 @@ async fn wait<T>(
 }
 
 /// Sees to the users that changed next; returns up to where, whether there may be more, and the users for whom it failed.
-fn look(app: &CouchContext, seen: Option<Seen>, settings: PerUser) -> (Option<Seen>, bool, Users) {
+fn look(
+    app: &CouchContext,
+    seen: Option<ProcessedState>,
+    settings: PerUser,
+) -> (Option<ProcessedState>, bool, Users) {
     let users = match app.databases.get(USERS) {
         Ok(users) => users,
         Err(failure) => {
@@ -152,7 +156,7 @@ fn look(app: &CouchContext, seen: Option<Seen>, settings: PerUser) -> (Option<Se
             let more = names.len() == STEP;
             let failed = see_to_all(app, &settings, names);
             let incarnation = users.incarnation.clone();
-            let seen = Seen {
+            let seen = ProcessedState {
                 incarnation,
                 sequence,
                 settings,

@@ -10,8 +10,8 @@ use varve_base::Interrupt;
 use varve_btree::Direction;
 use varve_docdb::{DESIGN_PREFIX, Document, IdRange, Rev, Snapshot};
 use varve_views::{
-    BuildContext, BuildThrottle, IndexOptions, IndexSnapshot, Signature, ViewError, ViewGroup,
-    ViewIndex, remove_stale,
+    BuildContext, BuildThrottle, IndexKind, IndexOptions, IndexSnapshot, Signature, ViewError,
+    ViewGroup, ViewIndex, remove_stale,
 };
 
 use crate::couch::call::Call;
@@ -75,6 +75,11 @@ impl Indexes {
         if !others.any(|(_, other)| other.group().signature() == signature) {
             self.builds.end(signature);
         }
+    }
+
+    /// Ends the build of an index whose file is removed.
+    pub(super) fn forget(&self, signature: Signature) {
+        self.builds.end(signature);
     }
 
     /// Whether a power cut may undo writes to an index: no request waits for the disk, since an index can be made
@@ -176,7 +181,7 @@ pub fn discard_if_damaged(index: &ViewIndex, seen: &IndexSnapshot, failure: &Fai
 }
 
 /// Says in the log why an index is built anew, once.
-fn log_damage(index: &ViewIndex) {
+pub(super) fn log_damage(index: &ViewIndex) {
     if let Some(damage) = index.take_damage() {
         let index = index.group().signature();
         tracing::warn!("the view index {index} is damaged and built anew: {damage}");
@@ -216,9 +221,10 @@ fn group_of(
     let mut text = Vec::new();
     snapshot.body(stored, &mut text)?;
     let group = ViewGroup::read(&varve_json::parse_object(&text)?)?;
-    let group = match snapshot.is_partitioned() {
-        true => group.by_partition(),
-        false => group,
+    let group = match (snapshot.is_partitioned(), snapshot.has_access()) {
+        (true, _) => group.by_partition(),
+        (false, true) => group.by_principal()?,
+        (false, false) => group,
     };
     Ok(match app.settings().functions.reduce_limit {
         true => group,
@@ -226,7 +232,7 @@ fn group_of(
     })
 }
 
-fn options(app: &CouchContext) -> IndexOptions {
+pub(super) fn options(app: &CouchContext) -> IndexOptions {
     let of_databases = app.databases.options();
     IndexOptions {
         setting: of_databases.current_setting(),
@@ -266,7 +272,8 @@ pub fn clean_up(app: &CouchContext, database: &OpenDatabase) -> Result<(), Failu
     open.by_design
         .retain(|_, (_, index)| kept.contains(&index.group().signature()));
     let directory = directory_of(&database.name);
-    remove_stale(app.storage().as_ref(), &directory, &kept)?;
+    let storage = app.storage().as_ref();
+    remove_stale(storage, &directory, IndexKind::Views, &kept)?;
     Ok(())
 }
 
@@ -290,6 +297,11 @@ impl Refresh {
             database: Arc::clone(database),
             design: design.to_owned(),
         }
+    }
+
+    /// For the index of a filter.
+    pub fn of_filter(app: &Arc<CouchContext>, database: &Arc<OpenDatabase>) -> Refresh {
+        Refresh::of(app, database, "_changes")
     }
 
     /// The index as of the snapshot. `interrupt` is raised to end the build, by this server too.
@@ -343,8 +355,10 @@ impl Refresh {
             Err(ViewError::Interrupted(_)) => return Err(self.interrupted()),
             built => built?,
         };
-        let signature = index.group().signature();
-        self.database.indexes.lock().unsynced.insert(signature);
+        if index.group().kind() == IndexKind::Views {
+            let signature = index.group().signature();
+            self.database.indexes.lock().unsynced.insert(signature);
+        }
         // Rows that went have left room.
         self.database.to_compact.mark();
         Ok(view)

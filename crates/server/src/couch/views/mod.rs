@@ -3,6 +3,7 @@
 pub(crate) mod auto_index;
 mod build_log;
 mod builds;
+pub(crate) mod filter_indexes;
 pub mod indexes;
 mod waiting;
 
@@ -12,8 +13,8 @@ use hyper::StatusCode;
 use varve_base::ReadMode;
 use varve_docdb::{DESIGN_PREFIX, Document, Rev, Snapshot, Stored};
 use varve_views::{
-    Answer as Found, GroupRows, IndexSnapshot, MapRows, QueryOptions, Row, Signature, Update,
-    ViewIndex,
+    Answer as Found, GroupRows, GroupStep, IndexSnapshot, MapRows, QueryOptions, Row, Signature,
+    Update, ViewIndex,
 };
 
 use crate::couch::admin::compaction::is_compacting_index;
@@ -34,6 +35,9 @@ pub use waiting::{IndexWait, Ready};
 /// The most rows of an answer that is made in [`ReadMode::CachedOnly`].
 const FEW_ROWS: usize = 500;
 
+/// Rows that are merged, or left out, before others get the thread.
+const TURN: u64 = 512;
+
 /// Answers GET and POST of a view.
 ///
 /// # Errors
@@ -50,7 +54,7 @@ pub fn answer(call: &Call, design: &str, view: &str) -> Result<Next, Failure> {
     let streams = call.streams();
     let ready = source.when_ready(waits, move |source| {
         let query = source.query(&view, options)?;
-        let tag = request.is_read().then(|| query.tag(&request));
+        let tag = query.tag(&request).filter(|_| request.is_read());
         if let Some(tag) = &tag
             && etag::matches(&request, tag)
         {
@@ -314,8 +318,11 @@ struct ViewQuery {
 }
 
 impl ViewQuery {
-    /// Entity tag of all that the answer depends on.
-    fn tag(&self, request: &Request) -> String {
+    /// Entity tag of all that the answer depends on; none for a user who does not see all of that.
+    fn tag(&self, request: &Request) -> Option<String> {
+        if self.snapshot.is_restricted() {
+            return None;
+        }
         let documents = self
             .options
             .include_docs
@@ -325,17 +332,28 @@ impl ViewQuery {
             self.moment.purge_seq(),
             documents.unwrap_or(0),
         ];
-        etag::opaque(&[
+        Some(etag::opaque(&[
             self.incarnation.as_bytes(),
             &self.signature.0,
             request.path().join("/").as_bytes(),
             request.raw_query.as_bytes(),
             &numbers.map(u64::to_le_bytes).concat(),
-        ])
+        ]))
+    }
+
+    /// The last update that the index covers, among those that the user sees.
+    fn update_seq(&self) -> Result<Option<u64>, Failure> {
+        Ok(match self.options.update_seq {
+            false => None,
+            true => Some(match self.snapshot.is_restricted() {
+                true => self.snapshot.last_seq_until(self.moment.update_seq())?,
+                false => self.moment.update_seq(),
+            }),
+        })
     }
 
     async fn write(self, writer: &mut BodyWriter) -> Result<(), Failure> {
-        let update_seq = self.options.update_seq.then(|| self.moment.update_seq());
+        let update_seq = self.update_seq()?;
         let update_seq = update_seq.map(|update| (update, self.incarnation.as_str()));
         let show = Show {
             snapshot: &self.snapshot,
@@ -360,7 +378,7 @@ struct Show<'a> {
 impl Show<'_> {
     async fn rows(
         &self,
-        found: MapRows,
+        mut found: MapRows,
         update_seq: Option<(u64, &str)>,
         writer: &mut BodyWriter,
     ) -> Result<(), Failure> {
@@ -370,6 +388,9 @@ impl Show<'_> {
             update_seq,
         };
         let mut rows = Rows::begin(writer, &counts);
+        while found.skip_some(TURN)? {
+            rows.writer().pause().await?;
+        }
         for (number, row) in found.enumerate() {
             let row = row?;
             self.snapshot.mode().refuse_long_work(number >= FEW_ROWS)?;
@@ -386,17 +407,22 @@ impl Show<'_> {
 
     async fn groups(
         &self,
-        groups: GroupRows,
+        mut groups: GroupRows,
         update_seq: Option<(u64, &str)>,
         writer: &mut BodyWriter,
     ) -> Result<(), Failure> {
         let mut rows = Rows::begin_reduced(writer, update_seq);
-        for (number, group) in groups.enumerate() {
-            self.snapshot.mode().refuse_long_work(number >= FEW_ROWS)?;
-            group?.write(rows.next());
+        let mut number = 0;
+        loop {
+            match groups.next_within(TURN)? {
+                GroupStep::Group(group) => group.write(rows.next()),
+                GroupStep::Paused => rows.writer().pause().await?,
+                GroupStep::End => return rows.end().await,
+            }
+            number += 1;
+            self.snapshot.mode().refuse_long_work(number > FEW_ROWS)?;
             rows.flush_if_full().await?;
         }
-        rows.end().await
     }
 
     /// The member `doc`: the document of a row, or the one that its value names; `null` if it is not

@@ -55,11 +55,11 @@ pub struct IndexWait<T = Answer> {
     make_answer: MakeAnswer<T>,
 }
 
-/// What is made of an index: at once, or after a wait.
+/// A value made from an index: available, or after a wait for its build.
 pub enum Ready<T> {
     /// The index was up to date, or was not waited for.
     Now(T),
-    /// It has to be built.
+    /// The index has to be built first.
     Wait(Box<IndexWait<T>>),
 }
 
@@ -84,10 +84,33 @@ impl<T: Send + 'static> IndexWait<T> {
     /// # Errors
     /// Those of [`Refresh::for_client`] and of making the answer.
     pub async fn outcome(self) -> Result<T, Failure> {
-        let view = self.refresh.for_client(&self.index, &self.snapshot).await?;
+        let built = self.refresh.for_client(&self.index, &self.snapshot).await;
+        let built = built.map_err(|failure| self.told(failure))?;
+        // Clients with other rights wait for the same build.
+        let view = built.as_seen_by(self.snapshot.viewer());
         let reads = &self.refresh.app.server().executor.reads;
         let make_answer = self.make_answer;
         blocking(reads, move || make_answer(view)).await
+    }
+}
+
+impl<T> IndexWait<T> {
+    /// What the client is told of a failure, which may be about a document that the client may not see.
+    fn told(&self, failure: Failure) -> Failure {
+        let may_name = [
+            FailureKind::Internal,
+            FailureKind::FunctionFailed,
+            FailureKind::IndexDamaged,
+        ];
+        if !self.snapshot.is_restricted() || !may_name.contains(&failure.kind) {
+            return failure;
+        }
+        self.refresh.report(&failure);
+        Failure {
+            reason: "the index cannot be brought up to date; the log of the server says why"
+                .to_owned(),
+            ..failure
+        }
     }
 }
 

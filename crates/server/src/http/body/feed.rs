@@ -2,7 +2,7 @@
 
 use crate::http::body::BodyClosed;
 use crate::http::body::receiver::BodyReceiver;
-use crate::http::body::slot::{End, Piece, Producer, Slot};
+use crate::http::body::slot::{BodyPiece, End, Producer, Slot};
 use std::future::poll_fn;
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ impl BodySender {
             return Ok(());
         }
         poll_fn(|context| self.0.poll_wanted(context)).await?;
-        self.0.put(Piece::Data(buffer.into()))?;
+        self.0.put(BodyPiece::Data(buffer.into()))?;
         poll_fn(|context| self.0.poll_wanted(context)).await
     }
 

@@ -55,13 +55,55 @@ where
 {
     let (producer, receiver) = Producer::new();
     let body = produce(BodyWriter::of(&producer, pool));
+    go_on(pool, producer, body);
+    receiver
+}
+
+fn go_on<E: Into<Failure>>(
+    pool: &Pool,
+    producer: Producer,
+    body: impl Future<Output = Result<FinishedBody, E>> + Send + 'static,
+) {
     pool.spawn(async move {
         match body.await {
             Ok(finished) => finished.hand_over(producer),
             Err(error) => producer.end(End::Failed(error.into())),
         }
     });
-    receiver
+}
+
+/// A body whose producer began on the caller's thread.
+pub(super) enum BegunBody {
+    /// It was made whole.
+    Short(Vec<u8>),
+    /// The rest is made in a pool.
+    Long(BodyReceiver),
+}
+
+/// Runs a producer on this thread until a piece is full, and then in a pool. A short body needs no other thread, and
+/// nothing of a long one is made twice.
+///
+/// # Errors
+/// That of the producer before its first piece is full.
+pub(super) fn begin<P, F, E>(pool: &Pool, produce: P) -> Result<BegunBody, E>
+where
+    P: FnOnce(BodyWriter) -> F,
+    F: Future<Output = Result<FinishedBody, E>> + Send + 'static,
+    E: Into<Failure>,
+{
+    let (producer, receiver) = Producer::new();
+    let mut body = Box::pin(produce(BodyWriter::of_begun(&producer, pool)));
+    let mut context = Context::from_waker(Waker::noop());
+    match body.as_mut().poll(&mut context) {
+        Poll::Ready(Ok(finished)) if finished.is_one_piece() => {
+            return Ok(BegunBody::Short(finished.into_bytes()));
+        }
+        Poll::Ready(Ok(finished)) => finished.hand_over(producer),
+        // A producer is suspended with each piece, so it has passed nothing on.
+        Poll::Ready(Err(error)) => return Err(error),
+        Poll::Pending => go_on(pool, producer, body),
+    }
+    Ok(BegunBody::Long(receiver))
 }
 
 /// Makes a body of at most one piece on this thread, without waiting. `None` if the producer waits for something else

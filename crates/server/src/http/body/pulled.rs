@@ -1,7 +1,7 @@
 //! A body that this program reads itself, piece by piece.
 
 use crate::Failure;
-use crate::http::body::slot::{End, Piece, Producer, Slot};
+use crate::http::body::slot::{BodyPiece, End, Producer, Slot};
 use crate::http::body::{BodyWriter, FinishedBody};
 use bytes::Bytes;
 use std::pin::Pin;
@@ -49,8 +49,8 @@ impl LocalBody {
         let mut context = Context::from_waker(&waker);
         loop {
             match self.slot.poll_take(false, &mut context) {
-                Poll::Ready(Ok(Piece::Data(bytes))) => return Ok(Some(bytes)),
-                Poll::Ready(Ok(Piece::File(piece))) => {
+                Poll::Ready(Ok(BodyPiece::Data(bytes))) => return Ok(Some(bytes)),
+                Poll::Ready(Ok(BodyPiece::File(piece))) => {
                     return piece.read().map(Some).map_err(Failure::from);
                 }
                 Poll::Ready(Err(End::Whole)) => return Ok(None),

@@ -1,7 +1,7 @@
 //! The end of a body that the connection reads.
 
 use crate::Failure;
-use crate::http::body::slot::{End, Piece, Slot};
+use crate::http::body::slot::{BodyPiece, End, Slot};
 use crate::http::guarded::Meter;
 use crate::http::sendfile::{FilePiece, FileQueue};
 use bytes::Bytes;
@@ -46,8 +46,8 @@ impl hyper::body::Body for BodyReceiver {
         self.slot
             .poll_take(keeps_up, context)
             .map(|taken| match taken {
-                Ok(Piece::Data(bytes)) => Some(Ok(Frame::data(bytes))),
-                Ok(Piece::File(piece)) => Some(match &self.files {
+                Ok(BodyPiece::Data(bytes)) => Some(Ok(Frame::data(bytes))),
+                Ok(BodyPiece::File(piece)) => Some(match &self.files {
                     Some(files) => Ok(Frame::data(files.push(piece))),
                     None => self.read(piece),
                 }),

@@ -10,13 +10,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 /// A producer that runs ahead does so until its pieces take this much memory.
-pub(super) const AHEAD_BYTES: usize = 256 << 10;
+pub(super) const QUEUE_BYTES: usize = 256 << 10;
 /// Likewise for pieces of files, which take no memory but an open file each.
-pub(super) const AHEAD_PIECES: usize = 16;
+pub(super) const QUEUE_PIECES: usize = 16;
 
 /// A part of a body.
 #[derive(Debug)]
-pub(super) enum Piece {
+pub(super) enum BodyPiece {
     Data(Bytes),
     File(FilePiece),
 }
@@ -29,12 +29,12 @@ pub(super) enum End {
     Failed(Failure),
 }
 
-impl Piece {
+impl BodyPiece {
     /// Bytes that it holds in memory.
     fn memory(&self) -> usize {
         match self {
-            Piece::Data(bytes) => bytes.len(),
-            Piece::File(_) => 0,
+            BodyPiece::Data(bytes) => bytes.len(),
+            BodyPiece::File(_) => 0,
         }
     }
 }
@@ -45,7 +45,7 @@ pub(super) struct Slot(Mutex<SlotState>);
 
 #[derive(Debug, Default)]
 struct SlotState {
-    pieces: VecDeque<Piece>,
+    pieces: VecDeque<BodyPiece>,
     /// Bytes that the pieces hold in memory.
     memory: usize,
     /// A piece was taken, and the connection is still to ask for the next one.
@@ -71,27 +71,27 @@ impl SlotState {
     /// Whether the producer is to make the next piece now.
     pub(super) fn is_wanted(&self) -> bool {
         match self.runs_ahead {
-            true => self.memory < AHEAD_BYTES && self.pieces.len() < AHEAD_PIECES && !self.is_held,
+            true => self.memory < QUEUE_BYTES && self.pieces.len() < QUEUE_PIECES && !self.is_held,
             false => self.pieces.is_empty() && !self.is_held,
         }
     }
 
     /// Whether a producer that waits is woken: one that runs ahead not for each piece that is taken.
     fn is_worth_waking(&self) -> bool {
-        self.is_wanted() && self.memory <= AHEAD_BYTES / 2 && self.pieces.len() <= AHEAD_PIECES / 2
+        self.is_wanted() && self.memory <= QUEUE_BYTES / 2 && self.pieces.len() <= QUEUE_PIECES / 2
     }
 }
 
 impl Slot {
     /// Puts a piece behind those that are still to be taken.
-    pub(super) fn put(&self, piece: Piece) -> Result<(), BodyClosed> {
+    pub(super) fn put(&self, piece: BodyPiece) -> Result<(), BodyClosed> {
         self.put_all([piece])
     }
 
     /// Puts pieces behind those that are still to be taken, and wakes the connection once for all of them.
     pub(super) fn put_all(
         &self,
-        pieces: impl IntoIterator<Item = Piece>,
+        pieces: impl IntoIterator<Item = BodyPiece>,
     ) -> Result<(), BodyClosed> {
         let mut state = self.0.lock();
         if state.is_closed {
@@ -168,7 +168,7 @@ impl Slot {
         &self,
         keeps_up: bool,
         context: &mut Context<'_>,
-    ) -> Poll<Result<Piece, End>> {
+    ) -> Poll<Result<BodyPiece, End>> {
         let mut state = self.0.lock();
         let taken = match state.pieces.pop_front() {
             Some(piece) => {
@@ -249,7 +249,7 @@ impl Producer {
     }
 
     /// As [`Slot::put`].
-    pub(super) fn put(&self, piece: Piece) -> Result<(), BodyClosed> {
+    pub(super) fn put(&self, piece: BodyPiece) -> Result<(), BodyClosed> {
         self.0.put(piece)
     }
 

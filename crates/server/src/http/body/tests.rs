@@ -1,5 +1,5 @@
 use super::*;
-use crate::http::body::slot::{AHEAD_BYTES, AHEAD_PIECES, Piece, Slot};
+use crate::http::body::slot::{BodyPiece, QUEUE_BYTES, QUEUE_PIECES, Slot};
 use crate::http::body::writer::{LONG_PIECE, SHORT_BODY, SMALL_BUFFER};
 use crate::http::guarded::Meter;
 use crate::http::sendfile::FilePiece;
@@ -76,12 +76,12 @@ fn pieces_that_are_put_together_wake_the_connection_once() {
     let mut context = Context::from_waker(&waker);
     let slot = Slot::default();
     assert!(slot.poll_take(true, &mut context).is_pending());
-    let piece = || Piece::Data(Bytes::from_static(b"piece"));
+    let piece = || BodyPiece::Data(Bytes::from_static(b"piece"));
     slot.put_all([piece(), piece(), piece()]).unwrap();
     assert_eq!(count.0.load(Ordering::SeqCst), 1);
     for _ in 0..3 {
         let taken = slot.poll_take(true, &mut context);
-        assert!(matches!(taken, Poll::Ready(Ok(Piece::Data(_)))));
+        assert!(matches!(taken, Poll::Ready(Ok(BodyPiece::Data(_)))));
     }
     assert!(slot.poll_take(true, &mut context).is_pending());
 }
@@ -178,14 +178,14 @@ async fn a_producer_runs_ahead_of_a_client_that_keeps_up_and_waits_for_one_that_
     let slot = Arc::clone(body.slot());
     let is_idle = || pool.busy() == 0 && pool.queued() == 0;
     assert_eq!(next_len(&mut body).await, LONG_PIECE);
-    eventually(|| is_idle() && slot.memory() > AHEAD_BYTES / 2).await;
+    eventually(|| is_idle() && slot.memory() > QUEUE_BYTES / 2).await;
     let queued = slot.pieces();
     assert!(
-        queued <= AHEAD_BYTES.div_ceil(LONG_PIECE),
+        queued <= QUEUE_BYTES.div_ceil(LONG_PIECE),
         "{queued} pieces"
     );
     assert!(is_at(2 + queued));
-    while slot.memory() > AHEAD_BYTES / 2 + LONG_PIECE {
+    while slot.memory() > QUEUE_BYTES / 2 + LONG_PIECE {
         assert_eq!(next_len(&mut body).await, LONG_PIECE);
         assert!(is_idle() && is_at(2 + queued), "woken too early");
     }
@@ -220,10 +220,10 @@ async fn files_that_are_queued_are_as_many_as_may_be_open() {
     assert_eq!(next_len(&mut body).await, 100);
     assert_eq!(next_len(&mut body).await, 100);
     let slot = Arc::clone(body.slot());
-    eventually(|| pool.busy() == 0 && slot.pieces() > AHEAD_PIECES / 2).await;
+    eventually(|| pool.busy() == 0 && slot.pieces() > QUEUE_PIECES / 2).await;
     let (made, queued) = (made.load(Ordering::SeqCst), slot.pieces());
     assert!(
-        queued <= AHEAD_PIECES && made == 2 + queued,
+        queued <= QUEUE_PIECES && made == 2 + queued,
         "{made}, {queued} queued"
     );
     for _ in 2..100 {
@@ -301,4 +301,41 @@ async fn a_feed_ends_when_its_task_returns() {
         .await
         .unwrap()
         .unwrap();
+}
+
+/// A body of so many items of a KiB, of which each counts that it was made.
+fn begun(items: usize) -> (BegunBody, Arc<AtomicUsize>) {
+    let made = Arc::<AtomicUsize>::default();
+    let count = Arc::clone(&made);
+    let body = begin(&Pool::for_tests(1), move |mut writer| async move {
+        for _ in 0..items {
+            count.fetch_add(1, Ordering::Relaxed);
+            writer.write(&[b'x'; 1024]).await?;
+        }
+        Ok::<_, BodyError>(writer.finish())
+    });
+    (body.unwrap(), made)
+}
+
+#[tokio::test]
+async fn nothing_of_a_body_that_turns_out_long_is_made_twice() {
+    let (body, made) = begun(100);
+    let is_whole = matches!(&body, BegunBody::Short(bytes) if bytes.len() == 100 << 10);
+    assert!(is_whole && made.load(Ordering::Relaxed) == 100);
+    let (body, made) = begun(1000);
+    let BegunBody::Long(receiver) = body else {
+        panic!("it is longer than a piece");
+    };
+    assert_eq!(collect(receiver).await.unwrap().len(), 1000 << 10);
+    assert_eq!(made.load(Ordering::Relaxed), 1000);
+}
+
+#[tokio::test]
+async fn a_body_that_fails_before_its_first_piece_is_no_body() {
+    let fail = |mut writer: BodyWriter| async move {
+        writer.write(b"begun").await?;
+        Err::<FinishedBody, _>(BodyError::WouldBlock)
+    };
+    let failed = begin(&Pool::for_tests(1), fail);
+    assert!(matches!(failed, Err(BodyError::WouldBlock)));
 }

@@ -1,6 +1,6 @@
 //! The end of a body that a producer writes.
 
-use crate::http::body::slot::{End, Piece, Producer, Slot};
+use crate::http::body::slot::{BodyPiece, End, Producer, Slot};
 use crate::http::body::{BodyClosed, BodyError, yield_once};
 use crate::http::sendfile::FilePiece;
 use crate::runtime::Pool;
@@ -51,6 +51,20 @@ impl BodyWriter {
             piece: STREAM_BUFFER,
             pool: Some(pool.clone()),
             ..BodyWriter::of_one_piece()
+        }
+    }
+
+    /// The same for a producer that begins on another thread. Its first piece may be as long as [`SHORT_BODY`], if not
+    /// too many others are.
+    pub(super) fn of_begun(producer: &Producer, pool: &Pool) -> BodyWriter {
+        let kept_buffer = pool.kept_buffer();
+        BodyWriter {
+            piece: match &kept_buffer {
+                Some(_) => SHORT_BODY,
+                None => STREAM_BUFFER,
+            },
+            kept_buffer,
+            ..BodyWriter::of(producer, pool)
         }
     }
 
@@ -161,7 +175,7 @@ impl BodyWriter {
             true => Bytes::copy_from_slice(&full),
             false => full.into(),
         };
-        self.pass(Piece::Data(piece)).await?;
+        self.pass(BodyPiece::Data(piece)).await?;
         // Only now: a producer that waits has no buffer.
         self.gathered.reserve_exact(self.piece + OVERRUN);
         Ok(())
@@ -194,7 +208,7 @@ impl BodyWriter {
         }
         self.flush().await?;
         self.passed += 1;
-        self.pass(Piece::Data(buffer.into())).await
+        self.pass(BodyPiece::Data(buffer.into())).await
     }
 
     /// How many buffers of 64 KiB to make before they are sent by [`BodyWriter::send_all`]: some for a client that keeps
@@ -221,9 +235,9 @@ impl BodyWriter {
                 continue;
             }
             if !self.gathered.is_empty() {
-                pieces.push(Piece::Data(std::mem::take(&mut self.gathered).into()));
+                pieces.push(BodyPiece::Data(std::mem::take(&mut self.gathered).into()));
             }
-            pieces.push(Piece::Data(buffer.into()));
+            pieces.push(BodyPiece::Data(buffer.into()));
         }
         if !pieces.is_empty() {
             self.passed += pieces.len() as u64;
@@ -232,11 +246,14 @@ impl BodyWriter {
         self.flush_if_full().await
     }
 
-    async fn pass(&mut self, piece: Piece) -> Result<(), BodyError> {
+    async fn pass(&mut self, piece: BodyPiece) -> Result<(), BodyError> {
         self.pass_all([piece]).await
     }
 
-    async fn pass_all(&mut self, pieces: impl IntoIterator<Item = Piece>) -> Result<(), BodyError> {
+    async fn pass_all(
+        &mut self,
+        pieces: impl IntoIterator<Item = BodyPiece>,
+    ) -> Result<(), BodyError> {
         let slot = self.slot.as_ref().ok_or(BodyError::WouldBlock)?;
         slot.put_all(pieces)?;
         poll_fn(|context| slot.poll_wanted(context)).await?;
@@ -251,7 +268,7 @@ impl BodyWriter {
     pub(crate) async fn send_piece(&mut self, piece: FilePiece) -> Result<(), BodyError> {
         self.flush().await?;
         self.passed += 1;
-        self.pass(Piece::File(piece)).await
+        self.pass(BodyPiece::File(piece)).await
     }
 
     /// Says that the body is complete.
@@ -261,10 +278,15 @@ impl BodyWriter {
 }
 
 impl FinishedBody {
+    /// Whether nothing was passed on before the end.
+    pub(super) fn is_one_piece(&self) -> bool {
+        self.0.passed == 0
+    }
+
     /// Hands over the last piece and the end, which need not be waited for.
     pub(super) fn hand_over(self, producer: Producer) {
         let rest = self.0.gathered;
-        let is_put = rest.is_empty() || producer.put(Piece::Data(rest.into())).is_ok();
+        let is_put = rest.is_empty() || producer.put(BodyPiece::Data(rest.into())).is_ok();
         if is_put {
             producer.end(End::Whole);
         } // Otherwise the client has gone.

@@ -54,7 +54,7 @@ pub(super) struct PoolInner {
 
 #[derive(Default)]
 struct PoolState {
-    queue: VecDeque<Work>,
+    queue: VecDeque<PoolJob>,
     threads: usize,
     /// Threads that sleep, each with its condition variable. The last to fall asleep is woken first: its caches are
     /// warm, and a few threads do the work of a calm server, so that the allocator keeps buffers for a few and not for
@@ -64,7 +64,7 @@ struct PoolState {
 }
 
 /// One thing that a thread does before it looks for the next.
-pub(super) enum Work {
+pub(super) enum PoolJob {
     Call(Box<dyn FnOnce() + Send>),
     Poll(Arc<Task>),
 }
@@ -121,7 +121,7 @@ impl Pool {
         let (sender, receiver) = oneshot::channel();
         let (span, log) = (Span::current(), dispatcher::get_default(Dispatch::clone));
         let skips = self.0.settings.abandoned == Abandoned::Skip;
-        self.0.push(Work::Call(Box::new(move || {
+        self.0.push(PoolJob::Call(Box::new(move || {
             if !(skips && sender.is_closed()) {
                 // A requester that has gone needs no result.
                 let done = dispatcher::with_default(&log, || span.in_scope(work));
@@ -138,7 +138,7 @@ impl Pool {
     pub(crate) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
         let future = future.in_current_span().with_current_subscriber();
         let task = Task::new(Arc::clone(&self.0), Box::pin(future));
-        self.0.push(Work::Poll(task));
+        self.0.push(PoolJob::Poll(task));
     }
 
     /// Leave for a future to keep one large buffer between its polls, if not too many others do.
@@ -178,7 +178,7 @@ impl Pool {
             thread.notify_one();
         }
         // Outside of the lock: dropping work may wake other work.
-        queued.into_iter().for_each(Work::forget);
+        queued.into_iter().for_each(PoolJob::forget);
     }
 
     pub(super) fn wait_until_ended(&self, deadline: Instant) {
@@ -193,7 +193,7 @@ impl Pool {
 
 impl PoolInner {
     /// Queues work, and starts a thread for it if all are busy and there may be more of them.
-    pub(super) fn push(self: &Arc<Self>, work: Work) {
+    pub(super) fn push(self: &Arc<Self>, work: PoolJob) {
         let mut state = self.state.lock();
         if state.is_closed {
             drop(state);
@@ -216,7 +216,7 @@ impl PoolInner {
         &'a self,
         mut state: MutexGuard<'a, PoolState>,
         wakeup: &Arc<Condvar>,
-    ) -> Option<Work> {
+    ) -> Option<PoolJob> {
         loop {
             if state.is_closed {
                 return None;
@@ -239,16 +239,16 @@ impl PoolInner {
     }
 }
 
-impl Work {
+impl PoolJob {
     fn run(self) {
         match self {
-            Work::Call(call) => call(),
-            Work::Poll(task) => task.poll(),
+            PoolJob::Call(call) => call(),
+            PoolJob::Poll(task) => task.poll(),
         }
     }
 
     fn forget(self) {
-        if let Work::Poll(task) = self {
+        if let PoolJob::Poll(task) = self {
             task.forget();
         }
     }

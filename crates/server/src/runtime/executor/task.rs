@@ -1,6 +1,6 @@
 //! A future between its polls.
 
-use crate::runtime::executor::pool::{PoolInner, Work};
+use crate::runtime::executor::pool::{PoolInner, PoolJob};
 use parking_lot::Mutex;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
@@ -57,7 +57,7 @@ impl Task {
         if idle.is_err() {
             self.state.store(QUEUED, Ordering::Release);
             let pool = Arc::clone(&self.pool);
-            pool.push(Work::Poll(self));
+            pool.push(PoolJob::Poll(self));
         }
     }
 
@@ -91,7 +91,7 @@ impl Wake for Task {
             .fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
         if woken == Ok(IDLE) {
             let pool = Arc::clone(&self.pool);
-            pool.push(Work::Poll(self));
+            pool.push(PoolJob::Poll(self));
         }
     }
 }

@@ -169,7 +169,7 @@ impl HttpPeer {
         for (name, value) in &headers {
             request = request.header(name, value);
         }
-        self.traffic.asked();
+        self.traffic.count_request();
         let answer = request.call().map_err(|error| self.unreachable(error))?;
         self.check(answer)
     }
@@ -302,7 +302,7 @@ impl Transport for HttpPeer {
             request = request.header(name, value);
         }
         let request = request.header("Content-Length", bundle.len().to_string());
-        self.traffic.asked();
+        self.traffic.count_request();
         let answer = request.send(SendBody::from_reader(bundle));
         let answer = self.check(answer.map_err(|error| self.unreachable(error))?)?;
         let is_new = is_new(&answer);

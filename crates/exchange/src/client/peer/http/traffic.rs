@@ -35,7 +35,7 @@ impl Traffic {
         self.0.received.load(Ordering::Relaxed)
     }
 
-    pub(super) fn asked(&self) {
+    pub(super) fn count_request(&self) {
         self.0.requests.fetch_add(1, Ordering::Relaxed);
     }
 

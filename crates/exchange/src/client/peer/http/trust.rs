@@ -117,14 +117,14 @@ pub(super) type Comparison = Arc<Mutex<Option<ComparedFingerprint>>>;
 /// The reason for which a server's certificate is accepted.
 #[derive(Debug)]
 pub(super) enum Trust {
-    /// It is one of the given certificates, or signed by one of them.
+    /// The certificate is one of those given, or signed by one of them.
     Authorities {
         /// The given certificates, as trust anchors.
         roots: RootCertStore,
         /// The given certificates in DER, to find a server's own certificate among them.
         certificates: Vec<CertificateDer<'static>>,
     },
-    /// It has one of these fingerprints.
+    /// The certificate has one of these fingerprints.
     Fingerprints(Fingerprints),
 }
 

@@ -1,6 +1,6 @@
 //! The statistics as text.
 
-use super::statistics::{Statistics, Tally};
+use super::statistics::{SizeStats, Statistics};
 use std::fmt::Write;
 use varve_repo::Revlog;
 
@@ -93,7 +93,7 @@ fn write_revisions(out: &mut String, column: &Column, all: &Statistics) -> std::
         "{indent}delta : {}",
         column.share(all.empty_deltas, empty)
     )?;
-    write_snapshots(out, column, revisions, all, |tally| tally.count)?;
+    write_snapshots(out, column, revisions, all, |stats| stats.count)?;
     writeln!(out, "    deltas    : {}", share(all.deltas.count))
 }
 
@@ -103,7 +103,7 @@ const DEEPER: usize = 6;
 fn write_sizes(out: &mut String, column: &Column, all: &Statistics) -> std::fmt::Result {
     let share = |number| column.share(number, all.stored);
     writeln!(out, "revision size : {}", column.number(all.stored))?;
-    write_snapshots(out, column, all.stored, all, |tally| tally.total)?;
+    write_snapshots(out, column, all.stored, all, |stats| stats.total)?;
     writeln!(out, "    deltas    : {}", share(all.deltas.total))
 }
 
@@ -113,7 +113,7 @@ fn write_snapshots(
     column: &Column,
     whole: u64,
     all: &Statistics,
-    part: impl Fn(&Tally) -> u64,
+    part: impl Fn(&SizeStats) -> u64,
 ) -> std::fmt::Result {
     let altogether = all.snapshots.iter().map(&part).sum();
     let shown = column.share(altogether, whole);
@@ -122,9 +122,9 @@ fn write_snapshots(
         width: column.width + DEEPER,
         gap: 0,
     };
-    for (depth, tally) in all.snapshots.iter().enumerate() {
+    for (depth, stats) in all.snapshots.iter().enumerate() {
         let level = format!("lvl-{depth}");
-        let shown = deep.share(part(tally), whole);
+        let shown = deep.share(part(stats), whole);
         writeln!(out, "      {level:7} : {shown}")?;
     }
     Ok(())
@@ -139,21 +139,21 @@ fn write_chunks(out: &mut String, column: &Column, all: &Statistics) -> std::fmt
         Some(byte) => format!("0x{byte:02x}      "),
     };
     writeln!(out, "\nchunks        : {}", column.number(all.revisions))?;
-    for (first, tally) in &all.chunks {
+    for (first, stats) in &all.chunks {
         writeln!(
             out,
             "    {}: {}",
             name(first),
-            column.share(tally.count, all.revisions)
+            column.share(stats.count, all.revisions)
         )?;
     }
     writeln!(out, "chunks size   : {}", column.number(all.stored))?;
-    for (first, tally) in &all.chunks {
+    for (first, stats) in &all.chunks {
         writeln!(
             out,
             "    {}: {}",
             name(first),
-            column.share(tally.total, all.stored)
+            column.share(stats.total, all.stored)
         )?;
     }
     Ok(())
@@ -193,14 +193,14 @@ fn write_totals(out: &mut String, all: &Statistics) -> std::fmt::Result {
     writeln!(
         out,
         "inter-snapshot size (min/max/avg)    : {}",
-        Tally::range_of(deeper)
+        SizeStats::range_of(deeper)
     )?;
-    for (depth, tally) in deeper.iter().enumerate() {
+    for (depth, stats) in deeper.iter().enumerate() {
         let depth = depth + 1;
         writeln!(
             out,
             "    level-{depth:<3} (min/max/avg)          : {}",
-            tally.range()
+            stats.range()
         )?;
     }
     writeln!(

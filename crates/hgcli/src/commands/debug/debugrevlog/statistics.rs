@@ -7,14 +7,14 @@ use varve_repo::{Rev, Revlog};
 
 /// How many there are of something, and their sizes in bytes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct SizeStats {
     pub(super) count: u64,
     pub(super) total: u64,
     least: u64,
     pub(super) most: u64,
 }
 
-impl Tally {
+impl SizeStats {
     pub(super) fn add(&mut self, size: u64) {
         self.least = if self.count == 0 {
             size
@@ -26,14 +26,14 @@ impl Tally {
         self.total += size;
     }
 
-    /// [`Tally::range`] of several together.
-    pub(super) fn range_of(tallies: &[Tally]) -> String {
-        let filled = || tallies.iter().filter(|tally| tally.count > 0);
-        let all = Tally {
-            count: filled().map(|tally| tally.count).sum(),
-            total: filled().map(|tally| tally.total).sum(),
-            least: filled().map(|tally| tally.least).min().unwrap_or(0),
-            most: filled().map(|tally| tally.most).max().unwrap_or(0),
+    /// [`SizeStats::range`] of several together.
+    pub(super) fn range_of(all: &[SizeStats]) -> String {
+        let filled = || all.iter().filter(|stats| stats.count > 0);
+        let all = SizeStats {
+            count: filled().map(|stats| stats.count).sum(),
+            total: filled().map(|stats| stats.total).sum(),
+            least: filled().map(|stats| stats.least).min().unwrap_or(0),
+            most: filled().map(|stats| stats.most).max().unwrap_or(0),
         };
         all.range()
     }
@@ -53,13 +53,13 @@ pub(super) struct Statistics {
     pub(super) empty_texts: u64,
     pub(super) empty_deltas: u64,
     /// By depth; the first are full texts.
-    pub(super) snapshots: Vec<Tally>,
-    pub(super) deltas: Tally,
+    pub(super) snapshots: Vec<SizeStats>,
+    pub(super) deltas: SizeStats,
     /// By the first byte; `None` for empty ones.
-    pub(super) chunks: BTreeMap<Option<u8>, Tally>,
-    pub(super) raw: Tally,
+    pub(super) chunks: BTreeMap<Option<u8>, SizeStats>,
+    pub(super) raw: SizeStats,
     pub(super) stored: u64,
-    pub(super) chain_lengths: Tally,
+    pub(super) chain_lengths: SizeStats,
     pub(super) longest_span: u64,
     pub(super) against: Against,
 }
@@ -110,7 +110,7 @@ impl Statistics {
                 (Some(depth), _) => {
                     let depth = depth as usize;
                     if all.snapshots.len() <= depth {
-                        all.snapshots.resize(depth + 1, Tally::default());
+                        all.snapshots.resize(depth + 1, SizeStats::default());
                     }
                     all.snapshots[depth].add(size);
                 }

@@ -2,8 +2,8 @@
 
 use crate::arguments::Matches;
 use crate::context::revision::query;
-use crate::context::{Context, Repo};
-use crate::remote::outgoing::{self, branch_heads, tell_nothing};
+use crate::context::{Config, Repo};
+use crate::remote::outgoing::{self, branch_heads, print_nothing};
 use crate::remote::peers;
 use crate::ui::{Abort, Ui};
 use std::collections::BTreeSet;
@@ -42,28 +42,26 @@ fn named(repo: &mut Repo, specs: &[&[u8]]) -> Result<Vec<Option<Rev>>, Abort> {
 
 /// Decides; `None` if there is nothing to do, which has been told.
 pub(super) fn choose(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
     asked: Option<Vec<Rev>>,
 ) -> Result<Option<Choice>, Abort> {
     let [_, destinations @ ..] = matches.arguments() else {
         return Ok(None);
     };
-    let base = match base(
-        &mut context.repo,
-        &mut context.ui,
-        matches,
-        asked.as_deref(),
-        destinations,
-    )? {
+    let base = match base(repo, ui, matches, asked.as_deref(), destinations)? {
         Base::Known(base) => base,
-        Base::OfDestinations => return to_destinations(context, matches, asked, destinations),
+        Base::OfDestinations => {
+            return to_destinations(repo, ui, config, matches, asked, destinations);
+        }
     };
-    let view = context.repo.view()?;
+    let view = repo.view()?;
     let heads = asked.unwrap_or_else(|| view.heads());
     let revs = view.missing_ancestors(&heads, &base);
     if revs.is_empty() {
-        tell_nothing(&mut context.ui, 0)?;
+        print_nothing(ui, 0)?;
         return Ok(None);
     }
     let outgoing = OutgoingChangesets {
@@ -131,37 +129,33 @@ fn heads_among(view: &RepoView, revs: &[Rev]) -> Vec<Rev> {
 /// Changesets that at least one of the destinations lacks. As in Mercurial, all their
 /// descendants go along, even if they are secret.
 fn to_destinations(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
     asked: Option<Vec<Rev>>,
     destinations: &[Vec<u8>],
 ) -> Result<Option<Choice>, Abort> {
-    let view = context.repo.view()?;
-    let peers = peers::destinations(
-        &context.repo,
-        &mut context.ui,
-        &context.config,
-        destinations,
-    )?;
+    let view = repo.view()?;
+    let peers = peers::destinations(repo, ui, config, destinations)?;
     let (mut missing, mut secret) = (BTreeSet::new(), 0);
     let mut wanted = asked;
     if view.tip().is_some() {
         for peer in &peers {
             if let Some(branch) = &peer.branch {
-                let heads = branch_heads(&mut context.repo, &mut context.ui, &view, branch)?;
+                let heads = branch_heads(repo, ui, &view, branch)?;
                 wanted.get_or_insert_default().extend(heads);
             }
             let heads = wanted.clone().unwrap_or_else(|| view.heads());
-            let mut remote = peers::connect(context, peer)?;
+            let mut remote = peers::connect(repo, ui, config, peer)?;
             let force = matches.flag("force");
-            let (repo, ui) = (&mut context.repo, &mut context.ui);
             let found = outgoing::find(repo, ui, &mut remote, (&heads, force))?;
             missing.extend(found.missing);
             secret = found.secret;
         }
     }
     if missing.is_empty() {
-        tell_nothing(&mut context.ui, secret)?;
+        print_nothing(ui, secret)?;
         return Ok(None);
     }
     let heads = wanted.unwrap_or_else(|| view.heads());

@@ -61,50 +61,49 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let mut target = BundleOutput::begin(&mut context.ui, &matches.arguments()[0]);
-    let done = bundle(context, matches, &mut target);
-    target.end(&mut context.ui)?;
+    let Context {
+        repo, ui, config, ..
+    } = context;
+    let mut target = BundleOutput::begin(ui, &matches.arguments()[0]);
+    let done = bundle(repo, ui, config, matches, &mut target);
+    target.end(ui)?;
     done
 }
 
 fn bundle(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
     target: &mut BundleOutput,
 ) -> Result<u8, Abort> {
-    let asked = choice::asked(&mut context.repo, matches)?;
-    let spec = bundlespec(&mut context.repo, matches)?;
+    let asked = choice::asked(repo, matches)?;
+    let spec = bundlespec(repo, matches)?;
     if spec.kind() == BundleType::Packed1 {
         return Err(
             Abort::new("packed bundles cannot be produced by \"hg bundle\"")
                 .hint("use 'hg debugcreatestreamclonebundle'"),
         );
     }
-    let Some(choice) = choice::choose(context, matches, asked)? else {
+    let Some(choice) = choice::choose(repo, ui, config, matches, asked)? else {
         return Ok(1);
     };
-    let contents = contents(&context.config, &spec)?;
-    let setting = setting(&context.config, &spec)?;
+    let contents = contents(config, &spec)?;
+    let setting = setting(config, &spec)?;
     if let Some(form) = &contents.stream {
-        stream::write(context, target, form, &contents)?;
+        stream::write(repo, ui, config, target, form, &contents)?;
         return Ok(0);
     }
-    let view = context.repo.view()?;
+    let view = repo.view()?;
     let plan = BundlePlan::new(&view, &choice.outgoing, &contents)?;
-    announce(
-        &mut context.repo,
-        &mut context.ui,
-        &view,
-        &choice,
-        &contents,
-    )?;
-    tell_engine(&mut context.ui, spec.setting())?;
-    tell_parts(&mut context.ui, &plan, setting)?;
-    let sizes = target.write(context, &mut |context, out| {
-        plan.write(setting, out, &context.ui.stop).map_err(failed)
+    announce(repo, ui, &view, &choice, &contents)?;
+    print_engine(ui, spec.setting())?;
+    print_parts(ui, &plan, setting)?;
+    let sizes = target.write(&repo.cwd, ui, &mut |ui, out| {
+        plan.write(setting, out, &ui.stop).map_err(failed)
     })?;
     if contents.changegroup {
-        after(&mut context.repo, &mut context.ui, &view, &choice, &sizes)?;
+        after(repo, ui, &view, &choice, &sizes)?;
     }
     Ok(0)
 }
@@ -161,7 +160,7 @@ fn setting(config: &Config, spec: &BundleSpec) -> Result<StreamSetting, Abort> {
 
 /// Runs the hooks that may refuse, and prints the changesets to be written.
 fn announce(
-    repo: &mut Repo,
+    repo: &Repo,
     ui: &mut Ui,
     view: &RepoView,
     choice: &Choice,
@@ -170,8 +169,8 @@ fn announce(
     if !contents.changegroup {
         return Ok(());
     }
-    let facts = HookArgs::from([("source", b"bundle".to_vec())]);
-    repo.run_hooks(ui, "preoutgoing", &facts)?;
+    let args = HookArgs::from([("source", b"bundle".to_vec())]);
+    repo.run_hooks(ui, "preoutgoing", &args)?;
     let revs = &choice.outgoing.revs;
     ui.status(format!("{} changesets found\n", revs.len()))?;
     if ui.verbosity.debug {
@@ -184,7 +183,7 @@ fn announce(
 }
 
 /// How it is compressed, where the bundlespec says something about it.
-fn tell_engine(ui: &mut Ui, setting: StreamSetting) -> Result<(), Abort> {
+fn print_engine(ui: &mut Ui, setting: StreamSetting) -> Result<(), Abort> {
     let options = [("level", setting.level), ("threads", setting.threads)];
     let given = options
         .into_iter()
@@ -201,7 +200,7 @@ fn tell_engine(ui: &mut Ui, setting: StreamSetting) -> Result<(), Abort> {
     }
 }
 
-fn tell_parts(ui: &mut Ui, plan: &BundlePlan<'_>, setting: StreamSetting) -> Result<(), Abort> {
+fn print_parts(ui: &mut Ui, plan: &BundlePlan<'_>, setting: StreamSetting) -> Result<(), Abort> {
     let Some(parts) = plan.parts().filter(|_| ui.verbosity.debug) else {
         return Ok(());
     };
@@ -239,7 +238,7 @@ fn line_of(part: &PartOutline) -> String {
 }
 
 fn after(
-    repo: &mut Repo,
+    repo: &Repo,
     ui: &mut Ui,
     view: &RepoView,
     choice: &Choice,
@@ -250,11 +249,11 @@ fn after(
     }
     let first = choice.outgoing.revs.first();
     let node = first.map(|rev| view.changelog().node(*rev).to_hex().to_vec());
-    let facts = HookArgs::from([
+    let args = HookArgs::from([
         ("node", node.unwrap_or_default()),
         ("source", b"bundle".to_vec()),
     ]);
-    repo.notify_hooks(ui, "outgoing", &facts)
+    repo.notify_hooks(ui, "outgoing", &args)
 }
 
 /// A failed write is told in the system's words.

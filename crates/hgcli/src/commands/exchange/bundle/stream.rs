@@ -1,22 +1,24 @@
 //! A bundle of the store's files.
 
 use super::failed;
-use crate::context::Context;
+use crate::context::{Config, Repo};
 use crate::remote::bundle_output::BundleOutput;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use varve_exchange::format::bundlespec::BundleContents;
 use varve_exchange::generate::{StreamBundle, StreamExtras};
 
 /// Writes it, in the form that the bundlespec names.
 pub(super) fn write(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     target: &mut BundleOutput,
     form: &str,
     contents: &BundleContents,
 ) -> Result<(), Abort> {
-    let view = context.repo.view()?;
+    let view = repo.view()?;
     let may = |key: &str, usual| {
-        let allowed = context.config.boolean("server", key, usual);
+        let allowed = config.boolean("server", key, usual);
         allowed.map_err(Abort::Setting)
     };
     let secret = view.phases().any_secret() && !may("uncompressedallowsecret", false)?;
@@ -34,19 +36,19 @@ pub(super) fn write(
         return Err(Abort::new(words));
     }
     let extras = StreamExtras {
-        phases: !context.is_publishing()?,
+        phases: !config.is_publishing(repo, ui)?,
         markers: contents.obsolescence,
         caches: true,
     };
-    let bundle = StreamBundle::plan(&context.repo.repository()?, &view, extras)?;
-    if context.ui.verbosity.debug {
-        context.ui.write(
+    let bundle = StreamBundle::plan(&repo.repository()?, &view, extras)?;
+    if ui.verbosity.debug {
+        ui.write(
             "scanning\n\
              bundle2-output-bundle: \"HG20\", 1 parts total\n\
              bundle2-output-part: \"stream2\" (params: 3 mandatory) streamed payload\n",
         )?;
     }
-    target.write(context, &mut |context, out| {
-        bundle.write_bundle2(out, &context.ui.stop).map_err(failed)
+    target.write(&repo.cwd, ui, &mut |ui, out| {
+        bundle.write_bundle2(out, &ui.stop).map_err(failed)
     })
 }

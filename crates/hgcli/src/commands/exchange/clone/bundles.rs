@@ -1,10 +1,10 @@
 //! Clones that begin with a bundle that was made before, see `hg help -e clonebundles`.
 
-use crate::context::{Config, Context};
+use crate::context::{Config, Repo};
 use crate::remote::PeerAddress;
 use crate::remote::incoming;
 use crate::remote::peers;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use std::io::{self, Read};
 use varve_exchange::ExchangeError;
 use varve_exchange::client::clone_bundles::{BundlePreferences, Candidates};
@@ -20,12 +20,14 @@ const ADVICE: &str = "if this error persists, consider contacting the server ope
 
 /// Applies the clone bundle that suits best, if the server has any; the rest is still to be pulled.
 pub(super) fn begin(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     source: &PeerAddress,
     remote: &mut Remote,
     streamed: bool,
 ) -> Result<bool, Abort> {
-    let wanted = context.config.boolean("ui", "clonebundles", true);
+    let wanted = config.boolean("ui", "clonebundles", true);
     if !source.is_elsewhere() || !wanted.map_err(Abort::Setting)? {
         return Ok(false);
     }
@@ -33,28 +35,26 @@ pub(super) fn begin(
         return Ok(false);
     };
     if manifest.entries().next().is_none() {
-        context
-            .ui
-            .note("no clone bundles available on remote; falling back to regular clone\n")?;
+        ui.note("no clone bundles available on remote; falling back to regular clone\n")?;
         return Ok(false);
     }
     let memory = memory();
     let mut found = Candidates::of(&manifest, &BundlePreferences { streamed, memory });
-    if context.ui.verbosity.debug {
+    if ui.verbosity.debug {
         for reason in &found.rejected {
-            context.ui.write(format!("{reason}\n"))?;
+            ui.write(format!("{reason}\n"))?;
         }
     }
     if found.usable.is_empty() {
-        context.ui.warn(
+        ui.warn(
             "no compatible clone bundles available on server; falling back to regular clone\n\
              (you may want to report this to the server operator)\n",
         )?;
         return Ok(false);
     }
-    found.sort_by(&preferred(&context.config)?);
+    found.sort_by(&preferred(config)?);
     match found.usable.first() {
-        Some(best) => take(context, source, remote, &best.url),
+        Some(best) => take(repo, ui, config, source, remote, &best.url),
         None => Ok(false),
     }
 }
@@ -75,47 +75,47 @@ fn preferred(config: &Config) -> Result<Vec<(String, String)>, Abort> {
 }
 
 fn take(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     source: &PeerAddress,
     remote: &mut Remote,
     url: &str,
 ) -> Result<bool, Abort> {
-    context
-        .ui
-        .status(format!("applying clone bundle from {url}\n"))?;
+    ui.status(format!("applying clone bundle from {url}\n"))?;
     let fetched = match url.strip_prefix(INLINE) {
         Some(name) => remote.clone_bundle(name),
-        None => fetch(context, source, url)?,
+        None => fetch(repo, ui, config, source, url)?,
     };
     match fetched {
         Ok(mut bytes) => {
-            apply(context, url, &mut bytes)?;
+            apply(repo, ui, config, url, &mut bytes)?;
             // Over ssh the next answer stands behind it.
             io::copy(&mut bytes, &mut io::sink()).map_err(ExchangeError::Read)?;
-            context.ui.status("finished applying clone bundle\n")?;
+            ui.status("finished applying clone bundle\n")?;
             return Ok(true);
         }
         Err(error @ ExchangeError::HttpStatus { .. }) => {
-            context
-                .ui
-                .warn(format!("HTTP error fetching bundle: {error}\n"))?;
+            ui.warn(format!("HTTP error fetching bundle: {error}\n"))?;
         }
         Err(error @ ExchangeError::FetchFailed { .. }) => {
-            context.ui.warn(format!("{error}\n"))?;
+            ui.warn(format!("{error}\n"))?;
         }
         Err(other) => return Err(other.into()),
     }
-    let falls_back = context.config.boolean("ui", "clonebundlefallback", false);
+    let falls_back = config.boolean("ui", "clonebundlefallback", false);
     if !falls_back.map_err(Abort::Setting)? {
         return Err(Abort::new("error applying bundle").hint(ADVICE));
     }
-    context.ui.warn("falling back to normal clone\n")?;
+    ui.warn("falling back to normal clone\n")?;
     Ok(false)
 }
 
 /// Asks for a file, and says whether it came. Where the repository's own server has it, a login for that is good for both.
 fn fetch(
-    context: &mut Context,
+    repo: &Repo,
+    ui: &mut Ui,
+    config: &Config,
     source: &PeerAddress,
     url: &str,
 ) -> Result<Result<Box<dyn Read + Send>, ExchangeError>, Abort> {
@@ -125,16 +125,16 @@ fn fetch(
         name: None,
         push_rev: None,
     };
-    let mut peer = peers::over_http(&mut context.repo, &context.config, &file)?;
+    let mut peer = peers::over_http(repo, config, &file)?;
     if peer.login().is_none()
         && origin(url) == origin(&String::from_utf8_lossy(&source.url))
-        && let Some(login) = peers::over_http(&mut context.repo, &context.config, source)?.login()
+        && let Some(login) = peers::over_http(repo, config, source)?.login()
     {
         peer.log_in(login.clone());
     }
     match peer.fetch() {
         Err(ExchangeError::LoginNeeded { url, realm }) => {
-            let login = peers::prompt_login(context, &file, (url, &realm))?;
+            let login = peers::prompt_login(repo, ui, config, &file, (url, &realm))?;
             peer.log_in(login);
             Ok(peer.fetch())
         }
@@ -149,24 +149,25 @@ fn origin(url: &str) -> Option<(&str, &str)> {
     Some((scheme, host.rsplit('@').next()?))
 }
 
-fn apply(context: &mut Context, url: &str, bytes: &mut (dyn Read + Send)) -> Result<(), Abort> {
+fn apply(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
+    url: &str,
+    bytes: &mut (dyn Read + Send),
+) -> Result<(), Abort> {
     let failed = |error: ExchangeError| Abort::of_bundle(error, b"stream");
-    let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
+    let lock = repo.lock(ui, LockKind::Store)?;
     let bundle = open_bundle(bytes, BundleLimits::default()).map_err(failed)?;
     let Bundle::Packed(packed) = bundle else {
         let origin = ("clonebundles", url.as_bytes().to_vec());
-        let (report, lock) = incoming::apply_bundle(context, lock, bundle, origin, failed)?;
+        let (report, lock) =
+            incoming::apply_bundle(repo, ui, config, lock, bundle, origin, failed)?;
         drop(lock);
-        return incoming::print_stored(&mut context.repo, &mut context.ui, &report);
+        return incoming::print_stored(repo, ui, &report);
     };
-    drop(incoming::apply_packed(
-        &mut context.repo,
-        &mut context.ui,
-        lock,
-        packed,
-        failed,
-    )?);
-    context.repo.refresh();
+    drop(incoming::apply_packed(repo, ui, lock, packed, failed)?);
+    repo.refresh();
     Ok(())
 }
 

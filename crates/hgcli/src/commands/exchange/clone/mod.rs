@@ -7,7 +7,7 @@ mod to_ssh;
 use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH};
 use crate::commands::exchange::exchanged::{BRANCH, REV};
 use crate::commands::local::update;
-use crate::context::{Category, Command, Context, disk};
+use crate::context::{Category, Command, Config, Context, Repo, disk};
 use crate::remote::PeerAddress;
 use crate::remote::peers;
 use crate::ui::{Abort, Ui, short_hex};
@@ -101,44 +101,56 @@ enum Checkout {
 }
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let Context {
+        repo, ui, config, ..
+    } = context;
     if matches.flag("noupdate") && matches.value("updaterev").is_some() {
         return Err(Abort::new("cannot specify both --noupdate and --updaterev"));
     }
     if let Some(typed) = matches.arguments().first() {
-        let mut sources = peers::sources(&context.repo, &mut context.ui, &context.config, typed)?;
+        let mut sources = peers::sources(repo, ui, config, typed)?;
         let source = sources.pop();
-        let other = source.filter(|it| it.is_elsewhere() || it.is_bundle(&context.repo));
+        let other = source.filter(|it| it.is_elsewhere() || it.is_bundle(repo));
         if let Some(target) = matches.arguments().get(1).filter(|it| is_url(it)) {
-            return to_url(context, matches, (other, target));
+            return to_url(repo, ui, config, matches, (other, target));
         }
         if let Some(source) = other {
-            return remote::run(context, matches, source);
+            return remote::run(repo, ui, config, matches, source);
         }
     }
-    let plan = plan(context, matches)?;
-    context.repo.refuse_hooks("clone", UNHEARD)?;
-    context.ui.guard.writes();
-    context.ui.guard.clone.begin(&plan.target);
-    let outcome = clone(context, &plan);
-    let target = keep_or_remove(&mut context.ui, outcome)?;
-    check_out(context, matches, (&plan.update, &plan.target), &target)
+    let plan = plan(repo, ui, config, matches)?;
+    repo.refuse_hooks("clone", UNHEARD)?;
+    ui.guard.writes();
+    ui.guard.clone.begin(&plan.target);
+    let outcome = clone(repo, ui, config, &plan);
+    let target = keep_or_remove(ui, outcome)?;
+    check_out(
+        repo,
+        ui,
+        config,
+        matches,
+        (&plan.update, &plan.target),
+        &target,
+    )
 }
 
 /// Makes the clone on another machine.
 fn to_url(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
     (other, target): (Option<PeerAddress>, &[u8]),
 ) -> Result<u8, Abort> {
     let other = other
-        .map(|source| peers::connect(context, &source))
+        .map(|source| peers::connect(repo, ui, config, &source))
         .transpose()?;
     refuse_http(target)?;
     if other.is_some() {
-        to_ssh::create(context, target)?;
+        to_ssh::create(repo, ui, config, target)?;
         return Err(Abort::new("clone from remote to remote not supported"));
     }
-    to_ssh::run(context, matches, target)?;
+    to_ssh::run(repo, ui, config, matches, target)?;
     Ok(0)
 }
 
@@ -156,44 +168,47 @@ pub(crate) fn refuse_http(target: &[u8]) -> Result<(), Abort> {
     }
 }
 
-fn plan(context: &mut Context, matches: &Matches) -> Result<ClonePlan, Abort> {
+fn plan(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
+    matches: &Matches,
+) -> Result<ClonePlan, Abort> {
     let [source, rest @ ..] = matches.arguments() else {
         return Err(Abort::new("no repository to clone"));
     };
     let typed_source = local_path(source)?;
-    context.repo.switch_to(typed_source);
-    let source = context.repo.root()?.to_owned();
+    repo.switch_to(typed_source);
+    let source = repo.root()?.to_owned();
     let target = match rest.first() {
         Some(target) => local_path(target)?.to_vec(),
         None => {
             let name = Path::new(OsStr::from_bytes(typed_source)).file_name();
             let name = name.unwrap_or_default().as_bytes().to_vec();
             if !name.is_empty() {
-                context
-                    .ui
-                    .status([b"destination directory: ", &name[..], b"\n"].concat())?;
+                ui.status([b"destination directory: ", &name[..], b"\n"].concat())?;
             }
             name
         }
     };
-    let target_path = free_directory(&context.repo.cwd, &target)?;
-    let publishing = context.is_publishing()?;
-    let view = context.repo.view()?;
+    let target_path = free_directory(&repo.cwd, &target)?;
+    let publishing = config.is_publishing(repo, ui)?;
+    let view = repo.view()?;
     let mut heads = Vec::new();
     for branch in matches.list("branch") {
         heads.extend(heads_of(&view, branch)?);
     }
     for rev in matches.list("rev") {
-        heads.extend(context.repo.revision(&mut context.ui, Some(rev))?);
+        heads.extend(repo.revision(ui, Some(rev))?);
     }
     let first = match (matches.list("rev").first(), matches.list("branch").first()) {
-        (Some(rev), _) => context.repo.revision(&mut context.ui, Some(rev))?,
+        (Some(rev), _) => repo.revision(ui, Some(rev))?,
         (None, Some(branch)) => heads_of(&view, branch)?.last().copied(),
         (None, None) => None,
     };
     let update = match (matches.value("updaterev"), first) {
         _ if matches.flag("noupdate") => Checkout::Nothing,
-        (Some(rev), _) => match context.repo.revision(&mut context.ui, Some(rev))? {
+        (Some(rev), _) => match repo.revision(ui, Some(rev))? {
             Some(rev) => Checkout::To(view.changelog().node(rev)),
             None => Checkout::Nothing,
         },
@@ -267,14 +282,19 @@ fn keep_or_remove<T>(ui: &mut Ui, outcome: Result<T, Abort>) -> Result<T, Abort>
     outcome
 }
 
-fn clone(context: &mut Context, plan: &ClonePlan) -> Result<Repository, Abort> {
-    let source = context.repo.repository()?;
+fn clone(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
+    plan: &ClonePlan,
+) -> Result<Repository, Abort> {
+    let source = repo.repository()?;
     let others = source.view_for(ViewFilter::Served)?;
     let target = if plan.pull || !source.can_clone_by_copying()? {
-        pull(context, plan, &source, &others)?
+        pull(repo, ui, config, plan, &source, &others)?
     } else {
-        let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
-        let work = (context.ui.progress.as_ref(), &context.ui.stop);
+        let lock = repo.lock(ui, LockKind::Store)?;
+        let work = (ui.progress.as_ref(), &ui.stop);
         let how = (plan.link, !plan.publishing);
         source.clone_by_copying(&lock, &plan.target, how, work.0, work.1)?
     };
@@ -284,12 +304,14 @@ fn clone(context: &mut Context, plan: &ClonePlan) -> Result<Repository, Abort> {
 }
 
 fn pull(
-    context: &mut Context,
+    repo: &Repo,
+    ui: &mut Ui,
+    config: &Config,
     plan: &ClonePlan,
     source: &Repository,
     others: &RepoView,
 ) -> Result<Repository, Abort> {
-    let settings = context.config.storage_settings()?;
+    let settings = config.storage_settings()?;
     let write = settings.write_options(source.requirements());
     let all = plan.heads.is_empty();
     let heads = match all {
@@ -297,28 +319,28 @@ fn pull(
         false => plan.heads.clone(),
     };
     others.check_visible(&heads)?;
-    tell_steps(&mut context.ui, all, heads.is_empty())?;
-    let work = (context.ui.progress.as_ref(), &context.ui.stop);
+    print_steps(ui, all, heads.is_empty())?;
+    let work = (ui.progress.as_ref(), &ui.stop);
     let (target, counts) = source.clone_revisions(others, &plan.target, &heads, write, work)?;
     if !plan.publishing {
         target.copy_phases(others)?;
     }
-    let markers = match exchanges_markers(context)? {
+    let markers = match exchanges_markers(repo, ui, config)? {
         true => copy_markers(others, &target, write)?,
         false => None,
     };
-    tell_pulled(&mut context.ui, &target, &counts, markers.as_ref())?;
+    print_pulled(ui, &target, &counts, markers.as_ref())?;
     Ok(target)
 }
 
 /// Whether obsolescence markers may go from the source to a repository with its own configuration.
-fn exchanges_markers(context: &mut Context) -> Result<bool, Abort> {
-    let of_source = Evolution::read(&context.config_of_repository()?).map_err(Abort::Setting)?;
-    Ok(of_source.exchange && context.config.new_exchanges_markers()?)
+fn exchanges_markers(repo: &Repo, ui: &mut Ui, config: &Config) -> Result<bool, Abort> {
+    let of_source = Evolution::read(&config.of_repository(repo, ui)?).map_err(Abort::Setting)?;
+    Ok(of_source.exchange && config.new_exchanges_markers()?)
 }
 
 /// Prints the steps of a clone that copies revisions.
-fn tell_steps(ui: &mut Ui, all: bool, is_empty: bool) -> Result<(), Abort> {
+fn print_steps(ui: &mut Ui, all: bool, is_empty: bool) -> Result<(), Abort> {
     if is_empty {
         return Ok(());
     }
@@ -332,7 +354,7 @@ fn tell_steps(ui: &mut Ui, all: bool, is_empty: bool) -> Result<(), Abort> {
 }
 
 /// Prints the counts of a clone that copies revisions.
-fn tell_pulled(
+fn print_pulled(
     ui: &mut Ui,
     target: &Repository,
     counts: &CloneCounts,
@@ -372,7 +394,9 @@ fn tell_pulled(
 
 /// Fills the clone's working copy, and returns the exit code.
 fn check_out(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
     (update, directory): (&Checkout, &Path),
     target: &Repository,
@@ -386,14 +410,15 @@ fn check_out(
         },
         Checkout::Default => varve_workdir::clone_destination(&view)?,
     };
-    tell_destination(&mut context.ui, &view, &destination)?;
-    context.repo.move_hooks(directory);
+    print_destination(ui, &view, &destination)?;
+    repo.move_hooks(directory);
     let parents = [view.changelog().node_or_null(destination.rev), Node::NULL];
     let lock = target.try_lock(LockKind::WorkingCopy)?;
-    context.repo.before_update(&mut context.ui, &parents)?;
+    repo.before_update(ui, &parents)?;
     let mut dirstate = Dirstate::read(target)?;
     let updated = update::go_to(
-        context,
+        ui,
+        config,
         matches,
         (target, &view),
         &mut dirstate,
@@ -403,17 +428,17 @@ fn check_out(
     if let Some(DestinationBookmark::Follows(name)) = &destination.bookmark {
         varve_workdir::set_active_bookmark(target, Some(name))?;
     }
-    context.repo.after_update(&mut context.ui, &parents, 0)?;
+    repo.after_update(ui, &parents, 0)?;
     drop(lock);
-    update::report(&mut context.ui, &updated)?;
-    match update::tell_left_out(&mut context.ui, &view, destination.rev)? {
+    update::report(ui, &updated)?;
+    match update::print_left_out(ui, &view, destination.rev)? {
         true => Ok(0),
         false => Ok(update::UNRESOLVED),
     }
 }
 
 /// Prints the bookmark or else the branch that the working copy is updated to.
-fn tell_destination(ui: &mut Ui, view: &RepoView, destination: &Destination) -> Result<(), Abort> {
+fn print_destination(ui: &mut Ui, view: &RepoView, destination: &Destination) -> Result<(), Abort> {
     if let Some(DestinationBookmark::Follows(name)) = &destination.bookmark {
         return ui.status([b"updating to bookmark ", &name[..], b"\n"].concat());
     }

@@ -3,7 +3,8 @@
 use super::{Checkout, bundles, check_out, free_directory, keep_or_remove};
 use crate::arguments::Matches;
 use crate::commands::exchange::pull::{PullRequest, apply, bring, heads_of_branches};
-use crate::context::{Context, disk};
+use crate::context::disk;
+use crate::context::{Config, Repo};
 use crate::remote::PeerAddress;
 use crate::remote::incoming;
 use crate::remote::incoming::ApplyMode;
@@ -29,13 +30,15 @@ struct ClonePlan {
 
 /// Clones the repository at a URL.
 pub(super) fn run(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
     source: PeerAddress,
 ) -> Result<u8, Abort> {
-    let mut remote = peers::connect(context, &source)?;
-    let target = target(&mut context.ui, matches, &source)?;
-    let target = free_directory(&context.repo.cwd, &target)?;
+    let mut remote = peers::connect(repo, ui, config, &source)?;
+    let target = target(ui, matches, &source)?;
+    let target = free_directory(&repo.cwd, &target)?;
     let mut wanted = PullRequest {
         heads: heads_of_branches(matches, &source, &mut remote)?,
         is_clone: true,
@@ -56,13 +59,20 @@ pub(super) fn run(
         wanted,
         update,
     };
-    context.ui.guard.writes();
-    context.ui.guard.clone.begin(&plan.target);
-    let outcome = fill(context, &plan, &mut remote);
-    keep_or_remove(&mut context.ui, outcome)?;
-    context.repo.run_queued_hooks(&mut context.ui)?;
-    let repository = context.repo.repository()?;
-    check_out(context, matches, (&plan.update, &plan.target), &repository)
+    ui.guard.writes();
+    ui.guard.clone.begin(&plan.target);
+    let outcome = fill(repo, ui, config, &plan, &mut remote);
+    keep_or_remove(ui, outcome)?;
+    repo.run_queued_hooks(ui)?;
+    let repository = repo.repository()?;
+    check_out(
+        repo,
+        ui,
+        config,
+        matches,
+        (&plan.update, &plan.target),
+        &repository,
+    )
 }
 
 /// The directory that was typed, or else the last word of the URL.
@@ -95,20 +105,27 @@ fn update(matches: &Matches, remote: &mut Remote, first: Option<Node>) -> Result
 }
 
 /// Makes the repository and pulls into it.
-fn fill(context: &mut Context, plan: &ClonePlan, remote: &mut Remote) -> Result<(), Abort> {
-    let engine = context.config.storage_settings()?.engine_of_new()?;
+fn fill(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
+    plan: &ClonePlan,
+    remote: &mut Remote,
+) -> Result<(), Abort> {
+    let engine = config.storage_settings()?.engine_of_new()?;
     let target = Repository::create_with(disk(), &plan.target, engine)?;
-    context.repo.switch_to(plan.target.as_os_str().as_bytes());
-    context.repo.move_hooks(&plan.target);
+    repo.switch_to(plan.target.as_os_str().as_bytes());
+    repo.move_hooks(&plan.target);
     let everything = plan.wanted.heads.is_empty();
-    let begun = everything && bundles::begin(context, &plan.source, remote, plan.streamed)?;
+    let begun =
+        everything && bundles::begin(repo, ui, config, &plan.source, remote, plan.streamed)?;
     let streamed = plan.streamed && everything && !begun;
-    if streamed && may_stream(&mut context.ui, &plan.source, remote)? {
-        stream(context, &plan.source, remote)?;
+    if streamed && may_stream(ui, &plan.source, remote)? {
+        stream(repo, ui, config, &plan.source, remote)?;
     } else {
         let pair = (remote, &plan.wanted);
-        if let Some(arrival) = bring(context, &plan.source, pair, true)? {
-            incoming::print_arrival(&mut context.repo, &mut context.ui, &arrival)?;
+        if let Some(arrival) = bring(repo, ui, config, &plan.source, pair, true)? {
+            incoming::print_arrival(repo, ui, &arrival)?;
         }
     }
     // The path is written without the password of the address.
@@ -138,9 +155,15 @@ fn may_stream(ui: &mut Ui, source: &PeerAddress, remote: &Remote) -> Result<bool
 }
 
 /// Takes the files of the store, and the bookmarks.
-fn stream(context: &mut Context, source: &PeerAddress, remote: &mut Remote) -> Result<(), Abort> {
+fn stream(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
+    source: &PeerAddress,
+    remote: &mut Remote,
+) -> Result<(), Abort> {
     let look = remote.heads_and_known(&[])?;
-    context.ui.status("streaming all changes\n")?;
+    ui.status("streaming all changes\n")?;
     let comes_along = remote.capabilities().bundle2("listkeys").is_some();
     let request = BundleRequest {
         heads: look.heads,
@@ -157,6 +180,14 @@ fn stream(context: &mut Context, source: &PeerAddress, remote: &mut Remote) -> R
         path: source.name.as_deref(),
         ..PullContext::default()
     };
-    apply(context, source, remote, request, ApplyMode::Clone(pulled))?;
+    apply(
+        repo,
+        ui,
+        config,
+        source,
+        remote,
+        request,
+        ApplyMode::Clone(pulled),
+    )?;
     Ok(())
 }

@@ -3,43 +3,46 @@
 use super::{heads_of, local_path};
 use crate::arguments::Matches;
 use crate::commands::exchange::push;
-use crate::context::Context;
+use crate::context::{Config, Repo};
 use crate::remote::peers;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 
 /// Clones a repository of this machine to a URL of ssh.
-pub(super) fn run(context: &mut Context, matches: &Matches, target: &[u8]) -> Result<(), Abort> {
+pub(super) fn run(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
+    matches: &Matches,
+    target: &[u8],
+) -> Result<(), Abort> {
     let [source, ..] = matches.arguments() else {
         return Err(Abort::new("no repository to clone"));
     };
-    context.repo.switch_to(local_path(source)?);
-    context.repo.root()?;
-    let view = context.repo.view()?;
+    repo.switch_to(local_path(source)?);
+    repo.root()?;
+    let view = repo.view()?;
     let mut heads = Vec::new();
     for branch in matches.list("branch") {
         heads.extend(heads_of(&view, branch)?);
     }
-    let target = create(context, target)?;
+    let target = create(repo, ui, config, target)?;
     for rev in matches.list("rev") {
-        heads.extend(context.repo.revision(&mut context.ui, Some(rev))?);
+        heads.extend(repo.revision(ui, Some(rev))?);
     }
     let is_limited = !matches.list("branch").is_empty() || !matches.list("rev").is_empty();
-    push::fill(context, &target, is_limited.then_some(heads))
+    push::fill(repo, ui, config, &target, is_limited.then_some(heads))
 }
 
 /// Makes the empty repository.
 pub(super) fn create(
-    context: &mut Context,
+    repo: &Repo,
+    ui: &mut Ui,
+    config: &Config,
     target: &[u8],
 ) -> Result<crate::remote::PeerAddress, Abort> {
-    let mut named = peers::destinations(
-        &context.repo,
-        &mut context.ui,
-        &context.config,
-        &[target.to_vec()],
-    )?;
+    let mut named = peers::destinations(repo, ui, config, &[target.to_vec()])?;
     let target = named.pop();
     let target = target.ok_or_else(|| Abort::new("empty destination path is not valid"))?;
-    peers::create_over_ssh(&mut context.ui, &context.config, &target)?;
+    peers::create_over_ssh(ui, config, &target)?;
     Ok(target)
 }

@@ -1,6 +1,6 @@
 //! Keeping the bundle that a repository sends.
 
-use crate::context::Context;
+use crate::context::Repo;
 use crate::remote::bundle_output::BundleOutput;
 use crate::ui::{Abort, Ui};
 use std::io::{self, Read, Write};
@@ -13,19 +13,18 @@ const BUFFER: usize = 256 << 10;
 
 /// Writes the bundle that is asked for to the file that `name` names.
 pub(super) fn save(
-    context: &mut Context,
+    repo: &Repo,
+    ui: &mut Ui,
     remote: &mut Remote,
     request: &BundleRequest,
     name: &[u8],
 ) -> Result<(), Abort> {
     let mut bytes = remote.bundle(request)?;
     let mut target = BundleOutput::File(name.to_vec());
-    target.write(context, &mut |context, out| {
-        copy(&mut context.ui, &mut bytes, out)
-    })
+    target.write(&repo.cwd, ui, &mut |ui, out| copy(ui, &mut bytes, out))
 }
 
-fn copy(ui: &mut Ui, from: &mut dyn Read, out: &mut dyn Write) -> Result<(), Abort> {
+fn copy(ui: &Ui, from: &mut dyn Read, out: &mut dyn Write) -> Result<(), Abort> {
     let mut buffer = vec![0; BUFFER];
     loop {
         ui.stop.check().map_err(RepoError::from)?;

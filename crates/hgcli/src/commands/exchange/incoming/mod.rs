@@ -6,11 +6,11 @@ mod fetch;
 use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH, STYLE, TEMPLATE};
 use crate::commands::exchange::exchanged;
 use crate::commands::exchange::pull::{compare, heads_of_branches};
-use crate::context::{Category, Command, Context};
+use crate::context::{Category, Command, Config, Context, Repo};
 use crate::remote::PeerAddress;
 use crate::remote::peers;
 use crate::render::diff::{GIT, STAT};
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use fetch::save;
 use varve_exchange::client::peer::Remote;
 use varve_exchange::client::pull::BundleRequest;
@@ -53,26 +53,27 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    exchanged::refuse_contradictions(&mut context.repo, matches)?;
+    let Context {
+        repo, ui, config, ..
+    } = context;
+    exchanged::refuse_contradictions(repo, matches)?;
     let typed = matches.arguments().first().map_or(&b"default"[..], |it| it);
-    context.repo.root()?;
+    repo.root()?;
     let mut code = 1;
-    for source in peers::sources(&context.repo, &mut context.ui, &context.config, typed)? {
+    for source in peers::sources(repo, ui, config, typed)? {
         let (mut remote, near) = match source.is_elsewhere() {
-            true => (peers::connect(context, &source)?, None),
+            true => (peers::connect(repo, ui, config, &source)?, None),
             false => {
-                let (remote, repository) = peers::connect_local(context, &source)?;
+                let (remote, repository) = peers::connect_local(repo, ui, config, &source)?;
                 (remote, Some(repository))
             }
         };
-        context
-            .ui
-            .status([b"comparing with ", &source.shown()[..], b"\n"].concat())?;
+        ui.status([b"comparing with ", &source.shown()[..], b"\n"].concat())?;
         let found = match matches.flag("bookmarks") {
-            true => bookmarks::show(&mut context.repo, &mut context.ui, &mut remote)?,
-            false => show(context, matches, &source, &mut remote, near)?,
+            true => bookmarks::show(repo, ui, &mut remote)?,
+            false => show(repo, ui, config, matches, &source, &mut remote, near)?,
         };
-        context.ui.print_traffic()?;
+        ui.print_traffic()?;
         code = code.min(found);
     }
     Ok(code)
@@ -81,7 +82,9 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 /// Shows the changesets of one source; ends with 1 if there are none. A source that is `near` is
 /// opened itself, the changesets of others are read together with those here.
 fn show(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
     source: &PeerAddress,
     remote: &mut Remote,
@@ -92,15 +95,9 @@ fn show(
         heads.push(remote.lookup(name)?);
     }
     let wanted = (!heads.is_empty()).then_some(&heads[..]);
-    let common = compare(
-        &mut context.repo,
-        &mut context.ui,
-        remote,
-        wanted,
-        matches.flag("force"),
-    )?;
+    let common = compare(repo, ui, remote, wanted, matches.flag("force"))?;
     if !common.incoming {
-        context.ui.status("no changes found\n")?;
+        ui.status("no changes found\n")?;
         return Ok(1);
     }
     let request = BundleRequest {
@@ -110,26 +107,32 @@ fn show(
     };
     let kept = matches.value("bundle").filter(|name| !name.is_empty());
     if let Some(name) = kept {
-        save(context, remote, &request, name)?;
+        save(repo, ui, remote, &request, name)?;
     }
     let other = match (near, kept) {
         (Some(repository), _) => repository,
-        (None, Some(name)) => context.repo.overlay_bundle_file(name)?,
+        (None, Some(name)) => repo.overlay_bundle_file(name)?,
         (None, None) => {
             let bytes = remote.bundle(&request)?;
-            context.repo.overlay_bundle(bytes)?
+            repo.overlay_bundle(bytes)?
         }
     };
-    context.with_repository(other, |context| print(context, matches, &request))
+    repo.with_repository(other, |repo| print(repo, ui, config, matches, &request))
 }
 
-fn print(context: &mut Context, matches: &Matches, request: &BundleRequest) -> Result<u8, Abort> {
-    let view = context.repo.repository()?.view_for(ViewFilter::Visible)?;
+fn print(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
+    matches: &Matches,
+    request: &BundleRequest,
+) -> Result<u8, Abort> {
+    let view = repo.repository()?.view_for(ViewFilter::Visible)?;
     let known = |nodes: &[Node]| -> Vec<Rev> {
         let revs = nodes.iter().map(|node| view.changelog().rev(node));
         revs.flatten().collect()
     };
     let missing = view.missing_ancestors(&known(&request.heads), &known(&request.common));
-    exchanged::print(context, matches, &view, missing)?;
+    exchanged::print(repo, ui, config, matches, &view, missing)?;
     Ok(0)
 }

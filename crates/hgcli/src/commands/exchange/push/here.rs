@@ -1,12 +1,12 @@
 //! Pushing to another repository of this machine: no other program stores the changesets.
 
 use super::send::prepare;
-use crate::context::Context;
+use crate::context::{Config, OtherRepository, Repo};
 use crate::remote::PeerAddress;
 use crate::remote::incoming;
 use crate::remote::incoming::ApplyMode;
 use crate::remote::peers;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use varve_exchange::ExchangeError;
 use varve_exchange::Spool;
 use varve_exchange::apply::PushContext;
@@ -19,16 +19,18 @@ use varve_repo::LockKind;
 
 /// Puts the bundle together and stores it there, with the configuration and the hooks of there.
 pub(super) fn store(
-    context: &mut Context,
+    repo: &Repo,
+    ui: &mut Ui,
+    config: &Config,
     remote: &Remote,
     source: &PeerAddress,
     plan: &PushPlan<'_>,
 ) -> Result<PushReply, Abort> {
     let mut spool = Spool::default();
-    prepare(&mut context.repo, &mut context.ui, remote, plan, &mut spool)?;
+    prepare(repo, ui, remote, plan, &mut spool)?;
     spool.rewind().map_err(ExchangeError::Read)?;
-    let root = peers::root_of(&context.repo, source)?;
-    let mut there = context.for_repository(&root)?;
+    let root = peers::root_of(repo, source)?;
+    let mut there = OtherRepository::open(repo, ui, config, &root)?;
     let lock = there.repo.lock(&mut there.ui, LockKind::Store)?;
     let bundle = open_bundle(spool, BundleLimits::default())?;
     let (output, mut replies) = (PushOutput::default(), ReplyParts::default());
@@ -36,12 +38,20 @@ pub(super) fn store(
     let hooks = there.repo.hooks.clone();
     let push = PushContext {
         hooks: takes_variables.then_some(hooks.as_ref()),
-        publishing: there.is_publishing()?,
+        publishing: there.config.is_publishing(&there.repo, &mut there.ui)?,
         output: &output,
         replies: &mut replies,
     };
     let origin = ("push", source.hook_url());
-    let applied = incoming::apply(&mut there, lock, bundle, origin, ApplyMode::Push(push))?;
+    let applied = incoming::apply(
+        &mut there.repo,
+        &mut there.ui,
+        &there.config,
+        lock,
+        bundle,
+        origin,
+        ApplyMode::Push(push),
+    )?;
     let (arrival, lock) = applied.map_err(push_raced)?;
     drop(lock);
     incoming::print_stored(&mut there.repo, &mut there.ui, &arrival)?;

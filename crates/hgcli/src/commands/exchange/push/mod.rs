@@ -7,9 +7,9 @@ mod send;
 
 use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH};
 use crate::commands::exchange::exchanged::{BRANCH, REV};
-use crate::context::{Category, Command, Context, Repo};
+use crate::context::{Category, Command, Config, Context, Repo};
 use crate::remote::PeerAddress;
-use crate::remote::outgoing::{self, asked_for, tell_nothing};
+use crate::remote::outgoing::{self, print_nothing, typed_heads};
 use crate::remote::peers;
 use crate::ui::{Abort, Ui};
 use std::collections::BTreeSet;
@@ -82,12 +82,15 @@ struct PushOptions {
 }
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let Context {
+        repo, ui, config, ..
+    } = context;
     let options = PushOptions {
         fills: false,
         force: matches.flag("force"),
         new_branch: matches.flag("new-branch"),
         publish: matches.flag("publish"),
-        bookmarks: bookmarks::named(&mut context.repo, matches)?,
+        bookmarks: bookmarks::named(repo, matches)?,
         variables: matches
             .list("pushvars")
             .into_iter()
@@ -95,14 +98,9 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             .collect(),
     };
     let mut code = 1;
-    for source in peers::destinations(
-        &context.repo,
-        &mut context.ui,
-        &context.config,
-        matches.arguments(),
-    )? {
-        let pushed = push(context, matches, &source, &options)?;
-        context.ui.print_traffic()?;
+    for source in peers::destinations(repo, ui, config, matches.arguments())? {
+        let pushed = push(repo, ui, config, matches, &source, &options)?;
+        ui.print_traffic()?;
         match pushed {
             2 => return Ok(2),
             other => code = code.min(other),
@@ -128,50 +126,53 @@ struct PushSession<'a> {
 }
 
 fn push(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
     source: &PeerAddress,
     options: &PushOptions,
 ) -> Result<u8, Abort> {
-    let (repo, ui) = (&mut context.repo, &mut context.ui);
     ui.status([b"pushing to ", &source.shown()[..], b"\n"].concat())?;
     let heads = heads(repo, ui, matches, source, options)?;
-    let mut remote = peers::connect(context, source)?;
+    let mut remote = peers::connect(repo, ui, config, source)?;
     if !options.publish {
-        let parts = (&mut context.repo, &mut context.ui, &context.config);
-        checks::check_publishing(parts, &mut remote, heads.as_deref())?;
+        checks::check_publishing((repo, ui, config), &mut remote, heads.as_deref())?;
     }
-    send_all(context, &mut remote, (source, options), heads)
+    send_all(repo, ui, config, &mut remote, (source, options), heads)
 }
 
 /// Pushes all of these heads, or of this repository, with all bookmarks, to one that is new.
 pub(crate) fn fill(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     target: &PeerAddress,
     heads: Option<Vec<Rev>>,
 ) -> Result<(), Abort> {
-    let mut remote = peers::connect(context, target)?;
+    let mut remote = peers::connect(repo, ui, config, target)?;
     let options = PushOptions {
         fills: true,
         force: false,
         new_branch: false,
         publish: false,
-        bookmarks: context.repo.view()?.bookmarks().keys().cloned().collect(),
+        bookmarks: repo.view()?.bookmarks().keys().cloned().collect(),
         variables: Vec::new(),
     };
-    send_all(context, &mut remote, (target, &options), heads).map(drop)
+    send_all(repo, ui, config, &mut remote, (target, &options), heads).map(drop)
 }
 
 fn send_all(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     remote: &mut Remote,
     (source, options): (&PeerAddress, &PushOptions),
     heads: Option<Vec<Rev>>,
 ) -> Result<u8, Abort> {
-    let (repo, ui) = (&mut context.repo, &mut context.ui);
     let view = repo.view()?;
     if view.tip().is_none() {
-        return tell_nothing(ui, 0);
+        return print_nothing(ui, 0);
     }
     let wanted = heads.clone().unwrap_or_else(|| view.heads());
     let outgoing = outgoing::find(repo, ui, remote, (&wanted, options.force))?;
@@ -191,7 +192,7 @@ fn send_all(
         outgoing,
         common,
     };
-    session.send(context, remote)
+    session.send(repo, ui, config, remote)
 }
 
 /// Heads that `--rev`, `--branch`, `--bookmark` and the configuration name; `None` if they name none.
@@ -205,7 +206,7 @@ fn heads(
     let view = repo.view()?;
     let specs = matches.list("rev");
     let branches = matches.list("branch");
-    let mut heads = asked_for(repo, ui, &view, (&specs, &branches), source)?;
+    let mut heads = typed_heads(repo, ui, &view, (&specs, &branches), source)?;
     if !options.bookmarks.is_empty() {
         let nodes = options
             .bookmarks
@@ -230,19 +231,24 @@ fn heads(
 
 impl PushSession<'_> {
     /// Checks, sends and reports. Returns the exit code.
-    fn send(&self, context: &mut Context, remote: &mut Remote) -> Result<u8, Abort> {
-        let exchanges_markers = context.config.exchanges_markers()?;
+    fn send(
+        &self,
+        repo: &mut Repo,
+        ui: &mut Ui,
+        config: &Config,
+        remote: &mut Remote,
+    ) -> Result<u8, Abort> {
+        let exchanges_markers = config.exchanges_markers()?;
         let markers = match exchanges_markers {
-            true => self.markers(&mut context.repo, remote)?,
+            true => self.markers(repo, remote)?,
             false => Vec::new(),
         };
-        let ui = &mut context.ui;
         let bookmarks = bookmarks::plan(self, ui, remote)?;
         // Mercurial looks at them also when there is nothing to push.
         let variables = variables(&self.options.variables)?;
         let mut updated_heads = Vec::new();
         if self.outgoing.missing.is_empty() {
-            tell_nothing(ui, self.outgoing.secret)?;
+            print_nothing(ui, self.outgoing.secret)?;
         } else if !self.options.force {
             self.checks().refuse_unstable()?;
             updated_heads = self.check_heads(ui, remote, &bookmarks.accepted_heads)?;
@@ -268,16 +274,17 @@ impl PushSession<'_> {
             variables,
         };
         if let Some(secret) = bookmarks.secret(&self.all) {
-            send::announce(&mut context.repo, ui, &plan)?;
+            send::announce(repo, ui, &plan)?;
             let node = secret.after.unwrap_or(Node::NULL);
             return Err(Abort::new(format!("filtered revision '{node}'")));
         }
         let reply = match plan.is_empty() {
             true => Default::default(),
-            false if self.source.is_elsewhere() => send::send(context, remote, self.source, &plan)?,
-            false => here::store(context, remote, self.source, &plan)?,
+            false if self.source.is_elsewhere() => {
+                send::send(repo, ui, config, remote, self.source, &plan)?
+            }
+            false => here::store(repo, ui, config, remote, self.source, &plan)?,
         };
-        let (repo, ui) = (&mut context.repo, &mut context.ui);
         bookmarks::report(ui, &bookmarks.pushed)?;
         let is_stored = reply.changegroup.is_some_and(|code| code != 0);
         let common = match is_stored || missing.is_empty() {

@@ -1,6 +1,6 @@
 //! Sending the bundle of a planned push, and printing the reply.
 
-use crate::context::{Context, Repo};
+use crate::context::{Config, Repo};
 use crate::remote::PeerAddress;
 use crate::remote::incoming;
 use crate::remote::peers;
@@ -16,52 +16,46 @@ use varve_repo::hooks::HookArgs;
 
 /// Puts the bundle together, sends it, and reads the answer.
 pub(super) fn send(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     remote: &mut Remote,
     source: &PeerAddress,
     plan: &PushPlan<'_>,
 ) -> Result<PushReply, Abort> {
     let mut spool = Spool::default();
-    let first = announce(&mut context.repo, &mut context.ui, plan)?;
+    let first = announce(repo, ui, plan)?;
     // Over HTTP the length goes first, over ssh the bundle is sent as it is made.
     if source.is_ssh() {
-        context.ui.debug("sending unbundle command\n")?;
+        ui.debug("sending unbundle command\n")?;
     }
-    write(
-        &mut context.repo,
-        &mut context.ui,
-        remote,
-        (plan, first),
-        &mut spool,
-    )?;
+    write(repo, ui, remote, (plan, first), &mut spool)?;
     if !source.is_ssh() {
         let len = spool.len();
-        context
-            .ui
-            .debug(format!("sending unbundle command\nsending {len} bytes\n"))?;
+        ui.debug(format!("sending unbundle command\nsending {len} bytes\n"))?;
     }
-    context.ui.out.flush()?;
+    ui.out.flush()?;
     let answer = match remote.unbundle(&mut spool) {
         Err(ExchangeError::LoginNeeded { url, realm }) => {
-            let login = peers::prompt_login(context, source, (url, &realm))?;
+            let login = peers::prompt_login(repo, ui, config, source, (url, &realm))?;
             remote.log_in(login);
             remote.unbundle(&mut spool)?
         }
         answered => answered?,
     };
     let mut told = Ok(());
-    let reply = read_reply(answer, &mut |news| {
+    let reply = read_reply(answer, &mut |event| {
         if told.is_ok() {
-            told = incoming::print_event(&mut context.repo, &mut context.ui, news);
+            told = incoming::print_event(repo, ui, event);
         }
     });
     told?;
-    reply.map_err(|error| of_remote(&mut context.ui, error))
+    reply.map_err(|error| of_remote(ui, error))
 }
 
 /// Writes the bundle, between the hooks that belong to changesets that leave.
 pub(super) fn prepare(
-    repo: &mut Repo,
+    repo: &Repo,
     ui: &mut Ui,
     remote: &Remote,
     plan: &PushPlan<'_>,
@@ -73,7 +67,7 @@ pub(super) fn prepare(
 
 /// Writes the bundle, of whose changesets one is the `first`.
 fn write(
-    repo: &mut Repo,
+    repo: &Repo,
     ui: &mut Ui,
     remote: &Remote,
     (plan, first): (&PushPlan<'_>, Option<Node>),
@@ -94,18 +88,18 @@ fn write(
         incoming::note_sizes(ui, &sizes)?;
     }
     if let Some(first) = first {
-        let facts = HookArgs::from([
+        let args = HookArgs::from([
             ("node", first.to_hex().to_vec()),
             ("source", b"push".to_vec()),
         ]);
-        repo.notify_hooks(ui, "outgoing", &facts)?;
+        repo.notify_hooks(ui, "outgoing", &args)?;
     }
     Ok(())
 }
 
 /// Tells which changesets leave, after a hook was asked; the first of them.
 pub(super) fn announce(
-    repo: &mut Repo,
+    repo: &Repo,
     ui: &mut Ui,
     plan: &PushPlan<'_>,
 ) -> Result<Option<Node>, Abort> {
@@ -117,8 +111,8 @@ pub(super) fn announce(
     if first.is_none() {
         return Ok(None);
     }
-    let facts = HookArgs::from([("source", b"push".to_vec())]);
-    repo.run_hooks(ui, "preoutgoing", &facts)?;
+    let args = HookArgs::from([("source", b"push".to_vec())]);
+    repo.run_hooks(ui, "preoutgoing", &args)?;
     ui.note(format!("{} changesets found\n", plan.changesets.len()))?;
     if ui.verbosity.debug {
         ui.write("list of changesets:\n")?;

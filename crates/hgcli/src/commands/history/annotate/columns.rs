@@ -3,7 +3,7 @@
 use super::files::FileLocation;
 use super::source::{LineOrigin, WantedColumns};
 use crate::arguments::Matches;
-use crate::context::Context;
+use crate::context::{Config, Repo};
 use crate::render::Formatter;
 use crate::render::formatter::Value;
 use crate::render::templates::short_user;
@@ -74,25 +74,29 @@ pub(super) struct Page {
 impl Page {
     /// Gets ready.
     pub(super) fn new(
-        context: &mut Context,
+        repo: &mut Repo,
+        ui: &mut Ui,
+        config: &Config,
         columns: Columns,
         place: FileLocation,
         out: &Formatter,
     ) -> Result<Page, Abort> {
         Ok(Page {
-            view: context.repo.view()?,
-            verbosity: context.ui.verbosity,
-            wanted: WantedColumns::new(context, &columns.0, out)?,
+            view: repo.view()?,
+            verbosity: ui.verbosity,
+            wanted: WantedColumns::new(repo, ui, config, &columns.0, out)?,
             columns: columns.0,
             place,
-            parent: context.repo.working_parents()?.first().copied(),
+            parent: repo.working_parents()?.first().copied(),
         })
     }
 
     /// Prints one file.
     pub(super) fn print(
-        &mut self,
-        context: &mut Context,
+        &self,
+        repo: &mut Repo,
+        ui: &mut Ui,
+        config: &Config,
         out: &mut Formatter,
         content: &[u8],
         annotation: &Annotation,
@@ -101,7 +105,14 @@ impl Page {
         for line in &annotation.lines {
             if let Entry::Vacant(place) = sources.entry(line.version) {
                 let version = &annotation.versions[line.version];
-                place.insert(LineOrigin::of(context, &self.view, version, &self.wanted)?);
+                place.insert(LineOrigin::of(
+                    repo,
+                    ui,
+                    config,
+                    &self.view,
+                    version,
+                    &self.wanted,
+                )?);
             }
         }
         let lines = content.split_inclusive(|byte| *byte == b'\n');
@@ -115,15 +126,15 @@ impl Page {
             out.data("lines", items);
             return Ok(());
         }
-        self.print_lines(&mut context.ui, out, lines, &sources)?;
+        self.print_lines(ui, out, lines, &sources)?;
         let ended = content.is_empty() || content.ends_with(b"\n");
-        out.plain(&mut context.ui, if ended { "" } else { "\n" })
+        out.plain(ui, if ended { "" } else { "\n" })
     }
 
     fn print_lines<'t>(
         &self,
         ui: &mut Ui,
-        out: &mut Formatter,
+        out: &Formatter,
         lines: impl Iterator<Item = (&'t [u8], &'t AnnotatedLine)> + Clone,
         sources: &HashMap<usize, LineOrigin>,
     ) -> Result<(), Abort> {

@@ -5,12 +5,12 @@ mod files;
 mod source;
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
-use crate::context::{Category, Command, Context};
+use crate::context::{Category, Command, Config, Context, Repo};
 use crate::render::Formatter;
 use crate::render::diff::{
     IGNORE_ALL_SPACE, IGNORE_BLANK_LINES, IGNORE_SPACE_AT_EOL, IGNORE_SPACE_CHANGE, of_annotate,
 };
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use columns::{Columns, Page};
 use files::{File, FileLocation};
 use std::collections::HashSet;
@@ -73,16 +73,19 @@ struct AnnotateTask {
 }
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let Context {
+        repo, ui, config, ..
+    } = context;
     if matches.arguments().is_empty() {
         return Err(Abort::new("at least one filename or pattern is required"));
     }
     let columns = Columns::new(matches)?;
-    let place = FileLocation::of(&mut context.repo, &mut context.ui, matches.value("rev"))?;
-    let blanks = of_annotate(&context.config, matches)?;
-    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "annotate")?;
+    let place = FileLocation::of(repo, ui, matches.value("rev"))?;
+    let blanks = of_annotate(config, matches)?;
+    let mut out = Formatter::new(ui, config, matches, "annotate")?;
     let skipped = match &matches.list("skip")[..] {
         [] => Vec::new(),
-        specs => context.repo.revisions(&mut context.ui, specs)?,
+        specs => repo.revisions(ui, specs)?,
     };
     let task = AnnotateTask {
         blanks,
@@ -90,32 +93,34 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         skipped: skipped.into_iter().collect(),
         follow: !matches.flag("no-follow"),
     };
-    let (files, missing) = files::listed(&mut context.repo, &mut context.ui, matches, place)?;
-    let mut page = Page::new(context, columns, place, &out)?;
+    let (files, missing) = files::listed(repo, ui, matches, place)?;
+    let page = Page::new(repo, ui, config, columns, place, &out)?;
     for file in &files {
-        out.item(&mut context.ui)?;
+        out.item(ui)?;
         out.data("path", &file.path);
-        annotate(context, &mut out, &mut page, &task, file)?;
+        annotate(repo, ui, config, &mut out, &page, &task, file)?;
     }
     if let Some(missing) = missing {
         return Err(missing);
     }
-    out.end(&mut context.ui)?;
+    out.end(ui)?;
     Ok(0)
 }
 
 fn annotate(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     out: &mut Formatter,
-    page: &mut Page,
+    page: &Page,
     task: &AnnotateTask,
     file: &File,
 ) -> Result<(), Abort> {
-    let view = context.repo.view()?;
-    let (content, start) = file.start(&mut context.repo, &view)?;
+    let view = repo.view()?;
+    let (content, start) = file.start(repo, &view)?;
     if !task.text && content.contains(&0) {
-        let shown = context.repo.display_path(&file.path)?;
-        return out.plain(&mut context.ui, [&shown[..], b": binary file\n"].concat());
+        let shown = repo.display_path(&file.path)?;
+        return out.plain(ui, [&shown[..], b": binary file\n"].concat());
     }
     let annotation = view.annotate(
         &start,
@@ -124,8 +129,8 @@ fn annotate(
             follow: task.follow,
             blanks: task.blanks,
             skip: &|rev| task.skipped.contains(&rev),
-            stop: &context.ui.stop,
+            stop: &ui.stop,
         },
     )?;
-    page.print(context, out, &content, &annotation)
+    page.print(repo, ui, config, out, &content, &annotation)
 }

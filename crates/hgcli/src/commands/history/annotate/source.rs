@@ -3,11 +3,11 @@
 use super::columns::{COLUMNS, Column};
 use crate::arguments::Matches;
 use crate::commands::local::commit::metadata;
-use crate::context::{Config, Context, Repo};
+use crate::context::{Config, Repo};
 use crate::render::Formatter;
 use crate::render::changesets::{Printer, PrinterStyle};
 use crate::render::formatter::{HIDDEN, Value};
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -28,7 +28,9 @@ pub(super) struct WantedColumns {
 impl WantedColumns {
     /// The values that the columns or a template use.
     pub(super) fn new(
-        context: &mut Context,
+        repo: &mut Repo,
+        ui: &mut Ui,
+        config: &Config,
         columns: &[Column],
         out: &Formatter,
     ) -> Result<WantedColumns, Abort> {
@@ -44,7 +46,7 @@ impl WantedColumns {
         let keywords: Vec<String> = others.map(|name| (*name).to_owned()).collect();
         let printer = match keywords[..] {
             [] => None,
-            _ => Some(Printer::new(context, PrinterStyle::default())?),
+            _ => Some(Printer::new(repo, ui, config, PrinterStyle::default())?),
         };
         Ok(WantedColumns {
             columns,
@@ -73,7 +75,9 @@ pub(super) struct LineOrigin {
 impl LineOrigin {
     /// Finds the wanted values of a version.
     pub(super) fn of(
-        context: &mut Context,
+        repo: &mut Repo,
+        ui: &mut Ui,
+        config: &Config,
         view: &RepoView,
         version: &FileVersion,
         wanted: &WantedColumns,
@@ -88,7 +92,7 @@ impl LineOrigin {
         };
         match version.changeset {
             Some(rev) => source.fill(view, rev, wanted)?,
-            None => source.fill_working(context, view, wanted)?,
+            None => source.fill_working(repo, ui, config, view, wanted)?,
         }
         Ok(source)
     }
@@ -115,20 +119,22 @@ impl LineOrigin {
 
     fn fill_working(
         &mut self,
-        context: &mut Context,
+        repo: &mut Repo,
+        ui: &mut Ui,
+        config: &Config,
         view: &RepoView,
         wanted: &WantedColumns,
     ) -> Result<(), Abort> {
         if wanted.has(Column::User) {
-            self.user = context.ui.username()?;
+            self.user = ui.username()?;
         }
         if wanted.has(Column::Date) {
-            self.date = changed(&context.repo, &context.config, &self.path)?;
+            self.date = changed(repo, config, &self.path)?;
         }
         for name in wanted.keywords.iter() {
             let value = match name.as_str() {
-                "author" => Value::from(context.ui.username()?),
-                "branch" => Value::from(context.repo.working_branch()?),
+                "author" => Value::from(ui.username()?),
+                "branch" => Value::from(repo.working_branch()?),
                 "desc" => Value::from(""),
                 other => {
                     let (printer, tip) = (wanted.printer.as_ref(), view.tip());

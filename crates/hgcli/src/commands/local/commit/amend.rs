@@ -1,8 +1,8 @@
 //! `commit --amend`: a new changeset in the place of the working copy's parent.
 
-use super::{before, closes, look, metadata, refuse_interrupted, tell_written};
+use super::{before, closes, look, metadata, print_written, refuse_interrupted};
 use crate::arguments::Matches;
-use crate::context::{Config, Context, Repo};
+use crate::context::{Config, Repo};
 use crate::remote::incoming;
 use crate::ui::{Abort, Ui, short_hex};
 use varve_exchange::generate::SectionSizes;
@@ -27,23 +27,25 @@ const OF_STRIPPING: &[&str] = &[
 
 /// Runs `commit --amend`; `phase` is the phase that the options name.
 pub(super) fn run(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
     phase: Option<Phase>,
 ) -> Result<u8, Abort> {
-    let repository = context.repo.repository()?;
-    let working_copy = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
-    let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
+    let repository = repo.repository()?;
+    let working_copy = repo.lock(ui, LockKind::WorkingCopy)?;
+    let lock = repo.lock(ui, LockKind::Store)?;
     let mut dirstate = Dirstate::read(&repository)?;
-    let base = before::read_base(&mut context.repo, &mut context.ui, &repository, &dirstate)?;
-    let evolution = context.config.evolution()?;
+    let base = before::read_base(repo, ui, &repository, &dirstate)?;
+    let evolution = config.evolution()?;
     if !evolution.markers {
-        context.repo.refuse_hooks("commit --amend", OF_STRIPPING)?;
+        repo.refuse_hooks("commit --amend", OF_STRIPPING)?;
     }
     if closes(matches) && !base.is_merge() {
         before::check_close(&base, matches)?;
     }
-    let verbose = context.ui.verbosity.verbose;
+    let verbose = ui.verbosity.verbose;
     let amendable = base.amendable(evolution);
     let rev = amendable.map_err(|error| refused(error, verbose))?;
     let node = base.view().changelog().node(rev);
@@ -52,24 +54,16 @@ pub(super) fn run(
         metadata: ChangesetMetadata::read(base.view(), rev)?,
     };
     refuse_interrupted(&repository)?;
-    context
-        .ui
-        .note(format!("amending changeset {}\n", short_hex(&node)))?;
+    ui.note(format!("amending changeset {}\n", short_hex(&node)))?;
     // Hooks may refuse before the user has typed anything.
-    let options = metadata::write_options(&context.config, &repository)?;
+    let options = metadata::write_options(config, &repository)?;
     let batch = repository.begin_named(lock, options, AMEND)?;
     metadata::check(matches)?;
-    let status = changes(
-        &mut context.repo,
-        &mut context.ui,
-        matches,
-        &repository,
-        &mut dirstate,
-    )?;
-    let Some(new) = new_metadata(context, matches, (&base, &old), &status)? else {
+    let status = changes(repo, ui, matches, &repository, &mut dirstate)?;
+    let Some(new) = new_metadata(repo, ui, config, matches, (&base, &old), &status)? else {
         dirstate.write(&repository)?;
         batch.finish()?;
-        context.ui.status("nothing changed\n")?;
+        ui.status("nothing changed\n")?;
         return Ok(super::NOTHING);
     };
     let amendment = Amendment {
@@ -80,16 +74,14 @@ pub(super) fn run(
         markers: evolution.markers,
     };
     let orphans = base.view().orphans()?.len();
-    let node = amendment.commit(context, (&repository, batch), &mut dirstate)?;
+    let node = amendment.commit(repo, ui, config, (&repository, batch), &mut dirstate)?;
     drop(working_copy);
-    context.repo.refresh();
-    before::tell_committed(&mut context.repo, &mut context.ui, &node)?;
-    let unstable = context.repo.view()?.orphans()?.len();
+    repo.refresh();
+    before::print_committed(repo, ui, &node)?;
+    let unstable = repo.view()?.orphans()?.len();
     if unstable > orphans {
         let count = unstable - orphans;
-        context
-            .ui
-            .warn(format!("{count} new orphan changesets\n"))?;
+        ui.warn(format!("{count} new orphan changesets\n"))?;
     }
     Ok(0)
 }
@@ -160,7 +152,9 @@ struct OldChangeset {
 
 /// The metadata of the new changeset, from options, the old changeset and the editor; `None` if nothing would change.
 fn new_metadata(
-    context: &mut Context,
+    repo: &Repo,
+    ui: &mut Ui,
+    config: &Config,
     matches: &Matches,
     (base, old): (&CommitBase, &OldChangeset),
     status: &Status,
@@ -169,10 +163,10 @@ fn new_metadata(
     let mut new = old.metadata.clone();
     new.branch = base.branch().to_vec();
     if matches.value("user").is_some_and(|user| !user.is_empty()) {
-        let typed = metadata::user(&mut context.ui, matches)?;
-        new.user = context.ui.decode(&typed)?;
+        let typed = metadata::user(ui, matches)?;
+        new.user = ui.decode(&typed)?;
     }
-    let typed = metadata::typed_message(&context.repo, matches)?;
+    let typed = metadata::typed_message(repo, matches)?;
     let edits = typed.is_none() || matches.flag("edit");
     let shown = match edits {
         true => varve_workdir::amended_status(base.view(), old.rev, status)?,
@@ -189,8 +183,8 @@ fn new_metadata(
         typed: typed.unwrap_or_else(|| new.description.clone()),
         edits,
     };
-    let description = metadata::edited(&mut context.ui, text, &notes)?;
-    new.description = context.ui.decode(&description)?;
+    let description = metadata::edited(ui, text, &notes)?;
+    new.description = ui.decode(&description)?;
     if closes(matches) {
         new.close_branch();
     }
@@ -198,9 +192,7 @@ fn new_metadata(
     if super::is_empty(status) && new.effects(&old.metadata) == 0 {
         return Ok(None);
     }
-    let updates = context
-        .config
-        .boolean("rewrite", "update-timestamp", false)?;
+    let updates = config.boolean("rewrite", "update-timestamp", false)?;
     if typed_date.is_none() && updates {
         new.date = metadata::now();
     }
@@ -220,22 +212,24 @@ struct Amendment<'a> {
 impl Amendment<'_> {
     fn commit(
         &self,
-        context: &mut Context,
+        repo: &mut Repo,
+        ui: &mut Ui,
+        config: &Config,
         (repository, batch): (&Repository, CommitBatch),
         dirstate: &mut Dirstate,
     ) -> Result<Node, Abort> {
         // For the user, should the commit fail.
         let last = repository.root().join(".hg/last-message.txt");
         let _ = std::fs::write(last, &self.new.description);
-        let user = marker_user(&mut context.ui, &context.config, self.markers)?;
+        let user = marker_user(ui, config, self.markers)?;
         let marker = AmendMarker {
-            date: metadata::default_date(&context.config)?,
+            date: metadata::default_date(config)?,
             user: &user,
         };
         let place = AmendContext {
             repository,
             batch,
-            stop: &context.ui.stop,
+            stop: &ui.stop,
         };
         let request = AmendRequest {
             view: &*repository.view_for(ViewFilter::Unfiltered)?,
@@ -245,17 +239,12 @@ impl Amendment<'_> {
             marker: self.markers.then_some(&marker),
         };
         let made = varve_workdir::amend(place, dirstate, self.status, &request)?;
-        if context.ui.verbosity.verbose {
+        if ui.verbosity.verbose {
             let view = repository.view_for(ViewFilter::Unfiltered)?;
-            tell_amended(
-                &mut context.ui,
-                &view,
-                self.old.rev,
-                (&made.node, self.status),
-            )?;
+            print_amended(ui, &view, self.old.rev, (&made.node, self.status))?;
         }
         if !self.markers {
-            strip(context, repository, self.old.rev, made.lock)?;
+            strip(repo, ui, config, repository, self.old.rev, made.lock)?;
         }
         Ok(made.node)
     }
@@ -275,7 +264,7 @@ fn marker_user(ui: &mut Ui, config: &Config, markers: bool) -> Result<Vec<u8>, A
 }
 
 /// Prints the steps of the amendment with `--verbose`.
-fn tell_amended(
+fn print_amended(
     ui: &mut Ui,
     view: &RepoView,
     old: Rev,
@@ -303,33 +292,35 @@ fn tell_amended(
             there.push(file);
         }
     }
-    tell_written(ui, &there)
+    print_written(ui, &there)
 }
 
 /// Strips the old changeset, after a bundle has got it.
 fn strip(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     repository: &Repository,
     old: Rev,
     lock: Option<Lock>,
 ) -> Result<(), Abort> {
     let lock = match lock {
         Some(lock) => lock,
-        None => context.repo.lock(&mut context.ui, LockKind::Store)?,
+        None => repo.lock(ui, LockKind::Store)?,
     };
     let view = repository.view_for(ViewFilter::Unfiltered)?;
     let storage = repository.storage().as_ref();
     let backup = varve_exchange::generate::save_backup(&view, storage, &[old], "amend")?;
-    tell_bundle(&mut context.ui, 1, &backup.sizes)?;
-    context.ui.status(format!(
+    print_bundle(ui, 1, &backup.sizes)?;
+    ui.status(format!(
         "saved backup bundle to {}\n",
         backup.path.display()
     ))?;
     let again: Vec<Rev> = view.changelog().revs().skip(old.index() + 1).collect();
-    if context.ui.verbosity.verbose {
+    if ui.verbosity.verbose {
         let sizes = varve_exchange::generate::measure_bundle(&view, &again)?;
-        tell_bundle(&mut context.ui, again.len(), &sizes)?;
-        context.ui.note(format!(
+        print_bundle(ui, again.len(), &sizes)?;
+        ui.note(format!(
             "adding branch\nadding changesets\nadding manifests\nadding file changes\n\
              added {} changesets with {} changes to {} files\n",
             again.len(),
@@ -337,21 +328,19 @@ fn strip(
             sizes.files.len()
         ))?;
     }
-    let options = metadata::write_options(&context.config, repository)?;
+    let options = metadata::write_options(config, repository)?;
     let node = view.changelog().node(old);
-    let stripped = repository.strip(lock, &[node], options, &context.ui.stop);
+    let stripped = repository.strip(lock, &[node], options, &ui.stop);
     if stripped.is_err() {
         let path = backup.path.display();
-        context
-            .ui
-            .warn(format!("strip failed, backup bundle stored in '{path}'\n"))?;
+        ui.warn(format!("strip failed, backup bundle stored in '{path}'\n"))?;
     }
     stripped?;
     Ok(())
 }
 
 /// Prints the contents of a bundle with `--verbose`.
-fn tell_bundle(ui: &mut Ui, changesets: usize, sizes: &SectionSizes) -> Result<(), Abort> {
+fn print_bundle(ui: &mut Ui, changesets: usize, sizes: &SectionSizes) -> Result<(), Abort> {
     ui.note(format!("{changesets} changesets found\n"))?;
     incoming::note_sizes(ui, sizes)
 }

@@ -55,11 +55,11 @@ pub(super) fn report(
     for rev in changes.reopened {
         ui.status(format!("reopening closed branch head {}\n", rev.0))?;
     }
-    tell_committed(repo, ui, node)
+    print_committed(repo, ui, node)
 }
 
 /// Prints the new changeset with `--verbose`.
-pub(super) fn tell_committed(repo: &mut Repo, ui: &mut Ui, node: &Node) -> Result<(), Abort> {
+pub(super) fn print_committed(repo: &mut Repo, ui: &mut Ui, node: &Node) -> Result<(), Abort> {
     if !ui.verbosity.verbose {
         return Ok(());
     }

@@ -6,7 +6,7 @@ mod editor;
 pub(crate) mod metadata;
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
-use crate::context::{Category, Command, Context, Repo};
+use crate::context::{Category, Command, Config, Context, Repo};
 use crate::ui::{Abort, Ui};
 use varve_lang::patterns::Matcher;
 use varve_repo::{Lock, LockKind, Node, Repository};
@@ -95,37 +95,34 @@ fn refuse(repo: &Repo, ui: &Ui, matches: &Matches) -> Result<(), Abort> {
 }
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let Context {
+        repo, ui, config, ..
+    } = context;
     let phase = metadata::phase(matches)?;
-    refuse(&context.repo, &context.ui, matches)?;
+    refuse(repo, ui, matches)?;
     if matches.flag("amend") {
-        return amend::run(context, matches, phase);
+        return amend::run(repo, ui, config, matches, phase);
     }
     let phase = match phase {
         Some(phase) => phase,
-        None => metadata::new_phase(&context.config)?,
+        None => metadata::new_phase(config)?,
     };
     metadata::check(matches)?;
-    let date = metadata::date(&context.config, matches)?;
-    let typed = metadata::typed_message(&context.repo, matches)?;
-    let repository = context.repo.repository()?;
-    let working_copy = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
-    let lock = context.repo.lock(&mut context.ui, LockKind::Store)?;
+    let date = metadata::date(config, matches)?;
+    let typed = metadata::typed_message(repo, matches)?;
+    let repository = repo.repository()?;
+    let working_copy = repo.lock(ui, LockKind::WorkingCopy)?;
+    let lock = repo.lock(ui, LockKind::Store)?;
     let mut dirstate = Dirstate::read(&repository)?;
-    let base = before::read_base(&mut context.repo, &mut context.ui, &repository, &dirstate)?;
+    let base = before::read_base(repo, ui, &repository, &dirstate)?;
     let close = closes(matches);
-    let status = changes(
-        &mut context.repo,
-        &mut context.ui,
-        matches,
-        (&repository, &base),
-        &mut dirstate,
-    )?;
+    let status = changes(repo, ui, matches, (&repository, &base), &mut dirstate)?;
     let is_new = base.is_merge() || base.changes_branch() || close;
-    if is_empty(&status) && !is_new && !context.config.boolean("ui", "allowemptycommit", false)? {
+    if is_empty(&status) && !is_new && !config.boolean("ui", "allowemptycommit", false)? {
         dirstate.write(&repository)?;
-        return nothing_changed(&mut context.ui, &status);
+        return nothing_changed(ui, &status);
     }
-    let user = metadata::user(&mut context.ui, matches)?;
+    let user = metadata::user(ui, matches)?;
     let notes = message::EditorNotes {
         user: &user,
         branch: base.branch(),
@@ -134,7 +131,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         status: &status,
     };
     let edited = typed.is_none() || matches.flag("edit");
-    let description = metadata::description(&mut context.ui, matches, typed, &notes)?;
+    let description = metadata::description(ui, matches, typed, &notes)?;
     let words = CommitMetadata {
         user: &user,
         date,
@@ -146,34 +143,42 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let parents = dirstate.parents();
     // For the user, should the commit fail.
     let _ = std::fs::write(repository.root().join(".hg/last-message.txt"), &description);
-    let made = make(context, lock, (&base, &mut dirstate), &status, &words);
+    let made = make(
+        repo,
+        ui,
+        config,
+        lock,
+        (&base, &mut dirstate),
+        &status,
+        &words,
+    );
     if made.is_err() && edited {
-        context.ui.warn(
+        ui.warn(
             "note: commit message saved in .hg/last-message.txt\n\
              note: use 'hg commit --logfile .hg/last-message.txt --edit' to reuse it\n",
         )?;
     }
     let node = made?;
-    context.repo.after_commit(&node, &parents);
+    repo.after_commit(&node, &parents);
     drop(working_copy);
-    context.repo.refresh();
-    before::report(&mut context.repo, &mut context.ui, &base, (&node, close))?;
+    repo.refresh();
+    before::report(repo, ui, &base, (&node, close))?;
     Ok(0)
 }
 
 fn make(
-    context: &mut Context,
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
     lock: Lock,
     (base, dirstate): (&CommitBase, &mut Dirstate),
     status: &Status,
     words: &CommitMetadata<'_>,
 ) -> Result<Node, Abort> {
-    let repository = &context.repo.repository()?;
-    context
-        .repo
-        .before_commit(&mut context.ui, &dirstate.parents())?;
-    tell_files(&mut context.ui, status)?;
-    let (user, description) = metadata::texts(&mut context.ui, words)?;
+    let repository = &repo.repository()?;
+    repo.before_commit(ui, &dirstate.parents())?;
+    print_files(ui, status)?;
+    let (user, description) = metadata::texts(ui, words)?;
     let words = &CommitMetadata {
         user: &user,
         description: &description,
@@ -183,8 +188,8 @@ fn make(
         repository,
         lock,
         seen: base.view(),
-        options: metadata::write_options(&context.config, repository)?,
-        stop: &context.ui.stop,
+        options: metadata::write_options(config, repository)?,
+        stop: &ui.stop,
     };
     Ok(varve_workdir::commit(place, dirstate, status, words)?)
 }
@@ -231,7 +236,7 @@ fn refuse_interrupted(repository: &Repository) -> Result<(), Abort> {
 
 /// Changed files, after `--addremove` if that is asked for.
 fn look(
-    repo: &mut Repo,
+    repo: &Repo,
     ui: &mut Ui,
     matches: &Matches,
     (repository, matcher): (&Repository, &Matcher),
@@ -283,13 +288,13 @@ fn nothing_changed(ui: &mut Ui, status: &Status) -> Result<u8, Abort> {
     Ok(NOTHING)
 }
 
-fn tell_files(ui: &mut Ui, status: &Status) -> Result<(), Abort> {
+fn print_files(ui: &mut Ui, status: &Status) -> Result<(), Abort> {
     let mut files: Vec<_> = status.modified.iter().chain(&status.added).collect();
     files.sort_unstable();
-    tell_written(ui, &files)
+    print_written(ui, &files)
 }
 
-fn tell_written(ui: &mut Ui, files: &[&Vec<u8>]) -> Result<(), Abort> {
+fn print_written(ui: &mut Ui, files: &[&Vec<u8>]) -> Result<(), Abort> {
     ui.note("committing files:\n")?;
     for file in files {
         ui.note([&file[..], b"\n"].concat())?;

@@ -5,7 +5,7 @@ mod target;
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::commands::local::add::DRY_RUN;
 use crate::commands::local::change::{DirstateChange, warn_unportable};
-use crate::context::{Category, Command, Context, Repo};
+use crate::context::{Category, Command, Config, Context, Repo};
 use crate::ui::{Abort, Ui};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -30,7 +30,12 @@ pub(crate) const COPY: Command = Command {
            recorded.\n\n\
            Ends with 0; with 1 if a file could not be copied.",
     category: Some(Category::WorkingDirectory),
-    run: |context, matches| run(context, matches, false),
+    run: |context, matches| {
+        let Context {
+            repo, ui, config, ..
+        } = context;
+        run(repo, ui, config, matches, false)
+    },
 };
 
 /// `rename`; see [`Command`].
@@ -43,7 +48,12 @@ pub(crate) const RENAME: Command = Command {
     help: "As a copy, after which the sources are removed.\n\n\
            Ends with 0; with 1 if a file could not be renamed.",
     category: Some(Category::WorkingDirectory),
-    run: |context, matches| run(context, matches, true),
+    run: |context, matches| {
+        let Context {
+            repo, ui, config, ..
+        } = context;
+        run(repo, ui, config, matches, true)
+    },
 };
 
 /// One file that is to be copied.
@@ -54,7 +64,9 @@ struct CopiedFile {
 }
 
 struct Copying<'a> {
-    context: &'a mut Context,
+    repo: &'a mut Repo,
+    ui: &'a mut Ui,
+    config: &'a Config,
     change: DirstateChange,
     auditor: PathAuditor,
     files: WorkingFiles,
@@ -66,9 +78,15 @@ struct Copying<'a> {
     done: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
-fn run(context: &mut Context, matches: &Matches, rename: bool) -> Result<u8, Abort> {
+fn run(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
+    matches: &Matches,
+    rename: bool,
+) -> Result<u8, Abort> {
     if matches.flag("forget") {
-        return forget(&mut context.repo, &mut context.ui, matches);
+        return forget(repo, ui, matches);
     }
     let mut sources = matches.arguments().to_vec();
     let Some(destination) = sources.pop() else {
@@ -77,10 +95,12 @@ fn run(context: &mut Context, matches: &Matches, rename: bool) -> Result<u8, Abo
     if sources.is_empty() {
         return Err(Abort::new("no destination specified"));
     }
-    let root = context.repo.root()?.to_owned();
+    let root = repo.root()?.to_owned();
     let mut copying = Copying {
-        change: DirstateChange::begin(&mut context.repo, &mut context.ui)?,
-        context,
+        change: DirstateChange::begin(repo, ui)?,
+        repo,
+        ui,
+        config,
         auditor: PathAuditor::new(&root),
         files: WorkingFiles::new(&root),
         rename,
@@ -89,7 +109,7 @@ fn run(context: &mut Context, matches: &Matches, rename: bool) -> Result<u8, Abo
         dry_run: matches.flag("dry-run"),
         done: BTreeMap::new(),
     };
-    let targets = Targets::new(&root, &copying.context.repo.cwd, &destination, &sources)?;
+    let targets = Targets::new(&root, &copying.repo.cwd, &destination, &sources)?;
     let mut work = Vec::new();
     for pattern in &sources {
         let found = copying.sources(matches, pattern)?;
@@ -140,28 +160,20 @@ fn forget(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<u8, Abort> 
 
 impl Copying<'_> {
     fn warn(&mut self, path: &[u8], words: &str) -> Result<(), Abort> {
-        let shown = self.context.repo.display_path(path)?;
-        self.context
-            .ui
-            .warn([&shown[..], words.as_bytes()].concat())
+        let shown = self.repo.display_path(path)?;
+        self.ui.warn([&shown[..], words.as_bytes()].concat())
     }
 
     fn shown(&self, path: &[u8]) -> Result<String, Abort> {
-        let shown = self.context.repo.display_path(path)?;
+        let shown = self.repo.display_path(path)?;
         Ok(String::from_utf8_lossy(&shown).into_owned())
     }
 
     /// The tracked files that one argument means.
     fn sources(&mut self, matches: &Matches, pattern: &[u8]) -> Result<Vec<CopiedFile>, Abort> {
-        let matcher = self
-            .context
-            .repo
-            .working_matcher(matches, &[pattern.to_vec()])?;
-        self.context.repo.warn_of_missing_files(
-            &mut self.context.ui,
-            &matcher,
-            &self.change.dirstate,
-        )?;
+        let matcher = self.repo.working_matcher(matches, &[pattern.to_vec()])?;
+        self.repo
+            .warn_of_missing_files(self.ui, &matcher, &self.change.dirstate)?;
         for named in matcher.named() {
             let tracked = self.change.dirstate.is_tracked(named);
             let metadata = self.change.path(named).symlink_metadata();
@@ -187,9 +199,9 @@ impl Copying<'_> {
     /// Copies one file to `target`, which is as the user wrote it; says whether that went well.
     fn copy(&mut self, source: &CopiedFile, target: &[u8]) -> Result<bool, Abort> {
         let root = self.change.repository.root().to_owned();
-        let to = relative_to_root(&root, &self.context.repo.cwd, target)?;
+        let to = relative_to_root(&root, &self.repo.cwd, target)?;
         self.auditor.check(&to)?;
-        warn_unportable(&mut self.context.ui, &self.context.config, &to)?;
+        warn_unportable(self.ui, self.config, &to)?;
         if let Some(earlier) = self.done.get(&to) {
             let (from, earlier) = (self.shown(&source.path)?, self.shown(earlier)?);
             let words = format!(": not overwriting - {from} collides with {earlier}\n");
@@ -238,16 +250,16 @@ impl Copying<'_> {
     }
 
     fn report(&mut self, source: &CopiedFile, to: &[u8]) -> Result<(), Abort> {
-        if !self.context.ui.verbosity.verbose && source.exact {
+        if !self.ui.verbosity.verbose && source.exact {
             return Ok(());
         }
         let word = if self.rename { "moving" } else { "copying" };
         let (from, to) = (
-            self.context.repo.display_path(&source.path)?,
-            self.context.repo.display_path(to)?,
+            self.repo.display_path(&source.path)?,
+            self.repo.display_path(to)?,
         );
         let line = [word.as_bytes(), b" ", &from, b" to ", &to, b"\n"].concat();
-        self.context.ui.status(line)
+        self.ui.status(line)
     }
 
     /// Whether nothing of value stands at the destination.
@@ -313,14 +325,15 @@ impl Copying<'_> {
         let only_added = item.is_some_and(|item| item.state() == varve_workdir::EntryState::Added);
         if only_added && origin == from {
             let (origin, shown) = (self.shown(&origin)?, self.shown(to)?);
-            if !self.context.ui.verbosity.quiet {
-                self.context.ui.warn(format!(
+            if !self.ui.verbosity.quiet {
+                self.ui.warn(format!(
                     "{origin} has not been committed yet, so no copy data will be stored for \
                      {shown}.\n"
                 ))?;
             }
             if !self.change.dirstate.is_tracked(to) {
-                self.change.add(self.context, &[to.to_vec()])?;
+                self.change
+                    .add(self.repo, self.ui, self.config, &[to.to_vec()])?;
             }
             return Ok(());
         }

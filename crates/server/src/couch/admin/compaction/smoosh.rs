@@ -67,7 +67,7 @@ impl AutoCompactor {
     }
 
     /// The files to compact, most urgent first.
-    async fn choose(&mut self, names: BTreeSet<String>) -> Vec<Chosen> {
+    async fn choose(&mut self, names: BTreeSet<String>) -> Vec<CompactionCandidate> {
         let app = Arc::clone(&self.app);
         let history = std::mem::take(&mut self.history);
         let examine = move |_: &Interrupt| {
@@ -95,7 +95,7 @@ impl AutoCompactor {
 }
 
 /// A file that a channel has chosen.
-struct Chosen {
+struct CompactionCandidate {
     target: CompactionTarget,
     /// Position among the channels, those of views behind those of databases.
     channel: usize,
@@ -118,13 +118,20 @@ struct Past {
 
 /// Chooses those files of a database and its indexes that need compaction. Returns whether one of them has to wait for
 /// other hours.
-fn examine(app: &CouchContext, name: &str, history: &History, chosen: &mut Vec<Chosen>) -> bool {
+fn examine(
+    app: &CouchContext,
+    name: &str,
+    history: &History,
+    chosen: &mut Vec<CompactionCandidate>,
+) -> bool {
     // One that was closed again is dirty when it is opened the next time.
     let Some(database) = app.databases.if_open(name) else {
         return false;
     };
     database.to_compact.clear();
-    let indexes = database.indexes.all().into_iter().map(Some);
+    let filters = database.filter_indexes.all().into_iter();
+    let filters = filters.map(|index| ("_changes".to_owned(), index));
+    let indexes = database.indexes.all().into_iter().chain(filters).map(Some);
     let targets = std::iter::once(None).chain(indexes);
     let targets = targets.map(|index| CompactionTarget {
         database: Arc::clone(&database),
@@ -149,7 +156,7 @@ fn examine(app: &CouchContext, name: &str, history: &History, chosen: &mut Vec<C
         let (now, others): (Vec<_>, Vec<_>) =
             takes.partition(|(_, window, _)| window.is_none_or(|it| it.contains(minute())));
         match now.first() {
-            Some(&(channel, window, priority)) => chosen.push(Chosen {
+            Some(&(channel, window, priority)) => chosen.push(CompactionCandidate {
                 target,
                 channel,
                 window: window.cloned(),
@@ -180,7 +187,7 @@ fn minute() -> u32 {
     u32::try_from(seconds / 60).unwrap_or(0)
 }
 
-impl Chosen {
+impl CompactionCandidate {
     /// Compacts the file, until its strict hours are over.
     fn compact(&self, app: &CouchContext, stop: &Interrupt) -> Past {
         let strict = self.window.as_ref().filter(|window| window.is_strict);

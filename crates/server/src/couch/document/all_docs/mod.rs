@@ -76,6 +76,7 @@ pub fn for_list(call: &Call) -> Result<RowSource, Failure> {
         query.incarnation.as_bytes(),
         &numbers.map(u64::to_le_bytes).concat(),
     ]);
+    let tag = (!query.snapshot.is_restricted()).then_some(tag);
     let open = move |mut writer: BodyWriter| {
         let query = query.clone();
         let write = async move {

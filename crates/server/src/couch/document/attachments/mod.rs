@@ -8,8 +8,8 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::Arc;
 use varve_docdb::{
-    Announced, Attachment, AttachmentReader, Database, Edit, Form, LOCAL_PREFIX, Mode, Rev,
-    Snapshot,
+    Announced, Attachment, AttachmentForm, AttachmentReader, Database, Edit, LOCAL_PREFIX, Mode,
+    Rev, Snapshot,
 };
 
 use crate::couch::call::Call;
@@ -198,8 +198,8 @@ fn get(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
     // Ranges would be of the stored form, which clients do not see.
     let is_plain = !attachment.is_gzip;
     let (form, length) = match accepts_gzip(call) {
-        true => (Form::Stored, attachment.stored_length),
-        false => (Form::Plain, attachment.length),
+        true => (AttachmentForm::Stored, attachment.stored_length),
+        false => (AttachmentForm::Plain, attachment.length),
     };
     // As in CouchDB, all bytes from the first on are no range.
     let header = call.request.header("range");
@@ -217,7 +217,7 @@ fn get(call: &Call, id: &str, name: &str) -> Result<Answer, Failure> {
         }
     };
     let content_range = format!("bytes {}-{}/{length}", range.start, range.end.max(1) - 1);
-    let is_gzip = attachment.is_gzip && form == Form::Stored;
+    let is_gzip = attachment.is_gzip && form == AttachmentForm::Stored;
     let mut answer = data(call, snapshot, attachment, form, range)?
         .with_header("etag", &tag)
         .with_header("accept-ranges", if is_plain { "bytes" } else { "none" });
@@ -249,7 +249,7 @@ fn data(
     call: &Call,
     snapshot: Snapshot,
     attachment: Attachment,
-    form: Form,
+    form: AttachmentForm,
     range: Range<u64>,
 ) -> Result<Answer, Failure> {
     let content_type = attachment.content_type.clone();

@@ -19,7 +19,7 @@ use crate::couch::functions::design::DesignFunction;
 use crate::couch::functions::refusal::refusal;
 use crate::couch::functions::request_object::request_object;
 use crate::couch::functions::response::not_modified;
-use crate::couch::functions::scripts::{self, Patience, Script};
+use crate::couch::functions::scripts::{self, Script, TimeBudget};
 use crate::couch::functions::show::{marked, tag};
 use crate::couch::rows::RowSource;
 use crate::couch::views::{self, Ready};
@@ -37,7 +37,7 @@ pub struct Begun(Ready<Step>);
 /// How far a list came at once.
 enum Step {
     Answered(Answer),
-    /// It takes long.
+    /// The list takes longer than the brief budget, and goes on in the pool for functions.
     Runs(Box<List>),
 }
 
@@ -65,8 +65,8 @@ pub fn begin(
     let of_function = tag(call, &found, &[]);
     let (app, asked) = (Arc::clone(&call.app), Arc::clone(&call.request));
     let first = move |rows: RowSource| {
-        let tag = etag::opaque(&[of_function.as_bytes(), rows.tag.as_bytes()]);
-        let tag = asked.is_read().then_some(tag);
+        let of_rows = rows.tag.as_ref().filter(|_| asked.is_read());
+        let tag = of_rows.map(|tag| etag::opaque(&[of_function.as_bytes(), tag.as_bytes()]));
         if let Some(tag) = &tag
             && etag::matches(&asked, tag)
         {
@@ -111,7 +111,7 @@ impl List {
     fn attempt(self) -> Result<Step, Failure> {
         let output = Rc::new(ShortOutput::default());
         let shared: Rc<dyn Output> = Rc::<ShortOutput>::clone(&output);
-        match self.run(shared, Patience::Brief) {
+        match self.run(shared, TimeBudget::Brief) {
             Ok(()) => Ok(Step::Answered(self.mark(output.take()?))),
             Err(failure) if failure.kind == FailureKind::NeedsTime => {
                 Ok(Step::Runs(Box::new(self)))
@@ -129,7 +129,7 @@ impl List {
         executor.functions.spawn(async move {
             let maker = Rc::new(maker);
             let output: Rc<dyn Output> = Rc::<Maker<Answer>>::clone(&maker);
-            maker.end(self.run(output, Patience::Full));
+            maker.end(self.run(output, TimeBudget::Full));
         });
         let head = body.head().await?;
         let mut answer = Answer::stream("", &executor.reads, move |writer| body.send(writer));
@@ -148,12 +148,12 @@ impl List {
     }
 
     /// Runs the function to its end.
-    fn run(&self, output: Rc<dyn Output>, patience: Patience) -> Result<(), Failure> {
+    fn run(&self, output: Rc<dyn Output>, budget: TimeBudget) -> Result<(), Failure> {
         let mut rows = PulledRows::new(&self.rows, self.script.memory());
         let head = rows.head()?;
         let host = Rc::new(RefCell::new(Host::new(rows, output, Arc::clone(&self.app))));
         let shared: Rc<RefCell<dyn ListHost>> = Rc::<RefCell<Host>>::clone(&host);
-        let listed = scripts::list((&self.script, patience), shared, &head, &self.request);
+        let listed = scripts::list((&self.script, budget), shared, &head, &self.request);
         let mut host = host.borrow_mut();
         match listed {
             Ok(Some(Listed::Whole)) => Ok(()),

@@ -115,7 +115,7 @@ mod tests {
             Box::pin(write) as WritingRows
         };
         RowSource {
-            tag: String::new(),
+            tag: None,
             open: Box::new(open),
         }
     }

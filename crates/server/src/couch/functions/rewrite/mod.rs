@@ -18,7 +18,7 @@ use crate::couch::document::text::design_text;
 use crate::couch::functions::design::rev_of;
 use crate::couch::functions::refusal::refusal;
 use crate::couch::functions::request_object::request_of_rewrite;
-use crate::couch::functions::scripts::{self, Patience, Script};
+use crate::couch::functions::scripts::{self, Script, TimeBudget};
 use crate::couch::target::Target;
 use crate::http::{FailureKind, blocking};
 use crate::{Answer, CouchContext, Failure, Request, UserContext};
@@ -45,19 +45,19 @@ pub async fn rewrite(
     (name, design): (&str, &str),
 ) -> Result<Rewriting, Failure> {
     let request = Arc::new(request);
-    let work = |patience| {
+    let work = |budget| {
         let (app, request, user) = (Arc::clone(&app), Arc::clone(&request), user.clone());
         let (name, design) = (name.to_owned(), design.to_owned());
         move || {
             let target = Target::Rewrite(design.clone());
             let call = Call::open(app, request, user, (&name, &target), ReadMode::Blocking)?;
-            answer(&call.with_patience(patience), &design)
+            answer(&call.with_budget(budget), &design)
         }
     };
     let executor = app.executor();
-    match blocking(&executor.reads, work(Patience::Brief)).await {
+    match blocking(&executor.reads, work(TimeBudget::Brief)).await {
         Err(failure) if failure.kind == FailureKind::NeedsTime => {
-            blocking(&executor.functions, work(Patience::Full)).await
+            blocking(&executor.functions, work(TimeBudget::Full)).await
         }
         done => done,
     }
@@ -128,7 +128,7 @@ fn of_rule(error: RuleError) -> Failure {
 
 fn by_function(call: &Call, script: &Script) -> Result<Returned, Failure> {
     let request = request_of_rewrite(call)?;
-    match scripts::rewrite((script, call.patience), &request)? {
+    match scripts::rewrite((script, call.budget), &request)? {
         Rewritten::To(text) => returned::read(call, &text),
         Rewritten::Nowhere => Err(no_path()),
         Rewritten::Forbidden(reason) => Err(Failure::forbidden(reason)),

@@ -12,7 +12,7 @@ use crate::{Answer, Failure};
 
 /// Outcome of a rewrite function.
 pub enum Returned {
-    /// It answers itself.
+    /// The function answers the request itself.
     Response(Answer),
     Elsewhere(Elsewhere),
 }

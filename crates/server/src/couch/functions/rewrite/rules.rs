@@ -266,7 +266,7 @@ mod tests {
         Rules::read(rules.as_array().unwrap(), is_secure)
     }
 
-    /// What one rule makes of `METHOD path?query`.
+    /// Applies one rule to `METHOD path?query`.
     fn applied(rule: &str, request: &str) -> Result<Option<String>, RuleError> {
         let rules = rules(&format!("[{rule}]"), true)?;
         let (method, target) = request.split_once(' ').unwrap();

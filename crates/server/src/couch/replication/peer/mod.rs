@@ -284,30 +284,33 @@ impl PeerAnswer {
     /// The body as a whole.
     ///
     /// # Errors
-    /// [`ReplicationError::NoAnswer`] if it is cut, or nothing comes for too long; [`ReplicationError::TooLong`].
+    /// As [`PeerAnswer::piece`]; [`ReplicationError::TooLong`].
     pub async fn bytes(mut self, most: usize) -> Result<Vec<u8>, ReplicationError> {
         let mut body = Vec::new();
-        let url = self.response.url().to_string();
-        let failed = |reason: String| ReplicationError::NoAnswer {
-            method: self.method.to_string(),
-            url: url.clone(),
-            reason,
-        };
-        loop {
-            let piece = tokio::time::timeout(self.timeout, self.response.chunk()).await;
-            let piece = match piece {
-                Ok(Ok(piece)) => piece,
-                Ok(Err(error)) => return Err(failed(retry::reason(&error))),
-                Err(_) => return Err(failed("nothing came any more".to_owned())),
-            };
-            match piece {
-                None => return Ok(body),
-                Some(piece) if body.len() + piece.len() > most => {
-                    return Err(ReplicationError::TooLong(url));
-                }
-                Some(piece) => body.extend_from_slice(&piece),
+        while let Some(piece) = self.piece().await? {
+            if body.len() + piece.len() > most {
+                return Err(ReplicationError::TooLong(self.response.url().to_string()));
             }
+            body.extend_from_slice(&piece);
         }
+        Ok(body)
+    }
+
+    /// The next piece of the body; `None` behind the last.
+    ///
+    /// # Errors
+    /// [`ReplicationError::NoAnswer`] if the body is cut, or nothing comes for too long.
+    pub async fn piece(&mut self) -> Result<Option<Bytes>, ReplicationError> {
+        let reason = match tokio::time::timeout(self.timeout, self.response.chunk()).await {
+            Ok(Ok(piece)) => return Ok(piece),
+            Ok(Err(error)) => retry::reason(&error),
+            Err(_) => "nothing came any more".to_owned(),
+        };
+        Err(ReplicationError::NoAnswer {
+            method: self.method.to_string(),
+            url: self.response.url().to_string(),
+            reason,
+        })
     }
 
     /// The answer itself, if its status is one of success.

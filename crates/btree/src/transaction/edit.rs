@@ -1,13 +1,13 @@
 //! Changing a tree: one pass over all sorted changes, every touched node written once.
 //!
 //! A node without changes below it is kept by reference. Fresh nodes stay in memory until their
-//! parent is made, so that one that became small can still join a neighbour.
+//! parent is made, so that one that became small can still join a sibling.
 
+use super::Transaction;
 use crate::TreeError;
 use crate::commit::Root;
 use crate::node::{MAX_NODE, MIN_NODE, Node};
 use crate::pages::NodeSource;
-use crate::transaction::Transaction;
 use std::sync::Arc;
 
 /// A key with its new value, or without one to remove it.
@@ -187,7 +187,7 @@ fn edit_inner(
     }))
 }
 
-/// Puts nodes that removals left small together with the neighbour before or behind them, where
+/// Puts nodes that removals left small together with the sibling before or behind them, where
 /// both fit into one.
 fn join_small(
     writer: &Transaction<'_>,

@@ -1,59 +1,13 @@
 //! Iterating over a run of items in either direction.
 
+use super::Snapshot;
 use crate::TreeError;
 use crate::commit::Root;
+use crate::entry::{Direction, TreeEntry};
 use crate::node::Node;
 use crate::pages::NodeSource;
-use crate::snapshot::Snapshot;
 use std::fmt;
-use std::ops::Bound;
 use std::sync::Arc;
-
-/// From where to where, in key order whatever the direction of reading.
-pub type Bounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
-
-/// In which direction a [`Range`] goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// Keys ascend.
-    Forward,
-    /// Keys descend.
-    Backward,
-}
-
-/// One item of a tree. It keeps its node in memory and copies nothing.
-#[derive(Clone)]
-pub struct Item {
-    leaf: Arc<Node>,
-    index: usize,
-}
-
-impl Item {
-    pub(crate) fn new(leaf: Arc<Node>, index: usize) -> Self {
-        Item { leaf, index }
-    }
-
-    /// The key.
-    pub fn key(&self) -> &[u8] {
-        self.leaf.key(self.index)
-    }
-
-    /// The value.
-    pub fn value(&self) -> &[u8] {
-        self.leaf.value(self.index)
-    }
-}
-
-impl fmt::Debug for Item {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} = {}",
-            self.key().escape_ascii(),
-            self.value().escape_ascii()
-        )
-    }
-}
 
 /// The items of a run; after an error it ends. It is a cursor into counted ranks, so skipping is
 /// as cheap as starting.
@@ -103,13 +57,16 @@ impl Range {
         }
     }
 
-    fn step(&mut self, rank: u64) -> Result<Item, TreeError> {
+    fn step(&mut self, rank: u64) -> Result<TreeEntry, TreeError> {
         let inside = |leaf: &Leaf| rank >= leaf.first && rank - leaf.first < leaf.node.count();
         if !self.leaf.as_ref().is_some_and(inside) {
             self.seek(rank)?;
         }
         match &self.leaf {
-            Some(leaf) => Ok(Item::new(leaf.node.clone(), (rank - leaf.first) as usize)),
+            Some(leaf) => Ok(TreeEntry::new(
+                leaf.node.clone(),
+                (rank - leaf.first) as usize,
+            )),
             None => Err(self
                 .source
                 .pages()
@@ -160,7 +117,7 @@ impl Range {
 }
 
 impl Iterator for Range {
-    type Item = Result<Item, TreeError>;
+    type Item = Result<TreeEntry, TreeError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.low >= self.high {

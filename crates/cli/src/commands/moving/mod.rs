@@ -1,12 +1,16 @@
 //! Progress, findings and failures of the commands that move databases.
 
+pub(super) mod table;
+
 use std::ffi::OsStr;
+use std::fmt::Display;
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 use varve_hgcli::context::Context;
 use varve_hgcli::ui::Abort;
-use varve_replicate::{Finding, ReplicateError};
+use varve_replicate::ReplicateError;
 
 /// A path as it was typed.
 pub(super) fn as_path(typed: &[u8]) -> &Path {
@@ -36,27 +40,32 @@ pub(super) fn abort(error: ReplicateError, database: Option<&str>) -> Abort {
     }
 }
 
-/// Findings that wait to be printed.
+/// Lines that wait to be printed.
 const WAITING: usize = 64;
 
-/// Does something on a thread of its own; each finding, from whatever thread, is a line. Also returns how many came.
-pub(super) fn with_lines<T: Send>(
+/// Does something on a thread of its own; what it reports, on whatever thread, is printed, a line each. Also returns how
+/// many came.
+pub(super) fn with_lines<T: Send, L: Display + Send>(
     context: &mut Context,
-    work: impl FnOnce(&(dyn Fn(Finding) + Sync)) -> T + Send,
+    work: impl FnOnce(&(dyn Fn(L) + Sync)) -> T + Send,
 ) -> Result<(T, u64), Abort> {
     std::thread::scope(|scope| {
-        let (sender, findings) = sync_channel(WAITING);
+        let (sender, lines) = sync_channel(WAITING);
         let worker = scope.spawn(move || {
-            work(&|finding| {
+            work(&|line| {
                 // The receiver stays until all senders are gone.
-                let _ = sender.send(finding);
+                let _ = sender.send(line);
             })
         });
         let (mut told, mut count) = (Ok(()), 0);
-        for finding in findings {
+        for line in lines {
             count += 1;
             if told.is_ok() {
-                told = context.ui.write(format!("{finding}\n"));
+                // Also a pipe or a log has it at once.
+                told = context
+                    .ui
+                    .write(format!("{line}\n"))
+                    .and_then(|()| Ok(context.ui.out.flush()?));
             }
         }
         let done = worker.join().map_err(|_| Abort::new("a thread has failed"));

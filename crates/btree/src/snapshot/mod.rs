@@ -1,12 +1,17 @@
 //! One commit, seen for ever.
 
+mod range;
+
+pub use range::Range;
+
 use crate::TreeError;
 use crate::chunk::ChunkRef;
 use crate::commit::{Commit, Root};
+use crate::entry::{Bounds, Direction, TreeEntry};
 use crate::node::Node;
-use crate::pages::{NodeSource, Pages, ReadScope};
-use crate::range::{Bounds, Direction, Item, Range};
+use crate::pages::{NodeSource, Pages};
 use crate::read;
+use crate::readahead::ReadScope;
 use crate::reducer::Reducer;
 use std::fmt;
 use std::ops::Bound;
@@ -120,7 +125,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// Damage, or an error of the storage; so for all calls below.
-    pub fn get(&self, tree: usize, key: &[u8]) -> Result<Option<Item>, TreeError> {
+    pub fn get(&self, tree: usize, key: &[u8]) -> Result<Option<TreeEntry>, TreeError> {
         read::get(self, self.root(tree)?, key)
     }
 
@@ -132,7 +137,7 @@ impl Snapshot {
         &self,
         tree: usize,
         keys: &[K],
-    ) -> Result<Vec<Option<Item>>, TreeError> {
+    ) -> Result<Vec<Option<TreeEntry>>, TreeError> {
         check_ascending(tree, keys)?;
         read::get_many(self, self.root(tree)?, keys)
     }

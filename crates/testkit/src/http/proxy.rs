@@ -1,0 +1,139 @@
+//! A proxy that misbehaves: it answers, cuts and refuses as a test says.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+/// What a peer between client and server does with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Answers with this status and header, and passes nothing on.
+    Answer(u16, &'static str),
+    /// Answers 200 with this JSON, and passes nothing on.
+    Json(&'static str),
+    /// Passes the request on, and closes the connection after so many bytes of the answer.
+    Cut(usize),
+    /// Passes the request on.
+    None,
+}
+
+/// Passes requests on to a server, but for some, of a connection each.
+#[derive(Debug)]
+pub struct Proxy {
+    address: SocketAddr,
+    login: &'static str,
+    seen: Arc<Mutex<Vec<String>>>,
+}
+
+impl Proxy {
+    /// Stands in front of the server at `to`, whose users log in with `login`, such as `name:password`. `fault` gets the
+    /// first line of each request and how many of the same path there were before.
+    #[must_use]
+    pub fn start(
+        to: SocketAddr,
+        login: &'static str,
+        fault: impl Fn(&str, usize) -> Fault + Send + Sync + 'static,
+    ) -> Proxy {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let seen = Arc::<Mutex<Vec<String>>>::default();
+        let (lines, fault) = (Arc::clone(&seen), Arc::new(fault));
+        std::thread::spawn(move || {
+            for client in listener.incoming() {
+                let (lines, fault) = (Arc::clone(&lines), Arc::clone(&fault));
+                std::thread::spawn(move || {
+                    let _ = pass_on(client.unwrap(), to, &lines, &*fault);
+                });
+            }
+        });
+        Proxy {
+            address,
+            login,
+            seen,
+        }
+    }
+
+    /// URL of a database, or of the server if the name is empty, with the login.
+    pub fn url(&self, database: &str) -> String {
+        format!("http://{}@{}/{database}", self.login, self.address)
+    }
+
+    /// How many requests had this in their first line.
+    pub fn count(&self, part: &str) -> usize {
+        self.seen
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(|line| line.contains(part))
+            .count()
+    }
+}
+
+fn pass_on(
+    client: TcpStream,
+    to: SocketAddr,
+    seen: &Mutex<Vec<String>>,
+    fault: &dyn Fn(&str, usize) -> Fault,
+) -> std::io::Result<()> {
+    let mut reader = BufReader::new(client.try_clone()?);
+    let (mut head, mut length) = (String::new(), 0);
+    loop {
+        let start = head.len();
+        if reader.read_line(&mut head)? == 0 {
+            return Ok(());
+        }
+        let line = head[start..].to_ascii_lowercase();
+        if let Some(value) = line.strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        if line == "\r\n" {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    let first = head.lines().next().unwrap_or_default().to_owned();
+    let path = first.split('?').next().unwrap_or_default().to_owned();
+    let before = {
+        let mut seen = seen.lock().unwrap();
+        let before = seen.iter().filter(|line| line.starts_with(&path)).count();
+        seen.push(first.clone());
+        before
+    };
+    let mut client = client;
+    let mut limit = usize::MAX;
+    match fault(&first, before) {
+        Fault::Answer(status, header) => {
+            let answer = format!(
+                "HTTP/1.1 {status} Fault\r\n{header}content-length: 2\r\nconnection: close\r\n\r\n{{}}"
+            );
+            client.write_all(answer.as_bytes())?;
+            return client.shutdown(Shutdown::Both);
+        }
+        Fault::Json(body) => {
+            let length = body.len();
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\
+                 connection: close\r\n\r\n{body}"
+            );
+            client.write_all(answer.as_bytes())?;
+            return client.shutdown(Shutdown::Both);
+        }
+        Fault::Cut(at) => limit = at,
+        Fault::None => {}
+    }
+    let mut server = TcpStream::connect(to)?;
+    let head = head.replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n");
+    server.write_all(head.as_bytes())?;
+    server.write_all(&body)?;
+    let mut buffer = [0; 4096];
+    while limit > 0 {
+        let count = server.read(&mut buffer)?.min(limit);
+        if count == 0 {
+            break;
+        }
+        limit -= count;
+        client.write_all(&buffer[..count])?;
+    }
+    client.shutdown(Shutdown::Both)
+}
