@@ -22,9 +22,9 @@ pub struct ResolveRequest<'a> {
     pub stop: &'a Interrupt,
 }
 
-/// Merges one file of `state` again, from the versions that were there before the merge, and notes the result in
-/// `state`; both it and the dirstate are for the caller to write. The file as it is now is backed up. Returns whether
-/// the file is resolved.
+/// Merges one file of `state` again unless it is resolved, from the versions that were there before the merge, and notes
+/// the result in `state`; both it and the dirstate are for the caller to write. The file as it is now is backed up in any
+/// case. Returns whether the file is resolved.
 ///
 /// # Errors
 /// A version that is missing; a failure of the file system.
@@ -38,12 +38,31 @@ pub fn merge_again(
     let Some(file) = state.file(path).cloned() else {
         return Ok(true);
     };
-    let (repository, view) = (request.repository, request.view);
-    let files = WorkingFiles::new(repository.root());
+    let files = WorkingFiles::new(request.repository.root());
     let now = match files.stat(path)? {
         Some(_) => Some(files.read(path)?),
         None => None,
     };
+    let resolved = match file.resolved {
+        true => true,
+        false => merge(request, state, &file, dirstate, observer)?,
+    };
+    if let (Some((content, kind)), Some(place)) = (now, request.tool.backups.place(path)) {
+        files.make_directories(&place)?;
+        files.write(&place, &content, kind)?;
+    }
+    state.set_resolved(path, resolved);
+    Ok(resolved)
+}
+
+fn merge(
+    request: &ResolveRequest<'_>,
+    state: &MergeState,
+    file: &FileState,
+    dirstate: &mut Dirstate,
+    observer: &mut dyn UpdateObserver,
+) -> Result<bool, WorkdirError> {
+    let (repository, view) = (request.repository, request.view);
     let ours = match &file.ours {
         Some(ours) => Some(Version {
             content: MergeState::kept(repository, ours)?,
@@ -53,7 +72,7 @@ pub fn merge_again(
     };
     let tree = |node| Tree::of(view, view.changelog().rev(node));
     let (base, theirs) = (tree(&file.ancestor)?, tree(&state.other)?);
-    let merge = merge_file(&file, &base, &theirs)?;
+    let merge = merge_file(file, &base, &theirs)?;
     let settings = MergeSettings {
         repository,
         view,
@@ -62,24 +81,18 @@ pub fn merge_again(
         stop: request.stop,
     };
     let outcome = Merger::prepare(settings, &[], observer)?.merge_again(merge, ours)?;
-    if let (Some((content, kind)), Some(place)) = (now, request.tool.backups.place(path)) {
-        files.make_directories(&place)?;
-        files.write(&place, &content, kind)?;
-    }
-    let resolved = outcome.is_resolved();
-    if resolved && (file.ours.is_none() || file.theirs.is_none()) {
+    if file.ours.is_none() || file.theirs.is_none() {
         let is_merge = !dirstate.parents()[1].is_null();
         let parent = tree(&dirstate.parents()[0])?;
         match is_merge {
             true => record_deletion(dirstate, &parent, &outcome)?,
             false => {
-                let in_target = parent.get(path)?.is_some();
+                let in_target = parent.get(&file.path)?.is_some();
                 outcome.note_update(dirstate, Dirstate::clock(repository)?, in_target);
             }
         }
     }
-    state.set_resolved(path, resolved);
-    Ok(resolved)
+    Ok(outcome.is_resolved())
 }
 
 /// The versions of a file, with their kinds from the manifests.

@@ -4,6 +4,37 @@ use crate::read::RepoView;
 use std::collections::{BTreeMap, HashSet};
 use varve_revlog::Rev;
 
+const OF_FIRST: u8 = 1;
+const OF_SECOND: u8 = 2;
+const OF_BOTH: u8 = OF_FIRST | OF_SECOND;
+/// Below a common ancestor that was found: not one of the newest.
+const OLDER: u8 = 4;
+
+/// The common ancestors of two revisions that are no ancestors of another one, newest first. Looks at no revision older
+/// than the oldest that matters.
+pub(crate) fn common_heads(
+    parents: impl Fn(Rev) -> [Option<Rev>; 2],
+    first: Rev,
+    second: Rev,
+) -> Vec<Rev> {
+    let mut marks = BTreeMap::from([(first, OF_FIRST)]);
+    *marks.entry(second).or_default() |= OF_SECOND;
+    let mut heads = Vec::new();
+    // Newest first: all children of a revision are seen before it.
+    while marks.values().any(|mark| mark & OLDER == 0)
+        && let Some((rev, mut mark)) = marks.pop_last()
+    {
+        if mark == OF_BOTH {
+            heads.push(rev);
+            mark |= OLDER;
+        }
+        for parent in parents(rev).into_iter().flatten() {
+            *marks.entry(parent).or_default() |= mark;
+        }
+    }
+    heads
+}
+
 impl RepoView {
     /// The ancestors of `heads` that are no ancestors of `common`, oldest first. A changeset counts as its own
     /// ancestor.
@@ -66,41 +97,10 @@ impl RepoView {
         false
     }
 
-    /// The heads of the changesets that two changesets both descend from, or are, oldest first. There are several after
-    /// two lines of history were merged into each other.
+    /// The common ancestors of two changesets that are no ancestors of another one, oldest first. There are several
+    /// after two lines of history were merged into each other.
     pub fn common_ancestor_heads(&self, one: Rev, other: Rev) -> Vec<Rev> {
-        const BOTH: u8 = 3;
-        /// An ancestor of another common ancestor.
-        const COVERED: u8 = 4;
-        let changelog = self.changelog();
-        let mut sides = BTreeMap::from([(one, 1)]);
-        *sides.entry(other).or_insert(0) |= 2;
-        let mut heads = Vec::new();
-        // Children have higher numbers, so that all of them were seen before. Once every changeset that is left is
-        // covered, so are all of its ancestors.
-        let mut open = sides.len();
-        while open > 0
-            && let Some((rev, flags)) = sides.pop_last()
-        {
-            let is_covered = flags & COVERED != 0;
-            open -= usize::from(!is_covered);
-            let passed_on = match flags & BOTH == BOTH {
-                true => flags | COVERED,
-                false => flags,
-            };
-            if flags & BOTH == BOTH && !is_covered {
-                heads.push(rev);
-            }
-            for parent in changelog.parents(rev).into_iter().flatten() {
-                let known = sides.entry(parent).or_insert_with(|| {
-                    open += 1;
-                    0
-                });
-                let was_covered = *known & COVERED != 0;
-                *known |= passed_on;
-                open -= usize::from(!was_covered && *known & COVERED != 0);
-            }
-        }
+        let mut heads = common_heads(|rev| self.changelog().parents(rev), one, other);
         heads.reverse();
         heads
     }

@@ -61,9 +61,11 @@ impl Recorder<'_> {
 /// A file that is as on their side, or merged.
 fn from_theirs(dirstate: &mut Dirstate, ours: &Tree<'_>, path: &[u8]) -> Result<(), WorkdirError> {
     dirstate.copy(path, None);
+    // As in Mercurial, a file that is tracked already counts as one of the first parent.
+    let is_known = dirstate.get(path).is_some_and(|entry| entry.is_tracked());
     let tracking = Tracking {
         working: true,
-        p1: ours.get(path)?.is_some(),
+        p1: is_known || ours.get(path)?.is_some(),
         p2_info: true,
     };
     dirstate.set_tracking(path, tracking);

@@ -204,9 +204,6 @@ fn merge(
     let mut watcher = Watcher::new(ui, config, matches, &state.labels)?;
     let mut resolved = true;
     for path in chosen {
-        if state.file(path).is_some_and(|file| file.resolved) {
-            continue;
-        }
         resolved &= varve_workdir::merge_again(&request, state, path, dirstate, &mut watcher)?;
         // What is merged stays so if a later file ends the command.
         state.write(repository)?;
