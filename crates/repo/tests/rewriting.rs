@@ -151,6 +151,15 @@ proptest! {
                 let expected = rev != other && closure(&parents, &[rev]).contains(&other);
                 let found = view.is_descendant(Rev(rev as u32), Rev(other as u32));
                 prop_assert_eq!(found, expected);
+                let (one, two) = (closure(&parents, &[rev]), closure(&parents, &[other]));
+                let shared: BTreeSet<usize> = one.intersection(&two).copied().collect();
+                let is_head = |number: &usize| {
+                    let mut newer = shared.iter().filter(|newer| *newer != number);
+                    !newer.any(|newer| closure(&parents, &[*newer]).contains(number))
+                };
+                let expected: Vec<usize> = shared.iter().copied().filter(|number| is_head(number)).collect();
+                let found = view.common_ancestor_heads(Rev(rev as u32), Rev(other as u32));
+                prop_assert_eq!(found, revs(&expected));
             }
         }
         let all: Vec<usize> = (0..parents.len()).collect();

@@ -83,6 +83,21 @@ pub enum WorkdirError {
     /// A merge has left files with conflicts.
     #[error("outstanding merge conflicts")]
     UnresolvedFiles,
+    /// The changeset to merge is an ancestor of the first parent, or the same.
+    #[error("merging with a working directory ancestor has no effect")]
+    MergesAncestor,
+    /// The changeset to merge descends from the first parent.
+    #[error("nothing to merge")]
+    MergesDescendant,
+    /// A merge needs a working copy without changes.
+    #[error("uncommitted changes")]
+    ChangedFiles,
+    /// The state of a merge is cut short or no such state.
+    #[error("the state of the merge in .hg/merge is damaged")]
+    DamagedMergeState,
+    /// The state of a merge has records that must be understood, and are not, by their letters.
+    #[error("unsupported merge state records: {0}")]
+    UnknownMergeRecords(String),
     /// Local changes would have to be merged with those of the target, and must not be.
     #[error("conflicting changes")]
     Conflicting,

@@ -7,17 +7,21 @@
 mod audit;
 mod bookmark_edit;
 mod branch_and_bookmark;
+mod branch_merge;
 mod commit;
 mod dirstate;
 mod error;
+mod file_merges;
 mod files;
 pub mod filesets;
 pub mod fuzzing;
 mod ignore;
 mod local_state;
+mod manifest_merge;
 mod merge;
 mod merge_state;
 mod rename_detection;
+mod resolve;
 mod revert;
 mod status;
 mod tags;
@@ -27,6 +31,9 @@ mod update;
 pub use audit::PathAuditor;
 pub use bookmark_edit::BookmarkEdit;
 pub use branch_and_bookmark::{active_bookmark, branch, set_active_bookmark, set_branch};
+pub use branch_merge::{
+    MergeDestination, MergeRequest, check_merge, merge_changeset, merge_destination,
+};
 pub use commit::{
     AMEND, AmendContext, AmendMarker, AmendRequest, AmendResult, ChangesetMetadata, CloseOptions,
     CommitBase, CommitContext, CommitMetadata, HeadChanges, add_and_remove, amend, amended_status,
@@ -36,12 +43,17 @@ pub use dirstate::{Dirstate, DirstateEntry, EntryState, Stat, StatMatch, Timesta
 pub use error::{
     AmendRefusal, BookmarkRefusal, CloseRefusal, TagRefusal, UncommittableReason, WorkdirError,
 };
+pub use file_merges::{Resolution, UpdateEvent, UpdateObserver, UpdateQuestion, UpdateStats};
 pub use files::{Backups, WorkingFiles};
 pub use ignore::{Ignore, IgnoreFiles};
 pub use local_state::{LocalState, local_state};
-pub use merge::{MergeOptions, MergeTool, ToolSelection};
-pub use merge_state::{clear_merge, has_unresolved, other_side, unresolved};
+pub use manifest_merge::{Auction, Bid, Verdict};
+pub use merge::{MergeLabels, MergeOptions, MergeTool, ToolSelection};
+pub use merge_state::{
+    FileState, MergeState, Present, clear_merge, has_unresolved, other_side, unresolved,
+};
 pub use rename_detection::{Rename, RenameCandidate, detect_renames};
+pub use resolve::{ResolveRequest, has_conflict_markers, merge_again};
 pub use revert::{RevertAction, RevertPlan, RevertStep, plan_revert, revert};
 pub use status::{
     Status, StatusLists, StatusRequest, WorkingStatus, copies_against, copies_between,
@@ -53,8 +65,7 @@ pub use tags::{
 };
 pub use tree::{Tree, TreeEntry};
 pub use update::{
-    BookmarkChange, Destination, DestinationBookmark, LocalChanges, OtherHeads, Resolution,
-    UpdateEvent, UpdateObserver, UpdateQuestion, UpdateRequest, UpdateStats, bookmark_change,
-    check_update, clone_destination, default_destination, destination, is_interrupted, other_heads,
-    update,
+    BookmarkChange, Destination, DestinationBookmark, LocalChanges, OtherHeads, UpdateRequest,
+    bookmark_change, check_update, clone_destination, default_destination, destination,
+    is_interrupted, other_heads, update,
 };

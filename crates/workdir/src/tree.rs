@@ -1,6 +1,7 @@
 //! The files of one changeset: its manifest and the content of each file.
 
 use crate::WorkdirError;
+use std::cmp::Ordering;
 use varve_repo::{FileKind, ManifestEntries, ManifestEntry, Node, RepoError, RepoView, Rev};
 
 /// A file of a changeset: its file revision and its kind.
@@ -78,5 +79,40 @@ impl<'a> Tree<'a> {
     /// The view that it was read from.
     pub fn view(&self) -> &'a RepoView {
         self.view
+    }
+}
+
+/// A path that differs, with its entries in both trees.
+pub(crate) type Difference<'a> = (&'a [u8], Option<TreeEntry>, Option<TreeEntry>);
+
+/// Files that differ between two changesets, in one pass over both manifests.
+pub(crate) fn differences<'a>(
+    from: &'a Tree<'_>,
+    to: &'a Tree<'_>,
+) -> Result<Vec<Difference<'a>>, WorkdirError> {
+    let (mut old, mut new) = (from.iter(), to.iter());
+    let (mut left, mut right) = (old.next().transpose()?, new.next().transpose()?);
+    let mut found = Vec::new();
+    loop {
+        let order = match (&left, &right) {
+            (None, None) => return Ok(found),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(left), Some(right)) => left.path.cmp(right.path),
+        };
+        let before = left.filter(|_| order.is_le());
+        let after = right.filter(|_| order.is_ge());
+        if let Some(path) = before.or(after).map(|entry| entry.path)
+            && before != after
+        {
+            let tracked = |entry: varve_repo::ManifestEntry<'_>| (entry.node, entry.kind);
+            found.push((path, before.map(tracked), after.map(tracked)));
+        }
+        if order.is_le() {
+            left = old.next().transpose()?;
+        }
+        if order.is_ge() {
+            right = new.next().transpose()?;
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 mod amend;
 mod bookmarks;
+mod branch_merge;
 mod commit;
 mod destination;
 mod dirstate;

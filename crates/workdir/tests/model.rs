@@ -171,7 +171,7 @@ impl WorkingCopy {
 
 /// Records events, and decides nothing.
 #[derive(Default)]
-struct Recording(Vec<String>);
+pub struct Recording(Vec<String>);
 
 impl UpdateObserver for Recording {
     fn on_event(&mut self, event: &UpdateEvent<'_>) {

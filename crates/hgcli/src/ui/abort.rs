@@ -229,6 +229,12 @@ impl From<WorkdirError> for Abort {
             WorkdirError::NotLinear | WorkdirError::Conflicting => {
                 Abort::new(error.to_string()).hint("commit or update --clean to discard changes")
             }
+            WorkdirError::ChangedFiles => {
+                Abort::new(error.to_string()).hint("use 'hg status' to list changes")
+            }
+            WorkdirError::MergesDescendant => {
+                Abort::new(error.to_string()).hint("use 'hg update' or check 'hg heads'")
+            }
             WorkdirError::UnresolvedFiles => {
                 Abort::new(error.to_string()).hint("use 'hg resolve' to resolve")
             }

@@ -1,8 +1,39 @@
 //! Ancestors and descendants among the changesets of one view.
 
 use crate::read::RepoView;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use varve_revlog::Rev;
+
+const OF_FIRST: u8 = 1;
+const OF_SECOND: u8 = 2;
+const OF_BOTH: u8 = OF_FIRST | OF_SECOND;
+/// Below a common ancestor that was found: not one of the newest.
+const OLDER: u8 = 4;
+
+/// The common ancestors of two revisions that are no ancestors of another one, newest first. Looks at no revision older
+/// than the oldest that matters.
+pub(crate) fn common_heads(
+    parents: impl Fn(Rev) -> [Option<Rev>; 2],
+    first: Rev,
+    second: Rev,
+) -> Vec<Rev> {
+    let mut marks = BTreeMap::from([(first, OF_FIRST)]);
+    *marks.entry(second).or_default() |= OF_SECOND;
+    let mut heads = Vec::new();
+    // Newest first: all children of a revision are seen before it.
+    while marks.values().any(|mark| mark & OLDER == 0)
+        && let Some((rev, mut mark)) = marks.pop_last()
+    {
+        if mark == OF_BOTH {
+            heads.push(rev);
+            mark |= OLDER;
+        }
+        for parent in parents(rev).into_iter().flatten() {
+            *marks.entry(parent).or_default() |= mark;
+        }
+    }
+    heads
+}
 
 impl RepoView {
     /// The ancestors of `heads` that are no ancestors of `common`, oldest first. A changeset counts as its own
@@ -64,6 +95,14 @@ impl RepoView {
             }
         }
         false
+    }
+
+    /// The common ancestors of two changesets that are no ancestors of another one, oldest first. There are several
+    /// after two lines of history were merged into each other.
+    pub fn common_ancestor_heads(&self, one: Rev, other: Rev) -> Vec<Rev> {
+        let mut heads = common_heads(|rev| self.changelog().parents(rev), one, other);
+        heads.reverse();
+        heads
     }
 
     /// Number of visible changesets that descend from `rev` by way of visible ones.

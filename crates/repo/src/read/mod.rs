@@ -18,6 +18,7 @@ pub(crate) mod tags;
 mod unlisted;
 mod view;
 
+pub(crate) use ancestry::common_heads;
 pub use branches::{BranchHeads, Branches};
 pub use caches::{ReceivedCaches, streamed_cache_names};
 pub use changed_files::{ChangedFiles, OutgoingRevisions, OutgoingSet, SharedFileRevisions};

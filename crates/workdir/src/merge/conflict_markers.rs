@@ -1,12 +1,31 @@
 //! The text of a merge: clear lines as they are, conflicts as the tool writes them.
 
-use super::{MergeTool, Merged};
+use super::{MergeLabels, MergeTool, Merged};
 use varve_delta::MergedRegion;
 
-const OURS: &[u8] = b"<<<<<<< working copy";
-const BASE: &[u8] = b"||||||| working copy parent";
+const OURS: &[u8] = b"<<<<<<< ";
+const BASE: &[u8] = b"||||||| ";
 const BETWEEN: &[u8] = b"=======";
-const THEIRS: &[u8] = b">>>>>>> destination";
+const THEIRS: &[u8] = b">>>>>>> ";
+
+/// The marker lines of one file, without their ends.
+struct Markers {
+    ours: Vec<u8>,
+    base: Vec<u8>,
+    theirs: Vec<u8>,
+    newline: &'static [u8],
+}
+
+impl Markers {
+    fn new(labels: &MergeLabels, newline: &'static [u8]) -> Markers {
+        Markers {
+            ours: [OURS, &labels.ours].concat(),
+            base: [BASE, &labels.base].concat(),
+            theirs: [THEIRS, &labels.theirs].concat(),
+            newline,
+        }
+    }
+}
 
 /// The sides of one conflict.
 struct ConflictSides<'t> {
@@ -15,15 +34,19 @@ struct ConflictSides<'t> {
     theirs: &'t [u8],
 }
 
-pub(super) fn merge(tool: MergeTool, base: &[u8], ours: &[u8], theirs: &[u8]) -> Merged {
-    let newline = newline_of(ours);
+pub(super) fn merge(
+    tool: MergeTool,
+    labels: &MergeLabels,
+    [base, ours, theirs]: [&[u8]; 3],
+) -> Merged {
+    let markers = Markers::new(labels, newline_of(ours));
     let (mut content, mut conflicts) = (Vec::new(), false);
     for piece in varve_delta::merge(base, ours, theirs) {
         match piece {
             MergedRegion::Clear(text) => content.extend_from_slice(text),
             MergedRegion::Conflict { base, ours, theirs } => {
                 let sides = ConflictSides { base, ours, theirs };
-                conflicts |= push_conflict(tool, &sides, newline, &mut content);
+                conflicts |= push_conflict(tool, &sides, &markers, &mut content);
             }
         }
     }
@@ -34,10 +57,11 @@ pub(super) fn merge(tool: MergeTool, base: &[u8], ours: &[u8], theirs: &[u8]) ->
 fn push_conflict(
     tool: MergeTool,
     sides: &ConflictSides<'_>,
-    newline: &[u8],
+    markers: &Markers,
     out: &mut Vec<u8>,
 ) -> bool {
     let ConflictSides { base, ours, theirs } = sides;
+    let newline = markers.newline;
     match tool {
         MergeTool::MergeLocal => out.extend_from_slice(ours),
         MergeTool::MergeOther => out.extend_from_slice(theirs),
@@ -45,7 +69,17 @@ fn push_conflict(
         MergeTool::UnionOtherFirst => out.extend([*theirs, ours].concat()),
         MergeTool::Merge3 => {
             let parts = [
-                OURS, newline, ours, BASE, newline, base, BETWEEN, newline, theirs, THEIRS, newline,
+                &markers.ours,
+                newline,
+                ours,
+                &markers.base,
+                newline,
+                base,
+                BETWEEN,
+                newline,
+                theirs,
+                &markers.theirs,
+                newline,
             ];
             out.extend(parts.concat());
             return true;
@@ -53,7 +87,16 @@ fn push_conflict(
         _ => {
             let (before, ours, theirs, behind) = without_common(ours, theirs);
             let parts = [
-                before, OURS, newline, ours, BETWEEN, newline, theirs, THEIRS, newline, behind,
+                before,
+                &markers.ours,
+                newline,
+                ours,
+                BETWEEN,
+                newline,
+                theirs,
+                &markers.theirs,
+                newline,
+                behind,
             ];
             out.extend(parts.concat());
             return true;

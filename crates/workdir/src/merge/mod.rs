@@ -1,8 +1,10 @@
 //! Merging one file: the choice of the tool, the merged text and the mode.
 
 mod conflict_markers;
+mod labels;
 mod tool;
 
+pub use labels::MergeLabels;
 pub use tool::{MergeOptions, MergeTool, ToolSelection};
 
 use varve_repo::FileKind;
@@ -33,9 +35,9 @@ pub(crate) struct Merged {
     pub conflicts: bool,
 }
 
-/// Merges three texts; `tool` selects the text in place of a conflict.
-pub(crate) fn merge_texts(tool: MergeTool, base: &[u8], ours: &[u8], theirs: &[u8]) -> Merged {
-    conflict_markers::merge(tool, base, ours, theirs)
+/// Merges three texts, the base, ours and theirs; `tool` selects the text in place of a conflict.
+pub(crate) fn merge_texts(tool: MergeTool, labels: &MergeLabels, texts: [&[u8]; 3]) -> Merged {
+    conflict_markers::merge(tool, labels, texts)
 }
 
 /// The mode of a merged file, and whether it is ambiguous because there is no `base`.

@@ -15,10 +15,13 @@
 //! Fields end with a zero byte, the last one without. State `u` is unresolved, so is `pu` for a
 //! conflict of paths; `r` is resolved.
 
+mod read;
 mod record;
+mod state;
 mod write;
 
-pub(crate) use write::{FileState, MergeState, Present};
+pub(crate) use state::{FILENODE_SOURCE, Facts, REMOVAL_CANDIDATE};
+pub use state::{FileState, MergeState, Present};
 
 use crate::WorkdirError;
 use record::Records;

@@ -1,43 +1,12 @@
 //! Writing the state of a merge, so that Mercurial's `resolve` can go on from it.
 
+use super::state::{FileState, MergeState, Present};
 use super::{directory, record};
 use crate::WorkdirError;
 use crate::dirstate::replace;
 use sha1::{Digest, Sha1};
 use std::path::PathBuf;
 use varve_repo::{FileKind, Node, Repository};
-
-const LABELS: &[u8] = b"working copy\0destination\0working copy parent";
-
-/// A side of a merge that has the file: its name and revision there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Present {
-    pub path: Vec<u8>,
-    pub node: Node,
-}
-
-/// One file of a merge.
-#[derive(Clone, Debug)]
-pub(crate) struct FileState {
-    pub path: Vec<u8>,
-    /// Both sides were the same: nothing to resolve, but Mercurial notes facts about the file.
-    pub same: bool,
-    pub resolved: bool,
-    /// Our name, if we have it.
-    pub ours: Option<Vec<u8>>,
-    /// Our mode.
-    pub kind: FileKind,
-    pub base: Option<Present>,
-    pub theirs: Option<Present>,
-}
-
-/// A merge of the working copy with its new parent.
-#[derive(Clone, Debug)]
-pub(crate) struct MergeState {
-    pub local: Node,
-    pub other: Node,
-    pub files: Vec<FileState>,
-}
 
 /// The name under which a file's content before the merge is kept.
 fn key(path: Option<&[u8]>) -> String {
@@ -90,22 +59,26 @@ impl MergeState {
         std::fs::write(&place, content).map_err(WorkdirError::io("write", &place))
     }
 
+    /// A file's content from before the merge.
+    pub(crate) fn kept(repository: &Repository, path: &[u8]) -> Result<Vec<u8>, WorkdirError> {
+        let place = directory(repository).join(key(Some(path)));
+        std::fs::read(&place).map_err(WorkdirError::io("read", &place))
+    }
+
     /// Writes both lists.
-    pub(crate) fn write(&self, repository: &Repository) -> Result<(), WorkdirError> {
+    ///
+    /// # Errors
+    /// A failure of the file system.
+    pub fn write(&self, repository: &Repository) -> Result<(), WorkdirError> {
         let place = make_directory(repository)?;
         let storage = repository.storage().as_ref();
         replace(storage, &place.join("state"), &self.old())?;
         replace(storage, &place.join("state2"), &self.records())
     }
 
-    /// Files that there was something to merge in.
-    fn merged(&self) -> impl Iterator<Item = &FileState> {
-        self.files.iter().filter(|file| !file.same)
-    }
-
     fn old(&self) -> Vec<u8> {
         let mut out = format!("{}\n", self.local).into_bytes();
-        for file in self.merged().filter(|file| !file.is_deleted()) {
+        for file in self.files().filter(|file| !file.is_deleted()) {
             out.extend(file.fields(false));
             out.push(b'\n');
         }
@@ -116,29 +89,24 @@ impl MergeState {
         let mut out = Vec::new();
         record::push(b'L', self.local.to_string().as_bytes(), &mut out);
         record::push(b'O', self.other.to_string().as_bytes(), &mut out);
-        for file in self.merged() {
+        for file in self.files() {
             let kind = if file.is_deleted() { b'C' } else { b'F' };
             record::push(kind, &file.fields(true), &mut out);
         }
-        let mut files: Vec<&FileState> = self.files.iter().collect();
-        files.sort_by(|a, b| a.path.cmp(&b.path));
-        for file in files {
-            let before = if file.base.is_some() {
-                self.local
-            } else {
-                Node::NULL
-            };
-            let node = before.to_string();
-            let facts = [
-                &file.path[..],
-                b"ancestorlinknode",
-                node.as_bytes(),
-                b"merged",
-                b"yes",
-            ];
-            record::push(b'f', &facts.join(&0), &mut out);
+        for (kind, content) in &self.of_paths {
+            record::push(*kind, content, &mut out);
         }
-        record::push(b'l', LABELS, &mut out);
+        for (path, facts) in &self.facts {
+            let mut fields = vec![&path[..]];
+            fields.extend(facts.iter().flat_map(|(key, value)| [&key[..], &value[..]]));
+            record::push(b'f', &fields.join(&0), &mut out);
+        }
+        let labels = [
+            &self.labels.ours[..],
+            &self.labels.theirs,
+            &self.labels.base,
+        ];
+        record::push(b'l', &labels.join(&0), &mut out);
         out
     }
 }

@@ -1,7 +1,7 @@
 //! The plan of a revert.
 
+use crate::tree::differences;
 use crate::tree::{Tree, TreeEntry};
-use crate::update::differences;
 use crate::{Dirstate, Status, WorkdirError, WorkingFiles};
 use std::collections::BTreeMap;
 use varve_lang::patterns::Matcher;

@@ -10,7 +10,7 @@ type ChangedPaths<'p> = BTreeMap<&'p [u8], bool>;
 
 /// Refuses to write below a non-directory, unless the plan removes it; into another repository;
 /// and over a directory that will not be empty.
-pub(super) fn check(files: &WorkingFiles, plan: &Plan) -> Result<(), WorkdirError> {
+pub(crate) fn check(files: &WorkingFiles, plan: &Plan) -> Result<(), WorkdirError> {
     let changed_paths = plan.changed_paths();
     let goes = |path: &[u8]| changed_paths.get(path) == Some(&false);
     let mut seen: HashSet<&[u8]> = HashSet::new();

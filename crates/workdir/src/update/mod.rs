@@ -9,47 +9,33 @@
 mod apply;
 mod check;
 mod destination;
-mod directories;
-mod merging;
-mod observer;
-mod outcome;
+pub(crate) mod directories;
 mod plan;
 mod renames;
 
 use crate::branch_and_bookmark::set_branch;
 use crate::dirstate::replace;
-use crate::merge_state::clear_merge;
-use crate::{Dirstate, MergeOptions, Tracking, Tree, WorkdirError, WorkingFiles};
-use merging::Merger;
-use outcome::Outcome;
-use plan::{Plan, Planner, UpdateStep};
-use renames::RenameNote;
+use crate::file_merges::{MergeSettings, Merger, Outcome, note_possibly_dirty};
+use crate::merge_state::{Facts, clear_merge};
+use crate::{
+    Dirstate, MergeLabels, MergeOptions, Tree, UpdateEvent, UpdateObserver, UpdateStats,
+    WorkdirError, WorkingFiles,
+};
+use plan::Planner;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use varve_base::{Interrupt, Progress};
 use varve_repo::{Changeset, DEFAULT_BRANCH, Node, RepoView, Repository, Rev};
 
+pub(crate) use apply::apply;
 pub use check::check_update;
 pub use destination::{
     BookmarkChange, Destination, DestinationBookmark, OtherHeads, bookmark_change,
     clone_destination, default_destination, destination, other_heads,
 };
-pub use observer::{Resolution, UpdateEvent, UpdateObserver, UpdateQuestion};
 pub use plan::LocalChanges;
-pub(crate) use plan::differences;
-
-/// How many files an update has changed in which way.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct UpdateStats {
-    /// Files that are now as in the target, and were not.
-    pub updated: usize,
-    /// Files whose changes here and there are now together.
-    pub merged: usize,
-    /// Files that are no longer tracked.
-    pub removed: usize,
-    /// Files with conflicts.
-    pub unresolved: usize,
-}
+pub(crate) use plan::{Plan, Relocation, UpdateStep};
+pub(crate) use renames::RenameNote;
 
 /// Where an update goes and how.
 #[derive(Clone, Copy)]
@@ -128,8 +114,17 @@ fn update_files(
     if node == p1 && request.local != LocalChanges::Discard {
         return Ok(UpdateStats::default());
     }
-    let mut merger = Merger::prepare(request, &to, &plan, observer)?;
-    merger.report(&plan);
+    let labels = MergeLabels::of_update();
+    let settings = MergeSettings {
+        repository,
+        view,
+        tool: request.tool,
+        labels: &labels,
+        stop: request.stop,
+    };
+    let merger = Merger::prepare(settings, &plan.merges, observer)?;
+    merger.observer.on_event(&UpdateEvent::Planned);
+    report(&plan, merger.observer);
     let touches = |step: &UpdateStep| {
         matches!(
             step,
@@ -142,15 +137,16 @@ fn update_files(
     clear_merge(repository)?;
     merger.keep()?;
     let work = (request.progress, request.stop);
-    let written = apply::apply(&plan, view, repository.root(), work)?;
-    let outcomes = merger.merge_all([p1, node])?;
+    let written = apply(&plan, view, repository.root(), work)?;
+    let outcomes = merger.merge_all([p1, node], Facts::default())?;
     let boundary = Dirstate::clock(repository)?;
     note_entries(&plan, dirstate);
     for (path, seen) in &written {
         dirstate.set_clean(path, seen, boundary);
     }
     for outcome in &outcomes {
-        outcome.note(dirstate, boundary);
+        let in_target = to.get(&outcome.file.dest)?.is_some();
+        outcome.note_update(dirstate, boundary, in_target);
     }
     forget_copies(dirstate, &to)?;
     dirstate.set_parents([node, Node::NULL]);
@@ -159,7 +155,30 @@ fn update_files(
     Ok(count(&plan, &outcomes))
 }
 
-fn count(plan: &Plan, outcomes: &[Outcome]) -> UpdateStats {
+/// Reports the plan to the observer.
+pub(crate) fn report(plan: &Plan, observer: &mut dyn UpdateObserver) {
+    for note in &plan.notes {
+        let news = match note {
+            RenameNote::Twice(source, names) => UpdateEvent::RenamedTwice { source, names },
+            RenameNote::Deleted(source, names) => UpdateEvent::RenamedAndDeleted { source, names },
+        };
+        observer.on_event(&news);
+    }
+    for (path, _) in plan
+        .steps
+        .iter()
+        .filter(|(_, step)| **step == UpdateStep::Remove)
+    {
+        observer.on_event(&UpdateEvent::Removing(path));
+    }
+    for (path, step) in &plan.steps {
+        if let UpdateStep::Write(_) = step {
+            observer.on_event(&UpdateEvent::Getting(path));
+        }
+    }
+}
+
+pub(crate) fn count(plan: &Plan, outcomes: &[Outcome]) -> UpdateStats {
     let steps =
         |wanted: fn(&UpdateStep) -> bool| plan.steps.values().filter(|step| wanted(step)).count();
     let mut counts = UpdateStats {
@@ -200,19 +219,6 @@ fn note_entries(plan: &Plan, dirstate: &mut Dirstate) {
     }
 }
 
-/// Tracked, in the parent, and to be looked at again.
-fn note_possibly_dirty(dirstate: &mut Dirstate, path: &[u8]) {
-    dirstate.copy(path, None);
-    dirstate.set_tracking(
-        path,
-        Tracking {
-            working: true,
-            p1: true,
-            p2_info: false,
-        },
-    );
-}
-
 /// A copy whose source is not in the target becomes a new file.
 fn forget_copies(dirstate: &mut Dirstate, to: &Tree<'_>) -> Result<(), WorkdirError> {
     let mut gone = Vec::new();
@@ -232,13 +238,13 @@ fn note(repository: &Repository) -> PathBuf {
 }
 
 /// Mercurial's own note: the node that an update is on its way to.
-fn note_begin(repository: &Repository, node: &Node) -> Result<(), WorkdirError> {
+pub(crate) fn note_begin(repository: &Repository, node: &Node) -> Result<(), WorkdirError> {
     let storage = repository.storage().as_ref();
     let text = node.to_string();
     replace(storage, &note(repository), text.as_bytes())
 }
 
-fn note_end(repository: &Repository) -> Result<(), WorkdirError> {
+pub(crate) fn note_end(repository: &Repository) -> Result<(), WorkdirError> {
     let storage = repository.storage().as_ref();
     if storage.kind(&note(repository))?.is_some() {
         storage.remove(&note(repository))?;

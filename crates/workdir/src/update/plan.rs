@@ -2,17 +2,17 @@
 
 use super::directories;
 use super::renames::{RenameNote, Renames};
+use crate::file_merges::MergeFile;
 use crate::files::{kind_of, shown};
-use crate::tree::{Tree, TreeEntry};
+use crate::tree::{Tree, TreeEntry, differences};
 use crate::{
     Dirstate, Ignore, LocalState, Status, StatusLists, StatusRequest, WorkdirError, WorkingFiles,
     working_status,
 };
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use varve_base::Interrupt;
 use varve_lang::patterns::Matcher;
-use varve_repo::{FileKind, Repository, Rev};
+use varve_repo::{FileKind, Node, Repository, Rev};
 
 /// The change to one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,19 +29,17 @@ pub(crate) enum UpdateStep {
     StayRemoved,
 }
 
-/// A file that both sides have changed.
+/// A file that goes to another path because its directory was renamed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct MergeFile {
-    /// Its name afterwards.
-    pub dest: Vec<u8>,
-    /// Our name of it, unless it was deleted here.
-    pub ours: Option<Vec<u8>>,
-    /// The file in the first parent, if it has one.
-    pub base: Option<(Vec<u8>, TreeEntry)>,
-    /// The file in the target, unless it was deleted there.
-    pub theirs: Option<(Vec<u8>, TreeEntry)>,
-    /// Whether our name goes.
-    pub moves: bool,
+pub(crate) struct Relocation {
+    /// Its path on the side that has it.
+    pub from: Vec<u8>,
+    /// Its path afterwards.
+    pub to: Vec<u8>,
+    /// Their file; without it, it is ours.
+    pub theirs: Option<TreeEntry>,
+    /// The kind of the result.
+    pub kind: FileKind,
 }
 
 /// The changes of an update.
@@ -51,6 +49,8 @@ pub(crate) struct Plan {
     pub steps: BTreeMap<Vec<u8>, UpdateStep>,
     /// In the order in which they are merged.
     pub merges: Vec<MergeFile>,
+    /// Files that follow a renamed directory; only a merge of changesets has any.
+    pub relocations: Vec<Relocation>,
     /// Remarks for the user.
     pub notes: Vec<RenameNote>,
 }
@@ -69,6 +69,10 @@ impl Plan {
                 changed_paths.insert(ours, false);
             }
         }
+        for relocation in self.relocations.iter().filter(|file| file.theirs.is_none()) {
+            changed_paths.insert(&relocation.from, false);
+        }
+        changed_paths.extend(self.relocations.iter().map(|file| (&file.to[..], true)));
         changed_paths.extend(self.merges.iter().map(|merge| (&merge.dest[..], true)));
         changed_paths
     }
@@ -220,6 +224,11 @@ impl Planner<'_> {
         Ok(())
     }
 
+    /// The first parent.
+    pub(super) fn parent(&self) -> Node {
+        self.dirstate.parents()[0]
+    }
+
     /// State of a file; one without an entry in the dirstate is unknown.
     pub(super) fn local_state(&self, path: &[u8]) -> LocalState {
         match self.local_states.get(path) {
@@ -352,6 +361,7 @@ impl Planner<'_> {
             base,
             theirs: named(new),
             moves: false,
+            ancestor: self.parent(),
         })
     }
 
@@ -380,51 +390,9 @@ fn is_mode_only(old: TreeEntry, new: TreeEntry) -> bool {
     old.0 == new.0 && old.1 != FileKind::Symlink && new.1 != FileKind::Symlink
 }
 
-impl MergeFile {
-    /// Files deleted in the target come first, then those deleted here.
-    fn order(&self) -> (bool, bool, &[u8]) {
-        let (here, there) = (self.ours.is_some(), self.theirs.is_some());
-        (there, here, &self.dest)
-    }
-}
-
 enum Decision {
     Do(UpdateStep),
     Nothing,
     Collides,
     Merges,
-}
-
-type Difference<'a> = (&'a [u8], Option<TreeEntry>, Option<TreeEntry>);
-
-/// Files that differ between two changesets, in one pass over both manifests.
-pub(crate) fn differences<'a>(
-    from: &'a Tree<'_>,
-    to: &'a Tree<'_>,
-) -> Result<Vec<Difference<'a>>, WorkdirError> {
-    let (mut old, mut new) = (from.iter(), to.iter());
-    let (mut left, mut right) = (old.next().transpose()?, new.next().transpose()?);
-    let mut found = Vec::new();
-    loop {
-        let order = match (&left, &right) {
-            (None, None) => return Ok(found),
-            (Some(_), None) => Ordering::Less,
-            (None, Some(_)) => Ordering::Greater,
-            (Some(left), Some(right)) => left.path.cmp(right.path),
-        };
-        let before = left.filter(|_| order.is_le());
-        let after = right.filter(|_| order.is_ge());
-        if let Some(path) = before.or(after).map(|entry| entry.path)
-            && before != after
-        {
-            let tracked = |entry: varve_repo::ManifestEntry<'_>| (entry.node, entry.kind);
-            found.push((path, before.map(tracked), after.map(tracked)));
-        }
-        if order.is_le() {
-            left = old.next().transpose()?;
-        }
-        if order.is_ge() {
-            right = new.next().transpose()?;
-        }
-    }
 }

@@ -1,6 +1,7 @@
 //! Files that either side calls by another name than the first parent does.
 
-use super::plan::{MergeFile, Plan, Planner};
+use super::plan::{Plan, Planner};
+use crate::file_merges::MergeFile;
 use crate::tree::TreeEntry;
 use crate::{LocalState, WorkdirError, copies_between, status_between};
 use std::collections::{BTreeMap, BTreeSet};
@@ -81,6 +82,7 @@ impl Renames {
                     base: Some((source.clone(), old)),
                     theirs: Some((source.clone(), new)),
                     moves: false,
+                    ancestor: planner.parent(),
                 });
             }
             if is_gone {
@@ -131,6 +133,7 @@ impl Renames {
             base: side(source, old),
             theirs: side(path, new),
             moves,
+            ancestor: planner.parent(),
         });
         Ok(())
     }

@@ -2,29 +2,37 @@
 
 use crate::arguments::Matches;
 use crate::context::Config;
-use crate::ui::{Abort, Ui, environment};
+use crate::ui::{Abort, Ui, environment, short_hex};
 use std::io::{self, BufRead, IsTerminal, Write};
 use varve_config::hgrc::Files;
+use varve_repo::Node;
 use varve_workdir::{
-    Backups, MergeOptions, MergeTool, Resolution, ToolSelection, UpdateEvent, UpdateObserver,
-    UpdateQuestion,
+    Auction, Backups, MergeLabels, MergeOptions, MergeTool, Resolution, ToolSelection, UpdateEvent,
+    UpdateObserver, UpdateQuestion, Verdict,
 };
 
 /// Prints the steps of an update, and asks about conflicts.
 pub(crate) struct Watcher<'s> {
     ui: &'s mut Ui,
     interactive: bool,
+    labels: MergeLabels,
     /// The first thing that could not be printed.
     failed: Option<Abort>,
 }
 
 impl<'s> Watcher<'s> {
-    /// Asks only if questions can be answered.
-    pub(crate) fn new(ui: &'s mut Ui, config: &Config, matches: &Matches) -> Result<Self, Abort> {
+    /// Asks only if questions can be answered. `labels` name the sides in them.
+    pub(crate) fn new(
+        ui: &'s mut Ui,
+        config: &Config,
+        matches: &Matches,
+        labels: &MergeLabels,
+    ) -> Result<Self, Abort> {
         let is_there = io::stdin().is_terminal();
         let interactive = config.boolean("ui", "interactive", is_there)?;
         Ok(Watcher {
             interactive: interactive && !matches.flag("noninteractive"),
+            labels: labels.clone(),
             ui,
             failed: None,
         })
@@ -49,6 +57,12 @@ impl<'s> Watcher<'s> {
             UpdateEvent::Removing(path) => ui.note(line(&[b"removing ", path])),
             UpdateEvent::Getting(path) => ui.note(line(&[b"getting ", path])),
             UpdateEvent::Moving { from, to } => ui.note(line(&[b"moving ", from, b" to ", to])),
+            UpdateEvent::GettingAs { from, to } => ui.note(line(&[b"getting ", from, b" to ", to])),
+            UpdateEvent::Auction {
+                ours,
+                theirs,
+                auction,
+            } => print_auction(ui, [ours, theirs], auction),
             UpdateEvent::RenamedTwice { source, names } => {
                 let what = b" was renamed multiple times to:\n";
                 ui.warn(possible_conflict(source, what, names))
@@ -123,6 +137,70 @@ impl<'s> Watcher<'s> {
     }
 }
 
+/// Prints how the choice among several common ancestors went, most of it only with `--verbose`.
+fn print_auction(ui: &mut Ui, [ours, theirs]: [&Node; 2], auction: &Auction) -> Result<(), Abort> {
+    let ancestors: Vec<String> = auction.ancestors.iter().map(short_hex).collect();
+    let (ours, theirs) = (short_hex(ours), short_hex(theirs));
+    let all = ancestors.join(" and ");
+    ui.note(format!(
+        "note: merging {ours}+ and {theirs} using bids from ancestors {all}\n"
+    ))?;
+    for ancestor in &ancestors {
+        ui.note(format!("\ncalculating bids for ancestor {ancestor}\n"))?;
+        ui.note("resolving manifests\n")?;
+    }
+    let count = ancestors.len();
+    ui.note(format!(
+        "\nauction for merging merge bids ({count} ancestors)\n"
+    ))?;
+    for (path, verdict) in &auction.verdicts {
+        let about = |words: String| [b" ", &path[..], b": ", words.as_bytes(), b"\n"].concat();
+        match verdict {
+            Verdict::Consensus(action) => ui.note(about(format!("consensus for {action}")))?,
+            Verdict::Simple(name) => ui.note(about(format!("picking '{name}' action")))?,
+            Verdict::Ambiguous(bids) => {
+                ui.note(about("multiple bids for merge action:".to_owned()))?;
+                for bid in bids {
+                    ui.note(format!("  {} -> {}\n", bid.reason, bid.action))?;
+                }
+                let action = bids.first().map_or("", |bid| bid.action);
+                ui.warn(about(format!("ambiguous merge - picked {action} action")))?;
+            }
+        }
+    }
+    ui.note("end of auction\n\n")
+}
+
+/// Asks a question that is answered by yes or no; without a terminal the answer is yes.
+pub(crate) fn confirm(
+    ui: &mut Ui,
+    config: &Config,
+    matches: &Matches,
+    question: &str,
+) -> Result<bool, Abort> {
+    let is_there = io::stdin().is_terminal();
+    let asks = config.boolean("ui", "interactive", is_there)?;
+    let asks = asks && !matches.flag("noninteractive");
+    loop {
+        ui.write(format!("{question} (yn)? "))?;
+        if !asks {
+            ui.write("y\n")?;
+            return Ok(true);
+        }
+        ui.out.flush()?;
+        let mut typed = String::new();
+        if io::stdin().lock().read_line(&mut typed)? == 0 {
+            ui.write("\n")?;
+            return Err(Abort::new("response expected"));
+        }
+        match typed.trim().to_ascii_lowercase().as_str() {
+            "" | "y" => return Ok(true),
+            "n" => return Ok(false),
+            _ => ui.write("unrecognized response\n")?,
+        }
+    }
+}
+
 fn possible_conflict(source: &[u8], what: &[u8], names: &[Vec<u8>]) -> Vec<u8> {
     let mut text = [b"note: possible conflict - ", source, what].concat();
     for name in names {
@@ -138,24 +216,31 @@ impl UpdateObserver for Watcher<'_> {
     }
 
     fn decide(&mut self, question: &UpdateQuestion<'_>) -> Resolution {
+        let ours = format!("[{}]", String::from_utf8_lossy(&self.labels.ours));
+        let theirs = format!("[{}]", String::from_utf8_lossy(&self.labels.theirs));
         let (path, rest, answers) = match question {
             UpdateQuestion::DeletedThere(path) => (
                 path,
-                "' was deleted in other [destination] but was modified in local [working copy].\n\
-                 You can use (c)hanged version, (d)elete, or leave (u)nresolved.\n",
+                format!(
+                    "' was deleted in other {theirs} but was modified in local {ours}.\n\
+                     You can use (c)hanged version, (d)elete, or leave (u)nresolved.\n"
+                ),
                 [(b'c', Resolution::Ours), (b'd', Resolution::Theirs)],
             ),
             UpdateQuestion::DeletedHere(path) => (
                 path,
-                "' was deleted in local [working copy] but was modified in other [destination].\n\
-                 You can use (c)hanged version, leave (d)eleted, or leave (u)nresolved.\n",
+                format!(
+                    "' was deleted in local {ours} but was modified in other {theirs}.\n\
+                     You can use (c)hanged version, leave (d)eleted, or leave (u)nresolved.\n"
+                ),
                 [(b'c', Resolution::Theirs), (b'd', Resolution::Ours)],
             ),
             UpdateQuestion::WhoseFile(path) => (
                 path,
-                "' needs to be resolved.\n\
-                 You can keep (l)ocal [working copy], take (o)ther [destination], or leave \
-                 (u)nresolved.\n",
+                format!(
+                    "' needs to be resolved.\n\
+                     You can keep (l)ocal {ours}, take (o)ther {theirs}, or leave (u)nresolved.\n"
+                ),
                 [(b'l', Resolution::Ours), (b'o', Resolution::Theirs)],
             ),
         };

@@ -7,8 +7,8 @@ use crate::context::{Category, Command, Config, Context, Repo};
 use crate::ui::{Abort, Ui, short_hex};
 use varve_repo::{LockKind, Node, RepoView, Repository, Rev};
 use varve_workdir::{
-    BookmarkChange, Destination, DestinationBookmark, Dirstate, LocalChanges, UpdateRequest,
-    UpdateStats, WorkdirError,
+    BookmarkChange, Destination, DestinationBookmark, Dirstate, LocalChanges, MergeLabels,
+    UpdateRequest, UpdateStats, WorkdirError,
 };
 
 /// See [`Command`].
@@ -245,17 +245,26 @@ pub(crate) fn go_to(
         progress: progress.as_ref(),
         stop: &stop,
     };
-    let mut watcher = Watcher::new(ui, config, matches)?;
+    let mut watcher = Watcher::new(ui, config, matches, &MergeLabels::of_update())?;
     let updated = varve_workdir::update(&request, dirstate, &mut watcher);
     let told = watcher.finish();
     ui.progress = progress;
     told?;
-    if let Err(WorkdirError::UntrackedDiffer(files)) = &updated {
+    warn_of_untracked(ui, &updated)?;
+    Ok(updated?)
+}
+
+/// Names the files that are in the way.
+pub(crate) fn warn_of_untracked(
+    ui: &mut Ui,
+    updated: &Result<UpdateStats, WorkdirError>,
+) -> Result<(), Abort> {
+    if let Err(WorkdirError::UntrackedDiffer(files)) = updated {
         for file in files {
             ui.warn(format!("{file}: untracked file differs\n"))?;
         }
     }
-    Ok(updated?)
+    Ok(())
 }
 
 /// The exit code when files are left with conflicts.
@@ -263,21 +272,26 @@ pub(crate) const UNRESOLVED: u8 = 1;
 
 /// Prints the counts of an update; returns the exit code.
 pub(crate) fn report(ui: &mut Ui, updated: &UpdateStats) -> Result<u8, Abort> {
+    print_stats(ui, updated)?;
+    if updated.unresolved == 0 {
+        return Ok(0);
+    }
+    ui.status("use 'hg resolve' to retry unresolved file merges\n")?;
+    Ok(UNRESOLVED)
+}
+
+/// Prints the counts of an update.
+pub(crate) fn print_stats(ui: &mut Ui, stats: &UpdateStats) -> Result<(), Abort> {
     let UpdateStats {
         updated,
         merged,
         removed,
         unresolved,
-    } = *updated;
+    } = *stats;
     ui.status(format!(
         "{updated} files updated, {merged} files merged, {removed} files removed, {unresolved} \
          files unresolved\n"
-    ))?;
-    if unresolved == 0 {
-        return Ok(0);
-    }
-    ui.status("use 'hg resolve' to retry unresolved file merges\n")?;
-    Ok(UNRESOLVED)
+    ))
 }
 
 /// Prints the change of a bookmark, and makes it.

@@ -1,10 +1,11 @@
 //! Revisions of files, with the parents and the mention in the changeset that Mercurial gives
 //! them.
 
-use super::bases::{common_heads, is_ancestor};
+use super::bases::is_ancestor;
 use super::{CommitBatch, FileChange, Parent};
 use crate::format::manifest::{ManifestEntries, Tracked};
 use crate::format::{FileText, RepoError};
+use crate::read::common_heads;
 use varve_revlog::{Appender, Content, NewRevision, Node, Rev};
 
 /// The files of both parents and, for a merge, of their newest common ancestors.
@@ -29,7 +30,7 @@ impl ParentFiles {
     pub fn new(batch: &CommitBatch, p1: Parent, p2: Parent) -> Result<Self, RepoError> {
         let mut bases = Vec::new();
         if let (Some(first), Some(second)) = (p1.rev, p2.rev) {
-            for rev in common_heads(&batch.changelog, first, second) {
+            for rev in common_heads(|rev| batch.changelog.parents(rev), first, second) {
                 let manifest = batch.manifest_of(rev)?;
                 bases.push((manifest, batch.files_of(&manifest)?));
             }

@@ -1,6 +1,6 @@
 //! Laws of the merge of three texts, and of their modes.
 
-use super::{MergeTool, is_binary, merge_kinds, merge_texts};
+use super::{MergeLabels, MergeTool, is_binary, merge_kinds, merge_texts};
 use proptest::prelude::*;
 use varve_repo::FileKind;
 
@@ -18,7 +18,8 @@ const DECIDING: [MergeTool; 4] = [
 ];
 
 fn merged(tool: MergeTool, base: &str, ours: &str, theirs: &str) -> (String, bool) {
-    let merged = merge_texts(tool, base.as_bytes(), ours.as_bytes(), theirs.as_bytes());
+    let texts = [base, ours, theirs].map(str::as_bytes);
+    let merged = merge_texts(tool, &MergeLabels::of_update(), texts);
     (String::from_utf8(merged.content).unwrap(), merged.conflicts)
 }
 

@@ -5,6 +5,7 @@ use super::super::{
     FileState, MergeState, Present, clear_merge, count_unresolved, has_unresolved, is_there,
     other_side, unresolved,
 };
+use crate::MergeLabels;
 use proptest::prelude::*;
 use std::path::Path;
 use std::sync::Arc;
@@ -27,28 +28,34 @@ fn states() -> impl Strategy<Value = MergeState> {
         FileKind::Symlink,
     ]);
     let ours = prop::option::weighted(0.8, "[a-z/]{1,9}");
-    let file = (any::<[bool; 2]>(), ours, kind, sides(), sides());
+    let file = (
+        any::<[bool; 2]>(),
+        ours,
+        kind,
+        sides(),
+        sides(),
+        any::<[u8; 20]>(),
+    );
     let files = proptest::collection::btree_map("[a-z]{1,6}", file, 0..8);
     (any::<[[u8; 20]; 2]>(), files).prop_map(|([local, other], files)| {
-        let files =
-            files
-                .into_iter()
-                .map(
-                    |(path, ([same, resolved], ours, kind, base, theirs))| FileState {
-                        path: path.into_bytes(),
-                        same,
-                        resolved,
-                        ours: ours.map(String::into_bytes),
-                        kind,
-                        base,
-                        theirs,
-                    },
-                );
-        MergeState {
-            local: Node(local),
-            other: Node(other),
-            files: files.collect(),
+        let mut state = MergeState::new(Node(local), Node(other), MergeLabels::of_merge());
+        for (path, ([same, resolved], ours, kind, base, theirs, ancestor)) in files {
+            let ancestor = match base {
+                Some(_) => Node(ancestor),
+                None => Node::NULL,
+            };
+            state.add(FileState {
+                path: path.into_bytes(),
+                same,
+                resolved,
+                ours: ours.map(String::into_bytes),
+                kind,
+                base,
+                theirs,
+                ancestor,
+            });
         }
+        state
     })
 }
 
@@ -87,13 +94,14 @@ proptest! {
         prop_assert_eq!(other_side(&repository).unwrap(), None);
         state.write(&repository).unwrap();
         prop_assert!(is_there(&repository));
-        let waiting = state.files.iter().filter(|file| !file.same && !file.resolved).count();
+        let waiting = state.unresolved();
+        prop_assert_eq!(MergeState::read(&repository).unwrap(), Some(state.clone()));
         prop_assert_eq!(unresolved(&repository).unwrap(), waiting);
         prop_assert_eq!(has_unresolved(&repository).unwrap(), waiting > 0);
         prop_assert_eq!(other_side(&repository).unwrap(), Some(state.other));
         let bytes = read(directory.path(), "state2");
         prop_assert_eq!(fields(&bytes, b'L'), vec![vec![state.local.to_string().into_bytes()]]);
-        let merged: Vec<&FileState> = state.files.iter().filter(|file| !file.same).collect();
+        let merged: Vec<&FileState> = state.files().collect();
         let is_deleted = |file: &FileState| file.ours.is_none() || file.theirs.is_none();
         for (kind, deleted) in [(b'F', false), (b'C', true)] {
             let found = fields(&bytes, kind);
@@ -113,7 +121,7 @@ proptest! {
         }
         // Facts about every file, sorted by path; those of files without a base name no changeset.
         let facts = fields(&bytes, b'f');
-        prop_assert_eq!(facts.len(), state.files.len());
+        prop_assert_eq!(facts.len(), state.facts.len());
         prop_assert!(facts.is_sorted_by_key(|fields| &fields[0]));
         // Programs of before 2011 read nothing of deleted files.
         let old = read(directory.path(), "state");
@@ -145,6 +153,7 @@ proptest! {
         let len: usize = records.iter().filter_map(|(_, content)| content.map(<[u8]>::len)).sum();
         prop_assert!(len <= bytes.len());
         prop_assert!(count_unresolved(&bytes) <= records.len());
+        let _ = MergeState::parse(&bytes);
     }
 
     /// The earlier content of each file is kept under a name of its own.

@@ -1,5 +1,8 @@
 //! Events and questions of a running update.
 
+use crate::manifest_merge::Auction;
+use varve_repo::Node;
+
 /// Progress of an update that may be shown to the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpdateEvent<'a> {
@@ -15,6 +18,22 @@ pub enum UpdateEvent<'a> {
         from: &'a [u8],
         /// The new path.
         to: &'a [u8],
+    },
+    /// Their file is about to be written under another path because its directory was renamed.
+    GettingAs {
+        /// Its path there.
+        from: &'a [u8],
+        /// The new path.
+        to: &'a [u8],
+    },
+    /// Several common ancestors have each had a say.
+    Auction {
+        /// The first parent.
+        ours: &'a Node,
+        /// The changeset that is merged.
+        theirs: &'a Node,
+        /// The choices.
+        auction: &'a Auction,
     },
     /// Both sides renamed a file differently.
     RenamedTwice {

@@ -1,36 +1,60 @@
 //! Merging the files that both sides have changed, one after another.
 
-use super::outcome::{End, Outcome, state};
-use super::plan::{MergeFile, Plan, UpdateStep};
-use super::{RenameNote, Resolution, UpdateEvent, UpdateObserver, UpdateQuestion, UpdateRequest};
-use crate::merge::{Merged, Version, is_binary, merge_kinds, merge_texts};
-use crate::merge_state::MergeState;
+mod file;
+mod lines;
+mod observer;
+mod outcome;
+
+pub(crate) use file::MergeFile;
+pub use observer::{Resolution, UpdateEvent, UpdateObserver, UpdateQuestion};
+pub use outcome::UpdateStats;
+pub(crate) use outcome::{Outcome, note_possibly_dirty};
+
+use crate::merge::{Version, is_binary, merge_kinds, merge_texts};
+use crate::merge_state::{Facts, MergeState};
 use crate::tree::TreeEntry;
-use crate::{MergeTool, Stat, ToolSelection, Tree, WorkdirError, WorkingFiles};
-use varve_repo::{FileKind, Node};
+use crate::{
+    MergeLabels, MergeOptions, MergeTool, Stat, ToolSelection, WorkdirError, WorkingFiles,
+};
+use outcome::{End, state};
+use varve_base::Interrupt;
+use varve_repo::{FileKind, Node, RepoView, Repository};
+
+/// The repository and options of the merges of one call.
+#[derive(Clone, Copy)]
+pub(crate) struct MergeSettings<'a> {
+    /// The repository; the caller holds the lock of its working copy.
+    pub repository: &'a Repository,
+    /// Has the versions of both sides.
+    pub view: &'a RepoView,
+    /// The merge tool.
+    pub tool: &'a MergeOptions,
+    /// The names of the sides.
+    pub labels: &'a MergeLabels,
+    /// Ends the work early.
+    pub stop: &'a Interrupt,
+}
 
 /// A file to be merged and its content in the working copy.
 type Prepared = (MergeFile, Option<Version>);
 
-pub(super) struct Merger<'a, 'b> {
-    request: &'a UpdateRequest<'a>,
-    to: &'a Tree<'a>,
+pub(crate) struct Merger<'a, 'b> {
+    settings: MergeSettings<'a>,
     files: WorkingFiles,
     prepared: Vec<Prepared>,
-    observer: &'b mut dyn UpdateObserver,
+    pub(crate) observer: &'b mut dyn UpdateObserver,
 }
 
 impl<'a, 'b> Merger<'a, 'b> {
     /// Reads our side of all files, before any is written; refuses files that cannot be merged.
-    pub(super) fn prepare(
-        request: &'a UpdateRequest<'a>,
-        to: &'a Tree<'a>,
-        plan: &Plan,
+    pub(crate) fn prepare(
+        settings: MergeSettings<'a>,
+        merges: &[MergeFile],
         observer: &'b mut dyn UpdateObserver,
     ) -> Result<Self, WorkdirError> {
-        let files = WorkingFiles::new(request.repository.root());
+        let files = WorkingFiles::new(settings.repository.root());
         let mut prepared = Vec::new();
-        for file in &plan.merges {
+        for file in merges {
             let ours = match &file.ours {
                 Some(path) => {
                     let (content, kind) = files.read(path)?;
@@ -41,13 +65,12 @@ impl<'a, 'b> Merger<'a, 'b> {
             prepared.push((file.clone(), ours));
         }
         let merger = Merger {
-            request,
-            to,
+            settings,
             files,
             prepared,
             observer,
         };
-        if let ToolSelection::Unsupported(name) = &request.tool.chosen {
+        if let ToolSelection::Unsupported(name) = &settings.tool.chosen {
             merger.refuse_conflicts(name)?;
         }
         Ok(merger)
@@ -63,7 +86,12 @@ impl<'a, 'b> Merger<'a, 'b> {
             let by_lines = !needs_prompt(&base, ours, &theirs);
             let conflicts = || {
                 let base = base.as_ref().map_or(&b""[..], |base| &base.content);
-                merge_texts(MergeTool::Merge, base, &ours.content, &theirs.content).conflicts
+                merge_texts(
+                    MergeTool::Merge,
+                    self.settings.labels,
+                    [base, &ours.content, &theirs.content],
+                )
+                .conflicts
             };
             if ours.content != theirs.content && (!by_lines || conflicts()) {
                 return Err(WorkdirError::UnsupportedTool(name.to_owned()));
@@ -72,63 +100,58 @@ impl<'a, 'b> Merger<'a, 'b> {
         Ok(())
     }
 
-    /// Reports the plan to the observer.
-    pub(super) fn report(&mut self, plan: &Plan) {
-        self.observer.on_event(&UpdateEvent::Planned);
-        for note in &plan.notes {
-            let event = match note {
-                RenameNote::Twice(source, names) => UpdateEvent::RenamedTwice { source, names },
-                RenameNote::Deleted(source, names) => {
-                    UpdateEvent::RenamedAndDeleted { source, names }
-                }
-            };
-            self.observer.on_event(&event);
-        }
-        for (path, _) in plan
-            .steps
-            .iter()
-            .filter(|(_, step)| **step == UpdateStep::Remove)
-        {
-            self.observer.on_event(&UpdateEvent::Removing(path));
-        }
-        for (path, step) in &plan.steps {
-            if let UpdateStep::Write(_) = step {
-                self.observer.on_event(&UpdateEvent::Getting(path));
-            }
-        }
-    }
-
     /// Keeps our side of all files, for a later try.
-    pub(super) fn keep(&self) -> Result<(), WorkdirError> {
+    pub(crate) fn keep(&self) -> Result<(), WorkdirError> {
         for (file, ours) in &self.prepared {
             if let (Some(path), Some(ours)) = (&file.ours, ours) {
-                MergeState::keep(self.request.repository, path, &ours.content)?;
+                MergeState::keep(self.settings.repository, path, &ours.content)?;
             }
         }
         Ok(())
     }
 
-    /// Merges everything and writes the state of the merge.
-    pub(super) fn merge_all(mut self, nodes: [Node; 2]) -> Result<Vec<Outcome>, WorkdirError> {
+    /// Merges everything and writes the state of the merge, with `facts` about other files; nothing is written if there
+    /// is nothing to tell.
+    pub(crate) fn merge_all(
+        mut self,
+        [local, other]: [Node; 2],
+        facts: Facts,
+    ) -> Result<Vec<Outcome>, WorkdirError> {
         let mut outcomes = Vec::new();
         let mut states = Vec::new();
         for (file, ours) in std::mem::take(&mut self.prepared) {
-            self.request.stop.check()?;
+            self.settings.stop.check()?;
             let kind = ours.as_ref().map_or(FileKind::Plain, |ours| ours.kind);
             let outcome = self.merge_one(file, ours)?;
             states.push(state(&outcome, kind));
             outcomes.push(outcome);
         }
-        if !outcomes.is_empty() {
-            let [local, other] = nodes;
-            let state = MergeState {
-                local,
-                other,
-                files: states,
-            };
-            state.write(self.request.repository)?;
+        if !outcomes.is_empty() || !facts.is_empty() {
+            let labels = self.settings.labels.clone();
+            let mut state = MergeState::new(local, other, labels);
+            state.facts = facts;
+            states.into_iter().for_each(|file| state.add(file));
+            state.write(self.settings.repository)?;
         }
         Ok(outcomes)
+    }
+
+    /// Merges a file once more: puts our version into its place before, whatever has become of it.
+    pub(crate) fn merge_again(
+        &mut self,
+        file: MergeFile,
+        ours: Option<Version>,
+    ) -> Result<Outcome, WorkdirError> {
+        match &ours {
+            Some(version) => drop(self.write(&file.dest, version)?),
+            None => drop(self.files.remove(&file.dest)?),
+        }
+        // The version is now where the result will be.
+        let file = MergeFile {
+            moves: false,
+            ..file
+        };
+        self.merge_one(file, ours)
     }
 
     fn merge_one(
@@ -144,7 +167,6 @@ impl<'a, 'b> Merger<'a, 'b> {
         if let (Some(path), true) = (&file.ours, file.moves) {
             self.files.remove(path)?;
         }
-        let in_target = self.to.get(&file.dest)?.is_some();
         let mut clean = None;
         match &result {
             None if end == End::Deleted => drop(self.files.remove(&file.dest)?),
@@ -159,12 +181,7 @@ impl<'a, 'b> Merger<'a, 'b> {
             }
             _ => {}
         }
-        Ok(Outcome {
-            file,
-            end,
-            clean,
-            in_target,
-        })
+        Ok(Outcome { file, end, clean })
     }
 
     fn write(&self, path: &[u8], version: &Version) -> Result<Stat, WorkdirError> {
@@ -180,7 +197,7 @@ impl<'a, 'b> Merger<'a, 'b> {
         let Some((path, (node, kind))) = side else {
             return Ok(None);
         };
-        let content = self.request.view.file_content(path, node)?;
+        let content = self.settings.view.file_content(path, node)?;
         Ok(Some(Version {
             content,
             kind: *kind,
@@ -202,8 +219,12 @@ impl<'a, 'b> Merger<'a, 'b> {
         ours: &Option<Version>,
         theirs: &Option<Version>,
     ) -> (End, Option<Version>) {
-        let tool = match self.request.tool.chosen {
+        let tool = match self.settings.tool.chosen {
             ToolSelection::Forced(tool) if tool.takes_deleted() => tool,
+            ToolSelection::Default => {
+                self.observer.on_event(&UpdateEvent::NoToolConfigured);
+                MergeTool::Prompt
+            }
             _ => MergeTool::Prompt,
         };
         let answer = match tool {
@@ -283,7 +304,7 @@ impl<'a, 'b> Merger<'a, 'b> {
         theirs: &Version,
     ) -> MergeTool {
         let prompts = needs_prompt(base, ours, theirs);
-        let default = match &self.request.tool.chosen {
+        let default = match &self.settings.tool.chosen {
             ToolSelection::Forced(tool) => return *tool,
             ToolSelection::Configured(tool) if !prompts => return *tool,
             ToolSelection::Configured(tool) => {
@@ -305,95 +326,6 @@ impl<'a, 'b> Merger<'a, 'b> {
             return MergeTool::Prompt;
         }
         default
-    }
-
-    /// The merged content, and whether nothing is left to do.
-    fn merge_lines(
-        &mut self,
-        tool: MergeTool,
-        file: &MergeFile,
-        base: &Option<Version>,
-        ours: &Version,
-        theirs: &Version,
-    ) -> Result<(Vec<u8>, bool), WorkdirError> {
-        let name = |path: Option<&Vec<u8>>| path.unwrap_or(&file.dest).clone();
-        self.observer.on_event(&UpdateEvent::Merging {
-            ours: &name(file.ours.as_ref()),
-            theirs: &name(file.theirs.as_ref().map(|(path, _)| path)),
-            dest: &file.dest,
-        });
-        let is_link = ours.is_link() || theirs.is_link();
-        let no_lines = needs_prompt(base, ours, theirs);
-        let leaves_markers = matches!(
-            tool,
-            MergeTool::Merge | MergeTool::Merge3 | MergeTool::Union | MergeTool::UnionOtherFirst
-        );
-        let before = base.as_ref().map_or(&b""[..], |base| &base.content);
-        if no_lines && tool.merges_lines() && tool != MergeTool::Dump {
-            if is_link {
-                let (tool, path) = (&tool.name()[..], &file.dest[..]);
-                self.observer.on_event(&UpdateEvent::IsLink { tool, path });
-            } else {
-                self.observer
-                    .on_event(&UpdateEvent::LooksBinary(&file.dest));
-                self.back_up(&file.dest, ours)?;
-            }
-            if leaves_markers {
-                self.observer.on_event(&UpdateEvent::Conflicts(&file.dest));
-            }
-            return Ok((ours.content.clone(), false));
-        }
-        let merged = match no_lines || !tool.merges_lines() {
-            true => None,
-            false => Some(merge_texts(tool, before, &ours.content, &theirs.content)),
-        };
-        match merged {
-            Some(Merged {
-                content,
-                conflicts: false,
-            }) => Ok((content, true)),
-            merged => {
-                self.back_up(&file.dest, ours)?;
-                if matches!(tool, MergeTool::Dump | MergeTool::ForceDump) {
-                    self.dump(&file.dest, before, ours, theirs)?;
-                    return Ok((ours.content.clone(), false));
-                }
-                self.observer.on_event(&UpdateEvent::Conflicts(&file.dest));
-                Ok((merged.map_or_else(Vec::new, |merged| merged.content), false))
-            }
-        }
-    }
-
-    /// Keeps the file as it was for the user.
-    fn back_up(&self, path: &[u8], ours: &Version) -> Result<(), WorkdirError> {
-        if let Some(place) = self.request.tool.backups.place(path) {
-            self.files.make_directories(&place)?;
-            self.files.write(&place, &ours.content, ours.kind)?;
-        }
-        Ok(())
-    }
-
-    /// Puts all three versions beside the file.
-    fn dump(
-        &self,
-        path: &[u8],
-        base: &[u8],
-        ours: &Version,
-        theirs: &Version,
-    ) -> Result<(), WorkdirError> {
-        let versions = [
-            (&b".base"[..], base),
-            (b".local", &ours.content),
-            (b".other", &theirs.content),
-        ];
-        for (suffix, content) in versions {
-            let version = Version {
-                content: content.to_vec(),
-                kind: FileKind::Plain,
-            };
-            self.write(&[path, suffix].concat(), &version)?;
-        }
-        Ok(())
     }
 }
 

@@ -1,0 +1,323 @@
+//! Merging another changeset into the working copy.
+//!
+//! As in an update, obstacles are found before anything is changed, our side of each conflict is kept in the merge
+//! state, and the dirstate is written last. The working copy must be clean, so that our side is its first parent.
+
+mod check;
+mod destination;
+mod record;
+
+pub use check::check_merge;
+pub use destination::{MergeDestination, merge_destination};
+
+use crate::file_merges::{MergeFile, MergeSettings, Merger};
+use crate::manifest_merge::{
+    Base, CommitNote, FileAction, FileMerge, ManifestMerge, merge_manifests,
+};
+use crate::merge_state::{FILENODE_SOURCE, Facts, REMOVAL_CANDIDATE, clear_merge};
+use crate::tree::TreeEntry;
+use crate::update::{
+    Plan, Relocation, RenameNote, UpdateStep, apply, count, directories, note_begin, note_end,
+    report,
+};
+use crate::{
+    Dirstate, MergeLabels, MergeOptions, Tree, UpdateEvent, UpdateObserver, UpdateStats,
+    WorkdirError, WorkingFiles,
+};
+use record::Recorder;
+pub(crate) use record::record_deletion;
+use varve_base::{Interrupt, Progress};
+use varve_repo::{FileKind, RepoView, Repository, Rev};
+
+/// What is merged and how.
+#[derive(Clone, Copy)]
+pub struct MergeRequest<'a> {
+    /// The repository; the caller holds the lock of its working copy.
+    pub repository: &'a Repository,
+    /// Has both changesets.
+    pub view: &'a RepoView,
+    /// The changeset to merge into the first parent.
+    pub other: Rev,
+    /// The merge tool.
+    pub tool: &'a MergeOptions,
+    /// The names of the sides.
+    pub labels: &'a MergeLabels,
+    /// Receives the progress of long steps.
+    pub progress: &'a dyn Progress,
+    /// Ends the work early.
+    pub stop: &'a Interrupt,
+}
+
+/// Merges a changeset into the working copy, whose second parent it becomes. `dirstate` has been read under the lock.
+///
+/// # Errors
+/// The refusals of [`check_merge`]; an obstacle, before anything is changed; a failure of the file system.
+pub fn merge_changeset(
+    request: &MergeRequest<'_>,
+    dirstate: &mut Dirstate,
+    observer: &mut dyn UpdateObserver,
+) -> Result<UpdateStats, WorkdirError> {
+    let MergeRequest {
+        repository, view, ..
+    } = *request;
+    let first = dirstate.parents()[0];
+    let node = view.changelog().node(request.other);
+    let local = view.changelog().rev(&first);
+    let (ours, theirs) = (Tree::of(view, local)?, Tree::of(view, Some(request.other))?);
+    let bases = bases(view, local, request.other)?;
+    let merged = merge_manifests(&ours, &theirs, &bases)?;
+    let trees = Sides {
+        ours: &ours,
+        theirs: &theirs,
+        bases: &bases,
+    };
+    let plan = trees.plan(&merged)?;
+    let files = WorkingFiles::new(repository.root());
+    check_untracked(&files, &plan, &trees)?;
+    directories::check(&files, &plan)?;
+    let settings = MergeSettings {
+        repository,
+        view,
+        tool: request.tool,
+        labels: request.labels,
+        stop: request.stop,
+    };
+    let merger = Merger::prepare(settings, &plan.merges, observer)?;
+    if let Some(auction) = &merged.auction {
+        let (ours, theirs) = (&first, &node);
+        merger.observer.on_event(&UpdateEvent::Auction {
+            ours,
+            theirs,
+            auction,
+        });
+    } else {
+        merger.observer.on_event(&UpdateEvent::Planned);
+    }
+    report(&plan, merger.observer);
+    note_begin(repository, &node)?;
+    clear_merge(repository)?;
+    merger.keep()?;
+    apply(
+        &plan,
+        view,
+        repository.root(),
+        (request.progress, request.stop),
+    )?;
+    relocate(&plan, view, &files, merger.observer)?;
+    let outcomes = merger.merge_all([first, node], facts(&merged))?;
+    let recorder = Recorder {
+        plan: &plan,
+        outcomes: &outcomes,
+        ours: &ours,
+    };
+    recorder.record(dirstate)?;
+    dirstate.set_parents([first, node]);
+    dirstate.write(repository)?;
+    note_end(repository)?;
+    let mut stats = count(&plan, &outcomes);
+    stats.updated += plan.relocations.len();
+    Ok(stats)
+}
+
+/// The common ancestors, by node as Mercurial takes them; the null changeset if there are none.
+fn bases(view: &RepoView, local: Option<Rev>, other: Rev) -> Result<Vec<Base<'_>>, WorkdirError> {
+    let heads = local.map(|local| view.common_ancestor_heads(local, other));
+    let mut revs: Vec<Option<Rev>> = heads.unwrap_or_default().into_iter().map(Some).collect();
+    revs.sort_by_key(|rev| view.changelog().node_or_null(*rev));
+    if revs.is_empty() {
+        revs.push(None);
+    }
+    let base = |rev: Option<Rev>| {
+        Ok(Base {
+            node: view.changelog().node_or_null(rev),
+            tree: Tree::of(view, rev)?,
+        })
+    };
+    revs.into_iter().map(base).collect()
+}
+
+/// Facts for the commit.
+fn facts(merged: &ManifestMerge) -> Facts {
+    let mut facts = Facts::new();
+    for (path, note) in &merged.notes {
+        let CommitNote {
+            from_theirs,
+            removal_candidate,
+        } = *note;
+        let of_path = facts.entry(path.clone()).or_default();
+        if from_theirs {
+            of_path.insert(FILENODE_SOURCE.to_vec(), b"other".to_vec());
+        }
+        if removal_candidate {
+            of_path.insert(REMOVAL_CANDIDATE.to_vec(), b"yes".to_vec());
+        }
+    }
+    facts
+}
+
+/// The trees of a merge.
+struct Sides<'a> {
+    ours: &'a Tree<'a>,
+    theirs: &'a Tree<'a>,
+    bases: &'a [Base<'a>],
+}
+
+impl Sides<'_> {
+    /// The steps of a merge in the words of an update.
+    fn plan(&self, merged: &ManifestMerge) -> Result<Plan, WorkdirError> {
+        let mut plan = Plan::default();
+        for (path, action) in &merged.actions {
+            self.plan_one(&mut plan, path, action)?;
+        }
+        for (source, names) in &merged.divergent {
+            plan.notes
+                .push(RenameNote::Twice(source.clone(), names.clone()));
+        }
+        for (source, names) in &merged.renamed_and_deleted {
+            plan.notes
+                .push(RenameNote::Deleted(source.clone(), names.clone()));
+        }
+        plan.merges.sort_by(|a, b| a.order().cmp(&b.order()));
+        Ok(plan)
+    }
+
+    fn plan_one(
+        &self,
+        plan: &mut Plan,
+        path: &[u8],
+        action: &FileAction,
+    ) -> Result<(), WorkdirError> {
+        let relocated = |from: &[u8], kind: FileKind, theirs: Option<TreeEntry>| Relocation {
+            from: from.to_vec(),
+            to: path.to_vec(),
+            theirs,
+            kind,
+        };
+        let step = match action {
+            FileAction::Keep | FileAction::KeepAbsent | FileAction::KeepNew => return Ok(()),
+            FileAction::Get(kind) => {
+                let Some((node, _)) = self.theirs.get(path)? else {
+                    return Ok(());
+                };
+                UpdateStep::Write((node, *kind))
+            }
+            FileAction::SetKind(kind) => UpdateStep::Mode(*kind),
+            FileAction::Remove => UpdateStep::Remove,
+            FileAction::MoveOurs { from, kind } => {
+                plan.relocations.push(relocated(from, *kind, None));
+                return Ok(());
+            }
+            FileAction::GetMoved { from, kind } => {
+                let theirs = self.theirs.get(from)?;
+                plan.relocations.push(relocated(from, *kind, theirs));
+                return Ok(());
+            }
+            FileAction::Merge(merge)
+            | FileAction::ChangedDeleted(merge)
+            | FileAction::DeletedChanged(merge) => {
+                plan.merges.push(self.file(path, merge)?);
+                return Ok(());
+            }
+        };
+        plan.steps.insert(path.to_vec(), step);
+        Ok(())
+    }
+
+    fn file(&self, path: &[u8], merge: &FileMerge) -> Result<MergeFile, WorkdirError> {
+        let base = self.bases.iter().find(|base| base.node == merge.ancestor);
+        let entry = |tree: Option<&Tree<'_>>, path: &Option<Vec<u8>>| {
+            let (Some(tree), Some(path)) = (tree, path) else {
+                return Ok(None);
+            };
+            let entry = tree.get(path)?;
+            Ok::<_, WorkdirError>(entry.map(|entry| (path.clone(), entry)))
+        };
+        Ok(MergeFile {
+            dest: path.to_vec(),
+            ours: merge.ours.clone(),
+            base: entry(base.map(|base| &base.tree), &merge.base)?,
+            theirs: entry(Some(self.theirs), &merge.theirs)?,
+            moves: merge.moves,
+            ancestor: merge.ancestor,
+        })
+    }
+}
+
+/// Refuses to overwrite files that are not tracked and differ from those that would take their place.
+fn check_untracked(
+    files: &WorkingFiles,
+    plan: &Plan,
+    sides: &Sides<'_>,
+) -> Result<(), WorkdirError> {
+    let mut colliding = Vec::new();
+    let mut check = |path: &[u8], source: &[u8], entry: TreeEntry| {
+        let is_free = sides.ours.get(path)?.is_some()
+            || files.stat(path)?.is_none()
+            || files.is_behind_link(path)?;
+        if is_free {
+            return Ok(());
+        }
+        let (content, kind) = files.read(path)?;
+        let is_link = |kind| kind == FileKind::Symlink;
+        let same = is_link(kind) == is_link(entry.1)
+            && content == sides.theirs.content(source, &entry.0)?;
+        if !same {
+            colliding.push(crate::files::shown(path));
+        }
+        Ok::<_, WorkdirError>(())
+    };
+    for (path, step) in &plan.steps {
+        if let UpdateStep::Write(entry) = step {
+            check(path, path, *entry)?;
+        }
+    }
+    for relocation in &plan.relocations {
+        if let Some(entry) = relocation.theirs {
+            check(&relocation.to, &relocation.from, entry)?;
+        }
+    }
+    for merge in &plan.merges {
+        if let (None, Some((source, entry))) = (&merge.ours, &merge.theirs) {
+            check(&merge.dest, source, *entry)?;
+        }
+    }
+    if colliding.is_empty() {
+        return Ok(());
+    }
+    colliding.sort();
+    Err(WorkdirError::UntrackedDiffer(colliding))
+}
+
+/// Writes the files that follow a renamed directory.
+fn relocate(
+    plan: &Plan,
+    view: &RepoView,
+    files: &WorkingFiles,
+    observer: &mut dyn UpdateObserver,
+) -> Result<(), WorkdirError> {
+    for Relocation {
+        from,
+        to,
+        theirs,
+        kind,
+    } in &plan.relocations
+    {
+        let content = match theirs {
+            Some((node, _)) => {
+                observer.on_event(&UpdateEvent::GettingAs { from, to });
+                view.file_content(from, node)?
+            }
+            None => {
+                observer.on_event(&UpdateEvent::Moving { from, to });
+                files.read(from)?.0
+            }
+        };
+        files.audit(to)?;
+        files.make_directories(to)?;
+        files.write(to, &content, *kind)?;
+        if theirs.is_none() {
+            files.remove(from)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! Merging the lines of one file, and what is left for the user where they conflict.
+
+use super::{MergeFile, Merger, UpdateEvent, needs_prompt};
+use crate::merge::{Merged, Version, merge_texts};
+use crate::{MergeTool, WorkdirError};
+use varve_repo::FileKind;
+
+impl Merger<'_, '_> {
+    /// The merged content, and whether nothing is left to do.
+    pub(super) fn merge_lines(
+        &mut self,
+        tool: MergeTool,
+        file: &MergeFile,
+        base: &Option<Version>,
+        ours: &Version,
+        theirs: &Version,
+    ) -> Result<(Vec<u8>, bool), WorkdirError> {
+        let name = |path: Option<&Vec<u8>>| path.unwrap_or(&file.dest).clone();
+        self.observer.on_event(&UpdateEvent::Merging {
+            ours: &name(file.ours.as_ref()),
+            theirs: &name(file.theirs.as_ref().map(|(path, _)| path)),
+            dest: &file.dest,
+        });
+        let is_link = ours.is_link() || theirs.is_link();
+        let no_lines = needs_prompt(base, ours, theirs);
+        let leaves_markers = matches!(
+            tool,
+            MergeTool::Merge | MergeTool::Merge3 | MergeTool::Union | MergeTool::UnionOtherFirst
+        );
+        let before = base.as_ref().map_or(&b""[..], |base| &base.content);
+        if no_lines && tool.merges_lines() && tool != MergeTool::Dump {
+            if is_link {
+                let (tool, path) = (&tool.name()[..], &file.dest[..]);
+                self.observer.on_event(&UpdateEvent::IsLink { tool, path });
+            } else {
+                self.observer
+                    .on_event(&UpdateEvent::LooksBinary(&file.dest));
+                self.back_up(&file.dest, ours)?;
+            }
+            if leaves_markers {
+                self.observer.on_event(&UpdateEvent::Conflicts(&file.dest));
+            }
+            return Ok((ours.content.clone(), false));
+        }
+        let merged = match no_lines || !tool.merges_lines() {
+            true => None,
+            false => Some(merge_texts(
+                tool,
+                self.settings.labels,
+                [before, &ours.content, &theirs.content],
+            )),
+        };
+        match merged {
+            Some(Merged {
+                content,
+                conflicts: false,
+            }) => Ok((content, true)),
+            merged => {
+                self.back_up(&file.dest, ours)?;
+                if matches!(tool, MergeTool::Dump | MergeTool::ForceDump) {
+                    self.dump(&file.dest, before, ours, theirs)?;
+                    return Ok((ours.content.clone(), false));
+                }
+                self.observer.on_event(&UpdateEvent::Conflicts(&file.dest));
+                Ok((merged.map_or_else(Vec::new, |merged| merged.content), false))
+            }
+        }
+    }
+
+    /// Keeps the file as it was for the user.
+    fn back_up(&self, path: &[u8], ours: &Version) -> Result<(), WorkdirError> {
+        if let Some(place) = self.settings.tool.backups.place(path) {
+            self.files.make_directories(&place)?;
+            self.files.write(&place, &ours.content, ours.kind)?;
+        }
+        Ok(())
+    }
+
+    /// Puts all three versions beside the file.
+    fn dump(
+        &self,
+        path: &[u8],
+        base: &[u8],
+        ours: &Version,
+        theirs: &Version,
+    ) -> Result<(), WorkdirError> {
+        let versions = [
+            (&b".base"[..], base),
+            (b".local", &ours.content),
+            (b".other", &theirs.content),
+        ];
+        for (suffix, content) in versions {
+            let version = Version {
+                content: content.to_vec(),
+                kind: FileKind::Plain,
+            };
+            self.write(&[path, suffix].concat(), &version)?;
+        }
+        Ok(())
+    }
+}

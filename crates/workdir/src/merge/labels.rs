@@ -1,0 +1,29 @@
+//! The names of the sides of a merge, as markers, questions and the merge state have them.
+
+/// One name for each side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MergeLabels {
+    /// Our side.
+    pub ours: Vec<u8>,
+    /// Their side.
+    pub theirs: Vec<u8>,
+    /// The base of both.
+    pub base: Vec<u8>,
+}
+
+impl MergeLabels {
+    fn new(ours: &str, theirs: &str, base: &str) -> MergeLabels {
+        let [ours, theirs, base] = [ours, theirs, base].map(|name| name.as_bytes().to_vec());
+        MergeLabels { ours, theirs, base }
+    }
+
+    /// Those of an update with local changes.
+    pub fn of_update() -> MergeLabels {
+        MergeLabels::new("working copy", "destination", "working copy parent")
+    }
+
+    /// Those of a merge of two changesets.
+    pub fn of_merge() -> MergeLabels {
+        MergeLabels::new("working copy", "merge rev", "common ancestor")
+    }
+}

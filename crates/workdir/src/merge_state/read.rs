@@ -1,0 +1,126 @@
+//! Reading the state of a merge that this program or Mercurial began.
+
+use super::directory;
+use super::record::Records;
+use super::state::{ANCESTOR, FileState, MergeState, Present};
+use crate::{MergeLabels, WorkdirError};
+use varve_base::storage::read_if_there;
+use varve_repo::{FileKind, Node, Repository};
+
+/// Fields of a file's record.
+const FILE_FIELDS: usize = 9;
+
+impl MergeState {
+    /// The merge that is under way, if there is one.
+    ///
+    /// # Errors
+    /// [`WorkdirError::DamagedMergeState`], [`WorkdirError::UnknownMergeRecords`]; a failure of the storage.
+    pub fn read(repository: &Repository) -> Result<Option<MergeState>, WorkdirError> {
+        let path = directory(repository).join("state2");
+        let bytes = read_if_there(repository.storage().as_ref(), &path)?;
+        let Some(bytes) = bytes.filter(|bytes| !bytes.is_empty()) else {
+            return Ok(None);
+        };
+        MergeState::parse(&bytes).map(Some)
+    }
+
+    pub(crate) fn parse(bytes: &[u8]) -> Result<MergeState, WorkdirError> {
+        let mut state = MergeState::new(Node::NULL, Node::NULL, MergeLabels::of_update());
+        let mut unknown = String::new();
+        for (kind, content) in Records::new(bytes) {
+            let content = content.ok_or(WorkdirError::DamagedMergeState)?;
+            match kind {
+                b'L' => state.local = node(content)?,
+                b'O' => state.other = node(content)?,
+                b'F' | b'C' => {
+                    let file = parse_file(content)?;
+                    state.files.insert(file.path.clone(), file);
+                }
+                b'P' | b'D' => state.of_paths.push((kind, content.to_vec())),
+                b'f' => state.note_facts(content)?,
+                b'l' => state.labels = parse_labels(content),
+                // Small letters are for programs that know them.
+                b'a'..=b'z' => {}
+                _ => unknown.push(char::from(kind)),
+            }
+        }
+        if !unknown.is_empty() {
+            return Err(WorkdirError::UnknownMergeRecords(unknown));
+        }
+        for (path, file) in &mut state.files {
+            let known = state.facts.get(path).and_then(|facts| facts.get(ANCESTOR));
+            file.ancestor = known
+                .and_then(|hex| Node::from_hex(hex))
+                .unwrap_or(Node::NULL);
+        }
+        Ok(state)
+    }
+
+    fn note_facts(&mut self, content: &[u8]) -> Result<(), WorkdirError> {
+        let mut fields = content.split(|byte| *byte == 0);
+        let path = fields.next().unwrap_or_default();
+        let facts = self.facts.entry(path.to_vec()).or_default();
+        while let Some(key) = fields.next() {
+            let value = fields.next().ok_or(WorkdirError::DamagedMergeState)?;
+            facts.insert(key.to_vec(), value.to_vec());
+        }
+        Ok(())
+    }
+}
+
+fn node(hex: &[u8]) -> Result<Node, WorkdirError> {
+    Node::from_hex(hex).ok_or(WorkdirError::DamagedMergeState)
+}
+
+fn parse_labels(content: &[u8]) -> MergeLabels {
+    let mut names = content.split(|byte| *byte == 0).map(<[u8]>::to_vec);
+    let usual = MergeLabels::of_update();
+    MergeLabels {
+        ours: names
+            .next()
+            .filter(|name| !name.is_empty())
+            .unwrap_or(usual.ours),
+        theirs: names
+            .next()
+            .filter(|name| !name.is_empty())
+            .unwrap_or(usual.theirs),
+        base: names
+            .next()
+            .filter(|name| !name.is_empty())
+            .unwrap_or(usual.base),
+    }
+}
+
+fn parse_file(content: &[u8]) -> Result<FileState, WorkdirError> {
+    let fields: Vec<&[u8]> = content.split(|byte| *byte == 0).collect();
+    let [
+        path,
+        state,
+        key,
+        ours,
+        base,
+        base_node,
+        theirs,
+        their_node,
+        flags,
+    ] = <[&[u8]; FILE_FIELDS]>::try_from(fields).map_err(|_| WorkdirError::DamagedMergeState)?;
+    let side = |path: &[u8], hex: &[u8]| -> Result<Option<Present>, WorkdirError> {
+        let node = node(hex)?;
+        let path = path.to_vec();
+        Ok((!node.is_null()).then_some(Present { path, node }))
+    };
+    Ok(FileState {
+        path: path.to_vec(),
+        same: false,
+        resolved: state != b"u",
+        ours: (!node(key)?.is_null()).then(|| ours.to_vec()),
+        kind: match flags {
+            b"x" => FileKind::Executable,
+            b"l" => FileKind::Symlink,
+            _ => FileKind::Plain,
+        },
+        base: side(base, base_node)?,
+        theirs: side(theirs, their_node)?,
+        ancestor: Node::NULL,
+    })
+}

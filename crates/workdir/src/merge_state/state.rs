@@ -1,0 +1,117 @@
+//! The state of a merge in memory.
+
+use crate::MergeLabels;
+use std::collections::BTreeMap;
+use varve_repo::{FileKind, Node};
+
+/// A side of a merge that has the file: its name and revision there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Present {
+    /// The name.
+    pub path: Vec<u8>,
+    /// The file revision.
+    pub node: Node,
+}
+
+/// One file of a merge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileState {
+    /// The name of the result.
+    pub path: Vec<u8>,
+    /// Both sides were the same: nothing to resolve, but Mercurial notes facts about the file.
+    pub(crate) same: bool,
+    /// Whether nothing is left to do.
+    pub resolved: bool,
+    /// Our name, if we have it.
+    pub ours: Option<Vec<u8>>,
+    /// Our mode.
+    pub kind: FileKind,
+    /// The file in the base.
+    pub base: Option<Present>,
+    /// Their file.
+    pub theirs: Option<Present>,
+    /// The changeset of the base; null without a base.
+    pub ancestor: Node,
+}
+
+/// Facts about files by path, each a key and a value; also about files that nothing was merged in.
+pub(crate) type Facts = BTreeMap<Vec<u8>, BTreeMap<Vec<u8>, Vec<u8>>>;
+
+/// The key of the changeset of the base.
+pub(super) const ANCESTOR: &[u8] = b"ancestorlinknode";
+/// Their file revision is that of the merge.
+pub(crate) const FILENODE_SOURCE: &[u8] = b"filenode-source";
+/// One side has removed the file.
+pub(crate) const REMOVAL_CANDIDATE: &[u8] = b"merge-removal-candidate";
+const MERGED: &[u8] = b"merged";
+const YES: &[u8] = b"yes";
+
+/// A merge of the working copy that is not committed yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MergeState {
+    /// The first parent.
+    pub local: Node,
+    /// The changeset that is merged in.
+    pub other: Node,
+    /// The names of the sides.
+    pub labels: MergeLabels,
+    /// Files that there was something to merge in, by path.
+    pub(super) files: BTreeMap<Vec<u8>, FileState>,
+    pub(crate) facts: Facts,
+    /// Records about conflicts of paths, which are kept as they are.
+    pub(super) of_paths: Vec<(u8, Vec<u8>)>,
+}
+
+impl MergeState {
+    pub(crate) fn new(local: Node, other: Node, labels: MergeLabels) -> MergeState {
+        MergeState {
+            local,
+            other,
+            labels,
+            files: BTreeMap::new(),
+            facts: Facts::new(),
+            of_paths: Vec::new(),
+        }
+    }
+
+    /// Adds a file that was merged, with the facts about it.
+    pub(crate) fn add(&mut self, file: FileState) {
+        let facts = self.facts.entry(file.path.clone()).or_default();
+        facts.insert(ANCESTOR.to_vec(), file.ancestor.to_string().into_bytes());
+        facts.insert(MERGED.to_vec(), YES.to_vec());
+        if !file.same {
+            self.files.insert(file.path.clone(), file);
+        }
+    }
+
+    /// The files, sorted by path.
+    pub fn files(&self) -> impl Iterator<Item = &FileState> {
+        self.files.values()
+    }
+
+    /// One file.
+    pub fn file(&self, path: &[u8]) -> Option<&FileState> {
+        self.files.get(path)
+    }
+
+    /// Says whether a file is resolved; returns `false` if it is not part of the merge.
+    pub fn set_resolved(&mut self, path: &[u8], resolved: bool) -> bool {
+        let file = self.files.get_mut(path);
+        file.map(|file| file.resolved = resolved).is_some()
+    }
+
+    /// Files that wait for the user, and conflicts of paths.
+    pub fn unresolved(&self) -> usize {
+        let files = self.files.values().filter(|file| !file.resolved);
+        let is_open = |content: &[u8]| {
+            let state = content.split(|byte| *byte == 0).nth(1);
+            matches!(state, Some(b"u" | b"pu"))
+        };
+        files.count()
+            + self
+                .of_paths
+                .iter()
+                .filter(|(_, content)| is_open(content))
+                .count()
+    }
+}
