@@ -201,7 +201,6 @@ impl ViewGroup {
         Ok(self)
     }
 
-    /// Whether rows are kept by principal too.
     pub(crate) fn has_access(&self) -> bool {
         self.has_access
     }

@@ -1,4 +1,4 @@
-//! What an index of a database with access holds for principals: the users and roles that documents name in `_access`.
+//! Rows and readers by principal in an index of a database with access: principals are the users and roles in `_access`.
 //!
 //! ```text
 //! key of a tree of rows by principal; the value is that of the same row in the tree of all rows

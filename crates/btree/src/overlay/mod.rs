@@ -70,7 +70,7 @@ impl Overlay {
         &self.base
     }
 
-    /// What summarises the items of a tree, which is there.
+    /// Reducer of an existing tree.
     pub fn reducer(&self, tree: usize) -> &dyn Reducer {
         self.base.reducer(tree)
     }

@@ -1,4 +1,4 @@
-//! What a user is told by a database with many documents of others is, byte for byte, what one without them tells.
+//! Answers to a user from a database with many documents of others are, byte for byte, those from one without them.
 
 use super::{ANN, BOB, EVE, Login, ok, put, send, with_access};
 use crate::client::{ADMIN, Running};

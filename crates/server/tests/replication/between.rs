@@ -178,6 +178,17 @@ fn documents_that_the_target_refuses_are_counted_and_stop_nothing() {
     );
 }
 
+/// Waits until the checkpoint on each side remembers two runs.
+fn wait_for_both_runs(sides: &[(&Running, &str)], id: &str) {
+    let base = id.split('+').next().unwrap();
+    for (server, database) in sides {
+        wait_for("both runs are remembered", || {
+            let log = get(server, &format!("/{database}/_local/{base}"));
+            log["history"].as_array().map(Vec::len) == Some(2)
+        });
+    }
+}
+
 #[test]
 fn a_continuous_replication_follows_until_it_is_cancelled() {
     let (here, there) = pair();
@@ -246,6 +257,8 @@ fn a_continuous_replication_follows_until_it_is_cancelled() {
         get(&there, "/_active_tasks") == json!([])
     });
     assert_eq!(get(&there, "/_scheduler/jobs")["total_rows"], 0);
+    // Although the one that has just ended began without a checkpoint.
+    wait_for_both_runs(&[(&here, "a"), (&there, "b")], &id);
     // The last checkpoint is written, so that the next run has nothing to do.
     let (_, again) = replicate(&there, &source, &target, &json!({}));
     assert_eq!(again["no_changes"], true, "{again}");

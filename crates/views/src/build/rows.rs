@@ -86,7 +86,7 @@ pub(super) struct Mapped {
 /// Rows of one document: of each the map function, and where it is among the rows of that function.
 pub(super) type RowSpans = Vec<(usize, Span)>;
 
-/// Rows of one revision, and those who see them.
+/// Rows of one revision with the names of its readers.
 #[derive(Debug)]
 pub(super) struct SharedRows {
     pub(super) principals: Vec<String>,

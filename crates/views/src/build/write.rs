@@ -111,7 +111,7 @@ impl<'a> Writer<'a> {
 /// Rows of a map function by principal.
 struct ExpandedRows<'r> {
     keys: Vec<u8>,
-    /// Where each key is, and its value.
+    /// Range of each key within `keys`, and its value.
     rows: Vec<(Range<usize>, &'r [u8])>,
 }
 
@@ -192,7 +192,7 @@ impl OldRows {
     }
 }
 
-/// What the tree of readers has of documents.
+/// Items of documents in the tree of readers.
 fn readers_of(
     index: &Overlay,
     ids: &[&String],

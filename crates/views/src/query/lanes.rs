@@ -43,7 +43,7 @@ impl Lane {
         })
     }
 
-    /// What a row sorts by among those of other lanes.
+    /// The bytes that a row sorts by among those of other lanes.
     pub(super) fn rank_of<'r>(&self, row: &'r Row) -> &'r [u8] {
         let key = row.item().0;
         match self.principal {
@@ -96,7 +96,7 @@ pub(crate) struct LaneSource<'a> {
 }
 
 impl LaneSource<'_> {
-    /// What a viewer asks: all rows, if need be of one partition, or those of the viewer's names.
+    /// The lanes of a viewer: all rows, if need be of one partition, or those of the viewer's names.
     pub(crate) fn lanes(
         &self,
         viewer: &Viewer,

@@ -55,7 +55,7 @@ impl IndexSnapshot {
         }
     }
 
-    /// What the viewer asks of a map function.
+    /// The lanes of the viewer in the trees of a map function.
     pub(crate) fn lanes(
         &self,
         map: usize,

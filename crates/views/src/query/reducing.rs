@@ -122,7 +122,7 @@ fn combined(reducer: &dyn Reducer, parts: &[Vec<u8>]) -> Vec<u8> {
 }
 
 impl Lane {
-    /// What summarises rows of its tree.
+    /// The reducer of its tree.
     fn reducer(&self) -> &dyn Reducer {
         self.rows.reducer(self.tree)
     }

@@ -1,4 +1,4 @@
-//! What a user's questions cost, in reads of the file: as much as the user's own rows.
+//! Costs of a user's queries, in reads of the file: those of the user's own rows.
 
 use super::{group, memory, open, refresh, user, with_access};
 use crate::common::{DIRECTORY, ask, index_options, put};

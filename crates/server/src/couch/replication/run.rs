@@ -393,6 +393,10 @@ async fn write_log(
     log: &mut Object,
     session: &Session,
 ) -> Result<(), ReplicationError> {
+    if log.get("_rev").is_none() {
+        // A write without a revision replaces what is there, and with it the memory of another run of the same ends.
+        *log = peer.document(&["_local", id]).await?.unwrap_or_default();
+    }
     for attempt in 0.. {
         let rev = log.get("_rev").and_then(Value::as_str).map(str::to_owned);
         let mut next = checkpoint::next(log, session);

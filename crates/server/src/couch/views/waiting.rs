@@ -95,7 +95,7 @@ impl<T: Send + 'static> IndexWait<T> {
 }
 
 impl<T> IndexWait<T> {
-    /// What the client is told of a failure, which may be about a document that the client may not see.
+    /// The failure as the client gets it: without the document that it is about, which the client may not see.
     fn told(&self, failure: Failure) -> Failure {
         let may_name = [
             FailureKind::Internal,
