@@ -10,7 +10,7 @@ use varve_btree::NodeCache;
 use varve_docdb::{DatabaseOptions, Loaded};
 use varve_hgcli::arguments::{Flag, Matches};
 use varve_hgcli::context::{Category, Command, Context};
-use varve_hgcli::ui::Abort;
+use varve_hgcli::ui::{Abort, Ui};
 use varve_replicate::{Head, ReplicateError, Restore, Watch};
 use varve_server::couch::database::files::file_of;
 use varve_server::couch::names::check_database_name;
@@ -88,7 +88,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             read = restore.bytes_read();
             continue;
         }
-        let (loaded, findings) = one(context, &mut restore, &head, &target)?;
+        let (loaded, findings) = one(&mut context.ui, &mut restore, &head, &target)?;
         is_complete &= findings == 0;
         let bytes = restore.bytes_read();
         table.rows.push(row_of(&head.name, &loaded, bytes - read));
@@ -116,7 +116,7 @@ fn row_of(name: &str, loaded: &Loaded, bytes: u64) -> Row {
 
 /// Loads one database; also returns how many parts were left out.
 fn one(
-    context: &mut Context,
+    ui: &mut Ui,
     restore: &mut Restore<'_>,
     head: &Head,
     target: &OfflineDirectory,
@@ -125,10 +125,10 @@ fn one(
         return Err(Abort::new(refused.reason));
     }
     let options = DatabaseOptions::new(target.compression, NodeCache::new(CACHE));
-    let progress = std::mem::replace(&mut context.ui.progress, Box::new(Silent));
-    let stop = context.ui.stop.clone();
+    let progress = std::mem::replace(&mut ui.progress, Box::new(Silent));
+    let stop = ui.stop.clone();
     let path = file_of(&head.name);
-    let done = moving::with_lines(context, |report| {
+    let done = moving::with_lines(ui, |report| {
         let watch = Watch {
             progress: progress.as_ref(),
             stop: &stop,
@@ -136,7 +136,7 @@ fn one(
         };
         restore.database(head, (&target.storage, &path), &options, watch)
     });
-    context.ui.progress = progress;
+    ui.progress = progress;
     let (done, findings) = done?;
     let loaded = done.map_err(|error| moving::abort(error, Some(&head.name)))?;
     Ok((loaded, findings))

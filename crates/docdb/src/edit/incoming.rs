@@ -28,7 +28,7 @@ pub(crate) enum Content {
     Stub,
     /// The attachment is in the file already, in this snapshot.
     Kept(Attachment, Snapshot),
-    /// It is in the file of another database.
+    /// In the file of another database.
     Foreign(Attachment, Snapshot),
 }
 

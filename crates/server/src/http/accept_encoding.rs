@@ -27,7 +27,7 @@ pub(super) fn preferred(headers: &HeaderMap) -> Option<ContentEncoding> {
     weights.best()
 }
 
-/// What the header says of each encoding; `None` of those that it does not name.
+/// Weights of the header for each encoding; `None` of those that it does not name.
 #[derive(Default)]
 struct Weights {
     made: [Option<u16>; MADE.len()],

@@ -145,7 +145,7 @@ async fn take_in<H: Handler>(
     Ok((request, login))
 }
 
-/// What of an answer is sent.
+/// The part of an answer that is sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Sending {
     /// Its head, for HEAD.

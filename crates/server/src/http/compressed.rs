@@ -268,7 +268,7 @@ impl Encoder {
         }
     }
 
-    /// What has come out so far.
+    /// All that has come out so far.
     fn take(&mut self) -> Frame<Bytes> {
         Frame::data(std::mem::take(self.output()).into())
     }
@@ -423,7 +423,7 @@ mod tests {
         }
     }
 
-    /// What a client knows of a body of which more is to come.
+    /// The text that a client knows of a body of which more is to come.
     fn prefix(encoding: ContentEncoding, bytes: &[u8]) -> Vec<u8> {
         let mut plain = Vec::new();
         let mut decoder = encoding.decoder(bytes).unwrap();

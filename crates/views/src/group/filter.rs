@@ -10,7 +10,7 @@ use varve_json::collate::Order;
 /// Begins the hashed text of a filter of changes.
 const FILTER: &[u8] = b"varve index of changes 1";
 
-/// What an index holds; each kind has files of its own.
+/// Kind of the rows of an index; each kind has files of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexKind {
     /// Rows of views.
@@ -19,7 +19,7 @@ pub enum IndexKind {
     Changes,
 }
 
-/// What lets a change into an index of changes.
+/// Condition that lets a change into an index of changes.
 #[derive(Clone, Debug)]
 pub(crate) enum ChangesFilter {
     /// A leaf of the document matches.
@@ -81,7 +81,7 @@ impl ViewGroup {
         self.filter.as_ref()
     }
 
-    /// What the group's index holds.
+    /// Kind of the group's index.
     pub fn kind(&self) -> IndexKind {
         match self.filter {
             Some(_) => IndexKind::Changes,

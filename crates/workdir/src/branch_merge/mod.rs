@@ -29,7 +29,7 @@ pub(crate) use record::record_deletion;
 use varve_base::{Interrupt, Progress};
 use varve_repo::{FileKind, RepoView, Repository, Rev};
 
-/// What is merged and how.
+/// An order to merge another branch.
 #[derive(Clone, Copy)]
 pub struct MergeRequest<'a> {
     /// The repository; the caller holds the lock of its working copy.

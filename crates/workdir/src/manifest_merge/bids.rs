@@ -27,7 +27,7 @@ pub enum Verdict {
     Ambiguous(Vec<Bid>),
 }
 
-/// What one ancestor says about a path.
+/// The verdict of one ancestor about a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bid {
     /// The reason.

@@ -18,7 +18,7 @@ pub(super) struct SideCopies {
     pub moves: Copies,
 }
 
-/// What both sides did to the names of files.
+/// Copies and renames of both sides.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct CopyTracing {
     pub ours: SideCopies,
@@ -178,11 +178,14 @@ fn directory_of(path: &[u8]) -> &[u8] {
     &path[..slash.unwrap_or(0)]
 }
 
+/// Old name and new name.
+type DirectoryRename = (Vec<u8>, Vec<u8>);
+
 /// Directories of the base that a side no longer has, and whose files that it renamed went all to one other directory.
 fn renamed_directories(
     side: &Tree<'_>,
     copies: &Copies,
-) -> Result<Vec<(Vec<u8>, Vec<u8>)>, WorkdirError> {
+) -> Result<Vec<DirectoryRename>, WorkdirError> {
     if copies.is_empty() {
         return Ok(Vec::new());
     }

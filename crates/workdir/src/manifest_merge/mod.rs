@@ -1,4 +1,4 @@
-//! What happens to each file when two changesets merge: decided from their manifests, before anything is read or
+//! The fate of each file when two changesets merge: decided from their manifests, before anything is read or
 //! written in the working copy.
 //!
 //! The base is a common ancestor, or for a graft the parent of the grafted changeset. With several common ancestors
@@ -32,12 +32,12 @@ pub(crate) struct FileMerge {
     pub ancestor: Node,
 }
 
-/// What becomes of one path.
+/// The fate of one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FileAction {
-    /// It stays as we have it.
+    /// Stays as we have it.
     Keep,
-    /// It stays away as on our side.
+    /// Stays away as on our side.
     KeepAbsent,
     /// We alone have it, and it is new.
     KeepNew,

@@ -12,7 +12,7 @@ use varve_codec::EngineSetting;
 use varve_docdb::{Database, DatabaseOptions, Snapshot};
 use varve_hgcli::arguments::{Flag, Matches};
 use varve_hgcli::context::{Category, Command, Context};
-use varve_hgcli::ui::Abort;
+use varve_hgcli::ui::{Abort, Ui};
 use varve_replicate::{Exported, ReplicateError, Watch, export, export_document};
 use varve_server::couch::database::files::{file_of, name_of};
 use varve_server::directory::DATABASES;
@@ -66,7 +66,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let databases = (&storage, names.as_slice());
     if file == b"-" {
         let mut out = BufWriter::with_capacity(BUFFER, io::stdout().lock());
-        let table = all(context, databases, document.as_deref(), &mut out)?;
+        let table = all(&mut context.ui, databases, document.as_deref(), &mut out)?;
         let flushed = out.flush();
         drop(out);
         flushed.map_err(|error| moving::abort(ReplicateError::Output(error), None))?;
@@ -79,7 +79,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let path = context.repo.cwd.join(moving::as_path(file));
     let new = Unfinished::create(&path)?;
     let mut out = BufWriter::with_capacity(BUFFER, new.file()?);
-    let table = all(context, databases, document.as_deref(), &mut out)?;
+    let table = all(&mut context.ui, databases, document.as_deref(), &mut out)?;
     let done = out.into_inner().map_err(|error| error.into_error());
     new.finish(done)?;
     table.map_or(Ok(()), |table| table.write(&mut context.ui))?;
@@ -117,7 +117,7 @@ pub(super) fn chosen(
 
 /// Exports databases, or one document of one; the table is of databases.
 fn all(
-    context: &mut Context,
+    ui: &mut Ui,
     (storage, names): (&DiskStorage, &[String]),
     document: Option<&str>,
     out: &mut dyn Write,
@@ -133,8 +133,8 @@ fn all(
             false => Err(Abort::new(format!("{name} has no document {id:?}"))),
         };
     }
-    let progress = std::mem::replace(&mut context.ui.progress, Box::new(Silent));
-    let stop = context.ui.stop.clone();
+    let progress = std::mem::replace(&mut ui.progress, Box::new(Silent));
+    let stop = ui.stop.clone();
     let mut table = Table::of(["all chunks before", "after"]);
     let mut work = || -> Result<(), Abort> {
         for name in names {
@@ -155,7 +155,7 @@ fn all(
         Ok(())
     };
     let done = work();
-    context.ui.progress = progress;
+    ui.progress = progress;
     done.map(|()| Some(table))
 }
 

@@ -10,7 +10,7 @@ use varve_btree::NodeCache;
 use varve_docdb::DatabaseOptions;
 use varve_hgcli::arguments::{Flag, Matches};
 use varve_hgcli::context::{Category, Command, Context};
-use varve_hgcli::ui::Abort;
+use varve_hgcli::ui::{Abort, Ui};
 use varve_replicate::couch_file::CouchFile;
 use varve_replicate::{Imported, ReplicateError, SourceDatabase, Sources, Watch, find, import};
 use varve_server::couch::database::files::file_of;
@@ -87,11 +87,11 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let stop = context.ui.stop.clone();
     let sources = find(&from, &path, &stop).map_err(|error| moving::abort(error, None))?;
     let wanted = moving::names(matches.list("db"));
-    let mut is_complete = report_sources(context, &sources)?;
+    let mut is_complete = report_sources(&mut context.ui, &sources)?;
     let chosen = choose(sources.databases, &wanted)?;
     let (chosen, refused) = by_legality(chosen);
     for source in refused {
-        is_complete &= pass_over(context, &from, &source, &wanted)?;
+        is_complete &= pass_over(&mut context.ui, &from, &source, &wanted)?;
     }
     let target = directory
         .first()
@@ -99,10 +99,15 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let target = OfflineDirectory::open(&context.repo.cwd.join(target));
     let target = target.map_err(|error| Abort::new(error.to_string()))?;
     let (chosen, there) = by_place(chosen, &target)?;
-    refuse_existing(context, &there, &target, matches.flag("skip-existing"))?;
+    refuse_existing(
+        &mut context.ui,
+        &there,
+        &target,
+        matches.flag("skip-existing"),
+    )?;
     let mut table = Table::of(["bodies before", "all chunks after"]);
     for source in chosen {
-        let done = one(context, (&from, &source), &target)?;
+        let done = one(&mut context.ui, (&from, &source), &target)?;
         is_complete &= done.findings == 0;
         table.rows.push(row_of(&source.name, &done));
     }
@@ -111,14 +116,12 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 }
 
 /// Prints what is passed over and what is missing; whether nothing is missing.
-fn report_sources(context: &mut Context, sources: &Sources) -> Result<bool, Abort> {
+fn report_sources(ui: &mut Ui, sources: &Sources) -> Result<bool, Abort> {
     for (path, reason) in &sources.passed_over {
-        context
-            .ui
-            .status(format!("{}: passed over: {reason}\n", path.display()))?;
+        ui.status(format!("{}: passed over: {reason}\n", path.display()))?;
     }
     for finding in &sources.findings {
-        context.ui.write(format!("{finding}\n"))?;
+        ui.write(format!("{finding}\n"))?;
     }
     Ok(sources.findings.is_empty())
 }
@@ -142,18 +145,18 @@ fn by_legality(all: Vec<SourceDatabase>) -> (Vec<SourceDatabase>, Vec<SourceData
 
 /// Names a database that is not taken; whether that loses nothing.
 fn pass_over(
-    context: &mut Context,
+    ui: &mut Ui,
     from: &DiskStorage,
     source: &SourceDatabase,
     wanted: &[String],
 ) -> Result<bool, Abort> {
     let mut documents = 0;
     for file in &source.files {
-        let file = CouchFile::open(from, file, &context.ui.stop);
+        let file = CouchFile::open(from, file, &ui.stop);
         documents += file.map_or(1, |file| file.documents());
     }
     let name = &source.name;
-    context.ui.write(format!(
+    ui.write(format!(
         "{name}: not imported: Varve takes no database of this name; documents: {documents}\n"
     ))?;
     Ok(documents == 0 && !wanted.contains(name))
@@ -176,7 +179,7 @@ fn by_place(
 
 /// Refuses if databases are there already, or says that they are left alone.
 fn refuse_existing(
-    context: &mut Context,
+    ui: &mut Ui,
     there: &[String],
     target: &OfflineDirectory,
     skips: bool,
@@ -192,21 +195,21 @@ fn refuse_existing(
     }
     for name in there {
         let words = format!("{name}: left alone: it is there already\n");
-        context.ui.status(words)?;
+        ui.status(words)?;
     }
     Ok(())
 }
 
 fn one(
-    context: &mut Context,
+    ui: &mut Ui,
     (from, source): (&DiskStorage, &SourceDatabase),
     target: &OfflineDirectory,
 ) -> Result<Imported, Abort> {
     let options = DatabaseOptions::new(target.compression, NodeCache::new(CACHE));
-    let progress = std::mem::replace(&mut context.ui.progress, Box::new(Silent));
-    let stop = context.ui.stop.clone();
+    let progress = std::mem::replace(&mut ui.progress, Box::new(Silent));
+    let stop = ui.stop.clone();
     let path: PathBuf = file_of(&source.name);
-    let done = moving::with_lines(context, |report| {
+    let done = moving::with_lines(ui, |report| {
         let watch = Watch {
             progress: progress.as_ref(),
             stop: &stop,
@@ -214,7 +217,7 @@ fn one(
         };
         import((from, source), (&target.storage, &path), &options, watch)
     });
-    context.ui.progress = progress;
+    ui.progress = progress;
     let (done, _) = done?;
     done.map_err(|error| moving::abort(error, Some(&source.name)))
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use varve_base::Silent;
 use varve_hgcli::arguments::Matches;
 use varve_hgcli::context::Context;
-use varve_hgcli::ui::Abort;
+use varve_hgcli::ui::{Abort, Ui};
 use varve_replicate::{Finding, ReplicateError};
 use varve_server::couch::import::{
     ServerImport, ServerImportResult, ServerImported, ServerWatch, import_from_server,
@@ -71,12 +71,12 @@ pub(super) fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort>
         .map_or(Path::new("."), |it| moving::as_path(it));
     let directory = context.repo.cwd.join(directory);
     let url = String::from_utf8_lossy(url).into_owned();
-    let url = with_password(context, url)?;
-    let request = request(context, matches, (url, &directory))?;
+    let url = with_password(&mut context.ui, url)?;
+    let request = request(&context.repo.cwd, matches, (url, &directory))?;
     let target = OfflineDirectory::open(&directory);
     let target = target.map_err(|error| Abort::new(error.to_string()))?;
     context.ui.guard.writes();
-    let done = import(context, &request, &target)?;
+    let done = import(&mut context.ui, &request, &target)?;
     let mut table = Table::of(["", "all chunks after"]);
     table.rows = done.databases.iter().map(row_of).collect();
     table.write(&mut context.ui)?;
@@ -91,13 +91,13 @@ pub(super) fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort>
 }
 
 fn import(
-    context: &mut Context,
+    ui: &mut Ui,
     request: &ServerImport,
     target: &OfflineDirectory,
 ) -> Result<ServerImportResult, Abort> {
-    let progress = std::mem::replace(&mut context.ui.progress, Box::new(Silent));
-    let stop = context.ui.stop.clone();
-    let done = moving::with_lines(context, |print: &(dyn Fn(Line) + Sync)| {
+    let progress = std::mem::replace(&mut ui.progress, Box::new(Silent));
+    let stop = ui.stop.clone();
+    let done = moving::with_lines(ui, |print: &(dyn Fn(Line) + Sync)| {
         let watch = ServerWatch {
             progress: progress.as_ref(),
             stop: &stop,
@@ -106,10 +106,10 @@ fn import(
         };
         import_from_server(request, target, watch)
     });
-    context.ui.progress = progress;
+    ui.progress = progress;
     let (done, _) = done?;
     if let Err(ReplicateError::Interrupted) = done {
-        context.ui.warn(format!("{GOES_ON}\n"))?;
+        ui.warn(format!("{GOES_ON}\n"))?;
     }
     done.map_err(|error| match error {
         ReplicateError::Foreign(_) => {
@@ -123,14 +123,14 @@ fn import(
 }
 
 fn request(
-    context: &Context,
+    cwd: &Path,
     matches: &Matches,
     (url, directory): (String, &Path),
 ) -> Result<ServerImport, Abort> {
     let settings = read_settings(directory).map_err(|error| Abort::new(error.to_string()))?;
     let mut replicator = settings.replicator;
     if let Some(file) = matches.value("ssl-trusted-certificates-file") {
-        replicator.authorities = Some(context.repo.cwd.join(moving::as_path(file)));
+        replicator.authorities = Some(cwd.join(moving::as_path(file)));
     }
     if matches.flag("insecure") {
         replicator.verifies_certificates = false;
@@ -169,14 +169,14 @@ fn number<N: std::str::FromStr + PartialOrd + fmt::Display>(
 }
 
 /// Asks for the password of a URL that has a name and none.
-fn with_password(context: &mut Context, url: String) -> Result<String, Abort> {
+fn with_password(ui: &mut Ui, url: String) -> Result<String, Abort> {
     let Some((scheme, rest)) = url.split_once("://") else {
         return Ok(url);
     };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     match authority.rsplit_once('@') {
         Some((user, _)) if !user.is_empty() && !user.contains(':') => {
-            let password = context.ui.prompt_password()?;
+            let password = ui.prompt_password()?;
             let escaped: String = password
                 .bytes()
                 .map(|byte| format!("%{byte:02X}"))

@@ -8,8 +8,7 @@ use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
-use varve_hgcli::context::Context;
-use varve_hgcli::ui::Abort;
+use varve_hgcli::ui::{Abort, Ui};
 use varve_replicate::ReplicateError;
 
 /// A path as it was typed.
@@ -46,7 +45,7 @@ const WAITING: usize = 64;
 /// Does something on a thread of its own; what it reports, on whatever thread, is printed, a line each. Also returns how
 /// many came.
 pub(super) fn with_lines<T: Send, L: Display + Send>(
-    context: &mut Context,
+    ui: &mut Ui,
     work: impl FnOnce(&(dyn Fn(L) + Sync)) -> T + Send,
 ) -> Result<(T, u64), Abort> {
     std::thread::scope(|scope| {
@@ -62,10 +61,9 @@ pub(super) fn with_lines<T: Send, L: Display + Send>(
             count += 1;
             if told.is_ok() {
                 // Also a pipe or a log has it at once.
-                told = context
-                    .ui
+                told = ui
                     .write(format!("{line}\n"))
-                    .and_then(|()| Ok(context.ui.out.flush()?));
+                    .and_then(|()| Ok(ui.out.flush()?));
             }
         }
         let done = worker.join().map_err(|_| Abort::new("a thread has failed"));

@@ -1,4 +1,4 @@
-//! What comes over, and what is refused.
+//! Everything that comes over, and all that is refused.
 
 use super::{LOGIN, fill, import, leaves};
 use crate::peers::Site;

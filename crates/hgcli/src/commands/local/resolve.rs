@@ -41,7 +41,7 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-/// What is done with the chosen files.
+/// The wish about the chosen files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
     Mark,
@@ -49,10 +49,8 @@ enum Action {
     Merge,
 }
 
-fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let Context {
-        repo, ui, config, ..
-    } = context;
+/// The action that the options ask for, `None` if files are to be listed; refuses options that do not go together.
+fn action_of(config: &Config, matches: &Matches) -> Result<Option<Action>, Abort> {
     let [mark, unmark, list, again, all] =
         ["mark", "unmark", "list", "re-merge", "all"].map(|name| matches.flag(name));
     if [mark, unmark, list, again]
@@ -69,8 +67,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             Abort::new("no action specified").hint("use --mark, --unmark, --list or --re-merge")
         );
     }
-    let patterns = [matches.list("include"), matches.list("exclude")].concat();
-    let names_files = !(matches.arguments().is_empty() && patterns.is_empty());
+    let names_files = names_files(matches);
     if names_files && all {
         return Err(Abort::new("can't specify --all and patterns"));
     }
@@ -78,14 +75,27 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         return Err(Abort::new("no files or directories specified")
             .hint("use --all to re-merge all unresolved files"));
     }
-    let action = match (mark, unmark) {
-        (true, _) => Action::Mark,
-        (_, true) => Action::Unmark,
-        _ => Action::Merge,
-    };
-    if list {
+    Ok(match (list, mark, unmark) {
+        (true, _, _) => None,
+        (_, true, _) => Some(Action::Mark),
+        (_, _, true) => Some(Action::Unmark),
+        _ => Some(Action::Merge),
+    })
+}
+
+fn names_files(matches: &Matches) -> bool {
+    let patterns = [matches.list("include"), matches.list("exclude")].concat();
+    !(matches.arguments().is_empty() && patterns.is_empty())
+}
+
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let Context {
+        repo, ui, config, ..
+    } = context;
+    let Some(action) = action_of(config, matches)? else {
         return print_list(repo, ui, config, matches);
-    }
+    };
+    let all = matches.flag("all");
     if all && !confirms(ui, config, matches, action)? {
         return Err(Abort::new("user quit"));
     }
@@ -117,7 +127,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         }
         Action::Unmark => set_all(&mut state, &chosen, false),
     }
-    if chosen.is_empty() && names_files {
+    if chosen.is_empty() && names_files(matches) {
         warn_of_no_match(repo, ui, matches, &matcher, &state)?;
     }
     state.write(&repository)?;

@@ -96,7 +96,7 @@ pub struct Candidates {
     snapshot: Snapshot,
     /// Those that were looked up.
     ready: VecDeque<(Change, Verdict)>,
-    /// What is to be looked up, in the order of reading.
+    /// Changes to look up, in the order of reading.
     lists: VecDeque<List>,
 }
 

@@ -111,7 +111,7 @@ impl Filter {
         })
     }
 
-    /// What an index of the changes that pass would be of; `None` if the verdict depends on more than the document: a
+    /// Group of an index of the changes that pass; `None` if the verdict depends on more than the document: a
     /// filter function sees the request.
     pub fn group(&self) -> Option<ViewGroup> {
         match self {

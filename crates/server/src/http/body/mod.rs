@@ -74,7 +74,7 @@ fn go_on<E: Into<Failure>>(
 
 /// A body whose producer began on the caller's thread.
 pub(super) enum BegunBody {
-    /// It was made whole.
+    /// Made whole.
     Short(Vec<u8>),
     /// The rest is made in a pool.
     Long(BodyReceiver),

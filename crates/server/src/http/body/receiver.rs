@@ -25,11 +25,17 @@ pub struct BodyReceiver {
     meter: Option<Meter>,
     /// The unread rest of a piece of a file.
     unread: Option<FilePiece>,
-    /// Bytes before the first piece, until they are sent.
-    before: Option<Bytes>,
-    /// Bytes behind the last piece, likewise.
-    behind: Option<Bytes>,
+    /// In a box, as few bodies have some.
+    around: Option<Box<Around>>,
     ended: bool,
+}
+
+/// Bytes around the pieces of a body.
+#[derive(Debug)]
+struct Around {
+    /// Before the first piece, until they are sent.
+    before: Option<Bytes>,
+    behind: Bytes,
 }
 
 impl hyper::body::Body for BodyReceiver {
@@ -43,7 +49,8 @@ impl hyper::body::Body for BodyReceiver {
         if self.ended {
             return Poll::Ready(None);
         }
-        if let Some(before) = self.before.take() {
+        let before = self.around.as_mut().and_then(|it| it.before.take());
+        if let Some(before) = before {
             return Poll::Ready(Some(Ok(Frame::data(before))));
         }
         if let Some(piece) = self.unread.take() {
@@ -61,7 +68,7 @@ impl hyper::body::Body for BodyReceiver {
                 Err(End::Failed(failure)) => Some(Err(io::Error::other(failure.reason))),
                 Err(End::Whole) => {
                     self.ended = true;
-                    self.behind.take().map(|behind| Ok(Frame::data(behind)))
+                    self.around.take().map(|it| Ok(Frame::data(it.behind)))
                 }
             })
     }
@@ -80,8 +87,7 @@ impl BodyReceiver {
             files: None,
             meter: None,
             unread: None,
-            before: None,
-            behind: None,
+            around: None,
             ended: false,
         }
     }
@@ -112,7 +118,8 @@ impl BodyReceiver {
 
     /// Puts bytes around the body.
     pub(in crate::http) fn surround(&mut self, before: Bytes, behind: Bytes) {
-        (self.before, self.behind) = (Some(before), Some(behind));
+        let before = Some(before);
+        self.around = Some(Box::new(Around { before, behind }));
     }
 
     #[cfg(test)]

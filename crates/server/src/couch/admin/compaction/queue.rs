@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use varve_json::{Object, Value};
 
-/// What is chosen and what runs, by channel.
+/// Chosen and running compactions, by channel.
 #[derive(Clone, Debug)]
 pub(crate) struct SmooshQueue(Arc<Shared>);
 

@@ -169,7 +169,7 @@ fn examine(
                 target,
                 channel: number,
                 channel_name: channel.name.clone(),
-                window: channel.window.clone(),
+                window: channel.window,
                 priority,
             }),
             None => is_later |= !others.is_empty(),

@@ -1,4 +1,4 @@
-//! What a database has besides documents: security object, limits, local documents.
+//! The parts of a database besides documents: security object, limits, local documents.
 
 use super::super::error::ReplicationError;
 use super::super::peer::PeerRequest;

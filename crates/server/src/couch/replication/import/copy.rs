@@ -185,7 +185,7 @@ async fn batches(copy: &Arc<DatabaseCopy>, mut rows: Vec<ChangeRow>) -> Result<(
     Ok(())
 }
 
-/// What the server says of a database.
+/// The answer of the server about a database.
 pub(super) async fn info_of(peer: &Peer, name: &str) -> Result<varve_json::Object, ReplicateError> {
     use super::super::error::ReplicationError;
     peer.info().await.map_err(|error| match error {

@@ -43,7 +43,7 @@ const THREADS: usize = 2;
 /// Threads that read and write databases.
 const BLOCKING_THREADS: usize = 64;
 
-/// What to import, and how.
+/// An order to import databases of a server.
 #[derive(Clone, Debug)]
 pub struct ServerImport {
     /// URL of the server, with name and password.

@@ -149,7 +149,7 @@ fn limits(settings: &Replicator, retries: u32) -> (Duration, u32, usize) {
     (settings.timeout, retries, settings.connections as usize)
 }
 
-/// What a server says of a database.
+/// A database as its server describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RemoteInfo {
     /// Tells this database from an earlier one of the same name, where the server does.

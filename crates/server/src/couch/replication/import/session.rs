@@ -37,7 +37,7 @@ pub(super) struct Session {
     interrupt: Interrupt,
 }
 
-/// What is done to a database.
+/// A step of the import of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Copy,

@@ -283,7 +283,7 @@ impl Peer {
         headers
     }
 
-    /// What the next request says of its user.
+    /// User and proof of the next request.
     async fn credentials(&self) -> Result<Option<Credentials>, ReplicationError> {
         match &self.session {
             Some(session) => session

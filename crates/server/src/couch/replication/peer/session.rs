@@ -79,7 +79,7 @@ impl Session {
         }
     }
 
-    /// What the next request sends. The first one, and one after the cookie has expired, waits for a new cookie.
+    /// User and proof of the next request. The first one, and one after the cookie has expired, waits for a new cookie.
     ///
     /// # Errors
     /// [`ReplicationError::NoAnswer`] if the peer does not answer at all.
