@@ -50,7 +50,11 @@ fn plain(files: Files) -> Files {
 
 /// Two changesets over one, with the second checked out.
 fn fork(base: &Files, ours: &Files, theirs: &Files) -> Option<(WorkingCopy, Node, Node)> {
-    if ours == base || theirs == base || base.is_empty() {
+    if [(ours, base), (theirs, base), (ours, theirs)]
+        .iter()
+        .any(|(one, other)| one == other)
+        || base.is_empty()
+    {
         return None;
     }
     let copy = WorkingCopy::new();

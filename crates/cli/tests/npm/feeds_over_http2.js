@@ -17,7 +17,7 @@ const session = http2.connect(`https://localhost:${server.port}`, {
 // The status and the body of one request.
 const ask = (method, path, body = '') =>
   new Promise((resolve, reject) => {
-    const stream = session.request({ ...usual, ':method': method, ':path': path });
+    const stream = session.request({ ...usual, ':method': method, ':path': path }, { endStream: !body });
     let status;
     let text = '';
     stream.setEncoding('utf8');
@@ -25,7 +25,7 @@ const ask = (method, path, body = '') =>
     stream.on('data', (piece) => { text += piece; });
     stream.on('end', () => resolve({ status, text }));
     stream.on('error', reject);
-    stream.end(body);
+    if (body) stream.end(body);
   });
 
 // A feed: `opened` once its head is there, `seen` once a line names the document.

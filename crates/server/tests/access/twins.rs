@@ -197,11 +197,12 @@ fn answer(server: &Running, by: Login, method: &str, path: &str, body: &Value) -
         without.push_str(rest);
         text = without;
     }
-    // Tags of functions hold the incarnation of the database; an answer that had to wait is sent in chunks.
+    // Tags of functions hold the incarnation of the database; an answer that had to wait is sent in chunks, which may be compressed.
     let differing = [
         "etag",
         "content-length",
         "transfer-encoding",
+        "vary",
         "x-couchdb-body-time",
     ];
     headers.retain(|(name, _)| !differing.contains(&name.as_str()));

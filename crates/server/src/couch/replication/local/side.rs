@@ -161,7 +161,8 @@ async fn is_taken(address: SocketAddr) -> bool {
 
 /// The database that a URL of this server names.
 fn database_name(url: &Url, prefix: &str) -> Option<String> {
-    let path = url.path().strip_prefix(prefix)?.trim_matches('/');
+    let path = url.path().strip_prefix(prefix)?.strip_prefix('/')?;
+    let path = path.trim_matches('/');
     let name = percent_encoding::percent_decode_str(path)
         .decode_utf8()
         .ok()?;
