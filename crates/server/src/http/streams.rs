@@ -140,7 +140,7 @@ pub(super) struct StreamPiece {
 }
 
 impl StreamPiece {
-    fn taken(&self, len: usize) {
+    fn note_sent(&self, len: usize) {
         self.state.take(len);
         self.meter.sent(len);
     }
@@ -157,14 +157,14 @@ impl Buf for StreamPiece {
 
     fn advance(&mut self, len: usize) {
         self.bytes.advance(len);
-        self.taken(len);
+        self.note_sent(len);
     }
 }
 
 impl Drop for StreamPiece {
     fn drop(&mut self) {
         if !self.bytes.is_empty() {
-            self.taken(self.bytes.len());
+            self.note_sent(self.bytes.len());
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::ranges::KeyRange;
 use crate::ViewError;
 use crate::index::IndexSnapshot;
-use crate::query::{Lanes, MergedRows};
+use crate::query::{MergedRows, RowSources};
 use crate::row::{Row, push_whole_id};
 use crate::selector::key_of;
 use std::collections::VecDeque;
@@ -54,7 +54,7 @@ impl Position {
 /// The rows of some ranges of an index; after an error there are no more.
 #[derive(Debug)]
 pub struct FoundRows {
-    lanes: Lanes,
+    sources: RowSources,
     direction: Direction,
     runs: VecDeque<Vec<Run<u64>>>,
     rows: Option<MergedRows>,
@@ -75,10 +75,10 @@ impl IndexSnapshot {
             true => Direction::Backward,
             false => Direction::Forward,
         };
-        let lanes = self.lanes(self.group.locate(name)?.map, None, direction)?;
+        let sources = self.sources(self.group.locate(name)?.map, None, direction)?;
         let mut all = VecDeque::with_capacity(ranges.len());
         for KeyRange { low, high } in ranges {
-            let runs = lanes.between(low, high)?;
+            let runs = sources.between(low, high)?;
             match (runs.iter().all(Run::is_empty), descending) {
                 (true, _) => {}
                 (false, false) => all.push_back(runs),
@@ -86,7 +86,7 @@ impl IndexSnapshot {
             }
         }
         Ok(FoundRows {
-            lanes,
+            sources,
             direction,
             runs: all,
             rows: None,
@@ -105,7 +105,7 @@ impl FoundRows {
             let Some(runs) = self.runs.pop_front() else {
                 return Ok(None);
             };
-            self.rows = Some(MergedRows::new(&self.lanes, &runs, self.direction)?);
+            self.rows = Some(MergedRows::new(&self.sources, &runs, self.direction)?);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! From options to runs of rows.
 
-use super::lanes::{Lane, Lanes};
+use super::sources::{RowSource, RowSources};
 use crate::row::{above, push_id, push_whole_id};
 use crate::{QueryOptions, ViewError};
 use std::collections::VecDeque;
@@ -8,7 +8,7 @@ use std::ops::{Bound, Range};
 use varve_btree::Direction;
 use varve_json::{Value, collate};
 
-/// Runs of rows by their number in the tree, one for each lane, in the order in which they are asked for.
+/// Runs of rows by their number in the tree, one for each source, in the order in which they are asked for.
 #[derive(Debug)]
 pub(super) struct Segments {
     pub(super) runs: VecDeque<Vec<Range<u64>>>,
@@ -17,14 +17,14 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    pub(super) fn of(lanes: &Lanes, options: &QueryOptions) -> Result<Self, ViewError> {
-        let all = &lanes.all;
+    pub(super) fn of(sources: &RowSources, options: &QueryOptions) -> Result<Self, ViewError> {
+        let all = &sources.all;
         let before = |runs: &[Range<u64>]| -> Vec<_> {
-            let lanes = all.iter().zip(runs);
-            lanes.map(|(lane, run)| lane.before(run)).collect()
+            let sources = all.iter().zip(runs);
+            sources.map(|(source, run)| source.before(run)).collect()
         };
         let Some(keys) = &options.keys else {
-            let runs = all.iter().map(|lane| range(lane, options));
+            let runs = all.iter().map(|source| range(source, options));
             let runs = runs.collect::<Result<Vec<_>, _>>()?;
             return Ok(Segments {
                 before: before(&runs),
@@ -41,12 +41,14 @@ impl Segments {
                 false => at,
                 true => keys.len() - 1 - at,
             };
-            let runs = all.iter().map(|lane| rows_of_key(lane, &keys[at], options));
+            let runs = all
+                .iter()
+                .map(|source| rows_of_key(source, &keys[at], options));
             let runs = runs.collect::<Result<Vec<_>, _>>()?;
             if segments.runs.is_empty() {
                 segments.before = before(&runs);
             }
-            if lanes.has_rows(&runs)? {
+            if sources.has_rows(&runs)? {
                 segments.runs.push_back(runs);
             }
         }
@@ -55,31 +57,35 @@ impl Segments {
 }
 
 /// The run of the rows with one key, or of those that lie between the documents of the options.
-fn rows_of_key(lane: &Lane, key: &Value, options: &QueryOptions) -> Result<Range<u64>, ViewError> {
-    let start = edge(lane, Some(key), options.start_doc.as_deref());
-    let end = edge(lane, Some(key), options.end_doc.as_deref());
-    between(lane, (start, end), true)
+fn rows_of_key(
+    source: &RowSource,
+    key: &Value,
+    options: &QueryOptions,
+) -> Result<Range<u64>, ViewError> {
+    let start = edge(source, Some(key), options.start_doc.as_deref());
+    let end = edge(source, Some(key), options.end_doc.as_deref());
+    between(source, (start, end), true)
 }
 
 /// The run between the start and the end of the options.
-fn range(lane: &Lane, options: &QueryOptions) -> Result<Range<u64>, ViewError> {
+fn range(source: &RowSource, options: &QueryOptions) -> Result<Range<u64>, ViewError> {
     let start = edge(
-        lane,
+        source,
         options.start_key.as_ref(),
         options.start_doc.as_deref(),
     );
-    let end = edge(lane, options.end_key.as_ref(), options.end_doc.as_deref());
-    between(lane, (start, end), options.inclusive_end)
+    let end = edge(source, options.end_key.as_ref(), options.end_doc.as_deref());
+    between(source, (start, end), options.inclusive_end)
 }
 
 type Edges<'a> = (Option<Edge<'a>>, Option<Edge<'a>>);
 
 fn between(
-    lane: &Lane,
+    source: &RowSource,
     (start, end): Edges<'_>,
     inclusive_end: bool,
 ) -> Result<Range<u64>, ViewError> {
-    let (low, high) = match lane.direction {
+    let (low, high) = match source.direction {
         Direction::Forward => (
             start.map(Edge::first),
             end.map(|end| match inclusive_end {
@@ -95,12 +101,12 @@ fn between(
             start.map(Edge::behind_last),
         ),
     };
-    let is_whole = lane.prefix.is_empty();
-    let low = low.or_else(|| (!is_whole).then(|| lane.prefix.clone()));
-    let high = high.or_else(|| (!is_whole).then(|| above(lane.prefix.clone())));
+    let is_whole = source.prefix.is_empty();
+    let low = low.or_else(|| (!is_whole).then(|| source.prefix.clone()));
+    let high = high.or_else(|| (!is_whole).then(|| above(source.prefix.clone())));
     let low = low.as_deref().map_or(Bound::Unbounded, Bound::Included);
     let high = high.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-    let run = lane.rows.ranks(lane.tree, (low, high))?;
+    let run = source.rows.ranks(source.tree, (low, high))?;
     // A range that ends before it starts holds nothing.
     Ok(run.start..run.end.max(run.start))
 }
@@ -111,9 +117,13 @@ struct Edge<'a> {
     document: Option<&'a str>,
 }
 
-fn edge<'a>(lane: &Lane, key: Option<&Value>, document: Option<&'a str>) -> Option<Edge<'a>> {
+fn edge<'a>(
+    source: &RowSource,
+    key: Option<&Value>,
+    document: Option<&'a str>,
+) -> Option<Edge<'a>> {
     key.map(|key| Edge {
-        sort_key: lane.sort_key(key),
+        sort_key: source.sort_key(key),
         document,
     })
 }
@@ -140,7 +150,7 @@ impl Edge<'_> {
     }
 }
 
-impl Lane {
+impl RowSource {
     /// The bytes by which the rows of an emitted key sort.
     pub(super) fn sort_key(&self, value: &Value) -> Vec<u8> {
         let mut bytes = self.prefix.clone();

@@ -1,9 +1,9 @@
 //! Reduced rows as the answer to a query.
 
 use super::bounds::Segments;
-use super::lanes::{Lane, Lanes};
 use super::memo::Reduce;
 use super::reducing::Reducing;
+use super::sources::{RowSource, RowSources};
 use crate::options::Grouping;
 use crate::reduce::{Reduced, Reduction};
 use crate::row::Row;
@@ -16,7 +16,7 @@ use varve_json::{Value, collate, parse, write};
 /// The groups that a query asks for; after an error there are no more.
 #[derive(Debug)]
 pub struct GroupRows {
-    lanes: Lanes,
+    sources: RowSources,
     direction: Direction,
     runs: VecDeque<Vec<Run<u64>>>,
     grouping: Grouping,
@@ -60,7 +60,7 @@ impl GroupRow {
     }
 }
 
-/// The rows of one group in each lane, and its key.
+/// The rows of one group in each source, and its key.
 struct Group {
     runs: Vec<Run<u64>>,
     key: Vec<u8>,
@@ -68,7 +68,7 @@ struct Group {
 
 impl GroupRows {
     pub(super) fn new(
-        lanes: Lanes,
+        sources: RowSources,
         segments: Segments,
         options: &QueryOptions,
         (part, reduction): (usize, &Reduction),
@@ -76,7 +76,7 @@ impl GroupRows {
         let mut runs = segments.runs;
         runs.retain(|runs| !runs.iter().all(Run::is_empty));
         GroupRows {
-            lanes,
+            sources,
             direction: options.direction(),
             runs,
             grouping: options.grouping,
@@ -112,27 +112,27 @@ impl GroupRows {
 
     /// The group at the beginning of runs of which one is not empty.
     fn group_at(&self, runs: &[Run<u64>]) -> Result<Group, ViewError> {
-        let (mut rows, lanes) = (Vec::new(), &self.lanes.all);
-        for (lane, run) in lanes.iter().zip(runs).filter(|(_, run)| !run.is_empty()) {
-            rows.push((lane, lane.row_at(run.clone(), self.direction)?));
+        let (mut rows, sources) = (Vec::new(), &self.sources.all);
+        for (source, run) in sources.iter().zip(runs).filter(|(_, run)| !run.is_empty()) {
+            rows.push((source, source.row_at(run.clone(), self.direction)?));
         }
-        let by_rank = |a: &&(&Lane, Row), b: &&(&Lane, Row)| {
-            let ((lane, row), (other, its)) = (a, b);
-            lane.rank_of(row).cmp(other.rank_of(its))
+        let by_rank = |a: &&(&RowSource, Row), b: &&(&RowSource, Row)| {
+            let ((source, row), (other, its)) = (a, b);
+            source.rank_of(row).cmp(other.rank_of(its))
         };
         let first = match self.direction {
             Direction::Forward => rows.iter().min_by(by_rank),
             Direction::Backward => rows.iter().max_by(by_rank),
         };
-        let (lane, row) = first.ok_or(ViewError::Row {
+        let (source, row) = first.ok_or(ViewError::Row {
             reason: "an item of a view's tree is not there",
         })?;
-        let (edge, key) = self.edge_and_key(lane, row);
-        let edge = edge.get(lane.prefix.len()..).unwrap_or_default();
-        let runs = lanes.iter().zip(runs);
+        let (edge, key) = self.edge_and_key(source, row);
+        let edge = edge.get(source.prefix.len()..).unwrap_or_default();
+        let runs = sources.iter().zip(runs);
         let runs = runs.map(|(other, run)| {
             // The row itself is in its group.
-            let least = u64::from(std::ptr::eq(other, *lane));
+            let least = u64::from(std::ptr::eq(other, *source));
             other.beginning(run, edge, least)
         });
         let runs = runs.collect::<Result<Vec<_>, _>>()?;
@@ -140,7 +140,7 @@ impl GroupRows {
     }
 
     /// The bytes with which the keys of all rows of a row's group begin, and no others; and the group's key.
-    fn edge_and_key(&self, lane: &Lane, row: &Row) -> (Vec<u8>, Vec<u8>) {
+    fn edge_and_key(&self, source: &RowSource, row: &Row) -> (Vec<u8>, Vec<u8>) {
         if let Grouping::Level(level) = self.grouping
             && row.key().first() == Some(&b'[')
             && let Ok(Value::Array(mut items)) = parse(row.key())
@@ -148,7 +148,7 @@ impl GroupRows {
         {
             items.truncate(usize::try_from(level).unwrap_or(usize::MAX));
             let group = Value::Array(items);
-            let mut edge = lane.sort_key(&group);
+            let mut edge = source.sort_key(&group);
             // The array goes on.
             edge.pop();
             let mut key = Vec::new();
@@ -158,22 +158,22 @@ impl GroupRows {
         (row.sort_key().to_vec(), row.key().to_vec())
     }
 
-    /// The value of a group, if its rows are all in one lane; otherwise they are to be reduced one by one.
+    /// The value of a group, if its rows are all in one source; otherwise they are to be reduced one by one.
     fn value(&self, runs: &[Run<u64>]) -> Result<Option<Vec<u8>>, ViewError> {
-        if self.lanes.winners.is_some() {
+        if self.sources.winners.is_some() {
             return Ok(None);
         }
-        let lanes = self.lanes.all.iter().zip(runs);
-        let mut filled = lanes.filter(|(_, run)| !run.is_empty());
-        let (Some((lane, run)), None) = (filled.next(), filled.next()) else {
+        let sources = self.sources.all.iter().zip(runs);
+        let mut filled = sources.filter(|(_, run)| !run.is_empty());
+        let (Some((source, run)), None) = (filled.next(), filled.next()) else {
             return Ok(None);
         };
         let run = run.clone();
         Ok(Some(match self.reduction {
             Reduction::Count => (run.end - run.start).to_string().into_bytes(),
-            Reduction::First => lane.row_at(run, Direction::Forward)?.value().to_vec(),
-            Reduction::Last => lane.row_at(run, Direction::Backward)?.value().to_vec(),
-            _ => lane.reduced(run, self.part)?,
+            Reduction::First => source.row_at(run, Direction::Forward)?.value().to_vec(),
+            Reduction::Last => source.row_at(run, Direction::Backward)?.value().to_vec(),
+            _ => source.reduced(run, self.part)?,
         }))
     }
 
@@ -207,13 +207,13 @@ impl GroupRows {
                 return Ok(GroupStep::End);
             };
             if self.skip > 0 {
-                self.skip -= u64::from(self.lanes.has_rows(&group.runs)?);
+                self.skip -= u64::from(self.sources.has_rows(&group.runs)?);
             } else if let Some(value) = self.value(&group.runs)? {
                 let key = group.key;
                 return Ok(GroupStep::Group(GroupRow { key, value }));
             } else {
                 let reduction = (self.part, &self.reduction);
-                let reducing = Reducing::begin(&self.lanes, &group.runs, reduction)?;
+                let reducing = Reducing::begin(&self.sources, &group.runs, reduction)?;
                 self.pending = Some((group.key, Box::new(reducing)));
             }
             *most = most.saturating_sub(1);
@@ -225,7 +225,7 @@ impl GroupRows {
     }
 }
 
-impl Lane {
+impl RowSource {
     /// The part of a run, at its beginning in the direction of reading, whose keys begin with an edge; at least so many
     /// rows.
     fn beginning(&self, run: &Run<u64>, edge: &[u8], least: u64) -> Result<Run<u64>, ViewError> {

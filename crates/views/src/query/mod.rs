@@ -2,17 +2,17 @@
 
 mod bounds;
 mod groups;
-mod lanes;
 mod memo;
 mod merge;
 mod reducing;
 mod rows;
+mod sources;
 
 pub use groups::{GroupRow, GroupRows, GroupStep};
-pub(crate) use lanes::{LaneSource, Lanes};
 pub(crate) use memo::Memo;
 pub(crate) use merge::MergedRows;
 pub use rows::MapRows;
+pub(crate) use sources::{MapIndex, RowSources};
 
 use crate::index::{IndexSnapshot, tree_of_map};
 use crate::{QueryOptions, ViewError};
@@ -40,36 +40,36 @@ impl IndexSnapshot {
         options.check_for_view(place.reduction.is_some(), order)?;
         options.check_partition(self.group.is_partitioned())?;
         let partition = options.partition.as_ref().map(Partition::name);
-        let lanes = self.lanes(place.map, partition, options.direction())?;
-        let segments = Segments::of(&lanes, options)?;
+        let sources = self.sources(place.map, partition, options.direction())?;
+        let segments = Segments::of(&sources, options)?;
         match place.reduction {
             Some(index) if options.reduce != Some(false) => {
                 let reduction = &self.group.maps()[place.map].reductions[index];
-                let groups = GroupRows::new(lanes, segments, options, (index, reduction));
+                let groups = GroupRows::new(sources, segments, options, (index, reduction));
                 Ok(Answer::Groups(Box::new(groups)))
             }
             _ => {
-                let rows = MapRows::new(lanes, segments, options)?;
+                let rows = MapRows::new(sources, segments, options)?;
                 Ok(Answer::Rows(Box::new(rows)))
             }
         }
     }
 
-    /// The lanes of the viewer in the trees of a map function.
-    pub(crate) fn lanes(
+    /// The sources of the viewer in the trees of a map function.
+    pub(crate) fn sources(
         &self,
         map: usize,
         partition: Option<&str>,
         direction: Direction,
-    ) -> Result<Lanes, ViewError> {
-        let source = LaneSource {
+    ) -> Result<RowSources, ViewError> {
+        let index = MapIndex {
             group: &self.group,
             rows: &self.rows,
             map,
             state: (self.seq, self.purge_seq),
             memo: &self.memo,
         };
-        source.lanes(&self.viewer, partition, direction)
+        index.sources(&self.viewer, partition, direction)
     }
 
     /// How many rows the view of that name has to admins.

@@ -1,8 +1,8 @@
 //! Reducing rows that come one by one, because no inner node of a tree has a summary of them.
 
 use crate::ViewError;
-use crate::query::lanes::{Lane, Lanes};
 use crate::query::merge::MergedRows;
+use crate::query::sources::{RowSource, RowSources};
 use crate::reduce::{Reduced, Reduction};
 use crate::row::Row;
 use std::ops::Range as Run;
@@ -20,7 +20,7 @@ pub(super) struct Reducing {
     rows: MergedRows,
     reduction: Reduction,
     part: usize,
-    lane: Option<Lane>,
+    source: Option<RowSource>,
     count: u64,
     /// The value of a group's first or last row.
     value: Option<Vec<u8>>,
@@ -31,9 +31,9 @@ pub(super) struct Reducing {
 }
 
 impl Reducing {
-    /// Of the rows within a run of each lane; `part` is the position of the reduction in summaries.
+    /// Of the rows within a run of each source; `part` is the position of the reduction in summaries.
     pub(super) fn begin(
-        lanes: &Lanes,
+        sources: &RowSources,
         runs: &[Run<u64>],
         (part, reduction): (usize, &Reduction),
     ) -> Result<Self, ViewError> {
@@ -42,10 +42,10 @@ impl Reducing {
             _ => Direction::Forward,
         };
         Ok(Reducing {
-            rows: MergedRows::new(lanes, runs, direction)?,
+            rows: MergedRows::new(sources, runs, direction)?,
             reduction: reduction.clone(),
             part,
-            lane: lanes.all.first().cloned(),
+            source: sources.all.first().cloned(),
             count: 0,
             value: None,
             chunk: Vec::new(),
@@ -83,7 +83,7 @@ impl Reducing {
     }
 
     fn summarise(&mut self) {
-        let Some(reducer) = self.lane.as_ref().map(Lane::reducer) else {
+        let Some(reducer) = self.source.as_ref().map(RowSource::reducer) else {
             return;
         };
         if !self.chunk.is_empty() {
@@ -105,7 +105,7 @@ impl Reducing {
             Reduction::First | Reduction::Last => self.value,
             _ => {
                 self.summarise();
-                let reducer = self.lane.as_ref()?.reducer();
+                let reducer = self.source.as_ref()?.reducer();
                 let summary = match self.parts.len() {
                     1 => self.parts.swap_remove(0),
                     _ => combined(reducer, &self.parts),
@@ -121,7 +121,7 @@ fn combined(reducer: &dyn Reducer, parts: &[Vec<u8>]) -> Vec<u8> {
     reducer.combine(&parts)
 }
 
-impl Lane {
+impl RowSource {
     /// The reducer of its tree.
     fn reducer(&self) -> &dyn Reducer {
         self.rows.reducer(self.tree)

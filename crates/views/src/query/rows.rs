@@ -1,8 +1,8 @@
 //! Emitted rows as the answer to a query.
 
 use super::bounds::Segments;
-use super::lanes::Lanes;
 use super::merge::MergedRows;
+use super::sources::RowSources;
 use crate::row::Row;
 use crate::{QueryOptions, ViewError};
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ use varve_json::{Value, parse, write_string};
 /// The rows that a query asks for; after an error there are no more.
 #[derive(Debug)]
 pub struct MapRows {
-    lanes: Lanes,
+    sources: RowSources,
     direction: Direction,
     total_rows: u64,
     offset: u64,
@@ -25,15 +25,19 @@ pub struct MapRows {
 
 impl MapRows {
     pub(super) fn new(
-        lanes: Lanes,
+        sources: RowSources,
         segments: Segments,
         options: &QueryOptions,
     ) -> Result<Self, ViewError> {
-        let wholes: Vec<_> = lanes.all.iter().map(|lane| lane.whole.clone()).collect();
-        let total_rows = lanes.count(&wholes)?;
-        let before = lanes.count(&segments.before)?;
+        let wholes: Vec<_> = sources
+            .all
+            .iter()
+            .map(|source| source.whole.clone())
+            .collect();
+        let total_rows = sources.count(&wholes)?;
+        let before = sources.count(&segments.before)?;
         Ok(MapRows {
-            lanes,
+            sources,
             direction: options.direction(),
             total_rows,
             offset: before.saturating_add(options.skip).min(total_rows),
@@ -86,7 +90,7 @@ impl MapRows {
 
     /// Leaves out rows of which the numbers tell how many there are.
     fn skip_in_run(&mut self) {
-        while self.lanes.winners.is_none()
+        while self.sources.winners.is_none()
             && self.skip > 0
             && let Some(runs) = self.runs.front_mut()
         {
@@ -118,7 +122,7 @@ impl MapRows {
             let Some(runs) = self.runs.pop_front() else {
                 return Ok(None);
             };
-            self.rows = Some(MergedRows::new(&self.lanes, &runs, self.direction)?);
+            self.rows = Some(MergedRows::new(&self.sources, &runs, self.direction)?);
         }
     }
 

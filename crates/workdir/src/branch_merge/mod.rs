@@ -14,7 +14,7 @@ use crate::file_merges::{MergeFile, MergeSettings, Merger};
 use crate::manifest_merge::{
     Base, CommitNote, FileAction, FileMerge, ManifestMerge, merge_manifests,
 };
-use crate::merge_state::{FILENODE_SOURCE, Facts, REMOVAL_CANDIDATE, clear_merge};
+use crate::merge_state::{FILENODE_SOURCE, FileExtras, REMOVAL_CANDIDATE, clear_merge};
 use crate::tree::TreeEntry;
 use crate::update::{
     Plan, Relocation, RenameNote, UpdateStep, apply, count, directories, note_begin, note_end,
@@ -104,7 +104,7 @@ pub fn merge_changeset(
         (request.progress, request.stop),
     )?;
     relocate(&plan, view, &files, merger.observer)?;
-    let outcomes = merger.merge_all([first, node], facts(&merged))?;
+    let outcomes = merger.merge_all([first, node], extras(&merged))?;
     let recorder = Recorder {
         plan: &plan,
         outcomes: &outcomes,
@@ -136,15 +136,15 @@ fn bases(view: &RepoView, local: Option<Rev>, other: Rev) -> Result<Vec<Base<'_>
     revs.into_iter().map(base).collect()
 }
 
-/// Facts for the commit.
-fn facts(merged: &ManifestMerge) -> Facts {
-    let mut facts = Facts::new();
+/// Extras for the commit.
+fn extras(merged: &ManifestMerge) -> FileExtras {
+    let mut extras = FileExtras::new();
     for (path, note) in &merged.notes {
         let CommitNote {
             from_theirs,
             removal_candidate,
         } = *note;
-        let of_path = facts.entry(path.clone()).or_default();
+        let of_path = extras.entry(path.clone()).or_default();
         if from_theirs {
             of_path.insert(FILENODE_SOURCE.to_vec(), b"other".to_vec());
         }
@@ -152,7 +152,7 @@ fn facts(merged: &ManifestMerge) -> Facts {
             of_path.insert(REMOVAL_CANDIDATE.to_vec(), b"yes".to_vec());
         }
     }
-    facts
+    extras
 }
 
 /// The trees of a merge.

@@ -11,7 +11,7 @@ pub use outcome::UpdateStats;
 pub(crate) use outcome::{Outcome, note_possibly_dirty};
 
 use crate::merge::{Version, is_binary, merge_kinds, merge_texts};
-use crate::merge_state::{Facts, MergeState};
+use crate::merge_state::{FileExtras, MergeState};
 use crate::tree::TreeEntry;
 use crate::{
     MergeLabels, MergeOptions, MergeTool, Stat, ToolSelection, WorkdirError, WorkingFiles,
@@ -110,12 +110,12 @@ impl<'a, 'b> Merger<'a, 'b> {
         Ok(())
     }
 
-    /// Merges everything and writes the state of the merge, with `facts` about other files; nothing is written if there
+    /// Merges everything and writes the state of the merge, with `extras` about other files; nothing is written if there
     /// is nothing to tell.
     pub(crate) fn merge_all(
         mut self,
         [local, other]: [Node; 2],
-        facts: Facts,
+        extras: FileExtras,
     ) -> Result<Vec<Outcome>, WorkdirError> {
         let mut outcomes = Vec::new();
         let mut states = Vec::new();
@@ -126,10 +126,10 @@ impl<'a, 'b> Merger<'a, 'b> {
             states.push(state(&outcome, kind));
             outcomes.push(outcome);
         }
-        if !outcomes.is_empty() || !facts.is_empty() {
+        if !outcomes.is_empty() || !extras.is_empty() {
             let labels = self.settings.labels.clone();
             let mut state = MergeState::new(local, other, labels);
-            state.facts = facts;
+            state.extras = extras;
             states.into_iter().for_each(|file| state.add(file));
             state.write(self.settings.repository)?;
         }

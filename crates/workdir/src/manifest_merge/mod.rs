@@ -59,7 +59,7 @@ pub(crate) enum FileAction {
     DeletedChanged(FileMerge),
 }
 
-/// Facts for the commit that follows, kept in the merge state.
+/// Extras for the commit that follows, kept in the merge state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CommitNote {
     /// Their revision of the file is the merged one.

@@ -9,7 +9,7 @@
 //! | `F` | a file: name, state, hash, our name, name and node before, their name and node, flags |
 //! | `C` | the same for a file that one side has deleted |
 //! | `P`, `D` | other conflicts, which begin with name and state too |
-//! | `f` | further facts about a file |
+//! | `f` | further extras about a file |
 //! | `l` | labels of the three sides |
 //!
 //! Fields end with a zero byte, the last one without. State `u` is unresolved, so is `pu` for a
@@ -20,7 +20,7 @@ mod record;
 mod state;
 mod write;
 
-pub(crate) use state::{FILENODE_SOURCE, Facts, REMOVAL_CANDIDATE};
+pub(crate) use state::{FILENODE_SOURCE, FileExtras, REMOVAL_CANDIDATE};
 pub use state::{FileState, MergeState, Present};
 
 use crate::WorkdirError;

@@ -37,7 +37,7 @@ impl MergeState {
                     state.files.insert(file.path.clone(), file);
                 }
                 b'P' | b'D' => state.of_paths.push((kind, content.to_vec())),
-                b'f' => state.note_facts(content)?,
+                b'f' => state.note_extras(content)?,
                 b'l' => state.labels = parse_labels(content),
                 // Small letters are for programs that know them.
                 b'a'..=b'z' => {}
@@ -48,7 +48,10 @@ impl MergeState {
             return Err(WorkdirError::UnknownMergeRecords(unknown));
         }
         for (path, file) in &mut state.files {
-            let known = state.facts.get(path).and_then(|facts| facts.get(ANCESTOR));
+            let known = state
+                .extras
+                .get(path)
+                .and_then(|extras| extras.get(ANCESTOR));
             file.ancestor = known
                 .and_then(|hex| Node::from_hex(hex))
                 .unwrap_or(Node::NULL);
@@ -56,13 +59,13 @@ impl MergeState {
         Ok(state)
     }
 
-    fn note_facts(&mut self, content: &[u8]) -> Result<(), WorkdirError> {
+    fn note_extras(&mut self, content: &[u8]) -> Result<(), WorkdirError> {
         let mut fields = content.split(|byte| *byte == 0);
         let path = fields.next().unwrap_or_default();
-        let facts = self.facts.entry(path.to_vec()).or_default();
+        let extras = self.extras.entry(path.to_vec()).or_default();
         while let Some(key) = fields.next() {
             let value = fields.next().ok_or(WorkdirError::DamagedMergeState)?;
-            facts.insert(key.to_vec(), value.to_vec());
+            extras.insert(key.to_vec(), value.to_vec());
         }
         Ok(())
     }

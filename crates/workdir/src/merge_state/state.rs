@@ -18,7 +18,7 @@ pub struct Present {
 pub struct FileState {
     /// The name of the result.
     pub path: Vec<u8>,
-    /// Both sides were the same: nothing to resolve, but Mercurial notes facts about the file.
+    /// Both sides were the same: nothing to resolve, but Mercurial notes extras about the file.
     pub(crate) same: bool,
     /// Whether nothing is left to do.
     pub resolved: bool,
@@ -34,8 +34,8 @@ pub struct FileState {
     pub ancestor: Node,
 }
 
-/// Facts about files by path, each a key and a value; also about files that nothing was merged in.
-pub(crate) type Facts = BTreeMap<Vec<u8>, BTreeMap<Vec<u8>, Vec<u8>>>;
+/// Extras of files by path, each a key and a value; also about files that nothing was merged in.
+pub(crate) type FileExtras = BTreeMap<Vec<u8>, BTreeMap<Vec<u8>, Vec<u8>>>;
 
 /// The key of the changeset of the base.
 pub(super) const ANCESTOR: &[u8] = b"ancestorlinknode";
@@ -57,7 +57,7 @@ pub struct MergeState {
     pub labels: MergeLabels,
     /// Files that there was something to merge in, by path.
     pub(super) files: BTreeMap<Vec<u8>, FileState>,
-    pub(crate) facts: Facts,
+    pub(crate) extras: FileExtras,
     /// Records about conflicts of paths, which are kept as they are.
     pub(super) of_paths: Vec<(u8, Vec<u8>)>,
 }
@@ -69,16 +69,16 @@ impl MergeState {
             other,
             labels,
             files: BTreeMap::new(),
-            facts: Facts::new(),
+            extras: FileExtras::new(),
             of_paths: Vec::new(),
         }
     }
 
-    /// Adds a file that was merged, with the facts about it.
+    /// Adds a file that was merged, with the extras about it.
     pub(crate) fn add(&mut self, file: FileState) {
-        let facts = self.facts.entry(file.path.clone()).or_default();
-        facts.insert(ANCESTOR.to_vec(), file.ancestor.to_string().into_bytes());
-        facts.insert(MERGED.to_vec(), YES.to_vec());
+        let extras = self.extras.entry(file.path.clone()).or_default();
+        extras.insert(ANCESTOR.to_vec(), file.ancestor.to_string().into_bytes());
+        extras.insert(MERGED.to_vec(), YES.to_vec());
         if !file.same {
             self.files.insert(file.path.clone(), file);
         }

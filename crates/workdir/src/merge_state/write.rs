@@ -96,9 +96,13 @@ impl MergeState {
         for (kind, content) in &self.of_paths {
             record::push(*kind, content, &mut out);
         }
-        for (path, facts) in &self.facts {
+        for (path, extras) in &self.extras {
             let mut fields = vec![&path[..]];
-            fields.extend(facts.iter().flat_map(|(key, value)| [&key[..], &value[..]]));
+            fields.extend(
+                extras
+                    .iter()
+                    .flat_map(|(key, value)| [&key[..], &value[..]]),
+            );
             record::push(b'f', &fields.join(&0), &mut out);
         }
         let labels = [

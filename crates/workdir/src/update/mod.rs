@@ -16,7 +16,7 @@ mod renames;
 use crate::branch_and_bookmark::set_branch;
 use crate::dirstate::replace;
 use crate::file_merges::{MergeSettings, Merger, Outcome, note_possibly_dirty};
-use crate::merge_state::{Facts, clear_merge};
+use crate::merge_state::{FileExtras, clear_merge};
 use crate::{
     Dirstate, MergeLabels, MergeOptions, Tree, UpdateEvent, UpdateObserver, UpdateStats,
     WorkdirError, WorkingFiles,
@@ -138,7 +138,7 @@ fn update_files(
     merger.keep()?;
     let work = (request.progress, request.stop);
     let written = apply(&plan, view, repository.root(), work)?;
-    let outcomes = merger.merge_all([p1, node], Facts::default())?;
+    let outcomes = merger.merge_all([p1, node], FileExtras::default())?;
     let boundary = Dirstate::clock(repository)?;
     note_entries(&plan, dirstate);
     for (path, seen) in &written {

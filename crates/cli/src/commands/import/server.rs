@@ -50,14 +50,14 @@ pub(super) fn refuse_options(matches: &Matches) -> Result<(), Abort> {
 /// A line of an import.
 enum Line {
     Found(Finding),
-    Told(String),
+    Note(String),
 }
 
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Line::Found(finding) => finding.fmt(f),
-            Line::Told(line) => f.write_str(line),
+            Line::Note(line) => f.write_str(line),
         }
     }
 }
@@ -102,7 +102,7 @@ fn import(
             progress: progress.as_ref(),
             stop: &stop,
             report: &|finding| print(Line::Found(finding)),
-            tell: &|line| print(Line::Told(line)),
+            note: &|line| print(Line::Note(line)),
         };
         import_from_server(request, target, watch)
     });

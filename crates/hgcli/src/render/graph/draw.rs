@@ -1,9 +1,9 @@
 //! The lines of one row.
 
 use super::Graph;
-use super::lanes::Row;
+use super::columns::Row;
 
-/// A piece of a line: a mark or the text between two marks. `None` is a lane that ends.
+/// A piece of a line: a mark or the text between two marks. `None` is a column that ends.
 type Cell<'a> = Option<&'a [u8]>;
 type Line<'a> = Vec<Cell<'a>>;
 
@@ -11,16 +11,16 @@ const GAP: Cell<'static> = Some(b" ");
 const BAR: Cell<'static> = Some(b"|");
 const FALLING: Cell<'static> = Some(b"/");
 const RISING: Cell<'static> = Some(b"\\");
-/// Second and third line of a lane that ends.
+/// Second and third line of a column that ends.
 const ENDING: [&[u8]; 2] = [b"|", b"~"];
 
 impl<K: Clone + PartialEq> Graph<K> {
     /// Appends the lines of one row beside a text.
     pub(super) fn draw_row(&mut self, row: &Row, symbol: &[u8], text: &[&[u8]], out: &mut Vec<u8>) {
-        let marks = self.marks(row.lanes_below());
+        let marks = self.marks(row.columns_below());
         let mut links = row.links.clone();
         if row.growth == -1 {
-            // Lanes on the right come nearer while the line is drawn.
+            // Columns on the right come nearer while the line is drawn.
             for (_, to) in links.iter_mut().filter(|(from, to)| to > from) {
                 *to += 1;
             }
@@ -43,46 +43,46 @@ impl<K: Clone + PartialEq> Graph<K> {
         if !self.short || moving.iter().any(moves) {
             lines.push(moving);
         }
-        // Lanes that rows to come will open are not there yet.
-        let below = marks[..2 * row.lanes_below()].to_vec();
+        // Columns that rows to come will open are not there yet.
+        let below = marks[..2 * row.columns_below()].to_vec();
         lines.resize(lines.len().max(text.len()), below.clone());
-        self.end_lanes(&mut lines, &below);
+        self.end_columns(&mut lines, &below);
         let width = row.width();
         for (number, line) in lines.iter().enumerate() {
             push_line(line, width, text.get(number), out);
         }
-        self.lanes.retain(|lane| lane.mark.is_some());
+        self.columns.retain(|column| column.mark.is_some());
         self.before = (row.at, row.growth);
     }
 
-    /// Marks of the next row's lanes, each with a gap behind it.
-    fn marks(&self, lanes: usize) -> Line<'_> {
-        let marks = self.lanes.iter().map(|lane| lane.mark.as_deref());
+    /// Marks of the next row's columns, each with a gap behind it.
+    fn marks(&self, columns: usize) -> Line<'_> {
+        let marks = self.columns.iter().map(|column| column.mark.as_deref());
         let all = marks.chain(std::iter::repeat(BAR));
-        let wanted = self.lanes.len().max(lanes);
+        let wanted = self.columns.len().max(columns);
         all.take(wanted).flat_map(|mark| [mark, GAP]).collect()
     }
 
     /// Cells right of the symbol.
     fn beside<'m>(&self, row: &Row, marks: &[Cell<'m>], slides: bool) -> Line<'m> {
-        let rest = row.lanes - row.at - 1;
+        let rest = row.columns - row.at - 1;
         if !slides || row.growth == 0 || self.before.1 != row.growth {
             return marks[marks.len().saturating_sub(2 * rest)..].to_vec();
         }
         if row.growth == 1 {
             return [RISING, GAP].repeat(rest);
         }
-        // Lanes that the row before moved already go on moving.
-        let start = self.before.0.clamp(row.at + 1, row.lanes);
+        // Columns that the row before moved already go on moving.
+        let start = self.before.0.clamp(row.at + 1, row.columns);
         let mut cells = marks[2 * row.at..2 * (start - 1)].to_vec();
-        cells.extend([FALLING, GAP].repeat(row.lanes - start));
+        cells.extend([FALLING, GAP].repeat(row.columns - start));
         cells
     }
 
-    /// Draws how lanes end, and moves the lanes right of them.
-    fn end_lanes<'m>(&self, lines: &mut Vec<Line<'m>>, marks: &Line<'m>) {
+    /// Draws how columns end, and moves the columns right of them.
+    fn end_columns<'m>(&self, lines: &mut Vec<Line<'m>>, marks: &Line<'m>) {
         // Even those that this row does not show yet.
-        if self.lanes.iter().all(|lane| lane.mark.is_some()) {
+        if self.columns.iter().all(|column| column.mark.is_some()) {
             return;
         }
         let first = marks.iter().position(Option::is_none);
@@ -121,9 +121,9 @@ impl<K: Clone + PartialEq> Graph<K> {
     }
 }
 
-/// The line on which lanes move from one row to the next.
+/// The line on which columns move from one row to the next.
 fn shifted<'m>(row: &Row, marks: &[Cell<'m>]) -> Line<'m> {
-    let rest = row.lanes - row.at - 1;
+    let rest = row.columns - row.at - 1;
     let mut line = marks[..2 * row.at].to_vec();
     match row.growth {
         0 => {
@@ -151,12 +151,12 @@ fn padding<'m>(row: &Row, links: &[(usize, usize)], marks: &[Cell<'m>]) -> Line<
     } else {
         line.extend([GAP; 2]);
     }
-    let rest = row.lanes - row.at - 1;
+    let rest = row.columns - row.at - 1;
     line.extend(&marks[marks.len().saturating_sub(2 * rest)..]);
     line
 }
 
-/// Joins a lane of this row with one of the next.
+/// Joins a column of this row with one of the next.
 fn link<'m>(
     from: usize,
     to: usize,

@@ -1,9 +1,9 @@
 //! A picture of how things descend from each other, drawn line by line beside their texts.
 //!
 //! ```text
-//! o    tip          A lane is a column that waits for one node. A drawn node takes the place of
-//! |\   merge        its lane and leaves lanes for its parents: none if all are waited for already,
-//! | o  side         so that the lanes to the right move left; one; or two, so that they move
+//! o    tip          A column waits for one node. A drawn node takes the place of
+//! |\   merge        its column and leaves columns for its parents: none if all are waited for already,
+//! | o  side         so that the columns to the right move left; one; or two, so that they move
 //! | |               right. More than two open row by row.
 //! o |  trunk
 //! |/
@@ -11,26 +11,26 @@
 //! ```
 //! Nodes are told apart by keys of any type, so that the drawing does not depend on changesets.
 
+mod columns;
 mod draw;
-mod lanes;
 
-pub(crate) use lanes::Edge;
-use lanes::{Lane, Row};
+pub(crate) use columns::Edge;
+use columns::{Column, Row};
 
-/// How the lanes of one kind of edges look; `None` if they end at once with a `~`.
+/// How the columns of one kind of edges look; `None` if they end at once with a `~`.
 pub(crate) type Mark = Option<Vec<u8>>;
 
 /// State of the picture on which further rows depend.
 #[derive(Clone, Debug)]
 pub(crate) struct Graph<K> {
-    lanes: Vec<Lane<K>>,
-    /// Where the last row had its node, and how many lanes it opened.
+    columns: Vec<Column<K>>,
+    /// Where the last row had its node, and how many columns it opened.
     before: (usize, isize),
     /// Leaves out lines on which nothing moves.
     short: bool,
 }
 
-/// A node with its lanes, not yet drawn.
+/// A node with its columns, not yet drawn.
 #[derive(Clone, Debug)]
 pub(crate) struct PlacedNode {
     rows: Vec<Row>,
@@ -47,7 +47,7 @@ impl<K: Clone + PartialEq> Graph<K> {
     /// An empty picture.
     pub(crate) fn new(short: bool) -> Graph<K> {
         Graph {
-            lanes: Vec::new(),
+            columns: Vec::new(),
             before: (0, 0),
             short,
         }
@@ -64,7 +64,7 @@ impl<K: Clone + PartialEq> Graph<K> {
         let (mut symbol, mut text) = (symbol, text);
         for row in &place.rows {
             self.draw_row(row, symbol, text, out);
-            // Rows that open further lanes have no text.
+            // Rows that open further columns have no text.
             (symbol, text) = (b"\\", &[]);
         }
     }

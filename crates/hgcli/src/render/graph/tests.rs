@@ -1,6 +1,6 @@
 use super::{Edge, Graph};
 
-/// Draws `key: parent parent` lines; `~` before a parent ends its lane.
+/// Draws `key: parent parent` lines; `~` before a parent ends its column.
 fn drawn(short: bool, things: &[(&str, &str)]) -> String {
     let mut graph = Graph::new(short);
     let mut out = Vec::new();
@@ -17,7 +17,7 @@ fn drawn(short: bool, things: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn lanes_open_and_close() {
+fn columns_open_and_close() {
     let expected = "\
 o    e
 |\\
@@ -64,7 +64,7 @@ o  a
 }
 
 #[test]
-fn lanes_that_end_let_others_move_left() {
+fn columns_that_end_let_others_move_left() {
     let things = [("c", "~x b"), ("b", "~y")];
     let expected = "\
 o    c

@@ -132,8 +132,9 @@ impl Candidates {
                 seqs.reverse();
             }
             VecDeque::from([List::Named(seqs.into_iter())])
-        } else if let Some(moment) = index.and_then(|index| index.moment(snapshot, since)) {
-            indexed(snapshot, position, moment)?
+        } else if let Some(found) = index.and_then(|index| index.snapshot_covering(snapshot, since))
+        {
+            indexed(snapshot, position, found)?
         } else {
             return Candidates::all(snapshot, position);
         };
@@ -232,16 +233,16 @@ impl Candidates {
 fn indexed(
     snapshot: &Snapshot,
     position: Position,
-    moment: &IndexSnapshot,
+    found: &IndexSnapshot,
 ) -> Result<VecDeque<List>, CandidateError> {
-    let covered = moment.update_seq();
+    let covered = found.update_seq();
     let behind = |since| {
         let changes = snapshot.changes(since, position.direction);
         let all = changes.map(|changes| List::All(Box::new(changes)));
         all.map_err(of_database)
     };
     let passing = |seqs| {
-        let rows = moment.passing(seqs, position.direction);
+        let rows = found.passing(seqs, position.direction);
         let rows = rows.map(|rows| List::Indexed(Box::new(rows)));
         rows.map_err(of_index)
     };

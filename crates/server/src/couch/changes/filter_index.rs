@@ -25,7 +25,7 @@ pub struct FilterIndex {
     group: Arc<ViewGroup>,
     index: Option<Arc<ViewIndex>>,
     /// The index as it was before the snapshot that is read was taken.
-    moment: Option<IndexSnapshot>,
+    index_snapshot: Option<IndexSnapshot>,
     /// Changes that the filter was asked about, and those of them that passed.
     asked: u64,
     passed: u64,
@@ -45,7 +45,7 @@ impl FilterIndex {
             database: Arc::clone(&call.database),
             group: Arc::new(filter.group()?),
             index: None,
-            moment: None,
+            index_snapshot: None,
             asked: 0,
             passed: 0,
             is_requested: false,
@@ -55,7 +55,7 @@ impl FilterIndex {
     /// Reads how far the index is. To be called before a snapshot is taken: in a later one, each document that the index
     /// does not know at its last update was updated behind the index.
     pub fn look_up(&mut self) {
-        self.moment = None;
+        self.index_snapshot = None;
         // Each time: that is what counts as a use, and another feed may have taken its place.
         let indexes = &self.database.filter_indexes;
         let found = indexes.find(&self.app, &self.database, &self.group);
@@ -63,16 +63,16 @@ impl FilterIndex {
         let Some(index) = &self.index else {
             return;
         };
-        let moment = index.current(&self.database.documents.snapshot());
-        self.moment = self.or_log(moment.map_err(Failure::from));
+        let found = index.current(&self.database.documents.snapshot());
+        self.index_snapshot = self.or_log(found.map_err(Failure::from));
     }
 
     /// The index, if it is of use for the changes of a snapshot behind `since`.
-    pub fn moment(&self, snapshot: &Snapshot, since: u64) -> Option<&IndexSnapshot> {
-        let covers = |moment: &&IndexSnapshot| {
-            moment.update_seq() > since && moment.update_seq() <= snapshot.update_seq()
+    pub fn snapshot_covering(&self, snapshot: &Snapshot, since: u64) -> Option<&IndexSnapshot> {
+        let covers = |found: &&IndexSnapshot| {
+            found.update_seq() > since && found.update_seq() <= snapshot.update_seq()
         };
-        self.moment.as_ref().filter(covers)
+        self.index_snapshot.as_ref().filter(covers)
     }
 
     /// Counts a change that the filter was asked about.
@@ -111,10 +111,10 @@ impl FilterIndex {
 
     /// Has an index built anew that could not be read. The feed goes on without it.
     pub fn discard(&mut self, failure: &Failure) {
-        if let (Some(index), Some(moment)) = (&self.index, self.moment.take()) {
+        if let (Some(index), Some(snapshot)) = (&self.index, self.index_snapshot.take()) {
             self.app
                 .log()
-                .scope(|| discard_if_damaged(index, &moment, failure));
+                .scope(|| discard_if_damaged(index, &snapshot, failure));
         }
     }
 

@@ -119,10 +119,10 @@ proptest! {
                 prop_assert_eq!(has_ours, file.ours.is_some());
             }
         }
-        // Facts about every file, sorted by path; those of files without a base name no changeset.
-        let facts = fields(&bytes, b'f');
-        prop_assert_eq!(facts.len(), state.facts.len());
-        prop_assert!(facts.is_sorted_by_key(|fields| &fields[0]));
+        // Extras of every file, sorted by path; those of files without a base name no changeset.
+        let extras = fields(&bytes, b'f');
+        prop_assert_eq!(extras.len(), state.extras.len());
+        prop_assert!(extras.is_sorted_by_key(|fields| &fields[0]));
         // Programs of before 2011 read nothing of deleted files.
         let old = read(directory.path(), "state");
         let lines = old.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count();

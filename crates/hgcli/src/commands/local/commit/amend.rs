@@ -66,7 +66,7 @@ pub(super) fn run(
         ui.status("nothing changed\n")?;
         return Ok(super::NOTHING);
     };
-    let amendment = Amendment {
+    let plan = AmendPlan {
         old: &old,
         new: &new,
         status: &status,
@@ -74,7 +74,7 @@ pub(super) fn run(
         markers: evolution.markers,
     };
     let orphans = base.view().orphans()?.len();
-    let node = amendment.commit(repo, ui, config, (&repository, batch), &mut dirstate)?;
+    let node = plan.commit(repo, ui, config, (&repository, batch), &mut dirstate)?;
     drop(working_copy);
     repo.refresh();
     before::print_committed(repo, ui, &node)?;
@@ -199,8 +199,8 @@ fn new_metadata(
     Ok(Some(new))
 }
 
-/// An amendment before anything is written.
-struct Amendment<'a> {
+/// An amended changeset before anything is written.
+struct AmendPlan<'a> {
     old: &'a OldChangeset,
     new: &'a ChangesetMetadata,
     status: &'a Status,
@@ -209,7 +209,7 @@ struct Amendment<'a> {
     markers: bool,
 }
 
-impl Amendment<'_> {
+impl AmendPlan<'_> {
     fn commit(
         &self,
         repo: &mut Repo,

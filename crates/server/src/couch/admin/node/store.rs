@@ -101,7 +101,7 @@ impl Change<'_> {
         }
     }
 
-    fn tell(&self, user: &str) {
+    fn log_by(&self, user: &str) {
         let name = format!("{}.{}", self.section, self.key);
         match &self.value {
             None => tracing::warn!("admin {user} removed the setting {name}"),
@@ -138,7 +138,7 @@ impl Change<'_> {
             let changed = self.apply_to(&file)?.text;
             write(app, &file, &changed)?;
         }
-        app.log().scope(|| self.tell(user));
+        app.log().scope(|| self.log_by(user));
         app.change_settings(settings).map_err(Failure::internal)?;
         *running = next;
         let needs_restart = is_read_at_start(self.section, self.key) && old != self.value;

@@ -72,7 +72,7 @@ pub struct ServerWatch<'w> {
     /// Called for each part that is left out, and for each difference.
     pub report: &'w dyn Fn(Finding),
     /// Called with each line about how the import goes on.
-    pub tell: &'w dyn Fn(String),
+    pub note: &'w dyn Fn(String),
 }
 
 impl std::fmt::Debug for ServerWatch<'_> {
@@ -172,7 +172,7 @@ async fn deliver(
                 Some(Event::Advanced(count)) => caller.progress.advance(count),
                 Some(Event::Ended) => caller.progress.end(),
                 Some(Event::Found(finding)) => (caller.report)(finding),
-                Some(Event::Told(line)) => (caller.tell)(line),
+                Some(Event::Line(line)) => (caller.note)(line),
             },
             _ = ticks.tick() => {
                 if caller.stop.is_raised() {
@@ -190,7 +190,7 @@ enum Event {
     Advanced(u64),
     Ended,
     Found(Finding),
-    Told(String),
+    Line(String),
 }
 
 /// Sends messages to the caller; if it does not listen any more, the import ends soon.

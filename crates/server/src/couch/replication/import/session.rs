@@ -117,7 +117,7 @@ impl Session {
                     self.left_out
                         .fetch_add(u64::from(!is_all), Ordering::Relaxed);
                     let what = "not imported: Varve takes no database of this name";
-                    self.tell(format!("{name}: {what}")).await;
+                    self.report_line(format!("{name}: {what}")).await;
                 }
             }
         }
@@ -207,7 +207,7 @@ impl Session {
     ) -> Result<Option<(ServerImported, u64)>, ReplicateError> {
         let Some(mut copy) = self.begin(name).await? else {
             if step == Step::Finish {
-                self.tell(format!("{name}: left alone: it is there already"))
+                self.report_line(format!("{name}: left alone: it is there already"))
                     .await;
             }
             return Ok(None);
@@ -228,7 +228,8 @@ impl Session {
                 Value::String(text) => text.clone(),
                 other => varve_json::to_string(other),
             };
-            self.tell(format!("{name}: in step up to {seq}")).await;
+            self.report_line(format!("{name}: in step up to {seq}"))
+                .await;
         }
         let (database, source_bytes) = (copy.database.clone(), copy.info.file_bytes);
         let name = name.to_owned();
@@ -255,7 +256,7 @@ impl Session {
     async fn follow(&self, names: BTreeSet<String>) -> BTreeSet<String> {
         let mut known = names;
         let mut seqs: BTreeMap<String, Value> = BTreeMap::new();
-        self.tell("following changes; Ctrl-C ends it".to_owned())
+        self.report_line("following changes; Ctrl-C ends it".to_owned())
             .await;
         let mut stopping = self.stopping.clone();
         loop {
@@ -264,7 +265,7 @@ impl Session {
                 Ok(()) => LOOKS,
                 Err(ReplicateError::Interrupted) => return known,
                 Err(error) => {
-                    self.tell(format!("cannot follow at the moment: {error}"))
+                    self.report_line(format!("cannot follow at the moment: {error}"))
                         .await;
                     LOOKS_AFTER_FAILURE
                 }
@@ -286,7 +287,7 @@ impl Session {
             for name in self.remote.names().await? {
                 let is_new = check_database_name(&name).is_ok() && known.insert(name.clone());
                 if is_new {
-                    self.tell(format!("{name}: new at the server")).await;
+                    self.report_line(format!("{name}: new at the server")).await;
                 }
             }
         }
@@ -319,7 +320,7 @@ impl Session {
         self.events.found(what).await;
     }
 
-    async fn tell(&self, line: String) {
-        self.events.send(Event::Told(line)).await;
+    async fn report_line(&self, line: String) {
+        self.events.send(Event::Line(line)).await;
     }
 }

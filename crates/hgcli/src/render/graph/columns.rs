@@ -1,10 +1,10 @@
-//! The lanes, and the node that each waits for.
+//! The columns, and the node that each waits for.
 
 use super::{Graph, Mark, PlacedNode};
 
 /// A column, and the node that it waits for.
 #[derive(Clone, Debug)]
-pub(super) struct Lane<K> {
+pub(super) struct Column<K> {
     pub(super) key: K,
     pub(super) mark: Mark,
 }
@@ -14,51 +14,51 @@ pub(super) struct Lane<K> {
 pub(crate) struct Edge<K> {
     /// The other.
     pub(crate) to: K,
-    /// How the lane to it looks.
+    /// How the column to it looks.
     pub(crate) mark: Mark,
 }
 
-/// One row with a symbol, and how lanes go on below it.
+/// One row with a symbol, and how columns go on below it.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
-    /// Lane of the symbol.
+    /// Column of the symbol.
     pub(super) at: usize,
-    /// Lanes of the symbol's row and of the next one that are joined.
+    /// Columns of the symbol's row and of the next one that are joined.
     pub(super) links: Vec<(usize, usize)>,
-    /// Lanes of this row.
-    pub(super) lanes: usize,
+    /// Columns of this row.
+    pub(super) columns: usize,
     /// How many more the next row has; from -1 to 1.
     pub(super) growth: isize,
 }
 
 impl Row {
-    /// Columns of the picture.
+    /// Characters of a line of the picture.
     pub(super) fn width(&self) -> usize {
-        2 * self.lanes.max(self.lanes_below())
+        2 * self.columns.max(self.columns_below())
     }
 
-    pub(super) fn lanes_below(&self) -> usize {
-        self.lanes.saturating_add_signed(self.growth)
+    pub(super) fn columns_below(&self) -> usize {
+        self.columns.saturating_add_signed(self.growth)
     }
 }
 
 impl<K: Clone + PartialEq> Graph<K> {
     /// Finds the place of the next thing, which descends from others, each named once.
     pub(crate) fn place(&mut self, key: K, edges: Vec<Edge<K>>) -> PlacedNode {
-        let found = self.lanes.iter().position(|lane| lane.key == key);
-        let mut at = found.unwrap_or(self.lanes.len());
+        let found = self.columns.iter().position(|column| column.key == key);
+        let mut at = found.unwrap_or(self.columns.len());
         if found.is_none() {
-            self.lanes.push(Lane { key, mark: None });
+            self.columns.push(Column { key, mark: None });
         }
-        let mut lanes = self.lanes.len();
+        let mut columns = self.columns.len();
         let (mut links, mut opened) = (Vec::new(), Vec::new());
         for edge in edges {
-            let known = self.lanes.iter().enumerate();
-            // The lane of this very thing ends here.
+            let known = self.columns.iter().enumerate();
+            // The column of this very thing ends here.
             let mut known = known.filter(|(number, _)| *number != at);
-            match known.find(|(_, lane)| lane.key == edge.to) {
+            match known.find(|(_, column)| column.key == edge.to) {
                 Some((number, _)) => links.push((at, number)),
-                None => opened.push(Lane {
+                None => opened.push(Column {
                     key: edge.to,
                     mark: edge.mark,
                 }),
@@ -68,7 +68,7 @@ impl<K: Clone + PartialEq> Graph<K> {
         for (_, to) in links.iter_mut().filter(|(_, to)| *to > at) {
             *to = *to + left - 1;
         }
-        self.lanes.splice(at..=at, opened);
+        self.columns.splice(at..=at, opened);
         let mut rows = Vec::new();
         loop {
             links.extend((left > 0).then_some((at, at)));
@@ -77,13 +77,13 @@ impl<K: Clone + PartialEq> Graph<K> {
             rows.push(Row {
                 at,
                 links: std::mem::take(&mut links),
-                lanes,
+                columns,
                 growth,
             });
             if left <= 2 {
                 return PlacedNode { rows };
             }
-            (at, lanes, left) = (at + 1, lanes + 1, left - 1);
+            (at, columns, left) = (at + 1, columns + 1, left - 1);
         }
     }
 }

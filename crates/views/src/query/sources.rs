@@ -14,7 +14,7 @@ use varve_json::collate::Order;
 
 /// Rows in one tree, in their order, and the direction in which they are read.
 #[derive(Clone, Debug)]
-pub(crate) struct Lane {
+pub(crate) struct RowSource {
     pub(super) rows: Overlay,
     pub(super) tree: usize,
     /// In which its keys stand.
@@ -31,8 +31,8 @@ pub(crate) struct Lane {
     pub(super) memo: Memo,
 }
 
-impl Lane {
-    /// Reads a row of this lane.
+impl RowSource {
+    /// Reads a row of this source.
     pub(super) fn row(&self, item: TreeEntry) -> Result<Row, ViewError> {
         let row = match self.principal {
             Some(_) => Row::read_behind(item, self.prefix.len()),
@@ -43,7 +43,7 @@ impl Lane {
         })
     }
 
-    /// The bytes that a row sorts by among those of other lanes.
+    /// The bytes that a row sorts by among those of other sources.
     pub(super) fn rank_of<'r>(&self, row: &'r Row) -> &'r [u8] {
         let key = row.item().0;
         match self.principal {
@@ -69,25 +69,25 @@ impl Lane {
     }
 }
 
-/// The lanes of a query, and what decides between their rows.
+/// The sources of a query, and what decides between their rows.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lanes {
-    pub(super) all: Vec<Lane>,
+pub(crate) struct RowSources {
+    pub(super) all: Vec<RowSource>,
     pub(super) winners: Option<Arc<Winners>>,
 }
 
-impl Lanes {
-    /// For each lane the numbers of the rows between two sort keys.
+impl RowSources {
+    /// For each source the numbers of the rows between two sort keys.
     pub(crate) fn between(&self, low: &[u8], high: &[u8]) -> Result<Vec<Run<u64>>, ViewError> {
         self.all
             .iter()
-            .map(|lane| lane.between(low, high))
+            .map(|source| source.between(low, high))
             .collect()
     }
 }
 
 /// Which map function of which index is asked.
-pub(crate) struct LaneSource<'a> {
+pub(crate) struct MapIndex<'a> {
     pub(crate) group: &'a ViewGroup,
     pub(crate) rows: &'a Overlay,
     pub(crate) map: usize,
@@ -95,58 +95,58 @@ pub(crate) struct LaneSource<'a> {
     pub(crate) memo: &'a Memo,
 }
 
-impl LaneSource<'_> {
-    /// The lanes of a viewer: all rows, if need be of one partition, or those of the viewer's names.
-    pub(crate) fn lanes(
+impl MapIndex<'_> {
+    /// The sources of a viewer: all rows, if need be of one partition, or those of the viewer's names.
+    pub(crate) fn sources(
         &self,
         viewer: &Viewer,
         partition: Option<&str>,
         direction: Direction,
-    ) -> Result<Lanes, ViewError> {
+    ) -> Result<RowSources, ViewError> {
         let Some(names) = viewer.names() else {
             let tree = 1 + self.map;
-            let lane = Lane {
+            let source = RowSource {
                 prefix: partition.map_or_else(Vec::new, prefix_of),
                 whole: 0..self.rows.len(tree)?,
-                ..self.lane(tree, direction)
+                ..self.source(tree, direction)
             };
-            return Ok(Lanes {
-                all: vec![lane],
+            return Ok(RowSources {
+                all: vec![source],
                 winners: None,
             });
         };
         if !self.group.has_access() {
-            return Ok(Lanes::default());
+            return Ok(RowSources::default());
         }
         let mut all = Vec::new();
         for name in names {
-            let lane = self.lane_of(name, direction)?;
-            all.extend((!lane.whole.is_empty()).then_some(lane));
+            let source = self.source_of(name, direction)?;
+            all.extend((!source.whole.is_empty()).then_some(source));
         }
         let winners = match all.is_empty() {
             true => None,
             false => Winners::of(self.rows, self.group.readers_tree(), names)?,
         };
-        Ok(Lanes {
+        Ok(RowSources {
             all,
             winners: winners.map(Arc::new),
         })
     }
 
-    fn lane_of(&self, principal: &str, direction: Direction) -> Result<Lane, ViewError> {
+    fn source_of(&self, principal: &str, direction: Direction) -> Result<RowSource, ViewError> {
         let tree = self.group.principals_tree(self.map);
         let (low, high) = (prefix_of(principal), above(prefix_of(principal)));
         let bounds = (Bound::Included(&low[..]), Bound::Excluded(&high[..]));
-        Ok(Lane {
+        Ok(RowSource {
             whole: self.rows.ranks(tree, bounds)?,
             principal: Some(principal.to_owned()),
             prefix: low,
-            ..self.lane(tree, direction)
+            ..self.source(tree, direction)
         })
     }
 
-    fn lane(&self, tree: usize, direction: Direction) -> Lane {
-        Lane {
+    fn source(&self, tree: usize, direction: Direction) -> RowSource {
+        RowSource {
             rows: self.rows.clone(),
             tree,
             order: self.group.order_of_map(self.map),
@@ -187,10 +187,10 @@ impl Winners {
         }))
     }
 
-    /// Whether another name of the viewer has a better revision of a lane's document.
-    pub(super) fn hides(&self, lane: &Lane, id: &str) -> Result<bool, ViewError> {
-        let is_lanes = |(name, _): &(String, _)| Some(name) == lane.principal.as_ref();
-        let Some(own) = self.names.iter().position(is_lanes) else {
+    /// Whether another name of the viewer has a better revision of a source's document.
+    pub(super) fn hides(&self, source: &RowSource, id: &str) -> Result<bool, ViewError> {
+        let is_of_source = |(name, _): &(String, _)| Some(name) == source.principal.as_ref();
+        let Some(own) = self.names.iter().position(is_of_source) else {
             return Ok(false);
         };
         let names = self.names.iter();
