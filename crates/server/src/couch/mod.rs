@@ -77,7 +77,7 @@ pub async fn route(
                 Call::open(app, request, user, (&name, target), ReadMode::Blocking)
             }
         };
-        return document::upload::route(&app, &request, target, open).await;
+        return Box::pin(document::upload::route(&app, &request, target, open)).await;
     }
     if app.databases.if_open(&name).is_some() {
         let open = |reads| {
@@ -99,6 +99,16 @@ pub async fn route(
             }
         }
     }
+    Box::pin(route_in_pool(app, request, user, (name, target))).await
+}
+
+/// Answers on threads that may wait.
+async fn route_in_pool(
+    app: Arc<CouchContext>,
+    request: Arc<Request>,
+    user: UserContext,
+    (name, target): (String, Target),
+) -> Result<Answer, Failure> {
     let executor = app.executor();
     let pool = match target.writes(&request) {
         true => executor.commits.clone(),
@@ -293,9 +303,9 @@ impl Next {
     async fn answer(self) -> Result<Answer, Failure> {
         match self {
             Next::Answered(answer) => Ok(answer),
-            Next::Feed(feed) => feed.answer().await,
-            Next::Index(wait) => wait.outcome().await,
-            Next::List(begun) => begun.answer().await,
+            Next::Feed(feed) => Box::pin(feed.answer()).await,
+            Next::Index(wait) => Box::pin(wait.outcome()).await,
+            Next::List(begun) => Box::pin(begun.answer()).await,
         }
     }
 }
