@@ -51,7 +51,7 @@ class Table:
         rates, used = [], []
         on = servers[-1]
         for number in range(self.options.samples):
-            into = f"{name}-{number}".replace(" ", "-")
+            into = f"{name}-{number}".replace(" ", "-").replace("/", "-")
             request = {"source": url(source, "docs"), "target": url(target, into), "create_target": True}
             before, start = sum(server.cpu() for server in servers), time.monotonic()
             answer = json.loads(on.request("POST", "/_replicate", json.dumps(request).encode()))
