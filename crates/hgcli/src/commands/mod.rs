@@ -44,6 +44,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &history::diff::COMMAND,
     &history::files::COMMAND,
     &local::forget::COMMAND,
+    &local::graft::COMMAND,
     &history::heads::COMMAND,
     &help::COMMAND,
     &history::identify::COMMAND,

@@ -1,5 +1,6 @@
 //! `status`: changes in the working copy, or between changesets.
 
+use super::unfinished;
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::render::Formatter;
@@ -133,6 +134,11 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         working(repo, &request, &sides, with_copies)?
     };
     print(repo, ui, config, matches, &status, &copies, &shown)?;
+    let is_formatted = matches.value("template").is_some();
+    let verbose = config.boolean("commands", "status.verbose", false)?;
+    if (ui.verbosity.verbose || verbose) && !ui.verbosity.quiet && !is_formatted {
+        unfinished::print(ui, &repo.repository()?)?;
+    }
     Ok(0)
 }
 
