@@ -82,7 +82,10 @@ pub fn merge_changeset(
         MergeBase::CommonAncestors => common_ancestors(view, local, request.other)?,
         MergeBase::Chosen(rev) => vec![chosen_base(view, rev, [local, Some(request.other)])?],
     };
-    let merged = merge_manifests(&ours, &theirs, &bases)?;
+    let mut merged = merge_manifests(&ours, &theirs, &bases)?;
+    if local.is_none() {
+        take_changed(&mut merged, &theirs)?;
+    }
     let trees = Sides {
         ours: &ours,
         theirs: &theirs,
@@ -191,6 +194,18 @@ fn chosen_base(
         theirs_ancestor: common(theirs)?,
         ..base(view, rev)?
     })
+}
+
+/// Without a first parent our side has deleted nothing: files that only the other side has are taken as they are.
+fn take_changed(merged: &mut ManifestMerge, theirs: &Tree<'_>) -> Result<(), WorkdirError> {
+    for (path, action) in &mut merged.actions {
+        if let FileAction::DeletedChanged(_) = action
+            && let Some((_, kind)) = theirs.get(path)?
+        {
+            *action = FileAction::Get(kind);
+        }
+    }
+    Ok(())
 }
 
 /// Extras for the commit.

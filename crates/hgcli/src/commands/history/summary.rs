@@ -210,7 +210,8 @@ fn print_commit(
     let mut clean = false;
     if varve_workdir::GraftState::is_there(&repo.repository()?)? {
         line += " (graft in progress)";
-    } else if parents.len() > 1 {
+    }
+    if parents.len() > 1 {
         line += " (merge)";
     } else if branch != parent_branch {
         line += " (new branch)";

@@ -4,7 +4,7 @@ use super::unfinished;
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::render::Formatter;
-use crate::ui::{Abort, Ui};
+use crate::ui::{Abort, Ui, environment};
 use std::collections::BTreeMap;
 use varve_repo::Rev;
 use varve_workdir::filesets::FilesetTarget;
@@ -134,9 +134,9 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         working(repo, &request, &sides, with_copies)?
     };
     print(repo, ui, config, matches, &status, &copies, &shown)?;
-    let is_formatted = matches.value("template").is_some();
-    let verbose = config.boolean("commands", "status.verbose", false)?;
-    if (ui.verbosity.verbose || verbose) && !ui.verbosity.quiet && !is_formatted {
+    let verbose = ui.verbosity.verbose || config.boolean("commands", "status.verbose", false)?;
+    let is_scripted = matches.value("template").is_some() || environment::is_plain(None);
+    if verbose && !ui.verbosity.quiet && !is_scripted {
         unfinished::print(ui, &repo.repository()?)?;
     }
     Ok(0)

@@ -204,6 +204,7 @@ pub(crate) fn commit_changes(
     words: &CommitMetadata<'_>,
 ) -> Result<Node, Abort> {
     let repository = repo.repository()?;
+    refuse_unresolved(&repository)?;
     let parents = dirstate.parents();
     // For the user, should the commit fail.
     let last = repository.root().join(".hg/last-message.txt");

@@ -141,6 +141,9 @@ fn begin(run: &mut GraftRun<'_>) -> Result<u8, Abort> {
     if matches.arguments().is_empty() && matches.list("rev").is_empty() {
         return Err(Abort::new("no revisions specified"));
     }
+    if !matches.arguments().is_empty() && !matches.list("rev").is_empty() {
+        ui.warn("warning: inconsistent use of --rev might give unexpected revision ordering!\n")?;
+    }
     unfinished::refuse(repository)?;
     refuse_changes(ui, repository)?;
     let revs = revisions(repo, ui, matches)?;
@@ -158,7 +161,7 @@ fn begin(run: &mut GraftRun<'_>) -> Result<u8, Abort> {
         .rev(&Dirstate::read(repository)?.parents()[0]);
     let options = GraftOptions {
         merges: base.is_some(),
-        force: matches.flag("force"),
+        force: matches.flag("force") || base.is_some(),
     };
     let choice = choose_grafts(&view, onto, &revs, options)?;
     skipped::print(repo, ui, &choice.skipped)?;
@@ -178,9 +181,6 @@ fn begin(run: &mut GraftRun<'_>) -> Result<u8, Abort> {
 /// The changesets that arguments and `--rev` name.
 fn revisions(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<Vec<Rev>, Abort> {
     let options = matches.list("rev");
-    if !matches.arguments().is_empty() && !options.is_empty() {
-        ui.warn("warning: inconsistent use of --rev might give unexpected revision ordering!\n")?;
-    }
     let mut specs: Vec<&[u8]> = matches.arguments().iter().map(Vec::as_slice).collect();
     specs.extend(options);
     let revs = repo.revisions_and_null(ui, &specs)?;

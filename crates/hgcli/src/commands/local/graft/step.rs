@@ -113,7 +113,7 @@ pub(super) fn graft_all(
             None => {
                 let shown = run.repo.rev_and_hex(run.ui, rev)?;
                 let line = format!("note: graft of {shown} created no changes to commit\n");
-                run.ui.status(line)?;
+                run.ui.warn(line)?;
             }
         }
     }
@@ -201,6 +201,7 @@ fn commit_one(
     let allows_empty = run.config.boolean("ui", "allowemptycommit", false)?;
     if status.is_unchanged() && branch == of_parent && !allows_empty {
         dirstate.write(repository)?;
+        varve_workdir::clear_merge(repository)?;
         return Ok(None);
     }
     let old = ChangesetMetadata::read(view, rev)?;
