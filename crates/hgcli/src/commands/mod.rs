@@ -22,6 +22,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &local::add::COMMAND,
     &local::addremove::COMMAND,
     &history::annotate::COMMAND,
+    &local::backout::COMMAND,
     &history::bookmarks::COMMAND,
     &local::branch::COMMAND,
     &history::branches::COMMAND,

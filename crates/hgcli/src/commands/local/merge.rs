@@ -190,7 +190,7 @@ pub(crate) fn merge(
 }
 
 /// Prints the counts of a merge; returns the exit code.
-fn report(ui: &mut Ui, merged: &UpdateStats) -> Result<u8, Abort> {
+pub(crate) fn report(ui: &mut Ui, merged: &UpdateStats) -> Result<u8, Abort> {
     update::print_stats(ui, merged)?;
     if merged.unresolved == 0 {
         ui.status("(branch merge, don't forget to commit)\n")?;

@@ -3,6 +3,7 @@
 pub(crate) mod add;
 pub(crate) mod addremove;
 pub(crate) mod attend;
+pub(crate) mod backout;
 pub(crate) mod branch;
 pub(crate) mod change;
 pub(crate) mod commit;

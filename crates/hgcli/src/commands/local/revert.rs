@@ -146,7 +146,8 @@ fn nothing_named(status: &Status, is_merge: bool, target: Option<Rev>, is_other:
     Abort::new("no files or directories specified").hint(hint)
 }
 
-fn report(
+/// Says what is done to each file.
+pub(crate) fn report(
     repo: &Repo,
     ui: &mut Ui,
     plan: &RevertPlan,

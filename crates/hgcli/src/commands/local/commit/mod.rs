@@ -196,13 +196,14 @@ fn make(
     Ok(varve_workdir::commit(place, dirstate, status, words)?)
 }
 
-/// Commits the changes in `status`, between its hooks. The caller holds the lock of the working copy.
+/// Commits the changes in `status`, between its hooks; returns the new changeset, and the state that it was built on.
+/// The caller holds the lock of the working copy.
 pub(crate) fn commit_changes(
     (repo, ui, config): (&mut Repo, &mut Ui, &Config),
     dirstate: &mut Dirstate,
     status: &Status,
     words: &CommitMetadata<'_>,
-) -> Result<Node, Abort> {
+) -> Result<(Node, CommitBase), Abort> {
     let repository = repo.repository()?;
     refuse_unresolved(&repository)?;
     let parents = dirstate.parents();
@@ -214,7 +215,7 @@ pub(crate) fn commit_changes(
     let node = make(repo, ui, config, lock, (&base, dirstate), status, words)?;
     repo.after_commit(&node, &parents);
     repo.refresh();
-    Ok(node)
+    Ok((node, base))
 }
 
 /// The changed files that `matcher` has, for commands that commit what they have changed.
@@ -234,6 +235,21 @@ pub(crate) fn working_changes(
     })?;
     looked.teach(dirstate);
     Ok(looked.status)
+}
+
+/// Refuses a working copy with changes or a second parent.
+pub(crate) fn refuse_changes(ui: &Ui, repository: &Repository) -> Result<(), Abort> {
+    let mut dirstate = Dirstate::read(repository)?;
+    if !dirstate.parents()[1].is_null() {
+        return Err(Abort::new("outstanding uncommitted merge")
+            .hint("use 'hg commit' or 'hg merge --abort'"));
+    }
+    let everything = Matcher::everything();
+    let status = working_changes(ui, repository, &everything, &mut dirstate)?;
+    match status.is_unchanged() {
+        true => Ok(()),
+        false => Err(Abort::new("uncommitted changes")),
+    }
 }
 
 /// Refuses a commit while files are unresolved.

@@ -4,14 +4,13 @@ mod interrupted;
 mod skipped;
 mod step;
 
-use super::commit::metadata;
+use super::commit::{self, metadata};
 use super::unfinished;
 use crate::arguments::{Flag, Matches};
 use crate::context::{Category, Command, Context, Repo};
 use crate::ui::{Abort, Ui};
 use step::{GraftRun, GraftSettings};
-use varve_lang::patterns::Matcher;
-use varve_repo::{LockKind, Node, Repository, Rev};
+use varve_repo::{LockKind, Node, Rev};
 use varve_workdir::{Dirstate, GraftOptions, choose_grafts};
 
 /// See [`Command`].
@@ -145,7 +144,7 @@ fn begin(run: &mut GraftRun<'_>) -> Result<u8, Abort> {
         ui.warn("warning: inconsistent use of --rev might give unexpected revision ordering!\n")?;
     }
     unfinished::refuse(repository)?;
-    refuse_changes(ui, repository)?;
+    commit::refuse_changes(ui, repository)?;
     let revs = revisions(repo, ui, matches)?;
     let base = matches.value("base").filter(|base| !base.is_empty());
     if let Some(typed) = base {
@@ -186,19 +185,4 @@ fn revisions(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<Vec<Rev>
     let revs = repo.revisions_and_null(ui, &specs)?;
     let revs = revs.into_iter().collect::<Option<Vec<Rev>>>();
     revs.ok_or_else(|| Abort::new("the null revision cannot be grafted"))
-}
-
-/// Refuses a working copy with changes or a second parent.
-pub(super) fn refuse_changes(ui: &Ui, repository: &Repository) -> Result<(), Abort> {
-    let mut dirstate = Dirstate::read(repository)?;
-    if !dirstate.parents()[1].is_null() {
-        return Err(Abort::new("outstanding uncommitted merge")
-            .hint("use 'hg commit' or 'hg merge --abort'"));
-    }
-    let everything = Matcher::everything();
-    let status = super::commit::working_changes(ui, repository, &everything, &mut dirstate)?;
-    match status.is_unchanged() {
-        true => Ok(()),
-        false => Err(Abort::new("uncommitted changes")),
-    }
 }

@@ -228,7 +228,7 @@ fn commit_one(
         phase: metadata::new_phase(run.config)?,
     };
     let whom = (&mut *run.repo, &mut *run.ui, run.config);
-    let node = commit::commit_changes(whom, &mut dirstate, &status, &words)?;
+    let (node, _) = commit::commit_changes(whom, &mut dirstate, &status, &words)?;
     Ok(Some(node))
 }
 
