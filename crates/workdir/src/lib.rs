@@ -58,7 +58,9 @@ pub use merge_state::{
 };
 pub use rename_detection::{Rename, RenameCandidate, detect_renames};
 pub use resolve::{ResolveRequest, has_conflict_markers, merge_again};
-pub use revert::{RevertAction, RevertPlan, RevertStep, plan_revert, revert};
+pub use revert::{
+    RevertAction, RevertPlan, RevertStep, plan_revert, record_reverted_copies, revert,
+};
 pub use status::{
     Status, StatusLists, StatusRequest, WorkingStatus, copies_against, copies_between,
     status_against, status_between, working_status,

@@ -208,6 +208,9 @@ impl Backout<'_> {
         revert::report(self.repo, self.ui, &plan, &everything, (&files, &backups))?;
         let stop = self.ui.stop.clone();
         varve_workdir::revert(repository, view, &mut dirstate, &plan, &backups, &stop)?;
+        let rev = |node: &Node| view.changelog().rev(node);
+        let (from, to) = (rev(&self.node), rev(&self.parent));
+        varve_workdir::record_reverted_copies(view, &mut dirstate, &plan, from, to)?;
         Ok(dirstate.write(repository)?)
     }
 
