@@ -1,6 +1,7 @@
 //! Bodies of the fuzz targets; also run by plain tests.
 
 pub use crate::dirstate::fuzzing::{dirstate_v1, dirstate_v2};
+pub use crate::graft::fuzzing::graft_state;
 
 /// Never panics on any text of an ignore file.
 pub fn ignore_file(data: &[u8]) {

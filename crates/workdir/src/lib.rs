@@ -15,6 +15,7 @@ mod file_merges;
 mod files;
 pub mod filesets;
 pub mod fuzzing;
+mod graft;
 mod ignore;
 mod local_state;
 mod manifest_merge;
@@ -32,7 +33,7 @@ pub use audit::PathAuditor;
 pub use bookmark_edit::BookmarkEdit;
 pub use branch_and_bookmark::{active_bookmark, branch, set_active_bookmark, set_branch};
 pub use branch_merge::{
-    MergeDestination, MergeRequest, check_merge, merge_changeset, merge_destination,
+    MergeBase, MergeDestination, MergeRequest, check_merge, merge_changeset, merge_destination,
 };
 pub use commit::{
     AMEND, AmendContext, AmendMarker, AmendRequest, AmendResult, ChangesetMetadata, CloseOptions,
@@ -45,6 +46,9 @@ pub use error::{
 };
 pub use file_merges::{Resolution, UpdateEvent, UpdateObserver, UpdateQuestion, UpdateStats};
 pub use files::{Backups, WorkingFiles};
+pub use graft::{
+    GraftChoice, GraftOptions, GraftSkip, GraftSkipReason, GraftState, choose_grafts, graft_extras,
+};
 pub use ignore::{Ignore, IgnoreFiles};
 pub use local_state::{LocalState, local_state};
 pub use manifest_merge::{Auction, Bid, Verdict};
@@ -54,7 +58,9 @@ pub use merge_state::{
 };
 pub use rename_detection::{Rename, RenameCandidate, detect_renames};
 pub use resolve::{ResolveRequest, has_conflict_markers, merge_again};
-pub use revert::{RevertAction, RevertPlan, RevertStep, plan_revert, revert};
+pub use revert::{
+    RevertAction, RevertPlan, RevertStep, plan_revert, record_reverted_copies, revert,
+};
 pub use status::{
     Status, StatusLists, StatusRequest, WorkingStatus, copies_against, copies_between,
     status_against, status_between, working_status,

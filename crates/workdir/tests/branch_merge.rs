@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use varve_base::Interrupt;
 use varve_repo::{FileKind, Node};
 use varve_workdir::{
-    Backups, LocalChanges, MergeLabels, MergeOptions, MergeRequest, MergeState, MergeTool,
-    ResolveRequest, ToolSelection, UpdateStats, WorkdirError, check_merge, merge_again,
+    Backups, LocalChanges, MergeBase, MergeLabels, MergeOptions, MergeRequest, MergeState,
+    MergeTool, ResolveRequest, ToolSelection, UpdateStats, WorkdirError, check_merge, merge_again,
     merge_changeset, unresolved,
 };
 
@@ -29,6 +29,7 @@ fn merge(copy: &WorkingCopy, other: Node, tool: MergeTool) -> Result<UpdateStats
         repository: &copy.repository,
         view: &view,
         other,
+        base: MergeBase::CommonAncestors,
         tool: &options(tool),
         labels: &MergeLabels::of_merge(),
         progress: &varve_base::Silent,

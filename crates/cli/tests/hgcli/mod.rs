@@ -25,6 +25,7 @@ mod exchange_words;
 mod files;
 mod filesets;
 mod format;
+mod grafting;
 mod graph;
 mod heads;
 mod hooks;

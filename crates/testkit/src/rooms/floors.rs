@@ -273,7 +273,14 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
         "workdir",
         &[
             &["dirstate", "error", "audit", "rename_detection"],
-            &["status", "tree", "ignore", "files", "branch_and_bookmark"],
+            &[
+                "status",
+                "tree",
+                "ignore",
+                "files",
+                "branch_and_bookmark",
+                "graft",
+            ],
             &["merge", "manifest_merge"],
             &["merge_state"],
             &[

@@ -1,11 +1,13 @@
-//! Merging another changeset into the working copy.
+//! Merging another changeset, or its changes since a chosen base, into the working copy.
 //!
 //! As in an update, obstacles are found before anything is changed, our side of each conflict is kept in the merge
 //! state, and the dirstate is written last. The working copy must be clean, so that our side is its first parent.
 
 mod check;
+mod chosen_base;
 mod destination;
 mod record;
+mod untracked;
 
 pub use check::check_merge;
 pub use destination::{MergeDestination, merge_destination};
@@ -29,6 +31,16 @@ pub(crate) use record::record_deletion;
 use varve_base::{Interrupt, Progress};
 use varve_repo::{FileKind, RepoView, Repository, Rev};
 
+/// The base of a merge, and the parents that the working copy gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MergeBase {
+    /// The common ancestors. The other changeset becomes the second parent.
+    CommonAncestors,
+    /// A chosen changeset, `None` for the null one: what the other changeset changed since then is brought here. The
+    /// first parent stays the only one. Untracked files in the way are merged.
+    Chosen(Option<Rev>),
+}
+
 /// An order to merge another branch.
 #[derive(Clone, Copy)]
 pub struct MergeRequest<'a> {
@@ -38,6 +50,8 @@ pub struct MergeRequest<'a> {
     pub view: &'a RepoView,
     /// The changeset to merge into the first parent.
     pub other: Rev,
+    /// The base.
+    pub base: MergeBase,
     /// The merge tool.
     pub tool: &'a MergeOptions,
     /// The names of the sides.
@@ -48,7 +62,7 @@ pub struct MergeRequest<'a> {
     pub stop: &'a Interrupt,
 }
 
-/// Merges a changeset into the working copy, whose second parent it becomes. `dirstate` has been read under the lock.
+/// Merges a changeset into the working copy, which is clean. `dirstate` has been read under the lock.
 ///
 /// # Errors
 /// The refusals of [`check_merge`]; an obstacle, before anything is changed; a failure of the file system.
@@ -64,16 +78,25 @@ pub fn merge_changeset(
     let node = view.changelog().node(request.other);
     let local = view.changelog().rev(&first);
     let (ours, theirs) = (Tree::of(view, local)?, Tree::of(view, Some(request.other))?);
-    let bases = bases(view, local, request.other)?;
-    let merged = merge_manifests(&ours, &theirs, &bases)?;
+    let bases = match request.base {
+        MergeBase::CommonAncestors => common_ancestors(view, local, request.other)?,
+        MergeBase::Chosen(rev) => vec![chosen_base(view, rev, [local, Some(request.other)])?],
+    };
+    let mut merged = merge_manifests(&ours, &theirs, &bases)?;
+    if local.is_none() {
+        take_changed(&mut merged, &theirs)?;
+    }
     let trees = Sides {
         ours: &ours,
         theirs: &theirs,
         bases: &bases,
     };
-    let plan = trees.plan(&merged)?;
+    let mut plan = trees.plan(&merged)?;
     let files = WorkingFiles::new(repository.root());
-    check_untracked(&files, &plan, &trees)?;
+    if let MergeBase::Chosen(_) = request.base {
+        untracked::merge(&files, &mut plan, &trees)?;
+    }
+    untracked::check(&files, &plan, &trees)?;
     directories::check(&files, &plan)?;
     let settings = MergeSettings {
         repository,
@@ -111,7 +134,13 @@ pub fn merge_changeset(
         ours: &ours,
     };
     recorder.record(dirstate)?;
-    dirstate.set_parents([first, node]);
+    match request.base {
+        MergeBase::CommonAncestors => dirstate.set_parents([first, node]),
+        MergeBase::Chosen(base) => {
+            chosen_base::drop_second_parent(dirstate, &ours, &outcomes)?;
+            chosen_base::record_copies(dirstate, &ours, base, request.other)?;
+        }
+    }
     dirstate.write(repository)?;
     note_end(repository)?;
     let mut stats = count(&plan, &outcomes);
@@ -120,20 +149,63 @@ pub fn merge_changeset(
 }
 
 /// The common ancestors, by node as Mercurial takes them; the null changeset if there are none.
-fn bases(view: &RepoView, local: Option<Rev>, other: Rev) -> Result<Vec<Base<'_>>, WorkdirError> {
+fn common_ancestors(
+    view: &RepoView,
+    local: Option<Rev>,
+    other: Rev,
+) -> Result<Vec<Base<'_>>, WorkdirError> {
     let heads = local.map(|local| view.common_ancestor_heads(local, other));
     let mut revs: Vec<Option<Rev>> = heads.unwrap_or_default().into_iter().map(Some).collect();
     revs.sort_by_key(|rev| view.changelog().node_or_null(*rev));
     if revs.is_empty() {
         revs.push(None);
     }
-    let base = |rev: Option<Rev>| {
-        Ok(Base {
-            node: view.changelog().node_or_null(rev),
-            tree: Tree::of(view, rev)?,
-        })
+    revs.into_iter().map(|rev| base(view, rev)).collect()
+}
+
+fn base(view: &RepoView, rev: Option<Rev>) -> Result<Base<'_>, WorkdirError> {
+    Ok(Base {
+        node: view.changelog().node_or_null(rev),
+        tree: Tree::of(view, rev)?,
+        ours_ancestor: None,
+        theirs_ancestor: None,
+    })
+}
+
+/// A base that may be no ancestor of the sides.
+fn chosen_base(
+    view: &RepoView,
+    rev: Option<Rev>,
+    [ours, theirs]: [Option<Rev>; 2],
+) -> Result<Base<'_>, WorkdirError> {
+    let common = |side: Option<Rev>| -> Result<Option<Tree<'_>>, WorkdirError> {
+        let Some(base) = rev else {
+            return Ok(None);
+        };
+        let heads = side.map(|side| view.common_ancestor_heads(base, side));
+        let head = heads.unwrap_or_default().into_iter().max();
+        match head == Some(base) {
+            true => Ok(None),
+            false => Tree::of(view, head).map(Some),
+        }
     };
-    revs.into_iter().map(base).collect()
+    Ok(Base {
+        ours_ancestor: common(ours)?,
+        theirs_ancestor: common(theirs)?,
+        ..base(view, rev)?
+    })
+}
+
+/// Without a first parent our side has deleted nothing: files that only the other side has are taken as they are.
+fn take_changed(merged: &mut ManifestMerge, theirs: &Tree<'_>) -> Result<(), WorkdirError> {
+    for (path, action) in &mut merged.actions {
+        if let FileAction::DeletedChanged(_) = action
+            && let Some((_, kind)) = theirs.get(path)?
+        {
+            *action = FileAction::Get(kind);
+        }
+    }
+    Ok(())
 }
 
 /// Extras for the commit.
@@ -241,51 +313,6 @@ impl Sides<'_> {
             ancestor: merge.ancestor,
         })
     }
-}
-
-/// Refuses to overwrite files that are not tracked and differ from those that would take their place.
-fn check_untracked(
-    files: &WorkingFiles,
-    plan: &Plan,
-    sides: &Sides<'_>,
-) -> Result<(), WorkdirError> {
-    let mut colliding = Vec::new();
-    let mut check = |path: &[u8], source: &[u8], entry: TreeEntry| {
-        let is_free = sides.ours.get(path)?.is_some()
-            || files.stat(path)?.is_none()
-            || files.is_behind_link(path)?;
-        if is_free {
-            return Ok(());
-        }
-        let (content, kind) = files.read(path)?;
-        let is_link = |kind| kind == FileKind::Symlink;
-        let same = is_link(kind) == is_link(entry.1)
-            && content == sides.theirs.content(source, &entry.0)?;
-        if !same {
-            colliding.push(crate::files::shown(path));
-        }
-        Ok::<_, WorkdirError>(())
-    };
-    for (path, step) in &plan.steps {
-        if let UpdateStep::Write(entry) = step {
-            check(path, path, *entry)?;
-        }
-    }
-    for relocation in &plan.relocations {
-        if let Some(entry) = relocation.theirs {
-            check(&relocation.to, &relocation.from, entry)?;
-        }
-    }
-    for merge in &plan.merges {
-        if let (None, Some((source, entry))) = (&merge.ours, &merge.theirs) {
-            check(&merge.dest, source, *entry)?;
-        }
-    }
-    if colliding.is_empty() {
-        return Ok(());
-    }
-    colliding.sort();
-    Err(WorkdirError::UntrackedDiffer(colliding))
 }
 
 /// Writes the files that follow a renamed directory.

@@ -1,6 +1,7 @@
 //! Copies and renames that each side of a merge has made, and directories that it renamed.
 
 use super::file_ancestry::FileAncestry;
+use crate::tree::differences;
 use crate::{Tree, WorkdirError};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,6 +36,9 @@ pub(super) struct Trees<'a> {
     pub base: &'a Tree<'a>,
     pub ours: &'a Tree<'a>,
     pub theirs: &'a Tree<'a>,
+    /// What base and side have in common, where the base is no ancestor of the side.
+    pub ours_ancestor: Option<&'a Tree<'a>>,
+    pub theirs_ancestor: Option<&'a Tree<'a>>,
 }
 
 /// New files of a side: they are in its tree, and not in the base.
@@ -46,8 +50,18 @@ pub(super) struct NewFiles {
 impl CopyTracing {
     pub(super) fn find(trees: Trees<'_>, new: &NewFiles) -> Result<CopyTracing, WorkdirError> {
         let mut ancestry = FileAncestry::new(trees.base.view());
-        let all_ours = sources(&new.ours, trees.ours, trees.base, &mut ancestry)?;
-        let all_theirs = sources(&new.theirs, trees.theirs, trees.base, &mut ancestry)?;
+        let all_ours = sources(
+            &new.ours,
+            trees.ours,
+            (trees.base, trees.ours_ancestor),
+            &mut ancestry,
+        )?;
+        let all_theirs = sources(
+            &new.theirs,
+            trees.theirs,
+            (trees.base, trees.theirs_ancestor),
+            &mut ancestry,
+        )?;
         let mut found = CopyTracing::default();
         if all_ours.is_empty() && all_theirs.is_empty() {
             return Ok(found);
@@ -149,9 +163,12 @@ impl CopyTracing {
 fn sources(
     new: &BTreeSet<Vec<u8>>,
     side: &Tree<'_>,
-    base: &Tree<'_>,
+    (base, ancestor): (&Tree<'_>, Option<&Tree<'_>>),
     ancestry: &mut FileAncestry<'_>,
 ) -> Result<Copies, WorkdirError> {
+    if let Some(ancestor) = ancestor.filter(|_| !new.is_empty()) {
+        return sources_across(new, side, base, ancestor, ancestry);
+    }
     let mut found = Copies::new();
     for path in new {
         if let Some((node, _)) = side.get(path)?
@@ -159,6 +176,45 @@ fn sources(
             && source != *path
         {
             found.insert(path.clone(), source);
+        }
+    }
+    Ok(found)
+}
+
+/// The same over a base that is no ancestor of the side: a file that the base renamed counts as renamed back.
+fn sources_across(
+    new: &BTreeSet<Vec<u8>>,
+    side: &Tree<'_>,
+    base: &Tree<'_>,
+    ancestor: &Tree<'_>,
+    ancestry: &mut FileAncestry<'_>,
+) -> Result<Copies, WorkdirError> {
+    let mut renamed = Copies::new();
+    for (path, _, in_base) in differences(ancestor, base)? {
+        if let Some((node, _)) = in_base
+            && ancestor.get(path)?.is_none()
+            && let Some(source) = ancestry.origin(path, node, ancestor)?
+            && base.get(&source)?.is_none()
+        {
+            renamed.entry(source).or_insert_with(|| path.to_vec());
+        }
+    }
+    let mut found = Copies::new();
+    for path in new {
+        let Some((node, _)) = side.get(path)? else {
+            continue;
+        };
+        let source = match ancestor.get(path)? {
+            Some(_) => Some(path.clone()),
+            None => ancestry.origin(path, node, ancestor)?,
+        };
+        let Some(source) = source else {
+            continue;
+        };
+        if base.get(&source)?.is_some() {
+            found.insert(path.clone(), source);
+        } else if let Some(now) = renamed.get(&source) {
+            found.insert(path.clone(), now.clone());
         }
     }
     Ok(found)

@@ -87,6 +87,10 @@ pub(crate) struct ManifestMerge {
 pub(crate) struct Base<'a> {
     pub node: Node,
     pub tree: Tree<'a>,
+    /// What it has in common with our side, unless it is an ancestor of that.
+    pub ours_ancestor: Option<Tree<'a>>,
+    /// The same for their side.
+    pub theirs_ancestor: Option<Tree<'a>>,
 }
 
 /// Plans the merge of two trees over their common ancestors.
@@ -105,6 +109,8 @@ pub(crate) fn merge_manifests(
             base: &base.tree,
             ours,
             theirs,
+            ours_ancestor: base.ours_ancestor.as_ref(),
+            theirs_ancestor: base.theirs_ancestor.as_ref(),
         };
         plans.push(Planner::new(trees, base.node, bases.len() > 1)?.plan(&differing)?);
     }

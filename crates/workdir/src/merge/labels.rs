@@ -26,4 +26,14 @@ impl MergeLabels {
     pub fn of_merge() -> MergeLabels {
         MergeLabels::new("working copy", "merge rev", "common ancestor")
     }
+
+    /// Those of a changeset whose changes are brought here.
+    pub fn of_graft() -> MergeLabels {
+        MergeLabels::new("local", "graft", "parent of graft")
+    }
+
+    /// Those of a merge that names no sides; the merge state has no record of them.
+    pub fn unnamed() -> MergeLabels {
+        MergeLabels::new("local", "other", "base")
+    }
 }

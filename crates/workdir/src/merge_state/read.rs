@@ -25,7 +25,7 @@ impl MergeState {
     }
 
     pub(crate) fn parse(bytes: &[u8]) -> Result<MergeState, WorkdirError> {
-        let mut state = MergeState::new(Node::NULL, Node::NULL, MergeLabels::of_update());
+        let mut state = MergeState::new(Node::NULL, Node::NULL, MergeLabels::unnamed());
         let mut unknown = String::new();
         for (kind, content) in Records::new(bytes) {
             let content = content.ok_or(WorkdirError::DamagedMergeState)?;
@@ -77,7 +77,7 @@ fn node(hex: &[u8]) -> Result<Node, WorkdirError> {
 
 fn parse_labels(content: &[u8]) -> MergeLabels {
     let mut names = content.split(|byte| *byte == 0).map(<[u8]>::to_vec);
-    let usual = MergeLabels::of_update();
+    let usual = MergeLabels::unnamed();
     MergeLabels {
         ours: names
             .next()

@@ -2,8 +2,8 @@
 
 use super::state::{FileState, MergeState, Present};
 use super::{directory, record};
-use crate::WorkdirError;
 use crate::dirstate::replace;
+use crate::{MergeLabels, WorkdirError};
 use sha1::{Digest, Sha1};
 use std::path::PathBuf;
 use varve_repo::{FileKind, Node, Repository};
@@ -105,12 +105,14 @@ impl MergeState {
             );
             record::push(b'f', &fields.join(&0), &mut out);
         }
-        let labels = [
-            &self.labels.ours[..],
-            &self.labels.theirs,
-            &self.labels.base,
-        ];
-        record::push(b'l', &labels.join(&0), &mut out);
+        if self.labels != MergeLabels::unnamed() {
+            let labels = [
+                &self.labels.ours[..],
+                &self.labels.theirs,
+                &self.labels.base,
+            ];
+            record::push(b'l', &labels.join(&0), &mut out);
+        }
         out
     }
 }

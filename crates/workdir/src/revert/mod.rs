@@ -3,10 +3,13 @@
 
 mod plan;
 
-use crate::{Backups, Dirstate, PathAuditor, Tree, WorkdirError, WorkingFiles};
+use crate::{
+    Backups, Dirstate, PathAuditor, Tree, WorkdirError, WorkingFiles, copies_between,
+    status_between,
+};
 use varve_base::Interrupt;
-use varve_lang::patterns::PathCheck;
-use varve_repo::{RepoView, Repository};
+use varve_lang::patterns::{Matcher, PathCheck};
+use varve_repo::{RepoView, Repository, Rev};
 
 pub use plan::{RevertAction, RevertPlan, RevertStep, plan_revert};
 
@@ -62,6 +65,37 @@ pub fn revert(
     let boundary = Dirstate::clock(repository)?;
     for (path, seen) in written {
         dirstate.set_clean(path, &seen, boundary);
+    }
+    Ok(())
+}
+
+/// Records copies between the first parent `from` and the changeset `to` for files that a plan has brought back from
+/// there.
+///
+/// # Errors
+/// Damage in the repository.
+pub fn record_reverted_copies(
+    view: &RepoView,
+    dirstate: &mut Dirstate,
+    plan: &RevertPlan,
+    from: Option<Rev>,
+    to: Option<Rev>,
+) -> Result<(), WorkdirError> {
+    let brings = |step: &&RevertStep| {
+        matches!(
+            step.action,
+            RevertAction::Add | RevertAction::Undelete | RevertAction::Revert
+        )
+    };
+    if from == to || !plan.steps.iter().any(|step| brings(&step)) {
+        return Ok(());
+    }
+    let changed = status_between(view, from, to, &Matcher::everything(), false)?;
+    let copies = copies_between(view, from, to, &changed)?;
+    for step in plan.steps.iter().filter(brings) {
+        if let Some(source) = copies.get(&step.path) {
+            dirstate.copy(&step.path, Some(source));
+        }
     }
     Ok(())
 }

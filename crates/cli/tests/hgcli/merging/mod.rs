@@ -1,5 +1,5 @@
 //! Updates with local changes.
 
 mod cases;
-mod random;
+pub mod random;
 mod texts;

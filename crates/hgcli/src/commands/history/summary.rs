@@ -208,6 +208,9 @@ fn print_commit(
     let heads = heads.unwrap_or_default();
     let is_head = first.is_none_or(|rev| heads.contains(&rev));
     let mut clean = false;
+    if varve_workdir::GraftState::is_there(&repo.repository()?)? {
+        line += " (graft in progress)";
+    }
     if parents.len() > 1 {
         line += " (merge)";
     } else if branch != parent_branch {

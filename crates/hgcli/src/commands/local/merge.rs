@@ -8,7 +8,8 @@ use crate::render::changesets;
 use crate::ui::{Abort, Ui, short_hex};
 use varve_repo::{LockKind, Node, RepoView, Repository, Rev};
 use varve_workdir::{
-    Dirstate, LocalChanges, MergeDestination, MergeLabels, MergeRequest, MergeState, UpdateStats,
+    Dirstate, LocalChanges, MergeBase, MergeDestination, MergeLabels, MergeRequest, MergeState,
+    UpdateStats,
 };
 
 /// See [`Command`].
@@ -67,14 +68,13 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     varve_workdir::check_merge(&repository, &view, &dirstate, other, &ui.stop)?;
     let parents = [dirstate.parents()[0], view.changelog().node(other)];
     repo.before_update(ui, &parents)?;
-    let merged = merge(
-        ui,
-        config,
-        matches,
-        (&repository, &view),
-        &mut dirstate,
+    let sides = MergeSides {
         other,
-    )?;
+        base: MergeBase::CommonAncestors,
+        labels: &MergeLabels::of_merge(),
+    };
+    let place = (&repository, &*view);
+    let merged = merge(ui, config, matches, place, &mut dirstate, &sides)?;
     repo.after_update(ui, &parents, merged.unresolved)?;
     drop(lock);
     report(ui, &merged)
@@ -150,29 +150,37 @@ fn preview(
     Ok(0)
 }
 
+/// What is merged into the working copy.
+pub(crate) struct MergeSides<'a> {
+    pub(crate) other: Rev,
+    pub(crate) base: MergeBase,
+    /// Names of the sides.
+    pub(crate) labels: &'a MergeLabels,
+}
+
 /// Merges, and prints the steps.
-fn merge(
+pub(crate) fn merge(
     ui: &mut Ui,
     config: &Config,
     matches: &Matches,
     (repository, view): (&Repository, &RepoView),
     dirstate: &mut Dirstate,
-    other: Rev,
+    sides: &MergeSides<'_>,
 ) -> Result<UpdateStats, Abort> {
     let tool = attend::tool_choice(config, matches.value("tool"));
-    let labels = MergeLabels::of_merge();
     let progress = std::mem::replace(&mut ui.progress, Box::new(varve_base::Silent));
     let stop = ui.stop.clone();
     let request = MergeRequest {
         repository,
         view,
-        other,
+        other: sides.other,
+        base: sides.base,
         tool: &tool,
-        labels: &labels,
+        labels: sides.labels,
         progress: progress.as_ref(),
         stop: &stop,
     };
-    let mut watcher = Watcher::new(ui, config, matches, &labels)?;
+    let mut watcher = Watcher::new(ui, config, matches, sides.labels)?;
     let merged = varve_workdir::merge_changeset(&request, dirstate, &mut watcher);
     let told = watcher.finish();
     ui.progress = progress;
@@ -182,7 +190,7 @@ fn merge(
 }
 
 /// Prints the counts of a merge; returns the exit code.
-fn report(ui: &mut Ui, merged: &UpdateStats) -> Result<u8, Abort> {
+pub(crate) fn report(ui: &mut Ui, merged: &UpdateStats) -> Result<u8, Abort> {
     update::print_stats(ui, merged)?;
     if merged.unresolved == 0 {
         ui.status("(branch merge, don't forget to commit)\n")?;

@@ -1,6 +1,7 @@
 //! `resolve`: files that a merge has left with conflicts.
 
 use super::attend::{self, Watcher};
+use super::unfinished;
 use crate::arguments::{Flag, Matches};
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::render::formatter::Formatter;
@@ -133,7 +134,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     state.write(&repository)?;
     dirstate.write(&repository)?;
     drop(lock);
-    report(ui, &state, action)?;
+    report(ui, &repository, &state, action)?;
     Ok(u8::from(failed))
 }
 
@@ -290,10 +291,18 @@ fn warn_of_no_match(
 }
 
 /// The lines at the end, once nothing is unresolved.
-fn report(ui: &mut Ui, state: &MergeState, action: Action) -> Result<(), Abort> {
+fn report(
+    ui: &mut Ui,
+    repository: &Repository,
+    state: &MergeState,
+    action: Action,
+) -> Result<(), Abort> {
     if action == Action::Unmark || state.unresolved() > 0 {
         return Ok(());
     }
     ui.status("(no more unresolved files)\n")?;
-    ui.note("continue: hg commit\n")
+    match unfinished::continuation(repository)? {
+        Some(command) => ui.warn(format!("continue: {command}\n")),
+        None => ui.note("continue: hg commit\n"),
+    }
 }

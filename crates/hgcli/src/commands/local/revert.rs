@@ -9,7 +9,7 @@ use varve_repo::{LockKind, Repository, Rev};
 use varve_workdir::filesets::FilesetTarget;
 use varve_workdir::{
     Backups, Dirstate, Ignore, PathAuditor, RevertAction, RevertPlan, Status, StatusLists,
-    StatusRequest, Tree, WorkingFiles, plan_revert, working_status,
+    StatusRequest, Tree, WorkingFiles, plan_revert, record_reverted_copies, working_status,
 };
 
 /// See [`Command`].
@@ -107,6 +107,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if !matches.flag("dry-run") {
         let stop = context.ui.stop.clone();
         varve_workdir::revert(&repository, &view, &mut dirstate, &plan, &backups, &stop)?;
+        record_reverted_copies(&view, &mut dirstate, &plan, parent, target)?;
         dirstate.write(&repository)?;
     }
     drop(working_copy);
@@ -146,7 +147,8 @@ fn nothing_named(status: &Status, is_merge: bool, target: Option<Rev>, is_other:
     Abort::new("no files or directories specified").hint(hint)
 }
 
-fn report(
+/// Says what is done to each file.
+pub(crate) fn report(
     repo: &Repo,
     ui: &mut Ui,
     plan: &RevertPlan,

@@ -1,9 +1,10 @@
 //! `status`: changes in the working copy, or between changesets.
 
+use super::unfinished;
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::render::Formatter;
-use crate::ui::{Abort, Ui};
+use crate::ui::{Abort, Ui, environment};
 use std::collections::BTreeMap;
 use varve_repo::Rev;
 use varve_workdir::filesets::FilesetTarget;
@@ -133,6 +134,11 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         working(repo, &request, &sides, with_copies)?
     };
     print(repo, ui, config, matches, &status, &copies, &shown)?;
+    let verbose = ui.verbosity.verbose || config.boolean("commands", "status.verbose", false)?;
+    let is_scripted = matches.value("template").is_some() || environment::is_plain(None);
+    if verbose && !ui.verbosity.quiet && !is_scripted {
+        unfinished::print(ui, &repo.repository()?)?;
+    }
     Ok(0)
 }
 

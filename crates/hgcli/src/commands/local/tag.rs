@@ -1,15 +1,15 @@
 //! `tag`: names of changesets that stay where they are.
 
 use crate::arguments::{Flag, Matches};
-use crate::commands::local::commit::metadata;
+use crate::commands::local::commit::{commit_changes, metadata};
 use crate::commands::names;
-use crate::context::{Category, Command, Config, Context, Repo};
+use crate::context::{Category, Command, Context, Repo};
 use crate::ui::{Abort, Ui};
 use varve_repo::hooks::HookArgs;
 use varve_repo::{LockKind, Node, RepoView};
 use varve_workdir::{
-    CommitContext, CommitMetadata, Dirstate, Status, TagChange, TagOptions, check_tag_parent,
-    check_tags, message, tag_description, write_local_tags, write_tags,
+    CommitMetadata, Dirstate, TagChange, TagOptions, check_tag_parent, check_tags, message,
+    tag_description, write_local_tags, write_tags,
 };
 
 /// See [`Command`].
@@ -93,7 +93,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             description: &description,
             phase: metadata::new_phase(config)?,
         };
-        commit((repo, ui, config), &mut dirstate, &status, words)?;
+        commit_changes((repo, ui, config), &mut dirstate, &status, &words)?;
     }
     for name in &names {
         repo.notify_hooks(ui, "tag", &hook_args(name, &node, options.local))?;
@@ -140,35 +140,4 @@ fn hook_args(tag: &[u8], node: &Node, local: bool) -> HookArgs {
         ("node", node.to_hex().to_vec()),
         ("local", vec![b'0' + u8::from(local)]),
     ])
-}
-
-fn commit(
-    (repo, ui, config): (&mut Repo, &mut Ui, &Config),
-    dirstate: &mut Dirstate,
-    status: &Status,
-    words: CommitMetadata<'_>,
-) -> Result<(), Abort> {
-    let repository = repo.repository()?;
-    let parents = dirstate.parents();
-    repo.before_commit(ui, &parents)?;
-    let lock = repo.lock(ui, LockKind::Store)?;
-    // Another process may have committed before.
-    repo.refresh();
-    let place = CommitContext {
-        repository: &repository,
-        lock,
-        seen: &*repo.view()?,
-        options: metadata::write_options(config, &repository)?,
-        stop: &ui.stop.clone(),
-    };
-    let (user, description) = metadata::texts(ui, &words)?;
-    let words = CommitMetadata {
-        user: &user,
-        description: &description,
-        ..words
-    };
-    let made = varve_workdir::commit(place, dirstate, status, &words)?;
-    repo.after_commit(&made, &parents);
-    repo.refresh();
-    Ok(())
 }

@@ -7,8 +7,8 @@ use crate::context::{Category, Command, Config, Context, Repo};
 use crate::ui::{Abort, Ui, short_hex};
 use varve_repo::{LockKind, Node, RepoView, Repository, Rev};
 use varve_workdir::{
-    BookmarkChange, Destination, DestinationBookmark, Dirstate, LocalChanges, MergeLabels,
-    UpdateRequest, UpdateStats, WorkdirError,
+    BookmarkChange, Destination, DestinationBookmark, Dirstate, GraftState, LocalChanges,
+    MergeLabels, UpdateRequest, UpdateStats, WorkdirError,
 };
 
 /// See [`Command`].
@@ -93,6 +93,7 @@ fn carry_out(
     let local = local_changes(config, matches);
     let repository = repo.repository()?;
     let lock = repo.lock(ui, LockKind::WorkingCopy)?;
+    GraftState::clear(&repository)?;
     repo.warn_of_disabled_markers(ui)?;
     let (destination, typed) = destination(repo, ui, typed, date)?;
     let hidden = hidden_words(repo, destination.rev)?;

@@ -10,7 +10,7 @@ use varve_workdir::{
 };
 
 /// Reads the state that the commit builds on, under the locks.
-pub(super) fn read_base(
+pub(crate) fn read_base(
     repo: &mut Repo,
     ui: &mut Ui,
     repository: &Repository,
@@ -42,7 +42,7 @@ pub(super) fn check_close(base: &CommitBase, matches: &Matches) -> Result<(), Ab
 }
 
 /// Prints the changes of the branch's heads, and with `--verbose` the new changeset.
-pub(super) fn report(
+pub(crate) fn report(
     repo: &mut Repo,
     ui: &mut Ui,
     base: &CommitBase,

@@ -61,7 +61,8 @@ pub(crate) fn typed_date(matches: &Matches) -> Result<Option<(i64, i32)>, Abort>
     typed.map(parse_date).transpose()
 }
 
-fn parse_date(text: &[u8]) -> Result<(i64, i32), Abort> {
+/// A date as users type it.
+pub(crate) fn parse_date(text: &[u8]) -> Result<(i64, i32), Abort> {
     let clock = crate::ui::clock::clock();
     let text = String::from_utf8_lossy(text);
     let date = date::parse(&text, &clock).map_err(|error| {

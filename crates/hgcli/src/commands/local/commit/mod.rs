@@ -1,11 +1,12 @@
 //! `commit`: changes in the working copy become a changeset.
 
 mod amend;
-mod before;
+pub(crate) mod before;
 mod editor;
 pub(crate) mod metadata;
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
+use crate::commands::local::unfinished;
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::ui::{Abort, Ui};
 use varve_lang::patterns::Matcher;
@@ -100,6 +101,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     } = context;
     let phase = metadata::phase(matches)?;
     refuse(repo, ui, matches)?;
+    unfinished::refuse(&repo.repository()?)?;
     if matches.flag("amend") {
         return amend::run(repo, ui, config, matches, phase);
     }
@@ -194,6 +196,72 @@ fn make(
     Ok(varve_workdir::commit(place, dirstate, status, words)?)
 }
 
+/// Commits the changes in `status`, between its hooks; returns the new changeset, and the state that it was built on.
+/// The caller holds the lock of the working copy.
+pub(crate) fn commit_changes(
+    (repo, ui, config): (&mut Repo, &mut Ui, &Config),
+    dirstate: &mut Dirstate,
+    status: &Status,
+    words: &CommitMetadata<'_>,
+) -> Result<(Node, CommitBase), Abort> {
+    let repository = repo.repository()?;
+    refuse_unresolved(&repository)?;
+    let parents = dirstate.parents();
+    // For the user, should the commit fail.
+    let last = repository.root().join(".hg/last-message.txt");
+    let _ = std::fs::write(last, words.description);
+    let lock = repo.lock(ui, LockKind::Store)?;
+    let base = before::read_base(repo, ui, &repository, dirstate)?;
+    let node = make(repo, ui, config, lock, (&base, dirstate), status, words)?;
+    repo.after_commit(&node, &parents);
+    repo.refresh();
+    Ok((node, base))
+}
+
+/// The changed files that `matcher` has, for commands that commit what they have changed.
+pub(crate) fn working_changes(
+    ui: &Ui,
+    repository: &Repository,
+    matcher: &Matcher,
+    dirstate: &mut Dirstate,
+) -> Result<Status, Abort> {
+    let looked = working_status(&StatusRequest {
+        repository,
+        dirstate,
+        matcher,
+        ignore: &Ignore::default(),
+        listing: StatusLists::default(),
+        stop: &ui.stop,
+    })?;
+    looked.teach(dirstate);
+    Ok(looked.status)
+}
+
+/// Refuses a working copy with changes or a second parent.
+pub(crate) fn refuse_changes(ui: &Ui, repository: &Repository) -> Result<(), Abort> {
+    let mut dirstate = Dirstate::read(repository)?;
+    if !dirstate.parents()[1].is_null() {
+        return Err(Abort::new("outstanding uncommitted merge")
+            .hint("use 'hg commit' or 'hg merge --abort'"));
+    }
+    let everything = Matcher::everything();
+    let status = working_changes(ui, repository, &everything, &mut dirstate)?;
+    match status.is_unchanged() {
+        true => Ok(()),
+        false => Err(Abort::new("uncommitted changes")),
+    }
+}
+
+/// Refuses a commit while files are unresolved.
+pub(crate) fn refuse_unresolved(repository: &Repository) -> Result<(), Abort> {
+    match varve_workdir::has_unresolved(repository)? {
+        true => Err(Abort::new(
+            "unresolved merge conflicts (see 'hg help resolve')",
+        )),
+        false => Ok(()),
+    }
+}
+
 /// Changes to be committed; refuses a commit that is not possible.
 fn changes(
     repo: &mut Repo,
@@ -216,10 +284,7 @@ fn changes(
         let message = "cannot partially commit a merge (do not specify files or patterns)";
         return Err(Abort::new(message));
     }
-    if varve_workdir::has_unresolved(repository)? {
-        let message = "unresolved merge conflicts (see 'hg help resolve')";
-        return Err(Abort::new(message));
-    }
+    refuse_unresolved(repository)?;
     refuse_interrupted(repository)?;
     let status = look(repo, ui, matches, (repository, &matcher), dirstate)?;
     before::check_named_files(repo, repository, dirstate, &matcher, &status)?;

@@ -1,0 +1,88 @@
+//! Commands that wait for the user, as other commands know of them.
+
+use crate::ui::{Abort, Ui};
+use varve_repo::Repository;
+use varve_workdir::{Dirstate, GraftState, MergeState};
+
+/// A command that a later call continues or gives up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operation {
+    Graft,
+    Update,
+    Merge,
+}
+
+impl Operation {
+    fn find(repository: &Repository) -> Result<Option<Operation>, Abort> {
+        if GraftState::is_there(repository)? {
+            return Ok(Some(Operation::Graft));
+        }
+        if varve_workdir::is_interrupted(repository)? {
+            return Ok(Some(Operation::Update));
+        }
+        let is_merge = !Dirstate::read(repository)?.parents()[1].is_null();
+        Ok(is_merge.then_some(Operation::Merge))
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Operation::Graft => "graft",
+            Operation::Update => "update",
+            Operation::Merge => "merge",
+        }
+    }
+
+    /// The ways on, as `status` lists them.
+    fn advice(self) -> &'static str {
+        match self {
+            Operation::Graft => {
+                "# To continue:    hg graft --continue\n# To abort:       hg graft --abort\n\
+                 # To stop:        hg graft --stop\n"
+            }
+            Operation::Update => "# To continue:    hg update .\n",
+            Operation::Merge => "# To continue:    hg commit\n# To abort:       hg merge --abort\n",
+        }
+    }
+}
+
+/// Refuses a command that must not run while a graft waits.
+pub(crate) fn refuse(repository: &Repository) -> Result<(), Abort> {
+    match GraftState::is_there(repository)? {
+        true => Err(Abort::new("graft in progress")
+            .hint("use 'hg graft --continue' or 'hg graft --stop' to stop")),
+        false => Ok(()),
+    }
+}
+
+/// How the user goes on once all files are resolved, if that is not by a commit.
+pub(crate) fn continuation(repository: &Repository) -> Result<Option<&'static str>, Abort> {
+    Ok(GraftState::is_there(repository)?.then_some("hg graft --continue"))
+}
+
+/// What `status --verbose` says below the files.
+pub(crate) fn print(ui: &mut Ui, repository: &Repository) -> Result<(), Abort> {
+    let operation = Operation::find(repository)?;
+    if let Some(operation) = operation {
+        let name = operation.name();
+        ui.write(format!(
+            "# The repository is in an unfinished *{name}* state.\n\n"
+        ))?;
+    }
+    if let Some(state) = MergeState::read(repository)? {
+        let files = state.files().filter(|file| !file.resolved);
+        let files: Vec<&[u8]> = files.map(|file| &file.path[..]).collect();
+        if files.is_empty() {
+            ui.write("# No unresolved merge conflicts.\n\n")?;
+        } else {
+            ui.write("# Unresolved merge conflicts:\n# \n")?;
+            for file in files {
+                ui.write([b"#     ", file, b"\n"].concat())?;
+            }
+            ui.write("# \n# To mark files as resolved:  hg resolve --mark FILE\n\n")?;
+        }
+    }
+    match operation {
+        Some(operation) => ui.write([operation.advice(), "\n"].concat()),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,90 @@
+//! Untracked files in the way of a merge.
+
+use super::Sides;
+use crate::file_merges::MergeFile;
+use crate::tree::TreeEntry;
+use crate::update::{Plan, UpdateStep};
+use crate::{WorkdirError, WorkingFiles};
+use varve_repo::{FileKind, Node};
+
+/// Whether an untracked file is at `path` and differs from their file `source`.
+fn differs(
+    files: &WorkingFiles,
+    sides: &Sides<'_>,
+    (path, source): (&[u8], &[u8]),
+    entry: TreeEntry,
+) -> Result<bool, WorkdirError> {
+    let is_free = sides.ours.get(path)?.is_some()
+        || files.stat(path)?.is_none()
+        || files.is_behind_link(path)?;
+    if is_free {
+        return Ok(false);
+    }
+    let (content, kind) = files.read(path)?;
+    let is_link = |kind| kind == FileKind::Symlink;
+    Ok(is_link(kind) != is_link(entry.1) || content != sides.theirs.content(source, &entry.0)?)
+}
+
+/// Merges untracked files with those that would take their place, without a base.
+pub(super) fn merge(
+    files: &WorkingFiles,
+    plan: &mut Plan,
+    sides: &Sides<'_>,
+) -> Result<(), WorkdirError> {
+    let mut merges = Vec::new();
+    for (path, step) in &plan.steps {
+        if let UpdateStep::Write(entry) = step
+            && differs(files, sides, (path, path), *entry)?
+        {
+            merges.push(MergeFile {
+                dest: path.clone(),
+                ours: Some(path.clone()),
+                base: None,
+                theirs: Some((path.clone(), *entry)),
+                moves: false,
+                ancestor: Node::NULL,
+            });
+        }
+    }
+    for merge in &merges {
+        plan.steps.remove(&merge.dest);
+    }
+    plan.merges.extend(merges);
+    plan.merges.sort_by(|a, b| a.order().cmp(&b.order()));
+    Ok(())
+}
+
+/// Refuses to overwrite files that are not tracked and differ from those that would take their place.
+pub(super) fn check(
+    files: &WorkingFiles,
+    plan: &Plan,
+    sides: &Sides<'_>,
+) -> Result<(), WorkdirError> {
+    let mut colliding = Vec::new();
+    let mut check = |path: &[u8], source: &[u8], entry: TreeEntry| {
+        if differs(files, sides, (path, source), entry)? {
+            colliding.push(crate::files::shown(path));
+        }
+        Ok::<_, WorkdirError>(())
+    };
+    for (path, step) in &plan.steps {
+        if let UpdateStep::Write(entry) = step {
+            check(path, path, *entry)?;
+        }
+    }
+    for relocation in &plan.relocations {
+        if let Some(entry) = relocation.theirs {
+            check(&relocation.to, &relocation.from, entry)?;
+        }
+    }
+    for merge in &plan.merges {
+        if let (None, Some((source, entry))) = (&merge.ours, &merge.theirs) {
+            check(&merge.dest, source, *entry)?;
+        }
+    }
+    if colliding.is_empty() {
+        return Ok(());
+    }
+    colliding.sort();
+    Err(WorkdirError::UntrackedDiffer(colliding))
+}
