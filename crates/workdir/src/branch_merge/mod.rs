@@ -12,7 +12,7 @@ mod untracked;
 pub use check::check_merge;
 pub use destination::{MergeDestination, merge_destination};
 
-use crate::file_merges::{MergeFile, MergeSettings, Merger};
+use crate::file_merges::{MergeFile, MergeSettings, Merger, Outcome};
 use crate::manifest_merge::{
     Base, CommitNote, FileAction, FileMerge, ManifestMerge, merge_manifests,
 };
@@ -29,7 +29,7 @@ use crate::{
 use record::Recorder;
 pub(crate) use record::record_deletion;
 use varve_base::{Interrupt, Progress};
-use varve_repo::{FileKind, RepoView, Repository, Rev};
+use varve_repo::{FileKind, Node, RepoView, Repository, Rev};
 
 /// The base of a merge, and the parents that the working copy gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,24 +128,40 @@ pub fn merge_changeset(
     )?;
     relocate(&plan, view, &files, merger.observer)?;
     let outcomes = merger.merge_all([first, node], extras(&merged))?;
-    let recorder = Recorder {
-        plan: &plan,
-        outcomes: &outcomes,
-        ours: &ours,
-    };
-    recorder.record(dirstate)?;
-    match request.base {
-        MergeBase::CommonAncestors => dirstate.set_parents([first, node]),
-        MergeBase::Chosen(base) => {
-            chosen_base::drop_second_parent(dirstate, &ours, &outcomes)?;
-            chosen_base::record_copies(dirstate, &ours, base, request.other)?;
-        }
-    }
+    let sides = (&ours, &node);
+    record(request, dirstate, &plan, &outcomes, sides)?;
     dirstate.write(repository)?;
     note_end(repository)?;
     let mut stats = count(&plan, &outcomes);
     stats.updated += plan.relocations.len();
     Ok(stats)
+}
+
+/// Puts the result into the dirstate, with the parents.
+fn record(
+    request: &MergeRequest<'_>,
+    dirstate: &mut Dirstate,
+    plan: &Plan,
+    outcomes: &[Outcome],
+    (ours, node): (&Tree<'_>, &Node),
+) -> Result<(), WorkdirError> {
+    Recorder {
+        plan,
+        outcomes,
+        ours,
+    }
+    .record(dirstate)?;
+    match request.base {
+        MergeBase::CommonAncestors => {
+            let first = dirstate.parents()[0];
+            dirstate.set_parents([first, *node]);
+        }
+        MergeBase::Chosen(base) => {
+            chosen_base::drop_second_parent(dirstate, ours, outcomes)?;
+            chosen_base::record_copies(dirstate, ours, base, request.other)?;
+        }
+    }
+    Ok(())
 }
 
 /// The common ancestors, by node as Mercurial takes them; the null changeset if there are none.

@@ -36,7 +36,7 @@ pub(super) struct Trees<'a> {
     pub base: &'a Tree<'a>,
     pub ours: &'a Tree<'a>,
     pub theirs: &'a Tree<'a>,
-    /// What base and side have in common, where the base is no ancestor of the side.
+    /// The common ancestor of base and side, where the base is no ancestor of the side.
     pub ours_ancestor: Option<&'a Tree<'a>>,
     pub theirs_ancestor: Option<&'a Tree<'a>>,
 }

@@ -87,7 +87,7 @@ pub(crate) struct ManifestMerge {
 pub(crate) struct Base<'a> {
     pub node: Node,
     pub tree: Tree<'a>,
-    /// What it has in common with our side, unless it is an ancestor of that.
+    /// The common ancestor with our side, unless the base is an ancestor of that.
     pub ours_ancestor: Option<Tree<'a>>,
     /// The same for their side.
     pub theirs_ancestor: Option<Tree<'a>>,

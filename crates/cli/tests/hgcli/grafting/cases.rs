@@ -15,7 +15,7 @@ fn changesets_are_grafted_with_their_metadata_or_that_of_the_options() {
         &["--log"],
         &["-D"],
         &["-U"],
-        &["-u", "Somebody <s@example.org>"],
+        &["-u", "Grace Hopper <g@example.org>"],
         &["-d", "7 -3600"],
         &["-n"],
         &["--no-commit"],

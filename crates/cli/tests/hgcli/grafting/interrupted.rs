@@ -25,7 +25,7 @@ fn conflicts_are_settled_and_the_graft_goes_on() {
     for options in [
         &[][..],
         &["--log"],
-        &["-u", "Somebody <s@example.org>", "-d", "7 0"],
+        &["-u", "Grace Hopper <g@example.org>", "-d", "7 0"],
     ] {
         let twin = interrupted(options);
         twin.all_same(&["summary", "graft -c", "resolve -l"]);

@@ -153,10 +153,12 @@ fn counted(repo: &mut Repo) -> Result<(Counts, bool), Abort> {
     } = status;
     let (mut renamed, mut copied) = (0, 0);
     for (path, source) in dirstate.copies() {
-        let Some(at) = added.iter().position(|file| file == path) else {
+        // After a merge, a copy may be in the first parent and count as modified.
+        if let Some(at) = added.iter().position(|file| file == path) {
+            added.remove(at);
+        } else if modified.iter().all(|file| file != path) {
             continue;
-        };
-        added.remove(at);
+        }
         match removed.iter().position(|file| file == source) {
             Some(from) => {
                 removed.remove(from);

@@ -150,7 +150,7 @@ fn preview(
     Ok(0)
 }
 
-/// What is merged into the working copy.
+/// A changeset to merge into the working copy, and the base.
 pub(crate) struct MergeSides<'a> {
     pub(crate) other: Rev,
     pub(crate) base: MergeBase,

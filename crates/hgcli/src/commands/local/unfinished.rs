@@ -59,7 +59,7 @@ pub(crate) fn continuation(repository: &Repository) -> Result<Option<&'static st
     Ok(GraftState::is_there(repository)?.then_some("hg graft --continue"))
 }
 
-/// What `status --verbose` says below the files.
+/// Prints the lines that `status --verbose` has below the files.
 pub(crate) fn print(ui: &mut Ui, repository: &Repository) -> Result<(), Abort> {
     let operation = Operation::find(repository)?;
     if let Some(operation) = operation {
