@@ -81,16 +81,16 @@ fn closes(matches: &Matches) -> bool {
 fn refuse(repo: &Repo, ui: &Ui, matches: &Matches) -> Result<(), Abort> {
     if matches.flag("subrepos") {
         if matches.flag("amend") {
-            return Err(Abort::new("cannot specify both --subrepos and --amend"));
+            return Err(Abort::input("cannot specify both --subrepos and --amend"));
         }
         if repo.root()?.join(".hgsub").symlink_metadata().is_ok() {
-            return Err(Abort::new("subrepositories are not supported"));
+            return Err(Abort::input("subrepositories are not supported"));
         }
     }
     match matches.flag("interactive") {
         false => Ok(()),
-        true if !ui.is_interactive()? => Err(Abort::new("running non-interactively")),
-        true => Err(Abort::new("commit --interactive is not supported")),
+        true if !ui.is_interactive()? => Err(Abort::input("running non-interactively")),
+        true => Err(Abort::input("commit --interactive is not supported")),
     }
 }
 
@@ -218,7 +218,7 @@ fn changes(
     }
     if varve_workdir::has_unresolved(repository)? {
         let message = "unresolved merge conflicts (see 'hg help resolve')";
-        return Err(Abort::new(message));
+        return Err(Abort::state(message));
     }
     refuse_interrupted(repository)?;
     let status = look(repo, ui, matches, (repository, &matcher), dirstate)?;
@@ -228,7 +228,7 @@ fn changes(
 
 fn refuse_interrupted(repository: &Repository) -> Result<(), Abort> {
     if varve_workdir::is_interrupted(repository)? {
-        return Err(Abort::new("last update was interrupted")
+        return Err(Abort::state("last update was interrupted")
             .hint("use 'hg update' to get a consistent checkout"));
     }
     Ok(())
