@@ -5,8 +5,18 @@ use crate::{Engine, Member, RevsetError, Set};
 use std::collections::{HashMap, HashSet};
 use varve_repo::{Ancestors, FileRevision, FileText, Node, RepoView, Rev, Revlog};
 
+/// Parents along which a history goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FollowedParents {
+    /// Both.
+    All,
+    /// The first one; of a copied file the source.
+    First,
+}
+
 impl Engine<'_> {
-    /// Changesets that made the revisions which `files`, as they are in `start`, come from.
+    /// Changesets that made the revisions which `files`, as they are in `start`, come from; by all
+    /// parents of the revisions, or only by the first one of each.
     ///
     /// # Errors
     /// If the repository cannot be read.
@@ -14,8 +24,9 @@ impl Engine<'_> {
         &self,
         start: Member,
         files: Vec<(Vec<u8>, Node)>,
+        parents: FollowedParents,
     ) -> Result<Set, RevsetError> {
-        Ok(Set::bits(history(self.view(), start, files)?))
+        Ok(Set::bits(history(self.view(), start, files, parents)?))
     }
 }
 
@@ -23,6 +34,7 @@ pub(crate) fn history(
     view: &RepoView,
     start: Member,
     files: Vec<(Vec<u8>, Node)>,
+    followed: FollowedParents,
 ) -> Result<BitSet, RevsetError> {
     let mut found = BitSet::default();
     let Some(start) = start else {
@@ -56,16 +68,21 @@ pub(crate) fn history(
             continue;
         }
         let parents = filelog.parents(rev);
+        let mut next = Vec::new();
         // A copy has the null revision as its first parent.
         if parents[0].is_none() {
             let text = filelog.text(rev)?;
             if let Some((source, node)) = FileText::parse(&text).copied_from {
-                work.push((changeset, source.to_vec(), node));
+                next.push((changeset, source.to_vec(), node));
             }
         }
         let parents = parents.into_iter().flatten();
         let parents = parents.map(|parent| filelog.node(parent));
-        work.extend(parents.map(|parent| (changeset, path.clone(), parent)));
+        next.extend(parents.map(|parent| (changeset, path.clone(), parent)));
+        if followed == FollowedParents::First {
+            next.truncate(1);
+        }
+        work.append(&mut next);
     }
     Ok(found)
 }

@@ -37,6 +37,7 @@ fn clones_of_all_kinds_are_the_same() {
         ("empty", "-U"),
         ("pulled", "--pull"),
         ("streamed", "--stream -q"),
+        ("uncompressed", "--uncompressed"),
         ("tag", "-u v1.0"),
         ("branch", "-b stable"),
         ("part", "-r feature"),

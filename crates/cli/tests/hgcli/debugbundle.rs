@@ -75,7 +75,7 @@ fn what_is_no_bundle_is_refused() {
     }
     twin.same(&["debugbundle", "--spec", "../packed.hg"]);
     let refused = twin.run(&["debugbundle", "../packed.hg"]).ours;
-    assert_eq!(refused.code, Some(255));
+    assert_eq!(refused.code, Some(10));
     assert!(
         refused.stderr.starts_with("abort: packed bundles"),
         "{}",

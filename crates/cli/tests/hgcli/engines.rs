@@ -43,7 +43,7 @@ fn levels_out_of_range_stop_every_command() {
         let ours = twin
             .run(&["log", "--config", &format!("{key}=foobar")])
             .ours;
-        assert_eq!(ours.code, Some(255));
+        assert_eq!(ours.code, Some(30));
         assert_eq!(
             ours.stderr,
             format!("abort: {key} is not a valid integer ('foobar')\n")

@@ -38,6 +38,7 @@ fn contents_are_printed_alike() {
     let twin = Twin::reading();
     twin.all_same(&[
         "cat README",
+        "cat --decode README",
         "cat README nope",
         "cat README README",
         "cat -r 0 feature.txt",

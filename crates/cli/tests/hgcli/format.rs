@@ -43,7 +43,7 @@ fn an_upgrade_changes_the_compression_and_nothing_else() {
     assert!(!requires().contains("zstd"));
     varve_testkit::peers::hg().ok(twin.ours(), &["verify"]);
     let refused = ours(&["debugupgraderepo", "--config", "format.use-dirstate-v2=yes"]);
-    assert_eq!(refused.code, Some(255));
+    assert_eq!(refused.code, Some(10));
     assert!(
         refused
             .stderr

@@ -22,6 +22,7 @@ mod elsewhere;
 mod engines;
 mod evolution;
 mod exchange_words;
+mod exit_codes;
 mod files;
 mod filesets;
 mod format;
@@ -67,7 +68,11 @@ use varve_testkit::peers::{self, Outcome};
 use varve_testkit::repos;
 
 /// Settings of both programs that make runs repeatable.
-const SETTINGS: &[&str] = &["devel.default-date=1700000000 0"];
+/// The detailed exit codes show the class of each failure too.
+const SETTINGS: &[&str] = &[
+    "devel.default-date=1700000000 0",
+    "ui.detailed-exit-code=yes",
+];
 
 /// Two repositories with the same content, one for each program; or twice the same.
 pub struct Twin {

@@ -86,7 +86,7 @@ fn a_store_comes_into_an_empty_repository() {
         let refused = empty()
             .run(&["debugapplystreamclonebundle", &text(kind)])
             .ours;
-        assert_eq!(refused.code, Some(255), "{}", refused.stderr);
+        assert_eq!(refused.code, Some(10), "{}", refused.stderr);
     }
 }
 

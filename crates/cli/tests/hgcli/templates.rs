@@ -140,10 +140,30 @@ fn what_is_not_there_says_so() {
                 template,
             ])
             .ours;
-        assert_eq!(ours.code, Some(255), "{ours}");
+        assert_eq!(ours.code, Some(10), "{ours}");
         assert!(
             ours.stderr.contains(name) && ours.stderr.contains("not supported"),
             "{ours}"
         );
+    }
+}
+
+#[test]
+fn persons_are_cut_out_of_authors() {
+    let twin = Twin::reading();
+    for author in [
+        "<a@b>",
+        "Ada <a@b>",
+        r#""Ada L" <a@b>"#,
+        r#""q" z <a@b>"#,
+        r#"<a@b> Ada"#,
+        r#""" a" <a@b>"#,
+        "a.b@c",
+        "@b",
+        "a <b",
+        "",
+    ] {
+        let template = format!("[{{'{author}'|person}}]");
+        twin.same(&["log", "-r", "0", "-T", &template]);
     }
 }

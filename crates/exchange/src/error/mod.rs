@@ -207,6 +207,14 @@ pub enum ExchangeError {
         /// Expanded bytes, so far.
         expanded: u64,
     },
+    /// A repository finds no revision of the name that it was asked for.
+    #[error("{message}")]
+    LookupRefused {
+        /// Its answer.
+        message: String,
+        /// Whether it was asked over a connection.
+        is_remote: bool,
+    },
     /// The remote reports that it failed.
     #[error("{message}")]
     RemoteAbort {

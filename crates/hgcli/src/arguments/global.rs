@@ -112,17 +112,17 @@ impl EarlyOptions {
             .map(Vec::as_slice)
             .ne(matches.list("config"))
         {
-            return Err(Abort::new("option --config may not be abbreviated"));
+            return Err(Abort::input("option --config may not be abbreviated"));
         }
         let files = self.files.iter().map(Vec::as_slice);
         if files.ne(matches.list("config-file")) {
-            return Err(Abort::new("option --config-file may not be abbreviated"));
+            return Err(Abort::input("option --config-file may not be abbreviated"));
         }
         if self.cwd.as_deref() != matches.value("cwd") {
-            return Err(Abort::new("option --cwd may not be abbreviated"));
+            return Err(Abort::input("option --cwd may not be abbreviated"));
         }
         if self.repository.as_deref() != matches.value("repository") {
-            return Err(Abort::new(
+            return Err(Abort::input(
                 "option -R has to be separated from other options (e.g. not -qR) and \
                  --repository may only be abbreviated as --repo",
             ));

@@ -140,7 +140,7 @@ fn default_value(name: &[u8]) -> Value {
 fn edit(repo: &Repo, ui: &mut Ui, matches: &Matches) -> Result<u8, Abort> {
     let local = matches.flag("local");
     if local && matches.flag("global") {
-        return Err(Abort::new("cannot specify both --local and --global"));
+        return Err(Abort::input("cannot specify both --local and --global"));
     }
     let files: Vec<PathBuf> = if local {
         vec![repo.root()?.join(".hg/hgrc")]
@@ -151,7 +151,9 @@ fn edit(repo: &Repo, ui: &mut Ui, matches: &Matches) -> Result<u8, Abort> {
     };
     let existing = files.iter().find(|file| file.exists());
     let Some(file) = existing.or(files.first()) else {
-        return Err(Abort::new("there is no place for a file of configuration"));
+        return Err(Abort::input(
+            "there is no place for a file of configuration",
+        ));
     };
     if existing.is_none() {
         std::fs::write(file, SAMPLE).map_err(|error| Abort::file(&error, file))?;

@@ -16,5 +16,5 @@ pub(crate) fn checked(name: &[u8], what: &str) -> Result<Vec<u8>, Abort> {
         }
         Err(refusal @ (LabelRefusal::Forbidden(_) | LabelRefusal::Integer)) => refusal.to_string(),
     };
-    Err(Abort::new(message))
+    Err(Abort::input(message))
 }

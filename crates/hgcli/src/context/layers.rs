@@ -63,7 +63,7 @@ impl Layers {
         if !path.exists() {
             let shown = String::from_utf8_lossy(name);
             let message = format!("missing file \"{shown}\" for --config-file");
-            return Err(Abort::new(message));
+            return Err(Abort::input(message));
         }
         Ok(self.arguments.add_file(&environment::Environment, &path)?)
     }

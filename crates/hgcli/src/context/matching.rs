@@ -20,7 +20,7 @@ impl From<PatternError> for Abort {
                 at: error.at,
                 hint: error.hint,
             },
-            other => Abort::new(other.to_string()),
+            other => Abort::of_kind((&other).into(), other.to_string()),
         }
     }
 }

@@ -35,7 +35,7 @@ impl Repo {
         let text = String::from_utf8_lossy(date);
         let range = DateRange::parse(&text, &clock()).map_err(RevsetError::Date)?;
         let Some((rev, date)) = self.view()?.newest_dated(&range)? else {
-            return Err(Abort::new("revision matching date not found"));
+            return Err(Abort::input("revision matching date not found"));
         };
         let date = date.default_format();
         ui.status(format!("found revision {} from {date}\n", rev.0))?;
@@ -112,7 +112,7 @@ impl From<RevsetError> for Abort {
             RevsetError::Repo(error) => error.into(),
             RevsetError::Pattern(error) => error.into(),
             other @ (RevsetError::Missing(_) | RevsetError::Empty | RevsetError::Date(_)) => {
-                Abort::new(other.to_string())
+                Abort::input(other.to_string())
             }
         }
     }
@@ -120,12 +120,14 @@ impl From<RevsetError> for Abort {
 
 fn lookup(error: LookupError) -> Abort {
     match error {
-        LookupError::Unknown(name) => Abort::new(format!("unknown revision '{name}'")),
+        LookupError::Unknown(name) => Abort::input(format!("unknown revision '{name}'")),
         LookupError::Ambiguous(name) => {
-            Abort::new(format!("ambiguous revision identifier: {name}"))
+            Abort::input(format!("ambiguous revision identifier: {name}"))
         }
-        LookupError::Hidden { name, fate } => Abort::new(format!("hidden revision '{name}'{fate}"))
-            .hint("use --hidden to access hidden revisions"),
+        LookupError::Hidden { name, fate } => {
+            Abort::input(format!("hidden revision '{name}'{fate}"))
+                .hint("use --hidden to access hidden revisions")
+        }
         LookupError::Repo(error) => error.into(),
     }
 }

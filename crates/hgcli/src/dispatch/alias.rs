@@ -170,7 +170,7 @@ fn unknown(
 /// Options that `[defaults]` adds before those of the user, for a command or an alias.
 fn defaults(name: &str, config: &Hgrc) -> Result<Vec<Vec<u8>>, Abort> {
     match config.get("defaults", name) {
-        Some(words) => split(words).ok_or_else(|| Abort::new("No closing quotation")),
+        Some(words) => split(words).ok_or_else(|| Abort::input("No closing quotation")),
         None => Ok(Vec::new()),
     }
 }
@@ -223,7 +223,7 @@ fn with_arguments(word: &[u8], arguments: &[Vec<u8>], used: &mut usize) -> Resul
         let number = std::str::from_utf8(&rest[..digits]).ok();
         match number.and_then(|digits| digits.parse::<usize>().ok()) {
             Some(number) if number > 0 => {
-                let few = || Abort::new("too few arguments for command alias");
+                let few = || Abort::input("too few arguments for command alias");
                 out.extend_from_slice(arguments.get(number - 1).ok_or_else(few)?);
                 *used = number.max(*used);
                 rest = &rest[digits..];

@@ -16,7 +16,7 @@ use crate::arguments::{INSECURE, Matches, REMOTECMD, SSH};
 use crate::commands::{self, usage};
 use crate::context::layers::{Layered, Layers};
 use crate::context::{Command, CommandTable, Context, Program, Repo, RepoLocation, location};
-use crate::ui::{Abort, Ui, Verbosity, encoding, environment, pager, signals};
+use crate::ui::{Abort, ExitCodes, FAILED, Ui, Verbosity, encoding, environment, pager, signals};
 use alias::ResolvedCommand;
 use command_hooks::{HookedCommand, run_with_hooks};
 use std::ffi::OsStr;
@@ -25,16 +25,23 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
-use varve_config::hgrc::Hgrc;
+use varve_config::hgrc::{Hgrc, HgrcError};
 
 /// Runs the program.
 pub fn main(program: &Program, arguments: &[Vec<u8>]) -> u8 {
     let commands = Arc::new(commands::table(program));
-    match run(program.name, arguments, &commands) {
+    let mut codes = Ok(ExitCodes::Coarse);
+    match run(program.name, arguments, &commands, &mut codes) {
         Ok(code) => code,
         Err(abort) => {
             report(program.name, &abort, &commands);
-            abort.code()
+            codes.map_or_else(
+                |wrong| {
+                    report(program.name, &Abort::Setting(wrong), &commands);
+                    FAILED
+                },
+                |codes| abort.code(codes),
+            )
         }
     }
 }
@@ -62,7 +69,14 @@ fn report(program: &str, abort: &Abort, commands: &CommandTable) {
     }
 }
 
-fn run(program: &str, arguments: &[Vec<u8>], commands: &Arc<CommandTable>) -> Result<u8, Abort> {
+/// Runs the command; leaves in `codes` which codes the configuration asks for. A wrong value there
+/// is no error before something fails.
+fn run(
+    program: &str,
+    arguments: &[Vec<u8>],
+    commands: &Arc<CommandTable>,
+    codes: &mut Result<ExitCodes, HgrcError>,
+) -> Result<u8, Abort> {
     let begun = Instant::now();
     if let [.., serve, stdio] = arguments
         && (&serve[..], &stdio[..]) == (b"serve", b"--stdio")
@@ -71,12 +85,17 @@ fn run(program: &str, arguments: &[Vec<u8>], commands: &Arc<CommandTable>) -> Re
         check_stdio_form(arguments)?;
     }
     let early = EarlyOptions::scan(arguments);
-    let (mut context, with_untrusted) = begin(program, &early)?;
+    let (mut context, with_untrusted) = begin(program, &early, codes)?;
     let (target, global) = find_target(arguments, &context.config, commands)?;
     context.commands = Arc::clone(commands);
     let is_bare =
         global.arguments().is_empty() && !["help", "version"].iter().any(|flag| global.flag(flag));
-    signals::watch(context.ui.stop.clone(), context.ui.guard.clone());
+    let signal_codes = codes.as_ref().copied().unwrap_or(ExitCodes::Coarse);
+    signals::watch(
+        context.ui.stop.clone(),
+        context.ui.guard.clone(),
+        signal_codes,
+    );
     for warning in extensions::warnings(&context.config) {
         context.ui.warn(warning)?;
     }
@@ -133,11 +152,16 @@ fn run(program: &str, arguments: &[Vec<u8>], commands: &Arc<CommandTable>) -> Re
 }
 
 /// Reads the configuration; gives also the configuration with untrusted files, if there are any.
-fn begin(program: &str, early: &EarlyOptions) -> Result<(Context, Option<Hgrc>), Abort> {
+fn begin(
+    program: &str,
+    early: &EarlyOptions,
+    codes: &mut Result<ExitCodes, HgrcError>,
+) -> Result<(Context, Option<Hgrc>), Abort> {
     let mut layers = Layers {
         user: environment::user_layers()?,
         arguments: Hgrc::default(),
     };
+    *codes = ExitCodes::read(&layers.user);
     let files_read = layers.user.files_read().to_vec();
     for file in &early.files {
         layers.add_argument_file(file)?;
@@ -149,6 +173,7 @@ fn begin(program: &str, early: &EarlyOptions) -> Result<(Context, Option<Hgrc>),
     let cwd = change_directory(early.cwd.as_deref())?;
     let mut config = layers.user.clone();
     config.add_all(&layers.arguments);
+    *codes = ExitCodes::read(&config);
     let main = location::configured(config.get("bundle", "mainreporoot"), &cwd);
     let location = RepoLocation::find(early.repository.as_deref(), &cwd, main.as_deref());
     let layered = layers.with(location.root())?;

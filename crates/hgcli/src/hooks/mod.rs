@@ -8,7 +8,7 @@ pub(crate) mod python;
 
 pub use python::list as list_of_words;
 
-use crate::ui::Abort;
+use crate::ui::{Abort, FailureKind};
 use parking_lot::{Mutex, MutexGuard};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -195,7 +195,7 @@ impl Hooks for HookRunner {
 /// The error of a hook that refuses, with a hint for one that is not run at all.
 pub(crate) fn refused(words: String) -> Abort {
     let is_untrusted = words.starts_with("untrusted hook");
-    match (Abort::new(words), is_untrusted) {
+    match (Abort::of_kind(FailureKind::Hook, words), is_untrusted) {
         (abort, true) => abort.hint("see 'hg help config.trusted'"),
         (abort, false) => abort,
     }

@@ -49,7 +49,7 @@ pub(crate) fn typed_heads(
         let found = view.branchmap()?.get(*branch);
         let unknown = || {
             let branch = String::from_utf8_lossy(branch);
-            Abort::new(format!("unknown branch '{branch}'"))
+            Abort::input(format!("unknown branch '{branch}'"))
         };
         heads.extend(&found.ok_or_else(unknown)?.heads);
     }

@@ -1,5 +1,6 @@
 //! Failures of a command, in the form that scripts know from Mercurial.
 
+use super::failure_kind::{ExitCodes, FailureKind};
 use std::io;
 use std::path::PathBuf;
 use varve_base::StorageError;
@@ -7,9 +8,6 @@ use varve_config::hgrc::HgrcError;
 use varve_exchange::{ExchangeError, PushRefusal};
 use varve_repo::{LookupError, RepoError, RevlogError};
 use varve_workdir::{TagRefusal, WorkdirError};
-
-/// The code with which everything ends that could not be done.
-pub const FAILED: u8 = 255;
 
 /// A command ends without having done its work.
 #[derive(Debug, thiserror::Error)]
@@ -21,8 +19,8 @@ pub enum Abort {
         message: String,
         /// Advice to the user.
         hint: Option<String>,
-        /// Mostly [`FAILED`].
-        code: u8,
+        /// Decides the exit code.
+        kind: FailureKind,
     },
     /// A revset, template, pattern or date does not follow its grammar.
     #[error("hg: parse error{}: {message}", at.map(|at| format!(" at {at}")).unwrap_or_default())]
@@ -95,12 +93,27 @@ pub enum Abort {
 }
 
 impl Abort {
-    /// `abort: message`.
+    /// `abort: message`, of no particular class.
     pub fn new(message: impl Into<String>) -> Abort {
+        Abort::of_kind(FailureKind::Other, message)
+    }
+
+    /// [`Abort::new`] about arguments.
+    pub fn input(message: impl Into<String>) -> Abort {
+        Abort::of_kind(FailureKind::Input, message)
+    }
+
+    /// [`Abort::new`] about the state of the repository or the working copy.
+    pub fn state(message: impl Into<String>) -> Abort {
+        Abort::of_kind(FailureKind::State, message)
+    }
+
+    /// `abort: message`, of one class.
+    pub fn of_kind(kind: FailureKind, message: impl Into<String>) -> Abort {
         Abort::Failed {
             message: message.into(),
             hint: None,
-            code: FAILED,
+            kind,
         }
     }
 
@@ -108,10 +121,10 @@ impl Abort {
     #[must_use]
     pub fn hint(self, words: impl Into<String>) -> Abort {
         match self {
-            Abort::Failed { message, code, .. } => Abort::Failed {
+            Abort::Failed { message, kind, .. } => Abort::Failed {
                 message,
                 hint: Some(words.into()),
-                code,
+                kind,
             },
             Abort::Parse { message, at, .. } => Abort::Parse {
                 message,
@@ -125,7 +138,7 @@ impl Abort {
     /// There is no repository where one is needed.
     pub fn no_repository(directory: &std::path::Path) -> Abort {
         let directory = directory.display();
-        Abort::new(format!(
+        Abort::input(format!(
             "no repository found in '{directory}' (.hg not found)"
         ))
     }
@@ -147,12 +160,27 @@ impl Abort {
         }
     }
 
-    /// With which code the program ends.
-    pub fn code(&self) -> u8 {
+    /// Class of the failure.
+    pub fn kind(&self) -> FailureKind {
         match self {
-            Abort::Failed { code, .. } => *code,
-            _ => FAILED,
+            Abort::Failed { kind, .. } => *kind,
+            Abort::Parse { .. }
+            | Abort::Usage { .. }
+            | Abort::GlobalUsage(_)
+            | Abort::UnknownCommand { .. }
+            | Abort::AbsentCommand { .. }
+            | Abort::AmbiguousCommand { .. } => FailureKind::Input,
+            Abort::Config(_) | Abort::Setting(_) | Abort::Alias(_) | Abort::Unconfigured { .. } => {
+                FailureKind::Configuration
+            }
+            Abort::Stopped(_) => FailureKind::Interrupted,
+            Abort::Output(_) => FailureKind::Other,
         }
+    }
+
+    /// Code that the program ends with.
+    pub fn code(&self, codes: ExitCodes) -> u8 {
+        self.kind().exit_code(codes)
     }
 
     /// A reader that has seen enough, such as `head`, gets no further output.
@@ -165,6 +193,7 @@ impl From<HgrcError> for Abort {
     fn from(error: HgrcError) -> Abort {
         match error {
             HgrcError::Syntax { .. } => Abort::Config(error),
+            HgrcError::Argument(_) => Abort::input(error.to_string()),
             other => Abort::new(other.to_string()),
         }
     }
@@ -187,7 +216,7 @@ impl From<RepoError> for Abort {
                 )
             }
             other => {
-                let abort = Abort::new(other.to_string());
+                let abort = Abort::of_kind((&other).into(), other.to_string());
                 match other.hint() {
                     Some(hint) => abort.hint(hint),
                     None => abort,
@@ -201,7 +230,7 @@ impl From<LookupError> for Abort {
     fn from(error: LookupError) -> Abort {
         match error {
             LookupError::Repo(error) => error.into(),
-            other => Abort::new(other.to_string()),
+            other => Abort::input(other.to_string()),
         }
     }
 }
@@ -212,54 +241,55 @@ impl From<RevlogError> for Abort {
             RevlogError::Storage(error) => error.into(),
             RevlogError::DamagedIndex { path, .. } => {
                 let name = path.file_stem().unwrap_or_default().display();
-                Abort::new(format!("index {name} is corrupted"))
+                Abort::of_kind(FailureKind::Storage, format!("index {name} is corrupted"))
             }
-            other => Abort::new(other.to_string()),
+            other => Abort::of_kind(FailureKind::Storage, other.to_string()),
         }
     }
 }
 
 impl From<WorkdirError> for Abort {
     fn from(error: WorkdirError) -> Abort {
+        let kind = FailureKind::from(&error);
         match error {
             WorkdirError::Repo(error) => error.into(),
             WorkdirError::Revlog(error) => error.into(),
             WorkdirError::Storage(error) => error.into(),
             WorkdirError::Io { path, source, .. } => Abort::file(&source, path),
             WorkdirError::NotLinear | WorkdirError::Conflicting => {
-                Abort::new(error.to_string()).hint("commit or update --clean to discard changes")
+                Abort::of_kind(kind, error.to_string())
+                    .hint("commit or update --clean to discard changes")
             }
             WorkdirError::ChangedFiles => {
-                Abort::new(error.to_string()).hint("use 'hg status' to list changes")
+                Abort::of_kind(kind, error.to_string()).hint("use 'hg status' to list changes")
             }
             WorkdirError::MergesDescendant => {
-                Abort::new(error.to_string()).hint("use 'hg update' or check 'hg heads'")
+                Abort::of_kind(kind, error.to_string()).hint("use 'hg update' or check 'hg heads'")
             }
             WorkdirError::UnresolvedFiles => {
-                Abort::new(error.to_string()).hint("use 'hg resolve' to resolve")
+                Abort::of_kind(kind, error.to_string()).hint("use 'hg resolve' to resolve")
             }
             WorkdirError::Tags(TagRefusal::ChangedFile) => {
-                Abort::new(error.to_string()).hint("please commit .hgtags manually")
+                Abort::of_kind(kind, error.to_string()).hint("please commit .hgtags manually")
             }
-            WorkdirError::UnsupportedTool(_) => {
-                Abort::new(error.to_string()).hint("see 'hg help update' for what merges files")
-            }
-            other => Abort::new(other.to_string()),
+            WorkdirError::UnsupportedTool(_) => Abort::of_kind(kind, error.to_string())
+                .hint("see 'hg help update' for what merges files"),
+            other => Abort::of_kind(kind, other.to_string()),
         }
     }
 }
 
 impl From<ExchangeError> for Abort {
     fn from(error: ExchangeError) -> Abort {
+        let kind = FailureKind::from(&error);
         match error {
             ExchangeError::Repo(error) => error.into(),
             ExchangeError::Revlog(error) => error.into(),
             ExchangeError::Storage(error) => error.into(),
-            ExchangeError::PackedBundle => {
-                Abort::new(error.to_string()).hint("use \"hg debugapplystreamclonebundle\"")
-            }
+            ExchangeError::PackedBundle => Abort::of_kind(kind, error.to_string())
+                .hint("use \"hg debugapplystreamclonebundle\""),
             ExchangeError::ForeignManifest => {
-                Abort::new(error.to_string()).hint("use --force to replace it")
+                Abort::of_kind(kind, error.to_string()).hint("use --force to replace it")
             }
             ExchangeError::PushRefused(refusal) => refusal.into(),
             ExchangeError::UnexpectedFingerprint { is_legacy, .. } => {
@@ -267,19 +297,21 @@ impl From<ExchangeError> for Abort {
                     true => "hostfingerprint",
                     false => "hostsecurity",
                 };
-                Abort::new(error.to_string()).hint(format!("check {section} configuration"))
+                Abort::of_kind(kind, error.to_string())
+                    .hint(format!("check {section} configuration"))
             }
             ExchangeError::RemoteAbort {
                 message,
                 hint: Some(hint),
-            } => Abort::new(message).hint(hint),
-            other => Abort::new(other.to_string()),
+            } => Abort::of_kind(kind, message).hint(hint),
+            other => Abort::of_kind(kind, other.to_string()),
         }
     }
 }
 
 impl From<PushRefusal> for Abort {
     fn from(refusal: PushRefusal) -> Abort {
+        let kind = FailureKind::from(&refusal);
         let hint = match &refusal {
             PushRefusal::NewBranches { .. } => {
                 "use 'hg push --new-branch' to create new remote branches".to_owned()
@@ -289,10 +321,10 @@ impl From<PushRefusal> for Abort {
                 format!("{first}merge or see 'hg help push' for details about pushing new heads")
             }
             PushRefusal::Unstable { .. } | PushRefusal::SecretBookmark(_) => {
-                return Abort::new(refusal.to_string());
+                return Abort::of_kind(kind, refusal.to_string());
             }
         };
-        Abort::new(refusal.to_string()).hint(hint)
+        Abort::of_kind(kind, refusal.to_string()).hint(hint)
     }
 }
 
@@ -302,10 +334,13 @@ const FEATURES: &str = "see https://mercurial-scm.org/wiki/BundleFeature for mor
 impl Abort {
     /// A bundle cannot be used; an error of the whole bundle is printed with its name.
     pub fn of_bundle(error: ExchangeError, name: &[u8]) -> Abort {
+        let kind = FailureKind::from(&error);
         let named = format!("{}: {error}", String::from_utf8_lossy(name));
         match error {
-            ExchangeError::NotABundle | ExchangeError::UnknownBundleVersion(_) => Abort::new(named),
-            ExchangeError::UnknownBundleFeature(_) => Abort::new(named).hint(FEATURES),
+            ExchangeError::NotABundle | ExchangeError::UnknownBundleVersion(_) => {
+                Abort::of_kind(kind, named)
+            }
+            ExchangeError::UnknownBundleFeature(_) => Abort::of_kind(kind, named).hint(FEATURES),
             other => other.into(),
         }
     }

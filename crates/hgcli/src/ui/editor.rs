@@ -1,6 +1,6 @@
 //! The user's editor.
 
-use crate::ui::{Abort, Ui};
+use crate::ui::{Abort, FailureKind, Ui};
 use std::ffi::OsStr;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -33,7 +33,13 @@ pub fn run(ui: &mut Ui, file: &Path) -> Result<(), Abort> {
         .unwrap_or_default();
     let name = name.display();
     Err(match status.code() {
-        Some(code) => Abort::new(format!("edit failed: {name} exited with status {code}")),
-        None => Abort::new(format!("edit failed: {name} killed by signal")),
+        Some(code) => Abort::of_kind(
+            FailureKind::Canceled,
+            format!("edit failed: {name} exited with status {code}"),
+        ),
+        None => Abort::of_kind(
+            FailureKind::Canceled,
+            format!("edit failed: {name} killed by signal"),
+        ),
     })
 }

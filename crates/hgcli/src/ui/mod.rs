@@ -6,6 +6,7 @@ pub mod columns;
 pub mod editor;
 pub mod encoding;
 pub mod environment;
+pub mod failure_kind;
 pub mod incomplete;
 pub mod output;
 pub mod pager;
@@ -13,5 +14,6 @@ pub mod progress;
 pub mod signals;
 pub mod user;
 
-pub use abort::{Abort, FAILED, system_words};
+pub use abort::{Abort, system_words};
+pub use failure_kind::{ExitCodes, FAILED, FailureKind};
 pub use output::{Ui, Verbosity, short_hex};

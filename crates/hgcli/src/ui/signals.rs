@@ -4,7 +4,7 @@
 //! nothing is half done. One that only reads ends at once, and so does every command at the second
 //! signal; a clone that is not whole is removed first.
 
-use crate::ui::abort::FAILED;
+use crate::ui::failure_kind::{ExitCodes, FailureKind};
 use crate::ui::incomplete::IncompleteClone;
 use parking_lot::Mutex;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -61,7 +61,7 @@ fn words(signal: i32) -> &'static str {
 
 /// Raises `stop` when a signal comes. Signals that were ignored when the program began stay so.
 /// Where the system refuses, signals end the program as they always did.
-pub fn watch(stop: Interrupt, guard: Guard) {
+pub fn watch(stop: Interrupt, guard: Guard, codes: ExitCodes) {
     let ignored = ignored_signals();
     let wanted = [SIGINT, SIGTERM, SIGHUP];
     let wanted: Vec<i32> = wanted
@@ -84,7 +84,8 @@ pub fn watch(stop: Interrupt, guard: Guard) {
                 guard.clone.remove_then(|| {
                     // Nothing is left to do if even standard error is gone.
                     let _ = writeln!(io::stderr(), "{}", words(signal));
-                    std::process::exit(i32::from(FAILED))
+                    let code = FailureKind::Interrupted.exit_code(codes);
+                    std::process::exit(i32::from(code))
                 });
             }
         }

@@ -178,5 +178,10 @@ pub(super) fn follow(
             files.push((entry.path.to_vec(), entry.node));
         }
     }
-    Ok(Set::bits(follow::history(engine.view(), start, files)?))
+    Ok(Set::bits(follow::history(
+        engine.view(),
+        start,
+        files,
+        follow::FollowedParents::All,
+    )?))
 }

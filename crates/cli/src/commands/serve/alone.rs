@@ -77,7 +77,7 @@ fn check(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<(), Abort> {
         }
     }
     if matches.flag("print-url") && ui.verbosity.verbose {
-        return Err(Abort::new("cannot use --print-url with --verbose"));
+        return Err(Abort::input("cannot use --print-url with --verbose"));
     }
     if matches!(repo.location(), RepoLocation::None) {
         return Err(Abort::new(

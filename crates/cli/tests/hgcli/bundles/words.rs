@@ -110,7 +110,7 @@ fn parameters_of_our_own_are_checked() {
         let said = ours(spec);
         let hint = "(see 'hg help bundlespec' for supported values for --type)";
         assert_eq!(said.stderr, format!("abort: {words}\n{hint}\n"));
-        assert_eq!((said.code, said.stdout.as_str()), (Some(255), ""));
+        assert_eq!((said.code, said.stdout.as_str()), (Some(10), ""));
         assert!(!twin.ours().join("x.hg").exists());
     }
     let config = ["--config", "experimental.bundlecomplevel=99"];

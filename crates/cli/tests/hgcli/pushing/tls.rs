@@ -30,7 +30,7 @@ fn nothing_is_sent_to_untrusted_servers() {
     pair.usual.clear();
     pair.each_clone(|root| pair.configure(root, ""));
     let both = pair.run(&["push"]);
-    assert_eq!((both.ours.code, both.theirs.code), (Some(255), Some(255)));
+    assert_eq!((both.ours.code, both.theirs.code), (Some(100), Some(100)));
     let said = &both.ours.stderr;
     assert!(said.contains("certificate"), "{said}");
     let has = |changesets: &str| {

@@ -126,7 +126,8 @@ impl Remote {
         let keys = answers.next().map_or(&[][..], Vec::as_slice);
         self.debug_listed("bookmarks", keys.len());
         let bookmarks = list_keys::bookmarks(list_keys::decode(keys));
-        let nodes = answers.map(|answer| parse_lookup(answer));
+        let is_remote = self.transport.is_remote();
+        let nodes = answers.map(|answer| parse_lookup(answer, is_remote));
         Ok((nodes.collect::<Result<_, _>>()?, bookmarks))
     }
 
@@ -168,7 +169,7 @@ impl Remote {
     /// As of [`Transport::call`]; [`ExchangeError::UnknownRevision`].
     pub fn lookup(&mut self, name: &[u8]) -> Result<Node, ExchangeError> {
         let answer = self.call("lookup", &[("key", name.to_vec())])?;
-        parse_lookup(&answer)
+        parse_lookup(&answer, self.transport.is_remote())
     }
 
     /// Heads of each branch.
@@ -295,12 +296,12 @@ fn read_varint(from: &mut impl Read) -> Result<u64, ExchangeError> {
     Ok(number)
 }
 
-fn parse_lookup(answer: &[u8]) -> Result<Node, ExchangeError> {
+fn parse_lookup(answer: &[u8], is_remote: bool) -> Result<Node, ExchangeError> {
     let line = answer.strip_suffix(b"\n").unwrap_or(answer);
     if let Some(words) = line.strip_prefix(b"0 ") {
-        return Err(ExchangeError::RemoteAbort {
+        return Err(ExchangeError::LookupRefused {
             message: String::from_utf8_lossy(words).into_owned(),
-            hint: None,
+            is_remote,
         });
     }
     let node = line.strip_prefix(b"1 ").and_then(Node::from_hex);

@@ -31,7 +31,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let bundle = open_bundle(file, BundleLimits::default()).map_err(failed)?;
     let Bundle::Packed(packed) = bundle else {
         return Err(
-            Abort::new("the bundle has no store's files of the form packed1")
+            Abort::input("the bundle has no store's files of the form packed1")
                 .hint("use 'hg unbundle'"),
         );
     };

@@ -23,15 +23,17 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let (name, rev) = match (shared, matches.arguments()) {
         (true, [rev]) => (None, rev),
         (true, [_, _]) => {
-            return Err(Abort::new("cannot specify a revision with other arguments"));
+            return Err(Abort::input(
+                "cannot specify a revision with other arguments",
+            ));
         }
         (false, [name, rev]) => (Some(name), rev),
-        (false, [_]) => return Err(Abort::new("please specify a revision")),
+        (false, [_]) => return Err(Abort::input("please specify a revision")),
         _ => return Err(COMMAND.usage_error("invalid arguments")),
     };
     let chosen = RevlogSelection::find(&mut context.repo, matches, name)?;
     let chosen = chosen.ok_or_else(|| match name {
-        Some(_) => Abort::new("cannot give path to non-revlog"),
+        Some(_) => Abort::input("cannot give path to non-revlog"),
         None => revlogs::invalid_revision(rev),
     })?;
     let revlog = chosen.revlog()?;

@@ -47,7 +47,7 @@ const COLUMNS: &[Column] = &[
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let chosen = RevlogSelection::find(&mut context.repo, matches, matches.arguments().first())?;
-    let chosen = chosen.ok_or_else(|| Abort::new("cannot give path to non-revlog"))?;
+    let chosen = chosen.ok_or_else(|| Abort::input("cannot give path to non-revlog"))?;
     let revlog = chosen.revlog()?;
     let verbose = context.ui.verbosity.verbose;
     let node_width = context.ui.hex(&varve_repo::Node::NULL).len();

@@ -40,7 +40,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         let wanted = context.config.boolean("format", setting, *default)?;
         if wanted != requirements.has(name) {
             let verb = if wanted { "add" } else { "remove" };
-            return Err(Abort::new(format!("cannot {verb} the feature {name}"))
+            return Err(Abort::input(format!("cannot {verb} the feature {name}"))
                 .hint(format!("set format.{setting}={} to keep it", !wanted)));
         }
     }

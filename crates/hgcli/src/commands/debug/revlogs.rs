@@ -33,12 +33,12 @@ impl RevlogSelection {
     ) -> Result<Option<RevlogSelection>, Abort> {
         let (changelog, manifest) = (matches.flag("changelog"), matches.flag("manifest"));
         if changelog && manifest {
-            return Err(Abort::new(
+            return Err(Abort::input(
                 "cannot specify --changelog and --manifest at the same time",
             ));
         }
         if (changelog || manifest) && name.is_some() {
-            return Err(Abort::new(
+            return Err(Abort::input(
                 "cannot specify filename with --changelog or --manifest",
             ));
         }

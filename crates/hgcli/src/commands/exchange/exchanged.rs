@@ -53,7 +53,7 @@ pub(crate) const SUBREPOS: Flag = Flag::flag(
 pub(crate) fn refuse_contradictions(repo: &Repo, matches: &Matches) -> Result<(), Abort> {
     repo.refuse_subrepositories(matches)?;
     match matches.flag("graph") && matches.flag("newest-first") {
-        true => Err(Abort::new(
+        true => Err(Abort::input(
             "-G/--graph option is incompatible with --newest-first",
         )),
         false => Ok(()),

@@ -138,7 +138,7 @@ fn wanted(
         let node = known.flat_map(|known| known.get(name)).next().copied();
         let Some(node) = node else {
             let name = String::from_utf8_lossy(name);
-            return Err(Abort::new(format!("remote bookmark {name} not found!")));
+            return Err(Abort::input(format!("remote bookmark {name} not found!")));
         };
         wanted.heads.push(node);
         wanted.bookmarks.push(name.to_vec());
@@ -168,7 +168,7 @@ pub(crate) fn heads_of_branches(
     for name in typed {
         let Some(of_branch) = branches.get(name) else {
             let name = String::from_utf8_lossy(name);
-            return Err(Abort::new(format!("unknown branch '{name}'")));
+            return Err(Abort::input(format!("unknown branch '{name}'")));
         };
         heads.extend_from_slice(of_branch);
     }
@@ -291,7 +291,7 @@ pub(crate) fn apply(
     way: ApplyMode<'_>,
 ) -> Result<AppliedBundle, Abort> {
     if !remote.capabilities().has("bundle2") {
-        return Err(Abort::new("the other side is too old to pull from")
+        return Err(Abort::input("the other side is too old to pull from")
             .hint("it makes no bundles of the second version"));
     }
     let exchanges = match way {
@@ -314,7 +314,7 @@ pub(crate) fn apply(
     let (arrival, _lock) = match applied {
         Err(ExchangeError::RemoteAbort { message, hint }) => {
             ui.warn(format!("remote: abort: {message}\n"))?;
-            let failed = Abort::new("pull failed on remote");
+            let failed = Abort::input("pull failed on remote");
             return Err(hint.into_iter().fold(failed, Abort::hint));
         }
         applied => applied?,

@@ -66,7 +66,7 @@ pub(crate) fn local_file(repo: &Repo, typed: &[u8]) -> Result<File, Abort> {
     let shown = String::from_utf8_lossy(typed);
     let scheme = shown.split_once("://").map(|(scheme, _)| scheme);
     if scheme.is_some_and(|scheme| scheme != "file") {
-        return Err(Abort::new(format!("cannot read a bundle from {shown}"))
+        return Err(Abort::input(format!("cannot read a bundle from {shown}"))
             .hint("only bundles that are files of this machine can be read"));
     }
     let path = typed.strip_prefix(b"file://").unwrap_or(typed);

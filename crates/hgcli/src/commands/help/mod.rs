@@ -148,7 +148,7 @@ fn unknown(commands: &CommandTable, program: &str, name: &str) -> Abort {
             name: name.to_owned(),
         };
     }
-    Abort::new(format!("no such help topic: {name}"))
+    Abort::input(format!("no such help topic: {name}"))
         .hint(format!("try '{program} help --keyword {name}'"))
 }
 
@@ -177,7 +177,7 @@ fn of_name(
         if topic.is_none() && command.is_none() {
             return Err(unknown(commands, program, name));
         }
-        let missing = || Abort::new(format!("help section not found: {name}"));
+        let missing = || Abort::input(format!("help section not found: {name}"));
         let text = topic.and_then(|topic| topic.section(section));
         ui.write(text.ok_or_else(missing)?)?;
         return Ok(0);
@@ -227,7 +227,7 @@ fn of_keyword(ui: &mut Ui, commands: &CommandTable, word: &str) -> Result<u8, Ab
         }
     }
     if out.is_empty() {
-        return Err(Abort::new("no matches").hint("try 'hg help' for a list of topics"));
+        return Err(Abort::input("no matches").hint("try 'hg help' for a list of topics"));
     }
     ui.write(out.join("\n"))?;
     Ok(0)

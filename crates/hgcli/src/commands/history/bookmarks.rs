@@ -46,7 +46,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let names = matches.arguments();
     if action == Some("list") || action.is_none() && names.is_empty() && !inactive {
         if action.is_none() && matches.value("rev").is_some() {
-            return Err(Abort::new("bookmark name required"));
+            return Err(Abort::input("bookmark name required"));
         }
         return list(repo, ui, config, matches, names);
     }
@@ -75,7 +75,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 /// The option that says what to do, if there is one and no other contradicts it.
 fn typed_action(matches: &Matches) -> Result<Option<&'static str>, Abort> {
     let both = |one: &str, other: &str| {
-        Err(Abort::new(format!(
+        Err(Abort::input(format!(
             "cannot specify both --{one} and --{other}"
         )))
     };
@@ -98,7 +98,7 @@ fn typed_action(matches: &Matches) -> Result<Option<&'static str>, Abort> {
 
 fn delete(edit: &mut BookmarkEdit, names: &[Vec<u8>]) -> Result<(), Abort> {
     if names.is_empty() {
-        return Err(Abort::new("bookmark name required"));
+        return Err(Abort::input("bookmark name required"));
     }
     for name in names {
         edit.remove(name.trim_ascii())?;
@@ -108,9 +108,9 @@ fn delete(edit: &mut BookmarkEdit, names: &[Vec<u8>]) -> Result<(), Abort> {
 
 fn new_name(names: &[Vec<u8>]) -> Result<Vec<u8>, Abort> {
     match names {
-        [] => Err(Abort::new("new bookmark name required")),
+        [] => Err(Abort::input("new bookmark name required")),
         [new] => names::checked(new, "bookmark"),
-        _ => Err(Abort::new("only one new bookmark name allowed")),
+        _ => Err(Abort::input("only one new bookmark name allowed")),
     }
 }
 

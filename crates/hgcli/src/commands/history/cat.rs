@@ -20,6 +20,10 @@ pub(crate) const COMMAND: Command = Command {
             "write to files whose names have this form",
         ),
         Flag::value('r', "rev", "REV", "the content in this changeset"),
+        Flag::long_flag(
+            "decode",
+            "as filters of [decode] would write it; there may be none",
+        ),
         INCLUDE,
         EXCLUDE,
         TEMPLATE,
@@ -38,6 +42,11 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    if matches.flag("decode") && !context.config.section("decode").is_empty() {
+        return Err(Abort::new(
+            "filters of the section decode are not supported",
+        ));
+    }
     let rev = context
         .repo
         .revision(&mut context.ui, matches.value("rev"))?;

@@ -71,7 +71,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         && context.config.boolean("diff", "merge", false)?
         && is_merging(&mut context.repo)?
     {
-        return Err(Abort::new("diff.merge is not supported during a merge"));
+        return Err(Abort::input("diff.merge is not supported during a merge"));
     }
     let at = match sides.1 {
         DiffSide::Rev(rev) => FilesetTarget::Rev(rev),
@@ -189,7 +189,7 @@ fn sides(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<(DiffSide, D
             (to.is_some(), "to"),
         ] {
             if given {
-                return Err(Abort::new(format!(
+                return Err(Abort::input(format!(
                     "cannot specify both --{name} and --change"
                 )));
             }
@@ -204,7 +204,7 @@ fn sides(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<(DiffSide, D
     if from.is_some() || to.is_some() {
         if !revs.is_empty() {
             let name = if from.is_some() { "from" } else { "to" };
-            return Err(Abort::new(format!(
+            return Err(Abort::input(format!(
                 "cannot specify both --{name} and --rev"
             )));
         }
@@ -231,7 +231,7 @@ fn pair(repo: &mut Repo, ui: &mut Ui, revs: &[Vec<u8>]) -> Result<(DiffSide, Dif
     let view = repo.view()?;
     let engine = repo.engine(&view)?;
     let set = query(&engine, &specs)?;
-    let empty = || Abort::new("empty revision range");
+    let empty = || Abort::input("empty revision range");
     let first = set.first(&engine)?.ok_or_else(empty)?;
     let last = set.last(&engine)?.ok_or_else(empty)?;
     if let [one] = specs[..] {
@@ -242,7 +242,7 @@ fn pair(repo: &mut Repo, ui: &mut Ui, revs: &[Vec<u8>]) -> Result<(DiffSide, Dif
     }
     for spec in &specs {
         if specs.len() > 1 && query(&engine, &[spec])?.first(&engine)?.is_none() {
-            return Err(Abort::new("empty revision on one side of range"));
+            return Err(Abort::input("empty revision on one side of range"));
         }
     }
     Ok((DiffSide::Rev(first), DiffSide::Rev(last)))

@@ -22,6 +22,11 @@ pub(crate) const COMMAND: Command = Command {
             "topo",
             "changesets without children, whatever their branch",
         ),
+        Flag::flag(
+            'a',
+            "active",
+            "only heads without children on other branches (DEPRECATED)",
+        ),
         Flag::flag('c', "closed", "closed heads of branches too"),
         STYLE,
         TEMPLATE,
@@ -52,6 +57,10 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     } else {
         branch_heads(&view, matches.flag("closed"))?
     };
+    if matches.flag("active") {
+        let childless = view.heads();
+        heads.retain(|head| childless.contains(head));
+    }
     if let Some(start) = start {
         keep_descendants(&view, start, &mut heads);
     }

@@ -237,7 +237,7 @@ fn of_source(
         .any(|flag| matches.flag(flag))
     {
         let message = "can't query remote revision number, branch, or tags";
-        return Err(Abort::new(message));
+        return Err(Abort::input(message));
     }
     let mut remote = peers::connect(repo, ui, config, &source)?;
     let wanted = wanted.or(source.branch.as_deref()).unwrap_or(b"tip");

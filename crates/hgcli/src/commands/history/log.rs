@@ -6,9 +6,10 @@ use crate::context::{Category, Command, Config, Context, Repo};
 use crate::render::changesets::{ChangesetFormat, GraphStyle, Printer, PrinterStyle};
 use crate::render::diff::{DiffOptions, GIT, STAT};
 use crate::ui::{Abort, Ui};
+use std::collections::BTreeSet;
 use varve_lang::patterns::Matcher;
 use varve_repo::{Changeset, RepoView, Rev};
-use varve_revset::{Engine, Expr, Set};
+use varve_revset::{Engine, Expr, FollowedParents, Set};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -18,6 +19,10 @@ pub(crate) const COMMAND: Command = Command {
             'f',
             "follow",
             "go along the ancestors, and along copies of files",
+        ),
+        Flag::long_flag(
+            "follow-first",
+            "go along the first parents of merges (DEPRECATED)",
         ),
         Flag::value('d', "date", "DATE", "only changesets of this time"),
         Flag::flag('C', "copies", "show copies and renames"),
@@ -108,7 +113,7 @@ pub(crate) fn style(
 ) -> Result<PrinterStyle, Abort> {
     let form = ChangesetFormat::new(repo, ui, config, matches)?;
     if matches!(form, ChangesetFormat::Json) && matches.flag("graph") {
-        return Err(Abort::new("-T json does not support --graph"));
+        return Err(Abort::input("-T json does not support --graph"));
     }
     let (patch, stat) = (matches.flag("patch"), matches.flag("stat"));
     let diff = if (patch || stat) && !ui.verbosity.quiet {
@@ -139,17 +144,21 @@ pub(crate) fn limit(matches: &Matches) -> Result<usize, Abort> {
     let number = std::str::from_utf8(text)
         .ok()
         .and_then(|text| text.parse::<i64>().ok());
-    let number = number.ok_or_else(|| Abort::new("limit must be a positive integer"))?;
+    let number = number.ok_or_else(|| Abort::input("limit must be a positive integer"))?;
     usize::try_from(number)
         .ok()
         .filter(|limit| *limit > 0)
-        .ok_or_else(|| Abort::new("limit must be positive"))
+        .ok_or_else(|| Abort::input("limit must be positive"))
 }
 
 /// All that the options leave, in order.
 fn selected(repo: &mut Repo, matches: &Matches, engine: &Engine<'_>) -> Result<Set, Abort> {
     let specs = matches.list("rev");
-    let follow = matches.flag("follow");
+    let followed_parents = match matches.flag("follow-first") {
+        true => FollowedParents::First,
+        false => FollowedParents::All,
+    };
+    let follow = matches.flag("follow") || followed_parents == FollowedParents::First;
     let given = (!specs.is_empty())
         .then(|| query(engine, &specs))
         .transpose()?;
@@ -158,7 +167,7 @@ fn selected(repo: &mut Repo, matches: &Matches, engine: &Engine<'_>) -> Result<S
         (Some(given), false) => given.clone(),
         (None, false) if engine.view().tip().is_none() => Set::list(Vec::new()),
         (None, false) => engine.all().reversed(engine)?,
-        (_, true) => followed(engine, given.as_ref(), &matcher)?,
+        (_, true) => followed(engine, given.as_ref(), &matcher, followed_parents)?,
     };
     let along_copies = follow && !matches.arguments().is_empty();
     if !along_copies && !matcher.is_everything() {
@@ -168,7 +177,12 @@ fn selected(repo: &mut Repo, matches: &Matches, engine: &Engine<'_>) -> Result<S
 }
 
 /// Ancestors of the starting changesets, or of the files in them; newest first.
-fn followed(engine: &Engine<'_>, given: Option<&Set>, matcher: &Matcher) -> Result<Set, Abort> {
+fn followed(
+    engine: &Engine<'_>,
+    given: Option<&Set>,
+    matcher: &Matcher,
+    parents: FollowedParents,
+) -> Result<Set, Abort> {
     let start: Vec<Option<Rev>> = match given {
         Some(given) => given.members(engine).collect::<Result<_, _>>()?,
         // Without a parent there is nothing to follow, not even the null revision.
@@ -176,7 +190,11 @@ fn followed(engine: &Engine<'_>, given: Option<&Set>, matcher: &Matcher) -> Resu
         None => vec![engine.context().parents.first().copied()],
     };
     if matcher.named().is_empty() {
-        return Ok(engine.ancestors_of(&Set::list(start))?.reversed(engine)?);
+        let ancestors = match parents {
+            FollowedParents::All => engine.ancestors_of(&Set::list(start))?,
+            FollowedParents::First => first_ancestors(engine, &start).ascending(engine)?,
+        };
+        return Ok(ancestors.reversed(engine)?);
     }
     let mut sets = Vec::new();
     for rev in start {
@@ -194,13 +212,29 @@ fn followed(engine: &Engine<'_>, given: Option<&Set>, matcher: &Matcher) -> Resu
             if !matcher.is_wild() && !files.iter().any(|(path, _)| there(path)) {
                 let name = String::from_utf8_lossy(named);
                 let message = format!("cannot follow file not in parent revision: \"{name}\"");
-                return Err(Abort::new(message));
+                return Err(Abort::state(message));
             }
         }
-        sets.push(engine.file_history(rev, files)?);
+        sets.push(engine.file_history(rev, files, parents)?);
     }
     let all = Set::chain(sets).ascending(engine)?;
     Ok(all.reversed(engine)?)
+}
+
+/// Changesets that the first parents lead to, those of `start` included.
+fn first_ancestors(engine: &Engine<'_>, start: &[Option<Rev>]) -> Set {
+    let mut found = BTreeSet::new();
+    for first in start {
+        let mut next = Some(*first);
+        while let Some(member) = next {
+            if !found.insert(member) {
+                break;
+            }
+            let parents = member.map(|rev| engine.view().changelog().parents(rev));
+            next = parents.and_then(|[parent, _]| parent).map(Some);
+        }
+    }
+    Set::list(found.into_iter().collect())
 }
 
 /// Changesets that changed a file which matches. Plain names of files are looked up in their
@@ -286,7 +320,7 @@ fn of_bookmark(engine: &Engine<'_>, name: &[u8]) -> Result<Set, Abort> {
     let (bookmarks, changelog) = (engine.view().bookmarks(), engine.view().changelog());
     let node = bookmarks.get(name).ok_or_else(|| {
         let name = String::from_utf8_lossy(name);
-        Abort::new(format!("bookmark '{name}' does not exist"))
+        Abort::input(format!("bookmark '{name}' does not exist"))
     })?;
     let own = Set::list(vec![changelog.rev(node)]);
     let heads = engine.evaluate(&Expr::Call(b"head".to_vec(), Vec::new()))?;

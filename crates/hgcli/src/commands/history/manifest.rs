@@ -32,12 +32,12 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let option = matches.value("rev").filter(|rev| !rev.is_empty());
     if matches.flag("all") {
         if argument.or(option).is_some() {
-            return Err(Abort::new("can't specify a revision with --all"));
+            return Err(Abort::input("can't specify a revision with --all"));
         }
         return all(repo, ui, config, matches);
     }
     if argument.is_some() && option.is_some() {
-        return Err(Abort::new("please specify just one revision"));
+        return Err(Abort::input("please specify just one revision"));
     }
     let rev = repo.revision(ui, argument.or(option))?;
     let view = repo.view()?;

@@ -57,7 +57,7 @@ fn last_changes(repo: &mut Repo, matches: &Matches, parents: &[Rev]) -> Result<V
     let matcher = repo.matcher(matches)?;
     let file = match matcher.named() {
         [file] if !matcher.is_wild() => file,
-        _ => return Err(Abort::new("can only specify an explicit filename")),
+        _ => return Err(Abort::input("can only specify an explicit filename")),
     };
     let mut found = Vec::new();
     for parent in parents {
@@ -71,7 +71,7 @@ fn last_changes(repo: &mut Repo, matches: &Matches, parents: &[Rev]) -> Result<V
     }
     if found.is_empty() {
         let file = String::from_utf8_lossy(file);
-        return Err(Abort::new(format!("'{file}' not found in manifest")));
+        return Err(Abort::input(format!("'{file}' not found in manifest")));
     }
     Ok(found)
 }

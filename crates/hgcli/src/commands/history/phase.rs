@@ -38,7 +38,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         .filter(|phase| matches.flag(phase.name()));
     let target = wanted.next();
     if wanted.next().is_some() {
-        return Err(Abort::new("only one phase can be specified"));
+        return Err(Abort::input("only one phase can be specified"));
     }
     let mut specs: Vec<&[u8]> = matches.arguments().iter().map(Vec::as_slice).collect();
     specs.extend(matches.list("rev"));
@@ -82,7 +82,7 @@ fn change(
     repo.refresh();
     let named = repo.revisions_and_null(ui, specs)?;
     if named.is_empty() {
-        return Err(Abort::new("empty revision set"));
+        return Err(Abort::input("empty revision set"));
     }
     // The null revision is public and stays so.
     let revs: Vec<Rev> = named.into_iter().flatten().collect();

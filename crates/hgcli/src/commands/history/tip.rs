@@ -1,16 +1,23 @@
 //! `tip`: the newest changeset.
 
-use crate::arguments::{Matches, STYLE, TEMPLATE};
+use super::log;
+use crate::arguments::{Flag, Matches, STYLE, TEMPLATE};
 use crate::context::{Category, Command, Context};
-use crate::render::changesets;
+use crate::render::changesets::Printer;
+use crate::render::diff::GIT;
 use crate::ui::Abort;
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
     names: &["tip"],
-    options: &[STYLE, TEMPLATE],
+    options: &[
+        Flag::flag('p', "patch", "show the changes of files"),
+        GIT,
+        STYLE,
+        TEMPLATE,
+    ],
     arguments: 0..=0,
-    synopsis: "",
+    synopsis: "[-p] [-g]",
     summary: "show the changeset that was added last",
     help: "The changeset that was added last is not always the one that was made last.\n\n\
            Ends with 0.",
@@ -24,6 +31,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     } = context;
     repo.warn_of_disabled_markers(ui)?;
     let tip = repo.view()?.tip();
-    changesets::show(repo, ui, config, matches, &[tip])?;
+    let style = log::style(repo, ui, config, matches, None)?;
+    Printer::new(repo, ui, config, style)?.print_all(repo, ui, config, matches, &[tip])?;
     Ok(0)
 }

@@ -32,7 +32,7 @@ pub(crate) const COMMAND: Command = Command {
 /// Refuses `-S` where there is something that it would mean.
 pub(crate) fn refuse_subrepositories(repo: &Repo, matches: &Matches) -> Result<(), Abort> {
     if matches.flag("subrepos") && repo.root()?.join(".hgsub").exists() {
-        return Err(Abort::new("subrepositories are not supported"));
+        return Err(Abort::input("subrepositories are not supported"));
     }
     Ok(())
 }
@@ -101,7 +101,7 @@ impl Collisions {
         match portability(config) {
             Portability::Ignore => Ok(()),
             Portability::Warn => ui.warn(format!("warning: {message}\n")),
-            Portability::Abort => Err(Abort::new(message)),
+            Portability::Abort => Err(Abort::input(message)),
         }
     }
 }

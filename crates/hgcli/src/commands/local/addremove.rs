@@ -95,9 +95,9 @@ fn similarity(matches: &Matches) -> Result<f64, Abort> {
     let number: f64 = text
         .trim()
         .parse()
-        .map_err(|_| Abort::new("similarity must be a number"))?;
+        .map_err(|_| Abort::input("similarity must be a number"))?;
     if !(0.0..=100.0).contains(&number) {
-        return Err(Abort::new("similarity must be between 0 and 100"));
+        return Err(Abort::input("similarity must be between 0 and 100"));
     }
     Ok(number / 100.0)
 }

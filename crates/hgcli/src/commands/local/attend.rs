@@ -191,7 +191,7 @@ pub(crate) fn confirm(
         let mut typed = String::new();
         if io::stdin().lock().read_line(&mut typed)? == 0 {
             ui.write("\n")?;
-            return Err(Abort::new("response expected"));
+            return Err(Abort::input("response expected"));
         }
         match typed.trim().to_ascii_lowercase().as_str() {
             "" | "y" => return Ok(true),

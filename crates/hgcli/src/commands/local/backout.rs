@@ -72,13 +72,13 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     for other in ["commit", "merge"] {
         if matches.flag("no-commit") && matches.flag(other) {
             let message = format!("cannot specify both --no-commit and --{other}");
-            return Err(Abort::new(message));
+            return Err(Abort::input(message));
         }
     }
     let rev = matches.value("rev").filter(|rev| !rev.is_empty());
     let typed = match (rev, matches.arguments().first()) {
-        (Some(_), Some(_)) => return Err(Abort::new("please specify just one revision")),
-        (None, None) => return Err(Abort::new("please specify a revision to backout")),
+        (Some(_), Some(_)) => return Err(Abort::input("please specify just one revision")),
+        (None, None) => return Err(Abort::input("please specify a revision to backout")),
         (Some(typed), None) => typed.to_vec(),
         (None, Some(typed)) => typed.clone(),
     };
@@ -116,7 +116,7 @@ fn check_ancestor(view: &RepoView, rev: Option<Rev>, local: Option<Rev>) -> Resu
     };
     match is_ancestor {
         true => Ok(()),
-        false => Err(Abort::new("cannot backout change that is not an ancestor")),
+        false => Err(Abort::input("cannot backout change that is not an ancestor")),
     }
 }
 
@@ -131,23 +131,23 @@ fn parent(
     let parents = rev.map(|rev| view.changelog().parents(rev));
     let [first, second] = parents.unwrap_or_default();
     if first.is_none() {
-        return Err(Abort::new("cannot backout a change with no parents"));
+        return Err(Abort::input("cannot backout a change with no parents"));
     }
     let typed = matches.value("parent").filter(|parent| !parent.is_empty());
     let Some(typed) = typed else {
         return match second {
-            Some(_) => Err(Abort::new("cannot backout a merge changeset")),
+            Some(_) => Err(Abort::input("cannot backout a merge changeset")),
             None => Ok(first),
         };
     };
     if second.is_none() {
-        return Err(Abort::new("cannot use --parent on non-merge changeset"));
+        return Err(Abort::input("cannot use --parent on non-merge changeset"));
     }
     let chosen = repo.revision(ui, Some(typed))?;
     if ![first, second].contains(&chosen) {
         let changelog = view.changelog();
         let [chosen, rev] = [chosen, rev].map(|rev| short_hex(&changelog.node_or_null(rev)));
-        return Err(Abort::new(format!("{chosen} is not a parent of {rev}")));
+        return Err(Abort::input(format!("{chosen} is not a parent of {rev}")));
     }
     Ok(chosen)
 }

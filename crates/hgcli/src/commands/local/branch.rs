@@ -52,7 +52,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if !matches.flag("force") && branches.contains_key(&name) {
         let parents = parent_branches(&mut context.repo)?;
         if !parents.contains(&name) {
-            return Err(Abort::new("a branch of the same name already exists")
+            return Err(Abort::input("a branch of the same name already exists")
                 .hint("use 'hg update' to switch to it"));
         }
     }

@@ -147,7 +147,7 @@ impl DirstateChange {
 pub(crate) fn warn_unportable(ui: &mut Ui, config: &Config, file: &[u8]) -> Result<(), Abort> {
     if file.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
         let shown = quoted(&escaped(file));
-        return Err(Abort::new(format!(
+        return Err(Abort::input(format!(
             "'\\n' and '\\r' disallowed in filenames: {shown}"
         )));
     }
@@ -157,7 +157,7 @@ pub(crate) fn warn_unportable(ui: &mut Ui, config: &Config, file: &[u8]) -> Resu
     };
     let message = format!("{reason}: {}", quoted(&String::from_utf8_lossy(file)));
     if mode == Portability::Abort {
-        return Err(Abort::new(message));
+        return Err(Abort::input(message));
     }
     ui.warn(format!("warning: {message}\n"))
 }

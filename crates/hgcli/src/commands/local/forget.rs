@@ -24,7 +24,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         && matches.list("include").is_empty()
         && matches.list("exclude").is_empty()
     {
-        return Err(Abort::new("no files specified"));
+        return Err(Abort::input("no files specified"));
     }
     let matcher = context.repo.working_matcher(matches, matches.arguments())?;
     let mut change = DirstateChange::begin(&mut context.repo, &mut context.ui)?;

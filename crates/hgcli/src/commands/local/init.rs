@@ -66,7 +66,7 @@ fn refuse_other_formats(config: &Config) -> Result<(), Abort> {
     for (key, usual) in FORMATS {
         if config.boolean("format", key, *usual)? != *usual {
             let value = config.text("format", key).unwrap_or_default();
-            return Err(Abort::new(format!(
+            return Err(Abort::input(format!(
                 "repositories with format.{key}={value} are not made here"
             )));
         }

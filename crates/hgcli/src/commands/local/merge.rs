@@ -49,7 +49,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         return abort(repo, ui, config, matches);
     }
     let typed = match (matches.value("rev"), matches.arguments().first()) {
-        (Some(_), Some(_)) => return Err(Abort::new("please specify just one revision")),
+        (Some(_), Some(_)) => return Err(Abort::input("please specify just one revision")),
         (Some(typed), None) => Some(typed.to_vec()),
         (None, argument) => argument.cloned(),
     };
@@ -204,22 +204,22 @@ pub(crate) fn report(ui: &mut Ui, merged: &UpdateStats) -> Result<u8, Abort> {
 
 /// `--abort`: the working directory of the first parent.
 fn abort(repo: &mut Repo, ui: &mut Ui, config: &Config, matches: &Matches) -> Result<u8, Abort> {
-    if matches.flag("preview") {
-        return Err(Abort::new("cannot specify both --abort and --preview"));
-    }
-    if matches.value("rev").is_some() {
-        return Err(Abort::new("cannot specify both --abort and --rev"));
-    }
     let repository = repo.repository()?;
     let lock = repo.lock(ui, LockKind::WorkingCopy)?;
     let mut dirstate = Dirstate::read(&repository)?;
     let [first, second] = dirstate.parents();
     let state = MergeState::read(&repository)?;
     if second.is_null() && state.is_none() {
-        return Err(Abort::new("no merge in progress"));
+        return Err(Abort::state("no merge in progress"));
+    }
+    if matches.flag("preview") {
+        return Err(Abort::input("cannot specify both --abort and --preview"));
+    }
+    if matches.value("rev").is_some() {
+        return Err(Abort::input("cannot specify both --abort and --rev"));
     }
     if !matches.arguments().is_empty() {
-        return Err(Abort::new("cannot specify a node with --abort"));
+        return Err(Abort::input("cannot specify a node with --abort"));
     }
     let local = state.map_or(first, |state| state.local);
     let line = format!(

@@ -39,7 +39,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let (after, force) = (matches.flag("after"), matches.flag("force"));
     let any = [matches.list("include"), matches.list("exclude")].concat();
     if matches.arguments().is_empty() && any.is_empty() && !after {
-        return Err(Abort::new("no files specified"));
+        return Err(Abort::input("no files specified"));
     }
     let matcher = context.repo.working_matcher(matches, matches.arguments())?;
     let mut change = DirstateChange::begin(&mut context.repo, &mut context.ui)?;

@@ -5,7 +5,7 @@ use super::unfinished;
 use crate::arguments::{Flag, Matches};
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::render::formatter::Formatter;
-use crate::ui::{Abort, Ui};
+use crate::ui::{Abort, FailureKind, Ui};
 use varve_lang::patterns::Matcher;
 use varve_repo::{LockKind, Repository};
 use varve_workdir::{Dirstate, FileState, MergeState, ResolveRequest};
@@ -60,20 +60,20 @@ fn action_of(config: &Config, matches: &Matches) -> Result<Option<Action>, Abort
         .count()
         > 1
     {
-        return Err(Abort::new("too many actions specified"));
+        return Err(Abort::input("too many actions specified"));
     }
     let explicit = config.boolean("commands", "resolve.explicit-re-merge", false)?;
     if explicit && !(mark || unmark || list || again) {
         return Err(
-            Abort::new("no action specified").hint("use --mark, --unmark, --list or --re-merge")
+            Abort::input("no action specified").hint("use --mark, --unmark, --list or --re-merge")
         );
     }
     let names_files = names_files(matches);
     if names_files && all {
-        return Err(Abort::new("can't specify --all and patterns"));
+        return Err(Abort::input("can't specify --all and patterns"));
     }
     if !(all || names_files || mark || unmark || list) {
-        return Err(Abort::new("no files or directories specified")
+        return Err(Abort::input("no files or directories specified")
             .hint("use --all to re-merge all unresolved files"));
     }
     Ok(match (list, mark, unmark) {
@@ -98,14 +98,14 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     };
     let all = matches.flag("all");
     if all && !confirms(ui, config, matches, action)? {
-        return Err(Abort::new("user quit"));
+        return Err(Abort::of_kind(FailureKind::Canceled, "user quit"));
     }
     let repository = repo.repository()?;
     let lock = repo.lock(ui, LockKind::WorkingCopy)?;
     let mut dirstate = Dirstate::read(&repository)?;
     let state = MergeState::read(&repository)?;
     let Some(mut state) = state else {
-        return Err(Abort::new(
+        return Err(Abort::state(
             "resolve command not applicable when not merging",
         ));
     };
@@ -249,7 +249,7 @@ fn check_markers(
         ui.warn([b"  ", &path[..], b"\n"].concat())?;
     }
     match check == "abort" && !all {
-        true => Err(Abort::new("conflict markers detected").hint("use --all to mark anyway")),
+        true => Err(Abort::input("conflict markers detected").hint("use --all to mark anyway")),
         false => Ok(()),
     }
 }

@@ -45,7 +45,7 @@ pub(crate) const COMMAND: Command = Command {
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if matches.flag("interactive") {
-        return Err(Abort::new("revert --interactive is not supported"));
+        return Err(Abort::input("revert --interactive is not supported"));
     }
     let (rev, date) = asked(matches)?;
     let repository = context.repo.repository()?;
@@ -53,7 +53,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let mut dirstate = Dirstate::read(&repository)?;
     let [p1, p2] = dirstate.parents();
     if !p2.is_null() && rev.is_none() && date.is_none() {
-        return Err(Abort::new("uncommitted merge with no revision specified")
+        return Err(Abort::input("uncommitted merge with no revision specified")
             .hint("use 'hg update' or see 'hg help revert'"));
     }
     let view = context.repo.view()?;
@@ -129,7 +129,7 @@ fn asked(matches: &Matches) -> Result<RevisionOptions<'_>, Abort> {
     let date = matches.value("date").filter(|date| !date.is_empty());
     let rev = matches.value("rev").filter(|rev| !rev.is_empty());
     if date.is_some() && rev.is_some() {
-        return Err(Abort::new("cannot specify both --date and --rev"));
+        return Err(Abort::input("cannot specify both --date and --rev"));
     }
     Ok((rev, date))
 }
@@ -144,7 +144,7 @@ fn nothing_named(status: &Status, is_merge: bool, target: Option<Rev>, is_other:
         (_, false, true) => "uncommitted changes, use --all to discard all changes".to_owned(),
         (_, false, false) => "use --all to revert all files".to_owned(),
     };
-    Abort::new("no files or directories specified").hint(hint)
+    Abort::input("no files or directories specified").hint(hint)
 }
 
 /// Says what is done to each file.

@@ -176,7 +176,7 @@ fn sides(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<ComparedRevi
     let revs = matches.list("rev");
     let change = matches.value("change").filter(|rev| !rev.is_empty());
     if !revs.is_empty() && change.is_some() {
-        return Err(Abort::new("cannot specify both --rev and --change"));
+        return Err(Abort::input("cannot specify both --rev and --change"));
     }
     repo.refuse_subrepositories(matches)?;
     if let Some(change) = change {

@@ -53,7 +53,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     };
     let names = typed_names(ui, matches)?;
     if options.removes && matches.value("rev").is_some() {
-        return Err(Abort::new("cannot specify both --remove and --rev"));
+        return Err(Abort::input("cannot specify both --remove and --rev"));
     }
     let view = repo.view()?;
     let known = view.tags()?;
@@ -106,7 +106,7 @@ fn typed_names(ui: &Ui, matches: &Matches) -> Result<Vec<Vec<u8>>, Abort> {
     for name in matches.arguments() {
         let name = names::checked(&ui.decode(name)?, "tag")?;
         if found.contains(&name) {
-            return Err(Abort::new("tag names must be unique"));
+            return Err(Abort::input("tag names must be unique"));
         }
         found.push(name);
     }
@@ -118,7 +118,7 @@ fn tagged_changeset(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<N
     let rev = repo.revision(ui, matches.value("rev"))?;
     let node = repo.view()?.changelog().node_or_null(rev);
     match node.is_null() {
-        true => Err(Abort::new("cannot tag null revision")),
+        true => Err(Abort::input("cannot tag null revision")),
         false => Ok(node),
     }
 }

@@ -52,21 +52,21 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let mut given = given.iter().filter(|(_, given)| *given);
     if let (Some((one, _)), Some((other, _))) = (given.next(), given.next()) {
         let message = format!("cannot specify both --{one} and --{other}");
-        return Err(Abort::new(message));
+        return Err(Abort::input(message));
     }
     let typed = match (matches.value("rev"), matches.arguments().first()) {
-        (Some(_), Some(_)) => return Err(Abort::new("please specify just one revision")),
+        (Some(_), Some(_)) => return Err(Abort::input("please specify just one revision")),
         (Some(typed), None) => Some(typed.to_vec()),
         (None, argument) => argument.cloned(),
     };
     let date = matches.value("date").filter(|date| !date.is_empty());
     if typed.is_some() && date.is_some() {
-        return Err(Abort::new("you can't specify a revision and a date"));
+        return Err(Abort::input("you can't specify a revision and a date"));
     }
     let needs_rev = config.boolean("commands", "update.requiredest", false)?;
     if needs_rev && typed.is_none() && date.is_none() {
         return Err(
-            Abort::new("you must specify a destination").hint("for example: hg update \".::\"")
+            Abort::input("you must specify a destination").hint("for example: hg update \".::\"")
         );
     }
     carry_out(repo, ui, config, matches, typed, date)

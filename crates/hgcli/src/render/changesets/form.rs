@@ -77,7 +77,7 @@ impl ChangesetFormat {
             });
             if let Some(name) = aliases.next() {
                 let message = format!("template alias '{name}' is not supported");
-                return Err(Abort::new(message));
+                return Err(Abort::input(message));
             }
         }
         Ok(form)
@@ -143,7 +143,7 @@ fn of_template(
         return Ok(form);
     }
     if FORMATTERS.contains(&template) {
-        return Err(Abort::new(format!("template '{name}' is not supported")));
+        return Err(Abort::input(format!("template '{name}' is not supported")));
     }
     if matches!(template, b"pickle" | b"debug") {
         return Err(Abort::new(format!("\"{name}\" not in template map")));
@@ -173,7 +173,7 @@ fn built_in(repo: &Repo, ui: &Ui, name: &[u8]) -> Result<Option<ChangesetFormat>
             let state = repo.root()?.join(".hg/bisect.state");
             if state.exists() {
                 let message = "style 'bisect' is not supported while a bisection is under way";
-                return Err(Abort::new(message));
+                return Err(Abort::input(message));
             }
             ChangesetFormat::Lines(Lines {
                 bisect: true,
@@ -234,7 +234,7 @@ fn of_map(ui: &Ui, path: &Path) -> Result<ChangesetFormat, Abort> {
         let key = String::from_utf8_lossy(&item.key);
         if !KNOWN.contains(&key.as_ref()) {
             let path = path.display();
-            return Err(Abort::new(format!(
+            return Err(Abort::input(format!(
                 "{path}: map entry '{key}' is not supported"
             )));
         }
@@ -265,7 +265,7 @@ fn of_map(ui: &Ui, path: &Path) -> Result<ChangesetFormat, Abort> {
             found => found,
         };
     }
-    let body = body.ok_or_else(|| Abort::new("\"changeset\" not in template map"))?;
+    let body = body.ok_or_else(|| Abort::input("\"changeset\" not in template map"))?;
     Ok(ChangesetFormat::Filled(Box::new(Filled {
         body,
         header: template("docheader")?,

@@ -146,7 +146,7 @@ pub(crate) fn of_annotate(config: &Config, matches: &Matches) -> Result<Blanks, 
 }
 
 fn no_number(shown: &str) -> Abort {
-    Abort::new(format!(
+    Abort::input(format!(
         "diff context lines count must be an integer, not '{shown}'"
     ))
 }
@@ -156,7 +156,7 @@ fn context_of(text: &[u8]) -> Result<usize, Abort> {
     let number = shown.trim().parse::<i64>();
     let number = number.map_err(|_| no_number(&shown))?;
     usize::try_from(number)
-        .map_err(|_| Abort::new(format!("negative diff context is not supported: {number}")))
+        .map_err(|_| Abort::input(format!("negative diff context is not supported: {number}")))
 }
 
 /// Value of `experimental.extendedheader.index`; a wrong one is warned about.

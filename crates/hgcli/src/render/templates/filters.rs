@@ -214,17 +214,19 @@ fn domain(author: &[u8]) -> Vec<u8> {
     }
 }
 
-/// The name before the address, or the address's own.
+/// The name before the address in angle brackets, which may be empty; or the address's own.
 fn person(author: &[u8]) -> Vec<u8> {
     if !author.contains(&b'@') {
         return author.to_vec();
     }
     if let Some(open) = author.iter().position(|byte| *byte == b'<') {
-        let name = author[..open].trim_ascii();
-        if !name.is_empty() {
-            let name = name.strip_prefix(b"\"").unwrap_or(name);
-            return name.strip_suffix(b"\"").unwrap_or(name).to_vec();
-        }
+        let is_around = |byte: &u8| matches!(byte, b' ' | b'"');
+        let Some(first) = author[..open].iter().position(|byte| !is_around(byte)) else {
+            return Vec::new();
+        };
+        let end = author[..open].iter().rposition(|byte| !is_around(byte));
+        let name = &author[first..end.map_or(open, |last| last + 1)];
+        return replace(name, b"\\\"", b"\"");
     }
     replace(before(email(author), b'@'), b".", b" ")
 }

@@ -55,7 +55,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         Bundle::Bundle10(mut changes) => list(&mut context.ui, &mut changes, "", all)?,
         Bundle::Bundle20(parts) => parts::list(&mut context.ui, matches, parts)?,
         Bundle::Packed(_) => {
-            return Err(Abort::new("packed bundles hold files, and no parts")
+            return Err(Abort::input("packed bundles hold files, and no parts")
                 .hint("use 'hg debugbundle --spec'"));
         }
     }
@@ -67,7 +67,7 @@ fn open<'a>(cwd: &Path, name: &[u8]) -> Result<(Option<[u8; 2]>, Bundle<'a>), Ab
     let path = without_address(name);
     let shown = String::from_utf8_lossy(path);
     if shown.contains("://") {
-        return Err(Abort::new(format!("cannot read a bundle from {shown}"))
+        return Err(Abort::input(format!("cannot read a bundle from {shown}"))
             .hint("only bundles that are files of this machine can be read"));
     }
     let path = Path::new(OsStr::from_bytes(path));

@@ -76,7 +76,7 @@ fn changegroup(header: &PartHeader, spec: &mut String) -> Result<(), Abort> {
             let _ = write!(spec, ";cg.version={version}");
             Ok(())
         }
-        other => Err(Abort::new(format!(
+        other => Err(Abort::input(format!(
             "changegroup version {other} does not have a known bundlespec"
         ))),
     }

@@ -23,7 +23,7 @@ pub(super) fn asked(repo: &mut Repo, matches: &Matches) -> Result<Option<Vec<Rev
     }
     let named = named(repo, &specs)?;
     if named.is_empty() {
-        return Err(Abort::new("no commits to bundle"));
+        return Err(Abort::input("no commits to bundle"));
     }
     Ok(Some(named.into_iter().flatten().collect()))
 }
@@ -94,7 +94,7 @@ fn base(
     };
     if !destinations.is_empty() {
         let words = format!("{option} is incompatible with specifying destinations");
-        return Err(Abort::new(words));
+        return Err(Abort::input(words));
     }
     if option != "--base" && !given.is_empty() {
         ui.warn(format!("ignoring --base because {option} was specified\n"))?;

@@ -81,7 +81,7 @@ fn bundle(
     let spec = bundlespec(repo, matches)?;
     if spec.kind() == BundleType::Packed1 {
         return Err(
-            Abort::new("packed bundles cannot be produced by \"hg bundle\"")
+            Abort::input("packed bundles cannot be produced by \"hg bundle\"")
                 .hint("use 'hg debugcreatestreamclonebundle'"),
         );
     }
@@ -117,13 +117,13 @@ fn bundlespec(repo: &mut Repo, matches: &Matches) -> Result<BundleSpec, Abort> {
     let version = &spec.contents().changegroup_version;
     match version.as_str() {
         "01" | "02" | "03" => Ok(spec),
-        "04" => Err(Abort::new("changegroup version 04 cannot be written yet")),
+        "04" => Err(Abort::input("changegroup version 04 cannot be written yet")),
         _ => Err(ExchangeError::ChangegroupVersion(version.clone()).into()),
     }
 }
 
 fn of_spec(error: BundleSpecError) -> Abort {
-    Abort::new(error.to_string()).hint("see 'hg help bundlespec' for supported values for --type")
+    Abort::input(error.to_string()).hint("see 'hg help bundlespec' for supported values for --type")
 }
 
 /// Contents according to the bundlespec and the configuration.
@@ -155,7 +155,7 @@ fn setting(config: &Config, spec: &BundleSpec) -> Result<StreamSetting, Abort> {
     let level = configured("bundlecomplevel")?;
     let threads = configured("bundlecompthreads")?.map(|(_, threads)| threads);
     let setting = spec.setting_with(level, threads);
-    setting.map_err(|error| Abort::new(error.to_string()))
+    setting.map_err(|error| Abort::input(error.to_string()))
 }
 
 /// Runs the hooks that may refuse, and prints the changesets to be written.

@@ -42,6 +42,7 @@ pub(crate) const COMMAND: Command = Command {
             "read and write every revision instead of sharing files",
         ),
         Flag::long_flag("stream", "copy the store's files as they are"),
+        Flag::long_flag("uncompressed", "the same as --stream (DEPRECATED)"),
         SSH,
         REMOTECMD,
         INSECURE,
@@ -105,7 +106,9 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         repo, ui, config, ..
     } = context;
     if matches.flag("noupdate") && matches.value("updaterev").is_some() {
-        return Err(Abort::new("cannot specify both --noupdate and --updaterev"));
+        return Err(Abort::input(
+            "cannot specify both --noupdate and --updaterev",
+        ));
     }
     if let Some(typed) = matches.arguments().first() {
         let mut sources = peers::sources(repo, ui, config, typed)?;
@@ -148,7 +151,7 @@ fn to_url(
     refuse_http(target)?;
     if other.is_some() {
         to_ssh::create(repo, ui, config, target)?;
-        return Err(Abort::new("clone from remote to remote not supported"));
+        return Err(Abort::input("clone from remote to remote not supported"));
     }
     to_ssh::run(repo, ui, config, matches, target)?;
     Ok(0)
@@ -175,7 +178,7 @@ fn plan(
     matches: &Matches,
 ) -> Result<ClonePlan, Abort> {
     let [source, rest @ ..] = matches.arguments() else {
-        return Err(Abort::new("no repository to clone"));
+        return Err(Abort::input("no repository to clone"));
     };
     let typed_source = local_path(source)?;
     repo.switch_to(typed_source);
@@ -222,9 +225,14 @@ fn plan(
         heads,
         update,
         pull,
-        link: !matches.flag("stream"),
+        link: !is_streamed(matches),
         publishing,
     })
+}
+
+/// `--stream`, by its name of today or the old one.
+fn is_streamed(matches: &Matches) -> bool {
+    matches.flag("stream") || matches.flag("uncompressed")
 }
 
 /// A path of this machine.
@@ -234,7 +242,7 @@ fn local_path(typed: &[u8]) -> Result<&[u8], Abort> {
     }
     if typed.starts_with(b"union:") {
         let typed = String::from_utf8_lossy(typed);
-        return Err(Abort::new(format!("cannot clone from or to {typed}")));
+        return Err(Abort::input(format!("cannot clone from or to {typed}")));
     }
     Ok(typed)
 }
@@ -242,17 +250,19 @@ fn local_path(typed: &[u8]) -> Result<&[u8], Abort> {
 /// The path of the new repository, whose directory must be empty or absent.
 fn free_directory(cwd: &Path, typed: &[u8]) -> Result<PathBuf, Abort> {
     if typed.is_empty() {
-        return Err(Abort::new("empty destination path is not valid"));
+        return Err(Abort::input("empty destination path is not valid"));
     }
     let path = cwd.join(Path::new(OsStr::from_bytes(typed)));
     let shown = String::from_utf8_lossy(typed);
     if path.is_dir() {
         let mut entries = std::fs::read_dir(&path).map_err(|e| Abort::file(&e, &path))?;
         if entries.next().is_some() {
-            return Err(Abort::new(format!("destination '{shown}' is not empty")));
+            return Err(Abort::input(format!("destination '{shown}' is not empty")));
         }
     } else if path.exists() {
-        return Err(Abort::new(format!("destination '{shown}' already exists")));
+        return Err(Abort::input(format!(
+            "destination '{shown}' already exists"
+        )));
     }
     // Without dots, because it will stand in messages and in other repositories' paths.
     std::path::absolute(&path).map_err(|e| Abort::file(&e, &path))
@@ -263,7 +273,7 @@ fn heads_of(view: &RepoView, branch: &[u8]) -> Result<Vec<Rev>, Abort> {
     let heads = branches.get(branch).map(|heads| heads.heads.clone());
     heads.ok_or_else(|| {
         let branch = String::from_utf8_lossy(branch);
-        Abort::new(format!("unknown branch '{branch}'"))
+        Abort::input(format!("unknown branch '{branch}'"))
     })
 }
 

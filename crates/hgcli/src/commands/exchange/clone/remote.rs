@@ -53,7 +53,7 @@ pub(super) fn run(
     }
     let update = update(matches, &mut remote, first.or(branch))?;
     let plan = ClonePlan {
-        streamed: matches.flag("stream"),
+        streamed: super::is_streamed(matches),
         source,
         target,
         wanted,

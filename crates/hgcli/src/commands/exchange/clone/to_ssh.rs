@@ -16,7 +16,7 @@ pub(super) fn run(
     target: &[u8],
 ) -> Result<(), Abort> {
     let [source, ..] = matches.arguments() else {
-        return Err(Abort::new("no repository to clone"));
+        return Err(Abort::input("no repository to clone"));
     };
     repo.switch_to(local_path(source)?);
     repo.root()?;
@@ -42,7 +42,7 @@ pub(super) fn create(
 ) -> Result<crate::remote::PeerAddress, Abort> {
     let mut named = peers::destinations(repo, ui, config, &[target.to_vec()])?;
     let target = named.pop();
-    let target = target.ok_or_else(|| Abort::new("empty destination path is not valid"))?;
+    let target = target.ok_or_else(|| Abort::input("empty destination path is not valid"))?;
     peers::create_over_ssh(ui, config, &target)?;
     Ok(target)
 }

@@ -32,7 +32,7 @@ fn copy(ui: &Ui, from: &mut dyn Read, out: &mut dyn Write) -> Result<(), Abort> 
             Ok(0) => return Ok(()),
             Ok(read) => out.write_all(&buffer[..read])?,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(Abort::new(format!("cannot read the bundle: {error}"))),
+            Err(error) => return Err(Abort::input(format!("cannot read the bundle: {error}"))),
         }
     }
 }

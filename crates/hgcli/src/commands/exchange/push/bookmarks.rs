@@ -18,7 +18,7 @@ pub(super) fn named(repo: &mut Repo, matches: &Matches) -> Result<BTreeSet<Vec<u
         ];
         if let Some((option, _)) = both.into_iter().find(|(_, is_empty)| !is_empty) {
             let words = format!("cannot specify both --all-bookmarks and {option}");
-            return Err(Abort::new(words));
+            return Err(Abort::input(words));
         }
         return Ok(repo.view()?.bookmarks().keys().cloned().collect());
     }
@@ -27,7 +27,7 @@ pub(super) fn named(repo: &mut Repo, matches: &Matches) -> Result<BTreeSet<Vec<u
         let name = match name {
             b"." => repo
                 .active_bookmark()?
-                .ok_or_else(|| Abort::new("no active bookmark"))?,
+                .ok_or_else(|| Abort::input("no active bookmark"))?,
             name => name.to_vec(),
         };
         names.insert(name);

@@ -2,7 +2,7 @@
 
 use super::PushSession;
 use crate::context::{Config, Repo};
-use crate::ui::{Abort, Ui, short_hex};
+use crate::ui::{Abort, FailureKind, Ui, short_hex};
 use std::collections::BTreeSet;
 use varve_exchange::client::peer::Remote;
 use varve_exchange::client::push::{
@@ -37,7 +37,7 @@ pub(super) fn check_publishing(
             .hint("use --publish or adjust 'experimental.auto-publish' config")),
         _ => match ui.confirm(&format!("push and publish {count} changesets"))? {
             true => Ok(()),
-            false => Err(Abort::new("user quit")),
+            false => Err(Abort::of_kind(FailureKind::Canceled, "user quit")),
         },
     }
 }

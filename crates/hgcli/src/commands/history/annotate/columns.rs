@@ -53,7 +53,7 @@ impl Columns {
         }
         let is_place = |column: &Column| matches!(column, Column::Number | Column::Changeset);
         if asked.contains(&Column::Line) && !asked.iter().any(is_place) {
-            return Err(Abort::new("at least one of -n/-c is required for -l"));
+            return Err(Abort::input("at least one of -n/-c is required for -l"));
         }
         Ok(Columns(asked))
     }

@@ -77,7 +77,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         repo, ui, config, ..
     } = context;
     if matches.arguments().is_empty() {
-        return Err(Abort::new("at least one filename or pattern is required"));
+        return Err(Abort::input("at least one filename or pattern is required"));
     }
     let columns = Columns::new(matches)?;
     let place = FileLocation::of(repo, ui, matches.value("rev"))?;

@@ -144,7 +144,7 @@ impl LineOrigin {
                     if known.transpose()?.flatten().is_none() {
                         continue;
                     }
-                    return Err(Abort::new(format!(
+                    return Err(Abort::input(format!(
                         "template keyword '{other}' is not supported for the working directory"
                     )));
                 }

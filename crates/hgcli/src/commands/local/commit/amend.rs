@@ -4,7 +4,7 @@ use super::{before, closes, look, metadata, print_written, refuse_interrupted};
 use crate::arguments::Matches;
 use crate::context::{Config, Repo};
 use crate::remote::incoming;
-use crate::ui::{Abort, Ui, short_hex};
+use crate::ui::{Abort, FailureKind, Ui, short_hex};
 use varve_exchange::generate::SectionSizes;
 use varve_repo::{
     CommitBatch, Lock, LockKind, Node, Phase, RepoView, Repository, Rev, RewriteRefusal, ViewFilter,
@@ -109,8 +109,9 @@ fn refused(error: WorkdirError, verbose: bool) -> Abort {
     let WorkdirError::CannotAmend(refusal) = error else {
         return error.into();
     };
+    let kind = FailureKind::from(&WorkdirError::CannotAmend(refusal));
     let AmendRefusal::Rewrite { node, reason } = refusal else {
-        let abort = Abort::new(refusal.to_string());
+        let abort = Abort::of_kind(kind, refusal.to_string());
         return match refusal {
             AmendRefusal::NullParent => abort.hint("no changeset checked out"),
             _ => abort,
@@ -118,9 +119,9 @@ fn refused(error: WorkdirError, verbose: bool) -> Abort {
     };
     let node = short_hex(&node);
     match reason {
-        RewriteRefusal::Public => Abort::new(format!("cannot amend public changesets: {node}"))
+        RewriteRefusal::Public => Abort::input(format!("cannot amend public changesets: {node}"))
             .hint("see 'hg help phases' for details"),
-        RewriteRefusal::Orphans { descendants } => Abort::new(format!(
+        RewriteRefusal::Orphans { descendants } => Abort::input(format!(
             "cannot amend changeset, as that will orphan {descendants} descendants"
         ))
         .hint("see 'hg help evolution.instability'"),
@@ -133,10 +134,10 @@ fn refused(error: WorkdirError, verbose: bool) -> Abort {
 fn diverges(node: &str, other: &str, verbose: bool) -> Abort {
     let message = format!("cannot amend {node}, as that creates content-divergence with {other}");
     if !verbose {
-        return Abort::new(message)
+        return Abort::input(message)
             .hint("add --verbose for details or see 'hg help evolution.instability'");
     }
-    Abort::new(format!(
+    Abort::input(format!(
         "{message}\n    changeset {node} already has a successor in changeset {other}\n    \
          rewriting changeset {node} would create \"content-divergence\"\n    \
          set experimental.evolution.allowdivergence=True to skip this check"

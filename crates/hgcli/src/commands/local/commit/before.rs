@@ -31,10 +31,10 @@ pub(super) fn check_close(base: &CommitBase, matches: &Matches) -> Result<(), Ab
     base.check_close(options).map_err(|error| match error {
         WorkdirError::CannotClose(CloseRefusal::NoHeads) => {
             let branch = String::from_utf8_lossy(base.branch());
-            Abort::new(format!("branch \"{branch}\" has no heads to close"))
+            Abort::input(format!("branch \"{branch}\" has no heads to close"))
         }
         WorkdirError::CannotClose(CloseRefusal::NotAHead) if !options.amends => {
-            Abort::new(error.to_string())
+            Abort::input(error.to_string())
                 .hint("use --force-close-branch to close branch from a non-head changeset")
         }
         other => other.into(),
@@ -111,5 +111,5 @@ pub(super) fn check_named_files(
         UncommittableReason::Io(error) => system_words(&error),
         other => other.to_string(),
     };
-    Err(Abort::new(format!("{shown}: {words}")))
+    Err(Abort::input(format!("{shown}: {words}")))
 }

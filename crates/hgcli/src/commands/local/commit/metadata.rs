@@ -3,7 +3,7 @@
 use super::editor;
 use crate::arguments::{Flag, Matches};
 use crate::context::{Config, Repo};
-use crate::ui::{Abort, Ui};
+use crate::ui::{Abort, FailureKind, Ui};
 use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -26,7 +26,9 @@ pub(crate) fn user(ui: &mut Ui, matches: &Matches) -> Result<Vec<u8>, Abort> {
     match matches.value("user").filter(|user| !user.is_empty()) {
         Some(user) if user.contains(&b'\n') => {
             let shown = String::from_utf8_lossy(user).escape_debug().to_string();
-            Err(Abort::new(format!("username '{shown}' contains a newline")))
+            Err(Abort::input(format!(
+                "username '{shown}' contains a newline"
+            )))
         }
         Some(user) => Ok(user.trim_ascii().to_vec()),
         None => ui.username(),
@@ -73,7 +75,7 @@ pub(crate) fn parse_date(text: &[u8]) -> Result<(i64, i32), Abort> {
                 hint: None,
             }
         } else {
-            Abort::new(error.to_string())
+            Abort::input(error.to_string())
         }
     })?;
     Ok((date.time, date.zone))
@@ -83,7 +85,7 @@ pub(crate) fn parse_date(text: &[u8]) -> Result<(i64, i32), Abort> {
 pub(crate) fn check(matches: &Matches) -> Result<(), Abort> {
     let given = |name| matches.value(name).is_some_and(|value| !value.is_empty());
     if given("message") && given("logfile") {
-        return Err(Abort::new("cannot specify both --message and --logfile"));
+        return Err(Abort::input("cannot specify both --message and --logfile"));
     }
     Ok(())
 }
@@ -148,7 +150,7 @@ pub(crate) fn edited(
     };
     let tidied = message::tidy(&text);
     if tidied.is_empty() {
-        return Err(Abort::new("empty commit message"));
+        return Err(Abort::input("empty commit message"));
     }
     Ok(tidied)
 }
@@ -156,7 +158,7 @@ pub(crate) fn edited(
 /// `--secret` or `--draft`.
 pub(crate) fn phase(matches: &Matches) -> Result<Option<Phase>, Abort> {
     match (matches.flag("secret"), matches.flag("draft")) {
-        (true, true) => Err(Abort::new("cannot specify both --draft and --secret")),
+        (true, true) => Err(Abort::input("cannot specify both --draft and --secret")),
         (true, false) => Ok(Some(Phase::Secret)),
         (false, true) => Ok(Some(Phase::Draft)),
         (false, false) => Ok(None),
@@ -171,9 +173,10 @@ pub(crate) fn new_phase(config: &Config) -> Result<Phase, Abort> {
         Some(b"public" | b"0") => Ok(Phase::Public),
         Some(other) => {
             let shown = String::from_utf8_lossy(other);
-            Err(Abort::new(format!(
-                "phases.new-commit: not a valid phase name ('{shown}')"
-            )))
+            Err(Abort::of_kind(
+                FailureKind::Configuration,
+                format!("phases.new-commit: not a valid phase name ('{shown}')"),
+            ))
         }
     }
 }

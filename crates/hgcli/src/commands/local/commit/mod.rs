@@ -82,16 +82,16 @@ fn closes(matches: &Matches) -> bool {
 fn refuse(repo: &Repo, ui: &Ui, matches: &Matches) -> Result<(), Abort> {
     if matches.flag("subrepos") {
         if matches.flag("amend") {
-            return Err(Abort::new("cannot specify both --subrepos and --amend"));
+            return Err(Abort::input("cannot specify both --subrepos and --amend"));
         }
         if repo.root()?.join(".hgsub").symlink_metadata().is_ok() {
-            return Err(Abort::new("subrepositories are not supported"));
+            return Err(Abort::input("subrepositories are not supported"));
         }
     }
     match matches.flag("interactive") {
         false => Ok(()),
-        true if !ui.is_interactive()? => Err(Abort::new("running non-interactively")),
-        true => Err(Abort::new("commit --interactive is not supported")),
+        true if !ui.is_interactive()? => Err(Abort::input("running non-interactively")),
+        true => Err(Abort::input("commit --interactive is not supported")),
     }
 }
 
@@ -255,7 +255,7 @@ pub(crate) fn refuse_changes(ui: &Ui, repository: &Repository) -> Result<(), Abo
 /// Refuses a commit while files are unresolved.
 pub(crate) fn refuse_unresolved(repository: &Repository) -> Result<(), Abort> {
     match varve_workdir::has_unresolved(repository)? {
-        true => Err(Abort::new(
+        true => Err(Abort::state(
             "unresolved merge conflicts (see 'hg help resolve')",
         )),
         false => Ok(()),
@@ -293,7 +293,7 @@ fn changes(
 
 fn refuse_interrupted(repository: &Repository) -> Result<(), Abort> {
     if varve_workdir::is_interrupted(repository)? {
-        return Err(Abort::new("last update was interrupted")
+        return Err(Abort::state("last update was interrupted")
             .hint("use 'hg update' to get a consistent checkout"));
     }
     Ok(())

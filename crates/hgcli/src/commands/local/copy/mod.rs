@@ -90,10 +90,10 @@ fn run(
     }
     let mut sources = matches.arguments().to_vec();
     let Some(destination) = sources.pop() else {
-        return Err(Abort::new("no source or destination specified"));
+        return Err(Abort::input("no source or destination specified"));
     };
     if sources.is_empty() {
-        return Err(Abort::new("no destination specified"));
+        return Err(Abort::input("no destination specified"));
     }
     let root = repo.root()?.to_owned();
     let mut copying = Copying {
@@ -118,7 +118,7 @@ fn run(
         }
     }
     if work.is_empty() {
-        let abort = Abort::new("no files to copy");
+        let abort = Abort::input("no files to copy");
         return Err(match rename {
             true => abort.hint("maybe you meant to use --after --at-rev=."),
             false => abort,

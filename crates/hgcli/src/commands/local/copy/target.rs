@@ -61,13 +61,13 @@ impl<'a> Targets<'a> {
         let is_directory = path.is_dir() && !is_link;
         if !is_directory {
             if sources.len() > 1 || is_pattern(&sources[0]) {
-                return Err(Abort::new(
+                return Err(Abort::input(
                     "with multiple sources, destination must be an existing directory",
                 ));
             }
             if destination.ends_with(b"/") {
                 let shown = String::from_utf8_lossy(&destination);
-                return Err(Abort::new(format!(
+                return Err(Abort::input(format!(
                     "destination {shown} is not a directory"
                 )));
             }

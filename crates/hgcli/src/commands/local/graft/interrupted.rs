@@ -12,14 +12,14 @@ use varve_workdir::{Dirstate, GraftState, LocalChanges};
 /// `--continue`.
 pub(super) fn go_on(run: &mut GraftRun<'_>) -> Result<u8, Abort> {
     if !run.matches.arguments().is_empty() || !run.matches.list("rev").is_empty() {
-        return Err(Abort::new("can't specify --continue and revisions"));
+        return Err(Abort::input("can't specify --continue and revisions"));
     }
     let state = GraftState::read(run.repository)?;
-    let state = state.ok_or_else(|| Abort::new("no graft in progress"))?;
+    let state = state.ok_or_else(|| Abort::state("no graft in progress"))?;
     let typed = GraftSettings::of_options(run.ui, run.matches)?;
     let settings = GraftSettings::of_state(&state, typed);
     if settings.no_commit && state.nodes.len() > 1 {
-        return Err(Abort::new(
+        return Err(Abort::input(
             "graft --no-commit of more than one revision is not supported",
         ));
     }
@@ -35,7 +35,7 @@ pub(super) fn stop(
     repository: &Repository,
 ) -> Result<u8, Abort> {
     if GraftState::read(repository)?.is_none() {
-        return Err(Abort::new("no interrupted graft found"));
+        return Err(Abort::state("no interrupted graft found"));
     }
     let view = repo.view()?;
     let parent = Dirstate::read(repository)?.parents()[0];
@@ -54,7 +54,7 @@ pub(super) fn abort(
     repository: &Repository,
 ) -> Result<u8, Abort> {
     let state = GraftState::read(repository)?;
-    let state = state.ok_or_else(|| Abort::new("no interrupted graft to abort"))?;
+    let state = state.ok_or_else(|| Abort::state("no interrupted graft to abort"))?;
     let view = repo.view()?;
     let changelog = view.changelog();
     let made: Vec<Rev> = state

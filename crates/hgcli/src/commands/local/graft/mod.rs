@@ -90,7 +90,7 @@ fn check(matches: &Matches) -> Result<(), Abort> {
         |name: &str| matches.flag(name) || matches.list(name).iter().any(|value| !value.is_empty());
     for (one, others) in CONFLICTS {
         if let Some(other) = others.iter().find(|other| given(one) && given(other)) {
-            return Err(Abort::new(format!(
+            return Err(Abort::input(format!(
                 "cannot specify both --{one} and --{other}"
             )));
         }
@@ -138,7 +138,7 @@ fn begin(run: &mut GraftRun<'_>) -> Result<u8, Abort> {
     } = run;
     let mut settings = GraftSettings::of_options(ui, matches)?;
     if matches.arguments().is_empty() && matches.list("rev").is_empty() {
-        return Err(Abort::new("no revisions specified"));
+        return Err(Abort::input("no revisions specified"));
     }
     if !matches.arguments().is_empty() && !matches.list("rev").is_empty() {
         ui.warn("warning: inconsistent use of --rev might give unexpected revision ordering!\n")?;
@@ -149,7 +149,7 @@ fn begin(run: &mut GraftRun<'_>) -> Result<u8, Abort> {
     let base = matches.value("base").filter(|base| !base.is_empty());
     if let Some(typed) = base {
         if revs.len() > 1 {
-            return Err(Abort::new("only one revision allowed with --base"));
+            return Err(Abort::input("only one revision allowed with --base"));
         }
         let rev = repo.revision(ui, Some(typed))?;
         settings.base = Some(repo.view()?.changelog().node_or_null(rev));
@@ -168,7 +168,7 @@ fn begin(run: &mut GraftRun<'_>) -> Result<u8, Abort> {
         return Ok(NOTHING);
     }
     if settings.no_commit && choice.revs.len() > 1 {
-        return Err(Abort::new(
+        return Err(Abort::input(
             "graft --no-commit of more than one revision is not supported",
         ));
     }
@@ -184,5 +184,5 @@ fn revisions(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<Vec<Rev>
     specs.extend(options);
     let revs = repo.revisions_and_null(ui, &specs)?;
     let revs = revs.into_iter().collect::<Option<Vec<Rev>>>();
-    revs.ok_or_else(|| Abort::new("the null revision cannot be grafted"))
+    revs.ok_or_else(|| Abort::input("the null revision cannot be grafted"))
 }
