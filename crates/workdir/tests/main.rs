@@ -7,6 +7,7 @@ mod branch_merge;
 mod commit;
 mod destination;
 mod dirstate;
+mod graft;
 mod ignore;
 mod laws;
 mod model;
