@@ -99,11 +99,11 @@ pub(super) fn graft_all(
         if !is_merged && bring(run, settings, &view, rev)? > 0 {
             let state = settings.state(nodes[at..].to_vec(), new_nodes);
             state.write(run.repository)?;
-            return Err(Abort::Failed {
-                message: "unresolved conflicts, can't continue".to_owned(),
-                hint: Some("use 'hg resolve' and 'hg graft --continue'".to_owned()),
-                code: UNRESOLVED,
-            });
+            run.ui.warn(
+                "abort: unresolved conflicts, can't continue\n\
+                 (use 'hg resolve' and 'hg graft --continue')\n",
+            )?;
+            return Ok(UNRESOLVED);
         }
         if settings.no_commit {
             continue;
