@@ -55,6 +55,18 @@ impl Repo {
         audit: &dyn PathCheck,
         at: FilesetTarget,
     ) -> Result<Matcher, Abort> {
+        self.matcher_of_kind(matches, patterns, audit, at, PatternKind::RelPath)
+    }
+
+    /// The same, where `default` is the kind of arguments without a prefix.
+    pub fn matcher_of_kind(
+        &mut self,
+        matches: &Matches,
+        patterns: &[Vec<u8>],
+        audit: &dyn PathCheck,
+        at: FilesetTarget,
+        default: PatternKind,
+    ) -> Result<Matcher, Abort> {
         let owned = |name| {
             matches
                 .list(name)
@@ -75,7 +87,7 @@ impl Repo {
             patterns,
             include: &include,
             exclude: &exclude,
-            default: PatternKind::RelPath,
+            default,
         };
         Ok(Matcher::new(&request, audit)?)
     }

@@ -138,7 +138,7 @@ fn file_name(
 }
 
 /// The first line of a description, with `_` for all but letters, digits and `_`.
-fn first_line(view: &RepoView, rev: Option<Rev>) -> Result<Vec<u8>, Abort> {
+pub(super) fn first_line(view: &RepoView, rev: Option<Rev>) -> Result<Vec<u8>, Abort> {
     let Some(rev) = rev else {
         return Ok(Vec::new());
     };

@@ -1,0 +1,252 @@
+//! `export`: changesets as patches, each with a header.
+
+use super::cat::first_line;
+use super::log::of_bookmark;
+use crate::arguments::{Flag, Matches};
+use crate::context::{Category, Command, Context};
+use crate::render::diff::{Comparison, DiffOptions, DiffSide, GIT, between};
+use crate::ui::{Abort, Ui, short_hex};
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+use varve_lang::date::Date;
+use varve_lang::patterns::Matcher;
+use varve_repo::{DEFAULT_BRANCH, Node, RepoView, Rev};
+
+/// See [`Command`].
+pub(crate) const COMMAND: Command = Command {
+    names: &["export"],
+    options: &[
+        Flag::value(
+            'B',
+            "bookmark",
+            "BOOKMARK",
+            "the changesets that nothing but this bookmark leads to",
+        ),
+        Flag::value(
+            'o',
+            "output",
+            "FORMAT",
+            "write to files whose names have this form",
+        ),
+        Flag::long_flag("switch-parent", "show merges against their second parent"),
+        Flag::list('r', "rev", "REV", "export this changeset"),
+        Flag::flag('a', "text", "show all files as text"),
+        GIT,
+        Flag::long_flag("binary", "binary files with their contents, in git's form"),
+        Flag::long_flag("nodates", "without dates behind the names"),
+    ],
+    arguments: 0..=usize::MAX,
+    synopsis: "[OPTION]... [-o FORMAT] [-r] [REV]...",
+    summary: "print changesets as patches with headers",
+    help: "The header has user, date, branch, ids and description of the changeset, from \
+           which Mercurial can make it again. Without a changeset, the first parent of the working directory is meant. Merges are \
+           shown against their first parent.\n\nIn the FORMAT of -o, %% is a percent sign; %b the \
+           base name of the repository; %h and %H the short and the full id of the changeset, %R \
+           its number, %r the same with leading zeros; %n the number of the patch from 1 on, with \
+           leading zeros, %N how many there are; %m the first line of the description. Patches with \
+           one name are written to one file. Templates in FORMAT are refused.\n\nEnds with 0.",
+    category: Some(Category::Contents),
+    run,
+};
+
+/// Where patches go.
+struct Output<'a> {
+    ui: &'a mut Ui,
+    /// Form of the file names; `None` for the standard output.
+    form: Option<&'a [u8]>,
+    /// Names of files that this call has begun.
+    begun: HashSet<OsString>,
+    /// The patches of this call.
+    revs: &'a [Option<Rev>],
+}
+
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let options = DiffOptions::new(&mut context.ui, &context.config, matches)?;
+    let revs = exported(context, matches)?;
+    if revs.is_empty() {
+        return Err(Abort::new("export requires at least one changeset"));
+    }
+    let form = matches.value("output");
+    let form = form.filter(|form| !matches!(*form, b"" | b"-"));
+    if form.is_some_and(|form| form.contains(&b'{')) {
+        return Err(Abort::new(
+            "templates in the names of output files are not supported",
+        ));
+    }
+    let view = context.repo.view()?;
+    let digits = match context.ui.verbosity.debug {
+        true => 2 * Node::LEN,
+        false => 12,
+    };
+    let ui = &mut context.ui;
+    ui.note(match revs.len() {
+        1 => "exporting patch:\n",
+        _ => "exporting patches:\n",
+    })?;
+    let mut output = Output {
+        ui,
+        form,
+        begun: HashSet::new(),
+        revs: &revs,
+    };
+    for (index, rev) in revs.iter().enumerate() {
+        let mut parents = match rev {
+            Some(rev) => view.changelog().parents(*rev).to_vec(),
+            None => Vec::new(),
+        };
+        parents.retain(Option::is_some);
+        if matches.flag("switch-parent") {
+            parents.reverse();
+        }
+        let parent = parents.first().copied().flatten();
+        let sides = (DiffSide::Rev(parent), DiffSide::Rev(*rev));
+        let changes = between(&view, parent, *rev, &Matcher::everything(), options.git)?;
+        let comparison = Comparison::new(&view, sides, &options, digits)?;
+        let mut file = output.open(&view, index)?;
+        let mut write = |text: &[u8]| output.write(file.as_mut(), text);
+        write(&header(&view, *rev, &parents)?)?;
+        comparison.write_all(&changes, write)?;
+    }
+    Ok(0)
+}
+
+/// The changesets that the arguments or `-B` name.
+fn exported(context: &mut Context, matches: &Matches) -> Result<Vec<Option<Rev>>, Abort> {
+    let Context { repo, ui, .. } = context;
+    let revs = matches.list("rev");
+    if let Some(name) = matches.value("bookmark").filter(|name| !name.is_empty()) {
+        if !revs.is_empty() {
+            return Err(Abort::new("cannot specify both --rev and --bookmark"));
+        }
+        let view = repo.view()?;
+        if !view.bookmarks().contains_key(name) {
+            let name = String::from_utf8_lossy(name);
+            return Err(Abort::new(format!("bookmark '{name}' not found")));
+        }
+        let engine = repo.engine(&view)?;
+        let set = of_bookmark(&engine, name)?;
+        let mut members: Vec<_> = set.members(&engine).collect::<Result<_, _>>()?;
+        members.sort_unstable();
+        return Ok(members);
+    }
+    let arguments = matches.arguments().iter().map(Vec::as_slice);
+    let mut specs: Vec<&[u8]> = arguments.chain(revs).collect();
+    if specs.is_empty() {
+        specs.push(b".");
+    }
+    repo.revisions_and_null(ui, &specs)
+}
+
+/// The lines before the differences; `parents` are those that are there.
+fn header(view: &RepoView, rev: Option<Rev>, parents: &[Option<Rev>]) -> Result<Vec<u8>, Abort> {
+    let (mut user, mut branch, mut description) = (Vec::new(), DEFAULT_BRANCH.to_vec(), Vec::new());
+    let mut date = Date::default();
+    if let Some(rev) = rev {
+        view.with_changeset(rev, |changeset| {
+            user = changeset.user.to_vec();
+            branch = changeset.branch().to_vec();
+            description = changeset.description.trim_ascii_end().to_vec();
+            date = Date {
+                time: changeset.time,
+                zone: changeset.zone,
+            };
+        })?;
+    }
+    let mut out = [b"# HG changeset patch\n# User ", &user[..], b"\n"].concat();
+    let shown = date.default_format();
+    out.extend(format!("# Date {} {}\n#      {shown}\n", date.time, date.zone).into_bytes());
+    if branch != DEFAULT_BRANCH {
+        out.extend([b"# Branch ", &branch[..], b"\n"].concat());
+    }
+    let changelog = view.changelog();
+    let node = changelog.node_or_null(rev).to_hex();
+    out.extend([b"# Node ID ", &node[..], b"\n"].concat());
+    let first = parents.first().copied().flatten();
+    for parent in [first].iter().chain(parents.iter().skip(1)) {
+        let node = changelog.node_or_null(*parent).to_hex();
+        out.extend([b"# Parent  ", &node[..], b"\n"].concat());
+    }
+    out.extend([&description[..], b"\n\n"].concat());
+    Ok(out)
+}
+
+impl Output<'_> {
+    /// The file of a patch, created by its first patch; `None` for the standard output.
+    fn open(&mut self, view: &RepoView, index: usize) -> Result<Option<File>, Abort> {
+        let Some(form) = self.form else {
+            return Ok(None);
+        };
+        let name = self.file_name(form, view, index)?;
+        let is_first = self.begun.insert(name.clone());
+        let mut options = OpenOptions::new();
+        options.create(true).write(true);
+        options.truncate(is_first).append(!is_first);
+        let path = Path::new(&name);
+        let file = options.open(path);
+        let file = file.map_err(|error| Abort::file(&error, path))?;
+        if is_first {
+            self.ui.note([name.as_bytes(), b"\n"].concat())?;
+        }
+        Ok(Some(file))
+    }
+
+    fn write(&mut self, file: Option<&mut File>, text: &[u8]) -> Result<(), Abort> {
+        match file {
+            Some(file) => Ok(file.write_all(text)?),
+            None => self.ui.write(text),
+        }
+    }
+
+    fn file_name(&self, form: &[u8], view: &RepoView, index: usize) -> Result<OsString, Abort> {
+        let rev = self.revs[index];
+        let node = view.changelog().node_or_null(rev);
+        let number = |rev: Option<Rev>| rev.map_or(-1, |rev| i64::from(rev.0));
+        let total = self.revs.len();
+        let mut out = Vec::new();
+        let mut bytes = form.iter().copied();
+        while let Some(byte) = bytes.next() {
+            if byte != b'%' {
+                out.push(byte);
+                continue;
+            }
+            let letter = bytes.next();
+            let letter =
+                letter.ok_or_else(|| Abort::new("incomplete format spec in output filename"))?;
+            let text = match letter {
+                b'%' => b"%".to_vec(),
+                b'b' => view
+                    .root()
+                    .file_name()
+                    .unwrap_or_default()
+                    .as_bytes()
+                    .to_vec(),
+                b'h' => short_hex(&node).into(),
+                b'H' => node.to_hex().to_vec(),
+                b'R' => number(rev).to_string().into_bytes(),
+                b'r' => {
+                    let newest = self.revs.iter().copied().map(number).max();
+                    let width = newest.unwrap_or_default().to_string().len();
+                    format!("{:0width$}", number(rev)).into_bytes()
+                }
+                b'm' => first_line(view, rev)?,
+                b'N' => total.to_string().into_bytes(),
+                b'n' => {
+                    let width = total.to_string().len();
+                    format!("{:0width$}", index + 1).into_bytes()
+                }
+                other => {
+                    let other = char::from(other);
+                    return Err(Abort::new(format!(
+                        "invalid format spec '%{other}' in output filename"
+                    )));
+                }
+            };
+            out.extend(text);
+        }
+        Ok(OsString::from_vec(out))
+    }
+}
