@@ -54,7 +54,7 @@ impl Repo {
 fn wrong(error: RevsetError, query: &[u8]) -> PatternError {
     match abort(error, query) {
         Abort::Parse { message, at, hint } => FilesetError { message, at, hint }.into(),
-        Abort::Failed { message, .. } => PatternError::Files(message),
+        Abort::Failed { message, .. } => PatternError::Revisions(message),
         other => PatternError::Files(other.to_string()),
     }
 }

@@ -91,11 +91,8 @@ fn run(
     let is_bare =
         global.arguments().is_empty() && !["help", "version"].iter().any(|flag| global.flag(flag));
     let signal_codes = codes.as_ref().copied().unwrap_or(ExitCodes::Coarse);
-    signals::watch(
-        context.ui.stop.clone(),
-        context.ui.guard.clone(),
-        signal_codes,
-    );
+    let (stop, guard) = (context.ui.stop.clone(), context.ui.guard.clone());
+    signals::watch(stop, guard, signal_codes);
     for warning in extensions::warnings(&context.config) {
         context.ui.warn(warning)?;
     }

@@ -94,7 +94,7 @@ impl From<&PatternError> for FailureKind {
     fn from(error: &PatternError) -> FailureKind {
         match error {
             PatternError::Fileset(_)
-            | PatternError::Files(_)
+            | PatternError::Revisions(_)
             | PatternError::IllegalComponent(_) => FailureKind::Input,
             _ => FailureKind::Other,
         }

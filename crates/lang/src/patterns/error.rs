@@ -75,4 +75,7 @@ pub enum PatternError {
     /// List files include one another too deeply.
     #[error("file lists are nested too deeply ({0})")]
     ListDepth(String),
+    /// A query for changesets within a fileset cannot be answered.
+    #[error("{0}")]
+    Revisions(String),
 }
