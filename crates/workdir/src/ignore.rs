@@ -14,7 +14,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use varve_lang::patterns::{Pattern, PatternEnd, PatternKind, PatternSet};
+use varve_lang::patterns::{Pattern, PatternEnd, PatternKind, PatternSet, normalise};
 
 /// How deep files may include files.
 const INCLUDE_DEPTH: u32 = 20;
@@ -191,6 +191,11 @@ impl<'a> Reader<'a> {
             match kind {
                 PatternKind::Include => self.include(text, depth)?,
                 PatternKind::SubInclude => self.subinclude(path, text, depth)?,
+                // `build/` means the directory, as in Mercurial.
+                PatternKind::RelGlob | PatternKind::RootGlob => patterns.push(Pattern {
+                    kind,
+                    text: normalise(text),
+                }),
                 _ => patterns.push(Pattern {
                     kind,
                     text: text.to_vec(),
@@ -309,6 +314,7 @@ mod tests {
             ("syntax:glob\nd/*.o # comment\n\\#x\n", "d/b.o #x"),
             ("glob:*.o\nre:^ign\n", "a.o d/b.o ign/deep/y"),
             ("rootglob:*.o\nrelglob:e\n", "a.o d/e/c d/e/ign"),
+            ("glob:ign/\nrootglob:./d//b\n", "d/b d/e/ign ign/deep/y"),
             ("relre:x\nfoo:bar\n", "#x"),
             ("path:d\nrootfilesin:d\n", ""),
             (

@@ -166,11 +166,14 @@ fn source(view: &RepoView, rev: Rev) -> Result<Option<Vec<u8>>, WorkdirError> {
     Ok(view.with_changeset(rev, read)?)
 }
 
+/// Keys and values.
+type Extras = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// The extras of a graft of `rev`.
 ///
 /// # Errors
 /// Damage in the repository.
-pub fn graft_extras(view: &RepoView, rev: Rev) -> Result<Vec<(Vec<u8>, Vec<u8>)>, WorkdirError> {
+pub fn graft_extras(view: &RepoView, rev: Rev) -> Result<Extras, WorkdirError> {
     let hex = view.changelog().node(rev).to_hex().to_vec();
     Ok(match source(view, rev)? {
         Some(source) => vec![

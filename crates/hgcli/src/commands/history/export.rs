@@ -3,7 +3,7 @@
 use super::cat::first_line;
 use super::log::of_bookmark;
 use crate::arguments::{Flag, Matches};
-use crate::context::{Category, Command, Context};
+use crate::context::{Category, Command, Context, Repo};
 use crate::render::diff::{Comparison, DiffOptions, DiffSide, GIT, between};
 use crate::ui::{Abort, Ui, short_hex};
 use std::collections::HashSet;
@@ -66,14 +66,14 @@ struct Output<'a> {
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let options = DiffOptions::new(&mut context.ui, &context.config, matches)?;
-    let revs = exported(context, matches)?;
+    let revs = exported(&mut context.repo, &mut context.ui, matches)?;
     if revs.is_empty() {
-        return Err(Abort::new("export requires at least one changeset"));
+        return Err(Abort::input("export requires at least one changeset"));
     }
     let form = matches.value("output");
     let form = form.filter(|form| !matches!(*form, b"" | b"-"));
     if form.is_some_and(|form| form.contains(&b'{')) {
-        return Err(Abort::new(
+        return Err(Abort::input(
             "templates in the names of output files are not supported",
         ));
     }
@@ -115,17 +115,16 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 }
 
 /// The changesets that the arguments or `-B` name.
-fn exported(context: &mut Context, matches: &Matches) -> Result<Vec<Option<Rev>>, Abort> {
-    let Context { repo, ui, .. } = context;
+fn exported(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<Vec<Option<Rev>>, Abort> {
     let revs = matches.list("rev");
     if let Some(name) = matches.value("bookmark").filter(|name| !name.is_empty()) {
         if !revs.is_empty() {
-            return Err(Abort::new("cannot specify both --rev and --bookmark"));
+            return Err(Abort::input("cannot specify both --rev and --bookmark"));
         }
         let view = repo.view()?;
         if !view.bookmarks().contains_key(name) {
             let name = String::from_utf8_lossy(name);
-            return Err(Abort::new(format!("bookmark '{name}' not found")));
+            return Err(Abort::input(format!("bookmark '{name}' not found")));
         }
         let engine = repo.engine(&view)?;
         let set = of_bookmark(&engine, name)?;

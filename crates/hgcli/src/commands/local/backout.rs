@@ -116,7 +116,9 @@ fn check_ancestor(view: &RepoView, rev: Option<Rev>, local: Option<Rev>) -> Resu
     };
     match is_ancestor {
         true => Ok(()),
-        false => Err(Abort::input("cannot backout change that is not an ancestor")),
+        false => Err(Abort::input(
+            "cannot backout change that is not an ancestor",
+        )),
     }
 }
 
