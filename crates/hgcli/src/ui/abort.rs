@@ -341,6 +341,11 @@ impl Abort {
                 Abort::of_kind(kind, named)
             }
             ExchangeError::UnknownBundleFeature(_) => Abort::of_kind(kind, named).hint(FEATURES),
+            ExchangeError::RemoteAbort { message, hint } => Abort::Failed {
+                message,
+                hint,
+                kind: FailureKind::Other,
+            },
             other => other.into(),
         }
     }

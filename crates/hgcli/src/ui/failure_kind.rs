@@ -95,7 +95,8 @@ impl From<&PatternError> for FailureKind {
         match error {
             PatternError::Fileset(_)
             | PatternError::Revisions(_)
-            | PatternError::IllegalComponent(_) => FailureKind::Input,
+            | PatternError::IllegalComponent(_)
+            | PatternError::NestedMetadata { .. } => FailureKind::Input,
             _ => FailureKind::Other,
         }
     }
@@ -108,7 +109,6 @@ impl From<&WorkdirError> for FailureKind {
             WorkdirError::Pattern(error) => error.into(),
             WorkdirError::UntrackedDiffer(_)
             | WorkdirError::UncommittedChanges
-            | WorkdirError::NotLinear
             | WorkdirError::UncommittedMerge
             | WorkdirError::UnresolvedFiles
             | WorkdirError::ChangedFiles

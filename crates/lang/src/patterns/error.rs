@@ -47,6 +47,14 @@ pub enum PatternError {
     /// A path leads into `.hg`.
     #[error("path contains illegal component: {0}")]
     IllegalComponent(String),
+    /// A path has the `.hg` of another repository in its name.
+    #[error("path '{path}' is inside nested repo '{nested}'")]
+    NestedMetadata {
+        /// Path from the root of the working copy.
+        path: String,
+        /// The other repository's directory.
+        nested: String,
+    },
     /// A path leads into another repository.
     #[error("path '{path}' is inside nested repo '{nested}'")]
     NestedRepository {

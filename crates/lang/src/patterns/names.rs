@@ -37,7 +37,7 @@ pub fn check_components(path: &[u8]) -> Result<(), PatternError> {
             return Err(PatternError::IllegalComponent(shown(path)));
         }
         if own {
-            return Err(PatternError::NestedRepository {
+            return Err(PatternError::NestedMetadata {
                 path: shown(path),
                 nested: shown(&path[..start - 1]),
             });

@@ -96,7 +96,7 @@ fn is_absent(error: &varve_repo::RepoError) -> bool {
 /// `abort: revlog 'x' not found`.
 pub(crate) fn not_found(name: &[u8]) -> Abort {
     let name = String::from_utf8_lossy(name);
-    Abort::new(format!("revlog '{name}' not found"))
+    Abort::input(format!("revlog '{name}' not found"))
 }
 
 /// A revision by number, by node or by the beginning of one.

@@ -48,7 +48,7 @@ impl Operation {
 /// Refuses a command that must not run while a graft waits.
 pub(crate) fn refuse(repository: &Repository) -> Result<(), Abort> {
     match GraftState::is_there(repository)? {
-        true => Err(Abort::new("graft in progress")
+        true => Err(Abort::state("graft in progress")
             .hint("use 'hg graft --continue' or 'hg graft --stop' to stop")),
         false => Ok(()),
     }

@@ -309,7 +309,7 @@ const OF_MERCURIAL: &[&str] = &[
 ];
 
 fn unsupported(name: &str) -> Abort {
-    Abort::new(format!("template keyword '{name}' is not supported"))
+    Abort::input(format!("template keyword '{name}' is not supported"))
 }
 
 impl Keywords for OfChangeset<'_> {

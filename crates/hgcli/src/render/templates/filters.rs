@@ -133,7 +133,7 @@ pub(super) fn is_filter(name: &str) -> bool {
 pub(super) fn filter(name: &str, value: Value) -> Result<Value, Abort> {
     match FILTERS.iter().find(|(known, _)| *known == name) {
         Some((_, filter)) => filter(value),
-        None if name == "cbor" => Err(Abort::new("template filter 'cbor' is not supported")),
+        None if name == "cbor" => Err(Abort::input("template filter 'cbor' is not supported")),
         None => Err(parse_error(format!("unknown function '{name}'"))),
     }
 }

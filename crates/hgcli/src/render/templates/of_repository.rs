@@ -48,7 +48,7 @@ pub(super) fn call(
     keywords: &dyn Keywords,
 ) -> Result<Value, Abort> {
     if OF_MERCURIAL.contains(&name) {
-        return Err(Abort::new(format!(
+        return Err(Abort::input(format!(
             "template function '{name}' is not supported"
         )));
     }

@@ -215,14 +215,14 @@ fn heads(
         let revs = nodes.filter_map(|node| view.changelog().rev(node));
         heads.get_or_insert_default().extend(revs);
     } else if heads.as_ref().is_some_and(Vec::is_empty) {
-        return Err(Abort::new("specified revisions evaluate to an empty set")
+        return Err(Abort::input("specified revisions evaluate to an empty set")
             .hint("use different revision arguments"));
     }
     if let (None, Some(query)) = (&heads, &source.push_rev) {
         let revs = repo.revisions(ui, &[query])?;
         if revs.is_empty() {
             let words = "default push revset for path evaluates to an empty set";
-            return Err(Abort::new(words));
+            return Err(Abort::input(words));
         }
         heads = Some(revs);
     }

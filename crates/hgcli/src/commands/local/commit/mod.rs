@@ -241,14 +241,14 @@ pub(crate) fn working_changes(
 pub(crate) fn refuse_changes(ui: &Ui, repository: &Repository) -> Result<(), Abort> {
     let mut dirstate = Dirstate::read(repository)?;
     if !dirstate.parents()[1].is_null() {
-        return Err(Abort::new("outstanding uncommitted merge")
+        return Err(Abort::state("outstanding uncommitted merge")
             .hint("use 'hg commit' or 'hg merge --abort'"));
     }
     let everything = Matcher::everything();
     let status = working_changes(ui, repository, &everything, &mut dirstate)?;
     match status.is_unchanged() {
         true => Ok(()),
-        false => Err(Abort::new("uncommitted changes")),
+        false => Err(Abort::state("uncommitted changes")),
     }
 }
 
