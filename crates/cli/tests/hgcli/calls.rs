@@ -169,8 +169,10 @@ fn help_has_topics_and_refuses_what_it_has_not() {
         "help config.nosuch",
         "help patterns.nosuch",
         "help commit.nosuch",
-        "help -k nosuchword",
     ]);
+    // Mercurial searches all extensions for the word; in a process that forks its calls this ended with 255 now and then.
+    let Both { theirs, ours } = twin.run(&["help", "-k", "nosuchword"]);
+    assert_eq!((theirs.stderr, ours.code), (ours.stderr, Some(10)));
     for topic in [
         "bundlespec",
         "config",
