@@ -211,7 +211,7 @@ impl TreeFile {
         })
     }
 
-    /// Whether the file has no name any more, so that writes to it are lost with the last handle.
+    /// True once the file has no name any more: writes to it are lost with the last handle.
     pub fn is_removed(&self) -> bool {
         self.pages.file.is_removed()
     }

@@ -135,7 +135,7 @@ pub(crate) fn read(ini: &Ini) -> Result<Replicator, ConfigError> {
     })
 }
 
-/// Whether a list of CouchDB's plugins has the one for sessions; names and passwords are always there.
+/// Reads a list of CouchDB's plugins: true if the one for sessions is in it. Names and passwords are always there.
 fn sessions(setting: &Setting) -> Result<bool, ConfigError> {
     const SESSION: &str = "couch_replicator_auth_session";
     const NOTHING: &str = "couch_replicator_auth_noop";

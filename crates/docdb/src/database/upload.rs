@@ -65,7 +65,7 @@ pub(crate) struct Run {
     /// One that shows them all.
     pub(crate) source: Snapshot,
     pub(crate) count: usize,
-    /// Whether that is the file of another database, which a copied file may look like.
+    /// The data is in the file of another database; a copied file may look like this one's.
     pub(crate) is_foreign: bool,
 }
 

@@ -18,7 +18,7 @@ const MOST_KNOWN: usize = 40;
 /// Attachments of the target by document.
 type KnownAttachments = HashMap<String, Vec<Attachment>>;
 
-/// Whether bodies of a source can stand in the target as they are.
+/// The comparison of source and target: which bodies can stand in the target as they are.
 struct SameForm<'m> {
     /// All bodies of the source are compressed by the target's setting.
     is_same_setting: bool,

@@ -47,7 +47,7 @@ impl Edits {
     }
 }
 
-/// Whether `"new_edits": false` stands near one of the ends of a request, as clients write it. It may stand in a string.
+/// Looks for `"new_edits": false` near the ends of a request, where clients write it. A string with these bytes is taken for it.
 fn seem_to_bring_revisions(text: &[u8]) -> bool {
     let (first, _) = text.split_at(text.len().min(LOOKED_AT));
     let (_, last) = text.split_at(text.len().saturating_sub(LOOKED_AT));

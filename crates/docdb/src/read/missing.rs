@@ -33,7 +33,7 @@ impl MissingLeaf {
         self.path.first()
     }
 
-    /// Whether it has attachments.
+    /// The leaf has attachments.
     pub fn has_attachments(&self) -> bool {
         self.stored.attachments.is_some()
     }

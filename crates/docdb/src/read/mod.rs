@@ -181,7 +181,7 @@ impl Snapshot {
         &self.tree
     }
 
-    /// Whether the two are one commit of one open database.
+    /// Both snapshots are of one commit of one open database.
     pub(crate) fn is_same(&self, other: &Snapshot) -> bool {
         let (here, there) = (&self.shared, &other.shared);
         here.path == there.path

@@ -60,8 +60,8 @@ impl Training {
         Some((trained, number.unwrap_or_else(|| self.number())))
     }
 
-    /// Keeps the dictionary of another database for the next commit, under the number that it has there. Returns
-    /// whether that was free.
+    /// Keeps the dictionary of another database for the next commit, under the number that it has there. False if
+    /// the number is taken.
     pub(crate) fn adopt(&self, record: &DictionaryRecord, dictionary: Dictionary) -> bool {
         let mut state = self.state();
         let claim = |next| (next <= record.number).then(|| record.number.saturating_add(1));

@@ -4,7 +4,7 @@ use crate::{DocdbError, Snapshot};
 use std::collections::HashMap;
 use varve_btree::{ChunkRef, Transaction};
 
-/// Where the pieces are that a commit has copied already: revisions of a document share them, and do so in the copy.
+/// Places of the pieces that a commit has copied already: revisions of a document share pieces, and do so in the copy.
 #[derive(Default)]
 pub(super) struct CopiedPieces {
     /// By the commit that they were copied from, and by their place there.

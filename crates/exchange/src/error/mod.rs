@@ -212,7 +212,7 @@ pub enum ExchangeError {
     LookupRefused {
         /// Its answer.
         message: String,
-        /// Whether it was asked over a connection.
+        /// The repository is asked over a connection.
         is_remote: bool,
     },
     /// The remote reports that it failed.
@@ -243,6 +243,12 @@ pub enum ExchangeError {
         fingerprint: String,
         /// Whether fingerprints in the older form were given.
         is_legacy: bool,
+    },
+    /// The server's certificate is for another host.
+    #[error("error: {reason}")]
+    CertificateOfAnotherHost {
+        /// The verdict on the certificate.
+        reason: String,
     },
     /// No connection, or it broke before an answer came.
     #[error("error: {reason}")]

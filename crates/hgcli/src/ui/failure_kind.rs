@@ -161,7 +161,8 @@ impl From<&ExchangeError> for FailureKind {
             ExchangeError::PushRefused(refusal) => refusal.into(),
             ExchangeError::LookupRefused { is_remote, .. } if !is_remote => FailureKind::Input,
             ExchangeError::PackedBundle => FailureKind::Input,
-            ExchangeError::UnexpectedFingerprint { .. } => FailureKind::Security,
+            ExchangeError::UnexpectedFingerprint { .. }
+            | ExchangeError::CertificateOfAnotherHost { .. } => FailureKind::Security,
             ExchangeError::Unreachable { .. }
             | ExchangeError::HttpStatus { .. }
             | ExchangeError::RemoteAbort { .. }

@@ -1,6 +1,6 @@
 //! `_replicate`: whole databases and parts of them, once and for ever.
 
-use super::{ADMIN, ask, get, leaves, put_docs, replicate, url, wait_for};
+use super::{ADMIN, ask, get, leaves, parts, put_docs, put_numbered, replicate, url, wait_for};
 use crate::client::Running;
 use serde_json::{Value, json};
 
@@ -93,29 +93,8 @@ fn attachments_come_over_in_their_stored_form_and_unchanged_ones_only_once() {
 #[test]
 fn parts_of_a_database_are_chosen_by_ids_selectors_filters_and_views() {
     let (here, there) = pair();
-    let docs: Vec<Value> = (0..20)
-        .map(|n| json!({"_id": format!("d{n:02}"), "n": n}))
-        .collect();
-    put_docs(&here, "a", &json!(docs));
-    let design = json!({
-        "filters": {"least": "function (doc, req) { return doc.n >= Number(req.query.least); }"},
-        "views": {"even": {"map": "function (doc) { if (doc.n % 2 === 0) emit(doc.n); }"}},
-    });
-    assert_eq!(ask(&here, "PUT", "/a/_design/d", &design).0, 201);
-    for (name, more, count) in [
-        ("ids", json!({"doc_ids": ["d03", "d07", "none"]}), 2),
-        ("selector", json!({"selector": {"n": {"$gt": 15}}}), 4),
-        (
-            "filter",
-            json!({"filter": "d/least", "query_params": {"least": "18"}}),
-            2,
-        ),
-        (
-            "view",
-            json!({"filter": "_view", "query_params": {"view": "d/even"}}),
-            10,
-        ),
-    ] {
+    put_numbered(&here);
+    for (name, more, count) in parts() {
         let mut more = more;
         more["create_target"] = json!(true);
         let (source, target) = (url(&here, "a"), url(&there, name));

@@ -1,6 +1,8 @@
 //! Replication between databases of one server, which speaks no HTTP: the same as between two servers in all that shows.
 
-use super::{ADMIN, JSON, ask, get, leaves, put_docs, replicate, url, wait_for};
+use super::{
+    ADMIN, JSON, ask, get, leaves, parts, put_docs, put_numbered, replicate, url, wait_for,
+};
 use crate::client::Running;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -169,34 +171,9 @@ fn start() -> Running {
 #[test]
 fn parts_are_chosen_and_checkpoints_are_those_of_http() {
     let here = start();
-    let docs: Vec<Value> = (0..20)
-        .map(|n| json!({"_id": format!("d{n:02}"), "n": n}))
-        .collect();
-    put_docs(&here, "a", &json!(docs));
-    let design = json!({
-        "filters": {"least": "function (doc, req) { return doc.n >= Number(req.query.least); }"},
-        "views": {"even": {"map": "function (doc) { if (doc.n % 2 === 0) emit(doc.n); }"}},
-    });
-    assert_eq!(ask(&here, "PUT", "/a/_design/d", &design).0, 201);
-    for (name, more, count) in [
-        ("ids", json!({"doc_ids": ["d03", "d07", "none"]}), 2),
-        ("selector", json!({"selector": {"n": {"$gt": 15}}}), 4),
-        (
-            "filter",
-            json!({"filter": "d/least", "query_params": {"least": "18"}}),
-            2,
-        ),
-        (
-            "view",
-            json!({"filter": "_view", "query_params": {"view": "d/even"}}),
-            10,
-        ),
-        (
-            "small",
-            json!({"worker_batch_size": 1, "worker_processes": 2}),
-            21,
-        ),
-    ] {
+    put_numbered(&here);
+    let small = json!({"worker_batch_size": 1, "worker_processes": 2});
+    for (name, more, count) in parts().into_iter().chain([("small", small, 21)]) {
         let mut more = more;
         more["create_target"] = json!(true);
         let before = requests(&here);

@@ -76,3 +76,34 @@ pub fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
         std::thread::sleep(Duration::from_millis(10));
     }
 }
+
+/// Twenty documents in the database `a`, and a design document for [`parts`].
+pub fn put_numbered(server: &Running) {
+    let docs: Vec<Value> = (0..20)
+        .map(|n| json!({"_id": format!("d{n:02}"), "n": n}))
+        .collect();
+    put_docs(server, "a", &json!(docs));
+    let design = json!({
+        "filters": {"least": "function (doc, req) { return doc.n >= Number(req.query.least); }"},
+        "views": {"even": {"map": "function (doc) { if (doc.n % 2 === 0) emit(doc.n); }"}},
+    });
+    assert_eq!(ask(server, "PUT", "/a/_design/d", &design).0, 201);
+}
+
+/// Members of a request that choose documents of [`put_numbered`], each with the number of documents that it chooses.
+pub fn parts() -> Vec<(&'static str, Value, u64)> {
+    vec![
+        ("ids", json!({"doc_ids": ["d03", "d07", "none"]}), 2),
+        ("selector", json!({"selector": {"n": {"$gt": 15}}}), 4),
+        (
+            "filter",
+            json!({"filter": "d/least", "query_params": {"least": "18"}}),
+            2,
+        ),
+        (
+            "view",
+            json!({"filter": "_view", "query_params": {"view": "d/even"}}),
+            10,
+        ),
+    ]
+}

@@ -241,6 +241,11 @@ fn a_session_that_expires_is_begun_anew() {
     assert_eq!(super::leaves(&server, "a"), super::leaves(&server, "c"));
 }
 
+fn has_password(head: &str) -> bool {
+    head.to_ascii_lowercase()
+        .contains("\r\nauthorization: basic ")
+}
+
 #[test]
 fn a_peer_without_sessions_gets_the_password() {
     for (status, header) in [(404, ""), (405, ""), (500, ""), (200, "")] {
@@ -249,10 +254,7 @@ fn a_peer_without_sessions_gets_the_password() {
             if head.contains("/_session") {
                 return Fault::Answer(status, header);
             }
-            match head
-                .to_ascii_lowercase()
-                .contains("\r\nauthorization: basic ")
-            {
+            match has_password(head) {
                 true => Fault::None,
                 false => Fault::Answer(401, ""),
             }
@@ -265,11 +267,7 @@ fn a_peer_without_sessions_gets_the_password() {
     let (server, into) = (source(20), Running::start());
     let proxy = Proxy::start_seeing(server.address, "adm:pass", |head, _| {
         let is_session = head.contains("/_session");
-        match is_session
-            || head
-                .to_ascii_lowercase()
-                .contains("\r\nauthorization: basic ")
-        {
+        match is_session || has_password(head) {
             true => Fault::None,
             false => Fault::Answer(401, ""),
         }

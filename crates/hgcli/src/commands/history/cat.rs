@@ -1,12 +1,11 @@
 //! `cat`: content of files as it was committed.
 
+use super::output_name::{OutputContent, output_name};
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
 use crate::context::{Category, Command, Context, matching};
 use crate::render::Formatter;
-use crate::ui::{Abort, short_hex};
+use crate::ui::Abort;
 use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use varve_repo::{RepoView, Rev};
 use varve_workdir::filesets::FilesetTarget;
 
 /// See [`Command`].
@@ -65,7 +64,8 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if let Some(form) = output {
         for entry in &entries {
             let content = view.file_content(entry.path, &entry.node)?;
-            write_file(&file_name(form, entry.path, &view, rev)?, &content)?;
+            let name = output_name(form, (&view, rev), &OutputContent::File(entry.path))?;
+            write_file(&name, &content)?;
         }
         return Ok(u8::from(entries.is_empty()));
     }
@@ -90,66 +90,4 @@ fn write_file(name: &OsString, content: &[u8]) -> Result<(), Abort> {
         std::fs::create_dir_all(directory).map_err(|error| Abort::file(&error, directory))?;
     }
     std::fs::write(path, content).map_err(|error| Abort::file(&error, path))
-}
-
-/// The name that a form gives to a file.
-fn file_name(
-    form: &[u8],
-    path: &[u8],
-    view: &RepoView,
-    rev: Option<Rev>,
-) -> Result<OsString, Abort> {
-    let node = view.changelog().node_or_null(rev);
-    let slash = path.iter().rposition(|byte| *byte == b'/');
-    let number = rev.map_or(-1, |rev| i64::from(rev.0));
-    let mut out = Vec::new();
-    let mut bytes = form.iter().copied();
-    while let Some(byte) = bytes.next() {
-        if byte != b'%' {
-            out.push(byte);
-            continue;
-        }
-        let letter = bytes.next();
-        let letter =
-            letter.ok_or_else(|| Abort::new("incomplete format spec in output filename"))?;
-        match letter {
-            b'%' => out.push(b'%'),
-            b'b' => {
-                let base = view.root().file_name().unwrap_or_default();
-                out.extend_from_slice(base.as_bytes());
-            }
-            b'd' => out.extend_from_slice(slash.map_or(&b"."[..], |slash| &path[..slash])),
-            b's' => out.extend_from_slice(slash.map_or(path, |slash| &path[slash + 1..])),
-            b'p' => out.extend_from_slice(path),
-            b'h' => out.extend_from_slice(short_hex(&node).as_bytes()),
-            b'H' => out.extend_from_slice(&node.to_hex()),
-            // For series of files `%r` has leading zeros; here each is alone.
-            b'R' | b'r' => out.extend_from_slice(number.to_string().as_bytes()),
-            b'm' => out.extend_from_slice(&first_line(view, rev)?),
-            other => {
-                let other = char::from(other);
-                return Err(Abort::new(format!(
-                    "invalid format spec '%{other}' in output filename"
-                )));
-            }
-        }
-    }
-    Ok(OsString::from_vec(out))
-}
-
-/// The first line of a description, with `_` for all but letters, digits and `_`.
-pub(super) fn first_line(view: &RepoView, rev: Option<Rev>) -> Result<Vec<u8>, Abort> {
-    let Some(rev) = rev else {
-        return Ok(Vec::new());
-    };
-    let line = view.with_changeset(rev, |changeset| {
-        let text = changeset.description.trim_ascii();
-        text.split(|byte| *byte == b'\n').next().map(<[u8]>::to_vec)
-    })?;
-    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    let line = line.unwrap_or_default();
-    Ok(line
-        .iter()
-        .map(|byte| if is_word(byte) { *byte } else { b'_' })
-        .collect())
 }

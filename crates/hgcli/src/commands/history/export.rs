@@ -1,16 +1,16 @@
 //! `export`: changesets as patches, each with a header.
 
-use super::cat::first_line;
 use super::log::of_bookmark;
+use super::output_name::{OutputContent, output_name};
 use crate::arguments::{Flag, Matches};
 use crate::context::{Category, Command, Context, Repo};
 use crate::render::diff::{Comparison, DiffOptions, DiffSide, GIT, between};
-use crate::ui::{Abort, Ui, short_hex};
+use crate::ui::{Abort, Ui};
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use varve_lang::date::Date;
 use varve_lang::patterns::Matcher;
@@ -94,14 +94,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         revs: &revs,
     };
     for (index, rev) in revs.iter().enumerate() {
-        let mut parents = match rev {
-            Some(rev) => view.changelog().parents(*rev).to_vec(),
-            None => Vec::new(),
-        };
-        parents.retain(Option::is_some);
-        if matches.flag("switch-parent") {
-            parents.reverse();
-        }
+        let parents = parents(&view, *rev, matches.flag("switch-parent"));
         let parent = parents.first().copied().flatten();
         let sides = (DiffSide::Rev(parent), DiffSide::Rev(*rev));
         let changes = between(&view, parent, *rev, &Matcher::everything(), options.git)?;
@@ -112,6 +105,19 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         comparison.write_all(&changes, write)?;
     }
     Ok(0)
+}
+
+/// The parents that are there, the one to compare with first.
+fn parents(view: &RepoView, rev: Option<Rev>, are_switched: bool) -> Vec<Option<Rev>> {
+    let mut parents = match rev {
+        Some(rev) => view.changelog().parents(rev).to_vec(),
+        None => Vec::new(),
+    };
+    parents.retain(Option::is_some);
+    if are_switched {
+        parents.reverse();
+    }
+    parents
 }
 
 /// The changesets that the arguments or `-B` name.
@@ -179,7 +185,11 @@ impl Output<'_> {
         let Some(form) = self.form else {
             return Ok(None);
         };
-        let name = self.file_name(form, view, index)?;
+        let name = output_name(
+            form,
+            (view, self.revs[index]),
+            &OutputContent::Patch(self.revs, index),
+        )?;
         let is_first = self.begun.insert(name.clone());
         let mut options = OpenOptions::new();
         options.create(true).write(true);
@@ -198,54 +208,5 @@ impl Output<'_> {
             Some(file) => Ok(file.write_all(text)?),
             None => self.ui.write(text),
         }
-    }
-
-    fn file_name(&self, form: &[u8], view: &RepoView, index: usize) -> Result<OsString, Abort> {
-        let rev = self.revs[index];
-        let node = view.changelog().node_or_null(rev);
-        let number = |rev: Option<Rev>| rev.map_or(-1, |rev| i64::from(rev.0));
-        let total = self.revs.len();
-        let mut out = Vec::new();
-        let mut bytes = form.iter().copied();
-        while let Some(byte) = bytes.next() {
-            if byte != b'%' {
-                out.push(byte);
-                continue;
-            }
-            let letter = bytes.next();
-            let letter =
-                letter.ok_or_else(|| Abort::new("incomplete format spec in output filename"))?;
-            let text = match letter {
-                b'%' => b"%".to_vec(),
-                b'b' => view
-                    .root()
-                    .file_name()
-                    .unwrap_or_default()
-                    .as_bytes()
-                    .to_vec(),
-                b'h' => short_hex(&node).into(),
-                b'H' => node.to_hex().to_vec(),
-                b'R' => number(rev).to_string().into_bytes(),
-                b'r' => {
-                    let newest = self.revs.iter().copied().map(number).max();
-                    let width = newest.unwrap_or_default().to_string().len();
-                    format!("{:0width$}", number(rev)).into_bytes()
-                }
-                b'm' => first_line(view, rev)?,
-                b'N' => total.to_string().into_bytes(),
-                b'n' => {
-                    let width = total.to_string().len();
-                    format!("{:0width$}", index + 1).into_bytes()
-                }
-                other => {
-                    let other = char::from(other);
-                    return Err(Abort::new(format!(
-                        "invalid format spec '%{other}' in output filename"
-                    )));
-                }
-            };
-            out.extend(text);
-        }
-        Ok(OsString::from_vec(out))
     }
 }

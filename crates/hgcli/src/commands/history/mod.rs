@@ -12,6 +12,7 @@ pub(crate) mod identify;
 pub(crate) mod locate;
 pub(crate) mod log;
 pub(crate) mod manifest;
+mod output_name;
 pub(crate) mod parents;
 pub(crate) mod phase;
 pub(crate) mod summary;

@@ -18,8 +18,8 @@ use crate::Spool;
 use crate::format::media_types::{TYPE_01, TYPE_02, TYPE_ERROR};
 use address::Address;
 use body::expanded;
-use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
+use rustls::{CertificateError, RootCertStore};
 use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
@@ -266,8 +266,26 @@ impl HttpPeer {
             ureq::Error::HostNotFound => "Name or service not known".to_owned(),
             other => other.to_string(),
         };
-        ExchangeError::Unreachable { reason }
+        match is_of_another_host(&error) {
+            true => ExchangeError::CertificateOfAnotherHost { reason },
+            false => ExchangeError::Unreachable { reason },
+        }
     }
+}
+
+/// Whether the certificate is one to believe, but for another name than that of the server.
+fn is_of_another_host(error: &ureq::Error) -> bool {
+    let ureq::Error::Io(error) = error else {
+        return false;
+    };
+    let inner = error.get_ref();
+    let wrong = inner.and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    matches!(
+        wrong,
+        Some(rustls::Error::InvalidCertificate(
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. }
+        ))
+    )
 }
 
 impl Transport for HttpPeer {
