@@ -54,7 +54,9 @@ proptest! {
         pattern in "[ab](\\*\\*|[ab/.?*]){0,4}".prop_filter("one reading", |p| !p.contains("***")),
         paths in proptest::collection::vec(paths(), 12),
     ) {
-        prop_assume!(!pattern.ends_with('/') && !pattern.contains("**/"));
+        // Mercurial folds names that are empty or dots before it compiles a pattern.
+        prop_assume!(pattern.split('/').all(|name| !name.trim_matches('.').is_empty()));
+        prop_assume!(!pattern.contains("**/"));
         let (anywhere, rooted) = (
             ignore(&format!("syntax: glob\n{pattern}\n")),
             ignore(&format!("rootglob:{pattern}\n")),
