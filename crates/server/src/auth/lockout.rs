@@ -45,6 +45,11 @@ struct Failures {
 pub(super) struct FailedLogins(Mutex<HashMap<LockoutKey, Failures>>);
 
 impl FailedLogins {
+    /// Whether none is remembered, as on most servers at most times.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.lock().is_empty()
+    }
+
     /// Whether logins with this key are refused at this time.
     pub(super) fn is_locked(&self, key: &LockoutKey, settings: &Lockout, now: Instant) -> bool {
         let failures = self.0.lock().get(key).copied();

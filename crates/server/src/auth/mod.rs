@@ -189,12 +189,12 @@ impl Auth {
         let account = self.account(name).await?;
         let known = account.as_ref().map(|account| &account.stored);
         let stored = known.unwrap_or(&current.unknown_user);
-        let attempt = client.map(|client| LockoutKey::new(client, name, stored.salt()));
+        let attempt = || client.map(|client| LockoutKey::new(client, name, stored.salt()));
         let is_locked = |attempt| {
             self.failed
-                .is_locked(attempt, &current.lockout, Instant::now())
+                .is_locked(&attempt, &current.lockout, Instant::now())
         };
-        if attempt.as_ref().is_some_and(is_locked) {
+        if !self.failed.is_empty() && attempt().is_some_and(is_locked) {
             return Err(Failure::forbidden(LOCKED));
         }
         let key = self.verified.digest(name, password, stored);
@@ -205,7 +205,7 @@ impl Auth {
             let guess = Guess {
                 failed: Arc::clone(&self.failed),
                 settings: current.lockout.clone(),
-                attempt,
+                attempt: attempt(),
                 stored: stored.clone(),
                 slowest: current.unknown_user.clone(),
                 password: password.to_owned(),
@@ -213,11 +213,11 @@ impl Auth {
             };
             let (user, log) = (name.to_owned(), self.log.clone());
             let check = move || guess.check(|count| log_failures(&log, count, &user, client));
-            if !self.checks.check(client, key, check).await? {
+            if !Box::pin(self.checks.check(client, key, check)).await? {
                 return Err(Failure::unauthorized(WRONG));
             }
             self.verified.remember(key);
-            self.upgrade(name, password, client).await;
+            Box::pin(self.upgrade(name, password, client)).await;
         }
         let account = account.ok_or_else(|| Failure::unauthorized(WRONG))?;
         Ok(Proven {

@@ -15,6 +15,7 @@ use crate::auth::prf::Prf;
 use crate::{Failure, ServerError};
 use sha1::Sha1;
 use sha2::Digest;
+use std::sync::Arc;
 use subtle::ConstantTimeEq;
 use varve_config::{PasswordScheme, Settings};
 use varve_json::{Object, Value};
@@ -69,12 +70,12 @@ impl Hashing {
     }
 }
 
-/// A password's derived key.
+/// A password's derived key. Each request with a login has a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stored {
     scheme: Scheme,
-    derived: Vec<u8>,
-    salt: String,
+    derived: Arc<[u8]>,
+    salt: Arc<str>,
 }
 
 impl Stored {
@@ -87,11 +88,11 @@ impl Stored {
         };
         let mut parts = rest.splitn(3, ',');
         let derived = from_hex(parts.next()?)?;
-        let salt = parts.next()?.to_owned();
+        let salt = parts.next()?.into();
         let iterations = parts.next()?.trim().parse().ok().filter(|&n| n > 0)?;
         (derived.len() == prf.length()).then_some(Stored {
             scheme: Scheme::Pbkdf2(prf, iterations),
-            derived,
+            derived: derived.into(),
             salt,
         })
     }
@@ -99,7 +100,7 @@ impl Stored {
     /// Reads the password fields of a user's document; `None` if it allows no login.
     pub(crate) fn of_document(document: &Object) -> Option<Stored> {
         let text = |name: &str| document.get(name).and_then(Value::as_str);
-        let salt = text("salt")?.to_owned();
+        let salt = text("salt")?.into();
         let (scheme, derived) = match text("password_scheme") {
             Some("pbkdf2") => {
                 let prf = text("pbkdf2_prf").map_or(Some(Prf::Sha1), Prf::named)?;
@@ -116,7 +117,7 @@ impl Stored {
             .contains(&derived.len())
             .then_some(Stored {
                 scheme,
-                derived,
+                derived: derived.into(),
                 salt,
             })
     }
@@ -193,7 +194,8 @@ impl Stored {
                 prf.derive(password, &self.salt, iterations, &mut derived)
             }
             Scheme::Simple => {
-                let hash = Sha1::new().chain_update(password).chain_update(&self.salt);
+                let hash = Sha1::new().chain_update(password);
+                let hash = hash.chain_update(self.salt.as_bytes());
                 derived = hash.finalize().to_vec();
                 true
             }
@@ -210,8 +212,8 @@ impl Stored {
         fill_random(&mut derived)?;
         Ok(Stored {
             scheme: Scheme::Pbkdf2(Prf::Sha256, iterations),
-            derived,
-            salt: random_hex(SALT_LEN)?,
+            derived: derived.into(),
+            salt: random_hex(SALT_LEN)?.into(),
         })
     }
 

@@ -10,20 +10,24 @@ use std::collections::HashSet;
 /// Logins that are remembered; past that all are forgotten and cost one derivation again.
 const REMEMBERED: usize = 4096;
 
+/// A block of SHA-256, the longest key that HMAC takes as it is.
+const KEY_LEN: usize = 64;
+
 /// A set of keyed digests; neither names nor passwords stay in memory. The key is new in every process. A digest
 /// includes the stored key of the password, so that it no longer matches once the password is changed.
 #[derive(Debug)]
 pub(super) struct Verified {
-    key: [u8; 32],
+    /// Has taken the key, and nothing else.
+    keyed: Hmac<Sha256>,
     digests: Mutex<HashSet<[u8; 32]>>,
 }
 
 impl Verified {
     pub(super) fn new() -> Result<Self, ServerError> {
-        let mut key = [0; 32];
+        let mut key = [0; KEY_LEN];
         fill_random(&mut key)?;
         Ok(Verified {
-            key,
+            keyed: Hmac::new(&key.into()),
             digests: Mutex::default(),
         })
     }
@@ -53,9 +57,7 @@ impl Verified {
     }
 
     fn mac(&self, kind: &[u8], name: &str, stored: &Stored, password: &str) -> [u8; 32] {
-        let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.key) else {
-            return [0; 32]; // HMAC takes keys of any length
-        };
+        let mut mac = self.keyed.clone();
         // The lengths keep ("ab", "c") and ("a", "bc") apart.
         for part in [
             kind,

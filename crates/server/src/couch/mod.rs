@@ -79,27 +79,47 @@ pub async fn route(
         };
         return Box::pin(document::upload::route(&app, &request, target, open)).await;
     }
-    if app.databases.if_open(&name).is_some() {
-        let open = |reads| {
-            let (app, request) = (Arc::clone(&app), Arc::clone(&request));
-            Call::open(app, request, user.clone(), (&name, &target), reads)
-        };
-        if let Some(id) = target.brief_write(&request) {
-            if let Some(ready) = CouchContext::try_cached(|reads| ReadyPut::new(open(reads)?, id)) {
-                return ready?.answer().await;
-            }
-        } else if target.is_brief(&request) {
-            let attempt = |reads| {
-                let call = open(reads)?;
-                target.check_method(&call.request.method)?;
-                answer(call, target.clone())
-            };
-            if let Some(next) = CouchContext::try_cached(attempt) {
-                return next?.answer().await;
-            }
-        }
+    match from_memory((&app, &request, &user), (&name, &target)) {
+        Some(Attempted::Read(Next::Answered(answer))) => Ok(answer),
+        Some(Attempted::Read(next)) => Box::pin(next.answer()).await,
+        Some(Attempted::Write(ready)) => Box::pin(ready.answer()).await,
+        Some(Attempted::Refused(failure)) => Err(failure),
+        None => Box::pin(route_in_pool(app, request, user, (name, target))).await,
     }
-    Box::pin(route_in_pool(app, request, user, (name, target))).await
+}
+
+/// Outcome of a request that was attempted on its connection's thread.
+enum Attempted {
+    Read(Next),
+    /// What is left is the commit.
+    Write(Box<ReadyPut>),
+    Refused(Failure),
+}
+
+/// A short request, as far as it is answered from memory; `None` if it needs a thread that may wait.
+fn from_memory(
+    (app, request, user): (&Arc<CouchContext>, &Arc<Request>, &UserContext),
+    (name, target): (&str, &Target),
+) -> Option<Attempted> {
+    app.databases.if_open(name)?;
+    let open = |reads| {
+        let (app, request) = (Arc::clone(app), Arc::clone(request));
+        Call::open(app, request, user.clone(), (name, target), reads)
+    };
+    let attempted = if let Some(id) = target.brief_write(request) {
+        let ready = CouchContext::try_cached(|reads| ReadyPut::new(open(reads)?, id))?;
+        ready.map(|ready| Attempted::Write(Box::new(ready)))
+    } else if target.is_brief(request) {
+        let attempt = |reads| {
+            let call = open(reads)?;
+            target.check_method(&call.request.method)?;
+            answer(call, target.clone())
+        };
+        CouchContext::try_cached(attempt)?.map(Attempted::Read)
+    } else {
+        return None;
+    };
+    Some(attempted.unwrap_or_else(Attempted::Refused))
 }
 
 /// Answers on threads that may wait.
@@ -131,6 +151,9 @@ async fn route_in_pool(
 
 /// The design document, by its database and its name, that says which request takes the place of this one.
 pub(crate) fn rewriter(request: &Request) -> Option<(String, String)> {
+    if !request.segments.iter().any(|part| part == "_rewrite") {
+        return None;
+    }
     let path = request.path();
     let (name, rest) = path.split_first()?;
     match Target::parse(rest) {

@@ -9,6 +9,9 @@ use crate::runtime::Pool;
 use hyper::StatusCode;
 use hyper::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
 
+/// Headers that fit an answer without another allocation.
+const USUAL_HEADERS: usize = 12;
+
 /// Response of a handler.
 #[derive(Debug)]
 pub struct Answer {
@@ -46,7 +49,7 @@ impl Answer {
         let mut answer = Answer {
             status,
             reason: None,
-            headers: HeaderMap::new(),
+            headers: HeaderMap::with_capacity(USUAL_HEADERS),
             body: Body::Whole(body),
         };
         if !content_type.is_empty() {

@@ -75,6 +75,9 @@ where
     /// Any [`BodyError`].
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, BodyError> {
         loop {
+            if self.incoming.is_end_stream() {
+                return Ok(None);
+            }
             let begun = Instant::now();
             let time_left = self.time_left();
             let next = self.incoming.frame();

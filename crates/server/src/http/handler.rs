@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// Finds the user of a request and answers it.
 pub(crate) trait Handler: Clone + Send + Sync + 'static {
     /// A user, and how they proved it.
-    type Login: Send;
+    type Login: Send + Sync;
 
     /// The name of a user who has logged in.
     fn user_name(login: &Self::Login) -> Option<&str>;
@@ -72,7 +72,7 @@ pub(crate) enum BodyPlan {
 }
 
 /// State shared by the connections of one listener.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct HttpContext {
     pub(crate) server: Arc<ServerContext>,
     /// The path below which everything is.

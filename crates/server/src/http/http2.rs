@@ -44,7 +44,7 @@ type Answered = StreamBody<Outgoing>;
 pub(super) async fn converse<S, H>(
     stream: S,
     client: ConnectionContext,
-    (handler, context): (H, HttpContext),
+    (handler, context): (H, Arc<HttpContext>),
     watcher: Watcher,
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -120,7 +120,7 @@ fn builder(tasks: StreamTasks, server: &ServerContext) -> http2::Builder<StreamT
 
 /// Answers the request of one stream, which counts as a connection.
 async fn answer<H: Handler>(
-    (handler, context): (H, HttpContext),
+    (handler, context): (H, Arc<HttpContext>),
     connection: &ConnectionContext,
     mut request: Request<Incoming>,
 ) -> Response<MapErr<Answered, impl FnMut(BoxError) -> BoxError + use<H>>> {
@@ -137,7 +137,8 @@ async fn answer<H: Handler>(
     let response = match server.limits.connect(client.peer) {
         Some(permit) => {
             stream.hold(permit);
-            handle((handler, context), client.clone(), request).await
+            let Ok(response) = handle((handler, context), client.clone(), request).await;
+            response
         }
         None => outgoing(
             Failure::overloaded("too many connections").into(),

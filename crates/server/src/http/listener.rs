@@ -15,7 +15,6 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
-use std::convert::Infallible;
 use std::error::Error;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -31,7 +30,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Answers requests until `stop` completes, then lets running ones finish within `finish_within`.
 pub(crate) async fn serve(
     (listener, tls): (TcpListener, Option<Tls>),
-    (handler, context): (impl Handler, HttpContext),
+    (handler, context): (impl Handler, Arc<HttpContext>),
     stop: impl Future<Output = ()>,
     finish_within: Duration,
 ) {
@@ -90,7 +89,7 @@ async fn stopped_between_requests(server: &ServerContext, meter: &Meter) {
 fn connect(
     (stream, peer, permit): (TcpStream, IpAddr, ConnectionPermit),
     tls: Option<Tls>,
-    (handler, context): (&impl Handler, &HttpContext),
+    (handler, context): (&impl Handler, &Arc<HttpContext>),
     graceful: &GracefulShutdown,
 ) {
     // Small answers must not wait for the acknowledgement of the ones before.
@@ -132,7 +131,7 @@ fn connect(
 async fn converse(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     client: ConnectionContext,
-    (handler, context): (impl Handler, HttpContext),
+    (handler, context): (impl Handler, Arc<HttpContext>),
     watcher: Watcher,
 ) {
     let limits = ConnectionLimits::of(&context.server.limits);
@@ -158,7 +157,7 @@ async fn converse(
 async fn converse_http1(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     client: ConnectionContext,
-    (handler, context): (impl Handler, HttpContext),
+    (handler, context): (impl Handler, Arc<HttpContext>),
     watcher: Watcher,
 ) {
     let server = Arc::clone(&context.server);
@@ -171,9 +170,9 @@ async fn converse_http1(
             let uri = std::mem::take(request.uri_mut());
             *request.uri_mut() = Quoted::restore(uri);
         }
-        let handled = handle((handler.clone(), context.clone()), client.clone(), request);
+        let serving = (handler.clone(), Arc::clone(&context));
         // In a box it is gone when the answer begins to leave; hyper would keep its room for as long as the connection.
-        Box::pin(async move { Ok::<_, Infallible>(handled.await) })
+        Box::pin(handle(serving, client.clone(), request))
     });
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())

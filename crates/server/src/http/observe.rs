@@ -4,7 +4,7 @@ use crate::http::handler::Subject;
 use crate::runtime::ServerContext;
 use crate::runtime::metrics::Half;
 use hyper::{Method, StatusCode};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tracing::{Span, field};
 
 /// A request from its head to the head of its answer.
@@ -25,17 +25,20 @@ impl Observed {
         (method, path): (&Method, &str),
         subject: &Subject<'_>,
     ) -> Observed {
-        let span = server.log.scope(|| {
-            tracing::info_span!(
-                "request",
-                id,
-                %method,
-                path,
-                user = field::Empty,
-                database = field::Empty,
-                repository = field::Empty,
-            )
-        });
+        let span = match server.log.has_requests() {
+            true => server.log.scope(|| {
+                tracing::info_span!(
+                    "request",
+                    id,
+                    %method,
+                    path,
+                    user = field::Empty,
+                    database = field::Empty,
+                    repository = field::Empty,
+                )
+            }),
+            false => Span::none(),
+        };
         let half = match subject {
             Subject::Database(name) => {
                 span.record("database", name);
@@ -55,6 +58,11 @@ impl Observed {
         }
     }
 
+    /// Time since the head of the request.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
     /// Names the user once they are known.
     pub(crate) fn record_user(&self, name: Option<&str>) {
         if let Some(name) = name {
@@ -68,6 +76,9 @@ impl Observed {
         let status = status.as_u16();
         let subject = (self.half, self.method.as_str());
         server.metrics.count_request(subject, status, duration);
+        if !server.log.has_requests() {
+            return;
+        }
         server.log.scope(|| {
             self.span.in_scope(|| {
                 let milliseconds = duration.as_secs_f64() * 1000.0;

@@ -13,7 +13,8 @@ use crate::runtime::repeats::{Repeats, WINDOW};
 use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tracing::dispatcher::{self, Dispatch};
 use tracing::field::{Field, Visit};
@@ -54,6 +55,8 @@ pub struct Log {
     /// Where the lines go, if that is a file.
     file: Option<LogFile>,
     levels: reload::Handle<Targets, Registry>,
+    /// Whether a level is set at which requests have lines.
+    has_requests: Arc<AtomicBool>,
 }
 
 impl Log {
@@ -99,6 +102,7 @@ impl Log {
             repeats,
             file: reopened,
             levels,
+            has_requests: Arc::new(AtomicBool::new(has_requests(settings))),
         })
     }
 
@@ -106,6 +110,14 @@ impl Log {
     pub(crate) fn set_levels(&self, settings: &varve_config::Log) {
         // It fails only if the log is gone.
         let _ = self.levels.reload(filter(settings));
+        let has_requests = has_requests(settings);
+        self.has_requests.store(has_requests, Ordering::Relaxed);
+    }
+
+    /// Whether requests, or what happens within them, may have lines of level `info` or below. Without them no request
+    /// needs a span.
+    pub(crate) fn has_requests(&self) -> bool {
+        self.has_requests.load(Ordering::Relaxed)
     }
 
     /// Opens the log's file again by its name, as it may have been renamed.
@@ -155,6 +167,12 @@ fn append_to(file: &Path) -> Result<LogFile, ServerError> {
         file: file.to_owned(),
         source,
     })
+}
+
+fn has_requests(settings: &varve_config::Log) -> bool {
+    let parts = settings.parts.iter().map(|(_, level)| *level);
+    let mut levels = parts.chain([settings.level]);
+    levels.any(|level| level_filter(level) >= LevelFilter::INFO)
 }
 
 fn filter(settings: &varve_config::Log) -> Targets {

@@ -58,8 +58,10 @@ pub(crate) struct ServerFigures {
 pub(crate) struct Metrics {
     registry: Registry,
     requests: Family<RequestLabels, Counter>,
-    couch_methods: Family<MethodLabels, Counter>,
-    durations: Family<DurationLabels, Histogram>,
+    /// By method, in the order of [`METHODS`], and all others.
+    couch_methods: ([Counter; METHODS.len()], Counter),
+    hg_durations: Histogram,
+    couch_durations: Histogram,
     connections: Gauge,
     /// Changes that feeds have looked at, whether or not they showed them.
     pub(crate) feed_changes: Counter,
@@ -84,11 +86,13 @@ impl Default for Metrics {
         let buckets = || Histogram::new(BUCKETS);
         let durations = Family::<DurationLabels, Histogram>::new_with_constructor(buckets);
         let connections = Gauge::default();
-        let couch_methods = Family::<MethodLabels, Counter>::default();
+        let methods = Family::<MethodLabels, Counter>::default();
         let count = "Answered requests by half and status";
         registry.register("http_requests", count, requests.clone());
-        let methods = "Answered requests to databases and the server itself by method";
-        registry.register("couch_requests", methods, couch_methods.clone());
+        let by_method = "Answered requests to databases and the server itself by method";
+        registry.register("couch_requests", by_method, methods.clone());
+        let of_method = |method| methods.get_or_create(&MethodLabels { method }).clone();
+        let of_half = |half| durations.get_or_create(&DurationLabels { half }).clone();
         let time = "Seconds from a request's head to the head of its answer";
         registry.register("http_request_duration_seconds", time, durations.clone());
         registry.register("http_connections", "Open connections", connections.clone());
@@ -106,8 +110,9 @@ impl Default for Metrics {
             registry,
             feed_changes,
             requests,
-            couch_methods,
-            durations,
+            couch_methods: (METHODS.map(of_method), of_method(OTHER_METHOD)),
+            hg_durations: of_half(Half::Hg),
+            couch_durations: of_half(Half::Couch),
             connections,
             uptime,
             open_databases,
@@ -125,31 +130,40 @@ impl Metrics {
         status: u16,
         duration: Duration,
     ) {
-        if half == Half::Couch {
-            let known = METHODS.into_iter().find(|known| *known == method);
-            let method = known.unwrap_or(OTHER_METHOD);
-            self.couch_methods
-                .get_or_create(&MethodLabels { method })
-                .inc();
-            self.recent.record(duration);
-        }
+        let durations = match half {
+            Half::Hg => &self.hg_durations,
+            Half::Couch => {
+                self.couch_method(method).inc();
+                self.recent.record(duration);
+                &self.couch_durations
+            }
+        };
+        durations.observe(duration.as_secs_f64());
         self.requests
             .get_or_create(&RequestLabels { half, status })
             .inc();
-        let durations = self.durations.get_or_create(&DurationLabels { half });
-        durations.observe(duration.as_secs_f64());
     }
 
-    /// RequestLabels requests to databases and the server itself with this method of [`METHODS`].
-    pub(crate) fn couch_requests_by(&self, method: &'static str) -> u64 {
-        let counter = self.couch_methods.get(&MethodLabels { method });
-        counter.map_or(0, |counter| counter.get())
+    fn couch_method(&self, method: &str) -> &Counter {
+        let (known, other) = &self.couch_methods;
+        let mut named = METHODS.iter().zip(known);
+        let found = named.find(|(known, _)| **known == method);
+        found.map_or(other, |(_, counter)| counter)
     }
 
-    /// RequestLabels requests to databases and the server itself.
+    /// Answered requests to databases and the server itself with this method of [`METHODS`].
+    pub(crate) fn couch_requests_by(&self, method: &str) -> u64 {
+        self.couch_method(method).get()
+    }
+
+    /// Answered requests to databases and the server itself.
     pub(crate) fn couch_requests(&self) -> u64 {
-        let methods = METHODS.into_iter().chain([OTHER_METHOD]);
-        methods.map(|method| self.couch_requests_by(method)).sum()
+        let (known, other) = &self.couch_methods;
+        known
+            .iter()
+            .chain([other])
+            .map(|counter| counter.get())
+            .sum()
     }
 
     /// Those that were answered with this status.

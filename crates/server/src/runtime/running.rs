@@ -1,5 +1,6 @@
 //! The answers that run: one for each connection, known until the next request of the connection, or its end.
 
+use hyper::Method;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -27,7 +28,7 @@ struct Connections {
 /// A request from its head to the last byte of its answer.
 #[derive(Clone, Debug)]
 struct RunningAnswer {
-    method: String,
+    method: Method,
     path: String,
     user: Option<String>,
     begun: Instant,
@@ -67,10 +68,12 @@ impl RunningAnswers {
 
 impl RunningSlot {
     /// The connection's next request has come.
-    pub(crate) fn begin(&self, method: &str, path: &str) {
+    pub(crate) fn begin(&self, method: &Method, path: &str) {
+        let end = path.char_indices().nth(LONGEST_PATH);
+        let shown = &path[..end.map_or(path.len(), |(at, _)| at)];
         *self.slot.lock() = Some(RunningAnswer {
-            method: method.to_owned(),
-            path: path.chars().take(LONGEST_PATH).collect(),
+            method: method.clone(),
+            path: shown.to_owned(),
             user: None,
             begun: Instant::now(),
         });
@@ -112,11 +115,11 @@ mod tests {
         let idle = all.connect();
         assert_eq!(all.describe(), (0, Vec::new()));
         let first = all.connect();
-        first.begin("GET", &"x".repeat(2 * LONGEST_PATH));
+        first.begin(&Method::GET, &"x".repeat(2 * LONGEST_PATH));
         first.record_user(Some("a\nb"));
         let others: Vec<RunningSlot> = (0..MOST_DESCRIBED).map(|_| all.connect()).collect();
         for slot in &others {
-            slot.begin("PUT", "/db/doc");
+            slot.begin(&Method::PUT, "/db/doc");
         }
         let (count, lines) = all.describe();
         assert_eq!((count, lines.len()), (MOST_DESCRIBED + 1, MOST_DESCRIBED));

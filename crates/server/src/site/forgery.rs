@@ -49,9 +49,8 @@ pub(super) fn check(
 }
 
 fn is_forgeable(request: &Request) -> bool {
-    let media = request.content_type();
-    let is_simple = media.is_none_or(|media| OF_FORMS.contains(&media.as_str()));
-    request.method == Method::POST && is_simple
+    let is_of_form = |media: String| OF_FORMS.contains(&media.as_str());
+    request.method == Method::POST && request.content_type().is_none_or(is_of_form)
 }
 
 /// Whether scripts of this origin may send what they like. `*` is not for requests with a login.

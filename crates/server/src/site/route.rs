@@ -2,10 +2,10 @@
 
 use crate::auth::Login;
 use crate::couch::{Rewriting, admin};
-use crate::http::{cors, jsonp};
+use crate::http::{Body, cors, jsonp};
 use crate::runtime::repeats::fault_id;
 use crate::site::{Halves, Site, forgery};
-use crate::{Answer, Failure, Request, console, couch, hg};
+use crate::{Answer, CouchContext, Failure, Request, console, couch, hg};
 use hyper::{Method, StatusCode};
 use std::sync::Arc;
 use varve_config::RequiredUser;
@@ -36,7 +36,7 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
         Err(failure) => return failure.into(),
     };
     let update_to = login.update_to.clone();
-    let asked = format!("{} {}", request.method, request.raw_path);
+    let (method, path) = (request.method.clone(), request.raw_path.clone());
     let answered = match site {
         Site::Directory(halves) => dispatch(halves, request, login).await,
         Site::Repository(repos) => match forgery::check(&request, None, None) {
@@ -47,32 +47,25 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
     let answered = match answered {
         Ok(answer) => match (buffer, site) {
             (true, Site::Directory(halves)) => Box::pin(buffered(halves, answer)).await,
-            _ => answer.begun().await,
+            _ if matches!(answer.body, Body::Whole(_)) => Ok(answer),
+            _ => Box::pin(answer.begun()).await,
         },
         failed => failed,
     };
     if let Err(failure) = &answered
         && failure.kind.is_server_fault()
     {
-        site.server()
-            .log
-            .scope(|| tracing::error!(fault = fault_id(&failure.reason), "{asked}: {failure}"));
+        site.server().log.scope(|| {
+            tracing::error!(
+                fault = fault_id(&failure.reason),
+                "{method} {path}: {failure}"
+            )
+        });
     }
     let mut answer = answered.unwrap_or_else(Answer::from);
-    if let Some(cookie) = update_to
-        && !answer.headers.contains_key("set-cookie")
-    {
-        answer.set_header("set-cookie", &cookie);
-    }
-    let asks = settings
-        .as_ref()
-        .and_then(|now| now.www_authenticate.as_ref());
-    if let Some(asks) = asks
-        && answer.status == StatusCode::UNAUTHORIZED
-        && !answer.headers.contains_key("www-authenticate")
-    {
-        answer.set_header("www-authenticate", asks);
-    }
+    let asks = settings.as_ref();
+    let asks = asks.and_then(|now| now.www_authenticate.as_deref());
+    set_login_headers(&mut answer, update_to.as_deref(), asks);
     if let Some(callback) = callback {
         jsonp::wrap(&mut answer, &callback);
     }
@@ -80,6 +73,21 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
         granted.mark(&mut answer);
     }
     answer
+}
+
+/// Prolongs the session, and says how to log in; an answer that does so itself is left as it is.
+fn set_login_headers(answer: &mut Answer, cookie: Option<&str>, asks: Option<&str>) {
+    if let Some(cookie) = cookie
+        && !answer.headers.contains_key("set-cookie")
+    {
+        answer.set_header("set-cookie", cookie);
+    }
+    if let Some(asks) = asks
+        && answer.status == StatusCode::UNAUTHORIZED
+        && !answer.headers.contains_key("www-authenticate")
+    {
+        answer.set_header("www-authenticate", asks);
+    }
 }
 
 /// The answer once its body has ended.
@@ -117,19 +125,44 @@ async fn dispatch(halves: &Halves, request: Request, login: Login) -> Result<Ans
     if hg::claims(&request.raw_path) {
         return Box::pin(hg::route(Arc::clone(&halves.hg), request, login.user)).await;
     }
-    let mut request = request;
-    for _ in 0..=app.settings().functions.rewrite_limit {
-        if console::claims(&request) {
-            return console::route(&app, &request);
-        }
-        if admin::claims(&request) {
-            return Box::pin(admin::route(app, request, login)).await;
-        }
+    if couch::rewriter(&request).is_some() {
+        return Box::pin(dispatch_rewritten(halves, request, login)).await;
+    }
+    if console::claims(&request) || admin::claims(&request) {
+        return Box::pin(dispatch_to_couch(app, request, login)).await;
+    }
+    couch::route(app, request, login.user).await
+}
+
+/// Answers a request for pages, the server itself or a database.
+async fn dispatch_to_couch(
+    app: Arc<CouchContext>,
+    request: Request,
+    login: Login,
+) -> Result<Answer, Failure> {
+    if console::claims(&request) {
+        return console::route(&app, &request);
+    }
+    if admin::claims(&request) {
+        return admin::route(app, request, login).await;
+    }
+    couch::route(app, request, login.user).await
+}
+
+/// Follows the rules of design documents until one answers, or none is left.
+async fn dispatch_rewritten(
+    halves: &Halves,
+    mut request: Request,
+    login: Login,
+) -> Result<Answer, Failure> {
+    for _ in 0..=halves.couch.settings().functions.rewrite_limit {
+        let app = Arc::clone(&halves.couch);
         let Some((name, design)) = couch::rewriter(&request) else {
-            return couch::route(app, request, login.user).await;
+            // Never to a repository: to rules, `hg` is a database.
+            return dispatch_to_couch(app, request, login).await;
         };
-        let (app, user) = (Arc::clone(&app), login.user.clone());
-        match Box::pin(couch::rewrite(app, request, user, (&name, &design))).await? {
+        let user = login.user.clone();
+        match couch::rewrite(app, request, user, (&name, &design)).await? {
             Rewriting::Answered(answer) => return Ok(answer),
             Rewriting::To(other) => request = *other,
         }
@@ -159,5 +192,21 @@ fn needs_login(request: &Request, required: RequiredUser) -> bool {
         RequiredUser::No => false,
         RequiredUser::Yes => !is_login,
         RequiredUser::ExceptForUp => !is_login && request.path() != ["_up"],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size_of_future<A, B, C, F>(_: impl FnOnce(A, B, C) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn the_future_of_an_answer_is_short() {
+        let answering = |site: &'static Site, request, login| answer(site, request, login);
+        let size = size_of_future(answering);
+        assert!(size <= 3200, "{size} bytes are moved for each request");
     }
 }

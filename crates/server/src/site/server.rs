@@ -129,7 +129,7 @@ pub struct Server {
     address: SocketAddr,
     tls: Option<Tls>,
     site: Site,
-    context: HttpContext,
+    context: Arc<HttpContext>,
     /// How long running answers may take when the server stops.
     shutdown_timeout: Duration,
 }
@@ -255,12 +255,12 @@ impl Server {
             is_encrypted: tls.is_some(),
             prefix: mount.path(),
         });
-        let context = HttpContext {
+        let context = Arc::new(HttpContext {
             server,
             trust: site.trust_policy(socket.address.ip()),
             mount,
             access: access.transpose()?.map(Arc::new),
-        };
+        });
         Ok(Server {
             runtime: socket.runtime,
             listener: socket.listener,

@@ -16,6 +16,9 @@ use crate::{Answer, Failure};
 /// Documents whose attachments are longer than this are sent while they are read.
 const LONG: u64 = 64 << 10;
 
+/// Room for `_id` and `_rev`.
+const ADDED_MEMBERS: usize = 128;
+
 /// Answers `GET /{db}/{id}`.
 ///
 /// # Errors
@@ -41,6 +44,7 @@ pub fn get(call: &Call, id: &str) -> Result<Answer, Failure> {
     if in_parts {
         options.extras = options.extras.with_parts();
     }
+    let external = stored.external;
     let source = StoredRevision {
         rev: node.rev.clone(),
         extras: options.extras,
@@ -49,6 +53,8 @@ pub fn get(call: &Call, id: &str) -> Result<Answer, Failure> {
         document: Arc::new(document),
     };
     let has_meta = source.has_meta();
+    // A document that was stored as long is not believed to be.
+    let usual_length = usize::try_from(external.min(LONG)).unwrap_or(0) + ADDED_MEMBERS;
     let answer = match () {
         () if in_parts => source.in_parts(call)?,
         () if has_data && source.data_length()? > LONG => {
@@ -59,7 +65,7 @@ pub fn get(call: &Call, id: &str) -> Result<Answer, Failure> {
             })?
         }
         () => {
-            let mut body = Vec::new();
+            let mut body = Vec::with_capacity(usual_length);
             source.shown()?.write_whole(&mut body)?;
             body.push(b'\n');
             Answer::json(StatusCode::OK, body)
