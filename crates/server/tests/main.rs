@@ -38,6 +38,7 @@ mod per_user;
 mod protocol;
 mod purge;
 mod recorded;
+mod reduces;
 mod replication;
 mod revisions;
 mod rewrites;
