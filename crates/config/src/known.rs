@@ -1,6 +1,6 @@
 //! The names that Varve knows, so that a misspelled one is refused instead of being ignored.
 
-use crate::{ConfigError, Ini, Setting, ken, smoosh};
+use crate::{ConfigError, Ini, Setting, ken, refused, smoosh};
 
 /// Sections whose keys are checked, with the keys that have an effect.
 const SECTIONS: &[(&str, &[&str])] = &[
@@ -312,6 +312,7 @@ const MISSPELLED_WITHIN: usize = 2;
 pub(crate) fn check(ini: &Ini) -> Result<Vec<IdleSetting>, ConfigError> {
     let mut idle: Vec<IdleSetting> = Vec::new();
     for setting in ini.settings() {
+        refused::check(setting)?;
         if !has_effect(setting)? {
             let name = setting.name();
             let is_new = idle.iter().all(|known| known.name != name);
@@ -467,7 +468,7 @@ mod tests {
             "varve.ini:2: there is no setting varve.other"
         );
         assert_eq!(words("[couchdb]\njs_engine = quickjs"), None);
-        assert_eq!(words("[chttpd_auth]\nusers_db_public = true"), None);
+        assert_eq!(words("[chttpd_auth]\nauth_cache_size = 50"), None);
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod lockout;
 mod log;
 mod passwords;
 mod per_user;
+mod refused;
 mod replicator;
 mod sessions;
 mod setting;

@@ -175,3 +175,46 @@ fn what_is_said_to_be_absent_is_refused() {
     }
     assert!(asked > 10, "{asked}");
 }
+
+#[test]
+fn text_search_is_told_to_be_switched_off_as_by_couchdb() {
+    let server = Running::start();
+    for path in ["/db", "/db/_design/d"] {
+        assert_eq!(server.send("PUT", path, &[ADMIN], "{}").status, 201);
+    }
+    assert_eq!(
+        server
+            .send("PUT", "/parts?partitioned=true", &[ADMIN], "")
+            .status,
+        201
+    );
+    let off = "{\"error\":\"service unavailable\",\"reason\":\"Search is not available\"}\n";
+    let missing = "{\"error\":\"not_found\",\"reason\":\"missing\"}\n";
+    let json = ("content-type", "application/json");
+    for method in ["GET", "POST"] {
+        for (path, status, body) in [
+            ("/_search_analyze", 503, off),
+            ("/db/_search_cleanup", 503, off),
+            ("/db/_design/d/_search/i", 503, off),
+            ("/db/_design/d/_search_info/i", 503, off),
+            ("/db/_design/d/_search_disk_size/i", 503, off),
+            ("/parts/_partition/a/_design/d/_search/i", 503, off),
+            ("/db/_nouveau_cleanup", 404, missing),
+            ("/db/_design/d/_nouveau/i", 404, missing),
+            ("/db/_design/d/_nouveau_info/i", 404, missing),
+        ] {
+            let reply = server.send(method, path, &[ADMIN, json], "{\"q\":\"a\"}");
+            assert_eq!(
+                (reply.status, reply.body.as_str()),
+                (status, body),
+                "{method} {path}"
+            );
+        }
+    }
+    let analyze = |method| {
+        server
+            .send(method, "/_nouveau_analyze", &[ADMIN, json], "{}")
+            .status
+    };
+    assert_eq!((analyze("GET"), analyze("POST")), (405, 404));
+}

@@ -135,6 +135,11 @@ fn a_value_that_a_start_would_refuse_changes_nothing() {
         ("chttpd_auth/same_site", "\"x\"", "strict, lax or none"),
         ("log/level", "\"x\"", "log.level must be"),
         (
+            "couch_httpd_auth/public_fields",
+            "\"name\"",
+            "must be empty, as no user sees the documents of others",
+        ),
+        (
             "zz/k",
             "\"a\\n[admins]\\neve = e\"",
             "Invalid configuration value",

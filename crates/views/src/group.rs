@@ -157,12 +157,13 @@ impl ViewGroup {
         })
     }
 
-    /// The same group with an index of its own if it has reduce functions in JavaScript: their results may grow with
-    /// their input, and results refused as growing stand in inner nodes.
+    /// The same group with an index of its own if it has reduce functions in JavaScript, or sums: their results may grow
+    /// with their input, and results refused as growing stand in inner nodes.
     pub fn with_growing_reduces(mut self) -> Self {
-        let is_script = |reduction: &Reduction| matches!(reduction, Reduction::Script(_));
+        let may_grow =
+            |reduction: &Reduction| matches!(reduction, Reduction::Script(_) | Reduction::Sum);
         let mut reductions = self.maps.iter().flat_map(|map| &map.reductions);
-        if reductions.any(is_script) {
+        if reductions.any(may_grow) {
             let mut hash = Md5::new();
             hash.update(GROWING);
             hash.update(self.signature.0);
@@ -475,7 +476,11 @@ mod tests {
 
     #[test]
     fn only_reduces_in_javascript_have_another_index_where_they_may_grow() {
-        for (reduce, is_other) in [("_sum", false), ("function (k, v) { return v }", true)] {
+        for (reduce, is_other) in [
+            ("_count", false),
+            ("_sum", true),
+            ("function (k, v) { return v }", true),
+        ] {
             let design = format!(r#"{{"views":{{"a":{{"map":"m","reduce":"{reduce}"}}}}}}"#);
             let usual = group(&design);
             let growing = group(&design).with_growing_reduces();

@@ -36,7 +36,7 @@ pub struct Compression {
     pub chunk_stats: Option<ChunkStats>,
     /// The dictionaries in the file; the last one is used for new bodies, if it is zstd.
     pub dictionaries: Vec<DictionaryInfo>,
-    /// Bytes of the leaves' JSON texts and attachments before compression.
+    /// Bytes of the leaves' JSON texts before compression, and of attachments.
     pub external: u64,
     /// The bytes that these take in the file.
     pub stored: u64,

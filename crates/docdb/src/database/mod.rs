@@ -46,7 +46,7 @@ pub struct Sizes {
     pub file: u64,
     /// Of that, bytes that the newest commit needs: leaves' bodies and attachments, tree nodes.
     pub active: u64,
-    /// The leaves' JSON texts and attachments before compression.
+    /// The leaves' JSON texts before compression, and attachments as they are stored, gzip or not: what CouchDB counts.
     pub external: u64,
 }
 

@@ -115,7 +115,9 @@ impl Worker {
         (target, known): (&Snapshot, &KnownAttachments),
     ) -> Result<Prepared, DocdbError> {
         let attachments = form.source.attachments(&leaf.stored)?;
-        let data = attachments.iter().map(|attachment| attachment.length);
+        let data = attachments
+            .iter()
+            .map(|attachment| attachment.stored_length);
         let external = data.fold(leaf.stored.external, u64::saturating_sub);
         let edit = Edit {
             id: leaf.id,

@@ -196,7 +196,7 @@ impl Load<'_> {
         for attachment in content.attachments {
             if let Some(record) = self.attachment((id, rev), attachment)? {
                 stored.active = stored.active.saturating_add(record.active());
-                stored.external = stored.external.saturating_add(record.length);
+                stored.external = stored.external.saturating_add(record.stored_length);
                 self.report.attachments += 1;
                 self.report.attachment_bytes += record.stored_length;
                 kept.push(record);

@@ -85,7 +85,7 @@ impl Salvage<'_, '_> {
                     kept.push(record);
                 }
                 Err(trouble) => {
-                    copied.external = copied.external.saturating_sub(record.length);
+                    copied.external = copied.external.saturating_sub(record.stored_length);
                     let hit = Hit::attachment(id, rev, &record.name);
                     self.report(trouble, Part::Attachment, hit, LEFT_OUT);
                 }

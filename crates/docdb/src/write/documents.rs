@@ -263,7 +263,7 @@ impl GroupTransaction<'_> {
                 record.revpos = generation;
             }
             stored.active = stored.active.saturating_add(record.active());
-            stored.external = stored.external.saturating_add(record.length);
+            stored.external = stored.external.saturating_add(record.stored_length);
             records.push(record);
         }
         let mut list = Vec::new();

@@ -20,6 +20,7 @@ mod partitions;
 mod queries;
 pub(crate) mod replication;
 mod rows;
+mod search;
 mod target;
 mod users;
 mod views;
@@ -408,6 +409,7 @@ pub(in crate::couch) fn answer_now(call: Call, target: Target) -> Result<Answer,
         Target::IndexNamed(design, kind, name) => find::delete(&call, &design, &kind, &name),
         Target::IndexBulkDelete => find::delete_many(&call),
         Target::NoIndex => Err(failures::missing()),
+        Target::Search(service) => Err(search::refused(service)),
         // `answer` has taken these.
         Target::Changes
         | Target::View(..)

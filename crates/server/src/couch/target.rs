@@ -2,7 +2,7 @@
 
 use hyper::Method;
 
-use crate::couch::partitions;
+use crate::couch::{partitions, search};
 use crate::{Failure, Request};
 
 /// Resource that a path addresses within a database.
@@ -97,6 +97,8 @@ pub enum Target {
     Document(String),
     /// An attachment: document and name, which may have slashes.
     Attachment(String, String),
+    /// A path of text search, of which there is none.
+    Search(search::Service),
     /// A path that begins with `_` and means nothing here.
     Unknown(String),
 }
@@ -171,7 +173,8 @@ impl Target {
             | Target::NoList
             | Target::Rewrite(_)
             | Target::Find
-            | Target::Explain => false,
+            | Target::Explain
+            | Target::Search(_) => false,
             _ => !request.is_read(),
         }
     }
@@ -225,6 +228,8 @@ impl Target {
                 Target::IndexNamed(owned(design), owned(kind), owned(name))
             }
             ["_index", ..] => Target::NoIndex,
+            ["_search_cleanup"] => Target::Search(search::Service::Clouseau),
+            ["_nouveau_cleanup"] => Target::Search(search::Service::Nouveau),
             ["_local", name, ref attachment @ ..] => document(format!("_local/{name}"), attachment),
             [id, ref attachment @ ..] => document(owned(id), attachment),
         }
@@ -259,6 +264,10 @@ impl Target {
             },
             ["_rewrite", ..] => Target::Rewrite(design),
             ["_info"] => Target::ViewInfo(design),
+            ["_search" | "_search_info" | "_search_disk_size", ..] => {
+                Target::Search(search::Service::Clouseau)
+            }
+            ["_nouveau" | "_nouveau_info", ..] => Target::Search(search::Service::Nouveau),
             _ => document(format!("_design/{name}"), rest),
         }
     }
@@ -331,7 +340,9 @@ impl Target {
             | Target::PurgedInfos
             | Target::Shards(_)
             | Target::Partition(_) => "GET",
-            Target::Document(_) | Target::Unknown(_) => "DELETE,GET,HEAD,POST,PUT,COPY",
+            Target::Document(_) | Target::Unknown(_) | Target::Search(_) => {
+                "DELETE,GET,HEAD,POST,PUT,COPY"
+            }
             Target::Attachment(..) => "DELETE,GET,HEAD,PUT",
         }
     }

@@ -60,6 +60,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
             &["setting"],
             &["ini"],
             &[
+                "refused",
                 "ken",
                 "smoosh",
                 "functions",

@@ -256,6 +256,7 @@ impl RowSource {
             return Ok(value);
         }
         let summary = self.rows.reduce_by_rank(self.tree, run)?;
+        let summary = self.reducer().finish(summary, part);
         let value = Reduced::read(&summary, part).into_json();
         self.memo.put(self.state, reduce, &value);
         Ok(value)

@@ -110,6 +110,7 @@ impl Reducing {
                     1 => self.parts.swap_remove(0),
                     _ => combined(reducer, &self.parts),
                 };
+                let summary = reducer.finish(summary, self.part);
                 Some(Reduced::read(&summary, self.part).into_json())
             }
         }
@@ -123,7 +124,7 @@ fn combined(reducer: &dyn Reducer, parts: &[Vec<u8>]) -> Vec<u8> {
 
 impl RowSource {
     /// The reducer of its tree.
-    fn reducer(&self) -> &dyn Reducer {
+    pub(super) fn reducer(&self) -> &dyn Reducer {
         self.rows.reducer(self.tree)
     }
 }

@@ -20,9 +20,10 @@ mod number;
 mod script;
 mod stats;
 mod sum;
+mod term_size;
 
 use crate::principals::behind_principal;
-use crate::row::{push_varint, read_varint};
+use crate::row::{id_of_tail, push_varint, read_varint};
 use crate::{DesignError, IndexOptions};
 use distinct::Sketch;
 use extremes::Extremes;
@@ -153,7 +154,7 @@ impl Reduced {
 
     /// As JSON text: the value, or an object that says why there is none.
     pub(crate) fn into_json(self) -> Vec<u8> {
-        let (word, reason) = match self {
+        let (start, reason) = match self {
             Reduced::Value(json) => return json,
             Reduced::Nothing => return b"null".to_vec(),
             Reduced::Registers(bytes) => {
@@ -161,10 +162,11 @@ impl Reduced {
                 sketch.join(&bytes);
                 return sketch.estimate().to_string().into_bytes();
             }
-            Reduced::Failed(reason) => ("builtin_reduce_error", reason),
-            Reduced::Overflow(reason) => ("reduce_overflow_error", reason),
+            Reduced::Failed(reason) => (r#"{"error":"builtin_reduce_error","reason":"#, reason),
+            // As CouchDB shows it.
+            Reduced::Overflow(reason) => (r#"{"reduce_overflow_error":"#, reason),
         };
-        let mut out = format!("{{\"error\":\"{word}\",\"reason\":").into_bytes();
+        let mut out = start.as_bytes().to_vec();
         write_string(&reason, &mut out);
         out.push(b'}');
         out
@@ -178,6 +180,8 @@ pub(crate) struct MapReducer {
     scripts: Option<ScriptReducer>,
     /// Whether the keys of rows begin with a principal.
     by_principal: bool,
+    /// Whether results that grow are refused.
+    must_shrink: bool,
 }
 
 impl MapReducer {
@@ -207,6 +211,7 @@ impl MapReducer {
             reductions: reductions.to_vec(),
             scripts: (!sources.is_empty()).then(|| ScriptReducer::new(sources, options)),
             by_principal,
+            must_shrink: options.reduce_limit,
         })
     }
 
@@ -251,7 +256,10 @@ impl Reducer for MapReducer {
         let values = || rows.iter().map(|row| row.value);
         self.summary(
             |_, reduction| match reduction {
-                Reduction::Sum => sum::of_values(values()),
+                Reduction::Sum => {
+                    let input = || term_size::of_rows(rows.iter().map(StoredRow::as_term));
+                    sum::of_values(values(), self.must_shrink.then_some(input))
+                }
                 Reduction::Stats => stats::of_values(values()),
                 Reduction::Extremes(extremes) => extremes.of_values(values()),
                 Reduction::ApproxCountDistinct => registers_of(&rows),
@@ -271,7 +279,7 @@ impl Reducer for MapReducer {
         };
         self.summary(
             |index, reduction| match reduction {
-                Reduction::Sum => combined(&column(index), |values| sum::of_values(values)),
+                Reduction::Sum => combined(&column(index), |values| self.sum_again(values)),
                 // Statistics of statistics are statistics.
                 Reduction::Stats => combined(&column(index), |values| stats::of_values(values)),
                 Reduction::Extremes(extremes) => {
@@ -285,6 +293,43 @@ impl Reducer for MapReducer {
             },
         )
     }
+
+    /// CouchDB reduces the value of each group once more before it answers, also where there is only one.
+    fn finish(&self, summary: Vec<u8>, part: usize) -> Vec<u8> {
+        let Reduced::Value(json) = Reduced::read(&summary, part) else {
+            return summary;
+        };
+        let value = &mut std::iter::once(&json[..]);
+        let reductions = self.reductions.iter().enumerate();
+        let mut scripts = 0;
+        let mut out = Vec::new();
+        for (index, reduction) in reductions {
+            let function = scripts;
+            scripts += usize::from(matches!(reduction, Reduction::Script(_)));
+            match (reduction, &self.scripts) {
+                _ if index != part => Reduced::read(&summary, index),
+                (Reduction::Script(_), Some(engine)) => engine.rereduce(function, value),
+                (Reduction::Sum, _) => self.sum_again(value),
+                _ => return summary,
+            }
+            .push(&mut out);
+        }
+        out
+    }
+}
+
+impl MapReducer {
+    /// The sum of sums.
+    fn sum_again(&self, sums: &mut dyn Iterator<Item = &[u8]>) -> Reduced {
+        let sums: Vec<&[u8]> = sums.collect();
+        let input = || term_size::of_results(sums.iter().copied());
+        sum::of_values(sums.iter().copied(), self.must_shrink.then_some(input))
+    }
+}
+
+/// CouchDB's words for results that do not shrink.
+fn must_shrink(input: usize, output: usize) -> String {
+    format!("Reduce output must shrink more rapidly: input size: {input} output size: {output}")
 }
 
 /// One summary of many: a failure anywhere is a failure of the whole.
@@ -338,6 +383,11 @@ impl<'k, 'v> StoredRow<'k, 'v> {
         let tail = key.get(sort_key_len..)?;
         let (key, value) = rest.split_at_checked(key_len)?;
         Some(StoredRow { tail, key, value })
+    }
+
+    /// Its key, the length of its document's id, and its value.
+    fn as_term(&self) -> (&'v [u8], usize, &'v [u8]) {
+        (self.key, id_of_tail(self.tail).len(), self.value)
     }
 }
 

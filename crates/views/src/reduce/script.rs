@@ -10,8 +10,14 @@ use parking_lot::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use varve_js::{JsError, Limits, ReduceEngine};
 
-/// Longer results must be shorter than half of their input, as in CouchDB.
+/// Longer results must be shorter than half of their input, as in CouchDB, which measures the lines that it exchanges with
+/// its processes, without the text of the function.
 const MAY_GROW: usize = 4096;
+/// Bytes of `["reduce",[""],]` around rows, and of `["rereduce",[""],]` around results.
+const AROUND_ROWS: usize = 16;
+const AROUND_RESULTS: usize = 18;
+/// Bytes of the brackets of a list around a result.
+const AROUND_RESULT: usize = 2;
 
 /// A function that passed its limit of time so often, one time after the other, is not called any more
 /// until the index is opened anew: an index has many nodes, and each would wait for it.
@@ -61,7 +67,9 @@ impl ScriptReducer {
         }
         keys.push(b']');
         let values = array(&mut rows.iter().map(|row| row.value));
-        self.run(function, Some(keys), values)
+        // The rows are one list, each with both.
+        let rows = keys.len() + values.len() + 2 * rows.len() - 1;
+        self.run(function, Some(keys), values, rows + AROUND_ROWS)
     }
 
     /// Reduces results of the same function.
@@ -70,11 +78,18 @@ impl ScriptReducer {
         function: usize,
         values: &mut dyn Iterator<Item = &[u8]>,
     ) -> Reduced {
-        self.run(function, None, array(values))
+        let values = array(values);
+        let given = values.len() + AROUND_RESULTS;
+        self.run(function, None, values, given)
     }
 
-    fn run(&self, function: usize, keys: Option<Vec<u8>>, values: Vec<u8>) -> Reduced {
-        let given = keys.as_ref().map_or(0, Vec::len) + values.len();
+    fn run(
+        &self,
+        function: usize,
+        keys: Option<Vec<u8>>,
+        values: Vec<u8>,
+        given: usize,
+    ) -> Reduced {
         let (answer, result) = channel();
         let job = Job {
             function,
@@ -85,11 +100,8 @@ impl ScriptReducer {
         // A failed send or a closed answer is a thread that could not be started.
         let sent = self.sender().send(job);
         match sent.ok().and_then(|()| result.recv().ok()) {
-            Some(Ok(json)) if self.must_shrink && grows(given, json.len()) => {
-                Reduced::Overflow(format!(
-                    "Reduce output must shrink more rapidly: input size: {given} output size: {}",
-                    json.len()
-                ))
+            Some(Ok(json)) if self.must_shrink && grows(given, json.len() + AROUND_RESULT) => {
+                Reduced::Overflow(super::must_shrink(given, json.len() + AROUND_RESULT))
             }
             Some(Ok(json)) => Reduced::Value(json.into_bytes()),
             // As in CouchDB, which goes on with the other groups.
@@ -117,7 +129,7 @@ impl ScriptReducer {
 }
 
 fn grows(given: usize, made: usize) -> bool {
-    made > MAY_GROW && made > given / 2
+    made > MAY_GROW && made * 2 > given
 }
 
 /// Answers jobs until the reducer is gone.

@@ -66,59 +66,76 @@ impl Stats {
     }
 }
 
-/// The statistics of emitted values, and of statistics of them.
-pub(super) fn of_values<'a>(values: impl Iterator<Item = &'a [u8]>) -> Reduced {
-    let mut single: Option<Stats> = None;
-    let mut columns: Vec<Stats> = Vec::new();
-    for json in values {
-        if let Some(number) = Total::of_digits(json).filter(|_| columns.is_empty()) {
-            let stats = Stats::of_number(number);
-            single = Some(single.map_or(stats, |sum| sum.plus(stats)));
-            continue;
-        }
-        let value = read_value(json);
-        let added = match &value {
-            Value::Array(items) if single.is_none() => add_columns(&mut columns, items),
-            number if columns.is_empty() => Stats::of(number).map(|stats| {
-                single = Some(single.map_or(stats, |sum| sum.plus(stats)));
-            }),
-            _ => None,
-        };
-        if added.is_none() {
-            return refused(json);
+/// Statistics of numbers, or of arrays item by item, at any depth.
+#[derive(Clone, Debug, PartialEq)]
+enum Column {
+    Single(Stats),
+    Items(Vec<Column>),
+}
+
+impl Column {
+    fn of(value: &Value) -> Option<Column> {
+        match value {
+            Value::Array(items) => {
+                let items = items.iter().map(Column::of).collect::<Option<_>>();
+                items.map(Column::Items)
+            }
+            single => Stats::of(single).map(Column::Single),
         }
     }
-    let value = match single {
-        Some(stats) => stats.value(),
-        None if columns.is_empty() => return Reduced::Nothing,
-        None => columns.into_iter().map(Stats::value).collect(),
+
+    /// Arrays that are reduced together are of one length; `None` otherwise.
+    fn plus(self, other: Column) -> Option<Column> {
+        match (self, other) {
+            (Column::Single(one), Column::Single(other)) => Some(Column::Single(one.plus(other))),
+            (Column::Items(items), Column::Items(others)) if items.len() == others.len() => {
+                let pairs = items.into_iter().zip(others);
+                let sums = pairs.map(|(one, other)| one.plus(other));
+                sums.collect::<Option<_>>().map(Column::Items)
+            }
+            _ => None,
+        }
+    }
+
+    fn value(self) -> Value {
+        match self {
+            Column::Single(stats) => stats.value(),
+            Column::Items(items) => Value::Array(items.into_iter().map(Column::value).collect()),
+        }
+    }
+}
+
+/// The statistics of emitted values, and of statistics of them.
+pub(super) fn of_values<'a>(values: impl Iterator<Item = &'a [u8]>) -> Reduced {
+    let mut sum: Option<Column> = None;
+    for json in values {
+        let column = match Total::of_digits(json) {
+            Some(number) => Some(Column::Single(Stats::of_number(number))),
+            None => Column::of(&read_value(json)),
+        };
+        let added = match (sum.take(), column) {
+            (None, column) => column,
+            (Some(sum), Some(column)) => sum.plus(column),
+            (Some(_), None) => None,
+        };
+        match added {
+            Some(added) => sum = Some(added),
+            None => return refused(json),
+        }
+    }
+    let Some(sum) = sum else {
+        return Reduced::Nothing;
     };
     let mut json = Vec::new();
-    write(&value, &mut json);
+    write(&sum.value(), &mut json);
     Reduced::Value(json)
 }
 
-/// Arrays that are reduced together are of one length; `None` otherwise.
-fn add_columns(columns: &mut Vec<Stats>, items: &[Value]) -> Option<()> {
-    let added: Option<Vec<Stats>> = items.iter().map(Stats::of).collect();
-    let added = added?;
-    if columns.is_empty() {
-        *columns = added;
-        return (!columns.is_empty()).then_some(());
-    }
-    if columns.len() != added.len() {
-        return None;
-    }
-    for (column, stats) in columns.iter_mut().zip(added) {
-        *column = column.plus(stats);
-    }
-    Some(())
-}
-
+/// CouchDB's words.
 fn refused(json: &[u8]) -> Reduced {
     let found = String::from_utf8_lossy(json);
     Reduced::Failed(format!(
-        "_stats takes numbers, or arrays of numbers of one length, not {found}"
+        "The _stats function requires that map values be numbers or arrays of numbers, not '{found}'"
     ))
 }
 
@@ -147,6 +164,12 @@ mod tests {
             r#"[{"sum":3,"count":2,"min":1,"max":2,"sumsqr":5},"#.to_owned()
                 + r#"{"sum":3.5,"count":2,"min":-0.5,"max":4,"sumsqr":16.25}]"#
         );
+        assert_eq!(stats(&["[]", "[]"]), "[]");
+        assert_eq!(stats(&["[[1,2]]", "[[2]]", "[[1]]"]).get(..3), Some("The"));
+        assert_eq!(
+            stats(&["[[1]]", "[[2]]", "[[3]]"]),
+            format!("[[{expected}]]")
+        );
     }
 
     #[test]
@@ -154,12 +177,16 @@ mod tests {
         for wrong in [
             &["null"][..],
             &["\"a\""],
-            &["[]"],
             &["1", "[1]"],
+            &["[1]", "1"],
+            &["[[1]]", "[1]"],
             &["[1]", "[1,2]"],
             &["{\"sum\":1}"],
         ] {
-            assert!(stats(wrong).starts_with("_stats takes"), "{wrong:?}");
+            assert!(
+                stats(wrong).starts_with("The _stats function requires"),
+                "{wrong:?}"
+            );
         }
     }
 }

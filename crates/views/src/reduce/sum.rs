@@ -1,89 +1,152 @@
 //! `_sum`: of numbers, of arrays item by item, of objects member by member.
+//!
+//! CouchDB begins with 0 and goes through rows, and through sums of rows, from the last to the first. What cannot be
+//! added is seen when something is to be added to it, and makes the sum an object with `error`, `reason` and `caused_by`,
+//! which is a value like others but takes the place of each sum that it would be part of.
 
 use super::number::Total;
-use super::{Reduced, read_value};
-use varve_json::{Value, write};
+use super::{Reduced, read_value, term_size};
+use varve_json::{Number, Object, Value, write};
 
-/// The sum of values given as JSON text; sums of sums are sums.
-pub(super) fn of_values<'a>(values: impl Iterator<Item = &'a [u8]>) -> Reduced {
-    let mut total: Option<Value> = None;
-    for json in values {
-        let value = read_value(json);
-        let sum = match total.take() {
-            None => is_summable(&value).then_some(value),
-            Some(before) => add(before, &value),
-        };
-        match sum {
-            Some(sum) => total = Some(sum),
-            None => return refused(json),
-        }
-    }
-    match total {
-        None => Reduced::Nothing,
-        Some(total) => {
-            let mut json = Vec::new();
-            write(&total, &mut json);
-            Reduced::Value(json)
-        }
-    }
-}
+/// Members of a sum that failed.
+const ERROR: &str = "error";
+const BUILTIN_REDUCE_ERROR: &str = "builtin_reduce_error";
 
-fn refused(json: &[u8]) -> Reduced {
-    let found = String::from_utf8_lossy(json);
-    Reduced::Failed(format!(
-        "_sum takes numbers, arrays of numbers, and objects of these, not {found}"
-    ))
-}
+/// CouchDB's words, which clients show to their users.
+const REASON: &str = "The _sum function requires that map values be numbers, arrays of numbers, or objects. Objects cannot be \
+                      mixed with other data structures. Objects can be arbitrarily nested, provided that the values \
+                      for all fields are themselves numbers, arrays of numbers, or objects.";
 
-/// Whether a value consists of numbers, at any depth of objects.
-fn is_summable(value: &Value) -> bool {
-    match value {
-        Value::Number(_) => true,
-        Value::Array(items) => items.iter().all(|item| matches!(item, Value::Number(_))),
-        Value::Object(members) => members.iter().all(|(_, member)| is_summable(member)),
-        _ => false,
-    }
-}
+/// Longer sums, in bytes of their terms, must be shorter than half of what they were made of. CouchDB's number.
+const MAY_GROW: usize = 4906;
+/// The term of such a JSON text is never that long: `[]` and `{}` grow most.
+const SHORT: usize = MAY_GROW / 8;
 
-/// `None` if the two do not add.
-fn add(left: Value, right: &Value) -> Option<Value> {
-    match (left, right) {
-        (Value::Object(mut left), Value::Object(right)) => {
-            for (name, addend) in right.iter() {
-                match left.get_mut(name) {
-                    Some(sum) => *sum = add(std::mem::take(sum), addend)?,
-                    None if is_summable(addend) => left.insert(name, addend.clone()),
-                    None => return None,
-                }
+/// The sum of values given as JSON text, from the last to the first. `input` gives the bytes of their terms, where sums
+/// have to shrink.
+pub(super) fn of_values<'a>(
+    values: impl DoubleEndedIterator<Item = &'a [u8]>,
+    input: Option<impl FnOnce() -> usize>,
+) -> Reduced {
+    let mut sum = None;
+    for json in values.rev() {
+        let before = sum.take().unwrap_or(Value::Number(Number::Int(0)));
+        match add(before, read_value(json)) {
+            Ok(total) => sum = Some(total),
+            Err(refused) => {
+                sum = Some(refused.into_value());
+                break;
             }
-            Some(Value::Object(left))
         }
-        (Value::Object(_), _) | (_, Value::Object(_)) => None,
-        (left @ Value::Number(_), Value::Number(_)) => {
-            Some(Total::of(&left)?.plus(Total::of(right)?).value())
+    }
+    let Some(sum) = sum else {
+        return Reduced::Nothing;
+    };
+    let mut json = Vec::new();
+    write(&sum, &mut json);
+    if let Some(input) = input.filter(|_| json.len() > SHORT)
+        && let Some(reason) = overflow(&sum, input)
+    {
+        json.clear();
+        write(&failure(reason.as_str(), None), &mut json);
+    }
+    Reduced::Value(json)
+}
+
+/// Why a sum is too long.
+fn overflow(sum: &Value, input: impl FnOnce() -> usize) -> Option<String> {
+    let output = term_size::of_result(sum);
+    let input = (output > MAY_GROW).then(input)?;
+    (output * 2 > input).then(|| super::must_shrink(input, output))
+}
+
+fn failure(reason: &str, caused_by: Option<Value>) -> Value {
+    let mut object = Object::new();
+    object.insert(ERROR, BUILTIN_REDUCE_ERROR);
+    object.insert("reason", reason);
+    if let Some(cause) = caused_by {
+        object.insert("caused_by", cause);
+    }
+    Value::Object(object)
+}
+
+/// Why two values do not add.
+enum Refused {
+    /// The value that is no number, array or object where one belongs.
+    CausedBy(Value),
+    /// One of them is a sum that failed.
+    Failed(Object),
+}
+
+impl Refused {
+    fn into_value(self) -> Value {
+        match self {
+            Refused::CausedBy(value) => failure(REASON, Some(value)),
+            Refused::Failed(object) => Value::Object(object),
         }
-        (left, right) => add_items(left, right),
     }
 }
 
-/// Adds two of which one at least is an array; a number stands for an array of that number.
-fn add_items(left: Value, right: &Value) -> Option<Value> {
-    let mut sums = match left {
-        Value::Array(items) => items,
-        number => vec![number],
+/// Adds a value to a sum.
+fn add(sum: Value, value: Value) -> Result<Value, Refused> {
+    let is_failure = |object: &Object| {
+        let error = object.get(ERROR).and_then(Value::as_str);
+        error == Some(BUILTIN_REDUCE_ERROR)
     };
-    let addends = match right {
-        Value::Array(items) => items.as_slice(),
-        number => std::slice::from_ref(number),
+    match (sum, value) {
+        (sum @ Value::Number(_), value @ Value::Number(_)) => add_numbers(&sum, &value),
+        (Value::Array(sums), Value::Array(items)) => add_items(sums, items),
+        (Value::Array(sums), number @ Value::Number(_)) => add_items(sums, vec![number]),
+        (number @ Value::Number(_), Value::Array(items)) => add_items(vec![number], items),
+        (_, Value::Object(object)) if is_failure(&object) => Err(Refused::Failed(object)),
+        (Value::Number(Number::Int(0)), object @ Value::Object(_)) => Ok(object),
+        (Value::Object(sums), Value::Object(members)) => add_members(sums, members),
+        (_, value) => Err(Refused::CausedBy(value)),
+    }
+}
+
+fn add_numbers(sum: &Value, value: &Value) -> Result<Value, Refused> {
+    match (Total::of(sum), Total::of(value)) {
+        (Some(sum), Some(value)) => Ok(sum.plus(value).value()),
+        _ => Err(Refused::CausedBy(value.clone())),
+    }
+}
+
+/// The rest of the longer array is taken as it is.
+fn add_items(mut sums: Vec<Value>, items: Vec<Value>) -> Result<Value, Refused> {
+    for (index, item) in items.into_iter().enumerate() {
+        let Some(sum) = sums.get_mut(index) else {
+            sums.push(item);
+            continue;
+        };
+        let (Some(total), Some(addend)) = (Total::of(sum), Total::of(&item)) else {
+            return Err(Refused::CausedBy(Value::Array(sums.split_off(index))));
+        };
+        *sum = total.plus(addend).value();
+    }
+    Ok(Value::Array(sums))
+}
+
+/// Members of the sum are in the order of their names.
+fn add_members(sums: Object, members: Object) -> Result<Value, Refused> {
+    let sorted = |mut object: Object| {
+        let mut members = object.extract(|_| true);
+        members.sort_by(|(one, _), (other, _)| one.cmp(other));
+        members.into_iter().peekable()
     };
-    for (index, addend) in addends.iter().enumerate() {
-        let addend = Total::of(addend)?;
-        match sums.get_mut(index) {
-            Some(sum) => *sum = Total::of(sum)?.plus(addend).value(),
-            None => sums.push(addend.value()),
+    let (mut left, mut right) = (sorted(sums), sorted(members));
+    let mut merged = Vec::new();
+    while let (Some((name, _)), Some((other, _))) = (left.peek(), right.peek()) {
+        let order = name.cmp(other);
+        let from_left = left.next_if(|_| order.is_le());
+        let from_right = right.next_if(|_| order.is_ge());
+        match (from_left, from_right) {
+            (Some((name, sum)), Some((_, value))) => merged.push((name, add(sum, value)?)),
+            (one, other) => merged.extend(one.or(other)),
         }
     }
-    Some(Value::Array(sums))
+    merged.extend(left.chain(right));
+    Ok(Value::Object(merged.into_iter().collect()))
 }
 
 #[cfg(test)]
@@ -91,10 +154,10 @@ mod tests {
     use super::*;
 
     fn sum(values: &[&str]) -> String {
-        match of_values(values.iter().map(|value| value.as_bytes())) {
+        let input = None::<fn() -> usize>;
+        match of_values(values.iter().map(|value| value.as_bytes()), input) {
             Reduced::Nothing => "nothing".to_owned(),
             Reduced::Value(json) => String::from_utf8(json).unwrap(),
-            Reduced::Failed(reason) => reason,
             other => panic!("{other:?}"),
         }
     }
@@ -108,22 +171,56 @@ mod tests {
         assert_eq!(sum(&[max, max]), twice);
         assert_eq!(sum(&["[1,2]", "[3]", "4"]), "[8,2]");
         assert_eq!(sum(&["1", "[1,2.0]"]), "[2,2.0]");
-        let objects = [r#"{"a":1}"#, r#"{"a":2,"b":{"c":[1]}}"#, r#"{"b":{"c":5}}"#];
+        let objects = [r#"{"b":{"c":5}}"#, r#"{"a":2,"b":{"c":[1]}}"#, r#"{"a":1}"#];
         assert_eq!(sum(&objects), r#"{"a":3,"b":{"c":[6]}}"#);
+        let names = [r#"{"z":1,"b":1}"#, r#"{"y":1,"b":2}"#];
+        assert_eq!(sum(&names), r#"{"b":3,"y":1,"z":1}"#);
+    }
+
+    /// Nothing is added to these.
+    #[test]
+    fn what_nothing_is_added_to_is_not_looked_at() {
+        assert_eq!(sum(&[r#"{"a":null}"#]), r#"{"a":null}"#);
+        assert_eq!(sum(&[r#"[1,"x"]"#]), r#"[1,"x"]"#);
     }
 
     #[test]
-    fn what_does_not_add_is_refused() {
-        for wrong in [
-            &["null"][..],
-            &["\"a\""],
-            &["1", "true"],
-            &["[1]", "[\"x\"]"],
-            &["[[1]]"],
-            &["{\"a\":1}", "2"],
-            &["{\"a\":null}"],
+    fn what_does_not_add_is_told_as_the_cause() {
+        for (wrong, cause) in [
+            (&["null"][..], "null"),
+            (&["\"a\"", "\"b\"", "1"], "\"b\""),
+            (&["1", "true"], "true"),
+            (&["[1]", "[\"x\"]"], "[0]"),
+            (&["[1,2]", "[1,\"x\",3]"], "[\"x\",3]"),
+            (&["[[1]]"], "[0]"),
+            (&["{\"a\":1}", "2"], "{\"a\":1}"),
+            (&["2", "{\"a\":1}"], "2"),
+            (&["{\"a\":null}", "{\"a\":1}"], "null"),
         ] {
-            assert!(sum(wrong).starts_with("_sum takes"), "{wrong:?}");
+            let failed = sum(wrong);
+            let start = format!(r#"{{"error":"builtin_reduce_error","reason":"{REASON}""#);
+            assert!(failed.starts_with(&start), "{failed}");
+            assert!(
+                failed.ends_with(&format!(r#","caused_by":{cause}}}"#)),
+                "{wrong:?}: {failed}"
+            );
+            assert_eq!(sum(&["1", &failed, "2"]), failed);
         }
+    }
+
+    #[test]
+    fn a_sum_that_does_not_shrink_is_told_with_its_sizes() {
+        let long = format!("{{\"{}\":1}}", "x".repeat(5000));
+        let reduced = |input: usize| of_values([long.as_bytes()].into_iter(), Some(|| input));
+        assert_eq!(reduced(10_036), Reduced::Value(long.clone().into_bytes()));
+        let Reduced::Value(json) = reduced(10_035) else {
+            panic!("no value");
+        };
+        assert_eq!(
+            String::from_utf8(json).unwrap(),
+            r#"{"error":"builtin_reduce_error","reason":"Reduce output must shrink more rapidly: "#
+                .to_owned()
+                + r#"input size: 10035 output size: 5018"}"#
+        );
     }
 }

@@ -13,7 +13,7 @@ pub(crate) use uuids::Uuids;
 
 use crate::auth::Login;
 use crate::couch::database::listing;
-use crate::couch::replication;
+use crate::couch::{replication, search};
 use crate::http::blocking;
 use crate::{Answer, CouchContext, Failure, Request, couch};
 use hyper::{Method, StatusCode};
@@ -38,6 +38,8 @@ const OWN: &[&str] = &[
     "_up",
     "_uuids",
     "_utils",
+    "_search_analyze",
+    "_nouveau_analyze",
     "favicon.ico",
 ];
 
@@ -114,6 +116,11 @@ pub(crate) async fn route(
             login.user.require_admin()?;
             shards::reshard(&request, rest)
         }
+        ["_search_analyze"] => Err(search::refused(search::Service::Clouseau)),
+        ["_nouveau_analyze"] if request.method != Method::POST => {
+            Err(Failure::method_not_allowed("POST"))
+        }
+        ["_nouveau_analyze"] => Err(search::refused(search::Service::Nouveau)),
         ["_node", ..] => {
             login.user.require_admin()?;
             node::route(app, request, login.user).await

@@ -92,6 +92,7 @@ pub fn enter(call: Call, name: &str, target: &Target) -> Result<Call, Failure> {
         | Target::ViewInfo(_)
         | Target::Find
         | Target::Explain
+        | Target::Search(_)
         | Target::Index
         | Target::IndexNamed(..)
         | Target::IndexBulkDelete => Ok(Call {
