@@ -2,8 +2,10 @@
 
 mod between;
 mod documents;
+mod foreign;
 mod local;
 mod peers;
+mod proxies;
 
 use crate::client::{ADMIN, Running};
 use serde_json::{Value, json};

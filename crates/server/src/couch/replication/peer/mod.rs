@@ -3,8 +3,10 @@
 mod client;
 mod retry;
 mod session;
+mod stream;
 
 pub(super) use client::Clients;
+pub(super) use stream::StreamAttempts;
 
 use super::error::ReplicationError;
 use super::local::LocalSide;
@@ -219,34 +221,6 @@ impl Peer {
                 Err(error) => return Err(error),
             }
         }
-    }
-
-    /// Sends a request whose body comes from another answer, once: the body cannot be had again.
-    ///
-    /// # Errors
-    /// As [`Peer::send`]; [`ReplicationError::Expired`] if the session has: the next attempt begins another.
-    pub async fn pass_on(
-        &self,
-        request: &PeerRequest,
-        body: PeerAnswer,
-    ) -> Result<PeerAnswer, ReplicationError> {
-        let _permit = self.permits.acquire().await;
-        let url = self.url_of(request);
-        let credentials = self.credentials().await?;
-        let head = (&request.method, &url, credentials.as_ref());
-        let mut builder = self.builder(request, head);
-        if let Some(length) = body.response.content_length() {
-            builder = builder.header(hyper::header::CONTENT_LENGTH, length);
-        }
-        let body = reqwest::Body::wrap_stream(body.response.bytes_stream());
-        let sent = builder.body(body).send().await;
-        let response = sent.map_err(|error| retry::no_answer(&request.method, &url, &error))?;
-        if self.has_expired(credentials.as_ref(), &response).await {
-            return Err(ReplicationError::Expired(self.name().to_owned()));
-        }
-        PeerAnswer::new(request, response, self.timeout)
-            .checked()
-            .await
     }
 
     /// The URL of a request.
