@@ -110,7 +110,7 @@ fn both_clients_clone_stream_and_push() {
     }
 }
 
-/// What a server with these settings says to a replication from a URL into its database `b`.
+/// Replicates from a URL into the database `b` of a server with these settings; its status and answer.
 fn pull(settings: &str, source: &str) -> (u16, Value) {
     let site = Site::new();
     configure(site.path(), settings);

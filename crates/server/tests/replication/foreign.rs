@@ -5,7 +5,7 @@ use crate::client::Running;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use varve_testkit::http::{Fault, Form, Proxy};
+use varve_testkit::http::{AnswerForm, Fault, Proxy};
 
 /// More chunks than any answer of these tests has.
 const MANY: usize = 1 << 20;
@@ -88,11 +88,11 @@ fn pull_and_push(
 }
 
 #[test]
-fn sequences_that_nobody_can_read_are_kept_as_they_are() {
-    for form in [Form::OpaqueText, Form::OpaqueList] {
+fn opaque_sequences_are_kept_as_they_are() {
+    for form in [AnswerForm::OpaqueText, AnswerForm::OpaqueList] {
         let [source, _] = pull_and_push(move |_, _| Fault::As(form), &json!({}));
         let since = match form {
-            Form::OpaqueText => "since=opaque%7E",
+            AnswerForm::OpaqueText => "since=opaque%7E",
             _ => "since=%5B7%2C%22",
         };
         assert!(source.count(since) > 0, "{form:?}");
@@ -101,18 +101,18 @@ fn sequences_that_nobody_can_read_are_kept_as_they_are() {
 
 #[test]
 fn compressed_answers_are_read_and_streamed() {
-    pull_and_push(|_, _| Fault::As(Form::Gzip), &json!({}));
+    pull_and_push(|_, _| Fault::As(AnswerForm::Gzip), &json!({}));
 }
 
 /// Every path is cut in each way once before it is answered.
 #[test]
 fn chunked_answers_that_are_cut_anywhere_are_asked_for_again() {
     let cuts = [
-        Fault::As(Form::CutChunk(0)),
-        Fault::As(Form::CutChunk(1)),
-        Fault::As(Form::MissingEnd(1)),
-        Fault::As(Form::MissingEnd(MANY)),
-        Fault::As(Form::CutGzip),
+        Fault::As(AnswerForm::CutChunk(0)),
+        Fault::As(AnswerForm::CutChunk(1)),
+        Fault::As(AnswerForm::MissingEnd(1)),
+        Fault::As(AnswerForm::MissingEnd(MANY)),
+        Fault::As(AnswerForm::CutGzip),
     ];
     let calls = Arc::<AtomicUsize>::default();
     let fault = move |_: &str, before: usize| match before {

@@ -1,6 +1,6 @@
 //! A proxy that misbehaves: it answers, cuts and refuses as a test says.
 
-use super::form::Form;
+use super::answer_form::AnswerForm;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -17,7 +17,7 @@ pub enum Fault {
     /// Passes the request on with this header, such as `authorization: …`, in the place of its cookie.
     LogIn(&'static str),
     /// Passes the request on, and the answer in another form.
-    As(Form),
+    As(AnswerForm),
     /// Passes the request on.
     None,
 }

@@ -9,12 +9,12 @@ use std::net::TcpStream;
 
 /// Bytes of a chunk.
 const CHUNK: usize = 100;
-/// Precedes the sequences of a peer whose sequences nobody can read.
+/// Precedes opaque sequences.
 const OPAQUE: &str = "opaque~";
 
 /// How a proxy changes the answers of the server behind it, and what refers to them in requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum AnswerForm {
     /// Compressed by gzip, in chunks.
     Gzip,
     /// Compressed by gzip, cut in the middle of the second chunk.
@@ -29,7 +29,7 @@ pub enum Form {
     OpaqueList,
 }
 
-impl Form {
+impl AnswerForm {
     /// The head of a request as the server behind is to get it: it compresses nothing itself.
     pub(super) fn request(self, head: &str) -> String {
         let lines = head.split_inclusive("\r\n");
@@ -37,8 +37,8 @@ impl Form {
             lines.filter(|line| !line.to_ascii_lowercase().starts_with("accept-encoding:"));
         let head: String = others.collect();
         match self {
-            Form::OpaqueText => head.replace("opaque%7E", "").replace(OPAQUE, ""),
-            Form::OpaqueList => head.replace("%5B7%2C%22", "").replace("%22%5D", ""),
+            AnswerForm::OpaqueText => head.replace("opaque%7E", "").replace(OPAQUE, ""),
+            AnswerForm::OpaqueList => head.replace("%5B7%2C%22", "").replace("%22%5D", ""),
             _ => head,
         }
     }
@@ -63,18 +63,18 @@ impl Form {
         };
         stream.read_to_end(&mut body)?;
         let is_whole = match self {
-            Form::OpaqueText | Form::OpaqueList => {
+            AnswerForm::OpaqueText | AnswerForm::OpaqueList => {
                 body = self.with_opaque_sequences(path, body);
                 true
             }
-            Form::Gzip | Form::CutGzip => {
+            AnswerForm::Gzip | AnswerForm::CutGzip => {
                 headers.push(("content-encoding".to_owned(), "gzip".to_owned()));
                 let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
                 encoder.write_all(&body)?;
                 body = encoder.finish()?;
-                self == Form::Gzip
+                self == AnswerForm::Gzip
             }
-            Form::CutChunk(_) | Form::MissingEnd(_) => false,
+            AnswerForm::CutChunk(_) | AnswerForm::MissingEnd(_) => false,
         };
         write_head(client, status, &headers)?;
         let mut chunks = chunked(&body);
@@ -88,8 +88,8 @@ impl Form {
     fn cut_at(self, chunks: &[u8]) -> usize {
         let whole = format!("{CHUNK:x}\r\n").len() + CHUNK + 2;
         let end = match self {
-            Form::CutChunk(number) => number * whole + whole / 2,
-            Form::MissingEnd(count) => count * whole,
+            AnswerForm::CutChunk(number) => number * whole + whole / 2,
+            AnswerForm::MissingEnd(count) => count * whole,
             _ => whole + whole / 2,
         };
         end.min(chunks.len().saturating_sub(1))
@@ -119,7 +119,7 @@ impl Form {
     fn opaque(self, seq: &Value) -> Value {
         let text = seq.as_str().unwrap_or_default();
         match self {
-            Form::OpaqueList => json!([7, text]),
+            AnswerForm::OpaqueList => json!([7, text]),
             _ => json!(format!("{OPAQUE}{text}")),
         }
     }
