@@ -4,6 +4,7 @@ mod between;
 mod documents;
 mod foreign;
 mod local;
+mod members;
 mod peers;
 mod proxies;
 

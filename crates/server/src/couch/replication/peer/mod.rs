@@ -175,7 +175,7 @@ impl Peer {
     pub async fn send(&self, request: &PeerRequest) -> Result<PeerAnswer, ReplicationError> {
         // The semaphore is never closed.
         let _permit = self.permits.acquire().await;
-        retry::send(self, request).await
+        retry::send(self, request, &mut 0).await
     }
 
     /// Sends a request and reads the answer as JSON, as [`Peer::text`].
@@ -206,19 +206,15 @@ impl Peer {
     /// As [`Peer::send`]; [`ReplicationError::TooLong`].
     pub async fn text(&self, request: &PeerRequest) -> Result<Vec<u8>, ReplicationError> {
         let _permit = self.permits.acquire().await;
-        let mut attempt = 0;
+        let mut failed = 0;
         loop {
-            let read = async {
-                let answer = retry::send(self, request).await?;
-                answer.bytes(LONGEST_ANSWER).await
-            };
-            match read.await {
-                Ok(bytes) => return Ok(bytes),
-                Err(ReplicationError::NoAnswer { .. }) if attempt < self.retries => {
-                    retry::pause(attempt, None).await;
-                    attempt += 1;
+            let answer = retry::send(self, request, &mut failed).await?;
+            match answer.bytes(LONGEST_ANSWER).await {
+                Err(ReplicationError::NoAnswer { .. }) if failed < self.retries => {
+                    retry::pause(failed, None).await;
+                    failed += 1;
                 }
-                Err(error) => return Err(error),
+                read => return read,
             }
         }
     }

@@ -16,15 +16,17 @@ pub(super) const MOST_REDIRECTS: usize = 10;
 /// How often in a row a request may meet a session that has expired.
 pub(super) const MOST_EXPIRED: u32 = 5;
 
-/// Sends a request until there is an answer that counts.
+/// Sends a request until there is an answer that counts. `failed` attempts are those so far, of which there may be as many
+/// as the settings say.
 pub(super) async fn send(
     peer: &Peer,
     request: &PeerRequest,
+    failed: &mut u32,
 ) -> Result<PeerAnswer, ReplicationError> {
-    let (mut attempt, mut expired) = (0, 0);
+    let mut expired = 0;
     loop {
         let asked = match follow(peer, request).await {
-            Ok(answer) if may_pass(answer.status()) && attempt < peer.retries => {
+            Ok(answer) if may_pass(answer.status()) && *failed < peer.retries => {
                 retry_after(&answer)
             }
             Ok(answer) => return answer.checked().await,
@@ -33,11 +35,11 @@ pub(super) async fn send(
                 expired += 1;
                 continue;
             }
-            Err(ReplicationError::NoAnswer { .. }) if attempt < peer.retries => None,
+            Err(ReplicationError::NoAnswer { .. }) if *failed < peer.retries => None,
             Err(error) => return Err(error),
         };
-        pause(attempt, asked).await;
-        attempt += 1;
+        pause(*failed, asked).await;
+        *failed += 1;
     }
 }
 
