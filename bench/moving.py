@@ -6,16 +6,22 @@ Needs a .couch file of 1 KB documents, which a test writes:
     VARVE_IMPORT_SPEED=1000000 VARVE_IMPORT_FILE=/tmp/moved.couch \\
         cargo test --release -p varve-replicate --test main speed
     bench/moving.py --couch /tmp/moved.couch
+
+With `--server COUNT` instead, a server gets so many documents over HTTP, and only the import of that server is measured.
 """
 
 import argparse
 import os
 import re
 import subprocess
+import sys
 import tempfile
 import time
 
 import measure
+
+sys.path.insert(0, os.path.join(measure.HERE, "corpus"))
+import make_docs  # noqa: E402
 
 
 class Move:
@@ -49,10 +55,28 @@ def add(results, name, moves):
     results.add(f"{name}, memory", "varve", "MB at most", [move.memory / 1e6 for move in moves])
 
 
+def import_server(results, runs, server, database, copied):
+    """A server whose database is copied from its beginning, and once more when nothing is new."""
+    url = server.url.replace("//", f"//{':'.join(measure.ADMIN)}@")
+    words = ["import", url, copied, "--db", database]
+    before = server.cpu()
+    moves = runs(words, copied)
+    used = (server.cpu() - before) / len(moves)
+    name = "moving/import of a server"
+    add(results, name, moves)
+    count = moves[0].documents()
+    results.write(name=f"{name}, CPU of the source", subject="varve", unit="us per document",
+                  median=round(used / count * 1e6, 2))
+    results.write(name=f"{name}, documents", subject="varve", unit="documents", median=count)
+    add(results, f"{name} again", runs(words))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--varve", default="target/release/varve")
-    parser.add_argument("--couch", required=True)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--couch", help="a .couch file")
+    what.add_argument("--server", type=int, metavar="COUNT", help="documents of a server")
     parser.add_argument("--runs", type=int, default=3)
     options = parser.parse_args()
     results = measure.Results("moving")
@@ -68,6 +92,16 @@ def main():
 
         files, lines, loaded, copied = (
             os.path.join(temp, name) for name in ("files", "lines", "loaded", "copied"))
+        if options.server:
+            server = measure.varve(files, options.varve)
+            try:
+                server.request("PUT", "/docs")
+                for body in make_docs.bodies(options.server, 2000):
+                    server.request("POST", "/docs/_bulk_docs", body)
+                import_server(results, runs, server, "docs", copied)
+            finally:
+                server.stop()
+            return
         name = "moving/import of a .couch file"
         add(results, name, runs(["import", options.couch, files], files))
         # 100,000/s on a pair of cores are 20 us of CPU for each document.
@@ -77,11 +111,8 @@ def main():
         add(results, "moving/load", runs(["load", lines, loaded], loaded))
         subprocess.run(["rm", "-rf", lines, loaded], check=True)
         server = measure.varve(files, options.varve)
-        url = server.url.replace("//", f"//{':'.join(measure.ADMIN)}@")
         database = os.path.basename(options.couch).removesuffix(".couch")
-        words = ["import", url, copied, "--db", database]
-        add(results, "moving/import of a server", runs(words, copied))
-        add(results, "moving/import of a server again", runs(words))
+        import_server(results, runs, server, database, copied)
         server.stop()
 
 

@@ -4,6 +4,7 @@ use super::Site;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use varve_testkit::http::Client;
 use varve_testkit::peers::run_script;
@@ -105,6 +106,63 @@ fn nothing_is_lost_when_either_side_is_killed() {
         std::thread::sleep(Duration::from_millis(50));
     }
     assert_eq!(target.ids("b").len(), DOCUMENTS);
+}
+
+/// Waits until a database has so many updates more.
+fn wait_for_updates(side: &Side, database: &str, more: u64, script: &JoinHandle<String>) {
+    let number = || {
+        let info = side.ask("GET", &format!("/{database}"), &Value::Null);
+        let seq = info["update_seq"].as_str().unwrap_or_default();
+        seq.split('-').next().unwrap().parse().unwrap_or(0u64)
+    };
+    let wanted = number() + more;
+    while number() < wanted && !script.is_finished() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The one server pushes to the other and the other back, and a PouchDB pushes to the one and pulls from the other.
+#[test]
+fn a_ring_whose_servers_are_killed_in_turns_ends_equal() {
+    let mut sides = [Side::start(), Side::start()];
+    let done = sides[0].site.path().join("done");
+    for side in &sides {
+        assert_eq!(side.ask("PUT", "/ring", &Value::Null)["ok"], true);
+    }
+    let script = std::thread::spawn({
+        let [one, two] = [sides[0].url(""), sides[1].url("")];
+        let done = done.to_str().unwrap().to_owned();
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/npm/ring_killed.js");
+        move || run_script(&path, &[("SERVER", &one), ("OTHER", &two), ("DONE", &done)])
+    });
+    // Before its first revisions are on both, nothing connects them.
+    for side in &sides {
+        wait_for_updates(side, "ring", 24, &script);
+    }
+    for (from, to) in [(0, 1), (1, 0)] {
+        let (source, target) = (sides[from].url("ring"), sides[to].url("ring"));
+        let job = json!({"source": source, "target": target, "continuous": true});
+        assert_eq!(
+            sides[from].ask("PUT", "/_replicator/push", &job)["ok"],
+            true
+        );
+    }
+    for round in 0..2 * KILLS {
+        wait_for_updates(&sides[round % 2], "ring", 20, &script);
+        let [one, two] = sides;
+        sides = match round % 2 {
+            0 => [one.kill(), two],
+            _ => [one, two.kill()],
+        };
+    }
+    std::fs::write(&done, "").unwrap();
+    let ended = script.join();
+    let jobs = || {
+        sides
+            .each_ref()
+            .map(|side| side.ask("GET", "/_scheduler/jobs", &Value::Null))
+    };
+    assert!(ended.is_ok(), "{:#?}", jobs());
 }
 
 #[test]

@@ -2,11 +2,12 @@
 
 use super::Site;
 use crate::hgcli::our_hg;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use varve_testkit::peers::{Outcome, hg, hg_program, run_hg, run_script};
 use varve_testkit::repos;
-use varve_testkit::varve::{Server, configure};
+use varve_testkit::varve::{ADMIN, PASSWORD, Server, configure};
 
 /// A certificate with its key and its issuer; good for nothing but tests.
 fn pem(name: &str) -> PathBuf {
@@ -107,6 +108,86 @@ fn both_clients_clone_stream_and_push() {
         assert!(said.contains(&begin), "{said}");
         assert_eq!(history(&work.path().join(name)), history(&source));
     }
+}
+
+/// Replicates from a URL into the database `b` of a server with these settings; its status and answer.
+fn pull(settings: &str, source: &str) -> (u16, Value) {
+    let site = Site::new();
+    configure(site.path(), settings);
+    let here = site.serve();
+    let target = here.admin_url("/b");
+    let job = json!({"source": source, "target": target, "create_target": true});
+    let answer = here.admin().post("/_replicate", &job);
+    (answer.status, answer.json())
+}
+
+#[test]
+fn replications_trust_the_authority_of_the_settings() {
+    let site = Site::new();
+    let server = serve(site.path());
+    let url = server.address().replace("127.0.0.1", "localhost");
+    let database = format!("https://{ADMIN}:{PASSWORD}@{url}/a");
+    let trusted = format!(
+        "[replicator]\nssl_trusted_certificates_file = {}\nretries_per_request = 0\n",
+        pem("authority.pem").display()
+    );
+    let (status, answer) = pull("[replicator]\nretries_per_request = 0\n", &database);
+    assert_eq!(
+        (status, &answer["error"]),
+        (500, &json!("replication_error")),
+        "{answer}"
+    );
+    let reason = answer["reason"].to_string();
+    assert!(
+        reason.contains("certificate") && reason.contains("UnknownIssuer"),
+        "{reason}"
+    );
+    let (status, answer) = pull(&trusted, &database);
+    assert_eq!(
+        (status, &answer["error"]),
+        (500, &json!("db_not_found")),
+        "{answer}"
+    );
+
+    let from = Site::new();
+    configure(from.path(), &trusted);
+    let source = from.serve();
+    source.admin().put("/s", &Value::Null).expect_status(201);
+    let attached = json!({"f": {"content_type": "image/png", "data": "AAAA"}});
+    source
+        .admin()
+        .put("/s/plain", &json!({}))
+        .expect_status(201);
+    source
+        .admin()
+        .put("/s/attached", &json!({"_attachments": attached}))
+        .expect_status(201);
+    let push = json!({"source": source.admin_url("/s"), "target": database, "create_target": true});
+    let answer = source
+        .admin()
+        .post("/_replicate", &push)
+        .expect_status(200)
+        .json();
+    assert_eq!(answer["history"][0]["docs_written"], 2, "{answer}");
+    for settings in [
+        trusted.as_str(),
+        "[replicator]\nverify_ssl_certificates = false\n",
+    ] {
+        let (status, answer) = pull(settings, &database);
+        assert_eq!(
+            (status, &answer["history"][0]["docs_written"]),
+            (200, &json!(2)),
+            "{answer}"
+        );
+    }
+    // A file without authorities is named instead of being passed over.
+    let missing = "[replicator]\nssl_trusted_certificates_file = /does/not/exist.pem\n";
+    let (status, answer) = pull(missing, &database);
+    assert_eq!(status, 500, "{answer}");
+    assert!(
+        answer["reason"].to_string().contains("/does/not/exist.pem"),
+        "{answer}"
+    );
 }
 
 #[test]

@@ -45,8 +45,13 @@ fn sessions(log: &Object) -> Vec<(&str, Value)> {
         .collect()
 }
 
+/// Sequences are numbers (CouchDB 1), texts (CouchDB from 2 on), or lists of a number and texts (BigCouch, old Cloudants).
 fn is_sequence(value: &Value) -> bool {
-    matches!(value, Value::String(_) | Value::Number(_))
+    let is_plain = |value: &Value| matches!(value, Value::String(_) | Value::Number(_));
+    match value {
+        Value::Array(parts) => !parts.is_empty() && parts.iter().all(is_plain),
+        value => is_plain(value),
+    }
 }
 
 /// One run of a replication, as its checkpoint remembers it.
@@ -182,11 +187,22 @@ mod tests {
     }
 
     #[test]
+    fn sequences_of_all_makes_are_kept() {
+        for seq in ["7", r#""7-g1AAA""#, r#"[7,"g1AAA"]"#] {
+            let text = format!(r#"{{"session_id":"a","source_last_seq":{seq}}}"#);
+            let log = varve_json::parse_object(text.as_bytes()).unwrap();
+            let found = common_sequence(&log, &log).map(|seq| varve_json::to_string(&seq));
+            assert_eq!(found.as_deref(), Some(seq));
+        }
+    }
+
+    #[test]
     fn logs_of_a_liar_are_no_checkpoints() {
         for text in [
             r#"{"session_id":"a","source_last_seq":{"x":1}}"#,
             r#"{"session_id":"a","source_last_seq":null,"history":7}"#,
             r#"{"history":[{"session_id":"a","recorded_seq":[]}]}"#,
+            r#"{"session_id":"a","source_last_seq":[7,{"x":1}]}"#,
         ] {
             let log = varve_json::parse_object(text.as_bytes()).unwrap();
             assert_eq!(common_sequence(&log, &log), None, "{text}");

@@ -133,7 +133,10 @@ impl ReplicationOptions {
             create_target: flag("create_target", false)?,
             create_target_params: target_params(members)?,
             selection: Selection::parse(members)?,
-            since_seq: members.get("since_seq").cloned(),
+            since_seq: members
+                .get("since_seq")
+                .filter(|seq| !matches!(seq, Value::Null))
+                .cloned(),
             use_checkpoints: flag("use_checkpoints", settings.use_checkpoints)?,
             use_bulk_get: flag("use_bulk_get", settings.use_bulk_get)?,
             winning_revs_only: flag("winning_revs_only", false)?,
@@ -269,10 +272,17 @@ fn proxies(
     settings: &Replicator,
 ) -> Result<(Option<Url>, Option<Url>), ReplicateError> {
     let proxy = |name| -> Result<Option<Url>, ReplicateError> {
-        let text = members.get(name).and_then(Value::as_str);
-        let text = text.filter(|text| !text.is_empty());
-        text.map(|text| parse_url(text, "proxy", &settings.proxy_protocols))
-            .transpose()
+        match members.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) if text.is_empty() => Ok(None),
+            Some(Value::String(text)) => {
+                parse_url(text, "proxy", &settings.proxy_protocols).map(Some)
+            }
+            Some(_) => Err(ReplicateError::Parameter {
+                name,
+                expected: "a URL",
+            }),
+        }
     };
     let (both, source, target) = (
         proxy("proxy")?,
@@ -366,6 +376,10 @@ mod tests {
                 "`proxy` is mutually exclusive with `source_proxy`",
             ),
             (r#","proxy":"ftp://p/""#, "proxy has an invalid url"),
+            (
+                r#","source_proxy":["http://p/"]"#,
+                "parameter `source_proxy` must be a URL",
+            ),
         ] {
             assert_eq!(parse(more).unwrap_err().to_string(), reason, "{more}");
         }

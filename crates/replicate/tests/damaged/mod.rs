@@ -309,9 +309,23 @@ fn old_header(
     ]
 }
 
-/// A file as CouchDB 1 kept it: no sizes, an attachment without an encoding, its piece without a length, and the last
-/// purge alone.
-fn version_6() -> Vec<u8> {
+/// Members of a header as CouchDB 2.3 has them: purges in trees, an identity, and a limit of purges.
+fn header_7(by_seq: Option<Vec<u8>>) -> Vec<Vec<u8>> {
+    let nil = || member(|out| atom("nil", out));
+    let mut members = old_header(7, (None, by_seq), (0, None));
+    members[6] = nil();
+    members.extend([
+        member(|out| binary(b"0123456789abcdef0123456789abcdef", out)),
+        member(|out| list(&[], out)),
+        member(|out| integer(0, out)),
+        member(|out| integer(77, out)),
+    ]);
+    members
+}
+
+/// A file as CouchDB 1 kept it: no sizes, an attachment without an encoding, and its piece without a length. `header` gets
+/// the tree by sequence, and where the last purge stands.
+fn old_file(header: impl Fn(Option<Vec<u8>>, u64) -> Vec<Vec<u8>>) -> Vec<u8> {
     let mut writer = CouchWriter::new(Stored::Snappy);
     let piece = writer.piece(b"some bytes");
     let attachment = member(|out| {
@@ -364,14 +378,30 @@ fn version_6() -> Vec<u8> {
         list(&[gone], out);
     });
     let purged = writer.term(&purged);
-    writer.header(&old_header(6, (None, by_seq), (3, Some(purged))));
+    writer.header(&header(by_seq, purged));
     writer.bytes
+}
+
+#[test]
+fn version_7_is_read() {
+    let case = Case::new();
+    let (ids, found) = case.import(&old_file(|by_seq, _| header_7(by_seq)));
+    assert_eq!((ids, found), (vec!["old".to_owned()], vec![]));
+    let snapshot = opened(&case.path("db.varve")).snapshot();
+    assert_eq!((snapshot.update_seq(), snapshot.revs_limit()), (7, 500));
+    assert_eq!(
+        (snapshot.purge_seq(), snapshot.purges_limit().unwrap()),
+        (0, 77)
+    );
+    let file = open(&case.path("db.couch"));
+    assert_eq!(file.header().version, 7);
 }
 
 #[test]
 fn version_6_is_read() {
     let case = Case::new();
-    let (ids, found) = case.import(&version_6());
+    let bytes = old_file(|by_seq, purged| old_header(6, (None, by_seq), (3, Some(purged))));
+    let (ids, found) = case.import(&bytes);
     assert_eq!((ids, found), (vec!["old".to_owned()], vec![]));
     let snapshot = opened(&case.path("db.varve")).snapshot();
     assert_eq!(snapshot.update_seq(), 7);

@@ -2,8 +2,11 @@
 
 mod between;
 mod documents;
+mod foreign;
 mod local;
+mod members;
 mod peers;
+mod proxies;
 
 use crate::client::{ADMIN, Running};
 use serde_json::{Value, json};

@@ -9,9 +9,11 @@ use std::io::{self, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
+mod answer_form;
 mod proxy;
 mod stream;
 
+pub use answer_form::AnswerForm;
 pub use proxy::{Fault, Proxy};
 pub use stream::Stream;
 use stream::{Framing, read_head};

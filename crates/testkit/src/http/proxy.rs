@@ -1,5 +1,6 @@
 //! A proxy that misbehaves: it answers, cuts and refuses as a test says.
 
+use super::answer_form::AnswerForm;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -15,6 +16,8 @@ pub enum Fault {
     Cut(usize),
     /// Passes the request on with this header, such as `authorization: …`, in the place of its cookie.
     LogIn(&'static str),
+    /// Passes the request on, and the answer in another form.
+    As(AnswerForm),
     /// Passes the request on.
     None,
 }
@@ -105,7 +108,7 @@ fn pass_on(
         before
     };
     let mut client = client;
-    let mut limit = usize::MAX;
+    let (mut limit, mut form) = (usize::MAX, None);
     match fault(&head, before) {
         Fault::Answer(status, header) => {
             let answer = format!(
@@ -130,12 +133,21 @@ fn pass_on(
             let others: String = others.collect();
             head = others.replacen("\r\n", &format!("\r\n{header}\r\n"), 1);
         }
+        Fault::As(other) => {
+            head = other.request(&head);
+            form = Some(other);
+        }
         Fault::None => {}
     }
     let mut server = TcpStream::connect(to)?;
     let head = head.replace("\r\n\r\n", "\r\nconnection: close\r\n\r\n");
     server.write_all(head.as_bytes())?;
     server.write_all(&body)?;
+    if let Some(form) = form {
+        let path = path.split(' ').nth(1).unwrap_or_default();
+        form.answer(path, server, &mut client)?;
+        return client.shutdown(Shutdown::Both);
+    }
     let mut buffer = [0; 4096];
     while limit > 0 {
         let count = server.read(&mut buffer)?.min(limit);

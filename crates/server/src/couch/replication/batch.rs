@@ -5,7 +5,7 @@ use super::database::{
 };
 use super::error::ReplicationError;
 use super::local::LocalCopy;
-use super::peer::Peer;
+use super::peer::{Peer, StreamAttempts};
 use crate::runtime::log::Log;
 use hyper::StatusCode;
 use std::collections::HashMap;
@@ -20,8 +20,6 @@ pub(super) const FIRST_GROUP: usize = 100;
 const LARGEST_GROUP: usize = 500;
 /// Bytes of documents that one `_bulk_docs` writes, but for one document that is longer.
 const WRITTEN: usize = 1 << 20;
-/// How often a single revision is copied again whose body was cut.
-const COPIES: u32 = 3;
 
 /// Both sides of a replication.
 #[derive(Debug)]
@@ -232,13 +230,14 @@ impl Sides {
             return Ok(());
         }
         let mut known = known.get(id).copied().unwrap_or_default();
-        let mut attempt = 0;
+        let mut attempts = StreamAttempts::default();
         loop {
             let Some(answer) = self.source.revision(id, rev, known).await? else {
                 return Ok(());
             };
-            match self.target.put_revision(id, answer).await {
-                Ok(()) => {
+            match self.target.put_revision(id, answer, &mut attempts).await {
+                Ok(false) => {}
+                Ok(true) => {
                     counts.docs_read += 1;
                     counts.docs_written += 1;
                     return Ok(());
@@ -256,10 +255,7 @@ impl Sides {
                     counts.doc_write_failures += 1;
                     return Ok(());
                 }
-                // The next attempt begins another session.
-                Err(ReplicationError::Expired(_)) if attempt < COPIES => attempt += 1,
-                Err(error) if attempt == COPIES => return Err(error),
-                Err(_) => attempt += 1,
+                Err(error) => return Err(error),
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Requests of replications to the databases of both sides.
 
 use super::error::ReplicationError;
-use super::peer::{Peer, PeerAnswer, PeerRequest};
+use super::peer::{Peer, PeerAnswer, PeerRequest, StreamAttempts};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode};
 use std::time::Duration;
@@ -337,17 +337,23 @@ impl Peer {
         }
     }
 
-    /// Writes a revision as it came from [`Peer::revision`].
+    /// Writes a revision as it came from [`Peer::revision`]; returns whether it is written, or to be sent again.
     ///
     /// # Errors
-    /// As [`Peer::send`].
-    pub async fn put_revision(&self, id: &str, from: PeerAnswer) -> Result<(), ReplicationError> {
+    /// As [`Peer::send_stream`].
+    pub async fn put_revision(
+        &self,
+        id: &str,
+        from: PeerAnswer,
+        attempts: &mut StreamAttempts,
+    ) -> Result<bool, ReplicationError> {
         let usual = HeaderValue::from_static("application/json");
         let content_type = from.header(&CONTENT_TYPE).cloned().unwrap_or(usual);
         let request = PeerRequest::new(Method::PUT, &document_path(id))
             .with("new_edits", "false")
             .with_header(CONTENT_TYPE, content_type);
-        self.pass_on(&request, from).await.map(drop)
+        let written = self.send_stream(&request, from, attempts).await?;
+        Ok(written.is_some())
     }
 
     /// Writes revisions; returns those that the database refuses.

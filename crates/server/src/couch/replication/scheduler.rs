@@ -13,8 +13,7 @@ use super::run::{RunEnd, run};
 use crate::CouchContext;
 use crate::runtime::clock::now;
 use parking_lot::Mutex;
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Notify, Semaphore, mpsc, watch};
@@ -115,6 +114,16 @@ impl ReplicationJobs {
         self.changed.notify_one();
     }
 
+    /// The jobs of documents, by database and id.
+    pub(super) fn by_document(&self) -> HashMap<(String, String), Arc<Job>> {
+        let jobs = self.jobs.lock();
+        let of_documents = jobs.values().filter_map(|job| {
+            let document = job.origin.document.clone()?;
+            Some((document, Arc::clone(job)))
+        });
+        of_documents.collect()
+    }
+
     /// The job of a document.
     pub(super) fn of_document(&self, database: &str, id: &str) -> Option<Arc<Job>> {
         let is_it = |job: &&Arc<Job>| {
@@ -197,6 +206,10 @@ pub(in crate::couch) async fn run_jobs(app: Arc<CouchContext>) {
             () = tokio::time::sleep_until(wake) => {}
             Some(ended) = running.tasks.join_next_with_id() => running.end(ended, &settings),
         }
+        // A round stops many jobs, and each look at all of them costs.
+        while let Some(ended) = running.tasks.try_join_next_with_id() {
+            running.end(ended, &settings);
+        }
     }
     app.replications.all().iter().for_each(|job| job.stop());
     let all = async { while running.tasks.join_next().await.is_some() {} };
@@ -237,15 +250,23 @@ impl Running {
     /// Starts jobs that wait, those first that have waited for the longest time.
     fn start(&mut self, app: &Arc<CouchContext>, jobs: &[Arc<Job>], settings: &Arc<Replicator>) {
         let now = Instant::now();
-        let is_running = |job: &Job| self.jobs.values().any(|running| running.id == job.id);
+        let room = settings.max_jobs.saturating_sub(self.jobs.len());
+        if room == 0 {
+            return;
+        }
+        let running: HashSet<&ReplicationId> = self.jobs.values().map(|job| &job.id).collect();
         let mut ready: Vec<_> = jobs
             .iter()
             .filter(|job| job.phase() == JobPhase::Pending && job.wait(now).is_zero())
-            .filter(|job| !is_running(job))
+            .filter(|job| !running.contains(&job.id))
+            .map(|job| (job.since(), job))
             .collect();
-        ready.sort_by_key(|job| Reverse(now.saturating_duration_since(job.since())));
-        let room = settings.max_jobs.saturating_sub(self.jobs.len());
-        for job in ready.into_iter().take(room) {
+        if ready.len() > room {
+            ready.select_nth_unstable_by_key(room, |(since, _)| *since);
+            ready.truncate(room);
+        }
+        ready.sort_by_key(|(since, _)| *since);
+        for (_, job) in ready {
             job.begin(crate::runtime::clock::now(), settings.max_history);
             let work = run_once(Arc::clone(app), Arc::clone(job), Arc::clone(settings));
             let handle = self.tasks.spawn(work);

@@ -48,9 +48,9 @@ pub(in crate::couch) async fn scheduler(
                     let id = id.join("/");
                     let found = listed(app, Some(database)).await?;
                     let found = found.iter().find(|doc| doc.id == id);
-                    found
-                        .map(|doc| json(&doc_row(app, doc)))
-                        .ok_or_else(missing)
+                    let found = found.ok_or_else(missing)?;
+                    let job = app.replications.of_document(&found.database, &found.id);
+                    Ok(json(&doc_row(job.as_deref(), found)))
                 }
             }
         }
@@ -75,7 +75,11 @@ async fn docs(
     database: Option<String>,
 ) -> Result<Answer, Failure> {
     let found = listed(app, database).await?;
-    let rows = found.iter().map(|doc| doc_row(app, doc));
+    let jobs = app.replications.by_document();
+    let rows = found.iter().map(|doc| {
+        let job = jobs.get(&(doc.database.clone(), doc.id.clone()));
+        doc_row(job.map(Arc::as_ref), doc)
+    });
     let states: Option<Vec<String>> = request
         .query("states")
         .map(|states| states.split(',').map(str::to_owned).collect());
@@ -175,8 +179,7 @@ fn pid(job: &Job) -> Value {
     }
 }
 
-fn doc_row(app: &CouchContext, doc: &ListedDocument) -> Value {
-    let job = app.replications.of_document(&doc.database, &doc.id);
+fn doc_row(job: Option<&Job>, doc: &ListedDocument) -> Value {
     let mut row = Object::new();
     row.insert("database", doc.database.as_str());
     row.insert("doc_id", doc.id.as_str());

@@ -3,8 +3,10 @@
 mod client;
 mod retry;
 mod session;
+mod stream;
 
 pub(super) use client::Clients;
+pub(super) use stream::StreamAttempts;
 
 use super::error::ReplicationError;
 use super::local::LocalSide;
@@ -173,7 +175,7 @@ impl Peer {
     pub async fn send(&self, request: &PeerRequest) -> Result<PeerAnswer, ReplicationError> {
         // The semaphore is never closed.
         let _permit = self.permits.acquire().await;
-        retry::send(self, request).await
+        retry::send(self, request, &mut 0).await
     }
 
     /// Sends a request and reads the answer as JSON, as [`Peer::text`].
@@ -204,49 +206,17 @@ impl Peer {
     /// As [`Peer::send`]; [`ReplicationError::TooLong`].
     pub async fn text(&self, request: &PeerRequest) -> Result<Vec<u8>, ReplicationError> {
         let _permit = self.permits.acquire().await;
-        let mut attempt = 0;
+        let mut failed = 0;
         loop {
-            let read = async {
-                let answer = retry::send(self, request).await?;
-                answer.bytes(LONGEST_ANSWER).await
-            };
-            match read.await {
-                Ok(bytes) => return Ok(bytes),
-                Err(ReplicationError::NoAnswer { .. }) if attempt < self.retries => {
-                    retry::pause(attempt, None).await;
-                    attempt += 1;
+            let answer = retry::send(self, request, &mut failed).await?;
+            match answer.bytes(LONGEST_ANSWER).await {
+                Err(ReplicationError::NoAnswer { .. }) if failed < self.retries => {
+                    retry::pause(failed, None).await;
+                    failed += 1;
                 }
-                Err(error) => return Err(error),
+                read => return read,
             }
         }
-    }
-
-    /// Sends a request whose body comes from another answer, once: the body cannot be had again.
-    ///
-    /// # Errors
-    /// As [`Peer::send`]; [`ReplicationError::Expired`] if the session has: the next attempt begins another.
-    pub async fn pass_on(
-        &self,
-        request: &PeerRequest,
-        body: PeerAnswer,
-    ) -> Result<PeerAnswer, ReplicationError> {
-        let _permit = self.permits.acquire().await;
-        let url = self.url_of(request);
-        let credentials = self.credentials().await?;
-        let head = (&request.method, &url, credentials.as_ref());
-        let mut builder = self.builder(request, head);
-        if let Some(length) = body.response.content_length() {
-            builder = builder.header(hyper::header::CONTENT_LENGTH, length);
-        }
-        let body = reqwest::Body::wrap_stream(body.response.bytes_stream());
-        let sent = builder.body(body).send().await;
-        let response = sent.map_err(|error| retry::no_answer(&request.method, &url, &error))?;
-        if self.has_expired(credentials.as_ref(), &response).await {
-            return Err(ReplicationError::Expired(self.name().to_owned()));
-        }
-        PeerAnswer::new(request, response, self.timeout)
-            .checked()
-            .await
     }
 
     /// The URL of a request.

@@ -2,6 +2,7 @@
 
 use super::super::error::ReplicationError;
 use super::{Peer, PeerAnswer, PeerRequest, check_host};
+use crate::runtime::clock::now;
 use hyper::header::{LOCATION, RETRY_AFTER};
 use hyper::{Method, StatusCode};
 use reqwest::Url;
@@ -10,20 +11,22 @@ use std::time::Duration;
 use varve_replicate::replicator::backoff;
 
 /// Redirects of one request that are followed.
-const MOST_REDIRECTS: usize = 10;
+pub(super) const MOST_REDIRECTS: usize = 10;
 
 /// How often in a row a request may meet a session that has expired.
-const MOST_EXPIRED: u32 = 5;
+pub(super) const MOST_EXPIRED: u32 = 5;
 
-/// Sends a request until there is an answer that counts.
+/// Sends a request until there is an answer that counts. `failed` attempts are those so far, of which there may be as many
+/// as the settings say.
 pub(super) async fn send(
     peer: &Peer,
     request: &PeerRequest,
+    failed: &mut u32,
 ) -> Result<PeerAnswer, ReplicationError> {
-    let (mut attempt, mut expired) = (0, 0);
+    let mut expired = 0;
     loop {
         let asked = match follow(peer, request).await {
-            Ok(answer) if may_pass(answer.status()) && attempt < peer.retries => {
+            Ok(answer) if may_pass(answer.status()) && *failed < peer.retries => {
                 retry_after(&answer)
             }
             Ok(answer) => return answer.checked().await,
@@ -32,11 +35,11 @@ pub(super) async fn send(
                 expired += 1;
                 continue;
             }
-            Err(ReplicationError::NoAnswer { .. }) if attempt < peer.retries => None,
+            Err(ReplicationError::NoAnswer { .. }) if *failed < peer.retries => None,
             Err(error) => return Err(error),
         };
-        pause(attempt, asked).await;
-        attempt += 1;
+        pause(*failed, asked).await;
+        *failed += 1;
     }
 }
 
@@ -53,16 +56,26 @@ pub(super) async fn pause(attempt: u32, asked: Option<Duration>) {
 }
 
 /// Whether the same request may be answered otherwise later.
-fn may_pass(status: StatusCode) -> bool {
+pub(super) fn may_pass(status: StatusCode) -> bool {
     status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED
         || status == StatusCode::TOO_MANY_REQUESTS
         || status == StatusCode::REQUEST_TIMEOUT
 }
 
-/// Seconds of `Retry-After`.
-fn retry_after(answer: &PeerAnswer) -> Option<Duration> {
+/// The time that `Retry-After` asks for.
+pub(super) fn retry_after(answer: &PeerAnswer) -> Option<Duration> {
     let value = answer.header(&RETRY_AFTER)?.to_str().ok()?;
-    value.trim().parse().ok().map(Duration::from_secs)
+    wait_of(value.trim(), now())
+}
+
+/// The wait until a time that is given in seconds from now on, or as a date.
+fn wait_of(value: &str, now: u64) -> Option<Duration> {
+    if let Ok(seconds) = value.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = jiff::fmt::rfc2822::parse(value).ok()?;
+    let seconds = u64::try_from(date.timestamp().as_second()).unwrap_or(0);
+    Some(Duration::from_secs(seconds.saturating_sub(now)))
 }
 
 /// Sends a request once, and to where a redirect points.
@@ -109,7 +122,7 @@ async fn follow(peer: &Peer, request: &PeerRequest) -> Result<PeerAnswer, Replic
     })
 }
 
-fn redirect(response: &reqwest::Response) -> Option<Url> {
+pub(super) fn redirect(response: &reqwest::Response) -> Option<Url> {
     let status = response.status().as_u16();
     if !matches!(status, 301 | 302 | 303 | 307 | 308) {
         return None;
@@ -134,4 +147,18 @@ pub(super) fn reason(error: &reqwest::Error) -> String {
         cause = inner;
     }
     cause.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_after_has_seconds_or_a_date() {
+        let wait = |value: &str| wait_of(value, 1_700_000_000).map(|wait| wait.as_secs());
+        assert_eq!(wait("7"), Some(7));
+        assert_eq!(wait("Tue, 14 Nov 2023 22:13:25 GMT"), Some(5));
+        assert_eq!(wait("Tue, 14 Nov 2023 22:13:15 GMT"), Some(0));
+        assert_eq!((wait("soon"), wait("-1"), wait("")), (None, None, None));
+    }
 }
