@@ -26,6 +26,7 @@ mod exit_codes;
 mod export;
 mod files;
 mod filesets;
+mod following;
 mod format;
 mod grafting;
 mod graph;

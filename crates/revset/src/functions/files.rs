@@ -178,10 +178,7 @@ pub(super) fn follow(
             files.push((entry.path.to_vec(), entry.node));
         }
     }
-    Ok(Set::bits(follow::history(
-        engine.view(),
-        start,
-        files,
-        follow::FollowedParents::All,
-    )?))
+    let parents = follow::FollowedParents::All;
+    let history = follow::history(engine.view(), start, files, parents)?;
+    Ok(Set::list(history.into_keys().map(Some).collect()))
 }
