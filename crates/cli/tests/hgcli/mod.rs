@@ -18,6 +18,7 @@ mod config;
 mod debugbundle;
 mod diff;
 mod dirstate_v2;
+mod distant_copies;
 mod elsewhere;
 mod engines;
 mod evolution;
