@@ -42,10 +42,10 @@ pub use commit::{
     check_named_files, commit, message,
 };
 pub use dirstate::{
-    Dirstate, DirstateEntry, EntryState, Stat, StatMatch, Timestamp, Tracking, V1Fields,
+    Dirstate, DirstateEntry, EntryState, Stat, StatMatch, Timestamp, Tracking,
 };
 pub use error::{
-    AmendRefusal, BookmarkRefusal, CloseRefusal, TagRefusal, UncommittableReason,
+    AmendRefusal, BookmarkRefusal, CloseRefusal, PathClash, TagRefusal, UncommittableReason,
     WorkdirError,
 };
 pub use file_merges::{Resolution, UpdateEvent, UpdateObserver, UpdateQuestion, UpdateStats};
