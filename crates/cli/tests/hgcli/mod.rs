@@ -40,6 +40,7 @@ mod log;
 mod long_names;
 mod many_bookmarks;
 mod merging;
+mod named_from_elsewhere;
 mod names;
 mod null_parent;
 mod options;
