@@ -42,7 +42,7 @@ pub use commit::{
     check_named_files, commit, message,
 };
 pub use dirstate::{
-    Dirstate, DirstateEntry, EntryState, Stat, StatMatch, Timestamp, Tracking,
+    Dirstate, DirstateEntry, EntryState, Stat, StatMatch, Timestamp, Tracking, V1Fields,
 };
 pub use error::{
     AmendRefusal, BookmarkRefusal, CloseRefusal, PathClash, TagRefusal, UncommittableReason,

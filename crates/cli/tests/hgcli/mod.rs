@@ -38,6 +38,7 @@ mod labels;
 mod locate;
 mod log;
 mod long_names;
+mod looking_inside;
 mod many_bookmarks;
 mod merging;
 mod named_from_elsewhere;

@@ -14,6 +14,7 @@ mod v2;
 mod v2_write;
 
 pub use entry::{DirstateEntry, EntryState, Stat, StatMatch, Timestamp, Tracking};
+pub use v1::V1Fields;
 
 use crate::WorkdirError;
 use crate::error::PathClash;
