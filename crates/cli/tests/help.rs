@@ -113,8 +113,8 @@ fn unknown_commands_say_what_may_be_meant() {
             "varve: hg has bisect, Varve does not (yet)\n(hg can be used in the same repository)\n",
         ),
         (
-            "debugdate",
-            "varve: hg has debugdate, Varve does not (yet)\n(hg can be used in the same repository)\n",
+            "debugdag",
+            "varve: hg has debugdag, Varve does not (yet)\n(hg can be used in the same repository)\n",
         ),
     ] {
         let run = varve(&[word]);

@@ -1,8 +1,7 @@
 //! The history of files, along copies and renames.
 
-use crate::bitset::BitSet;
-use crate::{Engine, Member, RevsetError, Set};
-use std::collections::{HashMap, HashSet};
+use crate::{Engine, Member, RevsetError};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use varve_repo::{Ancestors, FileRevision, FileText, Node, RepoView, Rev, Revlog};
 
 /// Parents along which a history goes.
@@ -15,8 +14,9 @@ pub enum FollowedParents {
 }
 
 impl Engine<'_> {
-    /// Changesets that made the revisions which `files`, as they are in `start`, come from; by all
-    /// parents of the revisions, or only by the first one of each.
+    /// Changesets that made the revisions which `files`, as they are in `start`, come from, each with
+    /// the paths that the files had there; by all parents of the revisions, or only by the first one
+    /// of each.
     ///
     /// # Errors
     /// If the repository cannot be read.
@@ -25,18 +25,21 @@ impl Engine<'_> {
         start: Member,
         files: Vec<(Vec<u8>, Node)>,
         parents: FollowedParents,
-    ) -> Result<Set, RevsetError> {
-        Ok(Set::bits(history(self.view(), start, files, parents)?))
+    ) -> Result<FileHistory, RevsetError> {
+        history(self.view(), start, files, parents)
     }
 }
+
+/// Paths of followed files, by the changesets that changed them.
+pub type FileHistory = BTreeMap<Rev, BTreeSet<Vec<u8>>>;
 
 pub(crate) fn history(
     view: &RepoView,
     start: Member,
     files: Vec<(Vec<u8>, Node)>,
     followed: FollowedParents,
-) -> Result<BitSet, RevsetError> {
-    let mut found = BitSet::default();
+) -> Result<FileHistory, RevsetError> {
+    let mut found = FileHistory::default();
     let Some(start) = start else {
         return Ok(found);
     };
@@ -63,7 +66,7 @@ pub(crate) fn history(
         let changeset = view
             .introducing_changeset(file, &mut history, from)?
             .unwrap_or(from);
-        found.insert(Some(changeset));
+        found.entry(changeset).or_default().insert(path.clone());
         if !seen.insert((changeset, path.clone(), node)) {
             continue;
         }

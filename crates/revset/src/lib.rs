@@ -17,7 +17,7 @@ mod tree;
 
 pub use engine::{Engine, QueryContext};
 pub use error::RevsetError;
-pub use follow::FollowedParents;
+pub use follow::{FileHistory, FollowedParents};
 pub use grammar::parse;
 pub use set::{Members, Set};
 pub use text::TextMatcher;

@@ -21,6 +21,7 @@ mod local_state;
 mod manifest_merge;
 mod merge;
 mod merge_state;
+mod path_copies;
 mod rename_detection;
 mod resolve;
 mod revert;
@@ -40,9 +41,12 @@ pub use commit::{
     CommitBase, CommitContext, CommitMetadata, HeadChanges, add_and_remove, amend, amended_status,
     check_named_files, commit, message,
 };
-pub use dirstate::{Dirstate, DirstateEntry, EntryState, Stat, StatMatch, Timestamp, Tracking};
+pub use dirstate::{
+    Dirstate, DirstateEntry, EntryState, Stat, StatMatch, Timestamp, Tracking, V1Fields,
+};
 pub use error::{
-    AmendRefusal, BookmarkRefusal, CloseRefusal, TagRefusal, UncommittableReason, WorkdirError,
+    AmendRefusal, BookmarkRefusal, CloseRefusal, PathClash, TagRefusal, UncommittableReason,
+    WorkdirError,
 };
 pub use file_merges::{Resolution, UpdateEvent, UpdateObserver, UpdateQuestion, UpdateStats};
 pub use files::{Backups, WorkingFiles};
@@ -56,6 +60,7 @@ pub use merge::{MergeLabels, MergeOptions, MergeTool, ToolSelection};
 pub use merge_state::{
     FileState, MergeState, Present, clear_merge, has_unresolved, other_side, unresolved,
 };
+pub use path_copies::{path_copies, path_copies_to_working_copy};
 pub use rename_detection::{Rename, RenameCandidate, detect_renames};
 pub use resolve::{ResolveRequest, has_conflict_markers, merge_again};
 pub use revert::{

@@ -150,3 +150,38 @@ fn a_part_of_the_history_has_what_it_shares_with_the_rest() {
         }
     }
 }
+
+#[test]
+fn a_branch_or_changeset_stands_behind_the_hash() {
+    let twin = Twin::writing(|hg, path| {
+        let source = path.join("source");
+        std::fs::create_dir(&source).unwrap();
+        hg.ok(&source, &["init"]);
+        for (branch, name) in [("default", "a"), ("default", "b"), ("other", "c")] {
+            hg.ok(&source, &["branch", "-f", branch]);
+            repos::write(&source, name, b"text\n");
+            repos::commit(hg, &source, name);
+        }
+        hg.ok(&source, &["update", "0"]);
+        repos::write(&source, "d", b"text\n");
+        repos::commit(hg, &source, "d");
+        hg.ok(&source, &["bookmark", "-r", "0", "mark"]);
+    });
+    for (name, line) in [
+        ("one", "clone source#other one"),
+        ("two", "clone -q source#mark two"),
+        ("three", "clone source#1 three"),
+        ("four", "clone -b other source#default four"),
+        ("five", "clone source#nosuch five"),
+        ("six", "clone --pull source#other six"),
+        ("source", "clone source#other"),
+    ] {
+        twin.all_same(&[line]);
+        twin.same(&["-R", name, "log", "-T", "{rev} {branch} {bookmarks}\\n"]);
+        twin.same(&["-R", name, "identify"]);
+        twin.same(&["-R", name, "paths"]);
+    }
+    twin.same_in("one", &["pull"]);
+    twin.same_in("one", &["incoming"]);
+    twin.same_in("one", &["outgoing"]);
+}

@@ -91,3 +91,30 @@ fn directories_and_changesets_are_identified_alike() {
     twin.each(|path| std::fs::write(path.join("README"), "changed\n").unwrap());
     twin.all_same(&["id", "id -n", "id -T json", "id --debug -q"]);
 }
+
+#[test]
+fn settings_of_another_type_are_refused() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        varve_testkit::repos::write(path, "a", b"a\n");
+    });
+    twin.all_same(&[
+        "status --config ui.verbose=x",
+        "status --config ui.statuscopies=zz",
+        "status --config ui.relative-paths=foo",
+        "status --config ui.tweakdefaults=maybe",
+        "commit -m x --config phases.new-commit=nosuch",
+    ]);
+}
+
+#[test]
+fn another_algorithm_of_differences_is_refused() {
+    let twin = Twin::reading();
+    let both = twin.run(&["diff", "-c", "1", "--config", "experimental.xdiff=yes"]);
+    assert_eq!(both.ours.code, Some(255));
+    assert_eq!(
+        both.ours.stderr,
+        "abort: experimental.xdiff is not supported\n"
+    );
+    twin.same(&["log", "--config", "experimental.xdiff=yes"]);
+}

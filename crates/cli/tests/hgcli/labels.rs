@@ -171,3 +171,44 @@ fn phases_move_down_freely_and_up_by_force() {
         same_state(&twin);
     }
 }
+
+#[test]
+fn bookmarks_of_an_empty_repository_stay() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+    });
+    let list = "bookmarks";
+    twin.all_same(&[
+        "bookmark x",
+        list,
+        "bookmark y",
+        list,
+        "log -T {bookmarks} -r null",
+    ]);
+    twin.each(|path| varve_testkit::repos::write(path, "a", b"a\n"));
+    twin.all_same(&[
+        "commit -A -m one",
+        list,
+        "log -T {rev}{bookmarks}\\n",
+        "bookmark -d x",
+        "bookmark z -r null",
+        list,
+    ]);
+}
+
+#[test]
+fn a_closed_branch_is_closed_again_only_with_changes() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        varve_testkit::repos::write(path, "a", b"a\n");
+        hg.ok(path, &["commit", "-A", "-m", "one"]);
+        hg.ok(path, &["commit", "--close-branch", "-m", "closed"]);
+    });
+    twin.all_same(&["commit --close-branch -m again"]);
+    twin.each(|path| varve_testkit::repos::write(path, "a", b"a\nb\n"));
+    twin.all_same(&[
+        "commit --close-branch -m again",
+        "log -T {rev}{desc}|{extras}|{extras.close}|{extras|json}\\n",
+        "heads -c",
+    ]);
+}

@@ -75,7 +75,7 @@ impl Repo {
             };
             if let Some(reason) = reason {
                 let line = [
-                    &self.relative_path(path)?[..],
+                    &self.display_path(path)?[..],
                     b": ",
                     reason.as_bytes(),
                     b"\n",

@@ -109,6 +109,7 @@ impl Layers {
         // HGPLAIN is about settings of files; --config is part of the call.
         environment::make_plain(&mut all.config);
         all.config.add_all(&self.arguments);
+        environment::tweak_defaults(&mut all.config)?;
         if !all
             .config
             .boolean("ui", "report_untrusted", true)

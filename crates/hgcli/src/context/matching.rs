@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use varve_lang::patterns::{
     FileResolver, MatchRequest, Matcher, NameCheck, PathCheck, PatternError, PatternKind,
+    relative_to_root,
 };
 use varve_repo::fileset::FilesetEvaluator;
 use varve_repo::{ManifestEntry, Node, RepoView};
@@ -89,7 +90,29 @@ impl Repo {
             exclude: &exclude,
             default,
         };
-        Ok(Matcher::new(&request, audit)?)
+        let outside = match Matcher::new(&request, audit) {
+            Ok(matcher) => return Ok(matcher),
+            Err(error) => error,
+        };
+        let hint = self.hint_to_change_directory(&outside)?;
+        let refused = Abort::from(outside);
+        Err(match hint {
+            Some(hint) => refused.hint(hint),
+            None => refused,
+        })
+    }
+
+    /// For a name that leads out of the repository from here, but would not from the repository's root.
+    fn hint_to_change_directory(&self, error: &PatternError) -> Result<Option<String>, Abort> {
+        let (PatternError::NotUnderRoot { name, .. }, root) = (error, self.root()?) else {
+            return Ok(None);
+        };
+        if root == self.cwd || relative_to_root(root, root, name.as_bytes()).is_err() {
+            return Ok(None);
+        }
+        let way = relative_to(root, &self.cwd, b"");
+        let way = String::from_utf8_lossy(way.strip_suffix(b"/").unwrap_or(&way)).into_owned();
+        Ok(Some(format!("consider using '--cwd {way}'")))
     }
 
     /// A path as it is shown: from the current directory on.

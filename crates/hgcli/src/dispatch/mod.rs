@@ -110,6 +110,11 @@ fn run(
         }
         ResolvedCommand::Command(command, name, words) => {
             let matches = parse_command(command, &name, &words, global)?;
+            if let Some(root) = inferred_repository(&context.repo, command, &matches) {
+                let named = [b"--repository".to_vec(), root].into_iter();
+                let arguments: Vec<_> = named.chain(arguments.iter().cloned()).collect();
+                return run(program, &arguments, commands, codes);
+            }
             early.check(&matches)?;
             apply_global(&mut context, &matches)?;
             shows_time = matches.flag("time");
@@ -146,6 +151,38 @@ fn run(
         ))?;
     }
     Ok(code)
+}
+
+/// Commands that work, outside of any repository, on the one that all their arguments lie in.
+const INFERRING: &[&str] = &[
+    "add",
+    "addremove",
+    "annotate",
+    "cat",
+    "commit",
+    "debugwalk",
+    "diff",
+    "forget",
+    "log",
+    "parents",
+    "remove",
+    "resolve",
+    "status",
+];
+
+/// The repository that all arguments lie in, if there is none here and the command looks for one.
+fn inferred_repository(repo: &Repo, command: &Command, matches: &Matches) -> Option<Vec<u8>> {
+    if *repo.location() != RepoLocation::None || !INFERRING.contains(&command.name()) {
+        return None;
+    }
+    let roots = matches.arguments().iter().map(|argument| {
+        let mut above = Path::new(OsStr::from_bytes(argument)).ancestors();
+        above.find(|path| repo.cwd.join(path).join(".hg").is_dir())
+    });
+    let mut roots = roots.collect::<Option<Vec<_>>>()?.into_iter();
+    let root = roots.next()?;
+    let root = roots.all(|other| other == root).then_some(root)?;
+    Some(root.as_os_str().as_bytes().to_vec())
 }
 
 /// Reads the configuration; gives also the configuration with untrusted files, if there are any.
@@ -362,8 +399,7 @@ fn apply_global(context: &mut Context, matches: &Matches) -> Result<(), Abort> {
     check_global(matches)?;
     let config = context.config.values();
     let either = |flag: &str| -> Result<bool, Abort> {
-        // A value that is no boolean counts as off here.
-        Ok(matches.flag(flag) || config.boolean("ui", flag, false).unwrap_or(false))
+        Ok(config.boolean("ui", flag, false)? || matches.flag(flag))
     };
     let debug = either("debug")?;
     let (quiet, verbose) = if debug {

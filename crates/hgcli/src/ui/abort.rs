@@ -194,6 +194,7 @@ impl From<HgrcError> for Abort {
         match error {
             HgrcError::Syntax { .. } => Abort::Config(error),
             HgrcError::Argument(_) => Abort::input(error.to_string()),
+            HgrcError::Value { .. } => Abort::Setting(error),
             other => Abort::new(other.to_string()),
         }
     }

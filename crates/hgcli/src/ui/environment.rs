@@ -173,6 +173,35 @@ fn add_directory(hgrc: &mut Hgrc, path: &Path) -> Result<(), HgrcError> {
 /// Files of a repository's configuration.
 pub const OF_REPOSITORY: [&str; 2] = [".hg/hgrc", ".hg/hgrc-not-shared"];
 
+/// Defaults that `ui.tweakdefaults` replaces: section, key, value.
+const TWEAKED: &[(&str, &str, &str)] = &[
+    ("commands", "grep.all-files", "True"),
+    ("commands", "update.check", "noconflict"),
+    ("commands", "status.verbose", "True"),
+    ("commands", "resolve.explicit-re-merge", "True"),
+    ("diff", "git", "1"),
+    ("diff", "showfunc", "1"),
+    ("diff", "word-diff", "1"),
+    ("ui", "rollback", "False"),
+    ("ui", "statuscopies", "yes"),
+    ("ui", "interface", "curses"),
+    ("ui", "relative-paths", "yes"),
+];
+
+/// Sets what `ui.tweakdefaults` asks for, where nothing else has set it.
+pub fn tweak_defaults(config: &mut Hgrc) -> Result<(), HgrcError> {
+    if !config.boolean("ui", "tweakdefaults", false)? || is_plain(Some("tweakdefaults")) {
+        return Ok(());
+    }
+    for (section, key, value) in TWEAKED {
+        if config.item(section, key).is_none() {
+            let source = SettingSource::Named("<tweakdefaults>".to_owned());
+            config.set(section.as_bytes(), key.as_bytes(), value.as_bytes(), source);
+        }
+    }
+    Ok(())
+}
+
 /// Sections that may not change output for scripts, with the name of their exception.
 const NOT_PLAIN_SECTIONS: &[(&str, Option<&str>)] = &[
     ("alias", Some("alias")),

@@ -1,7 +1,9 @@
 //! File names that users type, made relative to the root of the repository.
 
 use super::PatternError;
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Refuses paths that may lead out of a repository.
@@ -126,10 +128,26 @@ pub fn relative_to_root(root: &Path, cwd: &Path, name: &[u8]) -> Result<Vec<u8>,
         _ => None,
     };
     let inside = inside.map(<[u8]>::to_vec);
+    let inside = inside.or_else(|| inside_by_links(root, &whole));
     inside.ok_or_else(|| PatternError::NotUnderRoot {
         name: String::from_utf8_lossy(name).into_owned(),
         root: root.to_owned(),
     })
+}
+
+/// The path from `root` on, if a directory above `whole` is `root` by another name, as where a symbolic
+/// link leads to it; of several the lowest.
+fn inside_by_links(root: &Path, whole: &[u8]) -> Option<Vec<u8>> {
+    let identity = |path: &Path| {
+        let found = std::fs::metadata(path).ok()?;
+        Some((found.dev(), found.ino()))
+    };
+    let wanted = identity(root)?;
+    let whole = Path::new(OsStr::from_bytes(whole));
+    let mut above = whole.ancestors();
+    let same = above.find(|path| identity(path) == Some(wanted))?;
+    let inside = whole.strip_prefix(same).ok()?;
+    Some(inside.as_os_str().as_bytes().to_vec())
 }
 
 #[cfg(test)]

@@ -15,7 +15,8 @@ pub(crate) fn path(hg: &Path, requirements: &Requirements) -> PathBuf {
     })
 }
 
-/// Name to changeset, of those that are in the changelog.
+/// Name to changeset, of those that are in the changelog, and of the null revision: that is where the
+/// bookmarks of an empty repository are.
 pub(crate) fn read(
     context: &RepoContext,
     changelog: &Revlog,
@@ -24,7 +25,7 @@ pub(crate) fn read(
     let bytes =
         pending::read_with_pending(context.storage.as_ref(), &path, context.opening.pending)?;
     let mut bookmarks = parse(&bytes, &path)?;
-    bookmarks.retain(|_, node| changelog.rev(node).is_some());
+    bookmarks.retain(|_, node| node.is_null() || changelog.rev(node).is_some());
     Ok(bookmarks)
 }
 

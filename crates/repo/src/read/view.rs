@@ -94,9 +94,8 @@ impl RepoView {
         };
         view.hidden = view.hidden_from(filter)?;
         view.bookmarks.retain(|_, node| {
-            view.changelog
-                .rev(node)
-                .is_some_and(|rev| is_shown(&view.hidden, rev))
+            let rev = view.changelog.rev(node);
+            node.is_null() || rev.is_some_and(|rev| is_shown(&view.hidden, rev))
         });
         Ok(view)
     }

@@ -1,6 +1,7 @@
 //! FilePattern that changesets touch or have.
 
 use super::arguments;
+use crate::bitset::BitSet;
 use crate::set::Predicate;
 use crate::tree::Expr;
 use crate::{Engine, Member, RevsetError, Set, follow};
@@ -178,10 +179,31 @@ pub(super) fn follow(
             files.push((entry.path.to_vec(), entry.node));
         }
     }
-    Ok(Set::bits(follow::history(
-        engine.view(),
-        start,
-        files,
-        follow::FollowedParents::All,
-    )?))
+    let parents = follow::FollowedParents::All;
+    let history = follow::history(engine.view(), start, files, parents)?;
+    Ok(Set::list(history.into_keys().map(Some).collect()))
+}
+
+/// Changesets that made the revisions of files with this name or pattern.
+pub(super) fn filelog(
+    engine: &Engine<'_>,
+    _: &str,
+    arguments: &[Expr],
+) -> Result<Set, RevsetError> {
+    let pattern = arguments::string(arguments, "filelog requires a pattern")?;
+    let matcher = matcher(engine, pattern, PatternKind::RelPath, None)?;
+    let view = engine.view();
+    let mut found = BitSet::default();
+    for file in view.files_with_history()? {
+        if !matcher.matches(&file) {
+            continue;
+        }
+        let filelog = view.filelog(&file)?;
+        let links = filelog.revs().map(|rev| filelog.linkrev(rev));
+        let links = links.filter_map(|link| view.changelog().rev_at(link));
+        for rev in links.filter(|rev| view.is_visible(*rev)) {
+            found.insert(Some(rev));
+        }
+    }
+    Ok(Set::bits(found))
 }

@@ -2,6 +2,7 @@
 
 mod arguments;
 mod content;
+mod derived;
 mod files;
 mod graph;
 mod names;
@@ -26,15 +27,20 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("branchpoint", graph::branchpoint),
     ("children", graph::children),
     ("closed", content::closed),
+    ("commonancestors", derived::common_ancestors),
     ("contains", files::contains),
     ("contentdivergent", obsolete::kind),
+    ("converted", derived::converted),
     ("date", content::date),
     ("desc", content::description),
     ("descendants", graph::descendants),
+    ("destination", derived::destination),
     ("draft", names::phase),
+    ("expectsize", derived::expect_size),
     ("extra", content::extra),
     ("extinct", obsolete::extinct),
     ("file", files::file),
+    ("filelog", files::filelog),
     ("first", order::limit),
     ("follow", files::follow),
     ("grep", content::grep),
@@ -45,6 +51,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("keyword", content::keyword),
     ("last", order::last),
     ("limit", order::limit),
+    ("matching", derived::matching),
     ("max", order::max),
     ("merge", graph::merge),
     ("min", order::min),
@@ -53,6 +60,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("none", order::none),
     ("obsolete", obsolete::kind),
     ("only", graph::only),
+    ("origin", derived::origin),
     ("orphan", obsolete::kind),
     ("p1", graph::first_parents),
     ("p2", graph::second_parents),
@@ -63,6 +71,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("removes", files::with_file_change),
     ("rev", names::rev),
     ("reverse", order::reverse),
+    ("revset", derived::itself),
     ("roots", graph::roots),
     ("secret", names::phase),
     ("sort", order::sort),

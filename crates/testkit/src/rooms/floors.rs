@@ -283,7 +283,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "graft",
             ],
             &["merge", "manifest_merge"],
-            &["merge_state"],
+            &["merge_state", "path_copies"],
             &[
                 "commit",
                 "file_merges",

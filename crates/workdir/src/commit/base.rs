@@ -21,6 +21,8 @@ pub struct CloseOptions {
     pub forced: bool,
     /// Whether the commit replaces the parent of the working copy.
     pub amends: bool,
+    /// Whether no file changes; then a closed head cannot be closed again.
+    pub nothing_changed: bool,
 }
 
 /// Effect of a commit on the heads of its branch.
@@ -108,7 +110,10 @@ impl CommitBase {
     pub fn check_close(&self, options: CloseOptions) -> Result<(), WorkdirError> {
         let parent = self.parents.first().copied();
         if parent.is_some_and(|rev| self.closes(rev)) {
-            return Err(CloseRefusal::AlreadyClosed.into());
+            return match options.nothing_changed {
+                true => Err(CloseRefusal::AlreadyClosed.into()),
+                false => Ok(()),
+            };
         }
         let heads = self.open_heads()?;
         if heads.is_empty() {

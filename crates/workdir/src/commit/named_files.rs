@@ -64,12 +64,12 @@ fn changes_below(directory: &[u8], status: &Status) -> bool {
 
 /// Starts to track the unknown files of `status` and stops to track its deleted ones: they become added and removed.
 /// A deleted file in its added list is dropped from that.
-pub fn add_and_remove(dirstate: &mut Dirstate, status: &mut Status) {
+///
+/// # Errors
+/// [`WorkdirError::Clash`] if a tracked file is in the way of a new one.
+pub fn add_and_remove(dirstate: &mut Dirstate, status: &mut Status) -> Result<(), WorkdirError> {
     let new = std::mem::take(&mut status.unknown);
     let gone = std::mem::take(&mut status.deleted);
-    for path in &new {
-        dirstate.add(path);
-    }
     for path in gone {
         dirstate.remove(&path);
         match status.added.iter().position(|added| *added == path) {
@@ -77,7 +77,12 @@ pub fn add_and_remove(dirstate: &mut Dirstate, status: &mut Status) {
             None => status.removed.push(path),
         }
     }
+    for path in &new {
+        dirstate.check_clash(path)?;
+        dirstate.add(path);
+    }
     status.added.extend(new);
     status.added.sort_unstable();
     status.removed.sort_unstable();
+    Ok(())
 }

@@ -14,8 +14,10 @@ mod v2;
 mod v2_write;
 
 pub use entry::{DirstateEntry, EntryState, Stat, StatMatch, Timestamp, Tracking};
+pub use v1::V1Fields;
 
 use crate::WorkdirError;
+use crate::error::PathClash;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use table::Table;
@@ -151,6 +153,29 @@ impl Dirstate {
             entry.clear_stat();
             self.set(path, entry);
         }
+    }
+
+    /// Refuses a path that cannot be tracked because a tracked file is in the way: one that has the name of
+    /// a directory above, or one below.
+    ///
+    /// # Errors
+    /// [`WorkdirError::Clash`].
+    pub fn check_clash(&self, path: &[u8]) -> Result<(), WorkdirError> {
+        if self.is_tracked(path) {
+            return Ok(());
+        }
+        let shown = |path: &[u8]| String::from_utf8_lossy(path).into_owned();
+        if self.below(path).any(|(_, entry)| entry.is_tracked()) {
+            return Err(PathClash::Directory(shown(path)).into());
+        }
+        let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        for (at, _) in slashes {
+            if self.is_tracked(&path[..at]) {
+                let (file, path) = (shown(&path[..at]), shown(path));
+                return Err(PathClash::File { file, path }.into());
+            }
+        }
+        Ok(())
     }
 
     /// Stops tracking a file, as `remove` and `forget` do. A file that no parent has leaves no

@@ -116,7 +116,12 @@ pub(super) fn encode(parents: &Parents, table: &Table) -> Option<Vec<u8>> {
     for (path, entry) in table.iter() {
         let source = table.copies.get(path);
         let len = path.len() + source.map_or(0, |source| 1 + source.len());
-        let (state, mode, size, mtime) = fields(&entry);
+        let V1Fields {
+            state,
+            mode,
+            size,
+            mtime,
+        } = entry.v1_fields();
         out.push(state);
         out.extend_from_slice(&mode.to_be_bytes());
         out.extend_from_slice(&size.to_be_bytes());
@@ -129,6 +134,32 @@ pub(super) fn encode(parents: &Parents, table: &Table) -> Option<Vec<u8>> {
         }
     }
     Some(out)
+}
+
+/// An entry as this format has it, which `debugdirstate` shows for every format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct V1Fields {
+    /// The letter of the state: `n`, `a`, `r` or `m`.
+    pub state: u8,
+    /// Mode bits of the file.
+    pub mode: u32,
+    /// Bytes of the file; -1 if they are unknown, -2 if it is from the second parent.
+    pub size: i32,
+    /// Seconds since 1970; -1 if they are unknown.
+    pub mtime: i32,
+}
+
+impl DirstateEntry {
+    /// The fields that a dirstate of the first version has for it.
+    pub fn v1_fields(&self) -> V1Fields {
+        let (state, mode, size, mtime) = fields(self);
+        V1Fields {
+            state,
+            mode,
+            size,
+            mtime,
+        }
+    }
 }
 
 fn fields(entry: &DirstateEntry) -> (u8, u32, i32, i32) {

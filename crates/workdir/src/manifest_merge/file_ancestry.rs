@@ -8,13 +8,13 @@ use varve_repo::{FileText, Node, RepoView, Revlog};
 type FileRevision = (Vec<u8>, Node);
 
 /// Walks back from file revisions, newest first, and keeps the filelogs that it opened.
-pub(super) struct FileAncestry<'a> {
+pub(crate) struct FileAncestry<'a> {
     view: &'a RepoView,
     filelogs: HashMap<Vec<u8>, Revlog>,
 }
 
 impl<'a> FileAncestry<'a> {
-    pub(super) fn new(view: &'a RepoView) -> Self {
+    pub(crate) fn new(view: &'a RepoView) -> Self {
         FileAncestry {
             view,
             filelogs: HashMap::new(),
@@ -62,6 +62,16 @@ impl<'a> FileAncestry<'a> {
         node: Node,
         older: &Tree<'_>,
     ) -> Result<Option<Vec<u8>>, WorkdirError> {
+        self.origin_in(path, node, &[Some(older)])
+    }
+
+    /// [`FileAncestry::origin`] in the first of several trees that has one.
+    pub(crate) fn origin_in(
+        &mut self,
+        path: &[u8],
+        node: Node,
+        older: &[Option<&Tree<'_>>],
+    ) -> Result<Option<Vec<u8>>, WorkdirError> {
         let mut waiting = BTreeMap::new();
         let mut seen = HashSet::new();
         let start = (path.to_vec(), node);
@@ -75,11 +85,11 @@ impl<'a> FileAncestry<'a> {
             let Some((_, revision)) = waiting.pop_last() else {
                 return Ok(None);
             };
-            if older
-                .get(&revision.0)?
-                .is_some_and(|(node, _)| node == revision.1)
-            {
-                return Ok(Some(revision.0));
+            for tree in older.iter().flatten() {
+                let entry = tree.get(&revision.0)?;
+                if entry.is_some_and(|(node, _)| node == revision.1) {
+                    return Ok(Some(revision.0));
+                }
             }
             wanted = self.parents(&revision)?;
         }

@@ -7,6 +7,7 @@
 mod bids;
 mod copy_tracing;
 mod file_ancestry;
+pub(crate) use file_ancestry::FileAncestry;
 
 pub use bids::{Auction, Bid, Verdict};
 

@@ -4,7 +4,7 @@
 use crate::arguments::{Flag, Matches};
 use crate::commands::history::log;
 use crate::context::{Config, Repo};
-use crate::render::changesets::{GraphStyle, Printer};
+use crate::render::changesets::{GraphStyle, Printer, ShownFiles};
 use crate::ui::{Abort, Ui};
 use varve_lang::patterns::Matcher;
 use varve_repo::{RepoView, Rev};
@@ -79,7 +79,13 @@ pub(crate) fn print(
         revs.retain(|rev| !rev.is_some_and(is_merge));
     }
     revs.truncate(log::limit(matches)?);
-    let style = log::style(repo, ui, config, matches, Some(Matcher::everything()))?;
+    let style = log::style(
+        repo,
+        ui,
+        config,
+        matches,
+        ShownFiles::Matching(Matcher::everything()),
+    )?;
     let printer = Printer::new(repo, ui, config, style)?;
     if graph {
         let look = GraphStyle::new(config)?.of_shown_parents();

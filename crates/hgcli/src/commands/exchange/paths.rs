@@ -1,7 +1,7 @@
 //! `paths`: names of other repositories.
 
 use crate::arguments::{Matches, TEMPLATE};
-use crate::context::{Category, Command, Context};
+use crate::context::{Category, Command, Context, RepoLocation};
 use crate::remote::paths;
 use crate::render::Formatter;
 use crate::ui::Abort;
@@ -22,6 +22,9 @@ pub(crate) const COMMAND: Command = Command {
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let paths = paths::paths(&context.repo, &mut context.ui, &context.config)?;
+    if let RepoLocation::Missing(_) = context.repo.location() {
+        context.repo.root()?;
+    }
     let wanted = matches.arguments().first();
     let quiet = context.ui.verbosity.quiet;
     let mut found = false;

@@ -3,9 +3,10 @@
 use super::log;
 use crate::arguments::{Flag, Matches, STYLE, TEMPLATE};
 use crate::context::{Category, Command, Context};
-use crate::render::changesets::Printer;
+use crate::render::changesets::{Printer, ShownFiles};
 use crate::render::diff::GIT;
 use crate::ui::Abort;
+use varve_lang::patterns::Matcher;
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -31,7 +32,13 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     } = context;
     repo.warn_of_disabled_markers(ui)?;
     let tip = repo.view()?.tip();
-    let style = log::style(repo, ui, config, matches, None)?;
+    let style = log::style(
+        repo,
+        ui,
+        config,
+        matches,
+        ShownFiles::Matching(Matcher::everything()),
+    )?;
     Printer::new(repo, ui, config, style)?.print_all(repo, ui, config, matches, &[tip])?;
     Ok(0)
 }

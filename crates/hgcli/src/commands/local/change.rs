@@ -130,6 +130,7 @@ impl DirstateChange {
             } else if self.dirstate.is_tracked(file) {
                 warn(ui, " already tracked!\n")?;
             } else {
+                self.dirstate.check_clash(file)?;
                 self.dirstate.add(file);
             }
         }

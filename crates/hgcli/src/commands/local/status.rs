@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use varve_repo::Rev;
 use varve_workdir::filesets::FilesetTarget;
 use varve_workdir::{
-    Dirstate, Status, StatusLists, StatusRequest, copies_against, copies_between, status_against,
-    status_between, working_status,
+    Dirstate, Status, StatusLists, StatusRequest, path_copies, path_copies_to_working_copy,
+    status_against, status_between, working_status,
 };
 
 /// See [`Command`].
@@ -110,7 +110,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         let view = repo.view()?;
         let status = status_between(&view, old, new, &matcher, listing.clean)?;
         let copies = match with_copies {
-            true => copies_between(&view, old, new, &status)?,
+            true => path_copies(&view, old, new)?,
             false => BTreeMap::new(),
         };
         (status, copies)
@@ -159,8 +159,7 @@ fn working(
         let view = repo.view()?;
         status = status_against(request, &view, *old, status)?;
         if with_copies {
-            let files = [&status.modified[..], &status.added].concat();
-            copies = copies_against(dirstate, &view, *old, &files)?;
+            copies = path_copies_to_working_copy(&view, *old, dirstate)?;
         }
     } else if with_copies {
         let all = dirstate.copies();

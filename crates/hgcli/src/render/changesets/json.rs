@@ -106,9 +106,10 @@ impl Printer {
     }
 
     fn push_differences(&self, rev: Option<Rev>, out: &mut Formatter) -> Result<(), Abort> {
-        let Some((options, matcher)) = &self.style.diff else {
+        let Some((options, files)) = &self.style.diff else {
             return Ok(());
         };
+        let matcher = &*files.of(rev);
         let beside = self.working.first().copied();
         let digits = self.digits();
         let (comparison, changes) =

@@ -144,6 +144,13 @@ impl OfChangeset<'_> {
             extras.push((b"branch".to_vec(), text(DEFAULT_BRANCH)));
         }
         extras.sort_by(|(a, _), (b, _)| a.cmp(b));
+        // As a whole they stand without anything between them.
+        let shown = extras.iter().map(|(key, value)| match value {
+            Value::Text(value) => [&key[..], b"=", value].concat(),
+            _ => key.clone(),
+        });
+        let shown: Vec<Vec<u8>> = shown.collect();
+        extras.push((Vec::new(), Value::Text(shown.concat())));
         Value::Dict(extras)
     }
 

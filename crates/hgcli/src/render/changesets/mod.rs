@@ -11,6 +11,7 @@ mod many;
 mod names;
 mod obsolete;
 mod show;
+mod shown_files;
 mod source;
 mod styles;
 mod text;
@@ -20,17 +21,18 @@ use crate::context::{Config, Repo};
 use crate::render::diff::{DiffOptions, of_changeset};
 use crate::render::formatter::Value;
 use crate::render::templates::{Keywords, Template};
+use crate::ui::environment::is_plain;
 use crate::ui::{Abort, Ui, Verbosity, columns};
 pub(crate) use form::{ChangesetFormat, Lines};
 pub(crate) use graph::GraphStyle;
 pub(crate) use names::ChangesetNames;
 pub(crate) use show::show;
+pub(crate) use shown_files::ShownFiles;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 pub(crate) use text::{first_line, phase_name};
 use varve_config::hgrc::Hgrc;
-use varve_lang::patterns::Matcher;
 use varve_repo::{Changeset, Instabilities, Node, RepoView, Rev};
 use varve_revlog::Reader;
 
@@ -44,7 +46,7 @@ pub(crate) struct PrinterStyle {
     /// Whether is shown how much changed in each file.
     pub(crate) stat: bool,
     /// How changes are shown; needed by both.
-    pub(crate) diff: Option<(DiffOptions, Matcher)>,
+    pub(crate) diff: Option<(DiffOptions, ShownFiles)>,
     /// In which form.
     pub(crate) form: ChangesetFormat,
 }
@@ -212,16 +214,19 @@ impl Printer {
 
     /// Appends the output of `-p` and `--stat`.
     fn push_changes(&self, subject: &Subject<'_>, out: &mut Vec<u8>) -> Result<(), Abort> {
-        let Some((options, matcher)) = &self.style.diff else {
+        let Some((options, files)) = &self.style.diff else {
             return Ok(());
         };
+        let matcher = &*files.of(subject.rev);
         let digits = self.digits();
         // Mercurial compares the null revision with the working copy's parent.
         let beside = self.working.first().copied();
         let (comparison, changes) =
             of_changeset(&self.view, subject.rev, beside, options, digits, matcher)?;
         if self.style.stat {
-            let width = self.width.saturating_sub(subject.drawn);
+            // For scripts the picture beside it does not count.
+            let drawn = if is_plain(None) { 0 } else { subject.drawn };
+            let width = self.width.saturating_sub(drawn);
             comparison.push_stat(&changes, width, out)?;
         }
         if self.style.stat && self.style.patch {

@@ -9,7 +9,8 @@ pub(crate) struct ChangesetNames {
     tags: HashMap<Rev, Vec<Vec<u8>>>,
     /// Tags of the null revision: in an empty repository it is the newest one.
     of_null: Vec<Vec<u8>>,
-    bookmarks: HashMap<Rev, Vec<Vec<u8>>>,
+    /// By changeset, or the null revision.
+    bookmarks: HashMap<Option<Rev>, Vec<Vec<u8>>>,
 }
 
 impl ChangesetNames {
@@ -30,7 +31,8 @@ impl ChangesetNames {
             names.of_null.push(b"tip".to_vec());
         }
         for (name, node) in view.bookmarks() {
-            if let Some(rev) = changelog.rev(node) {
+            let rev = changelog.rev(node);
+            if rev.is_some() || node.is_null() {
                 names.bookmarks.entry(rev).or_default().push(name.clone());
             }
         }
@@ -47,7 +49,6 @@ impl ChangesetNames {
 
     /// Sorted.
     pub(crate) fn bookmarks(&self, rev: impl Into<Option<Rev>>) -> &[Vec<u8>] {
-        let found = rev.into().and_then(|rev| self.bookmarks.get(&rev));
-        found.map_or(&[], Vec::as_slice)
+        self.bookmarks.get(&rev.into()).map_or(&[], Vec::as_slice)
     }
 }

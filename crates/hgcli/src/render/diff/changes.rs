@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use varve_lang::patterns::Matcher;
 use varve_repo::{FileKind, Node, ReaderState, RepoView, Rev};
 use varve_workdir::{
-    Dirstate, Ignore, Status, StatusLists, StatusRequest, WorkingFiles, copies_against,
-    copies_between, working_status,
+    Dirstate, Ignore, StatusLists, StatusRequest, WorkingFiles, path_copies,
+    path_copies_to_working_copy, working_status,
 };
 
 /// A state of all files.
@@ -82,17 +82,8 @@ pub(crate) fn between(
         });
     }
     if with_copies {
-        let paths = |wanted: &dyn Fn(&&DiffedFile) -> bool| {
-            let found = changes.iter().filter(wanted);
-            found.map(|change| change.path.clone()).collect()
-        };
-        let status = Status {
-            added: paths(&|change| change.old.is_none() && matcher.matches(&change.path)),
-            removed: paths(&|change| change.new.is_none()),
-            ..Status::default()
-        };
-        let copies = copies_between(view, from, to, &status)?;
-        for change in &mut changes {
+        let copies = path_copies(view, from, to)?;
+        for change in changes.iter_mut().filter(|change| change.old.is_none()) {
             change.source = source(view, &old, copies.get(&change.path))?;
         }
         changes.retain(|change| matcher.matches(&change.path));
@@ -201,10 +192,8 @@ pub(crate) fn with_working(
         });
     }
     if with_copies {
-        let added = changes.iter().filter(|change| change.old.is_none());
-        let added: Vec<Vec<u8>> = added.map(|change| change.path.clone()).collect();
-        let copies = copies_against(&dirstate, view, from, &added)?;
-        for change in &mut changes {
+        let copies = path_copies_to_working_copy(view, from, &dirstate)?;
+        for change in changes.iter_mut().filter(|change| change.old.is_none()) {
             change.source = source(view, &from_text, copies.get(&change.path))?;
         }
     }

@@ -222,6 +222,9 @@ impl<'a> Comparison<'a> {
         let mut hunks = Vec::new();
         let looks_binary = !self.options.text && (old.contains(&0) || new.contains(&0));
         if old != new && !looks_binary {
+            if self.options.xdiff {
+                return Err(Abort::new("experimental.xdiff is not supported"));
+            }
             unified::push_hunks(&old, &new, self.options, &mut hunks);
         }
         Ok(Texts {

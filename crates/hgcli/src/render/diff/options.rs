@@ -26,6 +26,8 @@ pub(crate) struct DiffOptions {
     pub(super) functions: bool,
     /// Which blanks do not count.
     pub(super) blanks: Blanks,
+    /// The other way to compare lines that `experimental.xdiff` asks for, which is not here.
+    pub(super) xdiff: bool,
     /// Prefix that is left out of shown names: a directory, or nothing.
     pub(crate) root: Vec<u8>,
 }
@@ -93,6 +95,7 @@ impl DiffOptions {
             text: matches.flag("text"),
             functions: flag("show-function", "showfunc")?,
             blanks: blanks(config, matches, "diff")?,
+            xdiff: config.boolean("experimental", "xdiff", false)?,
             root: Vec::new(),
         })
     }

@@ -266,10 +266,7 @@ pub(crate) fn push(value: &Value, out: &mut Vec<u8>) {
             }
         }
         Value::Table(rows) => {
-            for (index, row) in rows.iter().enumerate() {
-                if index > 0 {
-                    out.push(b' ');
-                }
+            for row in rows {
                 out.extend_from_slice(&row.shown);
             }
         }

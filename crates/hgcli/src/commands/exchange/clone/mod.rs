@@ -9,6 +9,7 @@ use crate::commands::exchange::exchanged::{BRANCH, REV};
 use crate::commands::local::update;
 use crate::context::{Category, Command, Config, Context, Repo, disk};
 use crate::remote::PeerAddress;
+use crate::remote::outgoing;
 use crate::remote::peers;
 use crate::ui::{Abort, Ui, short_hex};
 use std::ffi::OsStr;
@@ -85,7 +86,8 @@ const UNHEARD: &[&str] = &[
 
 /// A clone of a repository of this machine.
 struct ClonePlan {
-    source: PathBuf,
+    /// The source for the configuration of the clone, with the branch behind `#`.
+    address: Vec<u8>,
     target: PathBuf,
     /// Requested changesets; all if there are none.
     heads: Vec<Rev>,
@@ -180,9 +182,13 @@ fn plan(
     let [source, rest @ ..] = matches.arguments() else {
         return Err(Abort::input("no repository to clone"));
     };
-    let typed_source = local_path(source)?;
+    let (typed_source, fragment) = split_fragment(local_path(source)?);
     repo.switch_to(typed_source);
     let source = repo.root()?.to_owned();
+    let mut address = source.as_os_str().as_bytes().to_vec();
+    if let Some(fragment) = fragment {
+        address.extend([b"#", fragment].concat());
+    }
     let target = match rest.first() {
         Some(target) => local_path(target)?.to_vec(),
         None => {
@@ -197,18 +203,7 @@ fn plan(
     let target_path = free_directory(&repo.cwd, &target)?;
     let publishing = config.is_publishing(repo, ui)?;
     let view = repo.view()?;
-    let mut heads = Vec::new();
-    for branch in matches.list("branch") {
-        heads.extend(heads_of(&view, branch)?);
-    }
-    for rev in matches.list("rev") {
-        heads.extend(repo.revision(ui, Some(rev))?);
-    }
-    let first = match (matches.list("rev").first(), matches.list("branch").first()) {
-        (Some(rev), _) => repo.revision(ui, Some(rev))?,
-        (None, Some(branch)) => heads_of(&view, branch)?.last().copied(),
-        (None, None) => None,
-    };
+    let (heads, first) = requested(repo, ui, matches, &view, fragment)?;
     let update = match (matches.value("updaterev"), first) {
         _ if matches.flag("noupdate") => Checkout::Nothing,
         (Some(rev), _) => match repo.revision(ui, Some(rev))? {
@@ -220,7 +215,7 @@ fn plan(
     };
     let pull = matches.flag("pull") || !heads.is_empty();
     Ok(ClonePlan {
-        source,
+        address,
         target: target_path,
         heads,
         update,
@@ -228,6 +223,48 @@ fn plan(
         link: !is_streamed(matches),
         publishing,
     })
+}
+
+/// The changesets that `-b`, `-r` and the branch or changeset behind `#` ask for, and the one of them that the
+/// working copy is updated to.
+fn requested(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    matches: &Matches,
+    view: &RepoView,
+    fragment: Option<&[u8]>,
+) -> Result<(Vec<Rev>, Option<Rev>), Abort> {
+    let (branches, revs) = (matches.list("branch"), matches.list("rev"));
+    let mut heads = Vec::new();
+    for branch in &branches {
+        heads.extend(heads_of(view, branch)?);
+    }
+    for rev in &revs {
+        heads.extend(repo.revision(ui, Some(rev))?);
+    }
+    let of_fragment = match fragment {
+        Some(fragment) => outgoing::branch_heads(repo, ui, view, fragment)?,
+        None => Vec::new(),
+    };
+    let first = match (revs.first(), branches.first()) {
+        (Some(rev), _) => repo.revision(ui, Some(rev))?,
+        (None, Some(branch)) => heads_of(view, branch)?.last().copied(),
+        (None, None) => of_fragment.last().copied(),
+    };
+    heads.extend(of_fragment);
+    Ok((heads, first))
+}
+
+/// A path, and what stands behind its last `#`.
+fn split_fragment(path: &[u8]) -> (&[u8], Option<&[u8]>) {
+    let hash = path.iter().rposition(|byte| *byte == b'#');
+    match hash {
+        Some(hash) => {
+            let fragment = &path[hash + 1..];
+            (&path[..hash], Some(fragment).filter(|it| !it.is_empty()))
+        }
+        None => (path, None),
+    }
 }
 
 /// `--stream`, by its name of today or the old one.
@@ -309,7 +346,7 @@ fn clone(
         source.clone_by_copying(&lock, &plan.target, how, work.0, work.1)?
     };
     target.copy_bookmarks(others.bookmarks())?;
-    target.write_default_path(plan.source.as_os_str().as_bytes())?;
+    target.write_default_path(&plan.address)?;
     Ok(Repository::open(disk(), &plan.target)?)
 }
 

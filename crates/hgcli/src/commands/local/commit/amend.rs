@@ -43,7 +43,7 @@ pub(super) fn run(
         repo.refuse_hooks("commit --amend", OF_STRIPPING)?;
     }
     if closes(matches) && !base.is_merge() {
-        before::check_close(&base, matches)?;
+        before::check_close(&base, matches, true)?;
     }
     let verbose = ui.verbosity.verbose;
     let amendable = base.amendable(evolution);

@@ -23,10 +23,15 @@ pub(crate) fn read_base(
 }
 
 /// Refuses to close a branch whose open head is not the parent.
-pub(super) fn check_close(base: &CommitBase, matches: &Matches) -> Result<(), Abort> {
+pub(super) fn check_close(
+    base: &CommitBase,
+    matches: &Matches,
+    nothing_changed: bool,
+) -> Result<(), Abort> {
     let options = CloseOptions {
         forced: matches.flag("force-close-branch"),
         amends: matches.flag("amend"),
+        nothing_changed,
     };
     base.check_close(options).map_err(|error| match error {
         WorkdirError::CannotClose(CloseRefusal::NoHeads) => {
@@ -83,14 +88,17 @@ pub(super) fn add_and_remove(
     let mut files = with(&status.unknown, "adding");
     files.extend(with(&status.deleted, "removing"));
     files.sort_unstable();
+    let relative = repo.uses_relative_paths(false)?;
     for (path, verb) in files {
         if ui.verbosity.verbose || !matcher.is_exact(&path) {
-            let shown = repo.display_path(&path)?;
+            let shown = match relative {
+                true => repo.relative_path(&path)?,
+                false => path.clone(),
+            };
             ui.status([verb.as_bytes(), b" ", &shown, b"\n"].concat())?;
         }
     }
-    varve_workdir::add_and_remove(dirstate, status);
-    Ok(())
+    Ok(varve_workdir::add_and_remove(dirstate, status)?)
 }
 
 /// Refuses files among the arguments that cannot be committed.

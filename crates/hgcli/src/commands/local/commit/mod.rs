@@ -105,10 +105,6 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if matches.flag("amend") {
         return amend::run(repo, ui, config, matches, phase);
     }
-    let phase = match phase {
-        Some(phase) => phase,
-        None => metadata::new_phase(config)?,
-    };
     metadata::check(matches)?;
     let date = metadata::date(config, matches)?;
     let typed = metadata::typed_message(repo, matches)?;
@@ -124,6 +120,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         dirstate.write(&repository)?;
         return nothing_changed(ui, &status);
     }
+    let phase = phase.map_or_else(|| metadata::new_phase(config), Ok)?;
     let user = metadata::user(ui, matches)?;
     let notes = message::EditorNotes {
         user: &user,
@@ -270,9 +267,6 @@ fn changes(
     (repository, base): (&Repository, &CommitBase),
     dirstate: &mut Dirstate,
 ) -> Result<Status, Abort> {
-    if closes(matches) {
-        before::check_close(base, matches)?;
-    }
     let auditor = PathAuditor::new(repo.root()?);
     let matcher = repo.matcher_with(
         matches,
@@ -287,6 +281,9 @@ fn changes(
     refuse_unresolved(repository)?;
     refuse_interrupted(repository)?;
     let status = look(repo, ui, matches, (repository, &matcher), dirstate)?;
+    if closes(matches) {
+        before::check_close(base, matches, is_empty(&status))?;
+    }
     before::check_named_files(repo, repository, dirstate, &matcher, &status)?;
     Ok(status)
 }

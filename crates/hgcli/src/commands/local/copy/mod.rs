@@ -164,6 +164,17 @@ impl Copying<'_> {
         self.ui.warn([&shown[..], words.as_bytes()].concat())
     }
 
+    /// Warns of a destination.
+    fn warn_of_target(&mut self, path: &[u8], words: &str) -> Result<(), Abort> {
+        let shown = self.repo.relative_path(path)?;
+        self.ui.warn([&shown[..], words.as_bytes()].concat())
+    }
+
+    fn relative(&self, path: &[u8]) -> Result<String, Abort> {
+        let shown = self.repo.relative_path(path)?;
+        Ok(String::from_utf8_lossy(&shown).into_owned())
+    }
+
     fn shown(&self, path: &[u8]) -> Result<String, Abort> {
         let shown = self.repo.display_path(path)?;
         Ok(String::from_utf8_lossy(&shown).into_owned())
@@ -256,7 +267,7 @@ impl Copying<'_> {
         let word = if self.rename { "moving" } else { "copying" };
         let (from, to) = (
             self.repo.display_path(&source.path)?,
-            self.repo.display_path(to)?,
+            self.repo.relative_path(to)?,
         );
         let line = [word.as_bytes(), b" ", &from, b" to ", &to, b"\n"].concat();
         self.ui.status(line)
@@ -292,7 +303,7 @@ impl Copying<'_> {
                  ('hg {command} --after' to record the {record})\n"
             )
         };
-        self.warn(to, &words)?;
+        self.warn_of_target(to, &words)?;
         Ok(false)
     }
 
@@ -318,13 +329,14 @@ impl Copying<'_> {
         let origin = dirstate.copy_source(from).unwrap_or(from).to_vec();
         if origin == to {
             // Back to where it came from.
+            dirstate.check_clash(to)?;
             dirstate.add(to);
             return Ok(());
         }
         let item = dirstate.get(&origin);
         let only_added = item.is_some_and(|item| item.state() == varve_workdir::EntryState::Added);
         if only_added && origin == from {
-            let (origin, shown) = (self.shown(&origin)?, self.shown(to)?);
+            let (origin, shown) = (self.relative(&origin)?, self.relative(to)?);
             if !self.ui.verbosity.quiet {
                 self.ui.warn(format!(
                     "{origin} has not been committed yet, so no copy data will be stored for \
@@ -338,8 +350,9 @@ impl Copying<'_> {
             return Ok(());
         }
         if !self.change.exists(to) {
-            return self.warn(to, " does not exist!\n");
+            return self.warn_of_target(to, " does not exist!\n");
         }
+        self.change.dirstate.check_clash(to)?;
         self.change.dirstate.add(to);
         self.change.dirstate.copy(to, Some(&origin));
         Ok(())

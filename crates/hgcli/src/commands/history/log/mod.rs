@@ -1,15 +1,18 @@
 //! `log`: the history.
 
+mod follow;
+
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, STYLE, TEMPLATE};
 use crate::context::revision::query;
 use crate::context::{Category, Command, Config, Context, Repo};
-use crate::render::changesets::{ChangesetFormat, GraphStyle, Printer, PrinterStyle};
+use crate::render::changesets::{ChangesetFormat, GraphStyle, Printer, PrinterStyle, ShownFiles};
 use crate::render::diff::{DiffOptions, GIT, STAT};
 use crate::ui::{Abort, Ui};
-use std::collections::BTreeSet;
 use varve_lang::patterns::Matcher;
 use varve_repo::{Changeset, RepoView, Rev};
-use varve_revset::{Engine, Expr, FollowedParents, Set};
+use varve_revset::{Engine, Expr, Set};
+use varve_workdir::PathAuditor;
+use varve_workdir::filesets::FilesetTarget;
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -82,8 +85,8 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     }
     let view = repo.view()?;
     let engine = repo.engine(&view)?;
-    let set = selected(repo, matches, &engine)?;
-    let style = style(repo, ui, config, matches, None)?;
+    let (set, shown) = selected(repo, ui, matches, &engine)?;
+    let style = style(repo, ui, config, matches, shown)?;
     let graph = matches.flag("graph");
     // In a picture children come before their parents.
     let set = if graph {
@@ -103,13 +106,13 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     Ok(0)
 }
 
-/// How the options show changesets, with all files that match, or those that the command line names.
+/// How the options show changesets, and the changes of these files in them.
 pub(crate) fn style(
     repo: &mut Repo,
     ui: &mut Ui,
     config: &Config,
     matches: &Matches,
-    matcher: Option<Matcher>,
+    shown: ShownFiles,
 ) -> Result<PrinterStyle, Abort> {
     let form = ChangesetFormat::new(repo, ui, config, matches)?;
     if matches!(form, ChangesetFormat::Json) && matches.flag("graph") {
@@ -117,9 +120,7 @@ pub(crate) fn style(
     }
     let (patch, stat) = (matches.flag("patch"), matches.flag("stat"));
     let diff = if (patch || stat) && !ui.verbosity.quiet {
-        let options = DiffOptions::new(ui, config, matches)?;
-        let matcher = matcher.map_or_else(|| repo.matcher(matches), Ok)?;
-        Some((options, matcher))
+        Some((DiffOptions::new(ui, config, matches)?, shown))
     } else {
         None
     };
@@ -151,106 +152,61 @@ pub(crate) fn limit(matches: &Matches) -> Result<usize, Abort> {
         .ok_or_else(|| Abort::input("limit must be positive"))
 }
 
-/// All that the options leave, in order.
-fn selected(repo: &mut Repo, matches: &Matches, engine: &Engine<'_>) -> Result<Set, Abort> {
+/// All that the options leave, in order, and the files whose changes are to be shown.
+fn selected(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    matches: &Matches,
+    engine: &Engine<'_>,
+) -> Result<(Set, ShownFiles), Abort> {
     let specs = matches.list("rev");
-    let followed_parents = match matches.flag("follow-first") {
-        true => FollowedParents::First,
-        false => FollowedParents::All,
-    };
-    let follow = matches.flag("follow") || followed_parents == FollowedParents::First;
     let given = (!specs.is_empty())
         .then(|| query(engine, &specs))
         .transpose()?;
-    let matcher = repo.matcher(matches)?;
-    let mut set = match (&given, follow) {
-        (Some(given), false) => given.clone(),
-        (None, false) if engine.view().tip().is_none() => Set::list(Vec::new()),
-        (None, false) => engine.all().reversed(engine)?,
-        (_, true) => followed(engine, given.as_ref(), &matcher, followed_parents)?,
-    };
-    let along_copies = follow && !matches.arguments().is_empty();
-    if !along_copies && !matcher.is_everything() {
-        set = set.and(touching(engine, matches, matcher)?);
-    }
-    filtered(set, matches, engine)
-}
-
-/// Ancestors of the starting changesets, or of the files in them; newest first.
-fn followed(
-    engine: &Engine<'_>,
-    given: Option<&Set>,
-    matcher: &Matcher,
-    parents: FollowedParents,
-) -> Result<Set, Abort> {
-    let start: Vec<Option<Rev>> = match given {
-        Some(given) => given.members(engine).collect::<Result<_, _>>()?,
-        // Without a parent there is nothing to follow, not even the null revision.
-        None if engine.context().parents.is_empty() => return Ok(Set::list(Vec::new())),
-        None => vec![engine.context().parents.first().copied()],
-    };
-    if matcher.named().is_empty() {
-        let ancestors = match parents {
-            FollowedParents::All => engine.ancestors_of(&Set::list(start))?,
-            FollowedParents::First => first_ancestors(engine, &start).ascending(engine)?,
+    let auditor = PathAuditor::new(repo.root()?);
+    let patterns = matches.arguments();
+    let matcher = repo.matcher_with(matches, patterns, &auditor, FilesetTarget::Working)?;
+    let (set, shown) = if matches.flag("follow") || matches.flag("follow-first") {
+        follow::followed(repo, ui, engine, given.as_ref(), matches, matcher)?
+    } else {
+        let set = match given {
+            Some(given) => given,
+            None if engine.view().tip().is_none() => Set::list(Vec::new()),
+            None => engine.all().reversed(engine)?,
         };
-        return Ok(ancestors.reversed(engine)?);
-    }
-    let mut sets = Vec::new();
-    for rev in start {
-        let text = engine.view().manifest_text(rev)?;
-        let mut files = Vec::new();
-        for entry in engine.view().manifest_entries(&text) {
-            let entry = entry?;
-            if matcher.matches(entry.path) {
-                files.push((entry.path.to_vec(), entry.node));
-            }
-        }
-        for named in matcher.named() {
-            let below = [&named[..], b"/"].concat();
-            let there = |path: &[u8]| *path == named[..] || path.starts_with(&below);
-            if !matcher.is_wild() && !files.iter().any(|(path, _)| there(path)) {
-                let name = String::from_utf8_lossy(named);
-                let message = format!("cannot follow file not in parent revision: \"{name}\"");
-                return Err(Abort::state(message));
-            }
-        }
-        sets.push(engine.file_history(rev, files, parents)?);
-    }
-    let all = Set::chain(sets).ascending(engine)?;
-    Ok(all.reversed(engine)?)
-}
-
-/// Changesets that the first parents lead to, those of `start` included.
-fn first_ancestors(engine: &Engine<'_>, start: &[Option<Rev>]) -> Set {
-    let mut found = BTreeSet::new();
-    for first in start {
-        let mut next = Some(*first);
-        while let Some(member) = next {
-            if !found.insert(member) {
-                break;
-            }
-            let parents = member.map(|rev| engine.view().changelog().parents(rev));
-            next = parents.and_then(|[parent, _]| parent).map(Some);
-        }
-    }
-    Set::list(found.into_iter().collect())
+        let set = match matcher.is_everything() {
+            true => set,
+            false => set.and(touching(engine, matches, matcher.clone())?),
+        };
+        (set, ShownFiles::Matching(matcher))
+    };
+    Ok((filtered(set, matches, engine)?, shown))
 }
 
 /// Changesets that changed a file which matches. Plain names of files are looked up in their
 /// filelogs, which do not know of removals.
 fn touching(engine: &Engine<'_>, matches: &Matches, matcher: Matcher) -> Result<Set, Abort> {
-    let options = ["include", "exclude"];
-    let plain = !matcher.is_wild() && options.iter().all(|name| matches.list(name).is_empty());
-    if plain
-        && !matches.flag("removed")
+    if has_plain_names(matches, &matcher)
         && let Some(set) = by_filelogs(engine.view(), &matcher)?
     {
         return Ok(set);
     }
-    Ok(engine.where_text(move |_: Rev, changeset: &Changeset<'_>| {
+    Ok(changing(engine, matcher))
+}
+
+/// Changesets that name a file which matches.
+fn changing(engine: &Engine<'_>, matcher: Matcher) -> Set {
+    engine.where_text(move |_: Rev, changeset: &Changeset<'_>| {
         changeset.files().any(|file| matcher.matches(file))
-    }))
+    })
+}
+
+/// Whether nothing but names tell which files are asked for, and no removals are.
+fn has_plain_names(matches: &Matches, matcher: &Matcher) -> bool {
+    let options = ["include", "exclude"];
+    !matcher.is_wild()
+        && !matches.flag("removed")
+        && options.iter().all(|name| matches.list(name).is_empty())
 }
 
 /// `None` if one of the names is no file that was ever tracked.

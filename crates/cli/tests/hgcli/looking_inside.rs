@@ -1,0 +1,104 @@
+//! Debug commands that show what the program sees of a repository.
+
+use super::Twin;
+use std::path::Path;
+use varve_testkit::peers::{Hg, hg};
+use varve_testkit::repos::{commit, write};
+
+/// Renames, a branch, a tag, a bookmark, and changes in the working copy.
+fn renames(hg: &Hg, path: &Path) {
+    hg.ok(path, &["init"]);
+    write(path, "a", b"a\n");
+    write(path, "d/x", b"x\n");
+    commit(hg, path, "0");
+    hg.ok(path, &["rename", "a", "b"]);
+    commit(hg, path, "1");
+    hg.ok(path, &["copy", "b", "c"]);
+    commit(hg, path, "2");
+    hg.ok(path, &["update", "0"]);
+    write(path, "z", b"z\n");
+    commit(hg, path, "3");
+    hg.ok(path, &["bookmark", "dog"]);
+    hg.ok(path, &["tag", "--local", "lt", "-r", "0"]);
+    hg.ok(path, &["copy", "z", "zz"]);
+    hg.ok(path, &["remove", "a"]);
+    write(path, "unknown", b"?");
+}
+
+#[test]
+fn copies_are_listed() {
+    let twin = Twin::writing(renames);
+    twin.all_same(&[
+        "debugrename",
+        "debugrename a",
+        "debugrename b",
+        "debugrename -r 1",
+        "debugrename -r 2 c b a",
+        "debugpathcopies 0 2",
+        "debugpathcopies 2 0",
+        "debugpathcopies 0 2 c",
+        "debugpathcopies 1 3",
+    ]);
+    twin.same_in("d", &["debugrename", "-r", "1"]);
+    twin.same_but_output(&["debugpathcopies", "0"]);
+}
+
+#[test]
+fn ancestors_queries_names_and_dates_are_read() {
+    let twin = Twin::writing(renames);
+    twin.all_same(&[
+        "debugancestor 2 3",
+        "debugancestor 1 2",
+        "debugancestor 2 null",
+        "debugancestor 2 nosuch",
+        "debugancestor",
+        "debugrevspec heads(all())",
+        "debugrevspec 0:2",
+        "debugrevspec null",
+        "debugrevspec nosuch",
+        "debugnamecomplete",
+        "debugnamecomplete d",
+        "debugnamecomplete d l t",
+        "debugnamecomplete nosuch",
+        "debuglabelcomplete d",
+        "debugdate 2006-02-01",
+        "debugdate foo",
+    ]);
+    twin.same(&["debugdate", "2006-02-01 13:00:30 +0200"]);
+    twin.same(&["debugdate", "1 3600"]);
+}
+
+#[test]
+fn the_working_copy_is_looked_at() {
+    let twin = Twin::writing(renames);
+    twin.all_same(&[
+        "debugstate --no-dates",
+        "debugdirstate --nodates",
+        "debugstate --no-dates --datesort",
+        "debugwalk",
+        "debugwalk z d",
+        "debugwalk -I z",
+        "debugwalk nosuch",
+    ]);
+    twin.same_in("d", &["debugwalk"]);
+    twin.same_in("d", &["debugwalk", "x", "../z"]);
+}
+
+#[test]
+fn the_parents_are_set() {
+    let twin = Twin::writing(renames);
+    twin.each(|path| {
+        hg().ok(path, &["revert", "-a", "--no-backup"]);
+    });
+    let shown = "parents -T {rev}\\n";
+    twin.all_same(&[
+        "debugsetparents 1",
+        shown,
+        "debugsetparents 1 2",
+        shown,
+        "debugsetparents nosuch",
+        "debugsetparents null",
+        shown,
+    ]);
+    twin.same_but_output(&["debugsetparents"]);
+}
