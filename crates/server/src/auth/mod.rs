@@ -40,6 +40,7 @@ use guess::Guess;
 use hyper::header::{AUTHORIZATION, COOKIE, HeaderMap};
 use lockout::{FailedLogins, LOCKED, LockoutKey};
 use parking_lot::RwLock;
+use password::Stored;
 use queue::CheckQueue;
 use settings::AuthSettings;
 use std::net::IpAddr;
@@ -194,12 +195,13 @@ impl Auth {
         let account = self.account(name).await?;
         let known = account.as_ref().map(|account| &account.stored);
         let stored = known.unwrap_or(&current.unknown_user);
-        let attempt = || client.map(|client| LockoutKey::new(client, name, stored.salt()));
+        let attempt_on =
+            |stored: &Stored| client.map(|client| LockoutKey::new(client, name, stored.salt()));
         let is_locked = |attempt| {
             self.failed
                 .is_locked(&attempt, &current.lockout, Instant::now())
         };
-        if !self.failed.is_empty() && attempt().is_some_and(is_locked) {
+        if !self.failed.is_empty() && attempt_on(stored).is_some_and(is_locked) {
             return Err(Failure::forbidden(LOCKED));
         }
         let key = self.verified.digest(name, password, stored);
@@ -210,7 +212,7 @@ impl Auth {
             let guess = Guess {
                 failed: Arc::clone(&self.failed),
                 settings: current.lockout.clone(),
-                attempt: attempt(),
+                attempt: attempt_on(stored),
                 stored: stored.clone(),
                 slowest: current.unknown_user.clone(),
                 password: password.to_owned(),
@@ -227,7 +229,7 @@ impl Auth {
         let account = account.ok_or_else(|| Failure::unauthorized(WRONG))?;
         if !account.second_factor.accepts(token, now()) {
             // Codes are short: they are guessed no more often than passwords.
-            if let Some(attempt) = attempt
+            if let Some(attempt) = attempt_on(&account.stored)
                 && self.failed.note(attempt, &current.lockout, Instant::now())
             {
                 log_failures(&self.log, current.lockout.threshold, name, client);
