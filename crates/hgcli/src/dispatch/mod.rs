@@ -63,7 +63,7 @@ fn report(program: &str, abort: &Abort, commands: &CommandTable) {
     // Nothing is left to do if even standard error is gone.
     let _ = io::stderr().write_all(text.as_bytes());
     if let Abort::Usage { command, .. } = abort
-        && let Some(command) = commands.iter().find(|known| known.name() == *command)
+        && let Some(command) = commands::known(commands, command)
     {
         let _ = io::stdout().write_all(usage::short(program, command).as_bytes());
     }
@@ -86,8 +86,9 @@ fn run(
     }
     let early = EarlyOptions::scan(arguments);
     let (mut context, with_untrusted) = begin(program, &early, codes)?;
-    let (target, global) = find_target(arguments, &context.config, commands)?;
-    context.commands = Arc::clone(commands);
+    let commands = Arc::new(commands::with_extensions(commands, &context.config));
+    let (target, global) = find_target(arguments, &context.config, &commands)?;
+    context.commands = commands;
     let is_bare =
         global.arguments().is_empty() && !["help", "version"].iter().any(|flag| global.flag(flag));
     let signal_codes = codes.as_ref().copied().unwrap_or(ExitCodes::Coarse);

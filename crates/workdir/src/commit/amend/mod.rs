@@ -117,16 +117,17 @@ pub fn amend(
         if !batch.same_files(&node, &old.node)? {
             effects |= ChangesetMetadata::CONTENT;
         }
-        batch.transaction().add_marker(&NewMarker {
+        batch.transaction().add_markers(&[NewMarker {
             old: old.node,
-            new: node,
+            successors: &[node],
+            parents: None,
             date: marker.date,
             metadata: &[
                 (b"ef1", effects.to_string().as_bytes()),
                 (b"operation", b"amend"),
                 (b"user", marker.user),
             ],
-        })?;
+        }])?;
     }
     for name in [&b"dirstate"[..], b"branch"] {
         batch.transaction().keep_backup(BaseDir::Hg, name);
