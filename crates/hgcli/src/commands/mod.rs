@@ -42,7 +42,10 @@ pub(crate) fn known(table: &CommandTable, name: &str) -> Option<&'static Command
 }
 
 /// Commands that an extension of Mercurial brings, by its name.
-pub(crate) const OF_EXTENSIONS: &[(&str, &[&Command])] = &[("rebase", &[&local::rebase::COMMAND])];
+pub(crate) const OF_EXTENSIONS: &[(&str, &[&Command])] = &[
+    ("amend", &[&local::amend::COMMAND]),
+    ("rebase", &[&local::rebase::COMMAND]),
+];
 
 /// The commands of this crate, sorted by name.
 pub(crate) const COMMANDS: &[&Command] = &[

@@ -120,7 +120,11 @@ pub fn rebase_destination(
             (current.into_iter().collect(), branch(repository)?)
         }
     };
-    let heads = open_heads(view, &branch)?;
+    // Everything follows from the null changeset.
+    let heads = match sources.is_empty() {
+        true => Vec::new(),
+        false => open_heads(view, &branch)?,
+    };
     let is_at_head = sources.iter().any(|rev| heads.contains(rev));
     Ok(match other_head(view, branch, heads, &sources) {
         MergeDestination::Nothing if !is_at_head => MergeDestination::OnlyUpdate,

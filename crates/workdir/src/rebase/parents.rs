@@ -173,24 +173,21 @@ impl MergeParents<'_> {
         Ok(if follows { nearest } else { node })
     }
 
-    /// Chooses the base over which the merge brings nothing else than the changeset and rebased ones.
+    /// Chooses the base over which the merge brings nothing else than the changeset and rebased ones, where both
+    /// parents move.
     fn choose_base(
         &self,
         new: &mut [Node; 2],
         bases: &mut [Option<Rev>; 2],
     ) -> Result<(), RebaseRefusal> {
-        let mut unwanted: [Option<Vec<Rev>>; 2] = [None, None];
-        for (at, base) in bases.iter().enumerate() {
-            let Some(base) = base else {
-                continue;
-            };
-            if new.contains(&self.view.changelog().node(*base)) {
-                continue;
-            }
-            if let Some(side) = bases[1 - at].filter(|side| side != base) {
-                unwanted[at] = self.unwanted(*base, side);
-            }
+        let stays = |base: Rev| new.contains(&self.view.changelog().node(base));
+        let [Some(first), Some(second)] = *bases else {
+            return Ok(());
+        };
+        if first == second || stays(first) || stays(second) {
+            return Ok(());
         }
+        let unwanted = [self.unwanted(first, second), self.unwanted(second, first)];
         let counts = unwanted.iter().enumerate();
         let counts = counts.filter_map(|(at, revs)| Some((revs.as_ref()?.len(), at)));
         let Some((least, at)) = counts.min() else {

@@ -40,6 +40,8 @@ struct ReplayedFile {
     /// Content and kind; `None` removes the file.
     written: Option<(Vec<u8>, FileKind)>,
     copied_from: Option<Vec<u8>>,
+    /// Whether the new parent lacks it.
+    is_new: bool,
 }
 
 /// The files of a new changeset.
@@ -151,6 +153,7 @@ impl<'a> Replayer<'a> {
             path: path.to_vec(),
             written,
             copied_from,
+            is_new: here.is_none(),
         };
         let Some(after) = after else {
             return Ok(match here == before {
@@ -197,6 +200,12 @@ impl ReplayPlan {
     /// The parents of the new changeset.
     pub fn parents(&self) -> [Node; 2] {
         self.parents
+    }
+
+    /// Files that the new parent lacks.
+    pub fn added(&self) -> impl Iterator<Item = &[u8]> {
+        let added = self.files.iter().filter(|file| file.is_new);
+        added.map(|file| &file.path[..])
     }
 
     /// Whether the new parent has all that the changeset would bring.

@@ -2,6 +2,7 @@
 
 pub(crate) mod add;
 pub(crate) mod addremove;
+pub(crate) mod amend;
 pub(crate) mod attend;
 pub(crate) mod backout;
 pub(crate) mod branch;

@@ -14,13 +14,28 @@ use varve_workdir::{
     Dirstate, PathAuditor, Status, Tree, WorkdirError, message,
 };
 
-/// Runs `commit --amend`; `phase` is the phase that the options name.
-pub(super) fn run(
+/// What else the options say.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AmendOptions {
+    /// The phase that they name.
+    pub(crate) phase: Option<Phase>,
+    /// Whether the description stays without an editor.
+    pub(crate) keeps_description: bool,
+    /// The user, if it is not `--user`.
+    pub(crate) user: Option<Vec<u8>>,
+    /// The date, if it is not `--date`.
+    pub(crate) date: Option<(i64, i32)>,
+    /// A note for the obsolescence marker.
+    pub(crate) note: Option<Vec<u8>>,
+}
+
+/// Puts a changeset in the place of the working copy's parent.
+pub(crate) fn run(
     repo: &mut Repo,
     ui: &mut Ui,
     config: &Config,
     matches: &Matches,
-    phase: Option<Phase>,
+    more: &AmendOptions,
 ) -> Result<u8, Abort> {
     let repository = repo.repository()?;
     let working_copy = repo.lock(ui, LockKind::WorkingCopy)?;
@@ -32,7 +47,7 @@ pub(super) fn run(
         repo.refuse_hooks("commit --amend", rewrite::OF_STRIPPING)?;
     }
     if closes(matches) && !base.is_merge() {
-        before::check_close(&base, matches)?;
+        before::check_close(&base, matches, true)?;
     }
     let verbose = ui.verbosity.verbose;
     let amendable = base.amendable(evolution);
@@ -49,7 +64,8 @@ pub(super) fn run(
     let batch = repository.begin_named(lock, options, AMEND)?;
     metadata::check(matches)?;
     let status = changes(repo, ui, matches, &repository, &mut dirstate)?;
-    let Some(new) = new_metadata(repo, ui, config, matches, (&base, &old), &status)? else {
+    let whom = (&*repo, &mut *ui, config);
+    let Some(new) = new_metadata(whom, matches, more, (&base, &old), &status)? else {
         dirstate.write(&repository)?;
         batch.finish()?;
         ui.status("nothing changed\n")?;
@@ -59,7 +75,8 @@ pub(super) fn run(
         old: &old,
         new: &new,
         status: &status,
-        phase: phase.unwrap_or_else(|| base.view().phases().of(rev)),
+        phase: more.phase.unwrap_or_else(|| base.view().phases().of(rev)),
+        note: more.note.as_deref(),
         markers: evolution.markers,
     };
     let orphans = base.view().orphans()?.len();
@@ -142,22 +159,23 @@ struct OldChangeset {
 
 /// The metadata of the new changeset, from options, the old changeset and the editor; `None` if nothing would change.
 fn new_metadata(
-    repo: &Repo,
-    ui: &mut Ui,
-    config: &Config,
+    (repo, ui, config): (&Repo, &mut Ui, &Config),
     matches: &Matches,
+    more: &AmendOptions,
     (base, old): (&CommitBase, &OldChangeset),
     status: &Status,
 ) -> Result<Option<ChangesetMetadata>, Abort> {
-    let typed_date = metadata::typed_date(matches)?;
+    let typed_date = metadata::typed_date(matches)?.or(more.date);
     let mut new = old.metadata.clone();
     new.branch = base.branch().to_vec();
     if matches.value("user").is_some_and(|user| !user.is_empty()) {
         let typed = metadata::user(ui, matches)?;
         new.user = ui.decode(&typed)?;
+    } else if let Some(user) = &more.user {
+        new.user = ui.decode(user)?;
     }
     let typed = metadata::typed_message(repo, matches)?;
-    let edits = typed.is_none() || matches.flag("edit");
+    let edits = matches.flag("edit") || typed.is_none() && !more.keeps_description;
     let shown = match edits {
         true => varve_workdir::amended_status(base.view(), old.rev, status)?,
         false => Status::default(),
@@ -197,6 +215,8 @@ struct AmendPlan<'a> {
     phase: Phase,
     /// Whether the old changeset stays, marked as obsolete.
     markers: bool,
+    /// For the marker.
+    note: Option<&'a [u8]>,
 }
 
 impl AmendPlan<'_> {
@@ -218,6 +238,7 @@ impl AmendPlan<'_> {
         let marker = AmendMarker {
             date: metadata::default_date(config)?,
             user: &user,
+            note: self.note,
         };
         let place = AmendContext {
             repository,

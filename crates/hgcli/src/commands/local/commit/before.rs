@@ -23,10 +23,10 @@ pub(crate) fn read_base(
 }
 
 /// Refuses to close a branch whose open head is not the parent.
-pub(super) fn check_close(base: &CommitBase, matches: &Matches) -> Result<(), Abort> {
+pub(super) fn check_close(base: &CommitBase, matches: &Matches, amends: bool) -> Result<(), Abort> {
     let options = CloseOptions {
         forced: matches.flag("force-close-branch"),
-        amends: matches.flag("amend"),
+        amends,
     };
     base.check_close(options).map_err(|error| match error {
         WorkdirError::CannotClose(CloseRefusal::NoHeads) => {

@@ -1,6 +1,6 @@
 //! `commit`: changes in the working copy become a changeset.
 
-mod amend;
+pub(crate) mod amend;
 pub(crate) mod before;
 mod editor;
 pub(crate) mod metadata;
@@ -9,6 +9,7 @@ use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::commands::local::unfinished;
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::ui::{Abort, Ui};
+use amend::AmendOptions;
 use varve_lang::patterns::Matcher;
 use varve_repo::{Lock, LockKind, Node, Repository};
 use varve_workdir::filesets::FilesetTarget;
@@ -103,7 +104,11 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     refuse(repo, ui, matches)?;
     unfinished::refuse(&repo.repository()?)?;
     if matches.flag("amend") {
-        return amend::run(repo, ui, config, matches, phase);
+        let options = AmendOptions {
+            phase,
+            ..AmendOptions::default()
+        };
+        return amend::run(repo, ui, config, matches, &options);
     }
     let phase = match phase {
         Some(phase) => phase,
@@ -271,7 +276,7 @@ fn changes(
     dirstate: &mut Dirstate,
 ) -> Result<Status, Abort> {
     if closes(matches) {
-        before::check_close(base, matches)?;
+        before::check_close(base, matches, false)?;
     }
     let auditor = PathAuditor::new(repo.root()?);
     let matcher = repo.matcher_with(

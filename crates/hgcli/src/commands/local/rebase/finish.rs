@@ -30,7 +30,7 @@ pub(super) fn finish(run: &mut RebaseRun<'_>) -> Result<(), Abort> {
     };
     let whom = (&mut *run.repo, &mut *run.ui, run.config);
     rewrite::finish(whom, run.repository, &replacements, &end)?;
-    forget(run)?;
+    forget(run, false)?;
     run.ui.note("rebase completed\n")?;
     let skipped = run.targets.skipped.len() + run.notes.len();
     if skipped > 0 {
@@ -59,8 +59,9 @@ fn replacements(run: &RebaseRun<'_>, view: &RepoView) -> Vec<Replacement> {
     replacements
 }
 
-/// Removes the state, and activates the bookmark that was active if the working copy is there.
-pub(super) fn forget(run: &mut RebaseRun<'_>) -> Result<(), Abort> {
+/// Removes the state, and activates the bookmark that was active; unless the rebase was given up, only if the working
+/// copy is there.
+pub(super) fn forget(run: &mut RebaseRun<'_>, is_given_up: bool) -> Result<(), Abort> {
     RebaseState::clear(run.repository)?;
     let last = run.repository.root().join(".hg/last-message.txt");
     // Mercurial keeps the description of a collapsed set there.
@@ -71,7 +72,8 @@ pub(super) fn forget(run: &mut RebaseRun<'_>) -> Result<(), Abort> {
     run.repo.refresh();
     let view = run.repo.view()?;
     let at: Node = Dirstate::read(run.repository)?.parents()[0];
-    if view.bookmarks().get(active) == Some(&at) {
+    let marked = view.bookmarks().get(active);
+    if marked == Some(&at) || is_given_up && marked.is_some() {
         varve_workdir::set_active_bookmark(run.repository, Some(active))?;
     }
     Ok(())

@@ -137,7 +137,7 @@ pub(super) fn abort(run: &mut RebaseRun<'_>) -> Result<u8, Abort> {
             rewrite::strip(whom, run.repository, &nodes, ("backup", None))?;
         }
     }
-    finish::forget(run)?;
+    finish::forget(run, true)?;
     run.ui.warn("rebase aborted\n")?;
     Ok(0)
 }

@@ -12,8 +12,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use varve_repo::{CommitBatch, LockKind, Node, RepoView, Rev};
 use varve_workdir::{
-    ChangesetMetadata, CommitMetadata, MergeTool, ReplayPlan, ReplayStep, Replayed, Replayer,
-    ToolSelection, message,
+    ChangesetMetadata, CommitMetadata, ReplayPlan, ReplayStep, Replayed, Replayer, message,
 };
 
 /// Why a run in memory has ended.
@@ -38,15 +37,13 @@ struct MemoryRun {
 }
 
 fn is_possible(run: &RebaseRun<'_>) -> bool {
-    let tool = attend::tool_choice(run.config, run.matches.value("tool")).chosen;
-    let merges_lines = match tool {
-        ToolSelection::Default => true,
-        ToolSelection::Configured(tool) => matches!(tool, MergeTool::Merge | MergeTool::Merge3),
-        ToolSelection::Forced(tool) => matches!(tool, MergeTool::Merge | MergeTool::Merge3),
-        ToolSelection::Unsupported(_) => false,
-    };
+    let tool = attend::tool_choice(run.config, run.matches.value("tool"));
     let is_seen = run.ui.verbosity.verbose || run.ui.verbosity.debug;
-    merges_lines && !is_seen && !run.repo.has_hooks() && !run.matches.flag("edit") && !run.collapses
+    tool.chosen.merges_only_lines()
+        && !is_seen
+        && !run.repo.has_hooks()
+        && !run.matches.flag("edit")
+        && !run.collapses
 }
 
 /// Rebases the first of `order`, as many as it can; returns how many that were.
@@ -156,12 +153,13 @@ impl MemoryRun {
         };
         let outcome = replayer.plan(self.batch(run)?, &at)?;
         let shown = run.describe(&self.view, rev)?;
-        let is_tried = run.in_memory();
+        let is_tried = run.is_in_memory();
         let plan = match outcome {
             Replayed::Plan(plan) => plan,
             Replayed::Conflict { merged } => {
                 if is_tried {
                     announce(run, &shown, &merged)?;
+                    run.announced = Some(rev);
                 }
                 return Ok(MemoryEnd::Conflict);
             }

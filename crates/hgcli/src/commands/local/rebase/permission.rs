@@ -77,13 +77,12 @@ fn without_rebased(
     let skips = run
         .config
         .boolean("experimental", "rebaseskipobsolete", true)?;
-    if !skips || !view.has_obsolete()? {
+    if run.keeps || !skips || !view.has_obsolete()? {
         return Ok(revs.to_vec());
     }
-    let may_diverge = run.keeps
-        || run
-            .config
-            .boolean("experimental", "evolution.allowdivergence", false)?;
+    let may_diverge = run
+        .config
+        .boolean("experimental", "evolution.allowdivergence", false)?;
     let obsolete = view.obsolete()?;
     let destination = view.changelog().rev(&run.targets.destination);
     let (mut moved, mut diverging) = (Vec::new(), Vec::new());

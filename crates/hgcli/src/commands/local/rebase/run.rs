@@ -32,6 +32,8 @@ pub(super) struct RebaseRun<'a> {
     pub(super) same_diffs: BTreeSet<Rev>,
     /// Whether the working copy may have the next changeset, merged before.
     pub(super) resumes: bool,
+    /// A changeset that was announced already, before it turned out to need the working copy.
+    pub(super) announced: Option<Rev>,
     /// Tags and bookmarks at the beginning.
     names: ChangesetNames,
 }
@@ -58,6 +60,7 @@ impl<'a> RebaseRun<'a> {
             notes: BTreeMap::new(),
             same_diffs: BTreeSet::new(),
             resumes: false,
+            announced: None,
             names: ChangesetNames::read(&view)?,
             repo,
             ui,
@@ -68,7 +71,7 @@ impl<'a> RebaseRun<'a> {
     }
 
     /// Whether the configuration asks for a rebase that leaves the working copy alone.
-    pub(super) fn in_memory(&self) -> bool {
+    pub(super) fn is_in_memory(&self) -> bool {
         let is_set = |name| self.config.boolean("rebase", name, false).unwrap_or(false);
         self.matches.flag("dry-run")
             || self.matches.flag("confirm")

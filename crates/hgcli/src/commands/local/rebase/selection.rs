@@ -31,19 +31,20 @@ pub(super) fn select(run: &mut RebaseRun<'_>) -> Result<Option<Vec<Rev>>, Abort>
         if revs.is_empty() {
             return nothing(run, "empty \"rev\" revision set - nothing to rebase\n");
         }
-        let revs = refuse_null(revs)?;
-        destination(run, typed, Some(&revs))?;
-        return Ok(Some(revs));
+        let sources: Vec<Rev> = revs.iter().copied().flatten().collect();
+        destination(run, typed, Some(&sources))?;
+        return refuse_null(revs).map(Some);
     }
     if named("source") {
         let revs = listed(run, "source")?;
         if revs.is_empty() {
             return nothing(run, "empty \"source\" revision set - nothing to rebase\n");
         }
-        let revs = refuse_null(revs)?;
-        let revs = run.repo.view()?.with_descendants(&revs);
-        destination(run, typed, Some(&revs))?;
-        return Ok(Some(revs));
+        let sources: Vec<Rev> = revs.iter().copied().flatten().collect();
+        let moved = run.repo.view()?.with_descendants(&sources);
+        destination(run, typed, Some(&moved))?;
+        refuse_null(revs)?;
+        return Ok(Some(moved));
     }
     let bases = match named("base") {
         true => listed(run, "base")?,

@@ -24,7 +24,9 @@ const KEPT_EXTRAS: [&[u8]; 2] = [b"source", b"intermediate-source"];
 pub(super) fn rebase(run: &mut RebaseRun<'_>, rev: Rev) -> Result<(), Abort> {
     let view = run.repo.view()?;
     let shown = run.describe(&view, rev)?;
-    run.ui.status([b"rebasing ", &shown[..], b"\n"].concat())?;
+    if run.announced.take() != Some(rev) {
+        run.ui.status([b"rebasing ", &shown[..], b"\n"].concat())?;
+    }
     let place = run.targets.parents(&view, rev)?;
     let place = match place {
         Ok(place) => place,
@@ -33,7 +35,7 @@ pub(super) fn rebase(run: &mut RebaseRun<'_>, rev: Rev) -> Result<(), Abort> {
     let is_there = Dirstate::read(run.repository)?.parents()[0] == place.parents[0];
     let is_merged = std::mem::take(&mut run.resumes) && is_there;
     if !is_merged {
-        if run.in_memory() {
+        if run.is_in_memory() {
             commit::refuse_changes(run.ui, run.repository)?;
         }
         bring(run, &view, rev, &place)?;
