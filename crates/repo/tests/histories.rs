@@ -79,11 +79,12 @@ impl MemoryRepo {
         let mut transaction = self.repository.transaction(lock, "mark").unwrap();
         let marker = NewMarker {
             old,
-            new,
+            successors: &[new],
+            parents: None,
             date: (0, 0),
             metadata: &[(b"user", b"Ada")],
         };
-        transaction.add_marker(&marker).unwrap();
+        transaction.add_markers(&[marker]).unwrap();
         transaction.finish().unwrap();
     }
 

@@ -101,6 +101,9 @@ pub enum WorkdirError {
     /// The state of a graft is cut short or no such state.
     #[error("the state of the graft in .hg/graftstate is damaged")]
     DamagedGraftState,
+    /// The state of a rebase is cut short or no such state.
+    #[error("the state of the rebase in .hg/rebasestate is damaged")]
+    DamagedRebaseState,
     /// The state of a merge has records that must be understood, and are not, by their letters.
     #[error("unsupported merge state records: {0}")]
     UnknownMergeRecords(String),

@@ -22,7 +22,9 @@ mod manifest_merge;
 mod merge;
 mod merge_state;
 mod path_copies;
+mod rebase;
 mod rename_detection;
+mod replay;
 mod resolve;
 mod revert;
 mod status;
@@ -35,6 +37,7 @@ pub use bookmark_edit::BookmarkEdit;
 pub use branch_and_bookmark::{active_bookmark, branch, set_active_bookmark, set_branch};
 pub use branch_merge::{
     MergeBase, MergeDestination, MergeRequest, check_merge, merge_changeset, merge_destination,
+    rebase_destination,
 };
 pub use commit::{
     AMEND, AmendContext, AmendMarker, AmendRequest, AmendResult, ChangesetMetadata, CloseOptions,
@@ -61,7 +64,11 @@ pub use merge_state::{
     FileState, MergeState, Present, clear_merge, has_unresolved, other_side, unresolved,
 };
 pub use path_copies::{path_copies, path_copies_to_working_copy};
+pub use rebase::{
+    RebaseParents, RebaseRefusal, RebaseState, RebaseStep, RebaseTargets, rebase_order,
+};
 pub use rename_detection::{Rename, RenameCandidate, detect_renames};
+pub use replay::{ReplayPlan, ReplayStep, Replayed, Replayer};
 pub use resolve::{ResolveRequest, has_conflict_markers, merge_again};
 pub use revert::{
     RevertAction, RevertPlan, RevertStep, plan_revert, record_reverted_copies, revert,

@@ -44,6 +44,15 @@ impl<'a> Tree<'a> {
         })
     }
 
+    /// Those of the changeset `node` of a batch, whose manifest has this text.
+    pub(crate) fn of_text(view: &'a RepoView, node: Node, text: Vec<u8>) -> Self {
+        Tree {
+            view,
+            manifest: node,
+            text,
+        }
+    }
+
     /// One file.
     ///
     /// # Errors

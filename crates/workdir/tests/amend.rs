@@ -72,6 +72,7 @@ fn amend_with(copy: &WorkingCopy, status: &Status, metadata: &ChangesetMetadata)
     let marker = AmendMarker {
         date: (6, 0),
         user: b"Ada",
+        note: None,
     };
     let request = AmendRequest {
         view: &view,

@@ -107,7 +107,7 @@ proptest! {
         let status = copy.status_of(&dirstate).status;
         let lock = copy.repository.try_lock(LockKind::Store).unwrap();
         let options = StorageSettings::default().write_options(copy.repository.requirements());
-        let marker = AmendMarker { date: (6, 0), user: b"Ada" };
+        let marker = AmendMarker { date: (6, 0), user: b"Ada", note: None };
         let old_rev = view.changelog().rev(&amended).unwrap();
         let mut new_metadata = ChangesetMetadata::read(&view, old_rev).unwrap();
         new_metadata.description = b"new".to_vec();

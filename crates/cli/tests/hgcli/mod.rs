@@ -6,6 +6,7 @@
 
 mod absent;
 mod amend;
+mod amend_extension;
 mod annotate;
 mod bundle_repository;
 mod bundles;
@@ -48,6 +49,7 @@ mod options;
 mod pulling;
 mod pulls_killed;
 mod pushing;
+mod rebasing;
 mod recompress;
 pub(crate) mod remote_changegroups;
 mod revert;

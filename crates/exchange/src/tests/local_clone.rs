@@ -26,11 +26,12 @@ fn mark(repository: &Repository, old: Node, new: Node) {
     let mut transaction = repository.transaction(lock, "mark").unwrap();
     let marker = NewMarker {
         old,
-        new,
+        successors: &[new],
+        parents: None,
         date: (0, 0),
         metadata: &[(b"user", b"Ada")],
     };
-    transaction.add_marker(&marker).unwrap();
+    transaction.add_markers(&[marker]).unwrap();
     transaction.finish().unwrap();
 }
 

@@ -57,11 +57,12 @@ fn mark_obsolete(repository: &Repository, old: Node, new: Node) {
     let date = (0, 0);
     let marker = NewMarker {
         old,
-        new,
+        successors: &[new],
+        parents: None,
         date,
         metadata,
     };
-    transaction.add_marker(&marker).unwrap();
+    transaction.add_markers(&[marker]).unwrap();
     transaction.finish().unwrap();
 }
 

@@ -11,11 +11,41 @@ pub(crate) mod usage;
 pub(crate) mod version;
 
 use crate::context::{Command, CommandTable, Program};
+use varve_config::hgrc::Hgrc;
 
 /// All commands of a program.
 pub(crate) fn table(program: &Program) -> CommandTable {
     CommandTable::new(COMMANDS, program, OF_MERCURIAL)
 }
+
+/// Adds the commands of the extensions that the configuration switches on.
+pub(crate) fn with_extensions(table: &CommandTable, config: &Hgrc) -> CommandTable {
+    let is_on = |extension: &str| {
+        let mut items = config.section("extensions").iter().rev();
+        let item = items.find(|item| {
+            let key = item.key.strip_prefix(b"hgext.").unwrap_or(&item.key);
+            key == extension.as_bytes()
+        });
+        item.is_some_and(|item| item.value.is_empty())
+    };
+    let on = OF_EXTENSIONS
+        .iter()
+        .filter(|(extension, _)| is_on(extension));
+    table.with(on.flat_map(|(_, commands)| commands.iter().copied()))
+}
+
+/// The command of this name, whether its extension is on or not.
+pub(crate) fn known(table: &CommandTable, name: &str) -> Option<&'static Command> {
+    let of_extensions = OF_EXTENSIONS.iter().flat_map(|(_, commands)| *commands);
+    let mut all = table.iter().chain(of_extensions.copied());
+    all.find(|command| command.name() == name)
+}
+
+/// Commands that an extension of Mercurial brings, by its name.
+pub(crate) const OF_EXTENSIONS: &[(&str, &[&Command])] = &[
+    ("amend", &[&local::amend::COMMAND]),
+    ("rebase", &[&local::rebase::COMMAND]),
+];
 
 /// The commands of this crate, sorted by name.
 pub(crate) const COMMANDS: &[&Command] = &[

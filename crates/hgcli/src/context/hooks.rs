@@ -104,6 +104,11 @@ impl Repo {
         self.notify_hooks(ui, "update", &args)
     }
 
+    /// Whether the configuration has any hook.
+    pub(crate) fn has_hooks(&self) -> bool {
+        !self.hooks.is_empty()
+    }
+
     /// Whether any hook runs before the working copy changes.
     pub(crate) fn asks_before_update(&self) -> bool {
         self.hooks.has_hook("preupdate")

@@ -57,6 +57,17 @@ impl CommandTable {
         }
     }
 
+    /// The same with further commands, which Mercurial has too.
+    pub(crate) fn with(&self, more: impl Iterator<Item = &'static Command>) -> CommandTable {
+        let all = self.iter().chain(more);
+        let by_name: BTreeMap<_, _> = all.map(|command| (command.name(), command)).collect();
+        CommandTable {
+            commands: by_name.into_values().collect(),
+            groups: self.groups,
+            own: self.own.clone(),
+        }
+    }
+
     /// All commands, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &'static Command> {
         self.commands.iter().copied()

@@ -12,6 +12,7 @@ use varve_config::hgrc::{Files, Hgrc};
 const PASSED_OVER: &[&str] = &[
     "absorb",
     "acl",
+    "amend",
     "automv",
     "bookmarks",
     "bugzilla",

@@ -63,7 +63,7 @@ fn report(program: &str, abort: &Abort, commands: &CommandTable) {
     // Nothing is left to do if even standard error is gone.
     let _ = io::stderr().write_all(text.as_bytes());
     if let Abort::Usage { command, .. } = abort
-        && let Some(command) = commands.iter().find(|known| known.name() == *command)
+        && let Some(command) = commands::known(commands, command)
     {
         let _ = io::stdout().write_all(usage::short(program, command).as_bytes());
     }
@@ -74,7 +74,7 @@ fn report(program: &str, abort: &Abort, commands: &CommandTable) {
 fn run(
     program: &str,
     arguments: &[Vec<u8>],
-    commands: &Arc<CommandTable>,
+    own: &Arc<CommandTable>,
     codes: &mut Result<ExitCodes, HgrcError>,
 ) -> Result<u8, Abort> {
     let begun = Instant::now();
@@ -86,8 +86,9 @@ fn run(
     }
     let early = EarlyOptions::scan(arguments);
     let (mut context, with_untrusted) = begin(program, &early, codes)?;
-    let (target, global) = find_target(arguments, &context.config, commands)?;
-    context.commands = Arc::clone(commands);
+    let commands = Arc::new(commands::with_extensions(own, &context.config));
+    let (target, global) = find_target(arguments, &context.config, &commands)?;
+    context.commands = commands;
     let is_bare =
         global.arguments().is_empty() && !["help", "version"].iter().any(|flag| global.flag(flag));
     let signal_codes = codes.as_ref().copied().unwrap_or(ExitCodes::Coarse);
@@ -113,7 +114,7 @@ fn run(
             if let Some(root) = inferred_repository(&context.repo, command, &matches) {
                 let named = [b"--repository".to_vec(), root].into_iter();
                 let arguments: Vec<_> = named.chain(arguments.iter().cloned()).collect();
-                return run(program, &arguments, commands, codes);
+                return run(program, &arguments, own, codes);
             }
             early.check(&matches)?;
             apply_global(&mut context, &matches)?;

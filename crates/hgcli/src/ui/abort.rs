@@ -22,6 +22,9 @@ pub enum Abort {
         /// Decides the exit code.
         kind: FailureKind,
     },
+    /// The command waits for the user; the words say what for.
+    #[error("{0}")]
+    Intervention(&'static str),
     /// A revset, template, pattern or date does not follow its grammar.
     #[error("hg: parse error{}: {message}", at.map(|at| format!(" at {at}")).unwrap_or_default())]
     Parse {
@@ -174,6 +177,7 @@ impl Abort {
                 FailureKind::Configuration
             }
             Abort::Stopped(_) => FailureKind::Interrupted,
+            Abort::Intervention(_) => FailureKind::InterventionRequired,
             Abort::Output(_) => FailureKind::Other,
         }
     }

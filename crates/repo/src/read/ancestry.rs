@@ -79,6 +79,26 @@ impl RepoView {
         found
     }
 
+    /// Those of `revs` of which no parent is among them.
+    pub fn roots(&self, revs: &[Rev]) -> Vec<Rev> {
+        let all: HashSet<Rev> = revs.iter().copied().collect();
+        let is_root = |rev: &Rev| {
+            let mut parents = self.changelog().parents(*rev).into_iter().flatten();
+            !parents.any(|parent| all.contains(&parent))
+        };
+        revs.iter().copied().filter(is_root).collect()
+    }
+
+    /// `revs` and what descends from them, as far as it is visible; oldest first.
+    pub fn with_descendants(&self, revs: &[Rev]) -> Vec<Rev> {
+        let Some(first) = revs.iter().min() else {
+            return Vec::new();
+        };
+        let later = self.changelog().revs().skip(first.index());
+        let later: Vec<Rev> = later.filter(|rev| self.is_visible(*rev)).collect();
+        self.descendants_among(&later, revs)
+    }
+
     /// Whether `rev` is a descendant of `ancestor`, and not the same changeset.
     pub fn is_descendant(&self, rev: Rev, ancestor: Rev) -> bool {
         let (mut wanted, mut seen) = (vec![rev], HashSet::new());

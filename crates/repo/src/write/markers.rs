@@ -7,17 +7,17 @@ use std::collections::HashSet;
 use varve_base::storage::read_if_there;
 
 impl Transaction {
-    /// Adds a marker to the others.
+    /// Adds markers to the others, once in a transaction.
     ///
     /// # Errors
     /// [`RepoError::Commit`] if a fact does not fit; errors of the storage.
-    pub fn add_marker(&mut self, marker: &NewMarker<'_>) -> Result<(), RepoError> {
+    pub fn add_markers(&mut self, markers: &[NewMarker<'_>]) -> Result<(), RepoError> {
+        if markers.is_empty() {
+            return Ok(());
+        }
         let too_long = |text: &[u8]| text.len() > usize::from(u8::MAX);
-        if marker
-            .metadata
-            .iter()
-            .any(|(k, v)| too_long(k) || too_long(v))
-        {
+        let mut facts = markers.iter().flat_map(|marker| marker.metadata);
+        if facts.any(|(key, value)| too_long(key) || too_long(value)) {
             return Err(RepoError::Commit {
                 path: self.context.root.clone(),
                 reason: "a fact of an obsolescence marker is longer than 255 bytes".to_owned(),
@@ -26,10 +26,10 @@ impl Transaction {
         let path = self.context.store().join(FILE);
         let len = self.context.storage.file_len(&path)?.unwrap_or(0);
         let mut bytes = if len == 0 { vec![VERSION] } else { Vec::new() };
-        bytes.extend(marker.encode());
+        bytes.extend(markers.iter().flat_map(NewMarker::encode));
         self.append(FILE.as_bytes(), len, bytes);
         if let Some(hooks) = &mut self.hooks {
-            hooks.set_marker_count(1);
+            hooks.set_marker_count(markers.len());
         }
         Ok(())
     }

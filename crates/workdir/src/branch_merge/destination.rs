@@ -2,7 +2,7 @@
 
 use crate::{Dirstate, WorkdirError, active_bookmark, branch};
 use std::collections::BTreeSet;
-use varve_repo::{RepoView, Repository, Rev};
+use varve_repo::{DEFAULT_BRANCH, RepoView, Repository, Rev};
 
 /// The other head, or the reason why there is none to choose.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,29 +81,86 @@ fn of_branch(
 ) -> Result<MergeDestination, WorkdirError> {
     let current = view.changelog().rev(&dirstate.parents()[0]);
     let branch = branch(repository)?;
-    let found = view.branchmap()?.get(&branch);
-    let heads: Vec<Rev> = found.map_or_else(Vec::new, |found| {
-        let open = found
-            .heads
-            .iter()
-            .filter(|head| !found.closed.contains(head));
-        open.copied().collect()
-    });
-    let Some(current) = current.filter(|rev| heads.contains(rev)) else {
+    let heads = open_heads(view, &branch)?;
+    if current.is_none_or(|rev| !heads.contains(&rev)) {
         return Ok(match heads.len() {
             0 | 1 => MergeDestination::OnlyUpdate,
             _ => MergeDestination::NotAtHead,
         });
+    }
+    let sources: Vec<Rev> = current.into_iter().collect();
+    Ok(other_head(view, branch, heads, &sources))
+}
+
+/// Looks for the changeset that a rebase goes to by itself: from the parent of the working copy, or from `sources`.
+///
+/// # Errors
+/// Damage in the repository.
+pub fn rebase_destination(
+    repository: &Repository,
+    view: &RepoView,
+    dirstate: &Dirstate,
+    sources: Option<&[Rev]>,
+) -> Result<MergeDestination, WorkdirError> {
+    let current = view.changelog().rev(&dirstate.parents()[0]);
+    let (sources, branch) = match sources {
+        Some(sources) => {
+            let roots = view.roots(sources);
+            let branch = match roots.first() {
+                Some(root) => view.with_changeset(*root, |root| root.branch().into_owned())?,
+                None => DEFAULT_BRANCH.to_vec(),
+            };
+            (sources.to_vec(), branch)
+        }
+        None => {
+            let active = active_bookmark(repository)?;
+            if let Some(name) = active.filter(|name| view.bookmarks().contains_key(name)) {
+                return Ok(of_bookmark(view, dirstate, &name));
+            }
+            (current.into_iter().collect(), branch(repository)?)
+        }
     };
-    let is_other = |head: &Rev| *head != current && !view.is_descendant(*head, current);
-    let others: Vec<Rev> = heads.into_iter().filter(is_other).collect();
+    // Everything follows from the null changeset.
+    let heads = match sources.is_empty() {
+        true => Vec::new(),
+        false => open_heads(view, &branch)?,
+    };
+    let is_at_head = sources.iter().any(|rev| heads.contains(rev));
+    Ok(match other_head(view, branch, heads, &sources) {
+        MergeDestination::Nothing if !is_at_head => MergeDestination::OnlyUpdate,
+        found => found,
+    })
+}
+
+/// Heads of a branch that are not closed.
+fn open_heads(view: &RepoView, branch: &[u8]) -> Result<Vec<Rev>, WorkdirError> {
+    let found = view.branchmap()?.get(branch);
+    Ok(found.map_or_else(Vec::new, |found| {
+        let heads = found.heads.iter();
+        let open = heads.filter(|head| !found.closed.contains(head));
+        open.copied().collect()
+    }))
+}
+
+/// The only one of `heads` that follows from none of `sources`.
+fn other_head(
+    view: &RepoView,
+    branch: Vec<u8>,
+    heads: Vec<Rev>,
+    sources: &[Rev],
+) -> MergeDestination {
+    let follows = |head: Rev| {
+        let mut sources = sources.iter();
+        sources.any(|source| head == *source || view.is_descendant(head, *source))
+    };
+    let others: Vec<Rev> = heads.into_iter().filter(|head| !follows(*head)).collect();
     let bookmarked: BTreeSet<Rev> = view
         .bookmarks()
         .values()
         .filter_map(|node| view.changelog().rev(node))
         .collect();
     let mut anonymous = others.iter().filter(|head| !bookmarked.contains(head));
-    Ok(match (anonymous.next(), anonymous.next()) {
+    match (anonymous.next(), anonymous.next()) {
         (Some(only), None) => MergeDestination::Found(*only),
         (Some(_), Some(_)) => MergeDestination::SeveralHeads {
             branch,
@@ -112,5 +169,5 @@ fn of_branch(
         (None, _) if !others.is_empty() => MergeDestination::AllBookmarked,
         (None, _) if view.heads().len() > 1 => MergeDestination::OneHead { branch },
         (None, _) => MergeDestination::Nothing,
-    })
+    }
 }

@@ -10,7 +10,7 @@ mod record;
 mod untracked;
 
 pub use check::check_merge;
-pub use destination::{MergeDestination, merge_destination};
+pub use destination::{MergeDestination, merge_destination, rebase_destination};
 
 use crate::file_merges::{MergeFile, MergeSettings, Merger, Outcome};
 use crate::manifest_merge::{

@@ -32,7 +32,7 @@ impl CommitMetadata<'_> {
     pub const CLOSING: (&'static [u8], &'static [u8]) = (CLOSE, b"1");
 
     /// A changeset with this metadata, still without files.
-    pub(super) fn changeset(&self, parents: [Node; 2]) -> NewChangeset<'_> {
+    pub(crate) fn changeset(&self, parents: [Node; 2]) -> NewChangeset<'_> {
         NewChangeset {
             parents,
             user: self.user,
@@ -66,6 +66,8 @@ impl ChangesetMetadata {
     pub const DESCRIPTION: u32 = 1;
     /// Bit of [`ChangesetMetadata::effects`]: extra keys or values differ.
     pub const EXTRAS: u32 = 2;
+    /// Bit of an obsolescence marker: the parents differ.
+    pub const PARENTS: u32 = 4;
     /// Bit of an obsolescence marker: the files differ.
     pub const CONTENT: u32 = 8;
     /// Bit of [`ChangesetMetadata::effects`]: the user differs.
@@ -112,11 +114,11 @@ impl ChangesetMetadata {
     }
 
     /// The differences to the metadata of the replaced changeset, as the bits of the metadata key `ef1` of an
-    /// obsolescence marker. The name of an amended changeset does not count.
+    /// obsolescence marker. Names of other changesets do not count.
     pub fn effects(&self, replaced: &ChangesetMetadata) -> u32 {
         let sorted = |extras: &[(Vec<u8>, Vec<u8>)]| {
             let mut extras = extras.to_vec();
-            extras.retain(|(key, _)| key != AMEND_SOURCE);
+            extras.retain(|(key, _)| !names_source(key));
             extras.sort_unstable();
             extras
         };
@@ -135,4 +137,9 @@ impl ChangesetMetadata {
             .map(|(differs, bit)| u32::from(*differs) * bit);
         bits.sum()
     }
+}
+
+/// Whether an extra names a changeset that this one was made of.
+fn names_source(key: &[u8]) -> bool {
+    key == b"source" || key.ends_with(b"-source") || key.ends_with(b"_source")
 }

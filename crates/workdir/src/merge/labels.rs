@@ -32,6 +32,11 @@ impl MergeLabels {
         MergeLabels::new("local", "graft", "parent of graft")
     }
 
+    /// Those of a changeset that is rebased.
+    pub fn of_rebase() -> MergeLabels {
+        MergeLabels::new("dest", "source", "parent of source")
+    }
+
     /// Those of a merge that names no sides; the merge state has no record of them.
     pub fn unnamed() -> MergeLabels {
         MergeLabels::new("local", "other", "base")

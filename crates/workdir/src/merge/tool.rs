@@ -103,6 +103,19 @@ pub enum ToolSelection {
     Unsupported(String),
 }
 
+impl ToolSelection {
+    /// Whether files without conflicts end as a plain merge of their lines leaves them.
+    pub fn merges_only_lines(&self) -> bool {
+        match self {
+            ToolSelection::Default => true,
+            ToolSelection::Forced(tool) | ToolSelection::Configured(tool) => {
+                matches!(tool, MergeTool::Merge | MergeTool::Merge3)
+            }
+            ToolSelection::Unsupported(_) => false,
+        }
+    }
+}
+
 /// How files are merged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MergeOptions {

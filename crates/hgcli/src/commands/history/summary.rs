@@ -4,8 +4,8 @@ use crate::arguments::Matches;
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::render::changesets::ChangesetNames;
 use crate::ui::{Abort, Ui};
-use varve_repo::{Instabilities, Phase, RepoView, Rev};
-use varve_workdir::{Dirstate, Status, StatusLists};
+use varve_repo::{Instabilities, Phase, RepoView, Repository, Rev};
+use varve_workdir::{Dirstate, RebaseState, Status, StatusLists};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -51,7 +51,20 @@ fn run(context: &mut Context, _: &Matches) -> Result<u8, Abort> {
     for (count, name) in counts.iter().filter(|(count, _)| *count > 0) {
         ui.status(format!("{name}: {count} changesets\n"))?;
     }
+    print_rebase(ui, &repo.repository()?)?;
     Ok(0)
+}
+
+/// Tells of a rebase that waits for the user.
+fn print_rebase(ui: &mut Ui, repository: &Repository) -> Result<(), Abort> {
+    let Some(state) = RebaseState::read(repository)? else {
+        return Ok(());
+    };
+    let done = state.steps.iter().filter(|step| step.new.is_some()).count();
+    let left = state.steps.len() - done;
+    ui.write(format!(
+        "rebase: {done} rebased, {left} remaining (rebase --continue)\n"
+    ))
 }
 
 fn print_parents(

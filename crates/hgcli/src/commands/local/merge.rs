@@ -1,7 +1,7 @@
 //! `merge`: another changeset into the working directory.
 
 use super::attend::{self, Watcher};
-use super::update;
+use super::{unfinished, update};
 use crate::arguments::{Flag, Matches};
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::render::changesets;
@@ -209,6 +209,9 @@ fn abort(repo: &mut Repo, ui: &mut Ui, config: &Config, matches: &Matches) -> Re
     let mut dirstate = Dirstate::read(&repository)?;
     let [first, second] = dirstate.parents();
     let state = MergeState::read(&repository)?;
+    if let Some(continuation) = unfinished::continuation(&repository)? {
+        return Err(Abort::state("no merge in progress").hint(format!("continue: {continuation}")));
+    }
     if second.is_null() && state.is_none() {
         return Err(Abort::state("no merge in progress"));
     }

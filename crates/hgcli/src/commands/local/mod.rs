@@ -2,6 +2,7 @@
 
 pub(crate) mod add;
 pub(crate) mod addremove;
+pub(crate) mod amend;
 pub(crate) mod attend;
 pub(crate) mod backout;
 pub(crate) mod branch;
@@ -12,10 +13,12 @@ pub(crate) mod forget;
 pub(crate) mod graft;
 pub(crate) mod init;
 pub(crate) mod merge;
+pub(crate) mod rebase;
 pub(crate) mod recover;
 pub(crate) mod remove;
 pub(crate) mod resolve;
 pub(crate) mod revert;
+pub(crate) mod rewrite;
 pub(crate) mod root;
 pub(crate) mod status;
 pub(crate) mod tag;

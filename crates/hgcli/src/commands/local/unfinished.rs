@@ -2,11 +2,12 @@
 
 use crate::ui::{Abort, Ui};
 use varve_repo::Repository;
-use varve_workdir::{Dirstate, GraftState, MergeState};
+use varve_workdir::{Dirstate, GraftState, MergeState, RebaseState};
 
 /// A command that a later call continues or gives up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {
+    Rebase,
     Graft,
     Update,
     Merge,
@@ -17,6 +18,9 @@ impl Operation {
         if GraftState::is_there(repository)? {
             return Ok(Some(Operation::Graft));
         }
+        if RebaseState::is_there(repository)? {
+            return Ok(Some(Operation::Rebase));
+        }
         if varve_workdir::is_interrupted(repository)? {
             return Ok(Some(Operation::Update));
         }
@@ -26,6 +30,7 @@ impl Operation {
 
     fn name(self) -> &'static str {
         match self {
+            Operation::Rebase => "rebase",
             Operation::Graft => "graft",
             Operation::Update => "update",
             Operation::Merge => "merge",
@@ -35,6 +40,10 @@ impl Operation {
     /// The ways on, as `status` lists them.
     fn advice(self) -> &'static str {
         match self {
+            Operation::Rebase => {
+                "# To continue:    hg rebase --continue\n# To abort:       hg rebase --abort\n\
+                 # To stop:        hg rebase --stop\n"
+            }
             Operation::Graft => {
                 "# To continue:    hg graft --continue\n# To abort:       hg graft --abort\n\
                  # To stop:        hg graft --stop\n"
@@ -45,8 +54,9 @@ impl Operation {
     }
 }
 
-/// Refuses a command that must not run while a graft waits.
+/// Refuses a command that must not run while a rebase or a graft waits.
 pub(crate) fn refuse(repository: &Repository) -> Result<(), Abort> {
+    refuse_rebase(repository)?;
     match GraftState::is_there(repository)? {
         true => Err(Abort::state("graft in progress")
             .hint("use 'hg graft --continue' or 'hg graft --stop' to stop")),
@@ -54,8 +64,20 @@ pub(crate) fn refuse(repository: &Repository) -> Result<(), Abort> {
     }
 }
 
+/// Refuses a command that must not run while a rebase waits.
+pub(crate) fn refuse_rebase(repository: &Repository) -> Result<(), Abort> {
+    match RebaseState::is_there(repository)? {
+        true => Err(Abort::state("rebase in progress")
+            .hint("use 'hg rebase --continue', 'hg rebase --abort', or 'hg rebase --stop'")),
+        false => Ok(()),
+    }
+}
+
 /// How the user goes on once all files are resolved, if that is not by a commit.
 pub(crate) fn continuation(repository: &Repository) -> Result<Option<&'static str>, Abort> {
+    if RebaseState::is_there(repository)? {
+        return Ok(Some("hg rebase --continue"));
+    }
     Ok(GraftState::is_there(repository)?.then_some("hg graft --continue"))
 }
 

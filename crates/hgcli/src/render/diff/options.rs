@@ -100,6 +100,23 @@ impl DiffOptions {
         })
     }
 
+    /// Those by which two changes are compared: git's form, and nothing of the configuration.
+    pub(crate) fn comparable() -> DiffOptions {
+        DiffOptions {
+            git: true,
+            binary: true,
+            index_digits: 0,
+            context: CONTEXT,
+            no_dates: true,
+            no_prefix: false,
+            text: false,
+            functions: false,
+            blanks: Blanks::default(),
+            xdiff: false,
+            root: Vec::new(),
+        }
+    }
+
     /// A path as it is shown.
     pub(super) fn shown<'p>(&self, path: &'p [u8]) -> &'p [u8] {
         match path.strip_prefix(&self.root[..]) {

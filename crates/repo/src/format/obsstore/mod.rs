@@ -79,8 +79,10 @@ impl Marker {
 pub struct NewMarker<'a> {
     /// The obsolete changeset.
     pub old: Node,
-    /// Its successor.
-    pub new: Node,
+    /// Its successors; none for a changeset that was dropped.
+    pub successors: &'a [Node],
+    /// Its parents, which Mercurial records where there is no successor.
+    pub parents: Option<&'a [Node]>,
     /// Seconds since 1970 and seconds west of UTC.
     pub date: (i64, i32),
     /// Further metadata, sorted by key; neither keys nor values have more than 255 bytes.
@@ -228,7 +230,11 @@ impl NewMarker<'_> {
             zone: (self.date.1 / 60) as i16,
             flags: 0,
         };
-        encode(&numbers, (self.old, &[self.new], None), self.metadata)
+        encode(
+            &numbers,
+            (self.old, self.successors, self.parents),
+            self.metadata,
+        )
     }
 }
 
@@ -273,11 +279,16 @@ mod tests {
         \x04\x1a\xdd\x86\xd9\x16\x84\x4b\x9a\x72\x9d\xb1\xfd\x9a\x7c\x19\x66\x77\xd8\xbe\
         \x03\x01\x09\x05\x04\x0def11operationamenduserAda <a@e.org>";
 
+    /// The successor of the golden marker.
+    const NEW: Node =
+        Node(*b"\x04\x1a\xdd\x86\xd9\x16\x84\x4b\x9a\x72\x9d\xb1\xfd\x9a\x7c\x19\x66\x77\xd8\xbe");
+
     fn golden<'a>() -> NewMarker<'a> {
         let node = |hex: &str| Node::from_hex(hex.as_bytes()).unwrap();
         NewMarker {
             old: node("3b14584238080979f58ae2c250e8599837f0c5aa"),
-            new: node("041add86d916844b9a729db1fd9a7c196677d8be"),
+            successors: &[NEW],
+            parents: None,
             date: (1_700_000_000, 0),
             metadata: &[
                 (b"ef1", b"1"),
@@ -293,7 +304,7 @@ mod tests {
         assert_eq!([&[VERSION], &marker.encode()[..]].concat(), GOLDEN);
         let found = Marker {
             old: marker.old,
-            successors: vec![marker.new],
+            successors: marker.successors.to_vec(),
             parents: Vec::new(),
             range: 1..GOLDEN.len(),
             is_bumped_fix: false,

@@ -7,7 +7,7 @@ pub(crate) mod finish;
 
 use crate::format::changeset::{self, DEFAULT_BRANCH};
 use crate::format::lock::{Lock, LockKind};
-use crate::format::{Phase, RepoError, manifest};
+use crate::format::{FileText, Phase, RepoError, manifest};
 use crate::read::{RepoView, Repository, ViewFilter};
 use crate::write::transaction::Transaction;
 use std::collections::BTreeMap;
@@ -226,6 +226,29 @@ impl CommitBatch {
     /// [`RepoError::MissingNode`]; damage.
     pub fn same_files(&self, one: &Node, other: &Node) -> Result<bool, RepoError> {
         Ok(self.parent(one)?.manifest == self.parent(other)?.manifest)
+    }
+
+    /// Text of the manifest of a changeset, which may be one of the batch.
+    ///
+    /// # Errors
+    /// [`RepoError::MissingNode`]; damage.
+    pub fn manifest_text(&self, node: &Node) -> Result<Vec<u8>, RepoError> {
+        Ok(self.parent(node)?.files)
+    }
+
+    /// The content of a revision of a file, which the batch may have added.
+    ///
+    /// # Errors
+    /// [`RepoError::MissingNode`]; damage.
+    pub fn file_content(&self, path: &[u8], node: &Node) -> Result<Vec<u8>, RepoError> {
+        let added = self.filelogs.get(path);
+        match added.and_then(|filelog| Some((filelog, filelog.rev(node)?))) {
+            Some((filelog, rev)) => {
+                let text = filelog.text(rev)?;
+                Ok(FileText::parse(&text).content.to_vec())
+            }
+            None => self.view.file_content(path, node),
+        }
     }
 
     /// Lets go of texts that are kept for later revisions when they have become too many.

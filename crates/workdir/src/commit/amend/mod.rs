@@ -50,6 +50,8 @@ pub struct AmendMarker<'a> {
     pub date: (i64, i32),
     /// Name of the committer, usually with a mail address.
     pub user: &'a [u8],
+    /// What the user has to say about it, at most 255 bytes.
+    pub note: Option<&'a [u8]>,
 }
 
 /// The result of an amendment.
@@ -117,16 +119,17 @@ pub fn amend(
         if !batch.same_files(&node, &old.node)? {
             effects |= ChangesetMetadata::CONTENT;
         }
-        batch.transaction().add_marker(&NewMarker {
+        let effects = effects.to_string();
+        let mut facts: Vec<(&[u8], &[u8])> = vec![(b"ef1", effects.as_bytes())];
+        facts.extend(marker.note.map(|note| (&b"note"[..], note)));
+        facts.extend([(&b"operation"[..], &b"amend"[..]), (b"user", marker.user)]);
+        batch.transaction().add_markers(&[NewMarker {
             old: old.node,
-            new: node,
+            successors: &[node],
+            parents: None,
             date: marker.date,
-            metadata: &[
-                (b"ef1", effects.to_string().as_bytes()),
-                (b"operation", b"amend"),
-                (b"user", marker.user),
-            ],
-        })?;
+            metadata: &facts,
+        }])?;
     }
     for name in [&b"dirstate"[..], b"branch"] {
         batch.transaction().keep_backup(BaseDir::Hg, name);

@@ -2,12 +2,11 @@
 
 use super::{before, closes, look, metadata, print_written, refuse_interrupted};
 use crate::arguments::Matches;
+use crate::commands::local::rewrite;
 use crate::context::{Config, Repo};
-use crate::remote::incoming;
 use crate::ui::{Abort, FailureKind, Ui, short_hex};
-use varve_exchange::generate::SectionSizes;
 use varve_repo::{
-    CommitBatch, Lock, LockKind, Node, Phase, RepoView, Repository, Rev, RewriteRefusal, ViewFilter,
+    CommitBatch, LockKind, Node, Phase, RepoView, Repository, Rev, RewriteRefusal, ViewFilter,
 };
 use varve_workdir::filesets::FilesetTarget;
 use varve_workdir::{
@@ -15,23 +14,28 @@ use varve_workdir::{
     Dirstate, PathAuditor, Status, Tree, WorkdirError, message,
 };
 
-/// Hooks of Mercurial for the changesets that it bundles and restores when it removes one.
-const OF_STRIPPING: &[&str] = &[
-    "preoutgoing",
-    "outgoing",
-    "prechangegroup",
-    "pretxnchangegroup",
-    "changegroup",
-    "incoming",
-];
+/// What else the options say.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AmendOptions {
+    /// The phase that they name.
+    pub(crate) phase: Option<Phase>,
+    /// Whether the description stays without an editor.
+    pub(crate) keeps_description: bool,
+    /// The user, if it is not `--user`.
+    pub(crate) user: Option<Vec<u8>>,
+    /// The date, if it is not `--date`.
+    pub(crate) date: Option<(i64, i32)>,
+    /// A note for the obsolescence marker.
+    pub(crate) note: Option<Vec<u8>>,
+}
 
-/// Runs `commit --amend`; `phase` is the phase that the options name.
-pub(super) fn run(
+/// Puts a changeset in the place of the working copy's parent.
+pub(crate) fn run(
     repo: &mut Repo,
     ui: &mut Ui,
     config: &Config,
     matches: &Matches,
-    phase: Option<Phase>,
+    more: &AmendOptions,
 ) -> Result<u8, Abort> {
     let repository = repo.repository()?;
     let working_copy = repo.lock(ui, LockKind::WorkingCopy)?;
@@ -40,10 +44,10 @@ pub(super) fn run(
     let base = before::read_base(repo, ui, &repository, &dirstate)?;
     let evolution = config.evolution()?;
     if !evolution.markers {
-        repo.refuse_hooks("commit --amend", OF_STRIPPING)?;
+        repo.refuse_hooks("commit --amend", rewrite::OF_STRIPPING)?;
     }
     if closes(matches) && !base.is_merge() {
-        before::check_close(&base, matches, true)?;
+        before::check_close(&base, matches, true, true)?;
     }
     let verbose = ui.verbosity.verbose;
     let amendable = base.amendable(evolution);
@@ -60,7 +64,8 @@ pub(super) fn run(
     let batch = repository.begin_named(lock, options, AMEND)?;
     metadata::check(matches)?;
     let status = changes(repo, ui, matches, &repository, &mut dirstate)?;
-    let Some(new) = new_metadata(repo, ui, config, matches, (&base, &old), &status)? else {
+    let whom = (&*repo, &mut *ui, config);
+    let Some(new) = new_metadata(whom, matches, more, (&base, &old), &status)? else {
         dirstate.write(&repository)?;
         batch.finish()?;
         ui.status("nothing changed\n")?;
@@ -70,7 +75,8 @@ pub(super) fn run(
         old: &old,
         new: &new,
         status: &status,
-        phase: phase.unwrap_or_else(|| base.view().phases().of(rev)),
+        phase: more.phase.unwrap_or_else(|| base.view().phases().of(rev)),
+        note: more.note.as_deref(),
         markers: evolution.markers,
     };
     let orphans = base.view().orphans()?.len();
@@ -153,22 +159,23 @@ struct OldChangeset {
 
 /// The metadata of the new changeset, from options, the old changeset and the editor; `None` if nothing would change.
 fn new_metadata(
-    repo: &Repo,
-    ui: &mut Ui,
-    config: &Config,
+    (repo, ui, config): (&Repo, &mut Ui, &Config),
     matches: &Matches,
+    more: &AmendOptions,
     (base, old): (&CommitBase, &OldChangeset),
     status: &Status,
 ) -> Result<Option<ChangesetMetadata>, Abort> {
-    let typed_date = metadata::typed_date(matches)?;
+    let typed_date = metadata::typed_date(matches)?.or(more.date);
     let mut new = old.metadata.clone();
     new.branch = base.branch().to_vec();
     if matches.value("user").is_some_and(|user| !user.is_empty()) {
         let typed = metadata::user(ui, matches)?;
         new.user = ui.decode(&typed)?;
+    } else if let Some(user) = &more.user {
+        new.user = ui.decode(user)?;
     }
     let typed = metadata::typed_message(repo, matches)?;
-    let edits = typed.is_none() || matches.flag("edit");
+    let edits = matches.flag("edit") || typed.is_none() && !more.keeps_description;
     let shown = match edits {
         true => varve_workdir::amended_status(base.view(), old.rev, status)?,
         false => Status::default(),
@@ -208,6 +215,8 @@ struct AmendPlan<'a> {
     phase: Phase,
     /// Whether the old changeset stays, marked as obsolete.
     markers: bool,
+    /// For the marker.
+    note: Option<&'a [u8]>,
 }
 
 impl AmendPlan<'_> {
@@ -222,10 +231,14 @@ impl AmendPlan<'_> {
         // For the user, should the commit fail.
         let last = repository.root().join(".hg/last-message.txt");
         let _ = std::fs::write(last, &self.new.description);
-        let user = marker_user(ui, config, self.markers)?;
+        let user = match self.markers {
+            true => rewrite::marker_user(ui, config)?,
+            false => Vec::new(),
+        };
         let marker = AmendMarker {
             date: metadata::default_date(config)?,
             user: &user,
+            note: self.note,
         };
         let place = AmendContext {
             repository,
@@ -245,22 +258,14 @@ impl AmendPlan<'_> {
             print_amended(ui, &view, self.old.rev, (&made.node, self.status))?;
         }
         if !self.markers {
-            strip(repo, ui, config, repository, self.old.rev, made.lock)?;
+            let context = (&mut *repo, &mut *ui, config);
+            let node = repository
+                .view_for(ViewFilter::Unfiltered)?
+                .changelog()
+                .node(self.old.rev);
+            rewrite::strip(context, repository, &[node], ("amend", made.lock))?;
         }
         Ok(made.node)
-    }
-}
-
-/// The user that an obsolescence marker names.
-fn marker_user(ui: &mut Ui, config: &Config, markers: bool) -> Result<Vec<u8>, Abort> {
-    match config.get("devel", "user.obsmarker") {
-        Some(user) => Ok(user.to_vec()),
-        None if markers => {
-            // Mercurial looks for the name twice, and warns twice when it has to guess.
-            ui.username()?;
-            ui.username()
-        }
-        None => Ok(Vec::new()),
     }
 }
 
@@ -294,54 +299,4 @@ fn print_amended(
         }
     }
     print_written(ui, &there)
-}
-
-/// Strips the old changeset, after a bundle has got it.
-fn strip(
-    repo: &mut Repo,
-    ui: &mut Ui,
-    config: &Config,
-    repository: &Repository,
-    old: Rev,
-    lock: Option<Lock>,
-) -> Result<(), Abort> {
-    let lock = match lock {
-        Some(lock) => lock,
-        None => repo.lock(ui, LockKind::Store)?,
-    };
-    let view = repository.view_for(ViewFilter::Unfiltered)?;
-    let storage = repository.storage().as_ref();
-    let backup = varve_exchange::generate::save_backup(&view, storage, &[old], "amend")?;
-    print_bundle(ui, 1, &backup.sizes)?;
-    ui.status(format!(
-        "saved backup bundle to {}\n",
-        backup.path.display()
-    ))?;
-    let again: Vec<Rev> = view.changelog().revs().skip(old.index() + 1).collect();
-    if ui.verbosity.verbose {
-        let sizes = varve_exchange::generate::measure_bundle(&view, &again)?;
-        print_bundle(ui, again.len(), &sizes)?;
-        ui.note(format!(
-            "adding branch\nadding changesets\nadding manifests\nadding file changes\n\
-             added {} changesets with {} changes to {} files\n",
-            again.len(),
-            sizes.file_revisions,
-            sizes.files.len()
-        ))?;
-    }
-    let options = metadata::write_options(config, repository)?;
-    let node = view.changelog().node(old);
-    let stripped = repository.strip(lock, &[node], options, &ui.stop);
-    if stripped.is_err() {
-        let path = backup.path.display();
-        ui.warn(format!("strip failed, backup bundle stored in '{path}'\n"))?;
-    }
-    stripped?;
-    Ok(())
-}
-
-/// Prints the contents of a bundle with `--verbose`.
-fn print_bundle(ui: &mut Ui, changesets: usize, sizes: &SectionSizes) -> Result<(), Abort> {
-    ui.note(format!("{changesets} changesets found\n"))?;
-    incoming::note_sizes(ui, sizes)
 }

@@ -26,11 +26,12 @@ pub(crate) fn read_base(
 pub(super) fn check_close(
     base: &CommitBase,
     matches: &Matches,
+    amends: bool,
     nothing_changed: bool,
 ) -> Result<(), Abort> {
     let options = CloseOptions {
         forced: matches.flag("force-close-branch"),
-        amends: matches.flag("amend"),
+        amends,
         nothing_changed,
     };
     base.check_close(options).map_err(|error| match error {

@@ -1,6 +1,6 @@
 //! `commit`: changes in the working copy become a changeset.
 
-mod amend;
+pub(crate) mod amend;
 pub(crate) mod before;
 mod editor;
 pub(crate) mod metadata;
@@ -9,6 +9,7 @@ use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::commands::local::unfinished;
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::ui::{Abort, Ui};
+use amend::AmendOptions;
 use varve_lang::patterns::Matcher;
 use varve_repo::{Lock, LockKind, Node, Repository};
 use varve_workdir::filesets::FilesetTarget;
@@ -103,7 +104,11 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     refuse(repo, ui, matches)?;
     unfinished::refuse(&repo.repository()?)?;
     if matches.flag("amend") {
-        return amend::run(repo, ui, config, matches, phase);
+        let options = AmendOptions {
+            phase,
+            ..AmendOptions::default()
+        };
+        return amend::run(repo, ui, config, matches, &options);
     }
     metadata::check(matches)?;
     let date = metadata::date(config, matches)?;
@@ -282,7 +287,7 @@ fn changes(
     refuse_interrupted(repository)?;
     let status = look(repo, ui, matches, (repository, &matcher), dirstate)?;
     if closes(matches) {
-        before::check_close(base, matches, is_empty(&status))?;
+        before::check_close(base, matches, false, is_empty(&status))?;
     }
     before::check_named_files(repo, repository, dirstate, &matcher, &status)?;
     Ok(status)

@@ -3,7 +3,7 @@
 use super::step::{self, GraftRun, GraftSettings};
 use crate::arguments::Matches;
 use crate::commands::local::commit::metadata;
-use crate::commands::local::update;
+use crate::commands::local::{unfinished, update};
 use crate::context::{Config, Repo};
 use crate::ui::{Abort, Ui, short_hex};
 use varve_repo::{LockKind, Node, Phase, RepoView, Repository, Rev};
@@ -15,7 +15,13 @@ pub(super) fn go_on(run: &mut GraftRun<'_>) -> Result<u8, Abort> {
         return Err(Abort::input("can't specify --continue and revisions"));
     }
     let state = GraftState::read(run.repository)?;
-    let state = state.ok_or_else(|| Abort::state("no graft in progress"))?;
+    let Some(state) = state else {
+        let abort = Abort::state("no graft in progress");
+        return Err(match unfinished::continuation(run.repository)? {
+            Some(continuation) => abort.hint(format!("continue: {continuation}")),
+            None => abort,
+        });
+    };
     let typed = GraftSettings::of_options(run.ui, run.matches)?;
     let settings = GraftSettings::of_state(&state, typed);
     if settings.no_commit && state.nodes.len() > 1 {

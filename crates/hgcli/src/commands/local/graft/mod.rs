@@ -1,6 +1,7 @@
 //! `graft`: the changes of other changesets on top of the working directory's parent.
 
 mod interrupted;
+mod memory;
 mod skipped;
 mod step;
 

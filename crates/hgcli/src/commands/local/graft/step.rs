@@ -1,5 +1,6 @@
 //! Grafting one changeset after another.
 
+use super::memory;
 use crate::arguments::Matches;
 use crate::commands::local::commit::{self, metadata};
 use crate::commands::local::merge::{self, MergeSides};
@@ -86,7 +87,14 @@ pub(super) fn graft_all(
     mut new_nodes: Vec<Node>,
     is_merged: bool,
 ) -> Result<u8, Abort> {
+    let mut in_memory = 0;
     for (at, node) in nodes.iter().enumerate() {
+        if at >= in_memory && !(is_merged && at == 0) {
+            in_memory = at + memory::replay(run, settings, &nodes[at..], &mut new_nodes)?;
+        }
+        if at < in_memory {
+            continue;
+        }
         let view = run.repo.view()?;
         let Some(rev) = view.changelog().rev(node) else {
             return Err(Abort::new(format!("unknown revision '{node}'")));
@@ -111,9 +119,7 @@ pub(super) fn graft_all(
         match commit_one(run, settings, &view, rev)? {
             Some(made) => new_nodes.push(made),
             None => {
-                let shown = run.repo.rev_and_hex(run.ui, rev)?;
-                let line = format!("note: graft of {shown} created no changes to commit\n");
-                run.ui.warn(line)?;
+                note_unchanged(run, rev)?;
             }
         }
     }
@@ -126,8 +132,15 @@ pub(super) fn graft_all(
 /// The exit code when files are left with conflicts.
 const UNRESOLVED: u8 = 1;
 
+/// Says that a changeset brings nothing new.
+pub(super) fn note_unchanged(run: &mut GraftRun<'_>, rev: Rev) -> Result<(), Abort> {
+    let shown = run.repo.rev_and_hex(run.ui, rev)?;
+    let line = format!("note: graft of {shown} created no changes to commit\n");
+    run.ui.warn(line)
+}
+
 /// Prints which changeset comes next.
-fn announce(run: &mut GraftRun<'_>, view: &RepoView, rev: Rev) -> Result<(), Abort> {
+pub(super) fn announce(run: &mut GraftRun<'_>, view: &RepoView, rev: Rev) -> Result<(), Abort> {
     let shown = run.repo.rev_and_hex(run.ui, rev)?;
     let first = view.with_changeset(rev, |changeset| {
         let line = changeset.description.split(|byte| *byte == b'\n').next();
@@ -205,14 +218,7 @@ fn commit_one(
         return Ok(None);
     }
     let old = ChangesetMetadata::read(view, rev)?;
-    let date = match &settings.date {
-        Some(typed) => metadata::parse_date(typed)?,
-        None => old.date,
-    };
-    let user = match &settings.user {
-        Some(typed) => run.ui.decode(typed)?,
-        None => old.user.clone(),
-    };
+    let (user, date) = user_and_date(run.ui, settings, &old)?;
     let description = description(run, settings, (view, rev), &old, (&user, &status))?;
     let extras = graft_extras(view, rev)?;
     let extras: Vec<(&[u8], &[u8])> = extras
@@ -232,6 +238,38 @@ fn commit_one(
     Ok(Some(node))
 }
 
+/// User and date of the new changeset.
+pub(super) fn user_and_date(
+    ui: &Ui,
+    settings: &GraftSettings,
+    old: &ChangesetMetadata,
+) -> Result<(Vec<u8>, (i64, i32)), Abort> {
+    let date = match &settings.date {
+        Some(typed) => metadata::parse_date(typed)?,
+        None => old.date,
+    };
+    let user = match &settings.user {
+        Some(typed) => ui.decode(typed)?,
+        None => old.user.clone(),
+    };
+    Ok((user, date))
+}
+
+/// The old description, with a line for `--log`.
+pub(super) fn logged(
+    settings: &GraftSettings,
+    view: &RepoView,
+    rev: Rev,
+    old: &ChangesetMetadata,
+) -> Vec<u8> {
+    let mut text = old.description.clone();
+    if settings.log {
+        let node = view.changelog().node(rev);
+        text.extend(format!("\n(grafted from {node})").into_bytes());
+    }
+    text
+}
+
 /// The description of the new changeset.
 fn description(
     run: &mut GraftRun<'_>,
@@ -240,11 +278,7 @@ fn description(
     old: &ChangesetMetadata,
     (user, status): (&[u8], &Status),
 ) -> Result<Vec<u8>, Abort> {
-    let mut text = old.description.clone();
-    if settings.log {
-        let node = view.changelog().node(rev);
-        text.extend(format!("\n(grafted from {node})").into_bytes());
-    }
+    let text = logged(settings, view, rev, old);
     if !run.matches.flag("edit") {
         return Ok(text);
     }

@@ -1,0 +1,201 @@
+//! Rebases that need nobody.
+
+use super::{MARKERS, after_each, both_ways, history};
+use crate::hgcli::Twin;
+use varve_testkit::repos::{commit, write};
+
+#[test]
+fn lines_of_changesets_move_with_their_bookmarks() {
+    for line in [
+        "rebase -s 1 -d 4",
+        "rebase -b top -d 4 --keep",
+        "rebase -s 2 -d 4 -v --keep",
+    ] {
+        for twin in both_ways() {
+            after_each(&twin, &[line]);
+        }
+    }
+}
+
+#[test]
+fn the_working_copy_follows_its_changeset() {
+    for twin in both_ways() {
+        after_each(
+            &twin,
+            &[
+                "update -q 2",
+                "rebase -d 4",
+                "rebase -d 4",
+                "rebase",
+                "rebase -s . -d 0",
+            ],
+        );
+    }
+}
+
+#[test]
+fn single_changesets_leave_orphans_or_are_refused() {
+    for twin in both_ways() {
+        after_each(
+            &twin,
+            &[
+                "rebase -r 1 -d 4",
+                "rebase -r 2+3 -d 4",
+                "rebase -r 1 -d null",
+                "rebase -r 3 -d 0",
+            ],
+        );
+    }
+}
+
+#[test]
+fn phases_branches_and_extras_are_kept() {
+    for options in ["", " --keepbranches"] {
+        for twin in both_ways() {
+            after_each(
+                &twin,
+                &[
+                    "phase --force --secret 2",
+                    "update -q 3",
+                    "branch -q foo",
+                    "commit -q -m branched",
+                    "commit -q --close-branch -m closed",
+                    "graft -q 4",
+                    &format!("rebase -s 1 -d 4{options}"),
+                    "branch",
+                ],
+            );
+        }
+    }
+}
+
+#[test]
+fn changesets_without_changes_are_left_out() {
+    for twin in both_ways() {
+        after_each(
+            &twin,
+            &[
+                "update -q 4",
+                "graft -q 1",
+                "rebase -s 1 -d tip",
+                "graft -q 5 -t :other",
+                "rebase -r 5 -d . --config rewrite.empty-successor=keep",
+            ],
+        );
+    }
+}
+
+#[test]
+fn merges_keep_the_parent_that_stays() {
+    let merged = |settings: &'static str| {
+        Twin::writing(move |hg, path| {
+            history(hg, path, settings);
+            hg.ok(path, &["merge", "-q", "3", "-t", ":other"]);
+            commit(hg, path, "merged");
+            write(path, "n", b"after\n");
+            commit(hg, path, "after");
+            hg.ok(path, &["update", "-q", "0"]);
+            write(path, "q", b"q\n");
+            commit(hg, path, "beside");
+        })
+    };
+    for line in [
+        "rebase -s 1 -d 8",
+        "rebase -b 7 -d 8",
+        "rebase -s 6 -d 8",
+        "rebase -s 4 -d 8",
+        "rebase -r 6+7 -d 5",
+        "rebase -s 6 -d 1 --keep",
+    ] {
+        for settings in [MARKERS, ""] {
+            after_each(&merged(settings), &[line]);
+        }
+    }
+}
+
+#[test]
+fn what_is_done_already_is_not_done_again() {
+    let twin = Twin::writing(|hg, path| history(hg, path, MARKERS));
+    after_each(
+        &twin,
+        &[
+            "rebase -s 3 -s 5 -d 4",
+            "rebase -r 2 -d 4",
+            "rebase -s 1 -d 7",
+            "rebase --hidden -r 2 -d 0",
+            "rebase --hidden -r 2 -d 7",
+        ],
+    );
+}
+
+#[test]
+fn nothing_to_rebase_and_refusals() {
+    let twin = Twin::writing(|hg, path| history(hg, path, ""));
+    after_each(
+        &twin,
+        &[
+            "rebase -b 3 -d 3",
+            "rebase -b 1 -d 3",
+            "rebase -b 3 -d 2",
+            "rebase -s 0 -d 3",
+            "rebase -r null -d 3",
+            "rebase -d null",
+            "rebase -d .",
+            "rebase -r 3 -d 2",
+            "rebase -s 5 -d 4 -v",
+            "rebase -r none() -d 4",
+            "rebase -s none() -d 4",
+            "rebase -b none() -d 4",
+            "rebase -d none()",
+            "rebase",
+            "rebase --config commands.rebase.requiredest=1",
+            "rebase -a -c",
+            "rebase --stop --abort",
+            "rebase -c -s 1",
+            "rebase --stop -n",
+            "rebase -n --confirm",
+            "rebase -r 1 -s 2",
+            "rebase -c",
+            "rebase -a",
+            "rebase --stop",
+            "rebase -m x -d 3",
+            "rebase -i",
+            "phase -p 2",
+            "rebase -s 1 -d 5",
+            "rebase -s 5 -d 3 -n",
+            "rebase -s 4 -d 3 -n",
+            "rebase -r 4 -d 3 -n --keep",
+            "rebase -r 4 -d 3 --confirm -y --keep",
+        ],
+    );
+}
+
+#[test]
+fn changed_files_are_in_the_way() {
+    let twin = Twin::writing(|hg, path| history(hg, path, ""));
+    twin.each(|path| write(path, "a", b"changed\n"));
+    after_each(
+        &twin,
+        &[
+            "rebase -s 1 -d 4",
+            "rebase -s 4 -d 3 --config rebase.experimental.inmemory=1",
+            "rebase -s 1 -d 4 --config rebase.experimental.inmemory=1",
+        ],
+    );
+}
+
+#[test]
+fn the_extension_is_asked_for() {
+    let twin = Twin::writing(|hg, path| {
+        history(hg, path, "");
+        write(path, ".hg/hgrc", b"");
+    });
+    let both = twin.run(&["rebase", "-d", "4"]);
+    assert!(
+        both.ours
+            .stderr
+            .starts_with("hg: unknown command 'rebase'\n")
+    );
+    assert_eq!(both.ours.code, both.theirs.code);
+    after_each(&twin, &["--config extensions.rebase= rebase -s 1 -d 4"]);
+}

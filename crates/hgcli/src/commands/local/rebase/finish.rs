@@ -1,0 +1,80 @@
+//! The end of a rebase: the working copy, bookmarks, and the old changesets.
+
+use super::run::RebaseRun;
+use super::step;
+use crate::commands::local::rewrite::{self, Replacement, RewriteEnd};
+use crate::ui::Abort;
+use varve_repo::{Node, RepoView};
+use varve_workdir::{Dirstate, RebaseState};
+
+/// Name of the command in markers and bundles.
+const OPERATION: &str = "rebase";
+
+pub(super) fn finish(run: &mut RebaseRun<'_>) -> Result<(), Abort> {
+    run.repo.refresh();
+    let view = run.repo.view()?;
+    run.ui.note("rebase merging completed\n")?;
+    let original = view.changelog().rev(&run.original);
+    let moved = original.and_then(|rev| run.targets.done.get(&rev).copied().flatten());
+    let target = moved.unwrap_or(run.original);
+    if Dirstate::read(run.repository)?.parents()[0] != target {
+        run.ui
+            .note("update back to initial working directory parent\n")?;
+        step::go_to(run, &view, target)?;
+    }
+    let replacements = replacements(run, &view);
+    let end = RewriteEnd {
+        operation: OPERATION,
+        keeps: run.keeps,
+        note: None,
+    };
+    let whom = (&mut *run.repo, &mut *run.ui, run.config);
+    rewrite::finish(whom, run.repository, &replacements, &end)?;
+    forget(run, false)?;
+    run.ui.note("rebase completed\n")?;
+    let skipped = run.targets.skipped.len() + run.notes.len();
+    if skipped > 0 {
+        run.ui
+            .note(format!("{skipped} revisions have been skipped\n"))?;
+    }
+    Ok(())
+}
+
+/// The changesets whose place others take.
+fn replacements(run: &RebaseRun<'_>, view: &RepoView) -> Vec<Replacement> {
+    let mut replacements = Vec::new();
+    for (rev, new) in &run.targets.done {
+        let old = view.changelog().node(*rev);
+        let Some(new) = new.filter(|new| *new != old) else {
+            continue;
+        };
+        let is_skipped = run.targets.skipped.contains(rev);
+        replacements.push(Replacement {
+            old: vec![old],
+            new: if is_skipped { Vec::new() } else { vec![new] },
+            bookmarks_to: new,
+            keeps_diff: run.same_diffs.contains(rev),
+        });
+    }
+    replacements
+}
+
+/// Removes the state, and activates the bookmark that was active; unless the rebase was given up, only if the working
+/// copy is there.
+pub(super) fn forget(run: &mut RebaseRun<'_>, is_given_up: bool) -> Result<(), Abort> {
+    RebaseState::clear(run.repository)?;
+    let last = run.repository.root().join(".hg/last-message.txt");
+    // Mercurial keeps the description of a collapsed set there.
+    let _ = std::fs::remove_file(last);
+    let Some(active) = &run.active else {
+        return Ok(());
+    };
+    run.repo.refresh();
+    let view = run.repo.view()?;
+    let at: Node = Dirstate::read(run.repository)?.parents()[0];
+    let marked = view.bookmarks().get(active);
+    if marked == Some(&at) || is_given_up && marked.is_some() {
+        varve_workdir::set_active_bookmark(run.repository, Some(active))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,205 @@
+//! The destination of a rebase, and the changesets that move.
+
+use super::run::RebaseRun;
+use crate::ui::{Abort, short_hex};
+use std::collections::BTreeSet;
+use varve_repo::{Node, RepoView, Rev};
+use varve_workdir::{Dirstate, MergeDestination, rebase_destination};
+
+/// Names that a destination may use for the changesets that move.
+const OF_SOURCES: [&str; 2] = ["SRC", "ALLSRC"];
+
+/// Sets the destination; returns the changesets that move, `None` after a message if there are none.
+pub(super) fn select(run: &mut RebaseRun<'_>) -> Result<Option<Vec<Rev>>, Abort> {
+    let matches = run.matches;
+    let typed = matches.value("dest").filter(|dest| !dest.is_empty());
+    let requires = run
+        .config
+        .boolean("commands", "rebase.requiredest", false)?;
+    if typed.is_none() && requires {
+        return Err(Abort::input("you must specify a destination").hint("use: hg rebase -d REV"));
+    }
+    let by_base = ["rev", "source"]
+        .iter()
+        .all(|name| matches.list(name).is_empty());
+    if let Some(typed) = typed.filter(|_| !by_base) {
+        refuse_names_of_sources(typed)?;
+    }
+    let named = |name: &str| !matches.list(name).is_empty();
+    if named("rev") {
+        let revs = listed(run, "rev")?;
+        if revs.is_empty() {
+            return nothing(run, "empty \"rev\" revision set - nothing to rebase\n");
+        }
+        let sources: Vec<Rev> = revs.iter().copied().flatten().collect();
+        destination(run, typed, Some(&sources))?;
+        return refuse_null(revs).map(Some);
+    }
+    if named("source") {
+        let revs = listed(run, "source")?;
+        if revs.is_empty() {
+            return nothing(run, "empty \"source\" revision set - nothing to rebase\n");
+        }
+        let sources: Vec<Rev> = revs.iter().copied().flatten().collect();
+        let moved = run.repo.view()?.with_descendants(&sources);
+        destination(run, typed, Some(&moved))?;
+        refuse_null(revs)?;
+        return Ok(Some(moved));
+    }
+    let bases = match named("base") {
+        true => listed(run, "base")?,
+        false => vec![run.repo.revision(run.ui, Some(b"."))?],
+    };
+    if bases.is_empty() {
+        let words = "empty \"base\" revision set - can't compute rebase set\n";
+        return nothing(run, words);
+    }
+    let sources: Vec<Rev> = bases.iter().copied().flatten().collect();
+    destination(run, typed, named("base").then_some(&sources))?;
+    let view = run.repo.view()?;
+    let revs = below_branching(&view, &sources, run.targets.destination);
+    if !revs.is_empty() {
+        return Ok(Some(revs));
+    }
+    let words = nothing_below(run, &view, &bases);
+    nothing(run, &words)
+}
+
+fn nothing(run: &mut RebaseRun<'_>, words: &str) -> Result<Option<Vec<Rev>>, Abort> {
+    run.ui.status(words)?;
+    Ok(None)
+}
+
+fn listed(run: &mut RebaseRun<'_>, name: &str) -> Result<Vec<Option<Rev>>, Abort> {
+    let specs: Vec<&[u8]> = run.matches.list(name).iter().copied().collect();
+    run.repo.revisions_and_null(run.ui, &specs)
+}
+
+/// The null changeset is an ancestor of every destination.
+fn refuse_null(revs: Vec<Option<Rev>>) -> Result<Vec<Rev>, Abort> {
+    let revs: Option<BTreeSet<Rev>> = revs.into_iter().collect();
+    let revs = revs.ok_or_else(|| Abort::input("source is ancestor of destination"))?;
+    Ok(revs.into_iter().collect())
+}
+
+fn refuse_names_of_sources(typed: &[u8]) -> Result<(), Abort> {
+    let words = String::from_utf8_lossy(typed).into_owned();
+    let mut words = words.split(|c: char| !c.is_alphanumeric() && c != '_');
+    match words.find(|word| OF_SOURCES.contains(word)) {
+        Some(name) => Err(Abort::input(format!(
+            "{name} in the destination of a rebase is not supported"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Sets the destination: what was typed, or the other head of the branch.
+fn destination(
+    run: &mut RebaseRun<'_>,
+    typed: Option<&[u8]>,
+    sources: Option<&[Rev]>,
+) -> Result<(), Abort> {
+    let rev = match typed {
+        Some(typed) => run.repo.revision(run.ui, Some(typed))?,
+        None => {
+            let view = run.repo.view()?;
+            let dirstate = Dirstate::read(run.repository)?;
+            let found = rebase_destination(run.repository, &view, &dirstate, sources)?;
+            Some(found_destination(found)?)
+        }
+    };
+    run.targets.destination = run.repo.view()?.changelog().node_or_null(rev);
+    Ok(())
+}
+
+fn found_destination(found: MergeDestination) -> Result<Rev, Abort> {
+    const ALL: &str = "run 'hg heads' to see all heads, specify destination with -d";
+    const OF_BRANCH: &str = "run 'hg heads .' to see heads, specify destination with -d";
+    let branch_has = |branch: &[u8], heads: &str| {
+        let branch = String::from_utf8_lossy(branch);
+        format!("branch '{branch}' has {heads} - please rebase to an explicit rev")
+    };
+    let (message, hint) = match found {
+        MergeDestination::Found(rev) => return Ok(rev),
+        MergeDestination::Nothing => return Err(Abort::new("nothing to rebase")),
+        MergeDestination::OnlyUpdate | MergeDestination::NotAtHead => {
+            ("nothing to rebase".to_owned(), "use 'hg update' instead")
+        }
+        MergeDestination::SeveralHeads { branch, heads } => {
+            (branch_has(&branch, &format!("{heads} heads")), OF_BRANCH)
+        }
+        MergeDestination::OneHead { branch } => (branch_has(&branch, "one head"), ALL),
+        MergeDestination::AllBookmarked => (
+            "heads are bookmarked - please rebase to an explicit rev".to_owned(),
+            ALL,
+        ),
+        MergeDestination::SeveralBookmarks => (
+            "multiple matching bookmarks to rebase - please rebase to an explicit rev or bookmark"
+                .to_owned(),
+            ALL,
+        ),
+        MergeDestination::NoBookmark => (
+            "no matching bookmark to rebase - please rebase to an explicit rev or bookmark"
+                .to_owned(),
+            ALL,
+        ),
+    };
+    Err(Abort::new(message).hint(hint))
+}
+
+/// The lines of development of `bases`, from where each parts from the destination.
+fn below_branching(view: &RepoView, bases: &[Rev], destination: Node) -> Vec<Rev> {
+    let Some(destination) = view.changelog().rev(&destination) else {
+        return Vec::new();
+    };
+    let mut roots = BTreeSet::new();
+    for base in bases {
+        let points = view.common_ancestor_heads(*base, destination);
+        for rev in view.missing_ancestors(&[*base], &points) {
+            let mut parents = view.changelog().parents(rev).into_iter().flatten();
+            if parents.any(|parent| points.contains(&parent)) {
+                roots.insert(rev);
+            }
+        }
+    }
+    let roots: Vec<Rev> = roots.into_iter().collect();
+    view.with_descendants(&roots)
+}
+
+/// Why no changeset moves from `bases`.
+fn nothing_below(run: &RebaseRun<'_>, view: &RepoView, bases: &[Option<Rev>]) -> String {
+    let destination = &run.targets.destination;
+    let at = view.changelog().rev(destination);
+    let shown = short_hex(destination);
+    let is_typed = !run.matches.list("base").is_empty();
+    let of_bases = bases
+        .iter()
+        .map(|base| short_hex(&view.changelog().node_or_null(*base)));
+    let of_bases = of_bases.collect::<Vec<String>>().join("+");
+    let is_above = |base: &Option<Rev>| match (base, at) {
+        (Some(base), Some(at)) => *base == at || view.is_descendant(at, *base),
+        (None, _) => false,
+        (Some(_), None) => false,
+    };
+    if bases == [at] {
+        return match is_typed {
+            true => format!("nothing to rebase - {of_bases} is both \"base\" and destination\n"),
+            false => {
+                "nothing to rebase - working directory parent is also destination\n".to_owned()
+            }
+        };
+    }
+    if bases.iter().all(is_above) {
+        return match is_typed {
+            true => format!(
+                "nothing to rebase - \"base\" {of_bases} is already an ancestor of destination \
+                 {shown}\n"
+            ),
+            false => format!(
+                "nothing to rebase - working directory parent is already an ancestor of \
+                 destination {shown}\n"
+            ),
+        };
+    }
+    format!("nothing to rebase from {of_bases} to {shown}\n")
+}

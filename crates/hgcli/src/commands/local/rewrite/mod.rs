@@ -1,0 +1,139 @@
+//! What commands that rewrite history have in common: the end of the old changesets, by obsolescence markers or by
+//! stripping them after a bundle has got them.
+
+mod effects;
+mod strip;
+
+pub(crate) use strip::{OF_STRIPPING, strip};
+
+use crate::commands::local::commit::metadata;
+use crate::context::{Config, Repo};
+use crate::ui::{Abort, Ui};
+use std::collections::BTreeMap;
+use varve_repo::{Instabilities, LockKind, NewMarker, Node, Repository, Rev, ViewFilter};
+
+/// Changesets that others take the place of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Replacement {
+    /// In the order in which a fold names them.
+    pub(crate) old: Vec<Node>,
+    /// None if what they changed is elsewhere already.
+    pub(crate) new: Vec<Node>,
+    /// Where their bookmarks go.
+    pub(crate) bookmarks_to: Node,
+    /// Whether the new one is known to make the same change.
+    pub(crate) keeps_diff: bool,
+}
+
+/// How old changesets end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RewriteEnd<'a> {
+    /// Name of the command, for markers and bundles.
+    pub(crate) operation: &'a str,
+    /// Whether they stay as they are, and only their bookmarks move.
+    pub(crate) keeps: bool,
+    /// A note for the markers.
+    pub(crate) note: Option<&'a [u8]>,
+}
+
+/// The user that an obsolescence marker names.
+pub(crate) fn marker_user(ui: &mut Ui, config: &Config) -> Result<Vec<u8>, Abort> {
+    match config.get("devel", "user.obsmarker") {
+        Some(user) => Ok(user.to_vec()),
+        None => {
+            // Mercurial looks for the name twice, and warns twice when it has to guess.
+            ui.username()?;
+            ui.username()
+        }
+    }
+}
+
+/// Moves the bookmarks of the old changesets and ends these. The caller holds the lock of the working copy, whose parent
+/// is none of them.
+pub(crate) fn finish(
+    (repo, ui, config): (&mut Repo, &mut Ui, &Config),
+    repository: &Repository,
+    replacements: &[Replacement],
+    end: &RewriteEnd<'_>,
+) -> Result<(), Abort> {
+    let lock = repo.lock(ui, LockKind::Store)?;
+    let view = repository.view_for(ViewFilter::Unfiltered)?;
+    let markers = config.evolution()?.markers && !end.keeps;
+    let unstable = view.instabilities()?;
+    let mut made = Vec::new();
+    if markers && !replacements.is_empty() {
+        let user = marker_user(ui, config)?;
+        made = effects::markers(&view, replacements, end, &user)?;
+    }
+    let mut bookmarks = view.bookmarks().clone();
+    let moves: BTreeMap<Node, Node> = replacements
+        .iter()
+        .flat_map(|of| of.old.iter().map(|old| (*old, of.bookmarks_to)))
+        .collect();
+    let mut is_moved = false;
+    for at in bookmarks.values_mut() {
+        if let Some(to) = moves.get(at) {
+            is_moved = true;
+            *at = *to;
+        }
+    }
+    let mut lock = Some(lock);
+    if (is_moved || !made.is_empty())
+        && let Some(lock) = lock.take()
+    {
+        let mut transaction = repository.transaction(lock, end.operation)?;
+        if is_moved {
+            transaction.set_bookmarks(&bookmarks)?;
+        }
+        let date = metadata::default_date(config)?;
+        let facts: Vec<Vec<(&[u8], &[u8])>> =
+            made.iter().map(effects::MarkerFacts::pairs).collect();
+        let markers = made.iter().zip(&facts);
+        let markers: Vec<NewMarker<'_>> = markers
+            .map(|(marker, facts)| NewMarker {
+                old: marker.old,
+                successors: &marker.new,
+                parents: marker.parents.as_deref(),
+                date,
+                metadata: facts,
+            })
+            .collect();
+        transaction.add_markers(&markers)?;
+        transaction.finish()?;
+    }
+    if !markers && !end.keeps && !replacements.is_empty() {
+        let mut old: Vec<Node> = replacements.iter().flat_map(|of| of.old.clone()).collect();
+        old.sort_by_key(|node| view.changelog().rev(node));
+        strip(
+            (repo, ui, config),
+            repository,
+            &old,
+            (end.operation, lock.take()),
+        )?;
+    }
+    repo.refresh();
+    report_instabilities(ui, repository, &unstable)
+}
+
+/// Warns of changesets that have become unstable.
+pub(crate) fn report_instabilities(
+    ui: &mut Ui,
+    repository: &Repository,
+    before: &Instabilities,
+) -> Result<(), Abort> {
+    let after = repository
+        .view_for(ViewFilter::Unfiltered)?
+        .instabilities()?;
+    let count = |of: fn(&Instabilities) -> &std::collections::BTreeSet<Rev>| {
+        of(&after).len().saturating_sub(of(before).len())
+    };
+    let counts = [
+        (count(|of| &of.orphans), "orphan"),
+        (count(|of| &of.content_divergent), "content-divergent"),
+        (count(|of| &of.phase_divergent), "phase-divergent"),
+    ];
+    for (count, name) in counts.into_iter().filter(|(count, _)| *count > 0) {
+        ui.warn(format!("{count} new {name} changesets\n"))?;
+    }
+    Ok(())
+}
