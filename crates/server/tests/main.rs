@@ -42,6 +42,7 @@ mod reduces;
 mod replication;
 mod revisions;
 mod rewrites;
+mod second_factor;
 mod selective;
 mod sessions;
 mod settings;

@@ -3,6 +3,7 @@
 use crate::Failure;
 use crate::auth::UserContext;
 use crate::auth::password::{Hashing, Stored};
+use crate::auth::totp::SecondFactor;
 use std::fmt;
 use std::pin::Pin;
 
@@ -11,6 +12,8 @@ use std::pin::Pin;
 pub(crate) struct Account {
     pub(crate) stored: Stored,
     pub(crate) roles: Vec<String>,
+    /// What a login needs besides the password.
+    pub(crate) second_factor: SecondFactor,
     /// Whether the account is a document of `_users`; admins are settings.
     pub(crate) is_document: bool,
 }

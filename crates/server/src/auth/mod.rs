@@ -18,6 +18,7 @@ mod settings;
 mod signature;
 #[cfg(test)]
 mod tests;
+mod totp;
 mod user;
 mod verified;
 
@@ -25,6 +26,7 @@ pub(crate) use account::{Account, FindAccount, FoundAccount, Proven, Upgrade};
 pub(crate) use rules::check_new_password;
 pub use security::{Names, Security};
 pub(crate) use settings::check_settings;
+pub(crate) use totp::SecondFactor;
 pub use user::{ADMIN_ROLE, UserContext};
 
 use crate::runtime::Pool;
@@ -159,7 +161,8 @@ impl Auth {
         let Some((name, password)) = basic(&request.headers) else {
             return Ok(None);
         };
-        let proven = self.check(&name, &password, request.client()).await?;
+        let given = (password.as_str(), None);
+        let proven = self.check(&name, given, request.client()).await?;
         Ok(Some(Login::by(LoginHandler::Default, proven.user)))
     }
 
@@ -169,20 +172,22 @@ impl Auth {
             Some(stored) => Ok(Some(Account {
                 stored: stored.clone(),
                 roles: vec![ADMIN_ROLE.to_owned()],
+                second_factor: SecondFactor::None,
                 is_document: false,
             })),
             None => self.users.find(name).await,
         }
     }
 
-    /// The user of that name, if the password is right. A wrong name takes as long as a wrong password.
+    /// The user of that name, if the password is right, and the code of users who need one. A wrong name takes as long as
+    /// a wrong password.
     ///
     /// # Errors
     /// 401; 403 after too many failures, and for keys that the settings do not allow; 503 if too many logins wait.
     pub(crate) async fn check(
         &self,
         name: &str,
-        password: &str,
+        (password, token): (&str, Option<&str>),
         client: Option<IpAddr>,
     ) -> Result<Proven, Failure> {
         let current = self.current();
@@ -220,6 +225,15 @@ impl Auth {
             self.upgrade(name, password, client).await;
         }
         let account = account.ok_or_else(|| Failure::unauthorized(WRONG))?;
+        if !account.second_factor.accepts(token, now()) {
+            // Codes are short: they are guessed no more often than passwords.
+            if let Some(attempt) = attempt
+                && self.failed.note(attempt, &current.lockout, Instant::now())
+            {
+                log_failures(&self.log, current.lockout.threshold, name, client);
+            }
+            return Err(Failure::unauthorized(WRONG));
+        }
         Ok(Proven {
             salt: account.stored.salt().to_owned(),
             user: UserContext {

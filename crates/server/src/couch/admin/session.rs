@@ -50,11 +50,16 @@ fn who(app: &CouchContext, request: &Request, login: &Login) -> Result<Answer, F
 }
 
 async fn log_in(app: &CouchContext, request: &Request) -> Result<Answer, Failure> {
-    let (given, password) = credentials(request)?;
+    let Credentials {
+        name: given,
+        password,
+        token,
+    } = credentials(request)?;
     let next = redirect(request, "next")?;
     let on_failure = redirect(request, "fail")?;
     let is_secure = request.is_secure();
-    let checked = app.auth.check(&given, &password, request.client()).await;
+    let proof = (password.as_str(), token.as_deref());
+    let checked = app.auth.check(&given, proof, request.client()).await;
     // Also a refusal clears the cookie, so that a wrong login does not keep the one before.
     let no_cookie = || app.auth.no_cookie(is_secure);
     let proven = match (checked, on_failure) {
@@ -77,8 +82,17 @@ async fn log_in(app: &CouchContext, request: &Request) -> Result<Answer, Failure
     })
 }
 
-/// Name and password from JSON or from an HTML form. Without a password it is empty, and wrong.
-fn credentials(request: &Request) -> Result<(String, String), Failure> {
+/// What a login gives.
+struct Credentials {
+    name: String,
+    /// Empty, and wrong, if there is none.
+    password: String,
+    /// The code of a second factor.
+    token: Option<String>,
+}
+
+/// Reads JSON or an HTML form.
+fn credentials(request: &Request) -> Result<Credentials, Failure> {
     let members: Vec<(String, String)> = match request.content_type().as_deref() {
         Some("application/x-www-form-urlencoded") => {
             let text = std::str::from_utf8(&request.body);
@@ -88,7 +102,7 @@ fn credentials(request: &Request) -> Result<(String, String), Failure> {
             let invalid = |error| Failure::bad_request(format!("{error}"));
             let body = varve_json::parse(&request.body).map_err(invalid)?;
             let text = |name: &str| Some((name.to_owned(), body.get(name)?.as_str()?.to_owned()));
-            ["name", "username", "password"]
+            ["name", "username", "password", "token"]
                 .into_iter()
                 .filter_map(text)
                 .collect()
@@ -114,7 +128,11 @@ fn credentials(request: &Request) -> Result<(String, String), Failure> {
     };
     let words = "request body must contain a username";
     let name = name.ok_or_else(|| Failure::bad_request(words))?;
-    Ok((name, given("password").unwrap_or_default()))
+    Ok(Credentials {
+        name,
+        password: given("password").unwrap_or_default(),
+        token: given("token"),
+    })
 }
 
 /// Where the client wants to be sent by this name in the query, which must be a path of this server.

@@ -7,7 +7,7 @@ use varve_docdb::{Edit, Mode};
 use varve_json::{Object, Value};
 
 use crate::auth::password::{Hashing, Stored};
-use crate::auth::{Account, FindAccount, FoundAccount, Upgrade};
+use crate::auth::{Account, FindAccount, FoundAccount, SecondFactor, Upgrade};
 use crate::couch::database::registry::{Databases, OpenDatabase};
 use crate::couch::users::{PREFIX, USERS};
 use crate::http::FailureKind;
@@ -140,6 +140,7 @@ fn account_of(name: &str, document: &Object) -> Option<Account> {
     Some(Account {
         is_document: true,
         stored: Stored::of_document(document)?,
+        second_factor: SecondFactor::of_document(document),
         // However a document came in, it makes no admin.
         roles: roles
             .filter(|role| !role.starts_with('_'))

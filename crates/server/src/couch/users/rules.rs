@@ -4,6 +4,7 @@
 use varve_json::{Object, Value};
 
 use crate::Failure;
+use crate::auth::SecondFactor;
 use crate::auth::password::MOST_ITERATIONS;
 use crate::auth::prf::Prf;
 use crate::couch::users::PREFIX;
@@ -69,6 +70,10 @@ pub(super) fn check(id: &str, new: &Object, before: Option<&Object>, by: &By<'_>
         false => MOST_OF_USERS,
     };
     check_password(new, most)?;
+    ensure(
+        SecondFactor::of_document(new) != SecondFactor::Unusable,
+        "totp must have a key in Base 32; its algorithm may be sha, sha256 or sha512, its length 6 to 9.",
+    )?;
     if !by.is_admin {
         check_rights(name, &roles, before, by)?;
     }
