@@ -63,7 +63,7 @@ pub use revert::{
 };
 pub use status::{
     Status, StatusLists, StatusRequest, WorkingStatus, copies_against, copies_between,
-    status_against, status_between, working_status,
+    matching_directories, status_against, status_between, working_status,
 };
 pub use tags::{
     TagChange, TagOptions, check_tag_parent, check_tags, tag_description, write_local_tags,

@@ -43,6 +43,7 @@ mod null_parent;
 mod options;
 mod pulling;
 mod pulls_killed;
+mod purge;
 mod pushing;
 mod recompress;
 pub(crate) mod remote_changegroups;

@@ -61,6 +61,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &exchange::paths::COMMAND,
     &history::phase::COMMAND,
     &exchange::pull::COMMAND,
+    &local::purge::COMMAND,
     &exchange::push::COMMAND,
     &local::recover::COMMAND,
     &local::remove::COMMAND,

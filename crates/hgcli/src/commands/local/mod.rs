@@ -12,6 +12,7 @@ pub(crate) mod forget;
 pub(crate) mod graft;
 pub(crate) mod init;
 pub(crate) mod merge;
+pub(crate) mod purge;
 pub(crate) mod recover;
 pub(crate) mod remove;
 pub(crate) mod resolve;
