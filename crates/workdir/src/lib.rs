@@ -25,6 +25,7 @@ mod rename_detection;
 mod resolve;
 mod revert;
 mod status;
+mod strip;
 mod tags;
 mod tree;
 mod update;
@@ -65,6 +66,7 @@ pub use status::{
     Status, StatusLists, StatusRequest, WorkingStatus, copies_against, copies_between,
     matching_directories, status_against, status_between, working_status,
 };
+pub use strip::{StripPlan, keep_working_files};
 pub use tags::{
     TagChange, TagOptions, check_tag_parent, check_tags, tag_description, write_local_tags,
     write_tags,

@@ -55,6 +55,7 @@ mod signals;
 mod state;
 mod status;
 mod store_streams;
+mod strip;
 mod templates;
 mod together;
 mod tracking;

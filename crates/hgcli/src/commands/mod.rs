@@ -41,6 +41,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &debug::debugindex::COMMAND,
     &debug::debugrequires::COMMAND,
     &debug::debugrevlog::COMMAND,
+    &local::strip::DEBUGSTRIP,
     &debug::debugupgraderepo::COMMAND,
     &history::diff::COMMAND,
     &history::export::COMMAND,
@@ -70,6 +71,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &local::revert::COMMAND,
     &local::root::COMMAND,
     &local::status::COMMAND,
+    &local::strip::STRIP,
     &history::summary::COMMAND,
     &local::tag::COMMAND,
     &history::tags::COMMAND,
@@ -79,6 +81,26 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &local::verify::COMMAND,
     &version::COMMAND,
 ];
+
+/// Commands that are only there if an extension is switched on.
+pub(crate) struct ExtensionCommands {
+    /// The extensions, the first of which is their own; any one is enough.
+    pub(crate) extensions: &'static [&'static str],
+    /// Names of the commands.
+    pub(crate) commands: &'static [&'static str],
+    /// Lines about the extension, which a call without it gets.
+    pub(crate) description: &'static [&'static str],
+}
+
+/// All commands of this crate that belong to extensions of Mercurial.
+pub(crate) const OF_EXTENSIONS: &[ExtensionCommands] = &[ExtensionCommands {
+    extensions: &["strip", "mq"],
+    commands: &["strip"],
+    description: &[
+        "strip changesets and their descendants from history",
+        "(DEPRECATED)",
+    ],
+}];
 
 /// Commands of Mercurial 7.2, each with its other names. An abbreviation may mean one that is here
 /// only if there it would not mean another; those that are not here are unknown.

@@ -1,6 +1,6 @@
 //! From the first word to a command: exact names, unambiguous beginnings, `[alias]`, `[defaults]`.
 
-use super::FAILED_SHELL;
+use super::{FAILED_SHELL, extensions};
 use crate::commands::OF_MERCURIAL;
 use crate::context::{Command, CommandTable};
 use crate::ui::Abort;
@@ -52,7 +52,7 @@ pub(crate) fn resolve(
     // An alias may use those that are defined before it, so this comes to an end.
     let mut aliases = config.section("alias");
     loop {
-        let (full, meaning) = find(&name, aliases, through.as_deref(), commands)?;
+        let (full, meaning) = find(&name, (aliases, config), through.as_deref(), commands)?;
         match meaning {
             Meaning::Command(command) => {
                 // An alias has defaults of its own, and not its command's.
@@ -86,7 +86,7 @@ pub(crate) fn resolve(
 
 fn find(
     name: &str,
-    aliases: &[ConfigItem],
+    (aliases, config): (&[ConfigItem], &Hgrc),
     through: Option<&str>,
     commands: &CommandTable,
 ) -> Result<(String, Meaning), Abort> {
@@ -97,7 +97,13 @@ fn find(
             found.insert(full.to_owned(), Meaning::Absent);
         }
     }
-    for command in commands.iter() {
+    let switched_off = extensions::switched_off(config);
+    let is_off = |command: &&Command| {
+        switched_off
+            .iter()
+            .any(|of| of.commands.contains(&command.name()))
+    };
+    for command in commands.iter().filter(|command| !is_off(command)) {
         if let Some(full) = matching(command.names, name) {
             found.insert(full.to_owned(), Meaning::Command(command));
         }
@@ -132,9 +138,17 @@ fn find(
             },
         });
     }
-    found
-        .pop_first()
-        .ok_or_else(|| unknown(name, aliases, through, commands))
+    found.pop_first().ok_or_else(|| {
+        let mut off = switched_off.iter().filter(|of| of.commands.contains(&name));
+        match off.next() {
+            Some(of) if through.is_none() => Abort::OfExtension {
+                name: name.to_owned(),
+                extension: of.extensions[0],
+                description: of.description,
+            },
+            _ => unknown(name, aliases, through, commands),
+        }
+    })
 }
 
 /// Which of a command's names is meant: the same one, or the first that begins so.

@@ -3,6 +3,7 @@
 //! Mercurial's own that only add commands are passed over: a call of such a command says that it
 //! is unknown. All others get Mercurial's line for an extension that it cannot import.
 
+use crate::commands::{ExtensionCommands, OF_EXTENSIONS};
 use crate::ui::environment::Environment;
 use crate::ui::system_words;
 use varve_config::hgrc::{Files, Hgrc};
@@ -78,6 +79,30 @@ const MISSING: &[&str] = &[
     "win32mbcs",
     "win32text",
 ];
+
+/// The commands whose extension is not switched on.
+pub(super) fn switched_off(config: &Hgrc) -> Vec<&'static ExtensionCommands> {
+    let is_on = |name: &&str| {
+        let keys = [
+            format!("hgext.{name}"),
+            format!("hgext/{name}"),
+            (*name).to_owned(),
+        ];
+        let mut values = keys.iter().filter_map(|key| config.get("extensions", key));
+        values.any(|value| !value.starts_with(b"!"))
+    };
+    let all = OF_EXTENSIONS.iter();
+    all.filter(|of| !of.extensions.iter().any(is_on)).collect()
+}
+
+/// Mercurial's words for a call of a command whose extension is not switched on.
+pub(super) fn provided_by(command: &str, extension: &str, description: &[&str]) -> String {
+    let description = description.join("\n                  ");
+    format!(
+        "'{command}' is provided by the following extension:\n\n    {extension:<14}{description}\n\n\
+         (use 'hg help extensions' for information on enabling extensions)\n"
+    )
+}
 
 /// One line for each extension that is configured and missed.
 pub(crate) fn warnings(config: &Hgrc) -> Vec<String> {

@@ -289,6 +289,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "local_state",
                 "filesets",
                 "bookmark_edit",
+                "strip",
             ],
             &["update", "tags"],
             &["revert", "branch_merge"],

@@ -19,6 +19,7 @@ pub(crate) mod resolve;
 pub(crate) mod revert;
 pub(crate) mod root;
 pub(crate) mod status;
+pub(crate) mod strip;
 pub(crate) mod tag;
 pub(crate) mod unfinished;
 pub(crate) mod update;

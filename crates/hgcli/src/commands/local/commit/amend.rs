@@ -2,28 +2,17 @@
 
 use super::{before, closes, look, metadata, print_written, refuse_interrupted};
 use crate::arguments::Matches;
+use crate::commands::local::strip;
 use crate::context::{Config, Repo};
-use crate::remote::incoming;
 use crate::ui::{Abort, FailureKind, Ui, short_hex};
-use varve_exchange::generate::SectionSizes;
 use varve_repo::{
-    CommitBatch, Lock, LockKind, Node, Phase, RepoView, Repository, Rev, RewriteRefusal, ViewFilter,
+    CommitBatch, LockKind, Node, Phase, RepoView, Repository, Rev, RewriteRefusal, ViewFilter,
 };
 use varve_workdir::filesets::FilesetTarget;
 use varve_workdir::{
     AMEND, AmendContext, AmendMarker, AmendRefusal, AmendRequest, ChangesetMetadata, CommitBase,
-    Dirstate, PathAuditor, Status, Tree, WorkdirError, message,
+    Dirstate, PathAuditor, Status, StripPlan, Tree, WorkdirError, message,
 };
-
-/// Hooks of Mercurial for the changesets that it bundles and restores when it removes one.
-const OF_STRIPPING: &[&str] = &[
-    "preoutgoing",
-    "outgoing",
-    "prechangegroup",
-    "pretxnchangegroup",
-    "changegroup",
-    "incoming",
-];
 
 /// Runs `commit --amend`; `phase` is the phase that the options name.
 pub(super) fn run(
@@ -40,7 +29,7 @@ pub(super) fn run(
     let base = before::read_base(repo, ui, &repository, &dirstate)?;
     let evolution = config.evolution()?;
     if !evolution.markers {
-        repo.refuse_hooks("commit --amend", OF_STRIPPING)?;
+        repo.refuse_hooks("commit --amend", strip::UNCALLED_HOOKS)?;
     }
     if closes(matches) && !base.is_merge() {
         before::check_close(&base, matches)?;
@@ -245,7 +234,14 @@ impl AmendPlan<'_> {
             print_amended(ui, &view, self.old.rev, (&made.node, self.status))?;
         }
         if !self.markers {
-            strip(repo, ui, config, repository, self.old.rev, made.lock)?;
+            let lock = match made.lock {
+                Some(lock) => lock,
+                None => repo.lock(ui, LockKind::Store)?,
+            };
+            let view = repository.view_for(ViewFilter::Unfiltered)?;
+            let plan = StripPlan::new(&view, &[Some(self.old.rev)]);
+            let place = (repository, &*view);
+            strip::remove(ui, config, place, lock, (&plan, Some("amend")))?;
         }
         Ok(made.node)
     }
@@ -294,54 +290,4 @@ fn print_amended(
         }
     }
     print_written(ui, &there)
-}
-
-/// Strips the old changeset, after a bundle has got it.
-fn strip(
-    repo: &mut Repo,
-    ui: &mut Ui,
-    config: &Config,
-    repository: &Repository,
-    old: Rev,
-    lock: Option<Lock>,
-) -> Result<(), Abort> {
-    let lock = match lock {
-        Some(lock) => lock,
-        None => repo.lock(ui, LockKind::Store)?,
-    };
-    let view = repository.view_for(ViewFilter::Unfiltered)?;
-    let storage = repository.storage().as_ref();
-    let backup = varve_exchange::generate::save_backup(&view, storage, &[old], "amend")?;
-    print_bundle(ui, 1, &backup.sizes)?;
-    ui.status(format!(
-        "saved backup bundle to {}\n",
-        backup.path.display()
-    ))?;
-    let again: Vec<Rev> = view.changelog().revs().skip(old.index() + 1).collect();
-    if ui.verbosity.verbose {
-        let sizes = varve_exchange::generate::measure_bundle(&view, &again)?;
-        print_bundle(ui, again.len(), &sizes)?;
-        ui.note(format!(
-            "adding branch\nadding changesets\nadding manifests\nadding file changes\n\
-             added {} changesets with {} changes to {} files\n",
-            again.len(),
-            sizes.file_revisions,
-            sizes.files.len()
-        ))?;
-    }
-    let options = metadata::write_options(config, repository)?;
-    let node = view.changelog().node(old);
-    let stripped = repository.strip(lock, &[node], options, &ui.stop);
-    if stripped.is_err() {
-        let path = backup.path.display();
-        ui.warn(format!("strip failed, backup bundle stored in '{path}'\n"))?;
-    }
-    stripped?;
-    Ok(())
-}
-
-/// Prints the contents of a bundle with `--verbose`.
-fn print_bundle(ui: &mut Ui, changesets: usize, sizes: &SectionSizes) -> Result<(), Abort> {
-    ui.note(format!("{changesets} changesets found\n"))?;
-    incoming::note_sizes(ui, sizes)
 }
