@@ -33,6 +33,7 @@ pub use tools::{
 };
 pub use varve_revlog::{Node, PrefixMatch, ReaderState, Rev, Revlog, RevlogError, WriteOptions};
 pub use write::{
-    AbandonedTransaction, ChangegroupCounts, CloneCounts, CommitBatch, CommitFiles, FileChange, NewChangeset, NewRevision, NewStore, PendingHistory, PhaseMove, ReceiveReport,
+    AbandonedTransaction, ChangegroupCounts, CloneCounts, CommitBatch, CommitFiles, FileChange,
+    LastTransaction, NewChangeset, NewRevision, NewStore, PendingHistory, PhaseMove, ReceiveReport,
     Receiver, Transaction, bundle_name,
 };

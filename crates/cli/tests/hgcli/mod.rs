@@ -49,6 +49,7 @@ mod recompress;
 pub(crate) mod remote_changegroups;
 mod revert;
 mod revlogs;
+mod rollback;
 mod root;
 mod serving;
 mod signals;

@@ -69,6 +69,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &local::copy::RENAME,
     &local::resolve::COMMAND,
     &local::revert::COMMAND,
+    &local::rollback::COMMAND,
     &local::root::COMMAND,
     &local::status::COMMAND,
     &local::strip::STRIP,

@@ -17,6 +17,7 @@ pub(crate) mod recover;
 pub(crate) mod remove;
 pub(crate) mod resolve;
 pub(crate) mod revert;
+pub(crate) mod rollback;
 pub(crate) mod root;
 pub(crate) mod status;
 pub(crate) mod strip;
