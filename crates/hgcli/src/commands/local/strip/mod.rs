@@ -69,7 +69,13 @@ pub(crate) const STRIP: Command = Command {
     summary: SUMMARY,
     help: HELP,
     category: None,
-    run,
+    run: |context, matches| {
+        let Context {
+            repo, ui, config, ..
+        } = context;
+        let permits_nothing = matches.flag("permit-empty-revset");
+        run(repo, ui, config, matches, permits_nothing)
+    },
 };
 
 /// See [`Command`].
@@ -81,7 +87,13 @@ pub(crate) const DEBUGSTRIP: Command = Command {
     summary: SUMMARY,
     help: HELP,
     category: None,
-    run: run_for_debugging,
+    // Nothing to remove is no failure here.
+    run: |context, matches| {
+        let Context {
+            repo, ui, config, ..
+        } = context;
+        run(repo, ui, config, matches, true)
+    },
 };
 
 /// A call of the command.
@@ -93,19 +105,13 @@ struct Strip<'a> {
     repository: Repository,
 }
 
-fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    carry_out(context, matches, matches.flag("permit-empty-revset"))
-}
-
-/// `debugstrip` never complains of nothing to remove.
-fn run_for_debugging(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    carry_out(context, matches, true)
-}
-
-fn carry_out(context: &mut Context, matches: &Matches, permits_nothing: bool) -> Result<u8, Abort> {
-    let Context {
-        repo, ui, config, ..
-    } = context;
+fn run(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
+    matches: &Matches,
+    permits_nothing: bool,
+) -> Result<u8, Abort> {
     let repository = repo.repository()?;
     let lock = repo.lock(ui, LockKind::WorkingCopy)?;
     repo.refresh();

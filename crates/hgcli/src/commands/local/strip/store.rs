@@ -53,7 +53,7 @@ pub(crate) fn remove(
     Ok(())
 }
 
-/// What Mercurial says of the changesets above the removed ones, which it bundles and adds again.
+/// Mercurial's words about the changesets above the removed ones, which it bundles and adds again.
 fn print_stored_again(ui: &mut Ui, view: &RepoView, plan: &StripPlan) -> Result<(), Abort> {
     let sizes = measure_bundle(view, plan.renumbered())?;
     let count = plan.renumbered().len();
