@@ -34,6 +34,6 @@ pub use tools::{
 pub use varve_revlog::{Node, PrefixMatch, ReaderState, Rev, Revlog, RevlogError, WriteOptions};
 pub use write::{
     AbandonedTransaction, ChangegroupCounts, CloneCounts, CommitBatch, CommitFiles, FileChange,
-    NewChangeset, NewRevision, NewStore, PendingHistory, PhaseMove, ReceiveReport, Receiver,
-    Transaction, bundle_name,
+    LastTransaction, NewChangeset, NewRevision, NewStore, PendingHistory, PhaseMove, ReceiveReport,
+    Receiver, Transaction, bundle_name,
 };

@@ -14,6 +14,7 @@ mod reading;
 mod receiving;
 mod recompressing;
 mod rewriting;
+mod rollback;
 mod stored;
 mod stripping;
 mod writing;

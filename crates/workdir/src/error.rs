@@ -80,6 +80,9 @@ pub enum WorkdirError {
     /// As [`WorkdirError::UncommittedChanges`], because neither changeset descends from the other.
     #[error("uncommitted changes")]
     NotLinear,
+    /// No changeset is on this branch.
+    #[error("unknown revision '{0}'")]
+    UnknownBranch(String),
     /// A merge must be committed or given up first.
     #[error("outstanding uncommitted merge")]
     UncommittedMerge,

@@ -28,6 +28,7 @@ mod replay;
 mod resolve;
 mod revert;
 mod status;
+mod strip;
 mod tags;
 mod tree;
 mod update;
@@ -75,8 +76,9 @@ pub use revert::{
 };
 pub use status::{
     Status, StatusLists, StatusRequest, WorkingStatus, copies_against, copies_between,
-    status_against, status_between, working_status,
+    matching_directories, status_against, status_between, working_status,
 };
+pub use strip::{StripPlan, keep_working_files};
 pub use tags::{
     TagChange, TagOptions, check_tag_parent, check_tags, tag_description, write_local_tags,
     write_tags,

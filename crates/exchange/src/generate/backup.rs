@@ -31,20 +31,27 @@ pub struct Backup {
 }
 
 /// Writes `revs` as [`write_backup`] to a new file below `.hg/strip-backup`, whose name tells
-/// them and `purpose`.
+/// `first`, them and `purpose`.
 ///
 /// # Errors
 /// As of [`write_backup`]; there is no file then.
 pub fn save_backup(
     view: &RepoView,
     storage: &dyn Storage,
-    revs: &[Rev],
+    (first, revs): (&Node, &[Rev]),
     purpose: &str,
 ) -> Result<Backup, ExchangeError> {
     let directory = view.root().join(".hg/strip-backup");
     storage.create_directory(&directory)?;
-    let nodes: Vec<Node> = revs.iter().map(|rev| view.changelog().node(*rev)).collect();
-    let name = bundle_name(nodes.first().unwrap_or(&Node::NULL), &nodes, purpose);
+    let mut nodes: Vec<Node> = revs.iter().map(|rev| view.changelog().node(*rev)).collect();
+    // Mercurial counts the null revision where it was asked for.
+    nodes.extend(
+        first
+            .is_null()
+            .then_some(*first)
+            .filter(|_| !revs.is_empty()),
+    );
+    let name = bundle_name(first, &nodes, purpose);
     let (path, beside) = (directory.join(&name), directory.join(name + ".new"));
     if storage.kind(&beside)?.is_some() {
         storage.remove(&beside)?;

@@ -20,32 +20,16 @@ pub(crate) fn table(program: &Program) -> CommandTable {
 
 /// Adds the commands of the extensions that the configuration switches on.
 pub(crate) fn with_extensions(table: &CommandTable, config: &Hgrc) -> CommandTable {
-    let is_on = |extension: &str| {
-        let mut items = config.section("extensions").iter().rev();
-        let item = items.find(|item| {
-            let key = item.key.strip_prefix(b"hgext.").unwrap_or(&item.key);
-            key == extension.as_bytes()
-        });
-        item.is_some_and(|item| item.value.is_empty())
-    };
-    let on = OF_EXTENSIONS
-        .iter()
-        .filter(|(extension, _)| is_on(extension));
-    table.with(on.flat_map(|(_, commands)| commands.iter().copied()))
+    let on = OF_EXTENSIONS.iter().filter(|of| of.is_on(config));
+    table.with(on.flat_map(|of| of.commands.iter().copied()))
 }
 
 /// The command of this name, whether its extension is on or not.
 pub(crate) fn known(table: &CommandTable, name: &str) -> Option<&'static Command> {
-    let of_extensions = OF_EXTENSIONS.iter().flat_map(|(_, commands)| *commands);
+    let of_extensions = OF_EXTENSIONS.iter().flat_map(|of| of.commands);
     let mut all = table.iter().chain(of_extensions.copied());
     all.find(|command| command.name() == name)
 }
-
-/// Commands that an extension of Mercurial brings, by its name.
-pub(crate) const OF_EXTENSIONS: &[(&str, &[&Command])] = &[
-    ("amend", &[&local::amend::COMMAND]),
-    ("rebase", &[&local::rebase::COMMAND]),
-];
 
 /// The commands of this crate, sorted by name.
 pub(crate) const COMMANDS: &[&Command] = &[
@@ -80,6 +64,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &debug::debugrevlog::COMMAND,
     &debug::debugrevspec::COMMAND,
     &debug::debugsetparents::COMMAND,
+    &local::strip::DEBUGSTRIP,
     &debug::debugupgraderepo::COMMAND,
     &debug::debugwalk::COMMAND,
     &history::diff::COMMAND,
@@ -101,12 +86,14 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &exchange::paths::COMMAND,
     &history::phase::COMMAND,
     &exchange::pull::COMMAND,
+    &local::purge::COMMAND,
     &exchange::push::COMMAND,
     &local::recover::COMMAND,
     &local::remove::COMMAND,
     &local::copy::RENAME,
     &local::resolve::COMMAND,
     &local::revert::COMMAND,
+    &local::rollback::COMMAND,
     &local::root::COMMAND,
     &local::status::COMMAND,
     &history::summary::COMMAND,
@@ -117,6 +104,53 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &local::update::COMMAND,
     &local::verify::COMMAND,
     &version::COMMAND,
+];
+
+/// Commands that are only there if an extension is switched on.
+pub(crate) struct ExtensionCommands {
+    /// The extensions, the first of which is their own; any one is enough.
+    pub(crate) extensions: &'static [&'static str],
+    pub(crate) commands: &'static [&'static Command],
+    /// Mercurial's lines about the extension, which a call without it gets.
+    pub(crate) description: &'static [&'static str],
+}
+
+impl ExtensionCommands {
+    /// Whether the configuration names one of the extensions, as one of Mercurial's own.
+    pub(crate) fn is_on(&self, config: &Hgrc) -> bool {
+        let is_on = |extension: &&str| {
+            let mut items = config.section("extensions").iter().rev();
+            let item = items.find(|item| {
+                let prefixes = [&b"hgext."[..], b"hgext/"];
+                let short = prefixes.iter().find_map(|&at| item.key.strip_prefix(at));
+                short.unwrap_or(&item.key) == extension.as_bytes()
+            });
+            item.is_some_and(|item| item.value.is_empty())
+        };
+        self.extensions.iter().any(is_on)
+    }
+}
+
+/// All commands of this crate that belong to extensions of Mercurial.
+pub(crate) const OF_EXTENSIONS: &[ExtensionCommands] = &[
+    ExtensionCommands {
+        extensions: &["amend"],
+        commands: &[&local::amend::COMMAND],
+        description: &["provide the amend command (EXPERIMENTAL)"],
+    },
+    ExtensionCommands {
+        extensions: &["rebase"],
+        commands: &[&local::rebase::COMMAND],
+        description: &["command to move sets of revisions to a different ancestor"],
+    },
+    ExtensionCommands {
+        extensions: &["strip", "mq"],
+        commands: &[&local::strip::STRIP],
+        description: &[
+            "strip changesets and their descendants from history",
+            "(DEPRECATED)",
+        ],
+    },
 ];
 
 /// Commands of Mercurial 7.2, each with its other names. An abbreviation may mean one that is here

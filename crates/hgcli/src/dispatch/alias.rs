@@ -1,6 +1,6 @@
 //! From the first word to a command: exact names, unambiguous beginnings, `[alias]`, `[defaults]`.
 
-use super::FAILED_SHELL;
+use super::{FAILED_SHELL, extensions};
 use crate::commands::OF_MERCURIAL;
 use crate::context::{Command, CommandTable};
 use crate::ui::Abort;
@@ -52,7 +52,7 @@ pub(crate) fn resolve(
     // An alias may use those that are defined before it, so this comes to an end.
     let mut aliases = config.section("alias");
     loop {
-        let (full, meaning) = find(&name, aliases, through.as_deref(), commands)?;
+        let (full, meaning) = find(&name, (aliases, config), through.as_deref(), commands)?;
         match meaning {
             Meaning::Command(command) => {
                 // An alias has defaults of its own, and not its command's.
@@ -86,7 +86,7 @@ pub(crate) fn resolve(
 
 fn find(
     name: &str,
-    aliases: &[ConfigItem],
+    (aliases, config): (&[ConfigItem], &Hgrc),
     through: Option<&str>,
     commands: &CommandTable,
 ) -> Result<(String, Meaning), Abort> {
@@ -132,9 +132,15 @@ fn find(
             },
         });
     }
-    found
-        .pop_first()
-        .ok_or_else(|| unknown(name, aliases, through, commands))
+    let off = || extensions::switched_off(name, config).filter(|_| through.is_none());
+    found.pop_first().ok_or_else(|| match off() {
+        Some(of) => Abort::OfExtension {
+            name: name.to_owned(),
+            extension: of.extensions[0],
+            description: of.description,
+        },
+        None => unknown(name, aliases, through, commands),
+    })
 }
 
 /// Which of a command's names is meant: the same one, or the first that begins so.

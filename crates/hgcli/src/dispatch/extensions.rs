@@ -3,6 +3,7 @@
 //! Mercurial's own that only add commands are passed over: a call of such a command says that it
 //! is unknown. All others get Mercurial's line for an extension that it cannot import.
 
+use crate::commands::{ExtensionCommands, OF_EXTENSIONS};
 use crate::ui::environment::Environment;
 use crate::ui::system_words;
 use varve_config::hgrc::{Files, Hgrc};
@@ -79,6 +80,25 @@ const MISSING: &[&str] = &[
     "win32mbcs",
     "win32text",
 ];
+
+/// The extension that brings the command of this name and is not switched on.
+pub(super) fn switched_off(name: &str, config: &Hgrc) -> Option<&'static ExtensionCommands> {
+    let mut off = OF_EXTENSIONS.iter().filter(|of| !of.is_on(config));
+    off.find(|of| {
+        of.commands
+            .iter()
+            .any(|command| command.names.contains(&name))
+    })
+}
+
+/// Mercurial's words for a call of a command whose extension is not switched on.
+pub(super) fn provided_by(command: &str, extension: &str, description: &[&str]) -> String {
+    let description = description.join("\n                  ");
+    format!(
+        "'{command}' is provided by the following extension:\n\n    {extension:<14}{description}\n\n\
+         (use 'hg help extensions' for information on enabling extensions)\n"
+    )
+}
 
 /// One line for each extension that is configured and missed.
 pub(crate) fn warnings(config: &Hgrc) -> Vec<String> {

@@ -62,6 +62,15 @@ fn report(program: &str, abort: &Abort, commands: &CommandTable) {
     }
     // Nothing is left to do if even standard error is gone.
     let _ = io::stderr().write_all(text.as_bytes());
+    if let Abort::OfExtension {
+        name,
+        extension,
+        description,
+    } = abort
+    {
+        let words = extensions::provided_by(name, extension, description);
+        let _ = io::stdout().write_all(words.as_bytes());
+    }
     if let Abort::Usage { command, .. } = abort
         && let Some(command) = commands::known(commands, command)
     {

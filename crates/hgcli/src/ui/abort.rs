@@ -73,6 +73,16 @@ pub enum Abort {
         /// Commands with similar names.
         similar: Option<String>,
     },
+    /// A command whose extension is not switched on; words about that follow.
+    #[error("hg: unknown command '{name}'")]
+    OfExtension {
+        /// As typed.
+        name: String,
+        /// The extension.
+        extension: &'static str,
+        /// Lines about it.
+        description: &'static [&'static str],
+    },
     /// A command of Mercurial that is not here.
     #[error("hg: hg has {name}, Varve does not (yet)")]
     AbsentCommand {
@@ -171,6 +181,7 @@ impl Abort {
             | Abort::Usage { .. }
             | Abort::GlobalUsage(_)
             | Abort::UnknownCommand { .. }
+            | Abort::OfExtension { .. }
             | Abort::AbsentCommand { .. }
             | Abort::AmbiguousCommand { .. } => FailureKind::Input,
             Abort::Config(_) | Abort::Setting(_) | Abort::Alias(_) | Abort::Unconfigured { .. } => {

@@ -116,6 +116,7 @@ impl From<&WorkdirError> for FailureKind {
             WorkdirError::CannotAmend(AmendRefusal::Merge) => FailureKind::State,
             WorkdirError::CannotClose(_)
             | WorkdirError::CannotAmend(_)
+            | WorkdirError::UnknownBranch(_)
             | WorkdirError::Uncommittable { .. } => FailureKind::Input,
             WorkdirError::Bookmark(refusal) => refusal.into(),
             WorkdirError::Tags(refusal) => refusal.into(),

@@ -111,6 +111,22 @@ impl Ui {
         }
     }
 
+    /// Asks whether to do what cannot be undone; no is the default.
+    pub fn confirm_removal(&mut self, question: &str) -> Result<bool, Abort> {
+        loop {
+            self.write(format!("{question} (yN) "))?;
+            if !self.is_interactive()? {
+                self.write("n\n")?;
+                return Ok(false);
+            }
+            match &self.read_line()?.to_ascii_lowercase()[..] {
+                b"y" => return Ok(true),
+                b"n" | b"" => return Ok(false),
+                _ => self.write("unrecognized response\n")?,
+            }
+        }
+    }
+
     /// A line of the standard input, without its end.
     fn read_line(&mut self) -> Result<Vec<u8>, Abort> {
         std::io::Write::flush(&mut self.out)?;

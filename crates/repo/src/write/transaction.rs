@@ -23,7 +23,7 @@ use varve_base::OpenMode;
 use varve_base::storage::{read_if_there, replace};
 
 /// After success the journal's files have names that begin so.
-const UNDO: &str = "undo";
+pub(crate) const UNDO: &str = "undo";
 
 /// Gathers the files that will be replaced together. Nothing is written before
 /// [`Transaction::finish`].
@@ -534,7 +534,7 @@ fn keep_for_undo(context: &RepoContext, backups: &[Backup]) -> Result<(), RepoEr
     Ok(())
 }
 
-fn undo_backups(store: &Path) -> PathBuf {
+pub(crate) fn undo_backups(store: &Path) -> PathBuf {
     store.join("undo.backupfiles")
 }
 

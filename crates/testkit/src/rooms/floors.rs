@@ -291,6 +291,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "local_state",
                 "filesets",
                 "bookmark_edit",
+                "strip",
             ],
             &["update", "tags", "replay"],
             &["revert", "branch_merge"],

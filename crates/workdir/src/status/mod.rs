@@ -4,6 +4,7 @@
 //! that are clean are written to the dirstate, so that the next status need not read them again.
 
 mod compare;
+mod directories;
 mod directory;
 mod revisions;
 #[cfg(test)]
@@ -14,6 +15,7 @@ mod walk;
 use crate::dirstate::{Dirstate, DirstateEntry, EntryState, Stat, StatMatch, Timestamp};
 use crate::{Ignore, WorkdirError};
 use compare::Baseline;
+pub use directories::matching_directories;
 pub use revisions::{copies_against, copies_between, status_against, status_between};
 use std::path::Path;
 use varve_base::Interrupt;

@@ -31,7 +31,7 @@ use varve_revlog::{
 
 impl Repository {
     /// Removes changesets and all that follow them; returns how many those were. Bookmarks on
-    /// them move to the newest changeset below that stays. A backup is for the caller to make.
+    /// them move to the newest changeset below that stays, or else to the working copy's parent. A backup is for the caller to make.
     ///
     /// # Errors
     /// [`RepoError::Strip`] if the working copy is at one of them; [`RepoError::MissingNode`];
@@ -144,14 +144,21 @@ impl Stripper<'_> {
         self.add_again(log, &mut appender, cut)?;
         let (index, data) = ([name, b".i"].concat(), [name, b".d"].concat());
         let (was_split, is_split) = (!log.header().inline, appender.will_be_split());
-        if appender.is_empty() {
-            transaction.remove(BaseDir::Store, &index);
-            self.removed_names.push(index);
-        } else {
-            transaction.will_replace(&index);
+        // Mercurial keeps the logs of changesets and manifests, also without any entry.
+        let keeps_empty = appender.is_empty() && content != Content::File;
+        match appender.is_empty() {
+            true if keeps_empty => transaction.replace(BaseDir::Store, &index, Vec::new()),
+            true => {
+                transaction.remove(BaseDir::Store, &index);
+                self.removed_names.push(index);
+            }
+            false => transaction.will_replace(&index),
         }
         match (was_split, is_split && !appender.is_empty()) {
             (true, true) => transaction.will_replace(&data),
+            (true, false) if keeps_empty => {
+                transaction.replace(BaseDir::Store, &data, Vec::new());
+            }
             (true, false) => {
                 transaction.remove(BaseDir::Store, &data);
                 self.removed_names.push(data);
@@ -257,15 +264,22 @@ fn move_phases_and_bookmarks(
         transaction.replace(BaseDir::Store, name, left);
     }
     let mut bookmarks = view.bookmarks().clone();
-    let moved = bookmarks.values_mut().filter(|node| is_gone(node));
-    let below = view.changelog().node_or_null(numbers.newest_below(view));
-    if moved.map(|node| *node = below).count() > 0 {
-        if below.is_null() {
-            bookmarks.retain(|_, node| !node.is_null());
-        }
-        transaction.set_bookmarks(&bookmarks)?;
+    let below = match numbers.newest_below(view) {
+        Some(rev) => view.changelog().node(rev),
+        None => view
+            .working_parents()?
+            .first()
+            .copied()
+            .unwrap_or(Node::NULL),
+    };
+    for node in bookmarks.values_mut().filter(|node| is_gone(node)) {
+        *node = below;
     }
-    Ok(())
+    if below.is_null() {
+        bookmarks.retain(|_, node| !node.is_null());
+    }
+    // Mercurial writes the file even if there are none.
+    transaction.set_bookmarks(&bookmarks)
 }
 
 /// A file that was listed but never stored has nothing to lose.

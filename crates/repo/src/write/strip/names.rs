@@ -5,15 +5,15 @@ use sha1::{Digest, Sha1};
 use std::collections::BTreeSet;
 use varve_revlog::Node;
 
-/// Mercurial's name for a bundle of changesets: the `oldest` one that is removed, a digest of
+/// Mercurial's name for a bundle of changesets: the `first` one that a strip was asked for, a digest of
 /// the changesets in it, in the order of their hashes, and the purpose.
-pub fn bundle_name(oldest: &Node, nodes: &[Node], purpose: &str) -> String {
+pub fn bundle_name(first: &Node, nodes: &[Node], purpose: &str) -> String {
     let mut nodes: Vec<String> = nodes.iter().map(Node::to_string).collect();
     nodes.sort_unstable();
     let [a, b, c, d, ..] = <[u8; 20]>::from(Sha1::digest(nodes.concat()));
     let digest = u32::from_be_bytes([a, b, c, d]);
-    let oldest = &oldest.to_string()[..12];
-    format!("{oldest}-{digest:08x}-{purpose}.hg")
+    let first = &first.to_string()[..12];
+    format!("{first}-{digest:08x}-{purpose}.hg")
 }
 
 /// The list of the store's files without some names and with others.

@@ -272,7 +272,7 @@ fn filtered(mut set: Set, matches: &Matches, engine: &Engine<'_>) -> Result<Set,
 }
 
 /// Changesets that only one bookmark leads to: neither another one nor the head of a branch.
-pub(super) fn of_bookmark(engine: &Engine<'_>, name: &[u8]) -> Result<Set, Abort> {
+pub(crate) fn of_bookmark(engine: &Engine<'_>, name: &[u8]) -> Result<Set, Abort> {
     let (bookmarks, changelog) = (engine.view().bookmarks(), engine.view().changelog());
     let node = bookmarks.get(name).ok_or_else(|| {
         let name = String::from_utf8_lossy(name);

@@ -3,6 +3,7 @@
 use super::{before, closes, look, metadata, print_written, refuse_interrupted};
 use crate::arguments::Matches;
 use crate::commands::local::rewrite;
+use crate::commands::local::strip;
 use crate::context::{Config, Repo};
 use crate::ui::{Abort, FailureKind, Ui, short_hex};
 use varve_repo::{
@@ -44,7 +45,7 @@ pub(crate) fn run(
     let base = before::read_base(repo, ui, &repository, &dirstate)?;
     let evolution = config.evolution()?;
     if !evolution.markers {
-        repo.refuse_hooks("commit --amend", rewrite::OF_STRIPPING)?;
+        repo.refuse_hooks("commit --amend", strip::UNCALLED_HOOKS)?;
     }
     if closes(matches) && !base.is_merge() {
         before::check_close(&base, matches, true, true)?;

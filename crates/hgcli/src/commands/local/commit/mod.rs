@@ -293,7 +293,7 @@ fn changes(
     Ok(status)
 }
 
-fn refuse_interrupted(repository: &Repository) -> Result<(), Abort> {
+pub(crate) fn refuse_interrupted(repository: &Repository) -> Result<(), Abort> {
     if varve_workdir::is_interrupted(repository)? {
         return Err(Abort::state("last update was interrupted")
             .hint("use 'hg update' to get a consistent checkout"));

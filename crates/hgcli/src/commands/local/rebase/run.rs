@@ -126,7 +126,7 @@ impl<'a> RebaseRun<'a> {
     pub(super) fn rebase_all(&mut self) -> Result<u8, Abort> {
         if !self.config.evolution()?.markers && !self.keeps {
             self.repo
-                .refuse_hooks("rebase", crate::commands::local::rewrite::OF_STRIPPING)?;
+                .refuse_hooks("rebase", crate::commands::local::strip::UNCALLED_HOOKS)?;
         }
         if self.active.is_some() {
             varve_workdir::set_active_bookmark(self.repository, None)?;

@@ -4,7 +4,7 @@
 mod effects;
 mod strip;
 
-pub(crate) use strip::{OF_STRIPPING, strip};
+pub(crate) use strip::strip;
 
 use crate::commands::local::commit::metadata;
 use crate::context::{Config, Repo};
