@@ -99,7 +99,7 @@ fn new_files_are_tracked_and_missing_ones_are_not() {
     copy.write("new", &file(""));
     copy.remove("a");
     let mut status = copy.status_of(&dirstate).status;
-    add_and_remove(&mut dirstate, &mut status);
+    add_and_remove(&mut dirstate, &mut status).unwrap();
     let expected = [("a", 'R'), ("d/b", 'C'), ("new", 'A')];
     let expected = expected.map(|(path, letter)| (path.to_owned(), letter));
     assert_eq!(letters(&status), BTreeMap::from(expected));
