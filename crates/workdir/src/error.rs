@@ -18,9 +18,17 @@ pub enum WorkdirError {
     /// A file's history is damaged.
     #[error(transparent)]
     Revlog(#[from] RevlogError),
-    /// A tracked file is in the way of another that is to be tracked.
-    #[error(transparent)]
-    Clash(#[from] PathClash),
+    /// A path cannot be tracked, because there are tracked files below it.
+    #[error("directory '{0}' already in dirstate")]
+    TrackedBelow(String),
+    /// A path cannot be tracked, because a tracked file has the name of a directory above it.
+    #[error("file '{file}' in dirstate clashes with '{path}'")]
+    TrackedAbove {
+        /// The tracked file.
+        file: String,
+        /// The path that is to be tracked.
+        path: String,
+    },
     /// The dirstate is not one. In the words that Mercurial has for it.
     #[error("working directory state appears damaged!")]
     DamagedDirstate {
@@ -239,22 +247,6 @@ pub enum TagRefusal {
     /// The user has changed `.hgtags`.
     #[error("working copy of .hgtags is changed")]
     ChangedFile,
-}
-
-/// The tracked file that is in the way of another.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PathClash {
-    /// There are tracked files below the path.
-    #[error("directory '{0}' already in dirstate")]
-    Directory(String),
-    /// A tracked file has the name of a directory above the path.
-    #[error("file '{file}' in dirstate clashes with '{path}'")]
-    File {
-        /// The tracked file.
-        file: String,
-        /// The path that is to be tracked.
-        path: String,
-    },
 }
 
 /// The reason why a bookmark must not be set, renamed or removed.

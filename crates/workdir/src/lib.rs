@@ -49,8 +49,7 @@ pub use dirstate::{
     Dirstate, DirstateEntry, EntryState, Stat, StatMatch, Timestamp, Tracking, V1Fields,
 };
 pub use error::{
-    AmendRefusal, BookmarkRefusal, CloseRefusal, PathClash, TagRefusal, UncommittableReason,
-    WorkdirError,
+    AmendRefusal, BookmarkRefusal, CloseRefusal, TagRefusal, UncommittableReason, WorkdirError,
 };
 pub use file_merges::{Resolution, UpdateEvent, UpdateObserver, UpdateQuestion, UpdateStats};
 pub use files::{Backups, WorkingFiles};

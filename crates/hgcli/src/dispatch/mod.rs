@@ -121,9 +121,8 @@ fn run(
         ResolvedCommand::Command(command, name, words) => {
             let matches = parse_command(command, &name, &words, global)?;
             if let Some(root) = inferred_repository(&context.repo, command, &matches) {
-                let named = [b"--repository".to_vec(), root].into_iter();
-                let arguments: Vec<_> = named.chain(arguments.iter().cloned()).collect();
-                return run(program, &arguments, own, codes);
+                let named = [&[b"--repository".to_vec(), root], arguments].concat();
+                return run(program, &named, own, codes);
             }
             early.check(&matches)?;
             apply_global(&mut context, &matches)?;
@@ -153,14 +152,19 @@ fn run(
     };
     flushed?;
     if shows_time {
-        let real = begun.elapsed().as_secs_f64();
-        let [user, system, of_children_user, of_children_system] = processor_times();
-        context.ui.warn(format!(
-            "time: real {real:.3} secs (user {user:.3}+{of_children_user:.3} \
-             sys {system:.3}+{of_children_system:.3})\n"
-        ))?;
+        print_time(&mut context.ui, begun)?;
     }
     Ok(code)
+}
+
+/// `--time`: the time since `begun`, and that of the processor.
+fn print_time(ui: &mut Ui, begun: Instant) -> Result<(), Abort> {
+    let real = begun.elapsed().as_secs_f64();
+    let [user, system, of_children_user, of_children_system] = processor_times();
+    ui.warn(format!(
+        "time: real {real:.3} secs (user {user:.3}+{of_children_user:.3} \
+         sys {system:.3}+{of_children_system:.3})\n"
+    ))
 }
 
 /// Commands that work, outside of any repository, on the one that all their arguments lie in.

@@ -173,7 +173,7 @@ fn bounds(size: &Expr) -> Result<(Option<i64>, Option<i64>), RevsetError> {
     })
 }
 
-/// What of a changeset `matching()` compares.
+/// A field of changesets that `matching()` compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Field {
     User,

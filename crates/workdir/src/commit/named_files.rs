@@ -66,7 +66,7 @@ fn changes_below(directory: &[u8], status: &Status) -> bool {
 /// A deleted file in its added list is dropped from that.
 ///
 /// # Errors
-/// [`WorkdirError::Clash`] if a tracked file is in the way of a new one.
+/// [`WorkdirError::TrackedAbove`] or [`WorkdirError::TrackedBelow`] if a tracked file is in the way of a new one.
 pub fn add_and_remove(dirstate: &mut Dirstate, status: &mut Status) -> Result<(), WorkdirError> {
     let new = std::mem::take(&mut status.unknown);
     let gone = std::mem::take(&mut status.deleted);

@@ -17,7 +17,6 @@ pub use entry::{DirstateEntry, EntryState, Stat, StatMatch, Timestamp, Tracking}
 pub use v1::V1Fields;
 
 use crate::WorkdirError;
-use crate::error::PathClash;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use table::Table;
@@ -159,20 +158,20 @@ impl Dirstate {
     /// a directory above, or one below.
     ///
     /// # Errors
-    /// [`WorkdirError::Clash`].
+    /// [`WorkdirError::TrackedBelow`] or [`WorkdirError::TrackedAbove`].
     pub fn check_clash(&self, path: &[u8]) -> Result<(), WorkdirError> {
         if self.is_tracked(path) {
             return Ok(());
         }
         let shown = |path: &[u8]| String::from_utf8_lossy(path).into_owned();
         if self.below(path).any(|(_, entry)| entry.is_tracked()) {
-            return Err(PathClash::Directory(shown(path)).into());
+            return Err(WorkdirError::TrackedBelow(shown(path)));
         }
         let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
         for (at, _) in slashes {
             if self.is_tracked(&path[..at]) {
                 let (file, path) = (shown(&path[..at]), shown(path));
-                return Err(PathClash::File { file, path }.into());
+                return Err(WorkdirError::TrackedAbove { file, path });
             }
         }
         Ok(())

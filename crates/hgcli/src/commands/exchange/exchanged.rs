@@ -84,7 +84,7 @@ pub(crate) fn print(
         ui,
         config,
         matches,
-        ShownFiles::Matching(Matcher::everything()),
+        ShownFiles::Matching(Box::new(Matcher::everything())),
     )?;
     let printer = Printer::new(repo, ui, config, style)?;
     if graph {

@@ -37,7 +37,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         ui,
         config,
         matches,
-        ShownFiles::Matching(Matcher::everything()),
+        ShownFiles::Matching(Box::new(Matcher::everything())),
     )?;
     Printer::new(repo, ui, config, style)?.print_all(repo, ui, config, matches, &[tip])?;
     Ok(0)

@@ -96,7 +96,7 @@ impl OfChangeset<'_> {
 
     fn copies(&self) -> Result<Value, Abort> {
         let Some(rev) = self.subject.rev else {
-            return Ok(Value::Table(Vec::new()));
+            return Ok(Value::Table(Vec::new(), ""));
         };
         let copies = copies(&self.printer.view, rev, self.subject.changeset)?;
         let one = |(name, source): (Vec<u8>, Vec<u8>)| Row {
@@ -105,7 +105,7 @@ impl OfChangeset<'_> {
             value: Value::Text(source),
             name,
         };
-        Ok(Value::Table(copies.into_iter().map(one).collect()))
+        Ok(Value::Table(copies.into_iter().map(one).collect(), ""))
     }
 
     fn manifest(&self) -> Result<Value, Abort> {
@@ -137,21 +137,20 @@ impl OfChangeset<'_> {
 
     fn extras(&self) -> Value {
         let extras = self.subject.changeset.extras();
-        let mut extras: Vec<(Vec<u8>, Value)> = extras
-            .map(|(key, value)| (key.into_owned(), Value::Text(value.into_owned())))
+        let mut extras: Vec<(Vec<u8>, Vec<u8>)> = extras
+            .map(|(key, value)| (key.into_owned(), value.into_owned()))
             .collect();
         if !extras.iter().any(|(key, _)| key == b"branch") {
-            extras.push((b"branch".to_vec(), text(DEFAULT_BRANCH)));
+            extras.push((b"branch".to_vec(), DEFAULT_BRANCH.to_vec()));
         }
         extras.sort_by(|(a, _), (b, _)| a.cmp(b));
-        // As a whole they stand without anything between them.
-        let shown = extras.iter().map(|(key, value)| match value {
-            Value::Text(value) => [&key[..], b"=", value].concat(),
-            _ => key.clone(),
-        });
-        let shown: Vec<Vec<u8>> = shown.collect();
-        extras.push((Vec::new(), Value::Text(shown.concat())));
-        Value::Dict(extras)
+        let one = |(name, value): (Vec<u8>, Vec<u8>)| Row {
+            shown: [&name[..], b"=", &value].concat(),
+            parts: vec![part("key", &name), part("value", &value)],
+            value: Value::Text(value),
+            name,
+        };
+        Value::Table(extras.into_iter().map(one).collect(), "")
     }
 
     fn bookmarks(&self) -> Value {
@@ -201,7 +200,7 @@ impl OfChangeset<'_> {
                 part("builtin", true),
             ],
         };
-        Value::Table(spaces.into_iter().map(one).collect())
+        Value::Table(spaces.into_iter().map(one).collect(), " ")
     }
 
     fn verbosity(&self) -> &'static str {
@@ -276,7 +275,7 @@ impl OfChangeset<'_> {
             "verbosity" => Value::from(self.verbosity()),
             "activebookmark" | "currentbookmark" => self.active_bookmark(),
             "file_copies_switch" if printer.style.copies => self.copies()?,
-            "file_copies_switch" => Value::Table(Vec::new()),
+            "file_copies_switch" => Value::Table(Vec::new(), ""),
             "closesbranch" => Value::from(match subject.changeset.closes_branch() {
                 true => "true",
                 false => "false",

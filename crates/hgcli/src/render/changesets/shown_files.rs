@@ -8,7 +8,7 @@ use varve_revset::FileHistory;
 /// Which files of each changeset.
 pub(crate) enum ShownFiles {
     /// In every changeset those that match.
-    Matching(Matcher),
+    Matching(Box<Matcher>),
     /// Followed files, under the paths that they have in that changeset.
     Followed(FileHistory),
 }

@@ -42,7 +42,7 @@ pub(crate) fn push_json(value: &Value, out: &mut Vec<u8>) {
             push_pairs(shown.map(|(name, value)| (&name[..], value)), out);
             Ok(())
         }
-        Value::Table(rows) => {
+        Value::Table(rows, _) => {
             let mut rows: Vec<(&[u8], &Value)> =
                 rows.iter().map(|row| (&row.name[..], &row.value)).collect();
             rows.sort_by_key(|(name, _)| *name);

@@ -25,8 +25,8 @@ pub(crate) enum Value {
     Shown(Vec<u8>, Vec<(Vec<u8>, Value)>),
     /// A changeset, or the null revision, and the text that stands for it.
     Changeset(Option<Rev>, Vec<u8>),
-    /// Things by name, each with the text that stands for it.
-    Table(Vec<Row>),
+    /// Things by name, each with the text that stands for it, and what stands between these.
+    Table(Vec<Row>, &'static str),
 }
 
 /// One thing of a [`Value::Table`].

@@ -213,7 +213,7 @@ fn member(of: &Expr, name: &str, keywords: &dyn Keywords) -> Result<Value, Abort
             return Ok(found.transpose()?.flatten().unwrap_or(Value::Null));
         }
         Value::Dict(parts) | Value::Shown(_, parts) => parts,
-        Value::Table(rows) => {
+        Value::Table(rows, _) => {
             let row = rows.iter().find(|row| row.name == name.as_bytes());
             return Ok(row.map_or(Value::Null, |row| row.value.clone()));
         }
@@ -265,10 +265,9 @@ pub(crate) fn push(value: &Value, out: &mut Vec<u8>) {
                 push(value, out);
             }
         }
-        Value::Table(rows) => {
-            for row in rows {
-                out.extend_from_slice(&row.shown);
-            }
+        Value::Table(rows, separator) => {
+            let shown: Vec<&[u8]> = rows.iter().map(|row| &row.shown[..]).collect();
+            out.extend_from_slice(&shown.join(separator.as_bytes()));
         }
     }
 }
@@ -289,7 +288,7 @@ pub(super) fn is_true(value: &Value) -> bool {
         Value::Text(text) | Value::Shown(text, _) => !text.is_empty(),
         Value::List(members) => !members.is_empty(),
         Value::Dict(entries) => !entries.is_empty(),
-        Value::Table(rows) => !rows.is_empty(),
+        Value::Table(rows, _) => !rows.is_empty(),
     }
 }
 

@@ -154,6 +154,7 @@ fn count(value: Value) -> Result<Value, Abort> {
     let count = match &value {
         Value::List(members) => members.len(),
         Value::Dict(entries) => entries.len(),
+        Value::Table(rows, _) => rows.len(),
         Value::Text(text) => text.len(),
         Value::Null => 0,
         _ => return Err(parse_error("not countable")),

@@ -190,6 +190,18 @@ fn filtered(list: &Expr, test: Option<&Expr>, keywords: &dyn Keywords) -> Result
             }
             Ok(Value::Dict(kept))
         }
+        Value::Table(rows, separator) => {
+            let pairs = members(list).unwrap_or_default();
+            let mut kept = Vec::new();
+            for (index, (row, pair)) in rows.iter().zip(&pairs).enumerate() {
+                let keep = match test {
+                    None => is_true(&row.value),
+                    Some(_) => keeps(pair, index)?,
+                };
+                kept.extend(keep.then(|| row.clone()));
+            }
+            Ok(Value::Table(kept, separator))
+        }
         Value::List(all) => {
             let mut kept = Vec::new();
             for (index, member) in all.iter().enumerate() {
@@ -264,7 +276,9 @@ fn of_texts(name: &str, arguments: &[Expr], keywords: &dyn Keywords) -> Result<V
         ("get", [dict, key]) => {
             let entries = match value(dict)? {
                 Value::Dict(entries) | Value::Shown(_, entries) => entries,
-                Value::Table(rows) => rows.into_iter().map(|row| (row.name, row.value)).collect(),
+                Value::Table(rows, _) => {
+                    rows.into_iter().map(|row| (row.name, row.value)).collect()
+                }
                 Value::List(_) => {
                     let error = parse_error("not a dictionary");
                     return Err(error.hint("get() expects a dict as first argument"));
@@ -384,6 +398,7 @@ fn contains(needle: &[u8], hay: &Value) -> bool {
             other => text(other) == needle,
         }),
         Value::Dict(entries) => entries.iter().any(|(key, _)| key == needle),
+        Value::Table(rows, _) => rows.iter().any(|row| row.name == needle),
         other => {
             let hay = text(other);
             needle.is_empty() || hay.windows(needle.len()).any(|part| part == needle)
@@ -406,7 +421,7 @@ fn join(list: &Value, between: &[u8]) -> Result<Value, Abort> {
             let pair = |(key, value): &(Vec<u8>, Value)| [&key[..], b"=", &text(value)].concat();
             entries.iter().map(pair).collect()
         }
-        Value::Table(rows) => rows.iter().map(|row| row.shown.clone()).collect(),
+        Value::Table(rows, _) => rows.iter().map(|row| row.shown.clone()).collect(),
         Value::Null => Vec::new(),
         Value::Text(text) => text.chunks(1).map(<[u8]>::to_vec).collect(),
         other => {

@@ -61,7 +61,7 @@ pub(super) fn members(value: &Value) -> Option<Vec<Value>> {
             .iter()
             .map(|(key, value)| pair("key", key, "value", value.clone()))
             .collect(),
-        Value::Table(rows) => rows
+        Value::Table(rows, _) => rows
             .iter()
             .map(|row| Value::Shown(row.shown.clone(), row.parts.clone()))
             .collect(),

@@ -31,12 +31,15 @@ pub(super) fn followed(
         Some(given) => given.members(engine).collect::<Result<_, _>>()?,
         // Without a parent there is nothing to follow, not even the null revision.
         None if engine.context().parents.is_empty() => {
-            return Ok((Set::list(Vec::new()), ShownFiles::Matching(matcher)));
+            return Ok((
+                Set::list(Vec::new()),
+                ShownFiles::Matching(Box::new(matcher)),
+            ));
         }
         None => vec![engine.context().parents.first().copied()],
     };
     if start.is_empty() {
-        return Ok((Set::list(start), ShownFiles::Matching(matcher)));
+        return Ok((Set::list(start), ShownFiles::Matching(Box::new(matcher))));
     }
     let plain = has_plain_names(matches, &matcher) && !matcher.is_everything();
     if plain && names_only_files(repo, engine.view(), &start, given.is_none(), &matcher)? {
@@ -52,7 +55,7 @@ pub(super) fn followed(
     if !matcher.is_everything() {
         set = set.and(changing(engine, matcher.clone()));
     }
-    Ok((set, ShownFiles::Matching(matcher)))
+    Ok((set, ShownFiles::Matching(Box::new(matcher))))
 }
 
 /// Whether all names are those of files: of the working copy, or of one of the given changesets.
@@ -109,14 +112,14 @@ fn any_was_tracked(view: &RepoView, names: &[Vec<u8>]) -> Result<bool, Abort> {
     }))
 }
 
-/// What a name means in a manifest.
+/// Meaning of a name in a manifest.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NameKind {
     File,
     Directory,
 }
 
-/// What the name means in the first changeset that has a file of this name, or else in one that has
+/// Meaning of the name in the first changeset that has a file of this name, or else in one that has
 /// such a directory.
 fn kind_in_any(view: &RepoView, start: &[Member], name: &[u8]) -> Result<Option<NameKind>, Abort> {
     let directory = [name, b"/"].concat();

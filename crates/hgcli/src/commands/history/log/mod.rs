@@ -178,7 +178,7 @@ fn selected(
             true => set,
             false => set.and(touching(engine, matches, matcher.clone())?),
         };
-        (set, ShownFiles::Matching(matcher))
+        (set, ShownFiles::Matching(Box::new(matcher)))
     };
     Ok((filtered(set, matches, engine)?, shown))
 }
