@@ -279,11 +279,15 @@ mod tests {
         \x04\x1a\xdd\x86\xd9\x16\x84\x4b\x9a\x72\x9d\xb1\xfd\x9a\x7c\x19\x66\x77\xd8\xbe\
         \x03\x01\x09\x05\x04\x0def11operationamenduserAda <a@e.org>";
 
+    const SUCCESSORS: [Node; 1] = [Node(
+        *b"\x04\x1a\xdd\x86\xd9\x16\x84\x4b\x9a\x72\x9d\xb1\xfd\x9a\x7c\x19\x66\x77\xd8\xbe",
+    )];
+
     fn golden<'a>() -> NewMarker<'a> {
         let node = |hex: &str| Node::from_hex(hex.as_bytes()).unwrap();
         NewMarker {
             old: node("3b14584238080979f58ae2c250e8599837f0c5aa"),
-            successors: &[Node(*b"\x04\x1a\xdd\x86\xd9\x16\x84\x4b\x9a\x72\x9d\xb1\xfd\x9a\x7c\x19\x66\x77\xd8\xbe")],
+            successors: &SUCCESSORS,
             parents: None,
             date: (1_700_000_000, 0),
             metadata: &[
