@@ -90,7 +90,7 @@ fn merges_keep_the_parent_that_stays() {
     let merged = |settings: &'static str| {
         Twin::writing(move |hg, path| {
             history(hg, path, settings);
-            hg.ok(path, &["merge", "-q", "3", "-t", ":other"]);
+            hg.ok(path, &["merge", "-q", "2"]);
             commit(hg, path, "merged");
             write(path, "n", b"after\n");
             commit(hg, path, "after");

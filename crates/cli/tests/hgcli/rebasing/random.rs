@@ -84,13 +84,6 @@ fn rebases_the_same(seed: u64) {
         let line = [line, tool].concat();
         // Shown if the test fails.
         println!("seed {seed}: {line:?}");
-        let _ = std::process::Command::new("sh")
-            .arg("-c")
-            .arg(format!(
-                "rm -rf /tmp/rb/keep; cp -a {} /tmp/rb/keep",
-                twin.theirs().display()
-            ))
-            .status();
         twin.same(&line);
         same_rewrite(&twin);
         twin.same(&["rebase", "--abort"]);

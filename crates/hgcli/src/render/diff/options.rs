@@ -100,13 +100,14 @@ impl DiffOptions {
         })
     }
 
-    /// Those by which two changes are compared: git's form, and nothing of the configuration.
+    /// Those by which two changes are compared, as Mercurial does for its markers: git's form without context, and
+    /// nothing of the configuration.
     pub(crate) fn comparable() -> DiffOptions {
         DiffOptions {
             git: true,
             binary: true,
             index_digits: 0,
-            context: CONTEXT,
+            context: 0,
             no_dates: true,
             no_prefix: false,
             text: false,

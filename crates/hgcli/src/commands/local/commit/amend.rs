@@ -30,6 +30,16 @@ pub(crate) struct AmendOptions {
     pub(crate) note: Option<Vec<u8>>,
 }
 
+impl AmendOptions {
+    /// Only the phase.
+    pub(super) fn of_phase(phase: Option<Phase>) -> AmendOptions {
+        AmendOptions {
+            phase,
+            ..AmendOptions::default()
+        }
+    }
+}
+
 /// Puts a changeset in the place of the working copy's parent.
 pub(crate) fn run(
     repo: &mut Repo,

@@ -104,11 +104,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     refuse(repo, ui, matches)?;
     unfinished::refuse(&repo.repository()?)?;
     if matches.flag("amend") {
-        let options = AmendOptions {
-            phase,
-            ..AmendOptions::default()
-        };
-        return amend::run(repo, ui, config, matches, &options);
+        return amend::run(repo, ui, config, matches, &AmendOptions::of_phase(phase));
     }
     metadata::check(matches)?;
     let date = metadata::date(config, matches)?;

@@ -71,7 +71,7 @@ fn nothing(run: &mut RebaseRun<'_>, words: &str) -> Result<Option<Vec<Rev>>, Abo
 }
 
 fn listed(run: &mut RebaseRun<'_>, name: &str) -> Result<Vec<Option<Rev>>, Abort> {
-    let specs: Vec<&[u8]> = run.matches.list(name).iter().copied().collect();
+    let specs: Vec<&[u8]> = run.matches.list(name).to_vec();
     run.repo.revisions_and_null(run.ui, &specs)
 }
 
