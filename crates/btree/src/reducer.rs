@@ -8,8 +8,8 @@ pub trait Reducer: Send + Sync {
     fn leaf(&self, items: &mut dyn Iterator<Item = (&[u8], &[u8])>) -> Vec<u8>;
     /// The summary of summaries, in order.
     fn combine(&self, parts: &[&[u8]]) -> Vec<u8>;
-    /// What a query makes of the summary of all its items; no node has it. `part` is the position of the reduction
-    /// that is asked, where a summary holds those of several.
+    /// The result of a query, from the summary of all its items; no node has it. `part` is the position of the
+    /// reduction that is asked, where a summary holds those of several.
     fn finish(&self, summary: Vec<u8>, _part: usize) -> Vec<u8> {
         summary
     }

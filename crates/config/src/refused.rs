@@ -6,7 +6,7 @@ use crate::{ConfigError, Setting};
 struct Refused {
     sections: &'static [&'static str],
     key: &'static str,
-    /// What may stand there: it changes nothing.
+    /// Values that may stand there, as they change nothing.
     allowed: &'static [&'static str],
     expected: &'static str,
 }

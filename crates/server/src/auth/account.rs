@@ -12,7 +12,7 @@ use std::pin::Pin;
 pub(crate) struct Account {
     pub(crate) stored: Stored,
     pub(crate) roles: Vec<String>,
-    /// What a login needs besides the password.
+    /// Needed for a login besides the password.
     pub(crate) second_factor: SecondFactor,
     /// Whether the account is a document of `_users`; admins are settings.
     pub(crate) is_document: bool,

@@ -27,7 +27,7 @@ pub(crate) enum SecondFactor {
     Unusable,
 }
 
-/// What codes are made from.
+/// Key and form of a user's codes.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Totp {
     key: Vec<u8>,

@@ -82,7 +82,7 @@ async fn log_in(app: &CouchContext, request: &Request) -> Result<Answer, Failure
     })
 }
 
-/// What a login gives.
+/// Name and proofs of a login.
 struct Credentials {
     name: String,
     /// Empty, and wrong, if there is none.
