@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_factor_in_an_unknown_form_lets_nobody_in() {
+    fn a_second_factor_in_an_unknown_form_lets_no_one_in() {
         for json in [
             "null",
             "true",

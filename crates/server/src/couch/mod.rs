@@ -92,7 +92,7 @@ pub async fn route(
 /// Outcome of a request that was attempted on its connection's thread.
 enum Attempted {
     Read(Next),
-    /// What is left is the commit.
+    /// Everything but the commit is done.
     Write(Box<ReadyPut>),
     Refused(Failure),
 }

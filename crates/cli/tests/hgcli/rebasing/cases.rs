@@ -1,4 +1,4 @@
-//! Rebases that need nobody.
+//! Rebases without questions and conflicts.
 
 use super::{MARKERS, after_each, both_ways, history};
 use crate::hgcli::Twin;

@@ -1,4 +1,4 @@
-//! What commands that rewrite history have in common: the end of the old changesets, by obsolescence markers or by
+//! The common part of commands that rewrite history: the end of the old changesets, by obsolescence markers or by
 //! stripping them after a bundle has got them.
 
 mod effects;
