@@ -320,10 +320,16 @@ fn only_open_heads_are_closed() {
     assert_eq!(close_refusal(&copy, plain), Some(CloseRefusal::NotAHead));
     assert_eq!(close_refusal(&copy, forced), None);
     commit_empty(&copy, true, Phase::Draft);
+    let unchanged = CloseOptions {
+        nothing_changed: true,
+        ..forced
+    };
     assert_eq!(
-        close_refusal(&copy, forced),
+        close_refusal(&copy, unchanged),
         Some(CloseRefusal::AlreadyClosed)
     );
+    // With changes the closed head gets a child, which closes the branch again.
+    assert_eq!(close_refusal(&copy, plain), None);
 }
 
 #[test]
