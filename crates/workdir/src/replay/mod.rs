@@ -21,7 +21,7 @@ use varve_repo::{CommitBatch, FileChange, FileKind, Node, RepoView, Rev};
 pub struct ReplayStep {
     /// The changeset, which the view of the [`Replayer`] has.
     pub rev: Rev,
-    /// What it changed is what differs from here.
+    /// Changeset against which its changes are taken.
     pub base: Option<Rev>,
     /// The parents of the new changeset, which may be of the batch.
     pub parents: [Node; 2],
@@ -58,7 +58,7 @@ pub struct ReplayPlan {
 /// The outcome of planning a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replayed {
-    /// It can be committed.
+    /// Files of the new changeset.
     Plan(ReplayPlan),
     /// Lines of a file are in conflict.
     Conflict {
@@ -69,9 +69,9 @@ pub enum Replayed {
     NeedsWorkingCopy,
 }
 
-/// What becomes of one file.
+/// Fate of one file.
 enum FileFate {
-    /// It stays as the new parent has it.
+    /// The new parent's version stays.
     Stays,
     Changes(ReplayedFile),
     /// The same, after a merge of lines.

@@ -14,7 +14,7 @@ use varve_workdir::{
     Dirstate, PathAuditor, Status, Tree, WorkdirError, message,
 };
 
-/// What else the options say.
+/// Further options of an amendment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AmendOptions {
     /// The phase that they name.
