@@ -134,9 +134,6 @@ fn nothing_to_rebase_and_refusals() {
             "rebase -i",
             "phase -p 2",
             "rebase -s 1 -d 5",
-            "rebase -s 4 -d 3 -n",
-            "rebase -r 4 -d 3 -n --keep",
-            "rebase -r 4 -d 3 --confirm -y --keep",
         ],
     );
 }
