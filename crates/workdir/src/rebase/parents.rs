@@ -4,12 +4,12 @@ use crate::WorkdirError;
 use std::collections::{BTreeMap, BTreeSet};
 use varve_repo::{Node, RepoView, Rev};
 
-/// Fates of the changesets of a rebase, by their old numbers.
+/// Targets of the changesets of a rebase, by their old numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RebaseTargets {
     /// Where they go.
     pub destination: Node,
-    /// The changeset that stands for each; `None` for those still to come.
+    /// Copy or new parent that stands for each; `None` for those still to come.
     pub done: BTreeMap<Rev, Option<Node>>,
     /// Those without changes of their own, for which their new parent stands.
     pub skipped: BTreeSet<Rev>,
@@ -20,7 +20,7 @@ pub struct RebaseTargets {
 pub struct RebaseParents {
     /// The new parents.
     pub parents: [Node; 2],
-    /// The changeset's own changes are its differences from here.
+    /// Base of the merge that brings the changes.
     pub base: Option<Rev>,
 }
 

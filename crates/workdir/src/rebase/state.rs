@@ -23,7 +23,7 @@ const TO_COME: &[u8] = b"-1";
 pub struct RebaseStep {
     /// The changeset.
     pub old: Node,
-    /// The changeset that stands for it: its copy, or for one that was skipped its new parent. `None` if it is still to come.
+    /// Changeset that stands for it: its copy, or for one that was skipped its new parent. `None` if it is still to come.
     pub new: Option<Node>,
     /// Where it goes.
     pub destination: Node,

@@ -21,7 +21,7 @@ use varve_repo::{CommitBatch, FileChange, FileKind, Node, RepoView, Rev};
 pub struct ReplayStep {
     /// The changeset, which the view of the [`Replayer`] has.
     pub rev: Rev,
-    /// Its own changes are its differences from here.
+    /// Changeset against which its changes are taken.
     pub base: Option<Rev>,
     /// The parents of the new changeset, which may be of the batch.
     pub parents: [Node; 2],
@@ -58,7 +58,7 @@ pub struct ReplayPlan {
 /// The outcome of planning a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replayed {
-    /// The step can be committed.
+    /// Files of the new changeset.
     Plan(ReplayPlan),
     /// Lines of a file are in conflict.
     Conflict {
@@ -71,7 +71,7 @@ pub enum Replayed {
 
 /// Fate of one file.
 enum FileFate {
-    /// The file stays as the new parent has it.
+    /// The new parent's version stays.
     Stays,
     Changes(ReplayedFile),
     /// The same, after a merge of lines.

@@ -1,4 +1,4 @@
-//! Rebases without questions and conflicts.
+//! Rebases without conflicts.
 
 use super::{MARKERS, after_each, both_ways, history};
 use crate::hgcli::Twin;
@@ -86,34 +86,6 @@ fn changesets_without_changes_are_left_out() {
 }
 
 #[test]
-fn merges_keep_the_parent_that_stays() {
-    let merged = |settings: &'static str| {
-        Twin::writing(move |hg, path| {
-            history(hg, path, settings);
-            hg.ok(path, &["merge", "-q", "2"]);
-            commit(hg, path, "merged");
-            write(path, "n", b"after\n");
-            commit(hg, path, "after");
-            hg.ok(path, &["update", "-q", "0"]);
-            write(path, "q", b"q\n");
-            commit(hg, path, "beside");
-        })
-    };
-    for line in [
-        "rebase -s 1 -d 8",
-        "rebase -b 7 -d 8",
-        "rebase -s 6 -d 8",
-        "rebase -s 4 -d 8",
-        "rebase -r 6+7 -d 5",
-        "rebase -s 6 -d 1 --keep",
-    ] {
-        for settings in [MARKERS, ""] {
-            after_each(&merged(settings), &[line]);
-        }
-    }
-}
-
-#[test]
 fn what_is_done_already_is_not_done_again() {
     let twin = Twin::writing(|hg, path| history(hg, path, MARKERS));
     after_each(
@@ -162,10 +134,6 @@ fn nothing_to_rebase_and_refusals() {
             "rebase -i",
             "phase -p 2",
             "rebase -s 1 -d 5",
-            "rebase -s 5 -d 3 -n",
-            "rebase -s 4 -d 3 -n",
-            "rebase -r 4 -d 3 -n --keep",
-            "rebase -r 4 -d 3 --confirm -y --keep",
         ],
     );
 }

@@ -45,11 +45,8 @@ fn fill(random: &mut Random, hg: &Hg, path: &Path, settings: &str) {
     }
     hg.ok(path, &["commit", "-q", "-A", "-d", "0 0", "-m", "0"]);
     for number in 1..CHANGESETS {
-        let at = random.below(number).to_string();
-        match random.below(6) {
-            0 | 1 => drop(hg.ok(path, &["update", "-q", &at])),
-            2 => drop(hg.run(path, &["merge", "-q", "-t", ":other", &at])),
-            _ => {}
+        if random.below(3) == 0 {
+            hg.ok(path, &["update", "-q", &random.below(number).to_string()]);
         }
         for _ in 0..1 + random.below(2) {
             change(random, path);

@@ -50,7 +50,7 @@ pub struct AmendMarker<'a> {
     pub date: (i64, i32),
     /// Name of the committer, usually with a mail address.
     pub user: &'a [u8],
-    /// A note of the user, at most 255 bytes.
+    /// Note of the user, at most 255 bytes.
     pub note: Option<&'a [u8]>,
 }
 

@@ -1,6 +1,6 @@
 //! Grafting without the working copy, several changesets in one transaction.
 //!
-//! The working copy is left out where no user can see a difference to the working copy's way: without hooks, editors and verbose output,
+//! This way is taken where its result and its output are those of the working copy's way: without hooks, editors and verbose output,
 //! and as long as files need no more than a merge of their lines. The working copy follows at the end.
 
 use super::step::{self, GraftRun, GraftSettings};
@@ -16,7 +16,7 @@ use varve_workdir::{
     Replayer, graft_extras, message,
 };
 
-/// Grafted changesets that are not in the store yet.
+/// Grafts that are not in the store yet.
 struct MemoryRun<'a> {
     view: &'a RepoView,
     batch: CommitBatch,

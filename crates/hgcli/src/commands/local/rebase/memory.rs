@@ -1,6 +1,6 @@
 //! Rebasing without the working copy, several changesets in one transaction.
 //!
-//! The working copy is left out where no user can see a difference to the working copy's way: without hooks, editors and verbose output,
+//! This way is taken where its result and its output are those of the working copy's way: without hooks, editors and verbose output,
 //! and as long as files need no more than a merge of their lines.
 
 use super::run::RebaseRun;

@@ -43,7 +43,23 @@ pub(super) fn prepare(run: &mut RebaseRun<'_>, revs: &[Rev]) -> Result<bool, Abo
     if !run.keeps {
         check_rewrite(run, &view, &moved)?;
     }
+    refuse_merges(run, &view)?;
     Ok(true)
+}
+
+/// Refuses merges: Mercurial stores the files that their sides share by rules that are not there.
+fn refuse_merges(run: &mut RebaseRun<'_>, view: &RepoView) -> Result<(), Abort> {
+    let mut moving = run.targets.done.iter().filter(|(_, new)| new.is_none());
+    let merge = moving.find(|(rev, _)| view.changelog().parents(**rev)[1].is_some());
+    match merge.map(|(rev, _)| *rev) {
+        Some(rev) => {
+            let shown = run.repo.rev_and_hex(run.ui, rev)?;
+            Err(Abort::input(format!(
+                "rebase of merges is not supported: {shown}"
+            )))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Whether `root` is a child of the destination, on its branch.

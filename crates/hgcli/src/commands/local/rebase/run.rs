@@ -26,7 +26,7 @@ pub(super) struct RebaseRun<'a> {
     /// The bookmark that was active.
     pub(super) active: Option<Vec<u8>>,
     pub(super) targets: RebaseTargets,
-    /// Messages about changesets that are not rebased.
+    /// Lines about changesets that are not rebased.
     pub(super) notes: BTreeMap<Rev, Vec<u8>>,
     /// New changesets that are known to make the same change as the old ones.
     pub(super) same_diffs: BTreeSet<Rev>,

@@ -1,4 +1,4 @@
-//! The common part of commands that rewrite history: the end of the old changesets, by obsolescence markers or by
+//! The common end of all commands that rewrite history: that of the old changesets, by obsolescence markers or by
 //! stripping them after a bundle has got them.
 
 mod effects;
