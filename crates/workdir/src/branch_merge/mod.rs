@@ -83,8 +83,8 @@ pub fn merge_changeset(
         MergeBase::Chosen(rev) => vec![chosen_base(view, rev, [local, Some(request.other)])?],
     };
     let mut merged = merge_manifests(&ours, &theirs, &bases)?;
-    if local.is_none() {
-        take_changed(&mut merged, &theirs)?;
+    if follows_from(request, local) {
+        take_theirs(&mut merged, &theirs)?;
     }
     let trees = Sides {
         ours: &ours,
@@ -212,13 +212,25 @@ fn chosen_base(
     })
 }
 
-/// Without a first parent our side has deleted nothing: files that only the other side has are taken as they are.
-fn take_changed(merged: &mut ManifestMerge, theirs: &Tree<'_>) -> Result<(), WorkdirError> {
+/// Whether the other changeset follows from our side, with nothing of our own between. Common ancestors of two sides of
+/// which one follows from the other are refused.
+fn follows_from(request: &MergeRequest<'_>, local: Option<Rev>) -> bool {
+    let is_chosen = matches!(request.base, MergeBase::Chosen(_));
+    local.is_none_or(|local| is_chosen && request.view.is_descendant(request.other, local))
+}
+
+/// Settles what one side deleted and the other changed as they have it: where they follow from us, we have neither
+/// deleted nor changed anything since.
+fn take_theirs(merged: &mut ManifestMerge, theirs: &Tree<'_>) -> Result<(), WorkdirError> {
     for (path, action) in &mut merged.actions {
-        if let FileAction::DeletedChanged(_) = action
-            && let Some((_, kind)) = theirs.get(path)?
-        {
-            *action = FileAction::Get(kind);
+        match action {
+            FileAction::ChangedDeleted(_) => *action = FileAction::Remove,
+            FileAction::DeletedChanged(_) => {
+                if let Some((_, kind)) = theirs.get(path)? {
+                    *action = FileAction::Get(kind);
+                }
+            }
+            _ => {}
         }
     }
     Ok(())

@@ -184,6 +184,28 @@ fn an_empty_working_copy_takes_a_changeset_as_it_is() {
 }
 
 #[test]
+fn what_follows_from_the_working_copy_is_taken_as_it_is() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        write(path, "goes", b"a\n");
+        write(path, "stays", b"a\n");
+        commit(hg, path, "zero");
+        write(path, "goes", b"b\n");
+        write(path, "comes", b"a\n");
+        commit(hg, path, "one");
+        hg.ok(path, &["remove", "goes"]);
+        write(path, "comes", b"b\n");
+        commit(hg, path, "two");
+        hg.ok(path, &["update", "-q", "0"]);
+    });
+    // The changed file is not there yet, and the removed one is as it was before: neither is a question.
+    after_each(&twin, &["graft 2", "status --change ."]);
+    let rebased = ["--config", "extensions.rebase="];
+    twin.same(&[&["rebase", "-r", "2", "-d", "0", "--keep"][..], &rebased].concat());
+    same_merge(&twin);
+}
+
+#[test]
 fn untracked_files_in_the_way_are_merged() {
     let twin = Twin::writing(history);
     twin.each(|path| write(path, "c", b"x\n"));

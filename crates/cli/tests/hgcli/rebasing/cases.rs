@@ -2,7 +2,7 @@
 
 use super::{MARKERS, after_each, both_ways, history};
 use crate::hgcli::Twin;
-use varve_testkit::repos::{commit, write};
+use varve_testkit::repos::write;
 
 #[test]
 fn lines_of_changesets_move_with_their_bookmarks() {
