@@ -517,8 +517,11 @@ fn a_server_that_stops_leaves_a_checkpoint_and_no_failure() {
     let more = json!({"create_target": true, "continuous": true, "checkpoint_interval": 3600000});
     let (status, answer) = replicate(&here, &url(&here, "a"), &url(&here, "b"), &more);
     assert_eq!(status, 202, "{answer}");
-    wait_for("the document", || {
-        ask(&here, "GET", "/b/x", &Value::Null).0 == 200
+    // The document is there a moment before it is counted.
+    wait_for("the document and its count", || {
+        let tasks = get(&here, "/_active_tasks");
+        let mut tasks = tasks.as_array().unwrap().iter();
+        tasks.any(|task| task["docs_written"] == 1)
     });
     let mut here = here;
     here.stop();
