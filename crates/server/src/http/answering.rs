@@ -28,6 +28,9 @@ const SERVER_NAME: &str = concat!("Varve/", env!("CARGO_PKG_VERSION"));
 /// Milliseconds from the head of a request to the end of its body.
 const BODY_TIME: HeaderName = HeaderName::from_static("x-couchdb-body-time");
 
+/// What of an answer the client would have (RFC 7240).
+const PREFER: HeaderName = HeaderName::from_static("prefer");
+
 /// The body of a response.
 pub(super) type Outgoing = MeteredBody<SentBody>;
 
@@ -56,6 +59,7 @@ pub(super) async fn handle<H: Handler>(
     };
     let log = context.access.as_ref();
     let mut noted = log.map(|log| (log, log.begin(client.peer, &request)));
+    let preference = request.headers().get(PREFER).cloned();
     let request_id = context.server.next_request_id();
     let head = (request.method(), request.uri().path());
     client.running.begin(head.0, head.1);
@@ -102,7 +106,8 @@ pub(super) async fn handle<H: Handler>(
         true => sending,
         false => sending.uncompressed(),
     };
-    let response = outgoing(answer, sending, &client, &context.server);
+    let mut response = outgoing(answer, sending, &client, &context.server);
+    handler.finish_headers(preference.as_ref(), response.headers_mut());
     Ok(response.map(|body| body.noted(unsent)))
 }
 
@@ -119,6 +124,9 @@ async fn take_in<H: Handler>(
     };
     context.trust.check_host(parts.version, &parts.headers)?;
     let mut request = Request::new(parts.method, &uri, parts.headers, Vec::new())?;
+    if request.raw_path.contains('+') && handler.reads_plus_as_space(&request.raw_path) {
+        request.read_plus_as_space()?;
+    }
     request.mount = mount.path();
     request.peer = Some(client.peer);
     request.is_encrypted = client.is_encrypted;
