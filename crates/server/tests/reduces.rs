@@ -345,7 +345,9 @@ fn the_value_of_each_group_is_reduced_once_more() {
 #[test]
 fn values_of_any_depth_are_added_and_counted() {
     for compile in [true, false] {
-        let server = Running::start_with(&format!("[views]\ncompile = {compile}\n"));
+        let server = Running::start_with(&format!(
+            "[views]\ncompile = {compile}\n[query_server_config]\nreduce_limit = false\n"
+        ));
         let mut connection = Connection::open(server.address);
         call(&mut connection, "PUT", "/db", &Value::Null);
         let views = json!({
