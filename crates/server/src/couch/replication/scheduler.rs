@@ -169,9 +169,11 @@ impl ReplicationJobs {
 
     /// The job of an identity; the first one whose identity begins so, if nothing stands behind a `+`.
     pub(super) fn get(&self, id: &str) -> Option<Arc<Job>> {
+        // In a path that was not escaped, a `+` was read as a space, of which no identity has any.
+        let id = id.replace(' ', "+");
         let jobs = self.jobs.lock();
         let begins_so = || jobs.values().find(|job| job.id.base == id);
-        jobs.get(id).or_else(begins_so).cloned()
+        jobs.get(&id).or_else(begins_so).cloned()
     }
 
     fn is_known(&self, job: &Arc<Job>) -> bool {
