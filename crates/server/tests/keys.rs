@@ -189,8 +189,7 @@ fn new_databases_are_for_everyone_where_the_settings_say_so() {
     );
 }
 
-#[test]
-fn bounds_of_requests_count_at_once() {
+fn with_forty_documents() -> (Running, Connection) {
     let server = Running::start();
     let mut connection = Connection::open(server.address);
     call(&mut connection, "PUT", "/db", &Value::Null);
@@ -203,6 +202,12 @@ fn bounds_of_requests_count_at_once() {
         "/db/_bulk_docs",
         &json!({"docs": docs}),
     );
+    (server, connection)
+}
+
+#[test]
+fn bounds_of_searches_count_at_once() {
+    let (_server, mut connection) = with_forty_documents();
     let find = json!({"selector": {"n": {"$gte": 0}}});
     let count = |answer: &Value| answer["docs"].as_array().unwrap().len();
     assert_eq!(
@@ -222,7 +227,11 @@ fn bounds_of_requests_count_at_once() {
         !warning(&call(&mut connection, "POST", "/db/_find", &rare))
             .contains("is high in proportion")
     );
+}
 
+#[test]
+fn bounds_of_rows_and_ids_count_at_once() {
+    let (_server, mut connection) = with_forty_documents();
     set(&mut connection, "query_server_config/query_limit", "5");
     let rows = call(&mut connection, "GET", "/db/_all_docs", &Value::Null);
     assert_eq!(rows["rows"].as_array().unwrap().len(), 5);
@@ -244,7 +253,11 @@ fn bounds_of_requests_count_at_once() {
         )
     );
     call(&mut connection, "PUT", "/db/abc", &json!({}));
+}
 
+#[test]
+fn bounds_of_other_requests_count_at_once() {
+    let (_server, mut connection) = with_forty_documents();
     set(
         &mut connection,
         "chttpd/max_db_number_for_dbs_info_req",

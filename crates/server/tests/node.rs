@@ -252,10 +252,25 @@ fn counters_follow_documents_views_feeds_and_logins() {
     while waiting() != 0 {
         assert!(Instant::now() < deadline, "the feed is counted still");
     }
-    let info: serde_json::Value =
-        serde_json::from_str(&send("GET", "/db/_design/d/_info", "")).unwrap();
+}
+
+#[test]
+fn the_external_size_of_a_view_is_that_of_its_rows() {
+    let server = Running::start();
+    let send = |method: &str, path: &str, body: &str| {
+        let reply = server.send(method, path, &[ADMIN, JSON], body);
+        assert!(reply.status < 300, "{method} {path}: {}", reply.body);
+        reply.body
+    };
+    send("PUT", "/db", "");
+    send("PUT", "/db/one", "{}");
+    let map = r#"{"views":{"v":{"map":"function (doc) { emit(doc._id) }"}}}"#;
+    send("PUT", "/db/_design/d", map);
+    send("GET", "/db/_design/d/_view/v", "");
+    let info = send("GET", "/db/_design/d/_info", "");
+    let info: serde_json::Value = serde_json::from_str(&info).unwrap();
     let size = |name: &str| info["view_index"]["sizes"][name].as_u64().unwrap();
-    // The second is without the tree that leads from documents to rows.
+    // `active` has the tree that leads from documents to rows, too.
     assert!(
         size("file") >= size("active") && size("active") > size("external"),
         "{info}"

@@ -14,7 +14,7 @@ use crate::runtime::{RunningSlot, ServerContext};
 use http_body_util::{Either, Full};
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::ext::ReasonPhrase;
-use hyper::header::{CACHE_CONTROL, CONTENT_LENGTH, HeaderName, HeaderValue, SERVER};
+use hyper::header::{CACHE_CONTROL, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, SERVER};
 use hyper::{Method, Response};
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -59,7 +59,7 @@ pub(super) async fn handle<H: Handler>(
     };
     let log = context.access.as_ref();
     let mut noted = log.map(|log| (log, log.begin(client.peer, &request)));
-    let preference = request.headers().get(PREFER).cloned();
+    let wishes_few = prefers_minimal(request.headers());
     let request_id = context.server.next_request_id();
     let head = (request.method(), request.uri().path());
     client.running.begin(head.0, head.1);
@@ -107,7 +107,7 @@ pub(super) async fn handle<H: Handler>(
         false => sending.uncompressed(),
     };
     let mut response = outgoing(answer, sending, &client, &context.server);
-    handler.finish_headers(preference.as_ref(), response.headers_mut());
+    handler.finish_headers(wishes_few, response.headers_mut());
     Ok(response.map(|body| body.noted(unsent)))
 }
 
@@ -173,6 +173,12 @@ async fn take_body<H: Handler>(
         }
     }
     Ok(())
+}
+
+/// Whether the client would do with the headers that matter.
+fn prefers_minimal(headers: &HeaderMap) -> bool {
+    let wish = headers.get(PREFER);
+    wish.is_some_and(|wish| wish.as_bytes().eq_ignore_ascii_case(b"return=minimal"))
 }
 
 /// The part of an answer that is sent.

@@ -188,7 +188,7 @@ impl Handler for Site {
         }
     }
 
-    fn finish_headers(&self, preference: Option<&HeaderValue>, headers: &mut HeaderMap) {
+    fn finish_headers(&self, wishes_few: bool, headers: &mut HeaderMap) {
         let Site::Directory(halves) = self else {
             return;
         };
@@ -196,7 +196,7 @@ impl Handler for Site {
         if !settings.requests.shows_version {
             headers.insert(SERVER, HeaderValue::from_static("Varve"));
         }
-        if preference.is_some_and(|wish| wish.as_bytes().eq_ignore_ascii_case(b"return=minimal")) {
+        if wishes_few {
             let kept = &settings.requests.minimal_headers;
             let is_kept = |name: &HeaderName| kept.iter().any(|kept| kept == name.as_str());
             let all = headers.keys().cloned().collect::<Vec<_>>();

@@ -37,7 +37,7 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
         Err(failure) => return failure.into(),
     };
     let login_page = settings.as_ref().and_then(|now| login_page(now, &request));
-    let asks = password_prompt(settings.as_deref(), &request);
+    let wish = password_prompt(&request);
     let update_to = login.update_to.clone();
     let (method, path) = (request.method.clone(), request.raw_path.clone());
     let answered = match site {
@@ -71,7 +71,9 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
         }
         (answered, _) => answered.unwrap_or_else(Answer::from),
     };
-    set_login_headers(&mut answer, update_to.as_deref(), asks.as_deref());
+    let set = settings.as_ref();
+    let set = set.and_then(|now| now.www_authenticate.as_deref());
+    set_login_headers(&mut answer, update_to.as_deref(), wish.as_deref().or(set));
     if let Some(callback) = callback {
         jsonp::wrap(&mut answer, &callback);
     }
@@ -81,11 +83,9 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
     answer
 }
 
-/// The header by which a refused client is asked for a password: its own wish, or that of the settings.
-fn password_prompt(settings: Option<&Settings>, request: &Request) -> Option<String> {
-    let wish = request.header("x-couchdb-www-authenticate");
-    let set = || settings.and_then(|now| now.www_authenticate.clone());
-    wish.map(str::to_owned).or_else(set)
+/// The header by which the client would be asked for a password.
+fn password_prompt(request: &Request) -> Option<Box<str>> {
+    request.header("x-couchdb-www-authenticate").map(Box::from)
 }
 
 /// A refusal that leads to the page for logins, with its reason.
@@ -98,7 +98,7 @@ fn lead_to(page: &str, refused: Failure) -> Answer {
 }
 
 /// Where a browser is led that has to log in: one that takes pages and no JSON, and that no header has ask for a password.
-fn login_page(settings: &Settings, request: &Request) -> Option<String> {
+fn login_page(settings: &Settings, request: &Request) -> Option<Box<str>> {
     let takes_json = ["application/json", "application/*", "*/*"];
     let is_browser =
         request.accepts("text/html") && takes_json.iter().all(|media| !request.accepts(media));
@@ -106,7 +106,7 @@ fn login_page(settings: &Settings, request: &Request) -> Option<String> {
     (is_browser && !asks).then(|| {
         let (base, page) = (request.base(), &settings.requests.login_page);
         let back = utf8_percent_encode(&request.raw_path, NON_ALPHANUMERIC);
-        format!("{base}{page}?return={back}")
+        format!("{base}{page}?return={back}").into_boxed_str()
     })
 }
 
