@@ -560,7 +560,7 @@ const HOSTS: Absent = Absent {
 /// Whether a setting is one of these, with a value that changes nothing.
 ///
 /// # Errors
-/// It is one of these with another value.
+/// One of these has another value.
 pub(crate) fn is_usual(setting: &Setting) -> Result<bool, ConfigError> {
     let (section, key) = (setting.section.as_str(), setting.key.as_str());
     let named = ABSENT.iter().filter(|absent| absent.section == section);

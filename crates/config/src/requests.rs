@@ -216,7 +216,7 @@ mod tests {
         for wrong in [
             "[chttpd_auth]\nauthentication_redirect = https://other.example/\n",
             "[chttpd_auth]\nauthentication_redirect = //other.example/\n",
-            "[couchdb]\ndefault_security = nobody\n",
+            "[couchdb]\ndefault_security = none\n",
             "[chttpd]\nchanges_timeout = infinity\n",
             "[chttpd]\nmax_db_number_for_dbs_info_req = 0\n",
         ] {

@@ -180,7 +180,7 @@ fn tools_that_watch_a_couchdb_find_its_counters() {
     assert!(system["process_count"].as_u64() > Some(1), "{system}");
 }
 
-/// What exporters for Prometheus and telegraf read besides.
+/// Counters that exporters for Prometheus and telegraf read besides.
 #[test]
 fn counters_follow_documents_views_feeds_and_logins() {
     let server = Running::start();

@@ -281,7 +281,7 @@ mod tests {
     use varve_btree::{NodeCache, TreeError, TreeFile};
     use varve_codec::EngineSetting;
 
-    /// What earlier versions counted more: the attachment as it was before gzip.
+    /// Bytes that earlier versions counted besides: the attachment as it was before gzip.
     const MORE: u64 = 3000;
 
     fn counted_more(stored: &Stored) -> Stored {

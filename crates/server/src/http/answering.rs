@@ -28,7 +28,7 @@ const SERVER_NAME: &str = concat!("Varve/", env!("CARGO_PKG_VERSION"));
 /// Milliseconds from the head of a request to the end of its body.
 const BODY_TIME: HeaderName = HeaderName::from_static("x-couchdb-body-time");
 
-/// What of an answer the client would have (RFC 7240).
+/// The parts of an answer that the client would have (RFC 7240).
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 
 /// The body of a response.

@@ -5,7 +5,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
-/// What happens to databases.
+/// Counts of what happens to databases.
 #[derive(Debug, Default)]
 pub(crate) struct CouchCounters {
     /// Documents that were asked for by their ids.
