@@ -296,6 +296,17 @@ impl TreeFile {
         Ok(())
     }
 
+    /// Stored bytes of all nodes of a tree, as of the newest commit.
+    pub fn stored_bytes(&self, tree: usize) -> u64 {
+        let state = self.snapshot().state;
+        state.commit.roots.get(tree).map_or(0, |root| root.stored)
+    }
+
+    /// Number of the file's trees.
+    pub fn tree_count(&self) -> usize {
+        self.snapshot().state.commit.roots.len()
+    }
+
     /// Sizes as of the newest commit.
     pub fn sizes(&self) -> Sizes {
         let state = self.snapshot().state;

@@ -49,6 +49,19 @@ impl StoredChunk<'_> {
         }
     }
 
+    /// Length of its content, which is expanded if it has to be.
+    ///
+    /// # Errors
+    /// [`TreeError::Expand`].
+    pub fn measure(&self) -> Result<u64, TreeError> {
+        if let Some(len) = self.content_len() {
+            return Ok(len);
+        }
+        let mut content = Vec::new();
+        self.expand(&mut content)?;
+        Ok(content.len() as u64)
+    }
+
     /// The same bytes, to be appended to a file.
     pub fn to_chunk(&self) -> EncodedChunk {
         EncodedChunk::of_stored(self.bytes)

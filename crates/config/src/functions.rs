@@ -36,8 +36,8 @@ pub(crate) fn read(ini: &Ini) -> Result<Functions, ConfigError> {
     let limit = ini.get("query_server_config", "reduce_limit");
     let rows = ini.get("query_server_config", "partition_query_limit");
     let skip = ini.get("views", "skip_failed");
-    let secure = ini.get("chttpd", "secure_rewrites");
-    let rewrites = ini.get("chttpd", "rewrite_limit");
+    let httpd = |key| ini.get("chttpd", key).or_else(|| ini.get("httpd", key));
+    let (secure, rewrites) = (httpd("secure_rewrites"), httpd("rewrite_limit"));
     Ok(Functions {
         time: time.map_or(Ok(Duration::from_secs(5)), duration)?,
         memory: memory.map_or(Ok(64 << 20), bytes)?,

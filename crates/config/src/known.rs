@@ -1,6 +1,6 @@
 //! The names that Varve knows, so that a misspelled one is refused instead of being ignored.
 
-use crate::{ConfigError, Ini, Setting, ken, refused, smoosh};
+use crate::{ConfigError, Ini, Setting, absent, ken, refused, smoosh};
 
 /// Sections whose keys are checked, with the keys that have an effect.
 const SECTIONS: &[(&str, &[&str])] = &[
@@ -20,6 +20,8 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "maintenance_mode",
             "single_node",
             "uuid",
+            "default_security",
+            "max_document_id_length",
         ],
     ),
     (
@@ -42,6 +44,11 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "rewrite_limit",
             "allow_jsonp",
             "buffer_response",
+            "decode_plus_to_space",
+            "server_header_versions",
+            "changes_timeout",
+            "max_db_number_for_dbs_info_req",
+            "prefer_minimal",
         ],
     ),
     ("uuids", &["algorithm", "utc_id_suffix", "max_count"]),
@@ -112,8 +119,10 @@ const SECTIONS: &[(&str, &[&str])] = &[
     ("ken", &["batch_channels", "wait_secs"]),
     (
         "query_server_config",
-        &["partition_query_limit", "reduce_limit"],
+        &["partition_query_limit", "query_limit", "reduce_limit"],
     ),
+    ("mango", &["default_limit", "index_scan_warning_threshold"]),
+    ("purge", &["max_document_id_number", "max_revisions_number"]),
     ("quickjs", &["memory_limit_bytes"]),
     ("fabric", &["request_timeout"]),
     (
@@ -152,6 +161,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "level.site",
             "format",
             "file",
+            "writer",
         ],
     ),
     ("compaction", &["share", "in_place_from"]),
@@ -183,8 +193,8 @@ const IDLE_SERVER_KEYS: &[&str] = &[
     "view",
 ];
 
-/// Sections that CouchDB has as well: what is not known there is one of its keys without an effect here, so that an
-/// existing file can be taken over as it is, unless it looks like a misspelled one that has an effect.
+/// Sections that CouchDB has as well: CouchDB accepts there what it does not know, so that existing files can be taken over, and
+/// so does this program, unless it looks like a misspelled name.
 const OF_COUCHDB: &[&str] = &[
     "attachments",
     "chttpd",
@@ -204,40 +214,6 @@ const OF_COUCHDB: &[&str] = &[
     "smoosh",
     "ssl",
     "uuids",
-];
-
-/// Settings of CouchDB that its users rely on, and what takes their place here.
-const ELSEWHERE: &[(&str, &str, &str)] = &[
-    (
-        "ssl",
-        "enable",
-        "TLS is switched on by `varve serve --certificate FILE`",
-    ),
-    (
-        "ssl",
-        "cert_file",
-        "the certificate is given by `varve serve --certificate FILE`",
-    ),
-    (
-        "ssl",
-        "key_file",
-        "the key stands in the file of `varve serve --certificate FILE`",
-    ),
-    (
-        "couchdb",
-        "database_dir",
-        "databases are in databases/ of the served directory",
-    ),
-    (
-        "couchdb",
-        "view_index_dir",
-        "indexes are in indexes/ of the served directory",
-    ),
-    (
-        "couchdb",
-        "default_security",
-        "new databases are for server admins until they get a security object",
-    ),
 ];
 
 /// Keys of `[smoosh.CHANNEL]`, whatever the channel's name.
@@ -272,6 +248,21 @@ const AUTH_KEYS: &[&str] = &[
     "x_auth_token",
     "require_valid_user",
     "require_valid_user_except_for_up",
+    "authentication_redirect",
+];
+
+/// Keys of `[httpd]`, CouchDB's older `[chttpd]`, that have an effect.
+const HTTPD_KEYS: &[&str] = &[
+    "enable_cors",
+    "max_http_request_size",
+    "max_connections",
+    "WWW-Authenticate",
+    "allow_jsonp",
+    "buffer_response",
+    "secure_rewrites",
+    "rewrite_limit",
+    "config_whitelist",
+    "changes_timeout",
 ];
 
 /// Settings that are read at a start only; no key stands for all of the section.
@@ -290,6 +281,7 @@ const AT_START: &[(&str, &str)] = &[
     ("limits", "logins_per_address"),
     ("log", "format"),
     ("log", "file"),
+    ("log", "writer"),
     ("server", ""),
     ("storage", ""),
     ("varve", "shutdown_timeout"),
@@ -308,42 +300,20 @@ pub fn is_read_at_start(section: &str, key: &str) -> bool {
 /// Names that differ in at most this many letters are taken for one another.
 const MISSPELLED_WITHIN: usize = 2;
 
-/// Refuses misspelled names; returns those that are accepted without an effect, each with what is known of it.
-pub(crate) fn check(ini: &Ini) -> Result<Vec<IdleSetting>, ConfigError> {
-    let mut idle: Vec<IdleSetting> = Vec::new();
+/// Refuses misspelled names; returns those that are accepted without an effect: neither this program nor CouchDB knows them.
+pub(crate) fn check(ini: &Ini) -> Result<Vec<String>, ConfigError> {
+    let mut idle: Vec<String> = Vec::new();
     for setting in ini.settings() {
         refused::check(setting)?;
-        if !has_effect(setting)? {
-            let name = setting.name();
-            let is_new = idle.iter().all(|known| known.name != name);
-            let is_set = !setting.value.is_empty();
-            idle.extend((is_new && is_set).then(|| IdleSetting::of(setting, name)));
+        if absent::is_usual(setting)? || has_effect(setting)? || setting.value.is_empty() {
+            continue;
+        }
+        let name = setting.name();
+        if !idle.contains(&name) {
+            idle.push(name);
         }
     }
     Ok(idle)
-}
-
-/// A setting that is accepted without an effect.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IdleSetting {
-    /// Section and key with a dot between them.
-    pub name: String,
-    /// Varve's replacement, where users may rely on the setting.
-    pub instead: Option<&'static str>,
-}
-
-impl IdleSetting {
-    fn of(setting: &Setting, name: String) -> IdleSetting {
-        let is_it = |section: &str, key: &str| {
-            section == setting.section && (key == setting.key || key.is_empty())
-        };
-        let mut elsewhere = ELSEWHERE.iter();
-        let instead = elsewhere.find(|(section, key, _)| is_it(section, key));
-        IdleSetting {
-            name,
-            instead: instead.map(|(_, _, words)| *words),
-        }
-    }
 }
 
 fn has_effect(setting: &Setting) -> Result<bool, ConfigError> {
@@ -380,17 +350,7 @@ fn section_without_effect(setting: &Setting) -> Result<bool, ConfigError> {
         Some(near) if !OTHERS.contains(&section) => {
             Err(unknown(setting, Some(format!("{near}.{}", setting.key))))
         }
-        _ => {
-            let read = [
-                "enable_cors",
-                "max_http_request_size",
-                "max_connections",
-                "WWW-Authenticate",
-                "allow_jsonp",
-                "buffer_response",
-            ];
-            Ok(section == "httpd" && read.contains(&setting.key.as_str()))
-        }
+        _ => Ok(section == "httpd" && HTTPD_KEYS.contains(&setting.key.as_str())),
     }
 }
 
@@ -469,34 +429,27 @@ mod tests {
         );
         assert_eq!(words("[couchdb]\njs_engine = quickjs"), None);
         assert_eq!(words("[chttpd_auth]\nauth_cache_size = 50"), None);
+        assert_eq!(
+            words("[ssl]\nenable = true").unwrap(),
+            "varve.ini:2: ssl.enable must be false or absent, as `varve serve --certificate FILE` switches TLS on, \
+             with certificate and key in FILE, not \"true\""
+        );
     }
 
     #[test]
-    fn settings_of_couchdb_without_effect_are_told_once() {
-        let text = "[couchdb]\ndatabase_dir = /a\ndatabase_dir = /b\nbtree_chunk_size = 1279\n\
-                    [ssl]\nenable = true\n[couch_peruser]\nq = 1\n[httpd]\nsecure_rewrites = true\n\
-                    max_connections = 1\n[smoosh.slack_dbs]\ncapacity = 9\n[cluster]\nq=2\nn=\n";
+    fn settings_that_neither_program_knows_are_told_once() {
+        let text = "[couchdb]\ndelayed_commits = true\ndelayed_commits = false\nbtree_chunk_size = 1279\n\
+                    [httpd]\nsecure_rewrites = true\nmax_connections = 1\n[smoosh.slack_dbs]\nother = 9\n\
+                    [cluster]\nq=2\nn=\n[couch_replicator]\nold =\n";
         let ini = Ini::parse(Path::new("varve.ini"), text).unwrap();
         let idle = check(&ini).unwrap();
-        let names: Vec<&str> = idle.iter().map(|idle| idle.name.as_str()).collect();
-        let expected = [
-            "couchdb.database_dir",
-            "couchdb.btree_chunk_size",
-            "ssl.enable",
-            "couch_peruser.q",
-            "httpd.secure_rewrites",
-            "smoosh.slack_dbs.capacity",
-            "cluster.q",
-        ];
-        assert_eq!(names, expected);
-        let told = idle.iter().filter(|idle| idle.instead.is_some());
-        assert_eq!(told.count(), 2);
+        assert_eq!(idle, ["couchdb.delayed_commits", "smoosh.slack_dbs.other"]);
     }
 
     #[test]
     fn foreign_sections_and_free_names_pass() {
         assert_eq!(
-            words("[ui]\nusername = me\n[httpd]\nport = 1\n[admins]\nportt = x"),
+            words("[ui]\nusername = me\n[httpd]\nport = 5986\n[admins]\nportt = x"),
             None
         );
     }

@@ -5,6 +5,7 @@
 //! changes single values and leaves the rest of the file as its owner wrote it. [`hgrc`] is
 //! Mercurial's own form, in layers.
 
+mod absent;
 mod answers;
 mod cors;
 mod csp;
@@ -23,6 +24,7 @@ mod passwords;
 mod per_user;
 mod refused;
 mod replicator;
+mod requests;
 mod sessions;
 mod setting;
 mod settings;
@@ -39,13 +41,14 @@ pub use functions::Functions;
 pub use ini::Ini;
 pub use jwt::{Jwt, JwtKey, JwtKeyKind, RequiredClaims, RolesClaim};
 pub use ken::Ken;
-pub use known::{IdleSetting, is_read_at_start};
+pub use known::is_read_at_start;
 pub use limits::Limits;
 pub use lockout::{Lockout, LockoutMode};
 pub use log::{LOG_PARTS, Log, LogFormat, LogLevel};
 pub use passwords::{PasswordRule, PasswordScheme, Passwords};
 pub use per_user::PerUser;
 pub use replicator::Replicator;
+pub use requests::{DefaultSecurity, Requests};
 pub use sessions::{HashAlgorithm, LoginHandler, ProxyLogin, SameSite, Sessions};
 pub use setting::Setting;
 pub use settings::{

@@ -32,6 +32,9 @@ pub enum LogFormat {
     Json,
 }
 
+/// CouchDB's name of a file that has none.
+const COUCHDB_FILE: &str = "couch.log";
+
 /// The server's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Log {
@@ -41,7 +44,8 @@ pub struct Log {
     pub parts: Vec<(&'static str, LogLevel)>,
     /// `format`; default `plain`.
     pub format: LogFormat,
-    /// `file`: lines are appended here instead of on the standard error. Relative to the served directory.
+    /// `file`: lines are appended here instead of on the standard error, unless `writer` is `stderr`. Relative to the
+    /// served directory.
     pub file: Option<PathBuf>,
 }
 
@@ -74,7 +78,16 @@ pub(crate) fn read(ini: &Ini) -> Result<Log, ConfigError> {
         };
     }
     let file = ini.get("log", "file").filter(|file| !file.value.is_empty());
-    log.file = file.map(|file| PathBuf::from(&file.value));
+    let file = file.map(|file| PathBuf::from(&file.value));
+    log.file = match ini.get("log", "writer") {
+        None => file,
+        Some(writer) => match writer.value.as_str() {
+            "" => file,
+            "file" => Some(file.unwrap_or_else(|| PathBuf::from(COUCHDB_FILE))),
+            "stderr" => None,
+            _ => return Err(writer.refuse("stderr or file")),
+        },
+    };
     Ok(log)
 }
 

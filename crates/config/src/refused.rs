@@ -75,12 +75,6 @@ const REFUSED: &[Refused] = &[
         allowed: &["", "false"],
         expected: "false, as [csp] says in whose frames pages may be",
     },
-    Refused {
-        sections: &["native_query_servers"],
-        key: "enable_erlang_query_server",
-        allowed: &["", "false"],
-        expected: "false, as there is no Erlang",
-    },
 ];
 
 /// # Errors

@@ -2,10 +2,10 @@
 
 use crate::setting::or;
 use crate::{
-    Answers, ConfigError, Cors, Csp, Functions, IdleSetting, Ini, Jwt, Ken, Limits, Lockout, Log,
-    Passwords, PerUser, Replicator, Sessions, Setting, Smoosh, Trust, Uuids, answers, cors, csp,
-    functions, jwt, ken, known, limits, lockout, log, passwords, per_user, replicator, sessions,
-    smoosh, trust, uuids, varve,
+    Answers, ConfigError, Cors, Csp, Functions, Ini, Jwt, Ken, Limits, Lockout, Log, Passwords,
+    PerUser, Replicator, Requests, Sessions, Setting, Smoosh, Trust, Uuids, answers, cors, csp,
+    functions, jwt, ken, known, limits, lockout, log, passwords, per_user, replicator, requests,
+    sessions, smoosh, trust, uuids, varve,
 };
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -18,8 +18,8 @@ const MOST_FILTER_INDEXES: i64 = 100;
 /// All settings of one served directory.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Settings that are accepted without an effect.
-    pub idle: Vec<IdleSetting>,
+    /// Names of settings that are accepted without an effect, section and key with a dot between them.
+    pub idle: Vec<String>,
     /// `[chttpd] bind_address`; default 127.0.0.1.
     pub bind_address: IpAddr,
     /// `[chttpd] port`; default 5984, 0 takes any free one.
@@ -64,6 +64,8 @@ pub struct Settings {
     pub www_authenticate: Option<String>,
     /// `[chttpd] config_whitelist`: the only settings that may be changed over HTTP, unless it is empty.
     pub changeable: Option<String>,
+    /// How requests are read and bounded.
+    pub requests: Requests,
     /// How answers leave the server.
     pub answers: Answers,
     /// `[uuids]`.
@@ -227,7 +229,8 @@ impl Settings {
             www_authenticate: httpd("WWW-Authenticate")
                 .map(Setting::header_value)
                 .transpose()?,
-            changeable: chttpd("config_whitelist").map(|setting| setting.value.clone()),
+            changeable: httpd("config_whitelist").map(|setting| setting.value.clone()),
+            requests: requests::read(ini)?,
             answers: answers::read(ini)?,
             uuids: uuids::read(ini)?,
             smoosh: smoosh::read(ini)?,
@@ -473,7 +476,7 @@ mod tests {
             read.map(|settings| settings.request_timeout.map(|time| time.as_millis()))
         };
         assert_eq!(timeout(""), Ok(Some(60_000)));
-        assert_eq!(timeout("view_timeout = 1"), Ok(Some(60_000)));
+        assert_eq!(timeout("view_timeout = infinity"), Ok(Some(60_000)));
         assert_eq!(timeout("request_timeout = 250"), Ok(Some(250)));
         assert_eq!(timeout("request_timeout = infinity"), Ok(None));
         for wrong in ["0", "-1", "1s", "never", "99999999999"] {

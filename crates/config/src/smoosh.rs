@@ -129,12 +129,13 @@ fn channel(ini: &Ini, name: &str) -> Result<Channel, ConfigError> {
         Priority::Slack => SLACK,
     };
     let size = |key, usual| get(key).map_or(Ok(usual), Setting::size);
+    let is_strict = get("strict_window").map_or(Ok(false), Setting::boolean)?;
     let window = match (get("from"), get("to")) {
         (None, None) => None,
         (from, to) => Some(Window {
             from: from.map_or(Ok(0), minute)?,
             to: to.map_or(Ok(0), minute)?,
-            is_strict: get("strict_window").map_or(Ok(false), Setting::boolean)?,
+            is_strict,
         }),
     };
     Ok(Channel {

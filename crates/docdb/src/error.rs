@@ -269,6 +269,9 @@ pub enum EditError {
     /// An `_id` that begins with `_` without being reserved.
     #[error("Only reserved document ids may start with underscore.")]
     IdReserved,
+    /// An id with more bytes than the database takes.
+    #[error("Document id is too long")]
+    IdTooLong,
     /// An id without a partition, where the database is partitioned.
     #[error("Doc id must be of form partition:id")]
     NoPartition,

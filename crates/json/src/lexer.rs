@@ -15,6 +15,8 @@ pub(crate) struct Lexer<'t> {
     at: usize,
     /// How many containers are open.
     depth: usize,
+    /// How many may be.
+    deepest: usize,
     /// Bytes that what is read may still take in memory.
     room: usize,
 }
@@ -34,8 +36,14 @@ impl<'t> Lexer<'t> {
             bytes: text.as_bytes(),
             at: 0,
             depth: 0,
+            deepest: MAX_DEPTH,
             room,
         })
+    }
+
+    /// Allows for containers that were put around a value whose depth was checked.
+    pub(crate) fn allow_deeper(&mut self, levels: usize) {
+        self.deepest = MAX_DEPTH + levels;
     }
 
     /// Takes room for what is kept of the text.
@@ -74,7 +82,7 @@ impl<'t> Lexer<'t> {
 
     /// Skips the opening bracket that [`Lexer::peek`] has shown.
     pub(crate) fn enter(&mut self) -> Result<(), JsonError> {
-        if self.depth >= MAX_DEPTH {
+        if self.depth >= self.deepest {
             return Err(JsonError::TooDeep { at: self.at });
         }
         self.at += 1;

@@ -23,6 +23,6 @@ pub use document::{Document, Request, Terms};
 pub use error::JsonError;
 pub use number::{MAX_DIGITS, Number};
 pub use object::Object;
-pub use parse::{MAX_DEPTH, parse, parse_bounded, parse_object};
+pub use parse::{MAX_DEPTH, parse, parse_bounded, parse_made, parse_object};
 pub use value::Value;
 pub use write::{to_string, write, write_object, write_string};

@@ -15,6 +15,8 @@ const MEMBER: usize = 2 * size_of::<(String, Value)>();
 
 /// Deepest nesting of arrays and objects that is accepted.
 pub const MAX_DEPTH: usize = 2_500;
+/// Containers that a program may put around a value of that depth.
+const ADDED_DEPTH: usize = 4;
 
 /// Reads one value, with nothing but blanks around it.
 ///
@@ -22,6 +24,18 @@ pub const MAX_DEPTH: usize = 2_500;
 /// The first place where the bytes are not JSON, or go beyond a limit.
 pub fn parse(bytes: &[u8]) -> Result<Value, JsonError> {
     let mut lexer = Lexer::new(bytes)?;
+    let value = value(&mut lexer)?;
+    lexer.end()?;
+    Ok(value)
+}
+
+/// Reads what a program made of values that were read: it may be a few levels deeper than [`MAX_DEPTH`].
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_made(bytes: &[u8]) -> Result<Value, JsonError> {
+    let mut lexer = Lexer::new(bytes)?;
+    lexer.allow_deeper(ADDED_DEPTH);
     let value = value(&mut lexer)?;
     lexer.end()?;
     Ok(value)
@@ -263,6 +277,9 @@ mod tests {
             assert_eq!(crate::to_string(&value), text);
             let copy = value.clone();
             assert!(copy == value);
+            let wrapped = format!("[[[[{text}]]]]");
+            assert!(parse(wrapped.as_bytes()).is_err() && parse_made(wrapped.as_bytes()).is_ok());
+            assert!(parse_made(format!("[{wrapped}]").as_bytes()).is_err());
             let too_deep = parse(nested(2 * MAX_DEPTH).as_bytes());
             assert!(matches!(too_deep, Err(JsonError::TooDeep { .. })));
             assert!(parse("[".repeat(1 << 20).as_bytes()).is_err());

@@ -9,6 +9,7 @@
 mod couch_encoder;
 mod damaged;
 mod exported;
+mod growing;
 mod mutated;
 mod recorded;
 mod speed;

@@ -82,3 +82,66 @@ fn figures_are_for_admins() {
     let line = "varve_http_requests_total{half=\"Couch\",status=\"200\"} 1";
     assert!(text.contains(line), "{text}");
 }
+
+/// With every line that there is.
+#[test]
+fn no_secret_is_ever_in_the_log() {
+    let mut server = Running::start_with("[log]\nlevel = trace\n");
+    let json = ("content-type", "application/json");
+    let put = |path: &str, body: &str| {
+        let reply = server.send("PUT", path, &[ADMIN, json], body);
+        assert!(reply.status < 300, "{path}: {}", reply.body);
+    };
+    put(
+        "/_node/_local/_config/chttpd_auth/secret",
+        "\"secret-of-cookies\"",
+    );
+    put(
+        "/_node/_local/_config/jwt_keys/hmac:_default",
+        "\"c2VjcmV0IG9mIGF0IGxlYXN0IDMyIGJ5dGVzIQ==\"",
+    );
+    put(
+        "/_node/_local/_config/admins/second",
+        "\"password-of-second\"",
+    );
+    for name in ["_users", "_replicator", "db"] {
+        put(&format!("/{name}"), "");
+    }
+    put(
+        "/_users/org.couchdb.user:ada",
+        r#"{"name":"ada","type":"user","roles":[],"password":"password-of-ada"}"#,
+    );
+    let login = |name: &str, password: &str| {
+        let body = format!(r#"{{"name":"{name}","password":"{password}"}}"#);
+        server.send("POST", "/_session", &[json], &body)
+    };
+    assert_eq!(login("ada", "password-of-ada").status, 200);
+    assert_eq!(login("ada", "wrong-password").status, 401);
+    let session = login("second", "password-of-second");
+    let cookie = session.header("set-cookie").unwrap();
+    let cookie = cookie.split(';').next().unwrap();
+    server.send("GET", "/_all_dbs", &[("cookie", cookie)], "");
+    let bearer = ("authorization", "Bearer token.that-is.none");
+    server.send("GET", "/_all_dbs", &[bearer], "");
+    let url = format!("http://adm:password-in-url@{}/db", server.address);
+    let job = format!(r#"{{"source":"{url}","target":"http://127.0.0.1:1/x"}}"#);
+    server.send("POST", "/_replicate", &[ADMIN, json], &job);
+    put("/_replicator/job", &job);
+    let value = cookie.split_once('=').unwrap().1.to_owned();
+    server.stop();
+    let told = server.told().join("\n");
+    assert!(told.contains("answered"), "{told}");
+    for secret in [
+        "secret-of-cookies",
+        "c2VjcmV0IG9mIGF0",
+        "password-of-second",
+        "password-of-ada",
+        "wrong-password",
+        "password-in-url",
+        "token.that-is.none",
+        "YWRtOnBhc3M=",
+        &value,
+    ] {
+        assert!(!told.contains(secret), "{secret} is in the log");
+    }
+}

@@ -26,6 +26,7 @@ mod forgery;
 mod functions;
 mod hg;
 mod http2;
+mod keys;
 mod limits;
 mod lists;
 mod lockout;

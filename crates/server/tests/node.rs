@@ -1,6 +1,7 @@
 //! Server-wide endpoints and logins, as a client sees them.
 
-use crate::client::{ADMIN, Running};
+use crate::client::{ADMIN, Connection, Running};
+use std::time::{Duration, Instant};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
@@ -177,6 +178,104 @@ fn tools_that_watch_a_couchdb_find_its_counters() {
         "{system}"
     );
     assert!(system["process_count"].as_u64() > Some(1), "{system}");
+}
+
+/// Counters that exporters for Prometheus and telegraf read besides.
+#[test]
+fn counters_follow_documents_views_feeds_and_logins() {
+    let server = Running::start();
+    let send = |method: &str, path: &str, body: &str| {
+        let json = ("content-type", "application/json");
+        let reply = server.send(method, path, &[ADMIN, json], body);
+        assert!(reply.status < 300, "{method} {path}: {}", reply.body);
+        reply.body
+    };
+    let value = |path: &str| {
+        let all: serde_json::Value =
+            serde_json::from_str(&send("GET", "/_node/_local/_stats", "")).unwrap();
+        let found = all.pointer(path).unwrap_or_else(|| panic!("no {path}"));
+        found["value"].as_u64().unwrap()
+    };
+    send("PUT", "/db", "");
+    send("PUT", "/db/one", "{}");
+    send(
+        "POST",
+        "/db/_bulk_docs",
+        r#"{"docs":[{"_id":"a"},{"_id":"b"}]}"#,
+    );
+    let map = r#"{"views":{"v":{"map":"function (doc) { emit(doc._id) }"}}}"#;
+    send("PUT", "/db/_design/d", map);
+    send("GET", "/db/one", "");
+    send(
+        "POST",
+        "/db/_bulk_get",
+        r#"{"docs":[{"id":"a"},{"id":"b"}]}"#,
+    );
+    send("GET", "/db/_design/d/_view/v", "");
+    send(
+        "POST",
+        "/db/_design/d/_view/v/queries",
+        r#"{"queries":[{},{}]}"#,
+    );
+    send(
+        "POST",
+        "/db/_purge",
+        r#"{"a":["1-967a00dff5e02add41819138abb3284d"]}"#,
+    );
+    for (path, expected) in [
+        ("/couchdb/database_writes", 4),
+        ("/couchdb/document_writes", 4),
+        ("/couchdb/database_reads", 3),
+        ("/couchdb/httpd/bulk_requests", 1),
+        ("/couchdb/httpd/view_reads", 3),
+        ("/couchdb/httpd/purge_requests", 1),
+        ("/couchdb/httpd/clients_requesting_changes", 0),
+        ("/couchdb/auth_cache_misses", 1),
+        ("/couch_replicator/jobs/total", 0),
+    ] {
+        assert_eq!(value(path), expected, "{path}");
+    }
+    assert!(value("/couchdb/auth_cache_hits") >= 9 && value("/couchdb/open_os_files") > 3);
+    let mut feed = Connection::open(server.address);
+    feed.begin(
+        "GET",
+        "/db/_changes?feed=continuous&heartbeat=20",
+        &[ADMIN],
+        "",
+    );
+    let waiting = || value("/couchdb/httpd/clients_requesting_changes");
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while waiting() != 1 {
+        assert!(Instant::now() < deadline, "the feed is not counted");
+    }
+    drop(feed);
+    while waiting() != 0 {
+        assert!(Instant::now() < deadline, "the feed is counted still");
+    }
+}
+
+#[test]
+fn the_external_size_of_a_view_is_that_of_its_rows() {
+    let server = Running::start();
+    let send = |method: &str, path: &str, body: &str| {
+        let reply = server.send(method, path, &[ADMIN, JSON], body);
+        assert!(reply.status < 300, "{method} {path}: {}", reply.body);
+        reply.body
+    };
+    send("PUT", "/db", "");
+    send("PUT", "/db/one", "{}");
+    let map = r#"{"views":{"v":{"map":"function (doc) { emit(doc._id) }"}}}"#;
+    send("PUT", "/db/_design/d", map);
+    send("GET", "/db/_design/d/_view/v", "");
+    let info = send("GET", "/db/_design/d/_info", "");
+    let info: serde_json::Value = serde_json::from_str(&info).unwrap();
+    let size = |name: &str| info["view_index"]["sizes"][name].as_u64().unwrap();
+    // `active` has the tree that leads from documents to rows, too.
+    assert!(
+        size("file") >= size("active") && size("active") > size("external"),
+        "{info}"
+    );
+    assert!(size("external") > 0, "{info}");
 }
 
 #[test]

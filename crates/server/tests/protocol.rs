@@ -63,3 +63,45 @@ fn a_body_that_was_asked_for_stays_as_it_is() {
     assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
     assert_eq!(server.send("GET", "/db/doc/text", &[ADMIN], "").body, text);
 }
+
+/// Clients may send requests before they have the answers to those before; answers come in the order of the requests.
+#[test]
+fn requests_may_follow_each_other_without_waiting() {
+    let server = Running::start();
+    server.send("PUT", "/db", &[ADMIN], "");
+    let mut socket = TcpStream::connect(server.address).unwrap();
+    let mut all = String::new();
+    for n in 0..50 {
+        let body = format!(r#"{{"n":{n}}}"#);
+        all += &format!(
+            "PUT /db/d{n:02} HTTP/1.1\r\nhost: varve.test\r\n{}: {}\r\ncontent-length: {}\r\n\r\n{body}",
+            ADMIN.0,
+            ADMIN.1,
+            body.len()
+        );
+        all += &format!(
+            "GET /db/d{n:02} HTTP/1.1\r\nhost: varve.test\r\n{}: {}\r\n\r\n",
+            ADMIN.0, ADMIN.1
+        );
+    }
+    all += "GET /_up HTTP/1.1\r\nhost: varve.test\r\nconnection: close\r\n\r\n";
+    let mut sending = socket.try_clone().unwrap();
+    let writer = std::thread::spawn(move || sending.write_all(all.as_bytes()).unwrap());
+    let mut answers = String::new();
+    socket.read_to_string(&mut answers).unwrap();
+    writer.join().unwrap();
+    let statuses = answers.match_indices("HTTP/1.1 ");
+    let statuses: Vec<&str> = statuses
+        .map(|(at, found)| &answers[at + found.len()..][..3])
+        .collect();
+    let expected: Vec<&str> = ["201", "200"]
+        .repeat(50)
+        .into_iter()
+        .chain(["200"])
+        .collect();
+    assert_eq!(statuses, expected);
+    let read: Vec<usize> = (0..50)
+        .filter_map(|n| answers.find(&format!(r#""n":{n}}}"#)))
+        .collect();
+    assert!(read.len() == 50 && read.is_sorted(), "{read:?}");
+}

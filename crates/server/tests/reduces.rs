@@ -340,3 +340,53 @@ fn the_value_of_each_group_is_reduced_once_more() {
         }
     }
 }
+
+/// Values as deep as functions may emit them, with and without the engine. Its stack, which is small, is what bounds them.
+#[test]
+fn values_of_any_depth_are_added_and_counted() {
+    for compile in [true, false] {
+        let server = Running::start_with(&format!(
+            "[views]\ncompile = {compile}\n[query_server_config]\nreduce_limit = false\n"
+        ));
+        let mut connection = Connection::open(server.address);
+        call(&mut connection, "PUT", "/db", &Value::Null);
+        let views = json!({
+            "sum": {"map": "function (doc) { emit(doc.n, doc.members); }", "reduce": "_sum"},
+            "stats": {"map": "function (doc) { emit(doc.n, doc.items); }", "reduce": "_stats"},
+            "top": {"map": "function (doc) { emit(doc.n, doc.items); }", "reduce": "_top_1"},
+        });
+        call(
+            &mut connection,
+            "PUT",
+            "/db/_design/d",
+            &json!({"views": views}),
+        );
+        let levels = 400;
+        let nested = |open: &str, leaf: &str, close: &str| {
+            format!("{}{leaf}{}", open.repeat(levels), close.repeat(levels))
+        };
+        for n in 1..=3 {
+            let leaf = n.to_string();
+            let (members, items) = (nested(r#"{"a":"#, &leaf, "}"), nested("[", &leaf, "]"));
+            let body = format!(r#"{{"n":{n},"members":{members},"items":{items}}}"#);
+            let reply = connection.send("PUT", &format!("/db/{n}"), &[ADMIN], &body);
+            assert_eq!(reply.status, 201, "{}", reply.body);
+        }
+        let stats = r#"{"sum":6,"count":3,"min":1,"max":3,"sumsqr":14}"#;
+        for (view, value) in [
+            ("sum", nested(r#"{"a":"#, "6", "}")),
+            ("stats", nested("[", stats, "]")),
+            ("top", format!("[{}]", nested("[", "3", "]"))),
+        ] {
+            let path = format!("/db/_design/d/_view/{view}");
+            let reply = connection.send("GET", &path, &[ADMIN], "");
+            let expected = format!(r#"{{"key":null,"value":{value}}}"#);
+            assert!(
+                reply.status == 200 && reply.body.contains(&expected),
+                "{view}, compiled: {compile}: {} {:.300}",
+                reply.status,
+                reply.body
+            );
+        }
+    }
+}

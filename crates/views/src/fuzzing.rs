@@ -1,7 +1,7 @@
 //! Entry points of fuzzers, and a test over a few inputs.
 
 use crate::change_row::read_leaves;
-use crate::find::{FindOptions, JsonIndex, KeyRange, NewIndex, Plan, explain};
+use crate::find::{DEFAULT_LIMIT, FindOptions, JsonIndex, KeyRange, NewIndex, Plan, explain};
 use crate::principals::{MOST_KEYS, keys_of_readers};
 use crate::reduce::Reduced;
 use crate::row::{keys_of_entry, read_varint};
@@ -60,7 +60,7 @@ pub fn find(data: &[u8]) {
         drop(index.add_to(&name, &mut design));
     }
     drop(ViewGroup::read(&design));
-    let Ok(options) = FindOptions::read(&request) else {
+    let Ok(options) = FindOptions::read(&request, DEFAULT_LIMIT) else {
         return;
     };
     let indexes = JsonIndex::of_design("_design/i", &design, false);

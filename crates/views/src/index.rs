@@ -423,6 +423,14 @@ impl ViewIndex {
         self.damage.lock().take()
     }
 
+    /// Stored bytes of the rows of all views, without the tree that leads from documents to rows: what CouchDB calls the
+    /// external size of an index.
+    pub fn row_bytes(&self) -> u64 {
+        let file = &self.state().file;
+        let trees = BY_DOCUMENT + 1..file.tree_count();
+        trees.map(|tree| file.stored_bytes(tree)).sum()
+    }
+
     /// Sizes of the file.
     pub fn sizes(&self) -> Sizes {
         self.state().file.sizes()

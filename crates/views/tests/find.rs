@@ -7,7 +7,8 @@ use varve_base::{MemoryStorage, ReadMode, Storage};
 use varve_docdb::{Database, DocumentText, Snapshot};
 use varve_json::{Object, Value, parse, parse_object};
 use varve_views::find::{
-    Cursor, FindError, FindOptions, FindStats, Hit, JsonIndex, NewIndex, Plan, Step, explain,
+    Cursor, DEFAULT_LIMIT, FindError, FindOptions, FindStats, Hit, JsonIndex, NewIndex, Plan, Step,
+    explain,
 };
 use varve_views::selector::Selector;
 use varve_views::{IndexSnapshot, ViewError};
@@ -123,7 +124,7 @@ fn read(snapshot: &Snapshot, hit: &Hit, out: &mut Vec<u8>) -> Result<bool, ViewE
 }
 
 fn options(request: &str) -> FindOptions {
-    FindOptions::read(&object(request)).unwrap()
+    FindOptions::read(&object(request), DEFAULT_LIMIT).unwrap()
 }
 
 fn ids_of(found: &[Value]) -> Vec<String> {
@@ -528,7 +529,7 @@ fn long_queries_take_their_length_in_time() {
         list(&|n| n.to_string()),
         list(&|n| format!("\"f{n}\":{n}")),
     )]);
-    let ask = |query: String| FindOptions::read(&object(&query)).unwrap();
+    let ask = |query: String| FindOptions::read(&object(&query), DEFAULT_LIMIT).unwrap();
 
     let fields = list(&|n| format!("\"f{n}\":{n}"));
     let sort = list(&|n| format!("\"s{n}\""));

@@ -1,6 +1,7 @@
 // PouchDB as an ordinary user of a database with access: pulls and pushes what names the user, and nothing else.
 'use strict';
 const { assert, PouchDB, server, local, assertEqual, until, run } = require('./common.js');
+PouchDB.plugin(require('pouchdb-find'));
 const admin = require('nano')(server);
 
 const as = (name) => {
@@ -67,6 +68,20 @@ run(async () => {
   await until('ann\'s document is there', () => ann.get('from ann').then(() => true, () => false));
   live.cancel();
   assert.strictEqual((await ids(second)).includes('not for ann'), false);
+
+  // Indexes and views of admins answer each user about their own documents.
+  await all.createIndex({ index: { fields: ['n'] }, ddoc: 'by-n', name: 'n' });
+  const map = 'function (doc) { if (doc.n >= 0) { emit(doc.n, 1); } }';
+  await all.insert({ views: { n: { map, reduce: '_sum' } } }, '_design/q');
+  const high = await ann.find({ selector: { n: { $gte: 100 } }, fields: ['_id'], limit: 100 });
+  assert.deepStrictEqual(high.docs.map((doc) => doc._id), Array.from({ length: 20 }, (_, n) => `a${100 + n}`));
+  assert.deepStrictEqual((await as('bob').find({ selector: { n: { $gte: 0 } } })).docs, []);
+  assert.strictEqual((await ann.getIndexes()).indexes.length, 2);
+  await assert.rejects(ann.createIndex({ index: { fields: ['x'] } }), { status: 403 });
+  const rows = await ann.query('q/n', { reduce: false, startkey: 118, include_docs: true });
+  assert.deepStrictEqual(rows.rows.map((row) => row.doc._id), ['a118', 'a119']);
+  assert.strictEqual((await ann.query('q/n')).rows[0].value, (await all.view('q', 'n')).rows[0].value);
+  assert.deepStrictEqual((await as('eve').query('q/n', { reduce: false })).rows, []);
 
   // A history that was made up takes nothing away.
   const thief = local();

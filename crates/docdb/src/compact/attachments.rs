@@ -41,6 +41,17 @@ pub(super) struct CopiedAttachments {
     size: usize,
 }
 
+/// A list of attachments in the new file.
+pub(super) struct CopiedList {
+    pub(super) place: ChunkRef,
+    /// Bytes in the file that belong to it and its data.
+    pub(super) active: u64,
+    /// Bytes of the data as they are stored.
+    pub(super) stored: u64,
+    /// Whether some of the data is stored as gzip.
+    pub(super) is_coded: bool,
+}
+
 impl CopiedAttachments {
     fn get(&mut self, key: AttachmentKey) -> Option<Copied> {
         if let Some(copied) = self.newer.get(&key) {
@@ -63,14 +74,13 @@ impl CopiedAttachments {
 }
 
 impl Copier {
-    /// Copies a list of attachments with their data; returns where it stands then, and how many
-    /// bytes in the file belong to it. Damage to the list is an error.
+    /// Copies a list of attachments with their data. Damage to the list is an error.
     pub(super) fn attachments(
         &mut self,
         source: ReadableSource<'_>,
         txn: &mut Transaction<'_>,
         list: ChunkRef,
-    ) -> Result<(ChunkRef, u64), DocdbError> {
+    ) -> Result<CopiedList, DocdbError> {
         // Where the data stands is said nowhere else, so it would go with the old file.
         let mut records = self.list(source.from, list)?;
         let mut active = 0_u64;
@@ -85,7 +95,14 @@ impl Copier {
         let mut bytes = Vec::new();
         encode_attachments(&records, &mut bytes);
         let at = txn.append_chunk(&EncodedChunk::encode(&mut self.plain, &bytes)?)?;
-        Ok((at, active.saturating_add(u64::from(at.len))))
+        Ok(CopiedList {
+            place: at,
+            active: active.saturating_add(u64::from(at.len)),
+            stored: records.iter().map(|record| record.stored_length).sum(),
+            is_coded: records
+                .iter()
+                .any(|record| record.stored_length != record.length),
+        })
     }
 
     fn list(&mut self, from: &Snapshot, at: ChunkRef) -> Result<Vec<Attachment>, DocdbError> {

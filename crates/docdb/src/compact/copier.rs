@@ -224,11 +224,28 @@ impl Copier {
             ..stored.clone()
         };
         if let Some(list) = stored.attachments {
-            let (list, active) = self.attachments(source, txn, list)?;
-            copied.attachments = Some(list);
-            copied.active = copied.active.saturating_add(active);
+            let list = self.attachments(source, txn, list)?;
+            copied.attachments = Some(list.place);
+            copied.active = copied.active.saturating_add(list.active);
+            if list.is_coded {
+                copied.external = self.recounted(source.from, stored, list.stored)?;
+            }
         }
         Ok(copied)
+    }
+
+    /// The external size of a revision with attachments of that many bytes. Earlier versions counted attachments as they
+    /// were before gzip. A body that cannot be read leaves the size as it is.
+    fn recounted(
+        &mut self,
+        from: &Snapshot,
+        stored: &Stored,
+        attachments: u64,
+    ) -> Result<u64, DocdbError> {
+        self.text.clear();
+        let read = from.tree().read_chunk(stored.body, &mut self.text);
+        let length = readable(read.map_err(DocdbError::from))?.map(|()| self.text.len() as u64);
+        Ok(length.map_or(stored.external, |body| body.saturating_add(attachments)))
     }
 
     /// The value of a local document in the new file.
@@ -249,5 +266,79 @@ impl Copier {
         let mut value = Vec::new();
         record.encode(&mut value);
         Ok(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::database::tree_options;
+    use crate::record::{BY_ID, BY_SEQ, Change, DocumentRecord};
+    use crate::revtree::Stored;
+    use crate::{Database, DatabaseOptions, Edit, Mode};
+    use std::path::Path;
+    use std::sync::Arc;
+    use varve_base::{Interrupt, MemoryStorage, Silent};
+    use varve_btree::{NodeCache, TreeError, TreeFile};
+    use varve_codec::EngineSetting;
+
+    /// Bytes that earlier versions counted besides: the attachment as it was before gzip.
+    const MORE: u64 = 3000;
+
+    fn counted_more(stored: &Stored) -> Stored {
+        Stored {
+            external: stored.external + MORE,
+            ..stored.clone()
+        }
+    }
+
+    /// Has the file of a database with one document count as earlier versions did.
+    fn count_as_before(storage: &MemoryStorage, path: &Path, options: &DatabaseOptions) {
+        let file = TreeFile::open(storage, path, tree_options(options)).unwrap();
+        let mut txn = file.begin().unwrap();
+        let key = 1u64.to_be_bytes();
+        let value = txn.get(BY_SEQ, &key).unwrap().unwrap();
+        let mut change = Change::decode(&key, value.value()).unwrap();
+        change.stored = counted_more(&change.stored);
+        let mut bytes = Vec::new();
+        change.encode(&mut bytes);
+        txn.update(BY_SEQ, &[(&key[..], Some(&bytes))]).unwrap();
+        let value = txn.get(BY_ID, b"a").unwrap().unwrap();
+        let record =
+            DocumentRecord::decode(value.value(), |_, _: &mut Vec<u8>| Ok::<_, TreeError>(()));
+        let mut record = record.unwrap().unwrap();
+        let moved = record.move_leaves(|_, stored| Ok::<_, TreeError>(counted_more(stored)));
+        moved.unwrap();
+        let bytes = record.write(&mut txn).unwrap();
+        txn.update(BY_ID, &[(&b"a"[..], Some(&bytes))]).unwrap();
+        txn.commit().unwrap();
+    }
+
+    #[test]
+    fn sizes_that_earlier_versions_counted_are_counted_anew() {
+        let storage = MemoryStorage::default();
+        let path = Path::new("db.varve");
+        let options = DatabaseOptions::new(EngineSetting::ZSTD, NodeCache::new(1 << 20));
+        let open = || Database::open(Arc::new(storage.clone()), path, &options).unwrap();
+        let data = "YWFh".repeat(1200);
+        let text = format!(
+            r#"{{"_id":"a","_attachments":{{"t":{{"content_type":"text/plain","data":"{data}"}}}}}}"#
+        );
+        let db = Database::create(Arc::new(storage.clone()), path, &options).unwrap();
+        let edit = Edit::parse(None, text.as_bytes()).unwrap();
+        let written = db.update_one(edit, Mode::Interactive).unwrap();
+        written.unwrap();
+        let right = db.sizes().unwrap().external;
+        assert!(
+            right < MORE,
+            "{right}: the attachment is not stored as gzip"
+        );
+        drop(db);
+        count_as_before(&storage, path, &options);
+        let db = open();
+        assert_eq!(db.sizes().unwrap().external, right + MORE);
+        db.compact(&Silent, &Interrupt::default()).unwrap();
+        assert_eq!(db.sizes().unwrap().external, right);
+        drop(db);
+        assert_eq!(open().sizes().unwrap().external, right);
     }
 }

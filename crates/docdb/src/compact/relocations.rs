@@ -15,6 +15,7 @@ pub(super) struct RelocatedWinner {
     seq: u64,
     body: ChunkRef,
     active: u64,
+    external: u64,
     attachments: Option<ChunkRef>,
 }
 
@@ -24,6 +25,7 @@ impl RelocatedWinner {
         fields::put(change.seq, out);
         put_chunk(change.stored.body, out);
         fields::put(change.stored.active, out);
+        fields::put(change.stored.external, out);
         if let Some(at) = change.stored.attachments {
             put_chunk(at, out);
         }
@@ -35,6 +37,7 @@ impl RelocatedWinner {
             seq: reader.number()?,
             body: chunk(&mut reader)?,
             active: reader.number()?,
+            external: reader.number()?,
             attachments: match reader.is_empty() {
                 true => None,
                 false => Some(chunk(&mut reader)?),
@@ -46,6 +49,7 @@ impl RelocatedWinner {
         Stored {
             body: self.body,
             active: self.active,
+            external: self.external,
             attachments: self.attachments,
             ..stored.clone()
         }

@@ -99,6 +99,8 @@ pub struct Limits {
     pub attachment: u64,
     /// Attachments of one document.
     pub attachments: u64,
+    /// Bytes of a document's id.
+    pub id: u64,
 }
 
 impl Default for Limits {
@@ -108,6 +110,7 @@ impl Default for Limits {
             document: 8_000_000,
             attachment: 1 << 30,
             attachments: u64::MAX,
+            id: u64::MAX,
         }
     }
 }

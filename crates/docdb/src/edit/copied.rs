@@ -115,10 +115,15 @@ impl Worker {
         (target, known): (&Snapshot, &KnownAttachments),
     ) -> Result<Prepared, DocdbError> {
         let attachments = form.source.attachments(&leaf.stored)?;
-        let data = attachments
-            .iter()
-            .map(|attachment| attachment.stored_length);
-        let external = data.fold(leaf.stored.external, u64::saturating_sub);
+        let is_coded = |one: &Attachment| one.stored_length != one.length;
+        let external = match attachments.iter().any(is_coded) {
+            // Earlier versions counted such attachments as they were before gzip.
+            true => stored.measure()?,
+            false => {
+                let data = attachments.iter().map(|one| one.stored_length);
+                data.fold(leaf.stored.external, u64::saturating_sub)
+            }
+        };
         let edit = Edit {
             id: leaf.id,
             revs: leaf.path,
@@ -140,6 +145,9 @@ impl Worker {
         refused = refused.or(too_long);
         if external > limits.document {
             refused = Some(EditError::DocumentTooLarge(edit.id.clone()));
+        }
+        if edit.id.len() as u64 > limits.id {
+            refused = Some(EditError::IdTooLong);
         }
         let text = match (&refused, form.holds(stored)) {
             (None, false) => self.encode_anew(&edit, stored, target)?,

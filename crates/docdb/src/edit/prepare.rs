@@ -280,6 +280,9 @@ impl Worker {
             refused = Some(EditError::DocumentTooLarge(edit.id.clone()));
             text = &[];
         }
+        if edit.id.len() as u64 > self.limits.id {
+            refused = Some(EditError::IdTooLong);
+        }
         let digest = || match mode {
             Mode::Interactive if !edit.is_local() => {
                 digest(&edit, edit.rev(), &attachments, access.as_ref())

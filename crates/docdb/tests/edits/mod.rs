@@ -227,6 +227,7 @@ fn what_is_too_large_is_refused_and_the_rest_of_the_batch_is_kept() {
         document: 20,
         attachment: 3,
         attachments: 2,
+        ..Limits::default()
     };
     let options = varve_docdb::DatabaseOptions {
         limits,

@@ -91,6 +91,11 @@ impl Auth {
         self.checks.checked()
     }
 
+    /// How many logins were known to be right, and how many had to be checked, since the start.
+    pub(crate) fn known_logins(&self) -> (u64, u64) {
+        self.verified.hits_and_misses()
+    }
+
     /// Takes admins and session settings from a configuration whose passwords are hashed.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use parking_lot::Mutex;
 use sha2::Sha256;
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Logins that are remembered; past that all are forgotten and cost one derivation again.
 const REMEMBERED: usize = 4096;
@@ -20,6 +21,9 @@ pub(super) struct Verified {
     /// Has taken the key, and nothing else.
     keyed: Hmac<Sha256>,
     digests: Mutex<HashSet<[u8; 32]>>,
+    /// How often a login was known, and was not.
+    hits: AtomicU64,
+    misses: AtomicU64,
 }
 
 impl Verified {
@@ -29,13 +33,23 @@ impl Verified {
         Ok(Verified {
             keyed: Hmac::new(&key.into()),
             digests: Mutex::default(),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
         })
     }
 
     /// Whether the login was right before.
     pub(super) fn knows(&self, digest: &[u8; 32]) -> bool {
-        let digests = self.digests.lock();
-        digests.contains(digest)
+        let is_known = self.digests.lock().contains(digest);
+        let counter = if is_known { &self.hits } else { &self.misses };
+        counter.fetch_add(1, Ordering::Relaxed);
+        is_known
+    }
+
+    /// How often a login was known, and was not, since the start.
+    pub(super) fn hits_and_misses(&self) -> (u64, u64) {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        (count(&self.hits), count(&self.misses))
     }
 
     pub(super) fn remember(&self, digest: [u8; 32]) {

@@ -62,6 +62,7 @@ fn limits(settings: &Settings) -> Limits {
         document: settings.max_document_size,
         attachment: settings.max_attachment_size,
         attachments: settings.max_attachments_per_doc,
+        id: settings.requests.document_id,
     }
 }
 

@@ -45,6 +45,7 @@ fn meaning(error: &EditError) -> (FailureKind, &'static str) {
         EditError::IdNotAString
         | EditError::IdEmpty
         | EditError::IdReserved
+        | EditError::IdTooLong
         | EditError::NoPartition => (FailureKind::BadRequest, "illegal_docid"),
         EditError::Access(error) if !error.is_malformed() => (FailureKind::Forbidden, "forbidden"),
         EditError::Partition(_) => (FailureKind::BadRequest, "illegal_partition"),

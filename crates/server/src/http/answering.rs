@@ -14,7 +14,7 @@ use crate::runtime::{RunningSlot, ServerContext};
 use http_body_util::{Either, Full};
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::ext::ReasonPhrase;
-use hyper::header::{CACHE_CONTROL, CONTENT_LENGTH, HeaderName, HeaderValue, SERVER};
+use hyper::header::{CACHE_CONTROL, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue, SERVER};
 use hyper::{Method, Response};
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -27,6 +27,9 @@ const SERVER_NAME: &str = concat!("Varve/", env!("CARGO_PKG_VERSION"));
 
 /// Milliseconds from the head of a request to the end of its body.
 const BODY_TIME: HeaderName = HeaderName::from_static("x-couchdb-body-time");
+
+/// The parts of an answer that the client would have (RFC 7240).
+const PREFER: HeaderName = HeaderName::from_static("prefer");
 
 /// The body of a response.
 pub(super) type Outgoing = MeteredBody<SentBody>;
@@ -56,6 +59,7 @@ pub(super) async fn handle<H: Handler>(
     };
     let log = context.access.as_ref();
     let mut noted = log.map(|log| (log, log.begin(client.peer, &request)));
+    let wishes_few = prefers_minimal(request.headers());
     let request_id = context.server.next_request_id();
     let head = (request.method(), request.uri().path());
     client.running.begin(head.0, head.1);
@@ -102,7 +106,8 @@ pub(super) async fn handle<H: Handler>(
         true => sending,
         false => sending.uncompressed(),
     };
-    let response = outgoing(answer, sending, &client, &context.server);
+    let mut response = outgoing(answer, sending, &client, &context.server);
+    handler.finish_headers(wishes_few, response.headers_mut());
     Ok(response.map(|body| body.noted(unsent)))
 }
 
@@ -119,6 +124,9 @@ async fn take_in<H: Handler>(
     };
     context.trust.check_host(parts.version, &parts.headers)?;
     let mut request = Request::new(parts.method, &uri, parts.headers, Vec::new())?;
+    if request.raw_path.contains('+') && handler.reads_plus_as_space(&request.raw_path) {
+        request.read_plus_as_space()?;
+    }
     request.mount = mount.path();
     request.peer = Some(client.peer);
     request.is_encrypted = client.is_encrypted;
@@ -165,6 +173,12 @@ async fn take_body<H: Handler>(
         }
     }
     Ok(())
+}
+
+/// Whether the client would do with the headers that matter.
+fn prefers_minimal(headers: &HeaderMap) -> bool {
+    let wish = headers.get(PREFER);
+    wish.is_some_and(|wish| wish.as_bytes().eq_ignore_ascii_case(b"return=minimal"))
 }
 
 /// The part of an answer that is sent.

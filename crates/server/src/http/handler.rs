@@ -2,6 +2,7 @@
 
 use crate::http::{AccessLog, Answer, Failure, Mount, Request, TrustPolicy};
 use crate::runtime::{RequestClass, ServerContext};
+use hyper::header::HeaderMap;
 use std::sync::Arc;
 
 /// Finds the user of a request and answers it.
@@ -43,6 +44,13 @@ pub(crate) trait Handler: Clone + Send + Sync + 'static {
 
     /// Whether bodies are compressed for clients that accept it.
     fn compresses_answers(&self) -> bool;
+
+    /// Whether a `+` in this path is a space.
+    fn reads_plus_as_space(&self, path: &str) -> bool;
+
+    /// Takes headers out of an answer to a client that would do with few, and hides the server's version if it is to be
+    /// hidden.
+    fn finish_headers(&self, wishes_few: bool, headers: &mut HeaderMap);
 
     /// Whether answers carry the headers that CouchDB's clients know.
     fn answers_as_couchdb(&self) -> bool;

@@ -86,6 +86,17 @@ impl Request {
         })
     }
 
+    /// Reads the path anew, with `+` as a space.
+    ///
+    /// # Errors
+    /// 400 if it is not UTF-8 once it is decoded.
+    pub(crate) fn read_plus_as_space(&mut self) -> Result<(), Failure> {
+        let parts = self.raw_path.split('/').filter(|part| !part.is_empty());
+        let decoded = parts.map(|part| decode(&part.replace('+', " "), "path"));
+        self.segments = decoded.collect::<Result<_, _>>()?;
+        Ok(())
+    }
+
     /// The value of the first query pair of this name.
     pub fn query(&self, name: &str) -> Option<&str> {
         let pair = self.query.iter().find(|(key, _)| key == name);

@@ -1,5 +1,6 @@
 //! Figures for operators, in the text form of Prometheus.
 
+use crate::runtime::couch_counters::CouchCounters;
 use crate::runtime::recent_durations::RecentDurations;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, text};
 use prometheus_client::metrics::counter::Counter;
@@ -69,6 +70,7 @@ pub(crate) struct Metrics {
     uptime: Gauge<f64, AtomicU64>,
     open_databases: Gauge,
     password_checks: Counter,
+    pub(crate) couch: CouchCounters,
     /// Of requests to databases and the server itself.
     pub(crate) recent: RecentDurations,
 }
@@ -106,8 +108,11 @@ impl Default for Metrics {
         let password_checks = Counter::default();
         let checks = "Logins whose password was checked by deriving its key";
         registry.register("password_checks", checks, password_checks.clone());
+        let couch = CouchCounters::default();
+        couch.register(&mut registry);
         Metrics {
             registry,
+            couch,
             feed_changes,
             requests,
             couch_methods: (METHODS.map(of_method), of_method(OTHER_METHOD)),
@@ -174,9 +179,8 @@ impl Metrics {
     }
 
     /// Counts a connection until the guard is dropped.
-    pub(crate) fn count_connection(&self) -> OpenConnection {
-        self.connections.inc();
-        OpenConnection(self.connections.clone())
+    pub(crate) fn count_connection(&self) -> Occupancy {
+        Occupancy::of(&self.connections)
     }
 
     pub(crate) fn set_figures(&self, figures: ServerFigures) {
@@ -220,11 +224,18 @@ pub(crate) fn prometheus_text(open_metrics: &str) -> String {
     text
 }
 
-/// One open connection.
+/// One of those that a gauge counts.
 #[derive(Debug)]
-pub(crate) struct OpenConnection(Gauge);
+pub(crate) struct Occupancy(Gauge);
 
-impl Drop for OpenConnection {
+impl Occupancy {
+    pub(crate) fn of(gauge: &Gauge) -> Occupancy {
+        gauge.inc();
+        Occupancy(gauge.clone())
+    }
+}
+
+impl Drop for Occupancy {
     fn drop(&mut self) {
         self.0.dec();
     }

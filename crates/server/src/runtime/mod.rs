@@ -2,6 +2,7 @@
 
 pub(crate) mod clock;
 mod context;
+mod couch_counters;
 pub(crate) mod dirty;
 #[allow(dead_code, reason = "pools are watched by tests only, so far")]
 mod executor;

@@ -15,6 +15,7 @@ use crate::http::handler::{BodyPlan, Handler, Subject};
 use crate::runtime::{RequestClass, ServerContext};
 use crate::{Answer, CouchContext, Failure, Request, UserContext, couch, hg};
 use hyper::StatusCode;
+use hyper::header::{HeaderMap, HeaderName, HeaderValue, SERVER};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -175,6 +176,33 @@ impl Handler for Site {
             Site::Directory(halves) => halves.couch.settings().answers.compress,
             // `hg serve` sends bodies as they are.
             Site::Repository(_) => false,
+        }
+    }
+
+    fn reads_plus_as_space(&self, path: &str) -> bool {
+        match self {
+            Site::Directory(halves) => {
+                halves.couch.settings().requests.plus_is_space && !hg::claims(path)
+            }
+            Site::Repository(_) => false,
+        }
+    }
+
+    fn finish_headers(&self, wishes_few: bool, headers: &mut HeaderMap) {
+        let Site::Directory(halves) = self else {
+            return;
+        };
+        let settings = halves.couch.settings();
+        if !settings.requests.shows_version {
+            headers.insert(SERVER, HeaderValue::from_static("Varve"));
+        }
+        if wishes_few {
+            let kept = &settings.requests.minimal_headers;
+            let is_kept = |name: &HeaderName| kept.iter().any(|kept| kept == name.as_str());
+            let all = headers.keys().cloned().collect::<Vec<_>>();
+            all.iter().filter(|name| !is_kept(name)).for_each(|name| {
+                headers.remove(name);
+            });
         }
     }
 

@@ -2,13 +2,14 @@
 
 use crate::auth::Login;
 use crate::couch::{Rewriting, admin};
-use crate::http::{Body, cors, jsonp};
+use crate::http::{Body, FailureKind, cors, jsonp};
 use crate::runtime::repeats::fault_id;
 use crate::site::{Halves, Site, forgery};
 use crate::{Answer, CouchContext, Failure, Request, console, couch, hg};
 use hyper::{Method, StatusCode};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use std::sync::Arc;
-use varve_config::RequiredUser;
+use varve_config::{RequiredUser, Settings};
 
 /// Answers any request; failures become error answers here and nowhere else.
 pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answer {
@@ -35,6 +36,8 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
         Ok(callback) => callback,
         Err(failure) => return failure.into(),
     };
+    let login_page = settings.as_ref().and_then(|now| login_page(now, &request));
+    let wish = password_prompt(&request);
     let update_to = login.update_to.clone();
     let (method, path) = (request.method.clone(), request.raw_path.clone());
     let answered = match site {
@@ -62,10 +65,15 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
             )
         });
     }
-    let mut answer = answered.unwrap_or_else(Answer::from);
-    let asks = settings.as_ref();
-    let asks = asks.and_then(|now| now.www_authenticate.as_deref());
-    set_login_headers(&mut answer, update_to.as_deref(), asks);
+    let mut answer = match (answered, login_page) {
+        (Err(failure), Some(page)) if failure.kind == FailureKind::Unauthorized => {
+            lead_to(&page, failure)
+        }
+        (answered, _) => answered.unwrap_or_else(Answer::from),
+    };
+    let set = settings.as_ref();
+    let set = set.and_then(|now| now.www_authenticate.as_deref());
+    set_login_headers(&mut answer, update_to.as_deref(), wish.as_deref().or(set));
     if let Some(callback) = callback {
         jsonp::wrap(&mut answer, &callback);
     }
@@ -73,6 +81,33 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
         granted.mark(&mut answer);
     }
     answer
+}
+
+/// The header by which the client would be asked for a password.
+fn password_prompt(request: &Request) -> Option<Box<str>> {
+    request.header("x-couchdb-www-authenticate").map(Box::from)
+}
+
+/// A refusal that leads to the page for logins, with its reason.
+fn lead_to(page: &str, refused: Failure) -> Answer {
+    let reason = utf8_percent_encode(&refused.reason, NON_ALPHANUMERIC);
+    let location = format!("{page}&reason={reason}");
+    let mut answer = Answer::from(refused).with_header("location", &location);
+    answer.status = StatusCode::FOUND;
+    answer
+}
+
+/// Where a browser is led that has to log in: one that takes pages and no JSON, and that no header has ask for a password.
+fn login_page(settings: &Settings, request: &Request) -> Option<Box<str>> {
+    let takes_json = ["application/json", "application/*", "*/*"];
+    let is_browser =
+        request.accepts("text/html") && takes_json.iter().all(|media| !request.accepts(media));
+    let asks = settings.www_authenticate.is_some() || settings.required_user != RequiredUser::No;
+    (is_browser && !asks).then(|| {
+        let (base, page) = (request.base(), &settings.requests.login_page);
+        let back = utf8_percent_encode(&request.raw_path, NON_ALPHANUMERIC);
+        format!("{base}{page}?return={back}").into_boxed_str()
+    })
 }
 
 /// Prolongs the session, and says how to log in; an answer that does so itself is left as it is.

@@ -36,7 +36,6 @@ use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use varve_base::Interrupt;
-use varve_config::IdleSetting;
 
 /// Where one repository is served by default, as `hg serve` has it.
 const PORT: u16 = 8000;
@@ -66,17 +65,10 @@ pub fn raise_file_limit() {
 }
 
 /// Tells once which settings were accepted and change nothing.
-fn tell_idle(idle: &[IdleSetting]) {
-    for IdleSetting { name, instead } in idle {
-        if let Some(instead) = instead {
-            tracing::warn!("the setting {name} has no effect here: {instead}");
-        }
-    }
-    let others = idle.iter().filter(|idle| idle.instead.is_none());
-    let others: Vec<&str> = others.map(|idle| idle.name.as_str()).collect();
-    if !others.is_empty() {
-        let names = others.join(", ");
-        tracing::warn!("settings of CouchDB without an effect here: {names}");
+fn tell_idle(idle: &[String]) {
+    if !idle.is_empty() {
+        let names = idle.join(", ");
+        tracing::warn!("settings that neither Varve nor CouchDB knows: {names}");
     }
 }
 

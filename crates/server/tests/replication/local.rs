@@ -522,6 +522,7 @@ fn a_server_that_stops_leaves_a_checkpoint_and_no_failure() {
         let tasks = get(&here, "/_active_tasks");
         let mut tasks = tasks.as_array().unwrap().iter();
         tasks.any(|task| task["docs_written"] == 1)
+            && ask(&here, "GET", "/b/x", &Value::Null).0 == 200
     });
     let mut here = here;
     here.stop();

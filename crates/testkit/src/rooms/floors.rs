@@ -61,6 +61,8 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
             &["ini"],
             &[
                 "refused",
+                "absent",
+                "requests",
                 "ken",
                 "smoosh",
                 "functions",

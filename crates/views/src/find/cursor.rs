@@ -32,14 +32,11 @@ const FEW_ROWS: u64 = 500;
 /// In bytes: the longest document that it matches there.
 const SHORT_DOCUMENT: usize = 64 << 10;
 
-/// So many documents may be read for each that is found before the client gets a warning.
-const SCAN_WARNING: u64 = 10;
-
 impl FindStats {
-    /// The warning that the client gets.
-    pub fn warning(&self) -> Option<&'static str> {
-        let many = self.documents > self.results.max(1).saturating_mul(SCAN_WARNING);
-        many.then_some(
+    /// The warning that the client gets where more documents were read than `threshold` for each that was found; 0 warns never.
+    pub fn warning(&self, threshold: u64) -> Option<&'static str> {
+        let many = self.documents > self.results.max(1).saturating_mul(threshold);
+        (many && threshold > 0).then_some(
             "The number of documents examined is high in proportion to the number of results \
              returned. Consider adding a more specific index to improve this.",
         )

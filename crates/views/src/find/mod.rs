@@ -21,7 +21,7 @@ pub use explain::{explain, explain_unusable};
 pub(crate) use index::JsonMap;
 pub use index::{JsonIndex, NewIndex, all_docs_to_json};
 pub(crate) use named::Named;
-pub use options::FindOptions;
+pub use options::{DEFAULT_LIMIT, FindOptions};
 pub use plan::{Analysis, Candidate, Plan, Reason};
 pub use ranges::KeyRange;
 pub use rows::FoundRows;

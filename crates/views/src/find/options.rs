@@ -8,8 +8,8 @@ use crate::selector::{FieldPath, Selector};
 use varve_docdb::Partition;
 use varve_json::{Object, Value};
 
-/// How many documents are answered unless the client says otherwise.
-const DEFAULT_LIMIT: u64 = 25;
+/// How many documents CouchDB answers unless the client or its settings say otherwise.
+pub const DEFAULT_LIMIT: u64 = 25;
 
 /// Options of a query.
 #[derive(Clone, Debug)]
@@ -70,11 +70,11 @@ const KEYS: [&str; 15] = [
 ];
 
 impl FindOptions {
-    /// Reads the body of a request.
+    /// Reads the body of a request; `default_limit` is the number of documents where it does not say one.
     ///
     /// # Errors
     /// The first thing that is wrong.
-    pub fn read(body: &Object) -> Result<FindOptions, FindError> {
+    pub fn read(body: &Object, default_limit: u64) -> Result<FindOptions, FindError> {
         let selector = body.get("selector");
         let selector = selector.ok_or(FindError::Missing { key: "selector" })?;
         let selector = Selector::compile(selector)?;
@@ -94,7 +94,7 @@ impl FindOptions {
             use_index,
             bookmark: Bookmark::read(&bookmark_text)?,
             bookmark_text,
-            limit: read.count("limit")?.unwrap_or(DEFAULT_LIMIT),
+            limit: read.count("limit")?.unwrap_or(default_limit),
             skip: read.count("skip")?.unwrap_or(0),
             sort: body.get("sort").map_or(Ok(Vec::new()), read_sorting)?,
             projection: Projection::new(&fields),

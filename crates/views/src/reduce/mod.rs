@@ -31,7 +31,7 @@ use script::ScriptReducer;
 use std::borrow::Cow;
 use std::sync::Arc;
 use varve_btree::Reducer;
-use varve_json::{Value, parse, write_string};
+use varve_json::{Value, parse_made, write_string};
 
 /// One reduce function.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -391,7 +391,8 @@ impl<'k, 'v> StoredRow<'k, 'v> {
     }
 }
 
-/// Reads a value that this program wrote.
+/// Reads a value that this program wrote. Results may be deeper than the values that they are made of: statistics are
+/// objects where numbers were, lists of the highest values have brackets around them, errors name their cause.
 fn read_value(json: &[u8]) -> Value {
-    parse(json).unwrap_or_default()
+    parse_made(json).unwrap_or_default()
 }

@@ -36,13 +36,6 @@ impl Stats {
         })
     }
 
-    fn of(value: &Value) -> Option<Stats> {
-        match value {
-            Value::Object(object) => Stats::of_object(object),
-            number => Total::of(number).map(Stats::of_number),
-        }
-    }
-
     fn plus(self, other: Stats) -> Stats {
         Stats {
             sum: self.sum.plus(other.sum),
@@ -66,68 +59,127 @@ impl Stats {
     }
 }
 
-/// Statistics of numbers, or of arrays item by item, at any depth.
-#[derive(Clone, Debug, PartialEq)]
-enum Column {
-    Single(Stats),
-    Items(Vec<Column>),
+/// A part of the form of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token {
+    Open,
+    Leaf,
+    Close,
 }
 
-impl Column {
-    fn of(value: &Value) -> Option<Column> {
-        match value {
-            Value::Array(items) => {
-                let items = items.iter().map(Column::of).collect::<Option<_>>();
-                items.map(Column::Items)
-            }
-            single => Stats::of(single).map(Column::Single),
+/// Statistics of numbers, or of arrays item by item, at any depth: the form of the values, and one entry for each of
+/// their numbers, in order.
+#[derive(Clone, Debug, PartialEq)]
+struct Columns {
+    form: Vec<Token>,
+    stats: Vec<Stats>,
+}
+
+impl Columns {
+    fn of_number(number: Total) -> Columns {
+        Columns {
+            form: vec![Token::Leaf],
+            stats: vec![Stats::of_number(number)],
         }
     }
 
-    /// Arrays that are reduced together are of one length; `None` otherwise.
-    fn plus(self, other: Column) -> Option<Column> {
-        match (self, other) {
-            (Column::Single(one), Column::Single(other)) => Some(Column::Single(one.plus(other))),
-            (Column::Items(items), Column::Items(others)) if items.len() == others.len() => {
-                let pairs = items.into_iter().zip(others);
-                let sums = pairs.map(|(one, other)| one.plus(other));
-                sums.collect::<Option<_>>().map(Column::Items)
+    /// `None` if there is something else than numbers, their statistics, and arrays.
+    fn of(value: &Value) -> Option<Columns> {
+        let (mut form, mut stats) = (Vec::new(), Vec::new());
+        let mut open = vec![std::slice::from_ref(value).iter()];
+        while let Some(innermost) = open.last_mut() {
+            match innermost.next() {
+                Some(Value::Array(items)) => {
+                    form.push(Token::Open);
+                    open.push(items.iter());
+                    continue;
+                }
+                Some(Value::Object(object)) => stats.push(Stats::of_object(object)?),
+                Some(number) => stats.push(Stats::of_number(Total::of(number)?)),
+                None => {
+                    open.pop();
+                    form.push(Token::Close);
+                    continue;
+                }
             }
-            _ => None,
+            form.push(Token::Leaf);
         }
+        // The end of what stands around the value.
+        form.pop();
+        Some(Columns { form, stats })
     }
 
-    fn value(self) -> Value {
-        match self {
-            Column::Single(stats) => stats.value(),
-            Column::Items(items) => Value::Array(items.into_iter().map(Column::value).collect()),
+    /// Values that are reduced together have one form; returns whether they do.
+    fn add(&mut self, other: &Columns) -> bool {
+        let is_alike = self.form == other.form;
+        if is_alike {
+            let pairs = self.stats.iter_mut().zip(&other.stats);
+            pairs.for_each(|(one, other)| *one = one.plus(*other));
+        }
+        is_alike
+    }
+
+    /// Returns whether a number is of the form.
+    fn add_number(&mut self, number: Total) -> bool {
+        let (&[Token::Leaf], [single]) = (&self.form[..], &mut self.stats[..]) else {
+            return false;
+        };
+        *single = single.plus(Stats::of_number(number));
+        true
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        let mut stats = self.stats.iter();
+        let mut before = Token::Open;
+        for token in &self.form {
+            if *token != Token::Close && before != Token::Open {
+                out.push(b',');
+            }
+            match token {
+                Token::Open => out.push(b'['),
+                Token::Close => out.push(b']'),
+                Token::Leaf => stats
+                    .by_ref()
+                    .take(1)
+                    .for_each(|one| write(&one.value(), out)),
+            }
+            before = *token;
         }
     }
 }
 
 /// The statistics of emitted values, and of statistics of them.
 pub(super) fn of_values<'a>(values: impl Iterator<Item = &'a [u8]>) -> Reduced {
-    let mut sum: Option<Column> = None;
+    let mut sum: Option<Columns> = None;
     for json in values {
-        let column = match Total::of_digits(json) {
-            Some(number) => Some(Column::Single(Stats::of_number(number))),
-            None => Column::of(&read_value(json)),
+        let short = Total::of_digits(json);
+        // Most values are numbers: nothing is allocated for them.
+        if let (Some(sum), Some(number)) = (&mut sum, short)
+            && sum.add_number(number)
+        {
+            continue;
+        }
+        let columns = match short {
+            Some(number) => Some(Columns::of_number(number)),
+            None => Columns::of(&read_value(json)),
         };
-        let added = match (sum.take(), column) {
-            (None, column) => column,
-            (Some(sum), Some(column)) => sum.plus(column),
-            (Some(_), None) => None,
+        let Some(columns) = columns else {
+            return refused(json);
         };
-        match added {
-            Some(added) => sum = Some(added),
-            None => return refused(json),
+        match &mut sum {
+            None => sum = Some(columns),
+            Some(sum) => {
+                if !sum.add(&columns) {
+                    return refused(json);
+                }
+            }
         }
     }
     let Some(sum) = sum else {
         return Reduced::Nothing;
     };
     let mut json = Vec::new();
-    write(&sum.value(), &mut json);
+    sum.write(&mut json);
     Reduced::Value(json)
 }
 
@@ -170,6 +222,21 @@ mod tests {
             stats(&["[[1]]", "[[2]]", "[[3]]"]),
             format!("[[{expected}]]")
         );
+    }
+
+    /// The stack is a small one. Statistics are a level deeper than what they are of, and are read again.
+    #[test]
+    fn the_depth_of_arrays_costs_no_stack() {
+        let check = || {
+            let levels = varve_json::MAX_DEPTH;
+            let nested = |leaf: &str| format!("{}{leaf}{}", "[".repeat(levels), "]".repeat(levels));
+            let half = stats(&[&nested("1"), &nested("2")]);
+            let expected = nested(r#"{"sum":6,"count":3,"min":1,"max":3,"sumsqr":14}"#);
+            assert!(stats(&[&half, &nested("3")]) == expected);
+            assert!(stats(&[&half, &nested("[]")]).starts_with("The _stats"));
+        };
+        let small = std::thread::Builder::new().stack_size(512 << 10);
+        small.spawn(check).unwrap().join().unwrap();
     }
 
     #[test]

@@ -6,6 +6,8 @@
 
 use super::number::Total;
 use super::{Reduced, read_value, term_size};
+use std::iter::Peekable;
+use std::vec::IntoIter;
 use varve_json::{Number, Object, Value, write};
 
 /// Members of a sum that failed.
@@ -87,8 +89,87 @@ impl Refused {
     }
 }
 
-/// Adds a value to a sum.
+/// Members that wait for their turn, in the order of their names.
+type Waiting = Peekable<IntoIter<(String, Value)>>;
+
+/// Two objects that are being added: the members to come, and the sums so far. The members of sums are in the order
+/// of their names.
+struct OpenObjects {
+    left: Waiting,
+    right: Waiting,
+    merged: Vec<(String, Value)>,
+}
+
+impl OpenObjects {
+    fn new(sums: Object, members: Object) -> Self {
+        let sorted = |mut object: Object| {
+            let mut members = object.extract(|_| true);
+            members.sort_by(|(one, _), (other, _)| one.cmp(other));
+            members.into_iter().peekable()
+        };
+        OpenObjects {
+            left: sorted(sums),
+            right: sorted(members),
+            merged: Vec::new(),
+        }
+    }
+
+    /// Takes members over up to the next name that both have; `None` at the end.
+    fn next_pair(&mut self) -> Option<(String, Value, Value)> {
+        while let (Some((name, _)), Some((other, _))) = (self.left.peek(), self.right.peek()) {
+            let order = name.cmp(other);
+            let from_left = self.left.next_if(|_| order.is_le());
+            let from_right = self.right.next_if(|_| order.is_ge());
+            match (from_left, from_right) {
+                (Some((name, sum)), Some((_, value))) => return Some((name, sum, value)),
+                (one, other) => self.merged.extend(one.or(other)),
+            }
+        }
+        let rest = self.left.by_ref().chain(self.right.by_ref());
+        self.merged.extend(rest);
+        None
+    }
+}
+
+/// Result of adding two values without looking into members.
+enum Added {
+    Sum(Value),
+    /// Both are objects.
+    Objects(OpenObjects),
+}
+
+/// Adds a value to a sum, of objects member by member at any depth.
 fn add(sum: Value, value: Value) -> Result<Value, Refused> {
+    // Objects around the pair that is next, outermost first, each with the name under which it stands in the one before.
+    let mut open: Vec<(String, OpenObjects)> = Vec::new();
+    let mut name = String::new();
+    let mut added = add_flat(sum, value)?;
+    loop {
+        match added {
+            Added::Objects(objects) => open.push((name, objects)),
+            Added::Sum(sum) => match open.last_mut() {
+                Some((_, outer)) => outer.merged.push((name, sum)),
+                None => return Ok(sum),
+            },
+        }
+        let Some((own_name, mut innermost)) = open.pop() else {
+            return Ok(Value::default());
+        };
+        added = match innermost.next_pair() {
+            Some((next_name, sum, value)) => {
+                open.push((own_name, innermost));
+                name = next_name;
+                add_flat(sum, value)?
+            }
+            None => {
+                name = own_name;
+                Added::Sum(Value::Object(innermost.merged.into_iter().collect()))
+            }
+        };
+    }
+}
+
+fn add_flat(sum: Value, value: Value) -> Result<Added, Refused> {
     let is_failure = |object: &Object| {
         let error = object.get(ERROR).and_then(Value::as_str);
         error == Some(BUILTIN_REDUCE_ERROR)
@@ -100,9 +181,12 @@ fn add(sum: Value, value: Value) -> Result<Value, Refused> {
         (number @ Value::Number(_), Value::Array(items)) => add_items(vec![number], items),
         (_, Value::Object(object)) if is_failure(&object) => Err(Refused::Failed(object)),
         (Value::Number(Number::Int(0)), object @ Value::Object(_)) => Ok(object),
-        (Value::Object(sums), Value::Object(members)) => add_members(sums, members),
+        (Value::Object(sums), Value::Object(members)) => {
+            return Ok(Added::Objects(OpenObjects::new(sums, members)));
+        }
         (_, value) => Err(Refused::CausedBy(value)),
     }
+    .map(Added::Sum)
 }
 
 fn add_numbers(sum: &Value, value: &Value) -> Result<Value, Refused> {
@@ -125,28 +209,6 @@ fn add_items(mut sums: Vec<Value>, items: Vec<Value>) -> Result<Value, Refused> 
         *sum = total.plus(addend).value();
     }
     Ok(Value::Array(sums))
-}
-
-/// Members of the sum are in the order of their names.
-fn add_members(sums: Object, members: Object) -> Result<Value, Refused> {
-    let sorted = |mut object: Object| {
-        let mut members = object.extract(|_| true);
-        members.sort_by(|(one, _), (other, _)| one.cmp(other));
-        members.into_iter().peekable()
-    };
-    let (mut left, mut right) = (sorted(sums), sorted(members));
-    let mut merged = Vec::new();
-    while let (Some((name, _)), Some((other, _))) = (left.peek(), right.peek()) {
-        let order = name.cmp(other);
-        let from_left = left.next_if(|_| order.is_le());
-        let from_right = right.next_if(|_| order.is_ge());
-        match (from_left, from_right) {
-            (Some((name, sum)), Some((_, value))) => merged.push((name, add(sum, value)?)),
-            (one, other) => merged.extend(one.or(other)),
-        }
-    }
-    merged.extend(left.chain(right));
-    Ok(Value::Object(merged.into_iter().collect()))
 }
 
 #[cfg(test)]
@@ -175,6 +237,28 @@ mod tests {
         assert_eq!(sum(&objects), r#"{"a":3,"b":{"c":[6]}}"#);
         let names = [r#"{"z":1,"b":1}"#, r#"{"y":1,"b":2}"#];
         assert_eq!(sum(&names), r#"{"b":3,"y":1,"z":1}"#);
+    }
+
+    /// The stack is a small one.
+    #[test]
+    fn the_depth_of_objects_costs_no_stack() {
+        let check = || {
+            let nested = |leaf: &str| {
+                let levels = varve_json::MAX_DEPTH;
+                format!(
+                    "{}{leaf}{}",
+                    r#"{"a":"#.repeat(levels),
+                    r#","b":2}"#.repeat(levels)
+                )
+            };
+            let (one, three) = (nested("1"), nested("3"));
+            let expected = nested("4").replace(r#""b":2"#, r#""b":4"#);
+            assert!(sum(&[&one, &three]) == expected);
+            let cause = sum(&[&nested("null"), &one]);
+            assert!(cause.ends_with(r#""caused_by":null}"#));
+        };
+        let small = std::thread::Builder::new().stack_size(512 << 10);
+        small.spawn(check).unwrap().join().unwrap();
     }
 
     /// Nothing is added to these.

@@ -174,7 +174,11 @@ pub(crate) async fn route(
     }
     user.require_admin()?;
     let updates = Arc::clone(app.databases.updates());
-    let options = ChangesOptions::parse(&request, &updates.incarnation)?;
+    let options = ChangesOptions::parse(
+        &request,
+        &updates.incarnation,
+        app.settings().requests.changes_timeout,
+    )?;
     let listed = Arc::clone(&app);
     let names = blocking(&app.executor().reads, move || listed.database_names()).await?;
     updates.add_all(names);

@@ -25,7 +25,7 @@ pub(crate) use cursor::{Framing, Rows};
 pub(crate) use feed::{Events, Lines, Style};
 use filter::Filter;
 use filter_index::FilterIndex;
-pub(crate) use options::{ChangesOptions, Feed as Kind, LONGEST_TIMEOUT};
+pub(crate) use options::{ChangesOptions, Feed as Kind};
 use sequence::Since;
 
 /// A checked request for changes.
@@ -53,7 +53,11 @@ pub fn begin(call: Call) -> Result<Feed, Failure> {
             .then_some(())
             .ok_or_else(|| Failure::bad_request(reason))?;
     }
-    let options = ChangesOptions::parse(&call.request, &call.database.incarnation)?;
+    let options = ChangesOptions::parse(
+        &call.request,
+        &call.database.incarnation,
+        call.app.settings().requests.changes_timeout,
+    )?;
     let filter = Filter::load(&call, &options.filter)?;
     let mut index = FilterIndex::of(&call, &filter);
     if let Some(index) = &mut index {

@@ -6,11 +6,6 @@ use crate::Failure;
 use crate::couch::changes::sequence::{Since, parse_since};
 use crate::http::Request;
 
-/// Longest wait of a feed without heartbeats; a longer `timeout` is cut to it, as CouchDB does.
-pub const LONGEST_TIMEOUT: Duration = Duration::from_secs(60);
-/// Interval that `heartbeat=true` means.
-const DEFAULT_HEARTBEAT: Duration = Duration::from_secs(60);
-
 /// How the answer is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feed {
@@ -64,8 +59,8 @@ pub struct ChangesOptions {
     pub att_encoding_info: bool,
     /// Every how many changes one tells its sequence; the others have `null`.
     pub seq_interval: u64,
-    /// How long a feed waits for a change before it ends; `None` with heartbeats.
-    pub timeout: Option<Duration>,
+    /// How long a feed waits for a change before it ends, unless it has heartbeats.
+    pub timeout: Duration,
     /// How often a waiting feed sends an empty line.
     pub heartbeat: Option<Duration>,
     /// Which changes are sent.
@@ -73,11 +68,16 @@ pub struct ChangesOptions {
 }
 
 impl ChangesOptions {
-    /// Reads the query of a request to a database of that incarnation.
+    /// Reads the query of a request to a database of that incarnation. `longest` is the longest wait of a feed; longer ones,
+    /// and longer intervals of heartbeats, are cut to it, as CouchDB does.
     ///
     /// # Errors
     /// 400 with CouchDB's reason where it has one.
-    pub fn parse(request: &Request, incarnation: &str) -> Result<ChangesOptions, Failure> {
+    pub fn parse(
+        request: &Request,
+        incarnation: &str,
+        longest: Duration,
+    ) -> Result<ChangesOptions, Failure> {
         let flag = |name: &str| request.query(name) == Some("true");
         let last_event = request
             .query("last-event-id")
@@ -89,10 +89,10 @@ impl ChangesOptions {
             _ => request.query("since").or(last_event),
         };
         let since = since.unwrap_or("0");
-        let heartbeat = parse_heartbeat(request.query("heartbeat"))?;
+        let heartbeat = parse_heartbeat(request.query("heartbeat"), longest)?;
         let timeout = match parse_milliseconds("timeout", request.query("timeout"))? {
-            Some(asked) => asked.min(LONGEST_TIMEOUT),
-            None => LONGEST_TIMEOUT,
+            Some(asked) => asked.min(longest),
+            None => longest,
         };
         Ok(ChangesOptions {
             feed,
@@ -107,7 +107,7 @@ impl ChangesOptions {
             att_encoding_info: flag("att_encoding_info"),
             seq_interval: parse_number("seq_interval", request.query("seq_interval"))?
                 .map_or(1, |every| every.max(1)),
-            timeout: heartbeat.is_none().then_some(timeout),
+            timeout,
             heartbeat,
             filter: parse_filter(request)?,
         })
@@ -147,16 +147,16 @@ fn parse_filter(request: &Request) -> Result<FilterName, Failure> {
     }
 }
 
-fn parse_heartbeat(value: Option<&str>) -> Result<Option<Duration>, Failure> {
+fn parse_heartbeat(value: Option<&str>, longest: Duration) -> Result<Option<Duration>, Failure> {
     match value {
-        Some("true") => Ok(Some(DEFAULT_HEARTBEAT)),
+        Some("true") => Ok(Some(longest)),
         Some("false") => Ok(None),
         None => Ok(None),
         Some(text) => match text.parse() {
             Err(_) | Ok(0) => Err(Failure::bad_request(
                 "The heartbeat value should be a positive integer (in milliseconds).",
             )),
-            Ok(milliseconds) => Ok(Some(Duration::from_millis(milliseconds))),
+            Ok(milliseconds) => Ok(Some(Duration::from_millis(milliseconds).min(longest))),
         },
     }
 }
@@ -181,19 +181,22 @@ mod tests {
 
     use super::*;
 
+    const LONGEST: Duration = Duration::from_secs(60);
+
     fn parse(query: &str) -> Result<ChangesOptions, Failure> {
         let uri = format!("/db/_changes?{query}").parse().unwrap();
         let request = Request::new(Method::GET, &uri, HeaderMap::new(), Vec::new()).unwrap();
-        ChangesOptions::parse(&request, "ab")
+        ChangesOptions::parse(&request, "ab", LONGEST)
     }
 
     #[test]
     fn a_heartbeat_takes_the_place_of_the_timeout() {
         let options = parse("feed=continuous&heartbeat=500&timeout=3").unwrap();
         assert_eq!(options.heartbeat, Some(Duration::from_millis(500)));
-        assert_eq!(options.timeout, None);
+        let options = parse("feed=continuous&heartbeat=70000").unwrap();
+        assert_eq!(options.heartbeat, Some(LONGEST));
         let options = parse("timeout=999999999").unwrap();
-        assert_eq!(options.timeout, Some(LONGEST_TIMEOUT));
+        assert_eq!(options.timeout, LONGEST);
         assert_eq!(parse("limit=0").unwrap().limit, 1);
     }
 

@@ -32,7 +32,11 @@ pub(crate) fn read(
     mut pause: impl FnMut() -> Result<(), Failure>,
 ) -> Result<StoredChanges, Failure> {
     let incarnation = &call.database.incarnation;
-    let options = ChangesOptions::parse(&call.request, incarnation)?;
+    let options = ChangesOptions::parse(
+        &call.request,
+        incarnation,
+        call.app.settings().requests.changes_timeout,
+    )?;
     let filter = Filter::load(call, &options.filter)?;
     let mut index = FilterIndex::of(call, &filter);
     if let Some(index) = &mut index {

@@ -1,8 +1,9 @@
 //! Waiting for something to happen, with heartbeats or an end.
 
 use crate::CouchContext;
-use crate::couch::changes::{ChangesOptions, LONGEST_TIMEOUT};
+use crate::couch::changes::ChangesOptions;
 use crate::http::{BodyClosed, BodySender};
+use crate::runtime::metrics::Occupancy;
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
@@ -12,7 +13,9 @@ pub struct Waiter {
     /// Changes whenever there may be something to send.
     news: watch::Receiver<u64>,
     stopping: watch::Receiver<bool>,
-    timeout: Option<Duration>,
+    timeout: Duration,
+    /// Among the feeds that wait, as long as it lives.
+    _counted: Occupancy,
     heartbeat: Option<Duration>,
     /// When the last change was sent.
     quiet_since: Instant,
@@ -29,6 +32,7 @@ impl Waiter {
             stopping: app.stopping(),
             timeout: options.timeout,
             heartbeat: options.heartbeat,
+            _counted: app.server().metrics.couch.count_feed(),
             quiet_since: now,
             silent_since: now,
         }
@@ -79,10 +83,9 @@ impl Waiter {
         }
         loop {
             let now = Instant::now();
-            let next = match (self.heartbeat, self.timeout) {
-                (Some(every), _) => now + every,
-                (None, Some(timeout)) => self.quiet_since + timeout,
-                (None, None) => now + LONGEST_TIMEOUT,
+            let next = match self.heartbeat {
+                Some(every) => now + every,
+                None => self.quiet_since + self.timeout,
             };
             tokio::select! {
                 changed = self.news.changed() => return Ok(changed.is_ok()),

@@ -33,8 +33,6 @@ fn check_lister(app: &CouchContext, user: &UserContext) -> Result<(), Failure> {
     }
 }
 
-/// Most databases that one `/_dbs_info` describes.
-const MOST_KEYS: usize = 100;
 /// In bytes: the names of one list take at most this in memory.
 const LISTED_ROOM: usize = 8 << 20;
 
@@ -47,7 +45,7 @@ pub(crate) async fn info(
     check_lister(&app, &user)?;
     let names = if request.method == Method::POST {
         request.require_json()?;
-        posted_keys(&request)?
+        posted_keys(&request, app.settings().requests.dbs_info)?
     } else {
         read_only(&request).map_err(|_| Failure::method_not_allowed("GET,HEAD,POST"))?;
         let range = Range::of(&request)?;
@@ -68,7 +66,7 @@ pub(crate) async fn info(
     })
 }
 
-fn posted_keys(request: &Request) -> Result<Vec<String>, Failure> {
+fn posted_keys(request: &Request, most: usize) -> Result<Vec<String>, Failure> {
     let needed = || Failure::bad_request("`keys` member must exist.");
     let invalid = |error: varve_json::JsonError| Failure::bad_request(error.to_string());
     let body = varve_json::parse_bounded(&request.body, LISTED_ROOM).map_err(invalid)?;
@@ -76,9 +74,9 @@ fn posted_keys(request: &Request) -> Result<Vec<String>, Failure> {
     let keys = keys
         .as_array()
         .ok_or_else(|| Failure::bad_request("`keys` must be an array."))?;
-    if keys.len() > MOST_KEYS {
+    if keys.len() > most {
         return Err(Failure::bad_request(format!(
-            "`keys` may name at most {MOST_KEYS} databases, not {}",
+            "`keys` may name at most {most} databases, not {}",
             keys.len()
         )));
     }

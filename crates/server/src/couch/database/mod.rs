@@ -7,6 +7,7 @@ pub mod purge;
 pub mod registry;
 
 use hyper::{Method, StatusCode};
+use varve_config::DefaultSecurity;
 use varve_docdb::{Edit, NewDatabase, Sizes};
 use varve_json::Value;
 
@@ -42,7 +43,11 @@ pub fn create(
         is_partitioned: partitions::is_wanted(request, name)?,
         has_access: access::is_wanted(request, name)?,
     };
-    app.databases.create(name, new)?;
+    let made = app.databases.create(name, new)?;
+    if app.settings().requests.default_security == DefaultSecurity::Everyone && name != users::USERS
+    {
+        made.documents.set_security(&varve_json::Object::new())?;
+    }
     let location = format!("{}/{}", request.base(), names::escape(name));
     Ok(Answer::ok(StatusCode::CREATED).with_header("location", &location))
 }

@@ -11,11 +11,6 @@ use crate::couch::changes::sequence::write_number;
 use crate::couch::partitions;
 use crate::{Answer, Failure};
 
-/// Documents in one request.
-const MOST_DOCUMENTS: usize = 100;
-/// Revisions in one request.
-const MOST_REVISIONS: usize = 1000;
-
 /// Answers `POST /{db}/_purge`.
 ///
 /// # Errors
@@ -41,17 +36,20 @@ pub fn answer(call: &Call) -> Result<Answer, Failure> {
         wanted.entry(id.clone()).or_default().extend(revs);
         order.push(id);
     }
-    if wanted.len() > MOST_DOCUMENTS {
+    let settings = call.app.settings();
+    let requests = &settings.requests;
+    if wanted.len() as u64 > requests.purged_documents {
         return Err(Failure::bad_request(
             "Exceeded maximum number of documents.",
         ));
     }
-    if wanted.values().map(Vec::len).sum::<usize>() > MOST_REVISIONS {
+    if wanted.values().map(Vec::len).sum::<usize>() as u64 > requests.purged_revisions {
         return Err(Failure::bad_request(
             "Exceeded maximum number of revisions.",
         ));
     }
     let mut purged = call.database.documents.purge(wanted)?;
+    call.app.server().metrics.couch.purges.inc();
     let mut body = b"{\"purge_seq\":null,\"purged\":{".to_vec();
     let each = order.into_iter().filter_map(|id| purged.remove_entry(&id));
     for (index, (id, revs)) in each.enumerate() {

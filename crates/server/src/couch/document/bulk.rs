@@ -34,6 +34,7 @@ pub fn answer(call: &Call) -> Result<Answer, Failure> {
         Mode::Replicated => edits.iter().map(id_and_rev).collect::<Vec<_>>(),
     };
     let outcomes = validate::update(call, edits, mode)?;
+    call.app.server().metrics.couch.bulk_requests.inc();
     let mut body = Vec::with_capacity(names.len() * ROW);
     body.push(b'[');
     for ((id, rev), outcome) in names.iter().zip(&outcomes) {

@@ -30,6 +30,8 @@ struct RequestedDocument {
 /// 400 if the body has no list of documents.
 pub fn answer(call: Call) -> Result<Answer, Failure> {
     let requested = requested_documents(&call)?;
+    let reads = &call.app.server().metrics.couch.reads;
+    reads.inc_by(requested.len() as u64);
     let extras = Extras::parse(&call.request);
     let reader = Reader {
         snapshot: call.snapshot(),

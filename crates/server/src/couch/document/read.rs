@@ -27,6 +27,7 @@ pub fn get(call: &Call, id: &str) -> Result<Answer, Failure> {
     let mut options = ReadOptions::parse(&call.request)?;
     let snapshot = call.snapshot();
     let document = snapshot.document(id)?;
+    call.app.server().metrics.couch.reads.inc();
     if let Some(open_revs) = &options.open_revs {
         call.reads.refuse_long_work(true)?;
         return open(call, snapshot, document, open_revs, &options);

@@ -130,7 +130,9 @@ impl ReadyPut {
         self.call.database.documents.update_later(self.edit, told);
         let outcome = outcome.await;
         let outcome = outcome.map_err(|_| Failure::internal("the edit has no outcome"))?;
-        Ok(put_answer(&self.call, self.mode, &outcome??))
+        let accepted = outcome??;
+        self.call.app.server().metrics.couch.writes.inc();
+        Ok(put_answer(&self.call, self.mode, &accepted))
     }
 }
 

@@ -90,7 +90,7 @@ pub fn explain_query(call: &Call) -> Result<Answer, Failure> {
 
 /// The query that a request sends, about the partition that its URL names, if it names one.
 fn options_of(call: &Call, snapshot: &Snapshot, body: &Object) -> Result<FindOptions, Failure> {
-    let options = FindOptions::read(body)?;
+    let options = FindOptions::read(body, call.app.settings().requests.find_limit)?;
     Ok(options.within(snapshot.is_partitioned(), call.partition.as_ref())?)
 }
 
@@ -162,6 +162,8 @@ struct FindQuery {
     /// The index of the plan, and its ranges that are read.
     index: Option<Arc<ViewIndex>>,
     view: Option<IndexSnapshot>,
+    /// So many documents may be read for each that is found before the client gets a warning.
+    scan_warning: u64,
 }
 
 /// The index of a plan, as a request finds it.
@@ -189,6 +191,7 @@ impl FindQuery {
             indexes,
             index: None,
             view: None,
+            scan_warning: call.app.settings().requests.scan_warning,
         })
     }
 
@@ -250,7 +253,7 @@ impl FindQuery {
             self.write_stats(stats, out);
         }
         let mut warnings = plan.warnings.clone();
-        warnings.extend(stats.warning().map(str::to_owned));
+        warnings.extend(stats.warning(self.scan_warning).map(str::to_owned));
         warnings.extend(unreadable.warning());
         if !warnings.is_empty() {
             out.extend_from_slice(b",\r\n\"warning\": ");

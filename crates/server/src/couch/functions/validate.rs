@@ -201,6 +201,8 @@ fn write(
         .collect();
     let edits = edits.into_iter().map(|edit| edit.written_by(&call.viewer));
     let outcomes = call.database.documents.update(edits.collect(), mode)?;
+    let stored = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+    call.app.server().metrics.couch.writes.inc_by(stored as u64);
     if !designs.is_empty() {
         let snapshot = call.designs();
         let indexes = &call.database.indexes;

@@ -4,6 +4,7 @@ mod full;
 mod ids;
 
 use hyper::StatusCode;
+use varve_config::Requests;
 use varve_docdb::{Partition, PartitionError, Snapshot};
 use varve_views::{OptionError, QueryOptions};
 
@@ -124,20 +125,23 @@ pub fn check_post(name: &str) -> Result<(), Failure> {
 /// Brings the partition that the URL names into a query of rows, and refuses more rows than one may ask for.
 ///
 /// # Errors
-/// 400 for a limit above `[query_server_config] partition_query_limit`.
+/// 400 for a limit above `partition_query_limit` or `query_limit` of `[query_server_config]`.
 pub fn restrict(call: &Call, options: &mut QueryOptions) -> Result<(), Failure> {
     if let Some(partition) = &call.partition {
         options.partition = Some(partition.clone());
     }
-    if options.partition.is_none() {
-        return Ok(());
-    }
-    let most = call.app.settings().functions.partition_query_limit;
+    let settings = call.app.settings();
+    let most = match options.partition {
+        Some(_) => settings.functions.partition_query_limit,
+        None => settings.requests.query_limit,
+    };
     if options.limit.is_some_and(|limit| limit > most) {
         let reason = format!("Limit is too large, must not exceed {most}");
         return Err(OptionError::Query { reason }.into());
     }
-    options.limit.get_or_insert(most);
+    if options.partition.is_some() || most < Requests::default().query_limit {
+        options.limit.get_or_insert(most);
+    }
     Ok(())
 }
 

@@ -32,6 +32,8 @@ const STOP_LIMIT: Duration = Duration::from_secs(5);
 pub(crate) struct ReplicationJobs {
     /// By identity. Jobs that differ only behind the `+` share checkpoints, which each of them reads anew after a conflict.
     jobs: Mutex<BTreeMap<String, Arc<Job>>>,
+    /// Jobs with a run that has not ended, by the run's task; never more than `max_jobs` had when the last one was added.
+    running: Mutex<HashMap<task::Id, Arc<Job>>>,
     /// Documents whose jobs have no identity yet.
     pub(super) waiting: WaitingDocuments,
     clients: Clients,
@@ -59,6 +61,7 @@ impl Default for ReplicationJobs {
         let (ended, ended_jobs) = mpsc::unbounded_channel();
         ReplicationJobs {
             jobs: Mutex::default(),
+            running: Mutex::default(),
             waiting: WaitingDocuments::default(),
             clients: Clients::default(),
             batches: Arc::new(Semaphore::new(MOST_BATCHES)),
@@ -138,11 +141,39 @@ impl ReplicationJobs {
         self.jobs.lock().values().cloned().collect()
     }
 
+    /// How many jobs there are, and how many of them run and wait.
+    pub(in crate::couch) fn counts(&self) -> [u64; 3] {
+        let all = self.all();
+        let of = |phase| all.iter().filter(|job| job.phase() == phase).count() as u64;
+        [
+            all.len() as u64,
+            of(JobPhase::Running),
+            of(JobPhase::Pending),
+        ]
+    }
+
+    /// The jobs that run at this moment, in the order of their identities.
+    pub(super) fn running(&self) -> Vec<Arc<Job>> {
+        let running = self.running.lock();
+        // A run that has ended stays in the map until the scheduler looks at it.
+        let at_work = running
+            .values()
+            .filter(|job| job.phase() == JobPhase::Running);
+        let mut jobs: Vec<_> = at_work.cloned().collect();
+        drop(running);
+        // One that was cancelled may still be about to write its last checkpoint.
+        jobs.retain(|job| self.is_known(job));
+        jobs.sort_by_cached_key(|job| job.id.to_string());
+        jobs
+    }
+
     /// The job of an identity; the first one whose identity begins so, if nothing stands behind a `+`.
     pub(super) fn get(&self, id: &str) -> Option<Arc<Job>> {
+        // In a path that was not escaped, a `+` was read as a space, of which no identity has any.
+        let id = id.replace(' ', "+");
         let jobs = self.jobs.lock();
         let begins_so = || jobs.values().find(|job| job.id.base == id);
-        jobs.get(id).or_else(begins_so).cloned()
+        jobs.get(&id).or_else(begins_so).cloned()
     }
 
     fn is_known(&self, job: &Arc<Job>) -> bool {
@@ -189,7 +220,7 @@ pub(super) async fn next_outcome(
 /// Runs jobs until the server stops.
 pub(in crate::couch) async fn run_jobs(app: Arc<CouchContext>) {
     let mut stopping = app.stopping();
-    let mut running = Running::default();
+    let mut running = Runs::default();
     let mut next_round = Instant::now() + app.settings().replicator.interval;
     loop {
         let settings = Arc::new(app.settings().replicator.clone());
@@ -204,11 +235,11 @@ pub(in crate::couch) async fn run_jobs(app: Arc<CouchContext>) {
             _ = stopping.wait_for(|is_stopping| *is_stopping) => break,
             () = app.replications.changed.notified() => {}
             () = tokio::time::sleep_until(wake) => {}
-            Some(ended) = running.tasks.join_next_with_id() => running.end(ended, &settings),
+            Some(ended) = running.tasks.join_next_with_id() => running.end(&app.replications, ended, &settings),
         }
         // A round stops many jobs, and each look at all of them costs.
         while let Some(ended) = running.tasks.try_join_next_with_id() {
-            running.end(ended, &settings);
+            running.end(&app.replications, ended, &settings);
         }
     }
     app.replications.all().iter().for_each(|job| job.stop());
@@ -239,26 +270,26 @@ fn rotate(jobs: &[Arc<Job>], settings: &Replicator) {
     oldest.iter().take(count).for_each(|job| job.stop());
 }
 
-/// The jobs that run.
+/// The tasks of jobs that run.
 #[derive(Default)]
-struct Running {
+struct Runs {
     tasks: JoinSet<()>,
-    jobs: HashMap<task::Id, Arc<Job>>,
 }
 
-impl Running {
+impl Runs {
     /// Starts jobs that wait, those first that have waited for the longest time.
     fn start(&mut self, app: &Arc<CouchContext>, jobs: &[Arc<Job>], settings: &Arc<Replicator>) {
         let now = Instant::now();
-        let room = settings.max_jobs.saturating_sub(self.jobs.len());
+        let mut running = app.replications.running.lock();
+        let room = settings.max_jobs.saturating_sub(running.len());
         if room == 0 {
             return;
         }
-        let running: HashSet<&ReplicationId> = self.jobs.values().map(|job| &job.id).collect();
+        let busy: HashSet<&ReplicationId> = running.values().map(|job| &job.id).collect();
         let mut ready: Vec<_> = jobs
             .iter()
             .filter(|job| job.phase() == JobPhase::Pending && job.wait(now).is_zero())
-            .filter(|job| !running.contains(&job.id))
+            .filter(|job| !busy.contains(&job.id))
             .map(|job| (job.since(), job))
             .collect();
         if ready.len() > room {
@@ -270,17 +301,23 @@ impl Running {
             job.begin(crate::runtime::clock::now(), settings.max_history);
             let work = run_once(Arc::clone(app), Arc::clone(job), Arc::clone(settings));
             let handle = self.tasks.spawn(work);
-            self.jobs.insert(handle.id(), Arc::clone(job));
+            running.insert(handle.id(), Arc::clone(job));
         }
     }
 
     /// A run is over. One that panicked has crashed.
-    fn end(&mut self, ended: Result<(task::Id, ()), JoinError>, settings: &Replicator) {
+    fn end(
+        &self,
+        all: &ReplicationJobs,
+        ended: Result<(task::Id, ()), JoinError>,
+        settings: &Replicator,
+    ) {
         let (id, failure) = match ended {
             Ok((id, ())) => (id, None),
             Err(error) => (error.id(), Some(error)),
         };
-        if let Some(job) = self.jobs.remove(&id)
+        let job = all.running.lock().remove(&id);
+        if let Some(job) = job
             && let Some(failure) = failure
         {
             let error = ReplicationError::Broken(failure.to_string());
@@ -378,15 +415,17 @@ mod tests {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .build()
             .unwrap();
-        let job = add(&ReplicationJobs::default(), "");
+        let jobs = ReplicationJobs::default();
+        let job = add(&jobs, "");
         job.begin(0, 9);
         runtime.block_on(async {
-            let mut running = Running::default();
-            let handle = running.tasks.spawn(async { panic!("on purpose") });
-            running.jobs.insert(handle.id(), Arc::clone(&job));
-            let ended = running.tasks.join_next_with_id().await.unwrap();
-            running.end(ended, &Replicator::default());
-            assert!(running.jobs.is_empty());
+            let mut runs = Runs::default();
+            let handle = runs.tasks.spawn(async { panic!("on purpose") });
+            jobs.running.lock().insert(handle.id(), Arc::clone(&job));
+            assert_eq!(jobs.running().len(), 1);
+            let ended = runs.tasks.join_next_with_id().await.unwrap();
+            runs.end(&jobs, ended, &Replicator::default());
+            assert!(jobs.running.lock().is_empty());
         });
         let view = job.view();
         assert_eq!((view.phase, view.crashes), (JobPhase::Pending, 1));

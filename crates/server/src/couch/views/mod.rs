@@ -52,8 +52,10 @@ pub fn answer(call: &Call, design: &str, view: &str) -> Result<Next, Failure> {
     let waits = options.update == Update::Before;
     let (request, view) = (Arc::clone(&call.request), view.to_owned());
     let streams = call.streams();
+    let reads = call.app.server().metrics.couch.view_reads.clone();
     let ready = source.when_ready(waits, move |source| {
         let query = source.query(&view, options)?;
+        reads.inc();
         let tag = query.tag(&request).filter(|_| request.is_read());
         if let Some(tag) = &tag
             && etag::matches(&request, tag)
@@ -117,10 +119,12 @@ pub fn answer_queries(call: &Call, design: &str, view: &str) -> Result<Next, Fai
         .any(|options| options.update == Update::Before);
     let view = view.to_owned();
     let streams = call.streams();
+    let reads = call.app.server().metrics.couch.view_reads.clone();
     let ready = source.when_ready(waits, move |source| {
         let queries = queries.into_iter();
         let queries = queries.map(|options| source.query(&view, options));
         let queries = queries.collect::<Result<Vec<_>, _>>()?;
+        reads.inc_by(queries.len() as u64);
         streams.stream("application/json", move |mut writer| async move {
             writer.buffer().extend_from_slice(RESULTS_HEAD);
             for (index, query) in queries.into_iter().enumerate() {
@@ -164,7 +168,7 @@ pub fn info(call: &Call, design: &str) -> Result<Answer, Failure> {
         (b",\"total\":", pending),
         (updater.as_bytes(), current),
         (b",\"sizes\":{\"file\":", sizes.file),
-        (b",\"external\":", sizes.nodes),
+        (b",\"external\":", source.index.row_bytes()),
         (b",\"active\":", sizes.nodes),
     ];
     for (name, number) in members {

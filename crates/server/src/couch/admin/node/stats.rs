@@ -3,7 +3,7 @@
 //! Only what this server counts is there: a zero for anything else would be taken for a measurement.
 
 use crate::couch::admin::json;
-use crate::runtime::metrics::METHODS;
+use crate::runtime::metrics::{METHODS, Metrics};
 use crate::runtime::recent_durations::Distribution;
 use crate::{Answer, CouchContext, Failure};
 use varve_json::{Number, Object, Value};
@@ -54,11 +54,8 @@ fn tree(app: &CouchContext) -> Object {
         let count = counter(metrics.couch_answers_with(status), &description);
         statuses.insert(status.to_string(), count);
     }
-    let mut httpd = Object::new();
-    let requests = counter(metrics.couch_requests(), "requests since the start");
-    httpd.insert("requests", requests);
     let mut couchdb = Object::new();
-    couchdb.insert("httpd", httpd);
+    couchdb.insert("httpd", httpd(metrics));
     couchdb.insert("httpd_request_methods", methods);
     couchdb.insert("httpd_status_codes", statuses);
     let distribution = metrics.recent.distribution();
@@ -66,9 +63,97 @@ fn tree(app: &CouchContext) -> Object {
     couchdb.insert("request_time", histogram(&distribution, description));
     let open = app.databases.count_open() as u64;
     couchdb.insert("open_databases", counter(open, "open databases now"));
+    count_documents(app, &mut couchdb);
+    if let Ok(descriptors) = std::fs::read_dir("/proc/self/fd") {
+        let open = counter(descriptors.count() as u64, "open files and connections now");
+        couchdb.insert("open_os_files", open);
+    }
     let mut tree = Object::new();
     tree.insert("couchdb", couchdb);
+    tree.insert("couch_replicator", replications(app));
     tree
+}
+
+fn httpd(metrics: &Metrics) -> Object {
+    let mut httpd = Object::new();
+    let requests = counter(metrics.couch_requests(), "requests since the start");
+    httpd.insert("requests", requests);
+    let counted = &metrics.couch;
+    for (name, value, description) in [
+        (
+            "bulk_requests",
+            counted.bulk_requests.get(),
+            "requests to _bulk_docs since the start",
+        ),
+        (
+            "view_reads",
+            counted.view_reads.get(),
+            "queries of views since the start",
+        ),
+        (
+            "purge_requests",
+            counted.purges.get(),
+            "requests to _purge since the start",
+        ),
+        (
+            "clients_requesting_changes",
+            counted.waiting_feeds(),
+            "feeds that wait for changes now",
+        ),
+    ] {
+        httpd.insert(name, counter(value, description));
+    }
+    httpd
+}
+
+fn count_documents(app: &CouchContext, couchdb: &mut Object) {
+    let counted = &app.server().metrics.couch;
+    let (hits, misses) = app.auth.known_logins();
+    let (reads, writes) = (counted.reads.get(), counted.writes.get());
+    for (name, value, description) in [
+        (
+            "auth_cache_hits",
+            hits,
+            "basic logins that were known to be right since the start",
+        ),
+        (
+            "auth_cache_misses",
+            misses,
+            "basic logins that had to be checked since the start",
+        ),
+        (
+            "database_reads",
+            reads,
+            "documents that were asked for by their ids since the start",
+        ),
+        (
+            "database_writes",
+            writes,
+            "edits that were stored since the start",
+        ),
+        (
+            "document_writes",
+            writes,
+            "edits that were stored since the start",
+        ),
+    ] {
+        couchdb.insert(name, counter(value, description));
+    }
+}
+
+fn replications(app: &CouchContext) -> Object {
+    let [total, running, pending] = app.replications.counts();
+    let mut jobs = Object::new();
+    for (name, value, description) in [
+        ("total", total, "jobs of replication now"),
+        ("running", running, "jobs that run now"),
+        ("pending", pending, "jobs that wait now"),
+    ] {
+        jobs.insert(name, counter(value, description));
+    }
+    let mut replicator = Object::new();
+    replicator.insert("jobs", jobs);
+    replicator
 }
 
 /// One leaf. CouchDB calls what goes up and down a counter too.

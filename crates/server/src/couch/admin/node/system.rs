@@ -30,6 +30,14 @@ pub(super) fn describe(app: &CouchContext) -> Value {
         system.insert("process_count", threads);
     }
     system.insert("run_queue", server.executor.queued() as u64);
+    // Functions run in this process, and there is no other node.
+    for none in [
+        "os_proc_count",
+        "stale_proc_count",
+        "internal_replication_jobs",
+    ] {
+        system.insert(none, 0u64);
+    }
     system.into()
 }
 

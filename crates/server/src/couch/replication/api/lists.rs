@@ -111,9 +111,8 @@ fn page(request: &Request, rows: Vec<Value>, name: &str) -> Result<Value, Failur
 
 /// The entries of `_active_tasks` for jobs that run.
 pub(in crate::couch) fn active_tasks(app: &CouchContext) -> Vec<Value> {
-    let jobs = app.replications.all();
-    let running = jobs.iter().filter(|job| job.phase() == JobPhase::Running);
-    running.map(|job| task(job)).collect()
+    let running = app.replications.running();
+    running.iter().map(|job| task(job)).collect()
 }
 
 fn task(job: &Job) -> Value {
@@ -121,7 +120,7 @@ fn task(job: &Job) -> Value {
     let document = job.origin.document.as_ref();
     let mut row = Object::new();
     row.insert("node", NODE_NAME);
-    row.insert("pid", pid(job));
+    row.insert("pid", PID);
     row.insert("type", "replication");
     row.insert("user", text_or_null(job.origin.user.as_deref()));
     row.insert("replication_id", job.id.to_string());
@@ -172,9 +171,11 @@ fn job_row(job: &Job) -> Value {
 }
 
 /// There are no processes; a job that runs has something in their place, as clients look for it.
+const PID: &str = "<0.0.0>";
+
 fn pid(job: &Job) -> Value {
     match job.phase() {
-        JobPhase::Running => "<0.0.0>".into(),
+        JobPhase::Running => PID.into(),
         _ => Value::Null,
     }
 }

@@ -90,6 +90,7 @@ impl Store {
             document: u64::MAX,
             attachment: u64::MAX,
             attachments: u64::MAX,
+            id: u64::MAX,
         };
         Store {
             storage: Arc::new(directory.storage.clone()),
