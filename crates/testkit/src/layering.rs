@@ -14,6 +14,7 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("console", &[]),
     ("delta", &["base"]),
     ("lang", &["base"]),
+    ("patch", &["base"]),
     ("revlog", &["base", "codec", "delta"]),
     (
         "repo",
@@ -26,7 +27,9 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
     (
         "workdir",
-        &["base", "config", "delta", "lang", "revlog", "repo"],
+        &[
+            "base", "config", "delta", "lang", "patch", "revlog", "repo",
+        ],
     ),
     ("btree", &["base", "codec"]),
     ("json", &["base"]),
@@ -71,8 +74,8 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
     (
         "hgcli",
         &[
-            "base", "codec", "config", "delta", "lang", "revlog", "repo", "revset", "workdir",
-            "exchange",
+            "base", "codec", "config", "delta", "lang", "patch", "revlog", "repo", "revset",
+            "workdir", "exchange",
         ],
     ),
     (
@@ -83,6 +86,7 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
             "config",
             "delta",
             "lang",
+            "patch",
             "revlog",
             "repo",
             "revset",

@@ -75,6 +75,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &history::heads::COMMAND,
     &help::COMMAND,
     &history::identify::COMMAND,
+    &local::import::COMMAND,
     &exchange::incoming::COMMAND,
     &local::init::COMMAND,
     &history::locate::COMMAND,

@@ -169,6 +169,17 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
         ],
     ),
     (
+        "patch",
+        &[
+            &["error", "lines", "transfer"],
+            &["target", "hunk", "binary", "mime", "encoded_words"],
+            &["git", "context", "split"],
+            &["file_patches", "message"],
+            &["apply"],
+            &["fuzzing"],
+        ],
+    ),
+    (
         "replicate",
         &[
             &["finding"],
@@ -293,7 +304,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "bookmark_edit",
                 "strip",
             ],
-            &["update", "tags", "replay"],
+            &["update", "tags", "replay", "patching"],
             &["revert", "branch_merge"],
             &["resolve"],
             &["fuzzing"],

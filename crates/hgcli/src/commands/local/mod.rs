@@ -11,6 +11,7 @@ pub(crate) mod commit;
 pub(crate) mod copy;
 pub(crate) mod forget;
 pub(crate) mod graft;
+pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod merge;
 pub(crate) mod purge;
