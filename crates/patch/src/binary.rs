@@ -211,7 +211,12 @@ mod tests {
         assert_eq!(apply_delta(b"f", delta, b"abcde").unwrap(), b"abcmore");
         let copied = b"\x05\x03\x91\x02\x03";
         assert_eq!(apply_delta(b"f", copied, b"abcde").unwrap(), b"cde");
-        for bad in [&b"\x05\x03\x91\x03\x03"[..], b"\x05\x03\x00", b"\x80", b"\x05\x03\x04abc"] {
+        for bad in [
+            &b"\x05\x03\x91\x03\x03"[..],
+            b"\x05\x03\x00",
+            b"\x80",
+            b"\x05\x03\x04abc",
+        ] {
             assert!(apply_delta(b"f", bad, b"abcde").is_err());
         }
     }

@@ -79,11 +79,7 @@ fn marked(line: &[u8], changed: u8, sign: u8) -> Option<Vec<u8>> {
     Some([&[sign], rest].concat())
 }
 
-fn old_lines(
-    number: usize,
-    len: usize,
-    lines: &mut Lines<'_>,
-) -> Result<Vec<Vec<u8>>, PatchError> {
+fn old_lines(number: usize, len: usize, lines: &mut Lines<'_>) -> Result<Vec<Vec<u8>>, PatchError> {
     let mut out: Vec<Vec<u8>> = Vec::new();
     for at in 0..len {
         let line = lines.peek().unwrap_or_default();
@@ -99,11 +95,7 @@ fn old_lines(
     Ok(out)
 }
 
-fn new_lines(
-    number: usize,
-    len: usize,
-    lines: &mut Lines<'_>,
-) -> Result<Vec<Vec<u8>>, PatchError> {
+fn new_lines(number: usize, len: usize, lines: &mut Lines<'_>) -> Result<Vec<Vec<u8>>, PatchError> {
     let mut out: Vec<Vec<u8>> = Vec::new();
     for at in 0..len {
         let Some(line) = lines.peek() else {
@@ -164,15 +156,9 @@ mod tests {
         let expected = "@@ -1,3 +1,4 @@\n x\n-y\n+yy\n+more\n z\n";
         assert_eq!(unified(text).unwrap(), expected);
         let added = "*** 1,2 ****\n--- 1,3 ----\n  x\n+ y\n  z\n";
-        assert_eq!(
-            unified(added).unwrap(),
-            "@@ -1,2 +1,3 @@\n x\n+y\n z\n"
-        );
+        assert_eq!(unified(added).unwrap(), "@@ -1,2 +1,3 @@\n x\n+y\n z\n");
         let removed = "*** 1,3 ****\n  x\n- y\n  z\n--- 1,2 ----\n";
-        assert_eq!(
-            unified(removed).unwrap(),
-            "@@ -1,3 +1,2 @@\n x\n-y\n z\n"
-        );
+        assert_eq!(unified(removed).unwrap(), "@@ -1,3 +1,2 @@\n x\n-y\n z\n");
         let unended = "*** 1 ****\n! a\n\\ No newline\n--- 1 ----\n! b\n";
         assert_eq!(
             unified(unended).unwrap(),

@@ -15,7 +15,10 @@ pub(crate) fn decode(value: &[u8]) -> Vec<u8> {
 }
 
 fn text(run: &Run) -> String {
-    let known = run.charset.as_deref().and_then(|set| of_charset(set, &run.bytes));
+    let known = run
+        .charset
+        .as_deref()
+        .and_then(|set| of_charset(set, &run.bytes));
     known
         .or_else(|| String::from_utf8(run.bytes.clone()).ok())
         .unwrap_or_else(|| latin_1(&run.bytes))
@@ -133,7 +136,10 @@ mod tests {
     fn words_are_decoded_as_mercurial_does() {
         assert_eq!(decoded("plain"), "plain");
         assert_eq!(decoded("=?utf-8?q?caf=C3=A9?="), "café");
-        assert_eq!(decoded("=?utf-8?b?SsO8cmdlbg==?= <joe@x>"), "Jürgen  <joe@x>");
+        assert_eq!(
+            decoded("=?utf-8?b?SsO8cmdlbg==?= <joe@x>"),
+            "Jürgen  <joe@x>"
+        );
         let latin = "=?iso-8859-1?q?caf=E9_x?= =?iso-8859-1?q?=E9?= z";
         assert_eq!(decoded(latin), "café xé  z");
         assert_eq!(decoded("=?cp1252?q?=80=9F?="), "€Ÿ");

@@ -257,7 +257,10 @@ mod tests {
         let text = "diff --git a/a b/b\nrename from a\nrename to b\n\
             diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n\
             diff --git a/m b/m\nold mode 100644\nnew mode 100755\n";
-        assert_eq!(names_of(text), ["sources 1", "a/b b/b", "a/f b/f", "a/m b/m"]);
+        assert_eq!(
+            names_of(text),
+            ["sources 1", "a/b b/b", "a/f b/f", "a/m b/m"]
+        );
     }
 
     #[test]
@@ -265,6 +268,9 @@ mod tests {
         let text = "--- f\n+++ f\n@@ bad\n--- c\n+++ d\n@@ -1 +1 @@\n-a\n+b\n";
         assert_eq!(names_of(text), ["bad hunk #1"]);
         let text = "diff --git a/f b/f\nrename from x\n";
-        assert_eq!(names_of(text).last().unwrap(), "failed to synchronize metadata for \"f\"");
+        assert_eq!(
+            names_of(text).last().unwrap(),
+            "failed to synchronize metadata for \"f\""
+        );
     }
 }

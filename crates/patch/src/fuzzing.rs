@@ -77,7 +77,11 @@ pub fn patches(data: &[u8]) {
         };
         files.0.insert(b"f".to_vec(), file);
         // A patch that does not fit is as good as one that does.
-        let _ = apply(&message.differences.unwrap_or_default(), &mut files, &options);
+        let _ = apply(
+            &message.differences.unwrap_or_default(),
+            &mut files,
+            &options,
+        );
     }
 }
 

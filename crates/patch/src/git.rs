@@ -128,7 +128,8 @@ mod tests {
 
     #[test]
     fn metadata_of_all_files_are_read() {
-        let text = b"diff --git a/a b/b\nrename from a\nrename to b\nold mode 100644\nnew mode 100755\n\
+        let text =
+            b"diff --git a/a b/b\nrename from a\nrename to b\nold mode 100644\nnew mode 100755\n\
             --- a/a\n+++ b/b\n@@ -1 +1 @@\n-copy from x\n+y\n\
             diff --git a/l b/l\nnew file mode 120000\n\
             diff --git a/x b/x\ndeleted file mode 100644\n";

@@ -141,7 +141,10 @@ fn all_headers(mail: &MailMessage<'_>) -> Vec<u8> {
 
 /// The subject without `[PATCH 1 of 2]`.
 fn without_mark(subject: &[u8]) -> &[u8] {
-    match (subject.starts_with(b"[PATCH"), memchr::memchr(b']', subject)) {
+    match (
+        subject.starts_with(b"[PATCH"),
+        memchr::memchr(b']', subject),
+    ) {
         (true, Some(end)) => subject[end + 1..].trim_ascii_start(),
         _ => subject,
     }
@@ -153,7 +156,9 @@ fn unfolded(value: &[u8]) -> Vec<u8> {
     let mut rest = value;
     while let Some(at) = memchr::memchr(b'\n', rest) {
         let behind = &rest[at + 1..];
-        let blanks = behind.iter().take_while(|byte| matches!(byte, b' ' | b'\t'));
+        let blanks = behind
+            .iter()
+            .take_while(|byte| matches!(byte, b' ' | b'\t'));
         let blanks = blanks.count();
         out.extend_from_slice(&rest[..at]);
         out.push(if blanks > 0 { b' ' } else { b'\n' });
@@ -165,11 +170,13 @@ fn unfolded(value: &[u8]) -> Vec<u8> {
 
 /// Where the differences begin: the first line that is of a patch.
 fn find_differences(text: &[u8]) -> Option<usize> {
-    let lines = || Lines::new(text).scan(0, |at, line| {
-        let begin = *at;
-        *at += line.len();
-        Some((begin, line))
-    });
+    let lines = || {
+        Lines::new(text).scan(0, |at, line| {
+            let begin = *at;
+            *at += line.len();
+            Some((begin, line))
+        })
+    };
     let begins = |line: &[u8], name: &[u8]| {
         let behind = line.strip_prefix(name).and_then(<[u8]>::first);
         matches!(behind, Some(b' ' | b'\t'))
@@ -221,7 +228,12 @@ mod tests {
         let fields = fields.map(|field| shown(&field.unwrap()));
         assert_eq!(fields, ["u", "1 2", "b", "12"]);
         assert_eq!(message.parents, [b"34"]);
-        assert!(message.differences.unwrap().ends_with(DIFFERENCES.as_bytes()));
+        assert!(
+            message
+                .differences
+                .unwrap()
+                .ends_with(DIFFERENCES.as_bytes())
+        );
     }
 
     #[test]

@@ -270,7 +270,8 @@ mod tests {
 
     #[test]
     fn parts_may_have_parts() {
-        let text = b"Content-Type: Multipart/Mixed; a=\"x;y\";\n boundary=\"o u\\\"t\"\n\n--o u\"t\n\
+        let text =
+            b"Content-Type: Multipart/Mixed; a=\"x;y\";\n boundary=\"o u\\\"t\"\n\n--o u\"t\n\
             Content-Type: message/rfc822\n\nContent-Type: text/x-patch\n\none\n\n--o u\"t\n\
             Content-Type: multipart/mixed; boundary=in\n\n--in\n\ntwo\n--in--\n--o u\"t--\n";
         let mail = MailMessage::parse(text);

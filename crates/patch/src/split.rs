@@ -141,7 +141,10 @@ mod tests {
         let text = "# HG changeset patch\na\n\n--- x\n\n# HG changeset patch\nb\n";
         assert_eq!(
             parts(text),
-            ["# HG changeset patch\na\n\n--- x\n\n", "# HG changeset patch\nb\n"]
+            [
+                "# HG changeset patch\na\n\n--- x\n\n",
+                "# HG changeset patch\nb\n"
+            ]
         );
     }
 
@@ -158,7 +161,11 @@ mod tests {
         let text = "Subject: b\n\n--- x\n+++ x\nSubject: c\nFrom: d\n\nwords: e\n";
         assert_eq!(
             parts(text),
-            ["Subject: b\n\n--- x\n+++ x\n", "Subject: c\nFrom: d\n\n", "words: e\n"]
+            [
+                "Subject: b\n\n--- x\n+++ x\n",
+                "Subject: c\nFrom: d\n\n",
+                "words: e\n"
+            ]
         );
     }
 

@@ -81,7 +81,8 @@ fn uuencode(text: &[u8]) -> Option<Vec<u8>> {
         let len = usize::from(first.wrapping_sub(b' ') & 0x3f);
         let begin = out.len();
         for group in characters.chunks(4) {
-            let six = |at: usize| u32::from(group.get(at).map_or(0, |c| c.wrapping_sub(b' ') & 0x3f));
+            let six =
+                |at: usize| u32::from(group.get(at).map_or(0, |c| c.wrapping_sub(b' ') & 0x3f));
             let bits = six(0) << 18 | six(1) << 12 | six(2) << 6 | six(3);
             out.extend_from_slice(&bits.to_be_bytes()[1..]);
         }
@@ -97,7 +98,10 @@ mod tests {
     #[test]
     fn encodings_are_undone() {
         let qp = b"a=3Db \nsoft=\n line=\r\n=C3=A9=zz \t";
-        assert_eq!(&*decode(b"quoted-printable", qp), b"a=b\nsoft line\xc3\xa9=zz");
+        assert_eq!(
+            &*decode(b"quoted-printable", qp),
+            b"a=b\nsoft line\xc3\xa9=zz"
+        );
         assert_eq!(&*decode(b"base64", b"aGVs\nbG8K\n"), b"hello\n");
         assert_eq!(&*decode(b"base64", b"aGVsbG8=\n"), b"hello");
         assert_eq!(&*decode(b"base64", b"aGVsbA==garbage"), b"hell");

@@ -27,9 +27,7 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
     (
         "workdir",
-        &[
-            "base", "config", "delta", "lang", "patch", "revlog", "repo",
-        ],
+        &["base", "config", "delta", "lang", "patch", "revlog", "repo"],
     ),
     ("btree", &["base", "codec"]),
     ("json", &["base"]),

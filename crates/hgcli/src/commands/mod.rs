@@ -37,6 +37,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &local::addremove::COMMAND,
     &history::annotate::COMMAND,
     &local::backout::COMMAND,
+    &local::bisect::COMMAND,
     &history::bookmarks::COMMAND,
     &local::branch::COMMAND,
     &history::branches::COMMAND,

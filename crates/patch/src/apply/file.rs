@@ -216,7 +216,8 @@ impl<'a> PatchedFile<'a> {
         for fuzz in 0..=most_fuzz {
             for only_start in [true, false] {
                 let (start, end) = hunk.context(fuzz, only_start);
-                let old = &hunk.old.lines[start..hunk.old.lines.len().saturating_sub(end).max(start)];
+                let old =
+                    &hunk.old.lines[start..hunk.old.lines.len().saturating_sub(end).max(start)];
                 let near = place(hunk, start) + self.offset + self.skew;
                 let near = near.min(self.lines.len() as isize);
                 let fit = |line| Fit {
@@ -242,7 +243,10 @@ impl<'a> PatchedFile<'a> {
 
     fn replace(&mut self, hunk: &TextHunk<'_>, fit: &Fit) {
         let inner = |lines: &'_ [Cow<'_, [u8]>]| {
-            let end = lines.len().saturating_sub(fit.end).max(fit.start.min(lines.len()));
+            let end = lines
+                .len()
+                .saturating_sub(fit.end)
+                .max(fit.start.min(lines.len()));
             fit.start.min(lines.len())..end
         };
         let gone = inner(&hunk.old.lines).len();

@@ -78,9 +78,7 @@ impl<'a> WorkingTarget<'a> {
         let shown = || self.files.path(path);
         match &found {
             Some(found) if found.is_dir() => Err(WorkdirError::IsADirectory { path: shown() }),
-            None if self.is_below_file(path)? => {
-                Err(WorkdirError::NotADirectory { path: shown() })
-            }
+            None if self.is_below_file(path)? => Err(WorkdirError::NotADirectory { path: shown() }),
             _ => Ok(found),
         }
     }
@@ -225,10 +223,14 @@ impl WorkingChanges {
                 false => out.untracked.push(path.clone()),
             }
         }
-        let is_gone = |path: &&Vec<u8>| {
-            self.removed.contains(*path) && dirstate.get(path).is_none()
-        };
-        let files: Vec<Vec<u8>> = self.changed.iter().filter(|path| !is_gone(path)).cloned().collect();
+        let is_gone =
+            |path: &&Vec<u8>| self.removed.contains(*path) && dirstate.get(path).is_none();
+        let files: Vec<Vec<u8>> = self
+            .changed
+            .iter()
+            .filter(|path| !is_gone(path))
+            .cloned()
+            .collect();
         let (mut came, mut went) = (Vec::new(), Vec::new());
         for path in files {
             let exists = self.files.stat(&path)?.is_some();
@@ -240,7 +242,10 @@ impl WorkingChanges {
                 }
                 (true, true) => {
                     dirstate.set_possibly_dirty(&path);
-                    if dirstate.get(&path).is_some_and(|e| e.state() == EntryState::Added) {
+                    if dirstate
+                        .get(&path)
+                        .is_some_and(|e| e.state() == EntryState::Added)
+                    {
                         came.push(path);
                     }
                 }

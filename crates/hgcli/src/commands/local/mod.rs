@@ -5,6 +5,7 @@ pub(crate) mod addremove;
 pub(crate) mod amend;
 pub(crate) mod attend;
 pub(crate) mod backout;
+pub(crate) mod bisect;
 pub(crate) mod branch;
 pub(crate) mod change;
 pub(crate) mod commit;

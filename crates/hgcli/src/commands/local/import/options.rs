@@ -53,7 +53,10 @@ impl ImportOptions {
         if similarity > 0.0 && bypass {
             return Err(Abort::input("cannot use --similarity with --bypass"));
         }
-        if config.get("ui", "patch").is_some_and(|tool| !tool.is_empty()) {
+        if config
+            .get("ui", "patch")
+            .is_some_and(|tool| !tool.is_empty())
+        {
             return Err(Abort::new("ui.patch is not supported")
                 .hint("patches are applied without other programs"));
         }
@@ -88,7 +91,9 @@ fn strip(matches: &Matches) -> Result<usize, Abort> {
     };
     let text = String::from_utf8_lossy(text);
     let number: i64 = text.trim().parse().map_err(|_| {
-        Abort::input(format!("invalid value '{text}' for option -p, expected int"))
+        Abort::input(format!(
+            "invalid value '{text}' for option -p, expected int"
+        ))
     })?;
     Ok(usize::try_from(number).unwrap_or(0))
 }
@@ -134,7 +139,9 @@ fn line_ends(config: &Config) -> Result<LineEnds, Abort> {
         b"auto" => Ok(LineEnds::Auto),
         _ => {
             let shown = String::from_utf8_lossy(typed);
-            Err(Abort::new(format!("unsupported line endings type: {shown}")))
+            Err(Abort::new(format!(
+                "unsupported line endings type: {shown}"
+            )))
         }
     }
 }

@@ -58,9 +58,7 @@ impl ImportRun<'_> {
                     None => "applied to working directory\n".to_owned(),
                 })?;
                 parents = match imported.node {
-                    Some(node) if self.options.bypass && !self.options.exact => {
-                        [node, Node::NULL]
-                    }
+                    Some(node) if self.options.bypass && !self.options.exact => [node, Node::NULL],
                     _ => self.session.dirstate.parents(),
                 };
                 if imported.has_rejects {
@@ -145,7 +143,9 @@ impl ImportRun<'_> {
         let Some(second) = named(1) else {
             return Ok(parents);
         };
-        let both = named(0).and_then(|name| self.known(name)).zip(self.known(second));
+        let both = named(0)
+            .and_then(|name| self.known(name))
+            .zip(self.known(second));
         let on = match both {
             // The second parent counts only on top of the first one.
             Some((first, second)) if first == parents[0] => [first, second],

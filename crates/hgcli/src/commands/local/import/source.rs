@@ -27,7 +27,9 @@ pub(super) fn read(
     let name = base.join(OsStr::from_bytes(typed));
     let name = name.as_os_str().as_bytes().to_vec();
     ui.status([b"applying ", &name[..], b"\n"].concat())?;
-    let is_remote = [&b"http://"[..], b"https://"].iter().any(|scheme| name.starts_with(scheme));
+    let is_remote = [&b"http://"[..], b"https://"]
+        .iter()
+        .any(|scheme| name.starts_with(scheme));
     let text = match is_remote {
         true => fetch(repo, ui, config, &name)?,
         false => read_file(repo, &name)?,
@@ -48,7 +50,9 @@ fn read_file(repo: &Repo, name: &[u8]) -> Result<Vec<u8>, Abort> {
     let shown = String::from_utf8_lossy(name);
     let scheme = shown.split_once("://").map(|(scheme, _)| scheme);
     if let Some(scheme) = scheme.filter(|scheme| *scheme != "file") {
-        return Err(Abort::input(format!("cannot read a patch over {scheme}: {shown}")));
+        return Err(Abort::input(format!(
+            "cannot read a patch over {scheme}: {shown}"
+        )));
     }
     let path = name.strip_prefix(b"file://").unwrap_or(name);
     let path = Path::new(OsStr::from_bytes(path));

@@ -22,9 +22,14 @@ pub(super) fn print_notice(ui: &mut Ui, notice: &PatchNotice<'_>) -> Result<(), 
             ui.warn(with("unable to find '", path, "' for patching\n"))?;
             ui.warn("(use '--prefix' to apply patch relative to the current directory)\n")
         }
-        PatchNotice::Exists { path, is_copy: true } => {
-            ui.warn(with("cannot create ", path, ": destination already exists\n"))
-        }
+        PatchNotice::Exists {
+            path,
+            is_copy: true,
+        } => ui.warn(with(
+            "cannot create ",
+            path,
+            ": destination already exists\n",
+        )),
         PatchNotice::Exists { path, .. } => ui.warn(with("file ", path, " already exists\n")),
         PatchNotice::Moved {
             number,
@@ -50,9 +55,8 @@ pub(super) fn print_notice(ui: &mut Ui, notice: &PatchNotice<'_>) -> Result<(), 
             rejected,
             hunks,
         } => {
-            let count = format!(
-                "{rejected} out of {hunks} hunks FAILED -- saving rejects to file "
-            );
+            let count =
+                format!("{rejected} out of {hunks} hunks FAILED -- saving rejects to file ");
             ui.warn(with(&count, path, ".rej\n"))
         }
     }
