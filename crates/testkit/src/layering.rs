@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Each crate with the whole list of our crates that it may import, without the `varve-` prefix.
 pub const MAY_IMPORT: &[(&str, &[&str])] = &[
+    ("archive", &["base", "codec"]),
     ("base", &[]),
     ("codec", &["base"]),
     ("config", &["base"]),
@@ -72,13 +73,14 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
     (
         "hgcli",
         &[
-            "base", "codec", "config", "delta", "lang", "patch", "revlog", "repo", "revset",
-            "workdir", "exchange",
+            "archive", "base", "codec", "config", "delta", "lang", "patch", "revlog", "repo",
+            "revset", "workdir", "exchange",
         ],
     ),
     (
         "cli",
         &[
+            "archive",
             "base",
             "codec",
             "config",

@@ -36,6 +36,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &local::add::COMMAND,
     &local::addremove::COMMAND,
     &history::annotate::COMMAND,
+    &history::archive::COMMAND,
     &local::backout::COMMAND,
     &local::bisect::COMMAND,
     &history::bookmarks::COMMAND,

@@ -4,6 +4,7 @@ use super::Floor;
 
 /// Each crate with its floors, the lowest first. An order is a decision: a room moves only when the design does.
 pub const FLOORS: &[(&str, &[Floor])] = &[
+    ("archive", &[&["kind"], &["tar", "zip"], &["writer"]]),
     (
         "base",
         &[&["base85", "priority", "progress", "storage", "varint"]],

@@ -46,7 +46,7 @@ fn twin() -> Twin {
 }
 
 /// Contents and modes of all files outside of `.hg`.
-fn files(root: &Path) -> BTreeMap<String, (Vec<u8>, bool)> {
+pub(super) fn files(root: &Path) -> BTreeMap<String, (Vec<u8>, bool)> {
     let mut found = BTreeMap::new();
     let mut waiting = vec![root.to_owned()];
     while let Some(directory) = waiting.pop() {

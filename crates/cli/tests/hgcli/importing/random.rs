@@ -101,7 +101,7 @@ fn make_series(random: &mut Random, root: &Path) {
 #[test]
 fn exported_changes_come_back() {
     for seed in 0..6 {
-        let mut random = Random::new(seed);
+        let mut random = Random(seed);
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().join("source");
         make_series(&mut random, &root);

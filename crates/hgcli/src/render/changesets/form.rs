@@ -61,6 +61,14 @@ impl Filled {
 const FORMATTERS: &[&[u8]] = &[b"cbor"];
 
 impl ChangesetFormat {
+    /// A template for each changeset.
+    ///
+    /// # Errors
+    /// An error in the template.
+    pub(crate) fn of_template(text: &[u8]) -> Result<ChangesetFormat, Abort> {
+        Ok(ChangesetFormat::Filled(Box::new(Filled::of(text)?)))
+    }
+
     /// Form of the arguments, or else of the configuration.
     pub(crate) fn new(
         repo: &Repo,

@@ -155,6 +155,14 @@ impl Printer {
         Ok(value)
     }
 
+    /// The text of one changeset.
+    pub(crate) fn text_of(&self, rev: Rev) -> Result<Vec<u8>, Abort> {
+        let mut out = Vec::new();
+        let mut reader = self.view.changelog().reader();
+        self.render(Some(rev), 0, &mut reader, &mut out)?;
+        Ok(out)
+    }
+
     /// Appends the text of one changeset.
     fn render(
         &self,
