@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// Files in memory.
 #[derive(Debug, Default)]
-struct Files(BTreeMap<Vec<u8>, TargetFile>);
+pub(crate) struct Files(pub(crate) BTreeMap<Vec<u8>, TargetFile>);
 
 impl PatchTarget for Files {
     type Error = PatchError;

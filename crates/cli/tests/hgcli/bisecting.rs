@@ -110,6 +110,8 @@ fn merges_may_be_gone_beyond() {
         &["bisect", "-r"],
         &["bisect", "-b", "15"],
         &["bisect", "-g", "14"],
+        &["bisect", "-s", "5:7"],
+        &["bisect", "-b", "8"],
         &["bisect", "-e"],
         &["bisect"],
         &["bisect", "-r"],

@@ -2,6 +2,8 @@
 
 mod file;
 mod names;
+#[cfg(test)]
+mod tests;
 
 use crate::error::PatchError;
 use crate::file_patches::{FilePatches, FileStart, PatchEvent};

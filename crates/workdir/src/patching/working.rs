@@ -195,6 +195,13 @@ pub(super) struct WorkingChanges {
     copies: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
+/// Files that may be renames of each other.
+#[derive(Default)]
+struct RenameSides {
+    came: Vec<Vec<u8>>,
+    went: Vec<Vec<u8>>,
+}
+
 impl WorkingChanges {
     /// Tracks what came, and no longer what went. With a similarity above 0 renames are looked for; `tree` has the
     /// files of the first parent.
@@ -202,10 +209,33 @@ impl WorkingChanges {
         &self,
         dirstate: &mut Dirstate,
         tree: &Tree<'_>,
-        (batch, view): (Option<&CommitBatch>, &RepoView),
+        store: (Option<&CommitBatch>, &RepoView),
         similarity: f64,
     ) -> Result<PatchedFiles, WorkdirError> {
-        let mut out = PatchedFiles::default();
+        let mut out = PatchedFiles {
+            files: self.changed.clone(),
+            ..PatchedFiles::default()
+        };
+        self.note_copies(dirstate, &mut out);
+        for path in &self.removed {
+            match dirstate.is_tracked(path) {
+                true => dirstate.remove(path),
+                false => out.untracked.push(path.clone()),
+            }
+        }
+        let sides = self.compare(dirstate, &mut out)?;
+        if similarity > 0.0 {
+            out.renames = self.find_renames(&sides, tree, store, similarity)?;
+        }
+        out.added.iter().for_each(|path| dirstate.add(path));
+        out.missing.iter().for_each(|path| dirstate.remove(path));
+        for rename in &out.renames {
+            dirstate.copy(&rename.to, Some(&rename.from));
+        }
+        Ok(out)
+    }
+
+    fn note_copies(&self, dirstate: &mut Dirstate, out: &mut PatchedFiles) {
         for (source, path) in &self.copies {
             let source = dirstate.copy_source(source).unwrap_or(source).to_vec();
             let entry = dirstate.get(&source);
@@ -217,63 +247,63 @@ impl WorkingChanges {
                 dirstate.copy(path, Some(&source));
             }
         }
-        for path in &self.removed {
-            match dirstate.is_tracked(path) {
-                true => dirstate.remove(path),
-                false => out.untracked.push(path.clone()),
+    }
+
+    /// Compares the changed files with the dirstate.
+    fn compare(
+        &self,
+        dirstate: &mut Dirstate,
+        out: &mut PatchedFiles,
+    ) -> Result<RenameSides, WorkdirError> {
+        let mut sides = RenameSides::default();
+        for path in &self.changed {
+            // A new file that was removed again has left nothing.
+            if self.removed.contains(path) && dirstate.get(path).is_none() {
+                continue;
             }
-        }
-        let is_gone =
-            |path: &&Vec<u8>| self.removed.contains(*path) && dirstate.get(path).is_none();
-        let files: Vec<Vec<u8>> = self
-            .changed
-            .iter()
-            .filter(|path| !is_gone(path))
-            .cloned()
-            .collect();
-        let (mut came, mut went) = (Vec::new(), Vec::new());
-        for path in files {
-            let exists = self.files.stat(&path)?.is_some();
-            match (exists, dirstate.is_tracked(&path)) {
+            let exists = self.files.stat(path)?.is_some();
+            match (exists, dirstate.is_tracked(path)) {
                 (true, false) => {
-                    dirstate.check_clash(&path)?;
+                    dirstate.check_clash(path)?;
                     out.added.push(path.clone());
-                    came.push(path);
+                    sides.came.push(path.clone());
                 }
                 (true, true) => {
-                    dirstate.set_possibly_dirty(&path);
-                    if dirstate
-                        .get(&path)
-                        .is_some_and(|e| e.state() == EntryState::Added)
-                    {
-                        came.push(path);
+                    dirstate.set_possibly_dirty(path);
+                    let entry = dirstate.get(path);
+                    if entry.is_some_and(|entry| entry.state() == EntryState::Added) {
+                        sides.came.push(path.clone());
                     }
                 }
-                (false, true) => {
-                    out.missing.push(path.clone());
-                    went.push(path);
+                (false, is_tracked) => {
+                    if is_tracked {
+                        out.missing.push(path.clone());
+                    }
+                    sides.went.push(path.clone());
                 }
-                (false, false) => went.push(path),
             }
         }
-        if similarity > 0.0 {
-            let went = candidates(&went, |path| match tree.get(path)? {
-                Some((node, _)) => Ok(Some(match batch {
-                    Some(batch) => batch.file_content(path, &node)?,
-                    None => view.file_content(path, &node)?,
-                })),
-                None => Ok(None),
-            })?;
-            let came = candidates(&came, |path| Ok(Some(self.files.read(path)?.0)))?;
-            out.renames = detect_renames(&went, &came, similarity);
-        }
-        out.added.iter().for_each(|path| dirstate.add(path));
-        out.missing.iter().for_each(|path| dirstate.remove(path));
-        for rename in &out.renames {
-            dirstate.copy(&rename.to, Some(&rename.from));
-        }
-        out.files = self.changed.clone();
-        Ok(out)
+        Ok(sides)
+    }
+
+    fn find_renames(
+        &self,
+        sides: &RenameSides,
+        tree: &Tree<'_>,
+        (batch, view): (Option<&CommitBatch>, &RepoView),
+        similarity: f64,
+    ) -> Result<Vec<Rename>, WorkdirError> {
+        let went = candidates(&sides.went, |path| {
+            let Some((node, _)) = tree.get(path)? else {
+                return Ok(None);
+            };
+            Ok(Some(match batch {
+                Some(batch) => batch.file_content(path, &node)?,
+                None => view.file_content(path, &node)?,
+            }))
+        })?;
+        let came = candidates(&sides.came, |path| Ok(Some(self.files.read(path)?.0)))?;
+        Ok(detect_renames(&went, &came, similarity))
     }
 }
 

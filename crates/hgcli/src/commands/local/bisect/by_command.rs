@@ -25,8 +25,6 @@ impl Bisection<'_> {
     ) -> Result<(), Abort> {
         let mut node = self.begin()?;
         if let Some(named) = named {
-            // Mercurial takes the first changeset of all for none.
-            let named = named.filter(|rev| rev.0 > 0);
             let rev = named.ok_or_else(|| Abort::input("empty revision set"))?;
             node = view.changelog().node(rev);
         }

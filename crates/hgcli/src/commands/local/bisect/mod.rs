@@ -10,7 +10,9 @@ use crate::context::{Category, Command, Config, Context, Repo};
 use crate::render::changesets::ChangesetNames;
 use crate::ui::{Abort, Ui};
 use options::{BisectAction, BisectOptions};
-use varve_repo::{BisectState, BisectStep, LockKind, Node, RepoView, Repository, Rev};
+use varve_repo::{
+    BisectSet, BisectSets, BisectState, BisectStep, LockKind, Node, RepoView, Repository, Rev,
+};
 use varve_workdir::{Dirstate, LocalChanges};
 
 /// See [`Command`].
@@ -64,9 +66,10 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         BisectState::clear(&repository)?;
         return Ok(0);
     }
-    let marked = marked(repo, ui, &options)?;
+    let state = BisectState::read(&repository)?;
+    let marked = marked(repo, ui, &options, &state)?;
     let mut bisection = Bisection {
-        state: BisectState::read(&repository)?,
+        state,
         updates: !matches.flag("noupdate"),
         repository: &repository,
         repo,
@@ -79,12 +82,23 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     code
 }
 
-/// The changesets that the call names, or the parent of the working copy.
-fn marked(repo: &mut Repo, ui: &mut Ui, options: &BisectOptions) -> Result<Vec<Rev>, Abort> {
-    match &options.rev {
-        Some(rev) => repo.revisions(ui, &[rev]),
-        None => Ok(repo.working_parents()?.into_iter().take(1).collect()),
+/// The changesets that the call names, or the parent of the working copy. Once both kinds are known, named ones
+/// outside of the range do not count.
+fn marked(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    options: &BisectOptions,
+    state: &BisectState,
+) -> Result<Vec<Rev>, Abort> {
+    let Some(rev) = &options.rev else {
+        return Ok(repo.working_parents()?.into_iter().take(1).collect());
+    };
+    let mut revs = repo.revisions(ui, &[rev])?;
+    if !state.good.is_empty() && !state.bad.is_empty() {
+        let sets = BisectSets::of(&*repo.view()?)?;
+        revs.retain(|rev| sets.has(BisectSet::Range, *rev));
     }
+    Ok(revs)
 }
 
 impl Bisection<'_> {
