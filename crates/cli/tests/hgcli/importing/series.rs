@@ -11,11 +11,12 @@ fn source(hg: &peers::Hg, path: &Path) {
     repos::commit(hg, path, "two");
     hg.ok(path, &["branch", "br"]);
     repos::write(path, "f2", b"2\n3\n");
-    hg.ok(path, &["mv", "g", "gg"]);
     repos::commit(hg, path, "three\n\nwith more words");
     hg.ok(path, &["up", "0"]);
     repos::write(path, "f4", b"4\n");
     repos::write(path, "bin", b"other\0\x02");
+    // On the first side: the merge could not be made again from a patch with a rename of the other.
+    hg.ok(path, &["mv", "g", "gg"]);
     repos::commit(hg, path, "four");
     hg.ok(path, &["merge", "2"]);
     repos::commit(hg, path, "merge");

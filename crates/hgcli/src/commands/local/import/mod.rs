@@ -117,6 +117,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         repository: &repository,
         session,
         unsaved: Vec::new(),
+        committed: Vec::new(),
         has_written: false,
     };
     let code = match run.import_all() {

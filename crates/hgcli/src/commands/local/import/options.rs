@@ -23,7 +23,7 @@ pub(super) struct ImportOptions {
     pub(super) similarity: f64,
     /// `-d`.
     pub(super) date: Option<(i64, i32)>,
-    pub(super) apply: ApplyOptions,
+    strip: usize,
 }
 
 impl ImportOptions {
@@ -68,12 +68,22 @@ impl ImportOptions {
             takes_branch: matches.flag("exact") || matches.flag("import-branch"),
             similarity,
             date,
-            apply: ApplyOptions {
-                strip: strip(matches)?,
-                prefix: prefix(repo, matches)?,
-                fuzz: fuzz(config)?,
-                line_ends: line_ends(config)?,
-            },
+            strip: strip(matches)?,
+        })
+    }
+
+    /// How patches are applied. Mercurial reads these settings when the first patch is there.
+    pub(super) fn apply(
+        &self,
+        repo: &Repo,
+        config: &Config,
+        matches: &Matches,
+    ) -> Result<ApplyOptions, Abort> {
+        Ok(ApplyOptions {
+            strip: self.strip,
+            prefix: prefix(repo, matches)?,
+            fuzz: fuzz(config)?,
+            line_ends: line_ends(config)?,
         })
     }
 }

@@ -8,7 +8,7 @@ use crate::commands::local::commit;
 use crate::context::{Config, Repo};
 use crate::ui::{Abort, Ui, short_hex};
 use std::io::Write;
-use varve_patch::{PatchMessage, PatchNotice, split};
+use varve_patch::{ApplyOptions, PatchMessage, PatchNotice, split};
 use varve_repo::{DEFAULT_BRANCH, Node, Repository};
 use varve_workdir::{CommitMetadata, PatchSession, PatchedFiles, Status, WorkdirError};
 
@@ -26,6 +26,8 @@ pub(super) struct ImportRun<'a> {
     pub(super) session: PatchSession<'a>,
     /// Descriptions of patches that are not committed.
     pub(super) unsaved: Vec<Vec<u8>>,
+    /// New changesets that went through the working copy, with their parents: hooks hear of them at the end.
+    pub(super) committed: Vec<(Node, [Node; 2])>,
     /// Whether Mercurial has begun to write a changeset, which it undoes on a failure.
     pub(super) has_written: bool,
 }
@@ -87,6 +89,9 @@ impl ImportRun<'_> {
         }
         self.ui.out.flush()?;
         self.session.finish()?;
+        for (node, parents) in &self.committed {
+            self.repo.after_commit(node, parents);
+        }
         self.repo.refresh();
         Ok(code)
     }
@@ -207,7 +212,12 @@ impl ImportRun<'_> {
         Ok(Imported { node, has_rejects })
     }
 
+    fn apply_options(&self) -> Result<ApplyOptions, Abort> {
+        self.options.apply(self.repo, self.config, self.matches)
+    }
+
     fn apply(&mut self, differences: &[u8]) -> Result<PatchedFiles, Abort> {
+        let options = self.apply_options()?;
         let ui = &mut *self.ui;
         let mut told = Ok(());
         let mut observer = |notice: &PatchNotice<'_>| {
@@ -215,10 +225,10 @@ impl ImportRun<'_> {
                 told = words::print_notice(ui, notice);
             }
         };
-        let (options, similarity) = (&self.options.apply, self.options.similarity);
+        let similarity = self.options.similarity;
         let files = self
             .session
-            .apply(differences, options, similarity, &mut observer);
+            .apply(differences, &options, similarity, &mut observer);
         told?;
         let files = files?;
         words::print_files(self.ui, &files)?;
@@ -253,9 +263,7 @@ impl ImportRun<'_> {
         self.repo.before_commit(self.ui, &parents)?;
         commit::print_files(self.ui, &status)?;
         let node = self.session.commit(&status, &words_of(&new, &branch))?;
-        if let Some(node) = &node {
-            self.repo.after_commit(node, &parents);
-        }
+        self.committed.extend(node.map(|node| (node, parents)));
         Ok(node)
     }
 
@@ -271,6 +279,7 @@ impl ImportRun<'_> {
             true => patch.branch.clone().unwrap_or(DEFAULT_BRANCH.to_vec()),
             false => self.session.branch_of(&parents[0])?,
         };
+        let options = self.apply_options()?;
         let ui = &mut *self.ui;
         let mut told = Ok(());
         let mut observer = |notice: &PatchNotice<'_>| {
@@ -278,10 +287,9 @@ impl ImportRun<'_> {
                 told = words::print_notice(ui, notice);
             }
         };
-        let options = &self.options.apply;
         let changes = self
             .session
-            .apply_to(&parents[0], differences, options, &mut observer);
+            .apply_to(&parents[0], differences, &options, &mut observer);
         told?;
         let changes = changes?;
         let status = Status {
