@@ -81,7 +81,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let Context {
         repo, ui, config, ..
     } = context;
-    let options = ImportOptions::read(repo, config, matches)?;
+    let options = ImportOptions::read(config, matches)?;
     let repository = repo.repository()?;
     let working_copy = repo.lock(ui, LockKind::WorkingCopy)?;
     if !options.bypass {

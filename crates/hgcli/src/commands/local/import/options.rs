@@ -28,11 +28,7 @@ pub(super) struct ImportOptions {
 
 impl ImportOptions {
     /// Reads the options, and refuses those that do not go together.
-    pub(super) fn read(
-        repo: &Repo,
-        config: &Config,
-        matches: &Matches,
-    ) -> Result<ImportOptions, Abort> {
+    pub(super) fn read(config: &Config, matches: &Matches) -> Result<ImportOptions, Abort> {
         for (one, other) in [
             ("no-commit", "bypass"),
             ("no-commit", "secret"),
