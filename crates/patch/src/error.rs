@@ -51,7 +51,7 @@ pub enum PatchError {
     BadBinary {
         /// The patched file.
         path: String,
-        /// What is wrong with the line.
+        /// The fault of the line.
         reason: String,
     },
     /// The compressed content is damaged.

@@ -5,7 +5,7 @@
 //! description of a changeset from the differences, [`FilePatches`] reads those file by file, and [`apply`] makes
 //! the changes in a [`PatchTarget`]: the files of a working copy, or of a changeset without one.
 //!
-//! All of these texts come from strangers. Each reader keeps no more than the text holds, except for a binary patch,
+//! All of these texts come from untrusted users. Each reader keeps no more than the text holds, except for a binary patch,
 //! whose content is limited by [`MAX_BINARY`].
 
 mod apply;

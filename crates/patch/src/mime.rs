@@ -19,7 +19,7 @@ pub(crate) struct MailMessage<'a> {
     /// Names and values; values with the line ends within them, but without the one at the end.
     headers: Vec<(&'a [u8], &'a [u8])>,
     body: MailBody<'a>,
-    /// What a part without a type is.
+    /// The type of a part that names none.
     default_type: &'static [u8],
 }
 

@@ -20,7 +20,7 @@ pub struct TargetFile {
     pub mode: PatchMode,
 }
 
-/// What patched files' lines end with.
+/// Ends of lines in patched files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LineEnds {
     /// As in the patch; they are compared too.

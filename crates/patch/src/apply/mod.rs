@@ -21,7 +21,7 @@ pub struct ApplyOptions {
     pub prefix: Vec<u8>,
     /// Most lines of context that need not fit at each end of a hunk.
     pub fuzz: usize,
-    /// What lines end with.
+    /// Ends of lines.
     pub line_ends: LineEnds,
 }
 

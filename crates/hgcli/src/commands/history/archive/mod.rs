@@ -5,7 +5,7 @@ mod prefix;
 
 use super::output_name::{OutputContent, output_name};
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
-use crate::context::{Category, Command, Context, Repo, matching};
+use crate::context::{Category, Command, Config, Context, Repo, matching};
 use crate::render::changesets::{ChangesetFormat, Printer, PrinterStyle};
 use crate::ui::{Abort, Ui};
 use files::DirectoryWriter;
@@ -87,12 +87,15 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if entries.is_empty() {
         return Err(Abort::new("no files match the archive pattern"));
     }
-    let metadata = match has_metadata(context, &matcher)? {
-        true => Some(metadata(context, &view, rev)?),
+    let Context {
+        repo, ui, config, ..
+    } = context;
+    let metadata = match has_metadata(config, &matcher)? {
+        true => Some(metadata((repo, ui, config), &view, rev)?),
         false => None,
     };
     let time = view.with_changeset(rev, |changeset| changeset.time)?;
-    let mut writer = FileWriter::begin(&context.repo, &mut context.ui, &target, time)?;
+    let mut writer = FileWriter::begin(repo, ui, &target, time)?;
     if let Some(metadata) = metadata {
         writer.add(METADATA, FileKind::Plain, &metadata)?;
     }
@@ -163,13 +166,17 @@ fn unsupported() -> Abort {
     Abort::new("archives of the type txz are not supported")
 }
 
-fn has_metadata(context: &Context, matcher: &Matcher) -> Result<bool, Abort> {
-    let wanted = context.config.boolean("ui", "archivemeta", true);
+fn has_metadata(config: &Config, matcher: &Matcher) -> Result<bool, Abort> {
+    let wanted = config.boolean("ui", "archivemeta", true);
     Ok(wanted.map_err(Abort::Setting)? && matcher.matches(METADATA))
 }
 
 /// The lines that describe a changeset.
-fn metadata(context: &mut Context, view: &RepoView, rev: Rev) -> Result<Vec<u8>, Abort> {
+fn metadata(
+    (repo, ui, config): (&mut Repo, &mut Ui, &Config),
+    view: &RepoView,
+    rev: Rev,
+) -> Result<Vec<u8>, Abort> {
     let local = view.local_tag_names()?;
     let node = view.changelog().node(rev);
     let tags = view.tags()?.into_iter();
@@ -187,9 +194,6 @@ fn metadata(context: &mut Context, view: &RepoView, rev: Rev) -> Result<Vec<u8>,
         form: ChangesetFormat::of_template(template.as_bytes())?,
         ..PrinterStyle::default()
     };
-    let Context {
-        repo, ui, config, ..
-    } = context;
     let printer = Printer::new(repo, ui, config, style)?;
     let first = view.changelog().node(Rev(0));
     let mut out = format!("repo: {first}\n").into_bytes();

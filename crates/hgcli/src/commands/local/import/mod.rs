@@ -122,7 +122,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     };
     let code = match run.import_all() {
         Ok(code) => run.finish(code),
-        Err(error) => Err(run.give_up(error)?),
+        Err(error) => Err(run.undo(error)?),
     };
     drop(working_copy);
     code

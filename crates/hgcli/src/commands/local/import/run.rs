@@ -97,7 +97,7 @@ impl ImportRun<'_> {
     }
 
     /// Undoes the transaction after a failure; without one, the dirstate keeps what was applied.
-    pub(super) fn give_up(self, error: Abort) -> Result<Abort, Abort> {
+    pub(super) fn undo(self, error: Abort) -> Result<Abort, Abort> {
         if self.options.no_commit {
             self.session.finish()?;
         } else if self.session.made() > 0 || self.has_written {
