@@ -109,8 +109,8 @@ fn unknown_commands_say_what_may_be_meant() {
             "varve: unknown command 'recompess'\n(did you mean one of recompress, recover?)\n",
         ),
         (
-            "bisect",
-            "varve: hg has bisect, Varve does not (yet)\n(hg can be used in the same repository)\n",
+            "debugshell",
+            "varve: hg has debugshell, Varve does not (yet)\n(hg can be used in the same repository)\n",
         ),
         (
             "debugdag",
@@ -121,10 +121,10 @@ fn unknown_commands_say_what_may_be_meant() {
         assert_eq!(run.status.code(), Some(255));
         assert_eq!(String::from_utf8_lossy(&run.stderr), said);
     }
-    let help = varve(&["help", "bisect"]);
+    let help = varve(&["help", "debugshell"]);
     let said = String::from_utf8_lossy(&help.stderr);
     assert!(
-        said.starts_with("varve: hg has bisect, Varve does not (yet)\n"),
+        said.starts_with("varve: hg has debugshell, Varve does not (yet)\n"),
         "{said}"
     );
 }

@@ -4,6 +4,7 @@ use crate::format::manifest::{ManifestEntries, push_entry};
 use crate::format::obsstore;
 use crate::format::store_path::{self, encode_directories};
 use crate::format::{Changeset, FileText, fncache, journal, phases};
+use crate::read::bisection;
 use crate::read::caches::{BranchNames, Key, TagFiles};
 use varve_revlog::Rev;
 
@@ -113,6 +114,15 @@ pub fn fncache(data: &[u8]) {
     }
 }
 
+/// Never panics; an error names an existing line, and no more changesets are marked than there are lines.
+pub fn bisect_state(data: &[u8]) {
+    let lines = data.split(|byte| *byte == b'\n').count();
+    match bisection::parse(data) {
+        Ok(state) => assert!(state.good.len() + state.bad.len() <= lines),
+        Err((line, _)) => assert!((1..=lines).contains(&line)),
+    }
+}
+
 /// Never panics; an error names an existing line, and there are no more roots than lines.
 pub fn phase_roots(data: &[u8]) {
     let lines = data.split(|byte| *byte == b'\n').count();
@@ -174,6 +184,7 @@ mod tests {
             super::obsolete_markers(&changed(&marker));
             super::fncache(&changed(b"data/a.i\ndata/x.i.hg/y.d\n"));
             super::phase_roots(&changed(b"1 6e73304f01e642d841e7ff07571d3af18717ccf6\n"));
+            super::bisect_state(&changed(b"bad 6e73304f01e642d841e7ff07571d3af18717ccf6\n"));
             super::fileset_size(&changed(b"4k - 1.5MB"));
             super::store_name(&changed(b"data/x.i/y.hg/A_b~.i"));
         }

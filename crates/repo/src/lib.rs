@@ -23,9 +23,10 @@ pub use format::{
 };
 pub use read::fileset;
 pub use read::{
-    Ancestors, BranchHeads, Branches, ChangedFiles, Evolution, FileRevision, Instabilities,
-    ObsFate, OutgoingRevisions, OutgoingSet, ReceivedCaches, RepoView, Repository, RewriteRefusal,
-    SharedFileRevisions, StoreFile, StoreSnapshot, ViewFilter, streamed_cache_names,
+    Ancestors, BisectSet, BisectSets, BisectState, BisectStep, BranchHeads, Branches, ChangedFiles,
+    Evolution, FileRevision, Instabilities, ObsFate, OutgoingRevisions, OutgoingSet,
+    ReceivedCaches, RepoView, Repository, RewriteRefusal, SharedFileRevisions, StoreFile,
+    StoreSnapshot, ViewFilter, streamed_cache_names,
 };
 pub use tools::{
     AnnotateOptions, AnnotateStart, AnnotatedLine, Annotation, FileVersion, RecompressOptions,

@@ -8,12 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Each crate with the whole list of our crates that it may import, without the `varve-` prefix.
 pub const MAY_IMPORT: &[(&str, &[&str])] = &[
+    ("archive", &["base", "codec"]),
     ("base", &[]),
     ("codec", &["base"]),
     ("config", &["base"]),
     ("console", &[]),
     ("delta", &["base"]),
     ("lang", &["base"]),
+    ("patch", &["base"]),
     ("revlog", &["base", "codec", "delta"]),
     (
         "repo",
@@ -26,7 +28,7 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
     (
         "workdir",
-        &["base", "config", "delta", "lang", "revlog", "repo"],
+        &["base", "config", "delta", "lang", "patch", "revlog", "repo"],
     ),
     ("btree", &["base", "codec"]),
     ("json", &["base"]),
@@ -71,18 +73,20 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
     (
         "hgcli",
         &[
-            "base", "codec", "config", "delta", "lang", "revlog", "repo", "revset", "workdir",
-            "exchange",
+            "archive", "base", "codec", "config", "delta", "lang", "patch", "revlog", "repo",
+            "revset", "workdir", "exchange",
         ],
     ),
     (
         "cli",
         &[
+            "archive",
             "base",
             "codec",
             "config",
             "delta",
             "lang",
+            "patch",
             "revlog",
             "repo",
             "revset",

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use varve_base::{Interrupted, StorageError};
 use varve_lang::patterns::PatternError;
+use varve_patch::PatchError;
 use varve_repo::{Node, RepoError, RevlogError, RewriteRefusal};
 
 /// Reading or changing a working copy failed.
@@ -147,6 +148,18 @@ pub enum WorkdirError {
     /// A bookmark must not be changed.
     #[error(transparent)]
     Bookmark(#[from] BookmarkRefusal),
+    /// A patch cannot be read or applied.
+    #[error(transparent)]
+    Patch(#[from] PatchError),
+    /// A patch writes where a directory is.
+    #[error("Is a directory: '{path}'", path = path.display())]
+    IsADirectory {
+        /// The path to be written.
+        path: PathBuf,
+    },
+    /// An imported changeset is not the one that was exported.
+    #[error("patch is damaged or loses information")]
+    LossyPatch,
     /// A file went away while it was being committed.
     #[error("{0}: file not found!")]
     Vanished(String),

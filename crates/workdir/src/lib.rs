@@ -21,6 +21,7 @@ mod local_state;
 mod manifest_merge;
 mod merge;
 mod merge_state;
+mod patching;
 mod path_copies;
 mod rebase;
 mod rename_detection;
@@ -62,6 +63,9 @@ pub use manifest_merge::{Auction, Bid, Verdict};
 pub use merge::{MergeLabels, MergeOptions, MergeTool, ToolSelection};
 pub use merge_state::{
     FileState, MergeState, Present, clear_merge, has_unresolved, other_side, unresolved,
+};
+pub use patching::{
+    CheckedOut, PatchObserver, PatchSession, PatchedChangeset, PatchedFiles, SessionStart,
 };
 pub use path_copies::{path_copies, path_copies_to_working_copy};
 pub use rebase::{

@@ -288,6 +288,10 @@ impl From<WorkdirError> for Abort {
             WorkdirError::Tags(TagRefusal::ChangedFile) => {
                 Abort::of_kind(kind, error.to_string()).hint("please commit .hgtags manually")
             }
+            WorkdirError::Patch(error) if error.is_malformed() => {
+                Abort::of_kind(kind, error.to_string())
+                    .hint("check that whitespace in the patch has not been mangled")
+            }
             WorkdirError::UnsupportedTool(_) => Abort::of_kind(kind, error.to_string())
                 .hint("see 'hg help update' for what merges files"),
             other => Abort::of_kind(kind, other.to_string()),

@@ -119,6 +119,8 @@ impl From<&WorkdirError> for FailureKind {
             | WorkdirError::UnknownBranch(_)
             | WorkdirError::Uncommittable { .. } => FailureKind::Input,
             WorkdirError::Bookmark(refusal) => refusal.into(),
+            WorkdirError::Patch(error) if error.is_malformed() => FailureKind::Input,
+            WorkdirError::Patch(_) => FailureKind::State,
             WorkdirError::Tags(refusal) => refusal.into(),
             WorkdirError::Interrupted(_) => FailureKind::Interrupted,
             _ => FailureKind::Other,

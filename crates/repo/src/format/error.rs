@@ -15,6 +15,17 @@ pub enum RepoError {
     /// A revlog is damaged or cannot be read.
     #[error(transparent)]
     Revlog(#[from] RevlogError),
+    /// No changeset that is marked as good is related to one that is marked as bad.
+    #[error("starting revisions are not directly related")]
+    UnrelatedBisection,
+    /// A changeset is good and bad.
+    #[error("inconsistent state, {}:{} is good and bad", rev.0, &node.to_string()[..12])]
+    InconsistentBisection {
+        /// Number of the changeset.
+        rev: Rev,
+        /// The changeset.
+        node: Node,
+    },
     /// There is no `.hg` directory.
     #[error("no repository at {path}", path = path.display())]
     NotFound {

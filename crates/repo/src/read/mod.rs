@@ -1,6 +1,8 @@
 //! Reading a repository as it was at one moment.
 
 mod ancestry;
+pub(crate) mod bisection;
+mod bisection_sets;
 pub(crate) mod branches;
 pub(crate) mod caches;
 pub(crate) mod changed_files;
@@ -19,6 +21,8 @@ mod unlisted;
 mod view;
 
 pub(crate) use ancestry::common_heads;
+pub use bisection::{BisectState, BisectStep};
+pub use bisection_sets::{BisectSet, BisectSets};
 pub use branches::{BranchHeads, Branches};
 pub use caches::{ReceivedCaches, streamed_cache_names};
 pub use changed_files::{ChangedFiles, OutgoingRevisions, OutgoingSet, SharedFileRevisions};

@@ -7,7 +7,7 @@ use crate::set::Predicate;
 use crate::tree::{Expr, Infix, Postfix, Prefix, RangeKind};
 use crate::{Engine, Member, RevsetError, Set};
 use std::collections::HashMap;
-use varve_repo::{Node, Rev};
+use varve_repo::{BisectSet, BisectSets, Node, Rev};
 
 /// Ancestors of every member, the members included.
 pub(super) fn common_ancestors(
@@ -25,6 +25,19 @@ pub(super) fn common_ancestors(
         common = common.and(engine.ancestors_of(&Set::list(vec![member?]))?);
     }
     common.ascending(engine)
+}
+
+/// Changesets by their state in the bisection that is under way.
+pub(super) fn bisect(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
+    let name = arguments::string(arguments, "bisect requires a string")?;
+    let set = BisectSet::named(&name.to_ascii_lowercase());
+    let set = set.ok_or_else(|| RevsetError::parse("invalid bisect state"))?;
+    let sets = BisectSets::of(engine.view())?;
+    let mut found = BitSet::default();
+    for rev in engine.changelog().revs().filter(|rev| sets.has(set, *rev)) {
+        found.insert(Some(rev));
+    }
+    Ok(engine.shown(found))
 }
 
 /// `revset(x)`: x itself, where a name of a changeset is not looked for elsewhere.

@@ -22,6 +22,8 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("ancestor", graph::ancestor),
     ("ancestors", graph::ancestors),
     ("author", content::user),
+    ("bisect", derived::bisect),
+    ("bisected", derived::bisect),
     ("bookmark", names::bookmark),
     ("branch", names::branch),
     ("branchpoint", graph::branchpoint),

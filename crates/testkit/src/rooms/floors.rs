@@ -4,6 +4,7 @@ use super::Floor;
 
 /// Each crate with its floors, the lowest first. An order is a decision: a room moves only when the design does.
 pub const FLOORS: &[(&str, &[Floor])] = &[
+    ("archive", &[&["kind"], &["tar", "zip"], &["writer"]]),
     (
         "base",
         &[&["base85", "priority", "progress", "storage", "varint"]],
@@ -171,6 +172,17 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
         ],
     ),
     (
+        "patch",
+        &[
+            &["error", "lines", "transfer"],
+            &["target", "hunk", "binary", "mime", "encoded_words"],
+            &["git", "context", "split"],
+            &["file_patches", "message"],
+            &["apply"],
+            &["fuzzing"],
+        ],
+    ),
+    (
         "replicate",
         &[
             &["finding"],
@@ -295,7 +307,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "bookmark_edit",
                 "strip",
             ],
-            &["update", "tags", "replay"],
+            &["update", "tags", "replay", "patching"],
             &["revert", "branch_merge"],
             &["resolve"],
             &["fuzzing"],

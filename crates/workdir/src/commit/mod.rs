@@ -53,12 +53,50 @@ pub fn commit(
     let repository = place.repository;
     let boundary = Dirstate::clock(repository)?;
     let mut batch = repository.begin_with_view(place.lock, place.seen, place.options)?;
+    let work = (repository, place.stop);
+    let (node, seen) = store_changes(&mut batch, work, dirstate, status, words)?;
+    move_bookmark(repository, &mut batch, dirstate.parents(), node)?;
+    for name in [&b"dirstate"[..], b"branch"] {
+        batch.transaction().keep_backup(BaseDir::Hg, name);
+    }
+    if batch.transaction().has_pending_readers() {
+        let mut after = dirstate.clone();
+        note_committed(&mut after, &seen, status, boundary);
+        after.set_parents([node, Node::NULL]);
+        if let Some(bytes) = after.pending(repository)? {
+            batch
+                .transaction()
+                .write_pending(BaseDir::Hg, b"dirstate", bytes);
+        }
+    }
+    batch.finish()?;
+    note_committed(dirstate, &seen, status, boundary);
+    dirstate.set_parents([node, Node::NULL]);
+    dirstate.write(repository)?;
+    clear_merge(repository)?;
+    Ok(node)
+}
+
+/// Files that were read for a commit, each with its stat from before.
+pub(crate) type SeenFiles = Vec<(Vec<u8>, Stat)>;
+
+/// Adds a changeset with the changes in `status` to a batch. The dirstate, whose parents it gets, stays as it is.
+///
+/// # Errors
+/// A failure to read or write.
+pub(crate) fn store_changes(
+    batch: &mut CommitBatch,
+    (repository, stop): (&Repository, &Interrupt),
+    dirstate: &Dirstate,
+    status: &Status,
+    words: &CommitMetadata<'_>,
+) -> Result<(Node, SeenFiles), WorkdirError> {
     let mut files = batch.files_from(dirstate.parents())?;
     let removed = status.removed.iter();
     for path in removed.filter(|path| is_in_parents(dirstate, path)) {
         batch.change(&mut files, &FileChange::Remove { path })?;
     }
-    let mut reading = Reading::new(repository, place.stop);
+    let mut reading = Reading::new(repository, stop);
     for path in status.modified.iter().chain(&status.added) {
         let (content, kind) = reading.read(path)?;
         let copied_from = dirstate.copy_source(path).filter(|from| from != path);
@@ -71,26 +109,7 @@ pub fn commit(
         batch.change(&mut files, &write)?;
     }
     let node = batch.commit_files(files, &words.changeset(dirstate.parents()))?;
-    move_bookmark(repository, &mut batch, dirstate.parents(), node)?;
-    for name in [&b"dirstate"[..], b"branch"] {
-        batch.transaction().keep_backup(BaseDir::Hg, name);
-    }
-    if batch.transaction().has_pending_readers() {
-        let mut after = dirstate.clone();
-        note_committed(&mut after, &reading.seen, status, boundary);
-        after.set_parents([node, Node::NULL]);
-        if let Some(bytes) = after.pending(repository)? {
-            batch
-                .transaction()
-                .write_pending(BaseDir::Hg, b"dirstate", bytes);
-        }
-    }
-    batch.finish()?;
-    note_committed(dirstate, &reading.seen, status, boundary);
-    dirstate.set_parents([node, Node::NULL]);
-    dirstate.write(repository)?;
-    clear_merge(repository)?;
-    Ok(node)
+    Ok((node, reading.seen))
 }
 
 fn is_in_parents(dirstate: &Dirstate, path: &[u8]) -> bool {
@@ -105,7 +124,7 @@ struct Reading<'a> {
     working: WorkingFiles,
     auditor: PathAuditor,
     stop: &'a Interrupt,
-    seen: Vec<(Vec<u8>, Stat)>,
+    seen: SeenFiles,
 }
 
 impl<'a> Reading<'a> {
@@ -148,7 +167,8 @@ fn move_bookmark(
     Ok(())
 }
 
-fn note_committed(
+/// Notes in the dirstate that the changes in `status` are those of the new parent.
+pub(crate) fn note_committed(
     dirstate: &mut Dirstate,
     seen: &[(Vec<u8>, Stat)],
     status: &Status,

@@ -1,6 +1,7 @@
 //! Commands that show the contents of a repository.
 
 pub(crate) mod annotate;
+pub(crate) mod archive;
 pub(crate) mod bookmarks;
 pub(crate) mod branches;
 pub(crate) mod cat;

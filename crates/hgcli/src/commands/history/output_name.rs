@@ -11,6 +11,8 @@ pub(super) enum OutputContent<'a> {
     File(&'a [u8]),
     /// One of a series of patches, by its index.
     Patch(&'a [Option<Rev>], usize),
+    /// All files of the changeset.
+    Archive,
 }
 
 /// The name that a form gives to a file.
@@ -37,6 +39,9 @@ pub(super) fn output_name(
             None => match content {
                 OutputContent::File(path) => of_file(letter, path, rev),
                 OutputContent::Patch(revs, index) => of_patch(letter, revs, *index),
+                OutputContent::Archive => {
+                    (letter == b'r').then(|| number(rev).to_string().into_bytes())
+                }
             },
         };
         out.extend(text.ok_or_else(|| {

@@ -1,7 +1,7 @@
 //! Commands that wait for the user, as other commands know of them.
 
 use crate::ui::{Abort, Ui};
-use varve_repo::Repository;
+use varve_repo::{BisectState, Repository};
 use varve_workdir::{Dirstate, GraftState, MergeState, RebaseState};
 
 /// A command that a later call continues or gives up.
@@ -11,6 +11,7 @@ enum Operation {
     Graft,
     Update,
     Merge,
+    Bisect,
 }
 
 impl Operation {
@@ -25,7 +26,10 @@ impl Operation {
             return Ok(Some(Operation::Update));
         }
         let is_merge = !Dirstate::read(repository)?.parents()[1].is_null();
-        Ok(is_merge.then_some(Operation::Merge))
+        if is_merge {
+            return Ok(Some(Operation::Merge));
+        }
+        Ok(BisectState::is_there(repository)?.then_some(Operation::Bisect))
     }
 
     fn name(self) -> &'static str {
@@ -34,6 +38,7 @@ impl Operation {
             Operation::Graft => "graft",
             Operation::Update => "update",
             Operation::Merge => "merge",
+            Operation::Bisect => "bisect",
         }
     }
 
@@ -50,6 +55,11 @@ impl Operation {
             }
             Operation::Update => "# To continue:    hg update .\n",
             Operation::Merge => "# To continue:    hg commit\n# To abort:       hg merge --abort\n",
+            Operation::Bisect => {
+                "# To mark the changeset good:    hg bisect --good\n\
+                 # To mark the changeset bad:     hg bisect --bad\n\
+                 # To abort:                      hg bisect --reset\n"
+            }
         }
     }
 }

@@ -61,6 +61,14 @@ impl Filled {
 const FORMATTERS: &[&[u8]] = &[b"cbor"];
 
 impl ChangesetFormat {
+    /// A template for each changeset.
+    ///
+    /// # Errors
+    /// An error in the template.
+    pub(crate) fn of_template(text: &[u8]) -> Result<ChangesetFormat, Abort> {
+        Ok(ChangesetFormat::Filled(Box::new(Filled::of(text)?)))
+    }
+
     /// Form of the arguments, or else of the configuration.
     pub(crate) fn new(
         repo: &Repo,
@@ -139,7 +147,7 @@ fn of_template(
             separator: part("separator")?,
         })));
     }
-    if let Some(form) = built_in(repo, ui, template)? {
+    if let Some(form) = built_in(ui, template)? {
         return Ok(form);
     }
     if FORMATTERS.contains(&template) {
@@ -161,7 +169,7 @@ fn of_template(
 }
 
 /// A style that comes with the program.
-fn built_in(repo: &Repo, ui: &Ui, name: &[u8]) -> Result<Option<ChangesetFormat>, Abort> {
+fn built_in(ui: &Ui, name: &[u8]) -> Result<Option<ChangesetFormat>, Abort> {
     let lines = Lines::default();
     Ok(Some(match name {
         b"default" | b"show" => ChangesetFormat::Lines(lines),
@@ -169,17 +177,10 @@ fn built_in(repo: &Repo, ui: &Ui, name: &[u8]) -> Result<Option<ChangesetFormat>
             phase: true,
             ..lines
         }),
-        b"bisect" => {
-            let state = repo.root()?.join(".hg/bisect.state");
-            if state.exists() {
-                let message = "style 'bisect' is not supported while a bisection is under way";
-                return Err(Abort::input(message));
-            }
-            ChangesetFormat::Lines(Lines {
-                bisect: true,
-                ..lines
-            })
-        }
+        b"bisect" => ChangesetFormat::Lines(Lines {
+            bisect: true,
+            ..lines
+        }),
         b"status" => ChangesetFormat::Lines(Lines {
             status: true,
             ..lines
@@ -207,7 +208,7 @@ fn of_style(repo: &Repo, ui: &Ui, style: &[u8]) -> Result<ChangesetFormat, Abort
     if style.contains(&b'/') && path.is_file() {
         return of_map(ui, &path);
     }
-    if let Some(form) = built_in(repo, ui, style)? {
+    if let Some(form) = built_in(ui, style)? {
         return Ok(form);
     }
     let shown = String::from_utf8_lossy(style);

@@ -231,18 +231,12 @@ impl OfChangeset<'_> {
         Ok(found.map_or(Value::Null, |(_, value)| value.clone()))
     }
 
-    /// Keywords about rewritten changesets, or about a bisection: empty if there are none.
-    fn of_state(&self, name: &str) -> Result<Value, Abort> {
-        let state = match name {
-            "bisect" => "bisect.state",
-            _ => "store/obsstore",
-        };
-        let path = self.printer.view.root().join(".hg").join(state);
-        let there = path.metadata().is_ok_and(|found| found.len() > 0);
-        match name {
-            _ if there => Err(unsupported(name)),
-            "bisect" => Ok(text(b"")),
-            _ => Ok(Value::List(Vec::new())),
+    /// Keywords about rewritten changesets: empty if there are none.
+    fn of_rewriting(&self, name: &str) -> Result<Value, Abort> {
+        let path = self.printer.view.root().join(".hg/store/obsstore");
+        match path.metadata().is_ok_and(|found| found.len() > 0) {
+            true => Err(unsupported(name)),
+            false => Ok(Value::List(Vec::new())),
         }
     }
 
@@ -292,8 +286,9 @@ impl OfChangeset<'_> {
                 };
                 Value::List(names.map(one).collect())
             }
-            "bisect" | "obsfate" | "predecessors" | "successorssets" | "whyunstable" => {
-                self.of_state(name)?
+            "bisect" => text(printer.bisect_label(subject)?.as_bytes()),
+            "obsfate" | "predecessors" | "successorssets" | "whyunstable" => {
+                self.of_rewriting(name)?
             }
             "subrepos" => self.subrepos()?,
             "index" => Value::Int(subject.index as i64),

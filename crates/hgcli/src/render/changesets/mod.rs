@@ -30,10 +30,10 @@ pub(crate) use show::show;
 pub(crate) use shown_files::ShownFiles;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 pub(crate) use text::{first_line, phase_name};
 use varve_config::hgrc::Hgrc;
-use varve_repo::{Changeset, Instabilities, Node, RepoView, Rev};
+use varve_repo::{BisectSets, Changeset, Instabilities, Node, RepoView, Rev};
 use varve_revlog::Reader;
 
 /// How changesets are to be printed.
@@ -77,6 +77,8 @@ pub(crate) struct Printer {
     user: Option<Vec<u8>>,
     /// How changes are shown that only a template asks for.
     plain_diff: DiffOptions,
+    /// The bisection that is under way, once something asks for it.
+    bisection: OnceLock<BisectSets>,
 }
 
 /// One changeset, or the null revision, with its text.
@@ -125,7 +127,20 @@ impl Printer {
             verbosity: ui.verbosity,
             style,
             width: columns::of_terminal(),
+            bisection: OnceLock::new(),
         })
+    }
+
+    /// The word for a changeset in the bisection that is under way; empty without one.
+    fn bisect_label(&self, subject: &Subject<'_>) -> Result<&'static str, Abort> {
+        let sets = match self.bisection.get() {
+            Some(sets) => sets,
+            None => {
+                let sets = BisectSets::of(&self.view)?;
+                self.bisection.get_or_init(|| sets)
+            }
+        };
+        Ok(subject.rev.and_then(|rev| sets.label(rev)).unwrap_or(""))
     }
 
     /// Value of a keyword of a template for one changeset; `None` for an unknown keyword.
@@ -138,6 +153,14 @@ impl Printer {
             Ok(())
         })?;
         Ok(value)
+    }
+
+    /// The text of one changeset.
+    pub(crate) fn text_of(&self, rev: Rev) -> Result<Vec<u8>, Abort> {
+        let mut out = Vec::new();
+        let mut reader = self.view.changelog().reader();
+        self.render(Some(rev), 0, &mut reader, &mut out)?;
+        Ok(out)
     }
 
     /// Appends the text of one changeset.

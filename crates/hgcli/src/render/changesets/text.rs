@@ -15,7 +15,9 @@ pub(super) fn render(
     let digits = printer.digits();
     if printer.verbosity.quiet {
         if lines.bisect {
-            out.extend_from_slice(b"  ");
+            let label = printer.bisect_label(subject)?.as_bytes();
+            let letter = label.first().unwrap_or(&b' ').to_ascii_uppercase();
+            out.extend_from_slice(&[letter, b' ']);
         }
         push_rev(subject.number(), &subject.node, digits, out);
         out.push(b'\n');
@@ -25,8 +27,8 @@ pub(super) fn render(
     push_rev(subject.number(), &subject.node, digits, out);
     out.push(b'\n');
     if lines.bisect {
-        // No bisection is under way.
-        line(b"bisect:      ", b"", out);
+        let label = printer.bisect_label(subject)?;
+        line(b"bisect:      ", label.as_bytes(), out);
     }
     names(printer, lines, subject, out);
     parents(printer, subject, digits, out);

@@ -2,8 +2,7 @@
 
 use crate::context::{Config, Repo};
 use crate::remote::PeerAddress;
-use crate::remote::incoming;
-use crate::remote::peers;
+use crate::remote::{download, incoming, peers};
 use crate::ui::{Abort, Ui};
 use std::io::{self, Read};
 use varve_exchange::ExchangeError;
@@ -119,12 +118,7 @@ fn fetch(
     source: &PeerAddress,
     url: &str,
 ) -> Result<Result<Box<dyn Read + Send>, ExchangeError>, Abort> {
-    let file = PeerAddress {
-        url: url.as_bytes().to_vec(),
-        branch: None,
-        name: None,
-        push_rev: None,
-    };
+    let file = download::address(url.as_bytes());
     let mut peer = peers::over_http(repo, config, &file)?;
     if peer.login().is_none()
         && origin(url) == origin(&String::from_utf8_lossy(&source.url))
@@ -132,14 +126,7 @@ fn fetch(
     {
         peer.log_in(login.clone());
     }
-    match peer.fetch() {
-        Err(ExchangeError::LoginNeeded { url, realm }) => {
-            let login = peers::prompt_login(repo, ui, config, &file, (url, &realm))?;
-            peer.log_in(login);
-            Ok(peer.fetch())
-        }
-        fetched => Ok(fetched),
-    }
+    download::fetch(repo, ui, config, &file, peer)
 }
 
 /// Scheme, host and port.

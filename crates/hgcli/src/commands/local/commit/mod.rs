@@ -351,13 +351,13 @@ fn nothing_changed(ui: &mut Ui, status: &Status) -> Result<u8, Abort> {
     Ok(NOTHING)
 }
 
-fn print_files(ui: &mut Ui, status: &Status) -> Result<(), Abort> {
+pub(crate) fn print_files(ui: &mut Ui, status: &Status) -> Result<(), Abort> {
     let mut files: Vec<_> = status.modified.iter().chain(&status.added).collect();
     files.sort_unstable();
     print_written(ui, &files)
 }
 
-fn print_written(ui: &mut Ui, files: &[&Vec<u8>]) -> Result<(), Abort> {
+pub(crate) fn print_written(ui: &mut Ui, files: &[&Vec<u8>]) -> Result<(), Abort> {
     ui.note("committing files:\n")?;
     for file in files {
         ui.note([&file[..], b"\n"].concat())?;
