@@ -3,7 +3,7 @@
 use super::{FAILED_SHELL, extensions};
 use crate::commands::OF_MERCURIAL;
 use crate::context::{Command, CommandTable};
-use crate::ui::Abort;
+use crate::ui::{Abort, Streams};
 use std::collections::BTreeMap;
 use varve_config::hgrc::{ConfigItem, Hgrc};
 use varve_lang::did_you_mean;
@@ -274,7 +274,7 @@ fn split(text: &[u8]) -> Option<Vec<Vec<u8>>> {
 ///
 /// # Errors
 /// If there is no shell.
-pub(crate) fn run_shell(script: &[u8], words: &[Vec<u8>]) -> Result<u8, Abort> {
+pub(crate) fn run_shell(streams: &Streams, script: &[u8], words: &[Vec<u8>]) -> Result<u8, Abort> {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let mut command = std::process::Command::new("sh");
@@ -284,7 +284,7 @@ pub(crate) fn run_shell(script: &[u8], words: &[Vec<u8>]) -> Result<u8, Abort> {
     if let Ok(program) = std::env::current_exe() {
         command.env("HG", program);
     }
-    let status = command.status()?;
+    let status = streams.run(&mut command)?;
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     Ok(code.unwrap_or(FAILED_SHELL))
 }

@@ -3,7 +3,7 @@
 use crate::arguments::Matches;
 use crate::context::Config;
 use crate::ui::{Abort, Ui, environment, short_hex};
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::Write;
 use varve_config::hgrc::Files;
 use varve_repo::Node;
 use varve_workdir::{
@@ -28,7 +28,7 @@ impl<'s> Watcher<'s> {
         matches: &Matches,
         labels: &MergeLabels,
     ) -> Result<Self, Abort> {
-        let is_there = io::stdin().is_terminal();
+        let is_there = ui.streams.has_terminal_input();
         let interactive = config.boolean("ui", "interactive", is_there)?;
         Ok(Watcher {
             interactive: interactive && !matches.flag("noninteractive"),
@@ -117,18 +117,16 @@ impl<'s> Watcher<'s> {
                 return Ok(Resolution::Unresolved);
             }
             self.ui.out.flush()?;
-            let mut typed = String::new();
-            if io::stdin().lock().read_line(&mut typed)? == 0 {
+            let typed = self.ui.streams.read_line()?;
+            if typed.is_empty() {
                 self.ui.write("\n")?;
                 return Ok(Resolution::Unresolved);
             }
-            let letter = typed.trim().to_ascii_lowercase();
-            if letter.is_empty() || letter == "u" {
+            let letter = typed.trim_ascii().to_ascii_lowercase();
+            if letter.is_empty() || letter == b"u" {
                 return Ok(Resolution::Unresolved);
             }
-            let known = answers
-                .iter()
-                .find(|(known, _)| letter.as_bytes() == [*known]);
+            let known = answers.iter().find(|(known, _)| letter == [*known]);
             if let Some((_, answer)) = known {
                 return Ok(*answer);
             }
@@ -178,7 +176,7 @@ pub(crate) fn confirm(
     matches: &Matches,
     question: &str,
 ) -> Result<bool, Abort> {
-    let is_there = io::stdin().is_terminal();
+    let is_there = ui.streams.has_terminal_input();
     let asks = config.boolean("ui", "interactive", is_there)?;
     let asks = asks && !matches.flag("noninteractive");
     loop {
@@ -188,14 +186,14 @@ pub(crate) fn confirm(
             return Ok(true);
         }
         ui.out.flush()?;
-        let mut typed = String::new();
-        if io::stdin().lock().read_line(&mut typed)? == 0 {
+        let typed = ui.streams.read_line()?;
+        if typed.is_empty() {
             ui.write("\n")?;
             return Err(Abort::input("response expected"));
         }
-        match typed.trim().to_ascii_lowercase().as_str() {
-            "" | "y" => return Ok(true),
-            "n" => return Ok(false),
+        match &typed.trim_ascii().to_ascii_lowercase()[..] {
+            b"" | b"y" => return Ok(true),
+            b"n" => return Ok(false),
             _ => ui.write("unrecognized response\n")?,
         }
     }
