@@ -123,7 +123,7 @@ fn find(
     if found.len() > 1 {
         let candidates = found.into_keys().collect();
         return Err(match through {
-            Some(alias) => Abort::Alias(format!(
+            Some(alias) => Abort::Definition(format!(
                 "alias '{alias}' resolves to ambiguous command '{name}'"
             )),
             None => Abort::AmbiguousCommand {
@@ -163,7 +163,7 @@ fn unknown(
     let names = commands.iter().flat_map(|command| command.names).copied();
     let similar = || did_you_mean(name, names.chain(keys.iter().map(|key| &**key)));
     match through {
-        Some(alias) => Abort::Alias(format!(
+        Some(alias) => Abort::Definition(format!(
             "alias '{alias}' resolves to unknown command '{name}'"
         )),
         None => Abort::UnknownCommand {
@@ -190,7 +190,7 @@ fn expand(
     let mut used = 0;
     let mut words = Vec::new();
     let wrong =
-        |what: &str| Abort::Alias(format!("error in definition for alias '{alias}': {what}"));
+        |what: &str| Abort::Definition(format!("error in definition for alias '{alias}': {what}"));
     let split = split(definition).ok_or_else(|| wrong("No closing quotation"))?;
     for word in split {
         for global in ONLY_TYPED {
@@ -211,7 +211,7 @@ fn expand(
     let mut words = words.into_iter();
     let first = words
         .next()
-        .ok_or_else(|| Abort::Alias(format!("no definition for alias '{alias}'")))?;
+        .ok_or_else(|| Abort::Definition(format!("no definition for alias '{alias}'")))?;
     Ok((
         String::from_utf8_lossy(&first).into_owned(),
         words.collect(),

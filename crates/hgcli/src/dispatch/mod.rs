@@ -112,12 +112,8 @@ fn run(
     context.commands = commands;
     let is_bare =
         global.arguments().is_empty() && !["help", "version"].iter().any(|flag| global.flag(flag));
-    session.signals.watch(WatchedCall {
-        stop: context.ui.stop.clone(),
-        guard: context.ui.guard.clone(),
-        codes: codes.as_ref().copied().unwrap_or(ExitCodes::Coarse),
-        is_of_client: session.is_of_client(),
-    });
+    let signal_codes = codes.as_ref().copied().unwrap_or(ExitCodes::Coarse);
+    watch_signals(&context, signal_codes);
     for warning in extensions::warnings(&context.config) {
         context.ui.warn(warning)?;
     }
@@ -159,18 +155,31 @@ fn run(
             done
         }
     };
-    let flushed = context
-        .ui
-        .print_peer_trace()
-        .and_then(|()| context.ui.out.flush());
-    let code = match (done, context.ui.guard.words()) {
+    let code = finish(&mut context.ui, done)?;
+    if shows_time {
+        print_time(&mut context.ui, begun)?;
+    }
+    Ok(code)
+}
+
+/// From now on signals are about this call.
+fn watch_signals(context: &Context, codes: ExitCodes) {
+    context.session.signals.watch(WatchedCall {
+        stop: context.ui.stop.clone(),
+        guard: context.ui.guard.clone(),
+        codes,
+        is_of_client: context.session.is_of_client(),
+    });
+}
+
+/// Prints what is left; the code of a command that is `done`, or the signal that ended it.
+fn finish(ui: &mut Ui, done: Result<u8, Abort>) -> Result<u8, Abort> {
+    let flushed = ui.print_peer_trace().and_then(|()| ui.out.flush());
+    let code = match (done, ui.guard.words()) {
         (Err(_), Some(words)) => return Err(Abort::Stopped(words)),
         (done, _) => done?,
     };
     flushed?;
-    if shows_time {
-        print_time(&mut context.ui, begun)?;
-    }
     Ok(code)
 }
 
