@@ -4,9 +4,11 @@
 //! [`main`].
 
 pub mod arguments;
+pub mod command_server;
 mod commands;
 pub mod context;
 mod dispatch;
+pub mod fuzzing;
 pub mod hooks;
 mod remote;
 mod render;

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use varve_base::{Interrupted, StorageError};
+use varve_config::hgrc::HgrcError;
 use varve_lang::patterns::PatternError;
 use varve_patch::PatchError;
 use varve_repo::{Node, RepoError, RevlogError, RewriteRefusal};
@@ -51,6 +52,19 @@ pub enum WorkdirError {
     /// The system gave no random bytes for a file's name.
     #[error("the system gives no random numbers")]
     NoRandomness,
+    /// A setting has a wrong value.
+    #[error(transparent)]
+    Setting(#[from] HgrcError),
+    /// The setting of a merge tool that says what happens before the tool runs. In Mercurial's words.
+    #[error(
+        "{tool}.premerge not valid ('{value}' is neither boolean nor 'keep', 'keep-merge3', 'keep-mergediff')"
+    )]
+    WrongPremerge {
+        /// Name of the tool.
+        tool: String,
+        /// The value as written.
+        value: String,
+    },
     /// A pattern of an ignore file is wrong.
     #[error("{name}: {error}")]
     Ignore {

@@ -52,7 +52,9 @@ pub use dirstate::{
 pub use error::{
     AmendRefusal, BookmarkRefusal, CloseRefusal, TagRefusal, UncommittableReason, WorkdirError,
 };
-pub use file_merges::{Resolution, UpdateEvent, UpdateObserver, UpdateQuestion, UpdateStats};
+pub use file_merges::{
+    Resolution, ToolCheck, UpdateEvent, UpdateObserver, UpdateQuestion, UpdateStats,
+};
 pub use files::{Backups, WorkingFiles};
 pub use graft::{
     GraftChoice, GraftOptions, GraftSkip, GraftSkipReason, GraftState, choose_grafts, graft_extras,
@@ -60,7 +62,10 @@ pub use graft::{
 pub use ignore::{Ignore, IgnoreFiles};
 pub use local_state::{LocalState, local_state};
 pub use manifest_merge::{Auction, Bid, Verdict};
-pub use merge::{MergeLabels, MergeOptions, MergeTool, ToolSelection};
+pub use merge::{
+    FileTraits, MergeLabels, MergeOptions, MergeProgram, MergeTool, OnObstacle, PickedTool,
+    ToolObstacle, ToolSelection, ToolTable,
+};
 pub use merge_state::{
     FileState, MergeState, Present, clear_merge, has_unresolved, other_side, unresolved,
 };

@@ -2,7 +2,7 @@
 
 use crate::branch_merge::record_deletion;
 use crate::file_merges::{MergeFile, MergeSettings, Merger};
-use crate::merge::Version;
+use crate::merge::{Version, has_markers};
 use crate::merge_state::{FileState, MergeState, Present};
 use crate::tree::TreeEntry;
 use crate::{Dirstate, MergeOptions, Tree, UpdateObserver, WorkdirError, WorkingFiles};
@@ -80,7 +80,11 @@ fn merge(
         labels: &state.labels,
         stop: request.stop,
     };
-    let outcome = Merger::prepare(settings, &[], observer)?.merge_again(merge, ours)?;
+    let outcome = Merger::prepare(settings, &[], observer)?.merge_again(
+        merge,
+        ours,
+        [state.local, state.other],
+    )?;
     if file.ours.is_none() || file.theirs.is_none() {
         let is_merge = !dirstate.parents()[1].is_null();
         let parent = tree(&dirstate.parents()[0])?;
@@ -119,9 +123,6 @@ fn merge_file(
     })
 }
 
-/// The lines that a merge leaves around a conflict begin so.
-const MARKERS: [&[u8]; 3] = [b"<<<<<<< ", b"=======", b">>>>>>> "];
-
 /// Whether a file still has the lines that a merge leaves around a conflict.
 ///
 /// # Errors
@@ -131,10 +132,5 @@ pub fn has_conflict_markers(repository: &Repository, path: &[u8]) -> Result<bool
     if files.stat(path)?.is_none() {
         return Ok(false);
     }
-    let content = files.read(path)?.0;
-    let mut lines = content.split(|byte| *byte == b'\n');
-    Ok(lines.any(|line| {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        line == MARKERS[1] || line.starts_with(MARKERS[0]) || line.starts_with(MARKERS[2])
-    }))
+    Ok(has_markers(&files.read(path)?.0))
 }

@@ -1,7 +1,7 @@
 //! `dump`: one document for people to read.
 
 use super::{export, moving};
-use std::io::{self, Write};
+use std::io::Write;
 use varve_base::DiskStorage;
 use varve_docdb::LOCAL_PREFIX;
 use varve_hgcli::arguments::Matches;
@@ -36,7 +36,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let id = String::from_utf8_lossy(id).into_owned();
     export::chosen(&storage, &directory, vec![name.clone()])?;
     let snapshot = export::open(&storage, &name)?;
-    let mut out = io::stdout().lock();
+    let mut out = context.ui.streams.out();
     let found = match id.starts_with(LOCAL_PREFIX) {
         true => dump_local(&snapshot, (&name, &id), &mut out),
         false => dump_document(&snapshot, (&name, &id), &mut out),

@@ -3,7 +3,7 @@
 use super::moving;
 use super::moving::table::{Row, Table, by_form};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use varve_base::{Silent, Storage};
 use varve_btree::NodeCache;
@@ -48,7 +48,10 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         return Err(COMMAND.usage_error("invalid arguments"));
     };
     let mut input: Box<dyn BufRead + Send> = match file.as_slice() {
-        b"-" => Box::new(BufReader::with_capacity(BUFFER, io::stdin())),
+        b"-" => {
+            let input = context.ui.streams.input();
+            Box::new(BufReader::with_capacity(BUFFER, input))
+        }
         file => {
             let path = context.repo.cwd.join(moving::as_path(file));
             let opened = File::open(&path);

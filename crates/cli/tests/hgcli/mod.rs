@@ -16,6 +16,7 @@ mod calls;
 mod certificates;
 mod clone;
 mod clone_bundles;
+mod command_server;
 mod commit;
 mod config;
 mod debugbundle;

@@ -61,6 +61,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &debug::debugnamecomplete::LABELS,
     &debug::debugnamecomplete::COMMAND,
     &debug::debugpathcopies::COMMAND,
+    &debug::debugpickmergetool::COMMAND,
     &debug::debugrename::COMMAND,
     &debug::debugrequires::COMMAND,
     &debug::debugrevlog::COMMAND,

@@ -17,12 +17,13 @@ impl Repo {
     /// files that do not count.
     pub(super) fn read_hooks(
         &mut self,
+        ui: &Ui,
         config: &Config,
         with_untrusted: Option<&Hgrc>,
-        verbose: bool,
     ) -> Result<(), Abort> {
         let directory = self.location().root().unwrap_or(&self.cwd);
-        let hooks = HookRunner::read(&config.values, with_untrusted, directory, verbose)?;
+        let output = (&ui.streams, ui.verbosity.verbose);
+        let hooks = HookRunner::read(&config.values, with_untrusted, directory, output)?;
         self.hooks = Arc::new(hooks);
         Ok(())
     }

@@ -12,6 +12,7 @@ pub(crate) mod matching;
 mod other;
 mod repo;
 pub(crate) mod revision;
+mod session;
 mod table;
 pub(crate) mod working;
 
@@ -20,6 +21,7 @@ pub use config::Config;
 pub use location::RepoLocation;
 pub(crate) use other::OtherRepository;
 pub use repo::{Repo, disk};
+pub use session::Session;
 pub use table::{CommandGroup, CommandTable, Program};
 
 use crate::ui::{Abort, Ui};
@@ -40,19 +42,21 @@ pub struct Context {
     pub(crate) commands: Arc<CommandTable>,
     /// Name of this program as called, `hg` or `varve`.
     pub program: String,
+    /// What this call has in common with others.
+    pub session: Arc<Session>,
     /// The directory that the process was started in, if `--cwd` has left it.
     pub started_in: Option<PathBuf>,
 }
 
 impl Context {
-    /// A context that writes to the standard output, without configuration.
+    /// A context without configuration.
     pub(crate) fn new(
-        program: &str,
+        session: &Arc<Session>,
         cwd: PathBuf,
         layers: Arc<Layers>,
         location: RepoLocation,
     ) -> Context {
-        let ui = Ui::default();
+        let ui = Ui::new(&session.streams);
         let config = Config {
             layers,
             ..Config::default()
@@ -62,7 +66,8 @@ impl Context {
             ui,
             config,
             commands: Arc::default(),
-            program: program.to_owned(),
+            program: session.program.clone(),
+            session: Arc::clone(session),
             started_in: None,
         }
     }
@@ -86,8 +91,7 @@ impl Context {
     /// Reads which hooks the configuration has; `with_untrusted` is the configuration with the
     /// files that do not count.
     pub(crate) fn read_hooks(&mut self, with_untrusted: Option<&Hgrc>) -> Result<(), Abort> {
-        self.repo
-            .read_hooks(&self.config, with_untrusted, self.ui.verbosity.verbose)
+        self.repo.read_hooks(&self.ui, &self.config, with_untrusted)
     }
 }
 

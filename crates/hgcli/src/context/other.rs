@@ -46,10 +46,9 @@ impl OtherRepository {
             layered.config,
         );
         let with_untrusted = layered.with_untrusted.as_ref();
-        let verbose = ui.verbosity.verbose;
         other
             .repo
-            .read_hooks(&other.config, with_untrusted, verbose)?;
+            .read_hooks(&other.ui, &other.config, with_untrusted)?;
         Ok(other)
     }
 }

@@ -11,7 +11,9 @@ use std::sync::Arc;
 use varve_base::{DiskStorage, Interrupt, Storage};
 use varve_config::hgrc::Hgrc;
 use varve_repo::hooks::Hooks;
-use varve_repo::{Evolution, Lock, LockKind, OpenOptions, RepoView, Repository, ViewFilter};
+use varve_repo::{
+    Evolution, Lock, LockEvent, LockKind, LockWait, OpenOptions, RepoView, Repository, ViewFilter,
+};
 
 /// The repository of a call, opened when it is first needed, and its working copy.
 pub struct Repo {
@@ -159,7 +161,15 @@ impl Repo {
         ui.guard.writes();
         ui.out.flush()?;
         ui.unbuffered |= !self.hooks.is_empty();
-        Ok(repository.lock(what, &lock_wait(&self.config, &self.stop)?)?)
+        let on_event = |event: &LockEvent<'_>| {
+            // Nothing is left to do if even standard error is gone.
+            let _ = ui.streams.err().write_all(format!("{event}\n").as_bytes());
+        };
+        let wait = LockWait {
+            on_event: &on_event,
+            ..lock_wait(&self.config, &self.stop)?
+        };
+        Ok(repository.lock(what, &wait)?)
     }
 
     /// Warns, once in a call, that there are obsolescence markers although they are not allowed

@@ -3,7 +3,7 @@
 use super::{FAILED_SHELL, extensions};
 use crate::commands::OF_MERCURIAL;
 use crate::context::{Command, CommandTable};
-use crate::ui::Abort;
+use crate::ui::{Abort, Streams};
 use std::collections::BTreeMap;
 use varve_config::hgrc::{ConfigItem, Hgrc};
 use varve_lang::did_you_mean;
@@ -123,7 +123,7 @@ fn find(
     if found.len() > 1 {
         let candidates = found.into_keys().collect();
         return Err(match through {
-            Some(alias) => Abort::Alias(format!(
+            Some(alias) => Abort::Definition(format!(
                 "alias '{alias}' resolves to ambiguous command '{name}'"
             )),
             None => Abort::AmbiguousCommand {
@@ -163,7 +163,7 @@ fn unknown(
     let names = commands.iter().flat_map(|command| command.names).copied();
     let similar = || did_you_mean(name, names.chain(keys.iter().map(|key| &**key)));
     match through {
-        Some(alias) => Abort::Alias(format!(
+        Some(alias) => Abort::Definition(format!(
             "alias '{alias}' resolves to unknown command '{name}'"
         )),
         None => Abort::UnknownCommand {
@@ -190,7 +190,7 @@ fn expand(
     let mut used = 0;
     let mut words = Vec::new();
     let wrong =
-        |what: &str| Abort::Alias(format!("error in definition for alias '{alias}': {what}"));
+        |what: &str| Abort::Definition(format!("error in definition for alias '{alias}': {what}"));
     let split = split(definition).ok_or_else(|| wrong("No closing quotation"))?;
     for word in split {
         for global in ONLY_TYPED {
@@ -211,7 +211,7 @@ fn expand(
     let mut words = words.into_iter();
     let first = words
         .next()
-        .ok_or_else(|| Abort::Alias(format!("no definition for alias '{alias}'")))?;
+        .ok_or_else(|| Abort::Definition(format!("no definition for alias '{alias}'")))?;
     Ok((
         String::from_utf8_lossy(&first).into_owned(),
         words.collect(),
@@ -274,7 +274,7 @@ fn split(text: &[u8]) -> Option<Vec<Vec<u8>>> {
 ///
 /// # Errors
 /// If there is no shell.
-pub(crate) fn run_shell(script: &[u8], words: &[Vec<u8>]) -> Result<u8, Abort> {
+pub(crate) fn run_shell(streams: &Streams, script: &[u8], words: &[Vec<u8>]) -> Result<u8, Abort> {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let mut command = std::process::Command::new("sh");
@@ -284,7 +284,7 @@ pub(crate) fn run_shell(script: &[u8], words: &[Vec<u8>]) -> Result<u8, Abort> {
     if let Ok(program) = std::env::current_exe() {
         command.env("HG", program);
     }
-    let status = command.status()?;
+    let status = streams.run(&mut command)?;
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     Ok(code.unwrap_or(FAILED_SHELL))
 }

@@ -15,12 +15,15 @@ use crate::arguments::options::{self, Order};
 use crate::arguments::{INSECURE, Matches, REMOTECMD, SSH};
 use crate::commands::{self, usage};
 use crate::context::layers::{Layered, Layers};
-use crate::context::{Command, CommandTable, Context, Program, Repo, RepoLocation, location};
-use crate::ui::{Abort, ExitCodes, FAILED, Ui, Verbosity, encoding, environment, pager, signals};
+use crate::context::{
+    Command, CommandTable, Context, Program, Repo, RepoLocation, Session, location,
+};
+use crate::ui::signals::WatchedCall;
+use crate::ui::{Abort, ExitCodes, FAILED, Ui, Verbosity, encoding, environment, pager};
 use alias::ResolvedCommand;
 use command_hooks::{HookedCommand, run_with_hooks};
 use std::ffi::OsStr;
-use std::io::{self, Write};
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,15 +32,20 @@ use varve_config::hgrc::{Hgrc, HgrcError};
 
 /// Runs the program.
 pub fn main(program: &Program, arguments: &[Vec<u8>]) -> u8 {
-    let commands = Arc::new(commands::table(program));
+    let session = Session::of_process(program.name, commands::table(program));
+    run_call(&Arc::new(session), arguments)
+}
+
+/// Runs one call, and gives its exit code. The current directory of the process may be another one afterwards.
+pub fn run_call(session: &Arc<Session>, arguments: &[Vec<u8>]) -> u8 {
     let mut codes = Ok(ExitCodes::Coarse);
-    match run(program.name, arguments, &commands, &mut codes) {
+    match run(session, arguments, &mut codes) {
         Ok(code) => code,
         Err(abort) => {
-            report(program.name, &abort, &commands);
+            report(session, &abort);
             codes.map_or_else(
                 |wrong| {
-                    report(program.name, &Abort::Setting(wrong), &commands);
+                    report(session, &Abort::Setting(wrong));
                     FAILED
                 },
                 |codes| abort.code(codes),
@@ -46,7 +54,8 @@ pub fn main(program: &Program, arguments: &[Vec<u8>]) -> u8 {
     }
 }
 
-fn report(program: &str, abort: &Abort, commands: &CommandTable) {
+fn report(session: &Session, abort: &Abort) {
+    let (program, streams) = (&session.program, &session.streams);
     if abort.is_broken_pipe() {
         return;
     }
@@ -61,7 +70,7 @@ fn report(program: &str, abort: &Abort, commands: &CommandTable) {
         text.push_str(&format!("({hint})\n"));
     }
     // Nothing is left to do if even standard error is gone.
-    let _ = io::stderr().write_all(text.as_bytes());
+    let _ = streams.err().write_all(text.as_bytes());
     if let Abort::OfExtension {
         name,
         extension,
@@ -69,21 +78,21 @@ fn report(program: &str, abort: &Abort, commands: &CommandTable) {
     } = abort
     {
         let words = extensions::provided_by(name, extension, description);
-        let _ = io::stdout().write_all(words.as_bytes());
+        let _ = streams.out().write_all(words.as_bytes());
     }
     if let Abort::Usage { command, .. } = abort
-        && let Some(command) = commands::known(commands, command)
+        && let Some(command) = commands::known(&session.commands, command)
     {
-        let _ = io::stdout().write_all(usage::short(program, command).as_bytes());
+        let words = usage::short(program, command);
+        let _ = streams.out().write_all(words.as_bytes());
     }
 }
 
 /// Runs the command; leaves in `codes` which codes the configuration asks for. A wrong value there
 /// is no error before something fails.
 fn run(
-    program: &str,
+    session: &Arc<Session>,
     arguments: &[Vec<u8>],
-    own: &Arc<CommandTable>,
     codes: &mut Result<ExitCodes, HgrcError>,
 ) -> Result<u8, Abort> {
     let begun = Instant::now();
@@ -94,15 +103,17 @@ fn run(
         check_stdio_form(arguments)?;
     }
     let early = EarlyOptions::scan(arguments);
-    let (mut context, with_untrusted) = begin(program, &early, codes)?;
-    let commands = Arc::new(commands::with_extensions(own, &context.config));
+    let (mut context, with_untrusted) = begin(session, &early, codes)?;
+    let commands = Arc::new(commands::with_extensions(
+        &session.commands,
+        &context.config,
+    ));
     let (target, global) = find_target(arguments, &context.config, &commands)?;
     context.commands = commands;
     let is_bare =
         global.arguments().is_empty() && !["help", "version"].iter().any(|flag| global.flag(flag));
     let signal_codes = codes.as_ref().copied().unwrap_or(ExitCodes::Coarse);
-    let (stop, guard) = (context.ui.stop.clone(), context.ui.guard.clone());
-    signals::watch(stop, guard, signal_codes);
+    watch_signals(&context, signal_codes);
     for warning in extensions::warnings(&context.config) {
         context.ui.warn(warning)?;
     }
@@ -116,13 +127,15 @@ fn run(
                 typed: &words,
                 command: None,
             };
-            run_with_hooks(&mut context, &called, |_| alias::run_shell(&script, &words))
+            run_with_hooks(&mut context, &called, |context| {
+                alias::run_shell(&context.ui.streams, &script, &words)
+            })
         }
         ResolvedCommand::Command(command, name, words) => {
             let matches = parse_command(command, &name, &words, global)?;
             if let Some(root) = inferred_repository(&context.repo, command, &matches) {
                 let named = [&[b"--repository".to_vec(), root], arguments].concat();
-                return run(program, &named, own, codes);
+                return run(session, &named, codes);
             }
             early.check(&matches)?;
             apply_global(&mut context, &matches)?;
@@ -142,18 +155,31 @@ fn run(
             done
         }
     };
-    let flushed = context
-        .ui
-        .print_peer_trace()
-        .and_then(|()| context.ui.out.flush());
-    let code = match (done, context.ui.guard.words()) {
+    let code = finish(&mut context.ui, done)?;
+    if shows_time {
+        print_time(&mut context.ui, begun)?;
+    }
+    Ok(code)
+}
+
+/// From now on signals are about this call.
+fn watch_signals(context: &Context, codes: ExitCodes) {
+    context.session.signals.watch(WatchedCall {
+        stop: context.ui.stop.clone(),
+        guard: context.ui.guard.clone(),
+        codes,
+        is_of_client: context.session.is_of_client(),
+    });
+}
+
+/// Prints what is left; the code of a command that is `done`, or the signal that ended it.
+fn finish(ui: &mut Ui, done: Result<u8, Abort>) -> Result<u8, Abort> {
+    let flushed = ui.print_peer_trace().and_then(|()| ui.out.flush());
+    let code = match (done, ui.guard.words()) {
         (Err(_), Some(words)) => return Err(Abort::Stopped(words)),
         (done, _) => done?,
     };
     flushed?;
-    if shows_time {
-        print_time(&mut context.ui, begun)?;
-    }
     Ok(code)
 }
 
@@ -201,13 +227,13 @@ fn inferred_repository(repo: &Repo, command: &Command, matches: &Matches) -> Opt
 
 /// Reads the configuration; gives also the configuration with untrusted files, if there are any.
 fn begin(
-    program: &str,
+    session: &Arc<Session>,
     early: &EarlyOptions,
     codes: &mut Result<ExitCodes, HgrcError>,
 ) -> Result<(Context, Option<Hgrc>), Abort> {
     let mut layers = Layers {
         user: environment::user_layers()?,
-        arguments: Hgrc::default(),
+        arguments: session.arguments.clone(),
     };
     *codes = ExitCodes::read(&layers.user);
     let files_read = layers.user.files_read().to_vec();
@@ -223,9 +249,13 @@ fn begin(
     config.add_all(&layers.arguments);
     *codes = ExitCodes::read(&config);
     let main = location::configured(config.get("bundle", "mainreporoot"), &cwd);
-    let location = RepoLocation::find(early.repository.as_deref(), &cwd, main.as_deref());
+    let stays = early.repository.is_none() && early.cwd.is_none();
+    let location = match session.location.as_ref().filter(|_| stays) {
+        Some(location) => location.clone(),
+        None => RepoLocation::find(early.repository.as_deref(), &cwd, main.as_deref()),
+    };
     let layered = layers.with(location.root())?;
-    let mut context = Context::new(program, cwd, Arc::new(layers), location);
+    let mut context = Context::new(session, cwd, Arc::new(layers), location);
     context.config.files_read = files_read;
     context.started_in = started_in;
     warn_of_untrusted(

@@ -8,7 +8,7 @@ pub(crate) mod python;
 
 pub use python::list as list_of_words;
 
-use crate::ui::{Abort, FailureKind};
+use crate::ui::{Abort, FailureKind, Streams};
 use parking_lot::{Mutex, MutexGuard};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -27,6 +27,7 @@ pub struct HookRunner {
     /// The trusted configuration, if untrusted files define some of the hooks.
     trusted: Option<Arc<Hgrc>>,
     verbose: bool,
+    streams: Streams,
     /// Hooks to run when all locks are released.
     later: Mutex<Vec<(&'static str, HookArgs)>>,
     /// Variables that the client of a push sent.
@@ -40,7 +41,7 @@ impl HookRunner {
         config: &Arc<Hgrc>,
         with_untrusted: Option<&Hgrc>,
         directory: &Path,
-        verbose: bool,
+        (streams, verbose): (&Streams, bool),
     ) -> Result<HookRunner, Abort> {
         let set = ConfiguredHooks::read(with_untrusted.unwrap_or(config));
         Ok(HookRunner {
@@ -48,6 +49,7 @@ impl HookRunner {
             trusted: with_untrusted.map(|_| Arc::clone(config)),
             directory: directory.to_owned(),
             verbose,
+            streams: streams.clone(),
             later: Mutex::default(),
             given: Mutex::default(),
         })
@@ -60,6 +62,7 @@ impl HookRunner {
             directory: directory.to_owned(),
             trusted: self.trusted.clone(),
             verbose: self.verbose,
+            streams: self.streams.clone(),
             later: Mutex::default(),
             given: Mutex::default(),
         }
@@ -132,7 +135,7 @@ impl HookRunner {
                 b"\n",
             ];
             // Nothing is left to do if the standard output is gone.
-            let _ = std::io::stdout().write_all(&line.concat());
+            let _ = self.streams.out().write_all(&line.concat());
         }
         let mut process = script.process((args, &self.given_now()), &self.directory, pending);
         if crate::ui::environment::variable("HG").is_none()
@@ -140,7 +143,7 @@ impl HookRunner {
         {
             process.env("HG", program);
         }
-        script.judge(process.status())
+        script.judge(self.streams.run(&mut process))
     }
 
     /// Runs all hooks of a kind; a failure is a warning.
@@ -152,7 +155,8 @@ impl HookRunner {
             };
             if let Err(words) = done {
                 // Nothing is left to do if even standard error is gone.
-                let _ = std::io::stderr().write_all(format!("warning: {words}\n").as_bytes());
+                let words = format!("warning: {words}\n");
+                let _ = self.streams.err().write_all(words.as_bytes());
             }
         }
     }
@@ -188,7 +192,7 @@ impl Hooks for HookRunner {
         };
         // In one piece, because a client at the other end of ssh shows piece by piece. Nothing is
         // left to do if even standard error is gone.
-        let _ = std::io::stderr().write_all(words.as_bytes());
+        let _ = self.streams.err().write_all(words.as_bytes());
     }
 }
 

@@ -28,7 +28,7 @@ impl BundleOutput {
         if typed != b"-" {
             return BundleOutput::File(typed.to_vec());
         }
-        let words = BufWriter::new(Box::new(io::stderr()) as Box<dyn Write>);
+        let words = BufWriter::new(ui.streams.err() as Box<dyn Write>);
         BundleOutput::Output(std::mem::replace(&mut ui.out, words))
     }
 

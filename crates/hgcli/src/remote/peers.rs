@@ -5,7 +5,7 @@ use crate::remote::paths::RemotePath;
 use crate::remote::{paths, servers};
 use crate::ui::{Abort, Ui};
 use std::ffi::OsStr;
-use std::io::{self, Write};
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use varve_exchange::ExchangeError;
@@ -322,18 +322,22 @@ fn over_ssh(ui: &mut Ui, config: &Config, source: &PeerAddress) -> Result<SshPee
     ui.out.flush()?;
     ui.unbuffered = true;
     let quiet = ui.verbosity.quiet;
+    let streams = ui.streams.clone();
     let listener = move |line: &[u8]| {
         if !quiet {
             // Nothing is left to do if the standard output is gone.
-            let _ = io::stdout().write_all(&[b"remote: ", line, b"\n"].concat());
+            let _ = streams
+                .out()
+                .write_all(&[b"remote: ", line, b"\n"].concat());
         }
     };
     let [ssh, there] = ssh_programs(config);
     let url = String::from_utf8_lossy(&source.url);
     let debugs = ui.verbosity.debug;
+    let mut debugged = ui.streams.out();
     let mut debug = |words: &[u8]| {
         if debugs {
-            let _ = io::stdout().write_all(words);
+            let _ = debugged.write_all(words);
         }
     };
     let programs = (&ssh[..], &there[..]);

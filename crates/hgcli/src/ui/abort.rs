@@ -41,9 +41,9 @@ pub enum Abort {
     /// A setting has a value that it cannot have.
     #[error("config error: {0}")]
     Setting(HgrcError),
-    /// An alias is defined wrongly.
+    /// An alias or a merge tool is defined wrongly.
     #[error("config error: {0}")]
-    Alias(String),
+    Definition(String),
     /// A command needs a setting that there is not.
     #[error("config error: {message}")]
     Unconfigured {
@@ -184,9 +184,10 @@ impl Abort {
             | Abort::OfExtension { .. }
             | Abort::AbsentCommand { .. }
             | Abort::AmbiguousCommand { .. } => FailureKind::Input,
-            Abort::Config(_) | Abort::Setting(_) | Abort::Alias(_) | Abort::Unconfigured { .. } => {
-                FailureKind::Configuration
-            }
+            Abort::Config(_)
+            | Abort::Setting(_)
+            | Abort::Definition(_)
+            | Abort::Unconfigured { .. } => FailureKind::Configuration,
             Abort::Stopped(_) => FailureKind::Interrupted,
             Abort::Intervention(_) => FailureKind::InterventionRequired,
             Abort::Output(_) => FailureKind::Other,
@@ -292,6 +293,8 @@ impl From<WorkdirError> for Abort {
                 Abort::of_kind(kind, error.to_string())
                     .hint("check that whitespace in the patch has not been mangled")
             }
+            WorkdirError::Setting(error) => Abort::Setting(error),
+            WorkdirError::WrongPremerge { .. } => Abort::Definition(error.to_string()),
             WorkdirError::UnsupportedTool(_) => Abort::of_kind(kind, error.to_string())
                 .hint("see 'hg help update' for what merges files"),
             other => Abort::of_kind(kind, other.to_string()),

@@ -18,8 +18,9 @@ pub fn run(ui: &mut Ui, file: &Path) -> Result<(), Abort> {
         .arg(OsStr::from_bytes(&line))
         .arg("sh")
         .arg(file);
-    let status = command
-        .status()
+    let status = ui
+        .streams
+        .run(&mut command)
         .map_err(|error| Abort::file(&error, "sh"))?;
     if status.success() {
         return Ok(());

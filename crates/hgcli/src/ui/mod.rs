@@ -12,8 +12,10 @@ pub mod output;
 pub mod pager;
 pub mod progress;
 pub mod signals;
+pub mod streams;
 pub mod user;
 
 pub use abort::{Abort, system_words};
 pub use failure_kind::{ExitCodes, FAILED, FailureKind};
 pub use output::{Ui, Verbosity, short_hex};
+pub use streams::Streams;

@@ -1,12 +1,12 @@
 //! The terminal side of one command: its output, prompts and progress.
 
 use crate::ui::signals::Guard;
-use crate::ui::{Abort, encoding, environment, progress};
+use crate::ui::{Abort, Streams, encoding, environment, progress};
 use parking_lot::Mutex;
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 use std::time::Instant;
-use varve_base::{Interrupt, Progress};
+use varve_base::{Interrupt, Progress, Silent};
 use varve_config::hgrc::Hgrc;
 use varve_exchange::client::peer::{Remote, Traffic};
 use varve_repo::Node;
@@ -31,6 +31,8 @@ pub struct Verbosity {
 pub struct Ui {
     /// Results; everything else goes to standard error through [`Ui::warn`].
     pub out: BufWriter<Box<dyn Write>>,
+    /// The streams of the call.
+    pub streams: Streams,
     /// How much is printed.
     pub verbosity: Verbosity,
     /// Receives how far long steps are.
@@ -53,14 +55,21 @@ pub struct Ui {
     pub(crate) config: Arc<Hgrc>,
 }
 
-impl Default for Ui {
-    /// Writes to the standard output.
-    fn default() -> Ui {
+impl Ui {
+    /// Writes to `streams`.
+    pub(crate) fn new(streams: &Streams) -> Ui {
+        let stop = Interrupt::default();
+        let streams = streams.until(&stop);
+        let progress: Box<dyn Progress> = match streams.are_channels() {
+            true => Box::new(Silent),
+            false => Box::new(progress::TerminalProgress::default()),
+        };
         Ui {
-            out: BufWriter::with_capacity(OUTPUT_BUFFER, Box::new(io::stdout())),
+            out: BufWriter::with_capacity(OUTPUT_BUFFER, streams.out()),
+            streams,
             verbosity: Verbosity::default(),
-            progress: Box::new(progress::TerminalProgress::default()),
-            stop: Interrupt::default(),
+            progress,
+            stop,
             guard: Guard::default(),
             encoding: encoding::Mode::default(),
             unbuffered: false,
@@ -70,9 +79,7 @@ impl Default for Ui {
             config: Arc::default(),
         }
     }
-}
 
-impl Ui {
     /// Output for another repository of the same call: as verbose, stopped by the same interrupt and signals,
     /// and written line by line.
     pub(crate) fn beside(&self) -> Ui {
@@ -81,7 +88,9 @@ impl Ui {
             stop: self.stop.clone(),
             guard: self.guard.clone(),
             unbuffered: true,
-            ..Ui::default()
+            out: BufWriter::with_capacity(OUTPUT_BUFFER, self.streams.out()),
+            streams: self.streams.clone(),
+            ..Ui::new(&self.streams)
         }
     }
 
@@ -119,6 +128,7 @@ impl Ui {
     /// Prints a result.
     pub fn write(&mut self, bytes: impl AsRef<[u8]>) -> Result<(), Abort> {
         self.print_peer_trace()?;
+        self.stop_reading()?;
         self.out.write_all(bytes.as_ref())?;
         if self.unbuffered {
             self.out.flush()?;
@@ -155,8 +165,19 @@ impl Ui {
         self.print_peer_trace()?;
         self.out.flush()?;
         // Nothing is left to do if even standard error is gone.
-        let _ = io::stderr().write_all(bytes.as_ref());
+        let _ = self.streams.err().write_all(bytes.as_ref());
         Ok(())
+    }
+
+    /// Ends a call of a command server's client that only reads, once a signal has come. The signal ends no process that
+    /// answers further calls.
+    fn stop_reading(&self) -> Result<(), Abort> {
+        match self.guard.words() {
+            Some(words) if self.streams.are_channels() && !self.guard.may_have_written() => {
+                Err(Abort::Stopped(words))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// A node as it is shown: twelve digits, or all forty with `--debug`.

@@ -2,7 +2,7 @@
 
 use crate::ui::{Abort, Ui, environment};
 use std::ffi::OsStr;
-use std::io::{BufWriter, IsTerminal, Write, stdout};
+use std::io::{BufWriter, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::process::{Child, Stdio};
 
@@ -37,7 +37,7 @@ pub fn start(ui: &mut Ui, command: &str, typed: Option<&[u8]>) -> Result<Option<
         // A value that is no boolean means always.
         Some(text) => varve_config::hgrc::boolean(text).unwrap_or(true),
     };
-    let quiet_place = environment::is_plain(Some("pager")) || !stdout().is_terminal();
+    let quiet_place = environment::is_plain(Some("pager")) || !ui.streams.has_terminal_output();
     if !wanted || quiet_place || ui.verbosity.debug || !PAGED.contains(&command) {
         return Ok(None);
     }
@@ -67,7 +67,7 @@ impl Pager {
     pub fn finish(mut self, ui: &mut Ui) {
         // The user may have left before the end, and there is nothing to report.
         let _ = ui.out.flush();
-        ui.out = BufWriter::new(Box::new(stdout()));
+        ui.out = BufWriter::new(ui.streams.out());
         let _ = self.0.wait();
     }
 }

@@ -11,7 +11,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, Ordering};
 use varve_base::Interrupt;
 
 /// Flags shared by the signal handler and the command.
@@ -21,8 +21,8 @@ pub struct Guard {
     writes: Arc<Mutex<bool>>,
     /// The signal that came, or 0.
     came: Arc<AtomicI32>,
-    /// Whether SIGHUP has another meaning for the command, which handles it by itself.
-    leaves_hangup: Arc<AtomicBool>,
+    /// Signals that have another meaning for the command, or none: it handles them by itself.
+    left: Arc<Mutex<Vec<i32>>>,
     /// The clone that is being made; it goes before a second signal ends the program.
     pub clone: IncompleteClone,
 }
@@ -35,11 +35,21 @@ impl Guard {
 
     /// From now on SIGHUP neither stops the command nor ends the program.
     pub fn leave_hangup(&self) {
-        self.leaves_hangup.store(true, Ordering::SeqCst);
+        self.left.lock().push(SIGHUP);
+    }
+
+    /// From now on Ctrl-C neither stops the command nor ends the program.
+    pub fn leave_interrupt(&self) {
+        self.left.lock().push(SIGINT);
     }
 
     fn leaves(&self, signal: i32) -> bool {
-        signal == SIGHUP && self.leaves_hangup.load(Ordering::SeqCst)
+        self.left.lock().contains(&signal)
+    }
+
+    /// Whether [`Guard::writes`] was called.
+    pub(crate) fn may_have_written(&self) -> bool {
+        *self.writes.lock()
     }
 
     /// The words for the signal that ended the command, if one came.
@@ -59,9 +69,68 @@ fn words(signal: i32) -> &'static str {
     }
 }
 
-/// Raises `stop` when a signal comes. Signals that were ignored when the program began stay so.
-/// Where the system refuses, signals end the program as they always did.
-pub fn watch(stop: Interrupt, guard: Guard, codes: ExitCodes) {
+/// The call that signals are about.
+#[derive(Clone, Debug)]
+pub(crate) struct WatchedCall {
+    /// Raised when a signal comes.
+    pub(crate) stop: Interrupt,
+    pub(crate) guard: Guard,
+    pub(crate) codes: ExitCodes,
+    /// Whether the program outlives the call: the first signal ends no call at once then, but only raises `stop`.
+    pub(crate) is_of_client: bool,
+}
+
+/// Leads signals to the call that runs; clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct SignalWatcher(Arc<Mutex<Option<WatchedCall>>>);
+
+impl SignalWatcher {
+    /// Signals are about `call` from now on; gives the call that they were about before. Signals that were ignored when
+    /// the program began stay so. Where the system refuses, signals end the program as they always did.
+    pub(crate) fn watch(&self, call: WatchedCall) -> Option<WatchedCall> {
+        let before = self.0.lock().replace(call);
+        if before.is_none() {
+            start(self.clone());
+        }
+        before
+    }
+
+    /// The call that runs.
+    pub(crate) fn current(&self) -> Option<WatchedCall> {
+        self.0.lock().clone()
+    }
+
+    /// Whether a signal has come for the call that runs.
+    pub fn is_raised(&self) -> bool {
+        let current = self.0.lock();
+        current.as_ref().is_some_and(|call| call.stop.is_raised())
+    }
+
+    fn on_signal(&self, signal: i32) {
+        let Some(call) = self.0.lock().clone() else {
+            return;
+        };
+        let guard = &call.guard;
+        if guard.leaves(signal) {
+            return;
+        }
+        let is_second = guard.came.swap(signal, Ordering::SeqCst) != 0;
+        call.stop.raise();
+        // Held until the end, so that no command begins to write meanwhile.
+        let writes = guard.writes.lock();
+        if is_second || !*writes && !call.is_of_client {
+            guard.clone.remove_then(|| {
+                // Nothing is left to do if even standard error is gone.
+                let _ = writeln!(io::stderr(), "{}", words(signal));
+                let code = FailureKind::Interrupted.exit_code(call.codes);
+                std::process::exit(i32::from(code))
+            });
+        }
+    }
+}
+
+/// Starts the thread that signals wake.
+fn start(watcher: SignalWatcher) {
     let ignored = ignored_signals();
     let wanted = [SIGINT, SIGTERM, SIGHUP];
     let wanted: Vec<i32> = wanted
@@ -73,21 +142,7 @@ pub fn watch(stop: Interrupt, guard: Guard, codes: ExitCodes) {
     };
     let wait = move || {
         for signal in signals.forever() {
-            if guard.leaves(signal) {
-                continue;
-            }
-            let is_second = guard.came.swap(signal, Ordering::SeqCst) != 0;
-            stop.raise();
-            // Held until the end, so that no command begins to write meanwhile.
-            let writes = guard.writes.lock();
-            if is_second || !*writes {
-                guard.clone.remove_then(|| {
-                    // Nothing is left to do if even standard error is gone.
-                    let _ = writeln!(io::stderr(), "{}", words(signal));
-                    let code = FailureKind::Interrupted.exit_code(codes);
-                    std::process::exit(i32::from(code))
-                });
-            }
+            watcher.on_signal(signal);
         }
     };
     // Without the thread the flag is never raised, and the command runs to its end.

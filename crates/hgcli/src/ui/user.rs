@@ -2,7 +2,6 @@
 
 use crate::ui::{Abort, Ui, environment};
 use rustix::termios::OptionalActions;
-use std::io::{BufRead, IsTerminal};
 use std::net::{IpAddr, ToSocketAddrs};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
@@ -62,7 +61,7 @@ impl Ui {
 
     /// Whether questions can be answered.
     pub fn is_interactive(&self) -> Result<bool, Abort> {
-        let terminal = std::io::stdin().is_terminal();
+        let terminal = self.streams.has_terminal_input();
         Ok(self.config.boolean("ui", "interactive", terminal)?)
     }
 
@@ -130,9 +129,8 @@ impl Ui {
     /// A line of the standard input, without its end.
     fn read_line(&mut self) -> Result<Vec<u8>, Abort> {
         std::io::Write::flush(&mut self.out)?;
-        let mut line = Vec::new();
-        let read = std::io::stdin().lock().read_until(b'\n', &mut line)?;
-        if read == 0 {
+        let mut line = self.streams.read_line()?;
+        if line.is_empty() {
             return Err(Abort::new("response expected"));
         }
         while line

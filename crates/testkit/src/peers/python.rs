@@ -1,10 +1,10 @@
-//! Scripts for Python that use clients of CouchDB.
+//! Scripts for Python that use clients of CouchDB and of Mercurial's command server.
 
 use super::{Outcome, installed};
 use std::path::Path;
 use std::process::Command;
 
-/// Runs a Python file that can import `ibmcloudant` and `couchdb`, and the files beside it. It gets `settings` as
+/// Runs a Python file that can import `ibmcloudant`, `couchdb` and `hglib`, and the files beside it. It gets `settings` as
 /// environment variables and must end with 0; returns what it printed.
 #[track_caller]
 pub fn run_python(script: &Path, settings: &[(&str, &str)]) -> String {

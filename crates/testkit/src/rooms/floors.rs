@@ -134,6 +134,8 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
             &["render", "remote"],
             &["commands"],
             &["dispatch"],
+            &["command_server"],
+            &["fuzzing"],
         ],
     ),
     (

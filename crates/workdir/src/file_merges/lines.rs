@@ -15,12 +15,7 @@ impl Merger<'_, '_> {
         ours: &Version,
         theirs: &Version,
     ) -> Result<(Vec<u8>, bool), WorkdirError> {
-        let name = |path: Option<&Vec<u8>>| path.unwrap_or(&file.dest).clone();
-        self.observer.on_event(&UpdateEvent::Merging {
-            ours: &name(file.ours.as_ref()),
-            theirs: &name(file.theirs.as_ref().map(|(path, _)| path)),
-            dest: &file.dest,
-        });
+        self.on_merging(file);
         let is_link = ours.is_link() || theirs.is_link();
         let no_lines = needs_prompt(base, ours, theirs);
         let leaves_markers = matches!(
@@ -67,8 +62,18 @@ impl Merger<'_, '_> {
         }
     }
 
+    /// Tells that a file is merged, with its names.
+    pub(super) fn on_merging(&mut self, file: &MergeFile) {
+        let name = |path: Option<&Vec<u8>>| path.unwrap_or(&file.dest).clone();
+        self.observer.on_event(&UpdateEvent::Merging {
+            ours: &name(file.ours.as_ref()),
+            theirs: &name(file.theirs.as_ref().map(|(path, _)| path)),
+            dest: &file.dest,
+        });
+    }
+
     /// Keeps the file as it was for the user.
-    fn back_up(&self, path: &[u8], ours: &Version) -> Result<(), WorkdirError> {
+    pub(super) fn back_up(&self, path: &[u8], ours: &Version) -> Result<(), WorkdirError> {
         if let Some(place) = self.settings.tool.backups.place(path) {
             self.files.make_directories(&place)?;
             self.files.write(&place, &ours.content, ours.kind)?;

@@ -4,19 +4,23 @@ mod file;
 mod lines;
 mod observer;
 mod outcome;
+mod program;
 
 pub(crate) use file::MergeFile;
-pub use observer::{Resolution, UpdateEvent, UpdateObserver, UpdateQuestion};
+pub use observer::{Resolution, ToolCheck, UpdateEvent, UpdateObserver, UpdateQuestion};
 pub use outcome::UpdateStats;
 pub(crate) use outcome::{Outcome, note_possibly_dirty};
 
-use crate::merge::{Version, is_binary, merge_kinds, merge_texts};
+use crate::merge::{
+    FileTraits, PickedTool, ToolTable, Version, is_binary, merge_kinds, merge_texts,
+};
 use crate::merge_state::{FileExtras, MergeState};
 use crate::tree::TreeEntry;
 use crate::{
     MergeLabels, MergeOptions, MergeTool, Stat, ToolSelection, WorkdirError, WorkingFiles,
 };
 use outcome::{End, state};
+use program::FileSides;
 use varve_base::Interrupt;
 use varve_repo::{FileKind, Node, RepoView, Repository};
 
@@ -42,6 +46,8 @@ pub(crate) struct Merger<'a, 'b> {
     settings: MergeSettings<'a>,
     files: WorkingFiles,
     prepared: Vec<Prepared>,
+    /// The changesets of both sides.
+    parents: [Node; 2],
     pub(crate) observer: &'b mut dyn UpdateObserver,
 }
 
@@ -68,12 +74,26 @@ impl<'a, 'b> Merger<'a, 'b> {
             settings,
             files,
             prepared,
+            parents: [Node::NULL; 2],
             observer,
         };
-        if let ToolSelection::Unsupported(name) = &settings.tool.chosen {
-            merger.refuse_conflicts(name)?;
+        match &settings.tool.chosen {
+            ToolSelection::Unsupported(name) => merger.refuse_conflicts(name)?,
+            ToolSelection::Table(table) => merger.check_settings(table)?,
+            _ => {}
         }
         Ok(merger)
+    }
+
+    /// Refuses wrong settings of tools before anything is changed.
+    fn check_settings(&self, table: &ToolTable) -> Result<(), WorkdirError> {
+        for (file, _) in &self.prepared {
+            let picked = table.pick(&file.dest, FileTraits::default(), &mut |_, _, _| {})?;
+            if let PickedTool::Program(program) = picked {
+                table.premerge(&program)?;
+            }
+        }
+        Ok(())
     }
 
     /// Only files that merge without conflict need no tool.
@@ -117,6 +137,7 @@ impl<'a, 'b> Merger<'a, 'b> {
         [local, other]: [Node; 2],
         extras: FileExtras,
     ) -> Result<Vec<Outcome>, WorkdirError> {
+        self.parents = [local, other];
         let mut outcomes = Vec::new();
         let mut states = Vec::new();
         for (file, ours) in std::mem::take(&mut self.prepared) {
@@ -141,7 +162,9 @@ impl<'a, 'b> Merger<'a, 'b> {
         &mut self,
         file: MergeFile,
         ours: Option<Version>,
+        parents: [Node; 2],
     ) -> Result<Outcome, WorkdirError> {
+        self.parents = parents;
         match &ours {
             Some(version) => drop(self.write(&file.dest, version)?),
             None => drop(self.files.remove(&file.dest)?),
@@ -162,7 +185,7 @@ impl<'a, 'b> Merger<'a, 'b> {
         let theirs = self.theirs(&file)?;
         let (end, result) = match (&ours, &theirs) {
             (Some(ours), Some(theirs)) => self.merge_versions(&file, ours, theirs)?,
-            _ => self.merge_deleted(&file, &ours, &theirs),
+            _ => self.merge_deleted(&file, &ours, &theirs)?,
         };
         if let (Some(path), true) = (&file.ours, file.moves) {
             self.files.remove(path)?;
@@ -218,9 +241,18 @@ impl<'a, 'b> Merger<'a, 'b> {
         file: &MergeFile,
         ours: &Option<Version>,
         theirs: &Option<Version>,
-    ) -> (End, Option<Version>) {
-        let tool = match self.settings.tool.chosen {
-            ToolSelection::Forced(tool) if tool.takes_deleted() => tool,
+    ) -> Result<(End, Option<Version>), WorkdirError> {
+        let traits = FileTraits {
+            deleted: true,
+            ..FileTraits::default()
+        };
+        let options = self.settings.tool;
+        let tool = match &options.chosen {
+            ToolSelection::Forced(tool) if tool.takes_deleted() => *tool,
+            ToolSelection::Table(table) => match self.pick(table, &file.dest, traits)? {
+                PickedTool::Internal(tool) => tool,
+                PickedTool::Program(_) | PickedTool::Nothing => MergeTool::Prompt,
+            },
             ToolSelection::Default => {
                 self.observer.on_event(&UpdateEvent::NoToolConfigured);
                 MergeTool::Prompt
@@ -244,10 +276,27 @@ impl<'a, 'b> Merger<'a, 'b> {
             // The existing version stays for the user to decide about.
             Resolution::Unresolved => (End::Unresolved, if ours.is_some() { ours } else { theirs }),
         };
-        match side {
+        Ok(match side {
             Some(version) => (end, Some(version.clone())),
             None => (End::Deleted, None),
-        }
+        })
+    }
+
+    /// The tool of the configuration for a file; the observer learns which were passed over.
+    fn pick(
+        &mut self,
+        table: &ToolTable,
+        path: &[u8],
+        traits: FileTraits,
+    ) -> Result<PickedTool, WorkdirError> {
+        let observer = &mut *self.observer;
+        table.pick(path, traits, &mut |tool, pattern, obstacle| {
+            observer.on_event(&UpdateEvent::ToolObstacle {
+                tool,
+                pattern,
+                obstacle,
+            });
+        })
     }
 
     fn merge_versions(
@@ -270,13 +319,27 @@ impl<'a, 'b> Merger<'a, 'b> {
         if ours.content == theirs.content && ours.is_link() == theirs.is_link() {
             return Ok((End::Same, Some(with_kind(&ours.content))));
         }
-        let tool = self.tool(file, &base, ours, theirs);
         let end = |resolved| {
             if resolved {
                 End::Resolved
             } else {
                 End::Unresolved
             }
+        };
+        let options = self.settings.tool;
+        let tool = match &options.chosen {
+            ToolSelection::Table(table) => match self.pick_for(table, file, &base, ours, theirs)? {
+                PickedTool::Internal(tool) => tool,
+                PickedTool::Nothing => MergeTool::Prompt,
+                PickedTool::Program(program) => {
+                    let ours = &with_kind(&ours.content);
+                    let base = &base;
+                    let sides = FileSides { base, ours, theirs };
+                    let merged = self.merge_by_program((table, &program), file, &sides)?;
+                    return Ok((end(merged.1), merged.0));
+                }
+            },
+            _ => self.tool(file, &base, ours, theirs),
         };
         let answer = match tool {
             MergeTool::Local => Resolution::Ours,
@@ -293,6 +356,32 @@ impl<'a, 'b> Merger<'a, 'b> {
             Resolution::Ours => (End::Resolved, Some(with_kind(&ours.content))),
             Resolution::Unresolved => (End::Unresolved, Some(with_kind(&ours.content))),
         })
+    }
+
+    /// The tool of the configuration for a file that there is on both sides.
+    fn pick_for(
+        &mut self,
+        table: &ToolTable,
+        file: &MergeFile,
+        base: &Option<Version>,
+        ours: &Version,
+        theirs: &Version,
+    ) -> Result<PickedTool, WorkdirError> {
+        let sides = || {
+            [Some(ours), Some(theirs), base.as_ref()]
+                .into_iter()
+                .flatten()
+        };
+        let traits = FileTraits {
+            binary: sides().any(|side| is_binary(&side.content)),
+            symlink: [ours, theirs].into_iter().any(Version::is_link),
+            deleted: false,
+        };
+        let picked = self.pick(table, &file.dest, traits)?;
+        if picked == PickedTool::Nothing {
+            self.observer.on_event(&UpdateEvent::NoTool(&file.dest));
+        }
+        Ok(picked)
     }
 
     /// Which tool merges a file that there is on both sides.
@@ -319,7 +408,7 @@ impl<'a, 'b> Merger<'a, 'b> {
                 self.observer.on_event(&UpdateEvent::NoToolConfigured);
                 MergeTool::Merge
             }
-            ToolSelection::Unsupported(_) => MergeTool::Merge,
+            ToolSelection::Table(_) | ToolSelection::Unsupported(_) => MergeTool::Merge,
         };
         if prompts {
             self.observer.on_event(&UpdateEvent::NoTool(&file.dest));

@@ -1,6 +1,9 @@
 //! Events and questions of a running update.
 
 use crate::manifest_merge::Auction;
+use crate::merge::ToolObstacle;
+use std::io;
+use std::process::{Command, ExitStatus};
 use varve_repo::Node;
 
 /// Progress of an update that may be shown to the user.
@@ -60,6 +63,24 @@ pub enum UpdateEvent<'a> {
         /// `binary` or `symlink`.
         what: &'static str,
     },
+    /// A configured tool is passed over.
+    ToolObstacle {
+        /// Name of the merge tool.
+        tool: &'a [u8],
+        /// The pattern or path that it was chosen for, if it was.
+        pattern: Option<&'a [u8]>,
+        /// The reason.
+        obstacle: ToolObstacle<'a>,
+    },
+    /// A program with a window of its own is about to be run.
+    RunningTool {
+        /// Name of the merge tool.
+        tool: &'a [u8],
+        /// The file.
+        path: &'a [u8],
+    },
+    /// A program has not merged the file.
+    ToolFailed(&'a [u8]),
     /// No tool can merge the file.
     NoTool(&'a [u8]),
     /// A file is merged line by line.
@@ -108,10 +129,31 @@ pub enum Resolution {
     Unresolved,
 }
 
+/// A doubt about the result of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolCheck<'a> {
+    /// The user is always asked.
+    Success(&'a [u8]),
+    /// The program has left the file as it was.
+    Unchanged(&'a [u8]),
+}
+
 /// Receives the events of an update and answers its questions.
 pub trait UpdateObserver {
     /// Receives an event.
     fn on_event(&mut self, event: &UpdateEvent<'_>);
     /// Answers a question.
     fn decide(&mut self, question: &UpdateQuestion<'_>) -> Resolution;
+    /// Asks whether a program has merged a file.
+    fn confirm(&mut self, check: &ToolCheck<'_>) -> bool {
+        let _ = check;
+        false
+    }
+    /// Runs a program that merges a file.
+    ///
+    /// # Errors
+    /// A program that cannot be started.
+    fn run_program(&mut self, command: &mut Command) -> io::Result<ExitStatus> {
+        command.status()
+    }
 }

@@ -132,3 +132,15 @@ fn newline_of(text: &[u8]) -> &'static [u8] {
         _ => b"\n",
     }
 }
+
+/// The lines that a merge leaves around a conflict begin so.
+const MARKERS: [&[u8]; 3] = [b"<<<<<<< ", b"=======", b">>>>>>> "];
+
+/// Whether a content has the lines that a merge leaves around a conflict.
+pub(crate) fn has_markers(content: &[u8]) -> bool {
+    let mut lines = content.split(|byte| *byte == b'\n');
+    lines.any(|line| {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        line == MARKERS[1] || line.starts_with(MARKERS[0]) || line.starts_with(MARKERS[2])
+    })
+}

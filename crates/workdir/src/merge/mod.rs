@@ -2,9 +2,13 @@
 
 mod conflict_markers;
 mod labels;
+mod program;
 mod tool;
 
+pub(crate) use conflict_markers::has_markers;
 pub use labels::MergeLabels;
+pub use program::{FileTraits, MergeProgram, OnObstacle, PickedTool, ToolObstacle, ToolTable};
+pub(crate) use program::{Premerge, fill};
 pub use tool::{MergeOptions, MergeTool, ToolSelection};
 
 use varve_repo::FileKind;

@@ -1,6 +1,8 @@
 //! Tools that merge a file that both sides have changed.
 
+use super::ToolTable;
 use crate::Backups;
+use std::sync::Arc;
 
 /// A way to merge that needs no other program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +65,7 @@ impl MergeTool {
     }
 
     /// Whether it can decide about a file that one side has deleted.
-    pub(crate) fn takes_deleted(self) -> bool {
+    pub fn takes_deleted(self) -> bool {
         matches!(
             self,
             MergeTool::Local
@@ -89,7 +91,7 @@ impl MergeTool {
 }
 
 /// The tool and the origin of the choice.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub enum ToolSelection {
     /// None is configured: text files are merged, for others the user decides.
     #[default]
@@ -98,6 +100,8 @@ pub enum ToolSelection {
     Forced(MergeTool),
     /// Configured, for text files.
     Configured(MergeTool),
+    /// By the name and kind of each file.
+    Table(Arc<ToolTable>),
     /// A program or setting that is not supported, by its name; files that merge without it are
     /// merged.
     Unsupported(String),
@@ -111,13 +115,13 @@ impl ToolSelection {
             ToolSelection::Forced(tool) | ToolSelection::Configured(tool) => {
                 matches!(tool, MergeTool::Merge | MergeTool::Merge3)
             }
-            ToolSelection::Unsupported(_) => false,
+            ToolSelection::Table(_) | ToolSelection::Unsupported(_) => false,
         }
     }
 }
 
 /// How files are merged.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct MergeOptions {
     /// The tool.
     pub chosen: ToolSelection,

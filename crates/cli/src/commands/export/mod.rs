@@ -65,7 +65,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         .map(|id| String::from_utf8_lossy(id).into_owned());
     let databases = (&storage, names.as_slice());
     if file == b"-" {
-        let mut out = BufWriter::with_capacity(BUFFER, io::stdout().lock());
+        let mut out = BufWriter::with_capacity(BUFFER, context.ui.streams.out());
         let table = all(&mut context.ui, databases, document.as_deref(), &mut out)?;
         let flushed = out.flush();
         drop(out);

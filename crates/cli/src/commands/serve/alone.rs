@@ -17,7 +17,6 @@ use varve_server::{
 
 /// Options of Mercurial that are known by name only.
 const NOT_THERE: &[&str] = &[
-    "cmdserver",
     "daemon-postexec",
     "style",
     "subrepos",
@@ -195,7 +194,12 @@ pub(super) fn setting(config: &Config, matches: &Matches, name: &str) -> String 
 }
 
 /// The file that an option names, or else a key of `[web]`.
-fn file(config: &Config, matches: &Matches, option: &str, key: Option<&str>) -> Option<PathBuf> {
+pub(super) fn file(
+    config: &Config,
+    matches: &Matches,
+    option: &str,
+    key: Option<&str>,
+) -> Option<PathBuf> {
     let typed = matches.value(option).filter(|value| !value.is_empty());
     let value = typed.or_else(|| config.get("web", key?));
     let value = value.filter(|value| !value.is_empty())?;

@@ -1,11 +1,13 @@
 //! `serve`: repositories and databases below one directory, on one port; and one repository alone.
 
 mod alone;
+mod command_server;
 mod daemon;
 mod listening;
 mod logs;
 mod repository;
 mod stdio;
+mod streams;
 
 pub(crate) use repository::COMMAND;
 

@@ -1,6 +1,6 @@
 //! `serve` as Mercurial's users call it: about one repository.
 
-use super::{alone, stdio};
+use super::{alone, command_server, stdio};
 use std::os::unix::ffi::OsStringExt;
 use varve_hgcli::arguments::{Flag, Matches};
 use varve_hgcli::check_stdio_form;
@@ -47,7 +47,11 @@ const OPTIONS: &[Flag] = &[
         "stdio",
         "talk to a client over the standard streams, as ssh connects them",
     ),
-    Flag::long_value("cmdserver", "MODE", "(not supported)"),
+    Flag::long_value(
+        "cmdserver",
+        "MODE",
+        "run many commands of one client; 'pipe', or 'unix' with --address",
+    ),
     Flag::value('t', "templates", "TEMPLATE", "(not supported)"),
     Flag::long_value("style", "STYLE", "(not supported)"),
     Flag::flag('6', "ipv6", "listen with IPv6 instead of IPv4"),
@@ -78,6 +82,10 @@ pub(crate) const COMMAND: Command = Command {
            With --stdio a client of Mercurial is answered over the standard input and output, until \
            it goes. Clients start this over ssh, just in the form 'hg -R PATH serve --stdio'; any \
            other form is refused.\n\n\
+           With --cmdserver pipe a program runs many commands in one process: it sends requests to the \
+           standard input, and gets output, questions and exit codes from the standard output, in the \
+           protocol of Mercurial's command server. With --cmdserver unix --address PATH each connection \
+           to the socket PATH gets such a process.\n\n\
            A directory with many repositories is served by 'varve serve DIR'.\n\n\
            Ends with 0, or with 255 when a signal ends it.",
     category: Some(Category::Exchange),
@@ -85,6 +93,13 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    if context.session.is_of_client() {
+        return Err(Abort::new("a command server does not start servers"));
+    }
+    if let Some(mode) = matches.value("cmdserver").filter(|mode| !mode.is_empty()) {
+        check_cmdserver(matches)?;
+        return command_server::run(context, mode, matches);
+    }
     let Context {
         repo,
         ui,
@@ -99,4 +114,12 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     // An alias may lead here, too.
     check_stdio_form(&typed.collect::<Vec<_>>())?;
     stdio::run(repo, ui, config)
+}
+
+/// Refuses `--cmdserver` together with `--stdio`.
+fn check_cmdserver(matches: &Matches) -> Result<(), Abort> {
+    match matches.flag("stdio") {
+        true => Err(Abort::input("cannot use --stdio with --cmdserver")),
+        false => Ok(()),
+    }
 }

@@ -3,12 +3,9 @@
 //! The standard output belongs to the protocol from here on. Whatever else is said, by this program
 //! or by a hook, goes to the standard error, and so to the client's user.
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Write};
-use std::os::fd::AsFd;
+use super::streams;
+use std::io::{self, BufReader, BufWriter, Write};
 use std::os::unix::ffi::OsStrExt;
-use varve_base::Interrupt;
 use varve_exchange::ExchangeError;
 use varve_exchange::apply::{BundleDownloader, PushOutput};
 use varve_exchange::server::stdio::StdioServer;
@@ -16,12 +13,6 @@ use varve_exchange::server::unbundle::PushHandler;
 use varve_exchange::server::wire::{Bundle1Operation, WireSettings, WireTransport};
 use varve_hgcli::context::{Config, Repo, RepoLocation};
 use varve_hgcli::ui::{Abort, Ui};
-
-/// How often it is looked whether to stop while nothing comes.
-const LOOK: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 200_000_000,
-};
 
 /// Answers a client until it goes.
 pub(super) fn run(repo: &mut Repo, ui: &mut Ui, config: &Config) -> Result<u8, Abort> {
@@ -33,7 +24,8 @@ pub(super) fn run(repo: &mut Repo, ui: &mut Ui, config: &Config) -> Result<u8, A
     if repo.is_bundle() {
         return Err(Abort::new("serve --stdio does not serve bundles"));
     }
-    let (input, output) = take_streams(&ui.stop)?;
+    let stop = ui.stop.clone();
+    let (input, output) = streams::take(move || stop.is_raised())?;
     let repository = repo.repository()?;
     let storage = config.storage_settings()?;
     let evolution = config.evolution()?;
@@ -95,40 +87,4 @@ fn client() -> Vec<u8> {
     let client = std::env::var_os("SSH_CLIENT").unwrap_or_default();
     let address = client.as_bytes().split(|byte| *byte == b' ').next();
     [b"remote:ssh:", address.unwrap_or_default()].concat()
-}
-
-/// The streams of the protocol. In their places come an empty one and the standard error.
-fn take_streams(stop: &Interrupt) -> Result<(StoppableInput, File), Abort> {
-    let input = io::stdin().as_fd().try_clone_to_owned()?;
-    let output = io::stdout().as_fd().try_clone_to_owned()?;
-    let nothing = File::open("/dev/null")?;
-    rustix::stdio::dup2_stdin(&nothing).map_err(io::Error::from)?;
-    rustix::stdio::dup2_stdout(io::stderr()).map_err(io::Error::from)?;
-    let input = StoppableInput {
-        input: input.into(),
-        stop: stop.clone(),
-    };
-    Ok((input, output.into()))
-}
-
-/// Reads from a stream, and ends in an error when the program is to stop.
-struct StoppableInput {
-    input: File,
-    stop: Interrupt,
-}
-
-impl Read for StoppableInput {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        loop {
-            if self.stop.is_raised() {
-                return Err(io::Error::other("the server stops"));
-            }
-            let mut waiting = [PollFd::new(&self.input, PollFlags::IN)];
-            match poll(&mut waiting, Some(&LOOK)) {
-                Ok(0) | Err(rustix::io::Errno::INTR) => {}
-                Ok(_) => return self.input.read(bytes),
-                Err(error) => return Err(error.into()),
-            }
-        }
-    }
 }

@@ -175,13 +175,11 @@ fn links_modes_and_binary_files() {
 #[test]
 fn what_is_not_supported_is_refused_before_anything_changes() {
     for refused in [
-        &["up", "1", "--tool", "vimdiff"][..],
-        &["up", "1", "--config", "ui.merge=kdiff3"],
-        &["up", "1", "--config", "merge-tools.mine.executable=x"],
+        &["up", "1", "--tool", ":mergediff"][..],
+        &["up", "1", "--config", "ui.merge=internal:tagmerge"],
         &["up", "1", "--config", "ui.mergemarkers=detailed"],
-        &["up", "1", "--tool", ":mergediff"],
+        &["up", "1", "--config", "merge-tools.x.mergemarkers=detailed"],
     ] {
-        // Mercurial would start the tool, and wait for it.
         let twin = Twin::writing(history).with("PATH", "/nowhere");
         twin.each(|path| write(path, "e", b"mine\n"));
         let ours = twin.run(refused).ours;

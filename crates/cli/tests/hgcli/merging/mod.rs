@@ -1,5 +1,6 @@
 //! Updates with local changes.
 
 mod cases;
+mod programs;
 pub mod random;
 mod texts;

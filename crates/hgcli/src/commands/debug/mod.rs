@@ -12,6 +12,7 @@ pub(crate) mod debugformat;
 pub(crate) mod debugindex;
 pub(crate) mod debugnamecomplete;
 pub(crate) mod debugpathcopies;
+pub(crate) mod debugpickmergetool;
 pub(crate) mod debugrename;
 pub(crate) mod debugrequires;
 pub(crate) mod debugrevlog;

@@ -3,12 +3,16 @@
 use crate::arguments::Matches;
 use crate::context::Config;
 use crate::ui::{Abort, Ui, environment, short_hex};
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+use std::sync::Arc;
 use varve_config::hgrc::Files;
+use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, PatternKind};
 use varve_repo::Node;
 use varve_workdir::{
-    Auction, Backups, MergeLabels, MergeOptions, MergeTool, Resolution, ToolSelection, UpdateEvent,
-    UpdateObserver, UpdateQuestion, Verdict,
+    Auction, Backups, MergeLabels, MergeOptions, MergeTool, Resolution, ToolCheck, ToolObstacle,
+    ToolSelection, ToolTable, UpdateEvent, UpdateObserver, UpdateQuestion, Verdict,
 };
 
 /// Prints the steps of an update, and asks about conflicts.
@@ -28,7 +32,7 @@ impl<'s> Watcher<'s> {
         matches: &Matches,
         labels: &MergeLabels,
     ) -> Result<Self, Abort> {
-        let is_there = io::stdin().is_terminal();
+        let is_there = ui.streams.has_terminal_input();
         let interactive = config.boolean("ui", "interactive", is_there)?;
         Ok(Watcher {
             interactive: interactive && !matches.flag("noninteractive"),
@@ -80,6 +84,15 @@ impl<'s> Watcher<'s> {
                 b") can't handle ",
                 what.as_bytes(),
             ])),
+            UpdateEvent::ToolObstacle {
+                tool,
+                pattern,
+                obstacle,
+            } => print_obstacle(ui, tool, *pattern, obstacle),
+            UpdateEvent::RunningTool { tool, path } => {
+                ui.note(line(&[b"running merge tool ", tool, b" for file ", path]))
+            }
+            UpdateEvent::ToolFailed(path) => ui.warn(line(&[b"merging ", path, b" failed!"])),
             UpdateEvent::NoTool(path) => ui.warn(line(&[b"no tool found to merge ", path])),
             UpdateEvent::Merging { ours, theirs, dest } if ours == theirs && ours == dest => {
                 ui.status(line(&[b"merging ", ours]))
@@ -109,6 +122,27 @@ impl<'s> Watcher<'s> {
         }
     }
 
+    /// Asks whether a program has merged a file; no is the default.
+    fn ask_success(&mut self, question: &str) -> Result<bool, Abort> {
+        loop {
+            self.ui.write(question)?;
+            if !self.interactive {
+                self.ui.write("n\n")?;
+                return Ok(false);
+            }
+            self.ui.out.flush()?;
+            let typed = self.ui.streams.read_line()?;
+            if typed.is_empty() {
+                return Err(Abort::input("response expected"));
+            }
+            match &typed.trim_ascii().to_ascii_lowercase()[..] {
+                b"y" => return Ok(true),
+                b"n" | b"" => return Ok(false),
+                _ => self.ui.write("unrecognized response\n")?,
+            }
+        }
+    }
+
     fn ask(&mut self, text: &[u8], answers: &[(u8, Resolution)]) -> Result<Resolution, Abort> {
         loop {
             self.ui.write(text)?;
@@ -117,24 +151,57 @@ impl<'s> Watcher<'s> {
                 return Ok(Resolution::Unresolved);
             }
             self.ui.out.flush()?;
-            let mut typed = String::new();
-            if io::stdin().lock().read_line(&mut typed)? == 0 {
+            let typed = self.ui.streams.read_line()?;
+            if typed.is_empty() {
                 self.ui.write("\n")?;
                 return Ok(Resolution::Unresolved);
             }
-            let letter = typed.trim().to_ascii_lowercase();
-            if letter.is_empty() || letter == "u" {
+            let letter = typed.trim_ascii().to_ascii_lowercase();
+            if letter.is_empty() || letter == b"u" {
                 return Ok(Resolution::Unresolved);
             }
-            let known = answers
-                .iter()
-                .find(|(known, _)| letter.as_bytes() == [*known]);
+            let known = answers.iter().find(|(known, _)| letter == [*known]);
             if let Some((_, answer)) = known {
                 return Ok(*answer);
             }
             self.ui.write("unrecognized response\n")?;
         }
     }
+}
+
+/// Names a tool that is passed over; one that nothing asked for only with `--verbose`.
+pub(crate) fn print_obstacle(
+    ui: &mut Ui,
+    tool: &[u8],
+    pattern: Option<&[u8]>,
+    obstacle: &ToolObstacle<'_>,
+) -> Result<(), Abort> {
+    let of_pattern = match pattern {
+        Some(pattern) => [b" (for pattern ", pattern, b")"].concat(),
+        None => Vec::new(),
+    };
+    let words = match obstacle {
+        ToolObstacle::NotFound => {
+            let words = [b"couldn't find merge tool ", tool, &of_pattern, b"\n"].concat();
+            return match pattern {
+                Some(_) => ui.warn(words),
+                None => ui.note(words),
+            };
+        }
+        ToolObstacle::Cannot(what) => [b" can't handle ", what.as_bytes()].concat(),
+        ToolObstacle::NeedsDisplay => b" requires a GUI".to_vec(),
+        ToolObstacle::PatternOverBinary(path) => {
+            let parts: [&[u8]; 5] = [
+                b"warning: check merge-patterns configurations, if '",
+                tool,
+                b"' for binary file '",
+                path,
+                b"' is unintentional\n(see 'hg help merge-tools' for binary files capability)\n",
+            ];
+            return ui.warn(parts.concat());
+        }
+    };
+    ui.warn([b"tool ", tool, &of_pattern[..], &words, b"\n"].concat())
 }
 
 /// Prints how the choice among several common ancestors went, most of it only with `--verbose`.
@@ -178,7 +245,7 @@ pub(crate) fn confirm(
     matches: &Matches,
     question: &str,
 ) -> Result<bool, Abort> {
-    let is_there = io::stdin().is_terminal();
+    let is_there = ui.streams.has_terminal_input();
     let asks = config.boolean("ui", "interactive", is_there)?;
     let asks = asks && !matches.flag("noninteractive");
     loop {
@@ -188,14 +255,14 @@ pub(crate) fn confirm(
             return Ok(true);
         }
         ui.out.flush()?;
-        let mut typed = String::new();
-        if io::stdin().lock().read_line(&mut typed)? == 0 {
+        let typed = ui.streams.read_line()?;
+        if typed.is_empty() {
             ui.write("\n")?;
             return Err(Abort::input("response expected"));
         }
-        match typed.trim().to_ascii_lowercase().as_str() {
-            "" | "y" => return Ok(true),
-            "n" => return Ok(false),
+        match &typed.trim_ascii().to_ascii_lowercase()[..] {
+            b"" | b"y" => return Ok(true),
+            b"n" => return Ok(false),
             _ => ui.write("unrecognized response\n")?,
         }
     }
@@ -213,6 +280,30 @@ impl UpdateObserver for Watcher<'_> {
     fn on_event(&mut self, event: &UpdateEvent<'_>) {
         let printed = self.print(event);
         self.keep(printed);
+    }
+
+    fn run_program(&mut self, command: &mut Command) -> io::Result<ExitStatus> {
+        self.ui.print_peer_trace()?;
+        self.ui.out.flush()?;
+        if let Ok(program) = std::env::current_exe() {
+            command.env("HG", program);
+        }
+        self.ui.streams.run(command)
+    }
+
+    fn confirm(&mut self, check: &ToolCheck<'_>) -> bool {
+        let shown = String::from_utf8_lossy;
+        let question = match check {
+            ToolCheck::Success(path) => format!("was merge of '{}' successful (yn)? ", shown(path)),
+            ToolCheck::Unchanged(path) => format!(
+                " output file {} appears unchanged\nwas merge successful (yn)? ",
+                shown(path)
+            ),
+        };
+        self.ask_success(&question).unwrap_or_else(|abort| {
+            self.keep(Err(abort));
+            false
+        })
     }
 
     fn decide(&mut self, question: &UpdateQuestion<'_>) -> Resolution {
@@ -257,11 +348,14 @@ impl UpdateObserver for Watcher<'_> {
 }
 
 /// Tool that merges files: the call's, or that of the environment or the configuration.
-pub(crate) fn tool_choice(config: &Config, tool: Option<&[u8]>) -> MergeOptions {
-    MergeOptions {
-        chosen: chosen_tool(config, tool),
+///
+/// # Errors
+/// A wrong pattern in `[merge-patterns]`.
+pub(crate) fn tool_choice(config: &Config, tool: Option<&[u8]>) -> Result<MergeOptions, Abort> {
+    Ok(MergeOptions {
+        chosen: chosen_tool(config, tool)?,
         backups: backup_directory(config),
-    }
+    })
 }
 
 /// Where files are kept before they are overwritten: `ui.origbackuppath`.
@@ -273,32 +367,88 @@ pub(crate) fn backup_directory(config: &Config) -> Backups {
     }
 }
 
-fn chosen_tool(config: &Config, tool: Option<&[u8]>) -> ToolSelection {
-    let program = |name: &[u8]| {
+fn chosen_tool(config: &Config, tool: Option<&[u8]>) -> Result<ToolSelection, Abort> {
+    let table = tool_table(config, tool)?;
+    let is_unsupported = |name: &[u8]| [&b":tagmerge"[..], b":mergediff"].contains(&name);
+    let named = table.forced.as_ref().or(table.environment.as_ref());
+    let asked = named.or(table.configured.as_ref());
+    if let Some(name) = asked.filter(|name| is_unsupported(&with_colon(name))) {
         let name = String::from_utf8_lossy(name);
-        ToolSelection::Unsupported(format!("merge tool '{name}'"))
-    };
-    let variable = environment::variable("HGMERGE").filter(|tool| !tool.is_empty());
-    if let Some(name) = tool.or(variable.as_deref()).filter(|name| !name.is_empty()) {
-        return MergeTool::named(name).map_or_else(|| program(name), ToolSelection::Forced);
+        return Ok(ToolSelection::Unsupported(format!("merge tool '{name}'")));
     }
-    for section in ["merge-patterns", "merge-tools"] {
-        if !config.section(section).is_empty() {
-            return ToolSelection::Unsupported(format!("configuration section '{section}'"));
+    let takes_whole = named.and_then(|name| MergeTool::named(name));
+    if let Some(setting) = detailed_markers(config)
+        && !takes_whole.is_some_and(MergeTool::takes_deleted)
+    {
+        return Ok(ToolSelection::Unsupported(setting));
+    }
+    if let Some(name) = named {
+        let tool = MergeTool::named(name).map(ToolSelection::Forced);
+        return Ok(tool.unwrap_or_else(|| ToolSelection::Table(Arc::new(table))));
+    }
+    let has_sections = ["merge-patterns", "merge-tools"]
+        .iter()
+        .any(|section| !config.section(section).is_empty());
+    let configured = table.configured.as_deref().map(MergeTool::named);
+    Ok(match configured {
+        // No other tool could be chosen.
+        None if !has_sections && !is_on_path("hgmerge") => ToolSelection::Default,
+        Some(Some(tool)) if !has_sections && !tool.takes_deleted() => {
+            ToolSelection::Configured(tool)
         }
+        _ => ToolSelection::Table(Arc::new(table)),
+    })
+}
+
+fn with_colon(name: &[u8]) -> Vec<u8> {
+    match name.strip_prefix(b"internal:") {
+        Some(rest) => [b":", rest].concat(),
+        None => name.to_vec(),
     }
-    let markers = config.text("ui", "mergemarkers");
-    if markers.is_some_and(|markers| markers.eq_ignore_ascii_case("detailed")) {
-        return ToolSelection::Unsupported("ui.mergemarkers=detailed".to_owned());
+}
+
+/// The setting that asks for markers with changesets, which are not there.
+fn detailed_markers(config: &Config) -> Option<String> {
+    let is_detailed = |value: &[u8]| value.eq_ignore_ascii_case(b"detailed");
+    if config.get("ui", "mergemarkers").is_some_and(is_detailed) {
+        return Some("ui.mergemarkers=detailed".to_owned());
     }
-    let configured = config.get("ui", "merge").filter(|name| !name.is_empty());
-    match configured {
-        Some(name) => {
-            MergeTool::named(name).map_or_else(|| program(name), ToolSelection::Configured)
-        }
-        None if is_on_path("hgmerge") => program(b"hgmerge"),
-        None => ToolSelection::Default,
-    }
+    let items = config.section("merge-tools").iter();
+    let mut detailed =
+        items.filter(|item| item.key.ends_with(b".mergemarkers") && is_detailed(&item.value));
+    let found = detailed.next()?;
+    let key = String::from_utf8_lossy(&found.key);
+    Some(format!("merge-tools.{key}=detailed"))
+}
+
+/// All that the configuration and the environment say about tools.
+pub(crate) fn tool_table(config: &Config, tool: Option<&[u8]>) -> Result<ToolTable, Abort> {
+    let set = |name: Option<Vec<u8>>| name.filter(|name| !name.is_empty());
+    let root = Path::new("/");
+    let patterns = config.section("merge-patterns").iter().map(|item| {
+        let request = MatchRequest {
+            root,
+            cwd: root,
+            patterns: std::slice::from_ref(&item.key),
+            include: &[],
+            exclude: &[],
+            default: PatternKind::Glob,
+            files: None,
+        };
+        let matcher = Matcher::new(&request, &NameCheck)?;
+        Ok((item.key.clone(), matcher, item.value.clone()))
+    });
+    let display = environment::variable("DISPLAY");
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    Ok(ToolTable {
+        forced: set(tool.map(<[u8]>::to_vec)),
+        environment: set(environment::variable("HGMERGE")),
+        patterns: patterns.collect::<Result<_, Abort>>()?,
+        configured: set(config.get("ui", "merge").map(<[u8]>::to_vec)),
+        config: config.values(),
+        has_display: display.is_some_and(|display| !display.is_empty()),
+        directories: std::env::split_paths(&paths).collect(),
+    })
 }
 
 fn is_on_path(program: &str) -> bool {

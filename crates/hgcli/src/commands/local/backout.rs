@@ -243,7 +243,7 @@ impl Backout<'_> {
     fn commit(&mut self, branch: &[u8]) -> Result<Option<Node>, Abort> {
         let matches = self.matches;
         metadata::check(matches)?;
-        let typed = metadata::typed_message(self.repo, matches)?;
+        let typed = metadata::typed_message(self.repo, self.ui, matches)?;
         let mut dirstate = Dirstate::read(&self.repository)?;
         let everything = Matcher::everything();
         let status =

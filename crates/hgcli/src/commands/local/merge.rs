@@ -167,7 +167,7 @@ pub(crate) fn merge(
     dirstate: &mut Dirstate,
     sides: &MergeSides<'_>,
 ) -> Result<UpdateStats, Abort> {
-    let tool = attend::tool_choice(config, matches.value("tool"));
+    let tool = attend::tool_choice(config, matches.value("tool"))?;
     let progress = std::mem::replace(&mut ui.progress, Box::new(varve_base::Silent));
     let stop = ui.stop.clone();
     let request = MergeRequest {

@@ -203,7 +203,7 @@ fn merge(
     state: &mut MergeState,
     chosen: &[Vec<u8>],
 ) -> Result<bool, Abort> {
-    let tool = attend::tool_choice(config, matches.value("tool"));
+    let tool = attend::tool_choice(config, matches.value("tool"))?;
     let view = repo.view()?;
     let stop = ui.stop.clone();
     let request = ResolveRequest {

@@ -235,7 +235,7 @@ pub(crate) fn go_to(
     target: Option<Rev>,
     local: LocalChanges,
 ) -> Result<UpdateStats, Abort> {
-    let tool = attend::tool_choice(config, matches.value("tool"));
+    let tool = attend::tool_choice(config, matches.value("tool"))?;
     let progress = std::mem::replace(&mut ui.progress, Box::new(varve_base::Silent));
     let stop = ui.stop.clone();
     let request = UpdateRequest {

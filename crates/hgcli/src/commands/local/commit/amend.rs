@@ -185,7 +185,7 @@ fn new_metadata(
     } else if let Some(user) = &more.user {
         new.user = ui.decode(user)?;
     }
-    let typed = metadata::typed_message(repo, matches)?;
+    let typed = metadata::typed_message(repo, ui, matches)?;
     let edits = matches.flag("edit") || typed.is_none() && !more.keeps_description;
     let shown = match edits {
         true => varve_workdir::amended_status(base.view(), old.rev, status)?,

@@ -91,17 +91,18 @@ pub(crate) fn check(matches: &Matches) -> Result<(), Abort> {
 }
 
 /// `-m` or `-l`; `None` if neither says anything.
-pub(crate) fn typed_message(repo: &Repo, matches: &Matches) -> Result<Option<Vec<u8>>, Abort> {
+pub(crate) fn typed_message(
+    repo: &Repo,
+    ui: &Ui,
+    matches: &Matches,
+) -> Result<Option<Vec<u8>>, Abort> {
     let text = matches.value("message").filter(|text| !text.is_empty());
     let Some(file) = matches.value("logfile").filter(|file| !file.is_empty()) else {
         return Ok(text.map(<[u8]>::to_vec));
     };
     let mut bytes = Vec::new();
     let read = if file == b"-" {
-        std::io::stdin()
-            .lock()
-            .read_to_end(&mut bytes)
-            .map(|_| bytes)
+        ui.streams.input().read_to_end(&mut bytes).map(|_| bytes)
     } else {
         std::fs::read(repo.cwd.join(OsStr::from_bytes(file)))
     };

@@ -108,7 +108,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     }
     metadata::check(matches)?;
     let date = metadata::date(config, matches)?;
-    let typed = metadata::typed_message(repo, matches)?;
+    let typed = metadata::typed_message(repo, ui, matches)?;
     let repository = repo.repository()?;
     let working_copy = repo.lock(ui, LockKind::WorkingCopy)?;
     let lock = repo.lock(ui, LockKind::Store)?;
@@ -343,6 +343,7 @@ fn is_empty(status: &Status) -> bool {
 
 fn nothing_changed(ui: &mut Ui, status: &Status) -> Result<u8, Abort> {
     let missing = status.deleted.len();
+    ui.debug("nothing to commit, clearing merge state\n")?;
     ui.status(if missing == 0 {
         "nothing changed\n".to_owned()
     } else {

@@ -27,17 +27,17 @@ struct MemoryRun<'a> {
     made: Vec<Node>,
 }
 
-fn is_possible(run: &GraftRun<'_>, settings: &GraftSettings) -> bool {
-    let tool = attend::tool_choice(run.config, run.matches.value("tool"));
+fn is_possible(run: &GraftRun<'_>, settings: &GraftSettings) -> Result<bool, Abort> {
+    let tool = attend::tool_choice(run.config, run.matches.value("tool"))?;
     let is_seen = run.ui.verbosity.verbose || run.ui.verbosity.debug;
     let is_plain = settings.base.is_none() && !settings.no_commit;
-    is_plain
+    Ok(is_plain
         && !is_seen
         && tool.chosen.merges_only_lines()
         && !run.repo.has_hooks()
         && !["edit", "dry-run"]
             .iter()
-            .any(|name| run.matches.flag(name))
+            .any(|name| run.matches.flag(name)))
 }
 
 /// Grafts the first of `nodes`, as many as it can; returns how many that were, and adds the new ones to `new_nodes`.
@@ -49,7 +49,7 @@ pub(super) fn replay(
 ) -> Result<usize, Abort> {
     let dirstate = Dirstate::read(run.repository)?;
     let [parent, second] = dirstate.parents();
-    if !is_possible(run, settings) || !second.is_null() {
+    if !is_possible(run, settings)? || !second.is_null() {
         return Ok(0);
     }
     let view = run.repo.view()?;

@@ -36,19 +36,19 @@ struct MemoryRun {
     count: usize,
 }
 
-fn is_possible(run: &RebaseRun<'_>) -> bool {
-    let tool = attend::tool_choice(run.config, run.matches.value("tool"));
+fn is_possible(run: &RebaseRun<'_>) -> Result<bool, Abort> {
+    let tool = attend::tool_choice(run.config, run.matches.value("tool"))?;
     let is_seen = run.ui.verbosity.verbose || run.ui.verbosity.debug;
-    tool.chosen.merges_only_lines()
+    Ok(tool.chosen.merges_only_lines()
         && !is_seen
         && !run.repo.has_hooks()
         && !run.matches.flag("edit")
-        && !run.collapses
+        && !run.collapses)
 }
 
 /// Rebases the first of `order`, as many as it can; returns how many that were.
 pub(super) fn replay(run: &mut RebaseRun<'_>, order: &[Rev]) -> Result<usize, Abort> {
-    if !is_possible(run) {
+    if !is_possible(run)? {
         return Ok(0);
     }
     let (memory, end) = MemoryRun::carry_out(run, order)?;
@@ -73,7 +73,7 @@ pub(super) fn try_first(run: &mut RebaseRun<'_>) -> Result<u8, Abort> {
     let dry = run.matches.flag("dry-run");
     let option = if dry { "dry-run" } else { "confirm" };
     let unseen = |what: &str| Abort::input(format!("rebase --{option} does not foresee {what}"));
-    if !is_possible(run) {
+    if !is_possible(run)? {
         return Err(unseen("hooks, editors, and verbose merges"));
     }
     let order = run.order()?;

@@ -1,0 +1,317 @@
+//! Merging by programs: which one is run with which arguments and variables, and what becomes of its result.
+
+use crate::hgcli::Twin;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use varve_testkit::peers::{Hg, hg};
+use varve_testkit::repos::{commit, write};
+
+/// Prints its arguments without directories, what it is told in variables, and its files; then does as `DOES` says.
+const TOOL: &str = r#"#!/bin/sh
+echo "tool $*" | sed 's#[^ ]*/##g'
+env | grep '^HG_' | sort
+for file in "$@"; do
+    if [ -f "$file" ]; then echo "--- ${file##*/}"; cat "$file"; fi
+done
+eval "$DOES"
+"#;
+
+/// Two heads: `f` has a conflict, `g` has none, one side has deleted `gone`, and there are a link and a binary file.
+fn heads(hg: &Hg, path: &Path) {
+    hg.ok(path, &["init"]);
+    write(path, "f", b"a\nb\nc\n");
+    write(path, "g.txt", b"1\n2\n3\n");
+    write(path, "gone", b"gone\n");
+    write(path, "d/b.bin", b"b\0\n");
+    symlink("x", path.join("link")).unwrap();
+    commit(hg, path, "base");
+    let link = |to: &str| {
+        std::fs::remove_file(path.join("link")).unwrap();
+        symlink(to, path.join("link")).unwrap();
+    };
+    write(path, "f", b"a\nlocal\nc\n");
+    write(path, "g.txt", b"1\n2\n3\n4\n");
+    write(path, "gone", b"changed\n");
+    write(path, "d/b.bin", b"l\0\n");
+    link("y");
+    commit(hg, path, "local");
+    hg.ok(path, &["update", "0"]);
+    write(path, "f", b"a\nother\nc\n");
+    write(path, "g.txt", b"0\n1\n2\n3\n");
+    write(path, "d/b.bin", b"o\0\n");
+    hg.ok(path, &["remove", "gone"]);
+    link("z");
+    commit(hg, path, "other");
+    hg.ok(path, &["update", "1"]);
+}
+
+/// The same without what is not text.
+fn texts(hg: &Hg, path: &Path) {
+    hg.ok(path, &["init"]);
+    write(path, "f", b"a\nb\nc\n");
+    write(path, "g.txt", b"1\n2\n3\n");
+    commit(hg, path, "base");
+    write(path, "f", b"a\nlocal\nc\n");
+    write(path, "g.txt", b"1\n2\n3\n4\n");
+    commit(hg, path, "local");
+    hg.ok(path, &["update", "0"]);
+    write(path, "f", b"a\nother\nc\n");
+    write(path, "g.txt", b"0\n1\n2\n3\n");
+    commit(hg, path, "other");
+    hg.ok(path, &["update", "1"]);
+}
+
+/// A twin with the tool on its path.
+fn with_tool(make: fn(&Hg, &Path), does: &str) -> (Twin, tempfile::TempDir) {
+    let programs = tempfile::tempdir().unwrap();
+    let tool = programs.path().join("mytool");
+    std::fs::write(&tool, TOOL).unwrap();
+    std::fs::set_permissions(&tool, PermissionsExt::from_mode(0o755)).unwrap();
+    let paths = format!("{}:/usr/bin:/bin", programs.path().display());
+    let twin = Twin::writing(make).with("PATH", &paths).with("DOES", does);
+    (twin, programs)
+}
+
+/// Both programs say the same about `line` and leave the same.
+#[track_caller]
+fn same(make: fn(&Hg, &Path), does: &str, line: &[&str]) {
+    let (twin, _programs) = with_tool(make, does);
+    twin.same(line);
+    twin.all_same(&["status", "resolve -l", "resolve -l -T {path}{mergestatus}"]);
+    let content = |root: &Path, name: &str| std::fs::read(root.join(name)).ok();
+    for name in [
+        "f",
+        "f.orig",
+        "g.txt",
+        "g.txt.orig",
+        "d/b.bin",
+        "d/b.bin.orig",
+    ] {
+        let [theirs, ours] = [twin.theirs(), twin.ours()].map(|root| content(root, name));
+        assert_eq!(ours, theirs, "{name} after {line:?}");
+    }
+    let left = hg().ok(twin.ours(), &["status", "-n", "-u"]);
+    assert!(!left.contains("hgmerge"), "{left}");
+}
+
+/// `hg merge` with settings of the tool.
+#[track_caller]
+fn same_merge(does: &str, options: &[&str], settings: &[&str]) {
+    let mut line = [&["merge"], options].concat();
+    for setting in settings {
+        line.extend(["--config", setting]);
+    }
+    same(texts, does, &line);
+}
+
+#[test]
+fn a_program_gets_the_versions_of_a_file_and_its_result_counts() {
+    for does in ["exit 0", "exit 1", "printf 'x\\ny\\n' > f", "rm f; exit 1"] {
+        same_merge(does, &["--tool", "mytool"], &[]);
+        same_merge(does, &[], &["ui.merge=mytool"]);
+    }
+    same_merge(
+        "",
+        &["-v", "--tool", "mytool"],
+        &["merge-tools.mytool.gui=yes"],
+    );
+    let arguments =
+        "merge-tools.mytool.args=$base $local $other -o $output $labellocal $labelbase $labelother";
+    same_merge("", &["--tool", "mytool"], &[arguments]);
+    same_merge(
+        "",
+        &["--tool", "mytool"],
+        &["merge-tools.mytool.args='$HG_FILE' \"$local\""],
+    );
+}
+
+#[test]
+fn lines_are_merged_before_as_the_tool_wants_it() {
+    for value in ["true", "false", "keep", "keep-merge3", "KEEP"] {
+        let setting = format!("merge-tools.mytool.premerge={value}");
+        let output = "merge-tools.mytool.args=$output";
+        same_merge("", &["--tool", "mytool"], &[&setting, output]);
+        same_merge("exit 1", &["--tool", "mytool"], &[&setting, output]);
+    }
+}
+
+#[test]
+fn results_are_checked() {
+    let keep = "merge-tools.mytool.premerge=keep";
+    for check in [
+        "conflicts",
+        "changed",
+        "prompt",
+        "prompt,conflicts",
+        "changed conflicts",
+    ] {
+        let setting = format!("merge-tools.mytool.check={check}");
+        same_merge("", &["--tool", "mytool"], &[&setting, keep]);
+        same_merge("", &["--tool", "mytool"], &[&setting]);
+        same_merge("printf 'x\\r\\n' > f", &["--tool", "mytool"], &[&setting]);
+    }
+    for check in ["checkconflicts", "checkchanged"] {
+        let setting = format!("merge-tools.mytool.{check}=yes");
+        same_merge("", &["--tool", "mytool"], &[&setting, keep]);
+    }
+    let fix = "merge-tools.mytool.fixeol=yes";
+    same_merge("printf 'x\\r\\ny\\r\\n' > f", &["--tool", "mytool"], &[fix]);
+}
+
+#[test]
+fn tools_are_chosen_as_the_configuration_says() {
+    for settings in [
+        &[][..],
+        &["ui.merge=nothing-there"],
+        &["ui.merge=internal:other"],
+        &["ui.merge=zz", "merge-tools.zz.executable=mytool"],
+        &["ui.merge=zz", "merge-tools.zz.executable=/nothing/there"],
+        &["ui.merge=mytool", "merge-tools.mytool.gui=yes"],
+        &[
+            "merge-tools.zz.executable=mytool",
+            "merge-tools.zz.args=zz",
+            "merge-tools.zz.priority=5",
+            "merge-tools.yy.executable=mytool",
+            "merge-tools.yy.args=yy",
+        ],
+        &[
+            "merge-tools.zz.executable=mytool",
+            "merge-tools.zz.priority=-5",
+        ],
+        &[
+            "merge-tools.zz.executable=mytool",
+            "merge-tools.zz.disabled=yes",
+        ],
+        &["merge-patterns.f=mytool", "merge-patterns.*=:other"],
+        &["merge-patterns.none=mytool", "merge-patterns.re:f$=:local"],
+        &["merge-patterns.f=nothing-there", "ui.merge=:other"],
+        &["merge-patterns.f=:nothing-there"],
+    ] {
+        same_merge("", &[], settings);
+        same_merge("", &["-v"], settings);
+    }
+    same_merge("", &["--tool", "nothing-there"], &[]);
+    same_merge(
+        "",
+        &["--tool", "zz"],
+        &[
+            "merge-tools.zz.executable=mytool",
+            "merge-tools.zz.disabled=1",
+        ],
+    );
+    for variable in ["mytool", "mytool -x", ":other", "nothing-there"] {
+        let (twin, _programs) = with_tool(texts, "");
+        let twin = twin.with("HGMERGE", variable);
+        twin.same(&["merge"]);
+        twin.all_same(&["status", "resolve -l", "debugpickmergetool -v"]);
+    }
+}
+
+#[test]
+fn binary_files_links_and_deletions_need_tools_that_can() {
+    for options in [
+        &["--tool", "mytool"][..],
+        &["--config", "ui.merge=mytool"],
+        &["--config", "ui.merge=:local"],
+        &[
+            "--config",
+            "ui.merge=:local",
+            "--config",
+            "merge.strict-capability-check=yes",
+        ],
+        &["--config", "merge-tools.mytool.args=x"],
+        &[
+            "--config",
+            "merge-tools.mytool.binary=yes",
+            "--config",
+            "merge-tools.mytool.symlink=yes",
+        ],
+        &["--config", "merge-patterns.**=mytool"],
+        &[
+            "--config",
+            "merge-patterns.**.bin=mytool",
+            "--config",
+            "merge-patterns.**=:local",
+        ],
+        &[
+            "--config",
+            "merge-patterns.**=mytool",
+            "--config",
+            "merge.strict-capability-check=yes",
+        ],
+    ] {
+        let line = [&["merge"], options].concat();
+        same(heads, "", &line);
+        let (twin, _programs) = with_tool(heads, "");
+        for more in [
+            &[][..],
+            &["--changedelete"],
+            &["--debug", "d/b.bin"],
+            &["-r", "0", "glob:d/*"],
+        ] {
+            twin.same(&[&["debugpickmergetool"], more, options].concat());
+        }
+    }
+}
+
+#[test]
+fn all_commands_that_merge_run_programs() {
+    let labels = "merge-tools.mytool.args=$local $labellocal $labelbase $labelother";
+    let tool = ["--tool", "mytool", "--config", labels];
+    for does in ["", "exit 1"] {
+        for words in [
+            &["graft", "2"][..],
+            &[
+                "rebase",
+                "-r",
+                "2",
+                "-d",
+                "1",
+                "--config",
+                "extensions.rebase=",
+            ],
+        ] {
+            let (twin, _programs) = with_tool(texts, does);
+            twin.same(&[words, &tool].concat());
+            twin.all_same(&["status", "log -GT {node|short}", "resolve -l"]);
+        }
+        let (twin, _programs) = with_tool(texts, does);
+        twin.each(|path| write(path, "f", b"a\nmine\nc\n"));
+        twin.same(&[&["update", "-m", "2"], &tool[..]].concat());
+        twin.all_same(&["status", "resolve -l"]);
+        let (twin, _programs) = with_tool(texts, does);
+        twin.all_same(&[
+            "merge --tool :fail",
+            "resolve f --tool mytool",
+            "resolve -l",
+        ]);
+        twin.all_same(&[
+            "resolve f --re-merge --tool mytool -v",
+            "resolve -l",
+            "status",
+        ]);
+    }
+}
+
+#[test]
+fn wrong_settings_are_refused_before_anything_changes() {
+    for setting in ["premerge=nothing", "gui=nothing", "disabled=nothing"] {
+        let (twin, _programs) = with_tool(texts, "");
+        let setting = format!("merge-tools.mytool.{setting}");
+        let ours = twin.run(&["merge", "--config", &setting]).ours;
+        assert_eq!(ours.code, Some(30), "{setting}: {}", ours.stderr);
+        assert!(ours.stderr.starts_with("config error: "), "{}", ours.stderr);
+        assert_eq!(hg().ok(twin.ours(), &["status"]), "");
+    }
+    let (twin, _programs) = with_tool(texts, "");
+    let python = "merge-tools.zz.executable=python:x.py:merge";
+    let ours = twin
+        .run(&["merge", "--tool", "zz", "--config", python])
+        .ours;
+    assert!(
+        ours.stderr.contains("in Python is not supported"),
+        "{}",
+        ours.stderr
+    );
+    assert_eq!(hg().ok(twin.ours(), &["status"]), "");
+}

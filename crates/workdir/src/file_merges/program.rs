@@ -1,0 +1,258 @@
+//! Merging a file with a program: its files, variables and line for the shell, and the checks of its result.
+
+use super::{MergeFile, Merger, ToolCheck, UpdateEvent, needs_prompt};
+use crate::merge::{MergeProgram, Premerge, ToolTable, Version, fill, has_markers, merge_texts};
+use crate::{MergeTool, WorkdirError};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use varve_repo::{FileKind, Node};
+
+/// The three sides of a file; `ours` has the mode of the result.
+pub(super) struct FileSides<'v> {
+    pub(super) base: &'v Option<Version>,
+    pub(super) ours: &'v Version,
+    pub(super) theirs: &'v Version,
+}
+
+impl Merger<'_, '_> {
+    /// Merges a file with a program; the result, unless the program has removed it, and whether nothing is left to do.
+    pub(super) fn merge_by_program(
+        &mut self,
+        (table, program): (&ToolTable, &MergeProgram),
+        file: &MergeFile,
+        sides: &FileSides<'_>,
+    ) -> Result<(Option<Version>, bool), WorkdirError> {
+        let FileSides { base, ours, theirs } = sides;
+        self.on_merging(file);
+        let before = base.as_ref().map_or(&b""[..], |base| &base.content);
+        let mut start = (*ours).clone();
+        let premerge = match needs_prompt(base, ours, theirs) {
+            true => Premerge::Skip,
+            false => table.premerge(program)?,
+        };
+        let tool = match premerge {
+            Premerge::Keep(tool) => tool,
+            _ => MergeTool::Merge,
+        };
+        if premerge != Premerge::Skip {
+            let texts = [before, &ours.content, &theirs.content];
+            let merged = merge_texts(tool, self.settings.labels, texts);
+            if !merged.conflicts || matches!(premerge, Premerge::Keep(_)) {
+                start.content = merged.content;
+            }
+            if !merged.conflicts {
+                return Ok((Some(start), true));
+            }
+        }
+        self.back_up(&file.dest, ours)?;
+        self.write(&file.dest, &start)?;
+        if table.is_graphical(program)? {
+            let (tool, path) = (&program.name[..], &file.dest[..]);
+            self.observer
+                .on_event(&UpdateEvent::RunningTool { tool, path });
+        }
+        let scratch = Scratch::new()?;
+        let succeeded = self.run(table, program, file, sides, &scratch)?;
+        drop(scratch);
+        let resolved = self.check(table, program, file, ours, succeeded)?;
+        let mut result = None;
+        if self.files.stat(&file.dest)?.is_some() {
+            let (content, kind) = self.files.read(&file.dest)?;
+            result = Some(Version { content, kind });
+        }
+        if !resolved {
+            self.observer.on_event(&UpdateEvent::ToolFailed(&file.dest));
+        } else if let Some(place) = self.settings.tool.backups.place(&file.dest) {
+            self.files.remove(&place)?;
+        }
+        Ok((result, resolved))
+    }
+
+    /// Runs the program in the root of the repository; whether it says that it has merged.
+    fn run(
+        &mut self,
+        table: &ToolTable,
+        program: &MergeProgram,
+        file: &MergeFile,
+        sides: &FileSides<'_>,
+        scratch: &Scratch,
+    ) -> Result<bool, WorkdirError> {
+        let FileSides { base, ours, theirs } = sides;
+        let labels = self.settings.labels;
+        let arguments = table.arguments(program);
+        let output = self.files.path(&file.dest);
+        let empty: &[u8] = b"";
+        let text = base.as_ref().map_or(empty, |base| &base.content);
+        let mut local = output.clone();
+        if arguments.windows(7).any(|word| word == b"$output") {
+            local = scratch.write(&file.dest, "local", &ours.content)?;
+        }
+        let base_file = scratch.write(&file.dest, "base", text)?;
+        let other = scratch.write(&file.dest, "other", &theirs.content)?;
+        let path = |path: &Path| path.as_os_str().as_bytes().to_vec();
+        let values = [
+            ("local", path(&local)),
+            ("base", path(&base_file)),
+            ("other", path(&other)),
+            ("output", path(&output)),
+            ("labellocal", labels.ours.clone()),
+            ("labelother", labels.theirs.clone()),
+            ("labelbase", labels.base.clone()),
+        ];
+        let line = [&program.command[..], b" ", &fill(arguments, &values)].concat();
+        let mut command = Command::new("/bin/sh");
+        command.arg("-c").arg(OsStr::from_bytes(&line));
+        command.current_dir(self.settings.repository.root());
+        let [local, other] = self.parents;
+        let is_link = |side: Option<&Version>| side.is_some_and(Version::is_link);
+        command.env("HG_FILE", OsStr::from_bytes(&file.dest));
+        for (name, node, label, is_link) in [
+            ("MY", local, &labels.ours, is_link(Some(*ours))),
+            ("OTHER", other, &labels.theirs, is_link(Some(*theirs))),
+            (
+                "BASE",
+                base_node(file),
+                &labels.base,
+                is_link(base.as_ref()),
+            ),
+        ] {
+            command.env(format!("HG_{name}_NODE"), short(&node));
+            command.env(format!("HG_{name}_LABEL"), OsStr::from_bytes(label));
+            command.env(format!("HG_{name}_ISLINK"), if is_link { "1" } else { "0" });
+        }
+        let ended = self.observer.run_program(&mut command);
+        let ended = ended.map_err(WorkdirError::io("run", Path::new("/bin/sh")))?;
+        Ok(ended.success())
+    }
+
+    /// Whether the merge counts as done, by the checks that the program is configured with.
+    fn check(
+        &mut self,
+        table: &ToolTable,
+        program: &MergeProgram,
+        file: &MergeFile,
+        ours: &Version,
+        succeeded: bool,
+    ) -> Result<bool, WorkdirError> {
+        let path = &file.dest;
+        if self.files.stat(path)?.is_none() {
+            return Ok(succeeded);
+        }
+        let (content, kind) = self.files.read(path)?;
+        let mut resolved = succeeded;
+        if resolved && table.checks(program, "conflicts")? && has_markers(&content) {
+            resolved = false;
+        }
+        let asks = table.checks(program, "prompt")?;
+        if asks {
+            resolved = self.observer.confirm(&ToolCheck::Success(path));
+        }
+        let changed = content != ours.content;
+        if resolved && !asks && !changed && table.checks(program, "changed")? {
+            resolved = self.observer.confirm(&ToolCheck::Unchanged(path));
+        }
+        if table.fixes_line_ends(program)? && kind != FileKind::Symlink {
+            let content = with_line_ends(&content, &ours.content);
+            self.files.write(path, &content, kind)?;
+        }
+        Ok(resolved)
+    }
+}
+
+/// The changeset of the base, if the file has one.
+fn base_node(file: &MergeFile) -> Node {
+    match file.base {
+        Some(_) => file.ancestor,
+        None => Node::NULL,
+    }
+}
+
+fn short(node: &Node) -> String {
+    const DIGITS: usize = 12;
+    String::from_utf8_lossy(&node.to_hex()[..DIGITS]).into_owned()
+}
+
+/// A text with the ends of lines that the first line of another has.
+fn with_line_ends(text: &[u8], like: &[u8]) -> Vec<u8> {
+    let Some(first) = like.split_inclusive(|byte| *byte == b'\n').next() else {
+        return text.to_vec();
+    };
+    let end: &[u8] = match first {
+        [.., b'\r', b'\n'] => b"\r\n",
+        [.., b'\n'] => b"\n",
+        _ => return text.to_vec(),
+    };
+    let mut out = Vec::with_capacity(text.len());
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        match line.strip_suffix(b"\n") {
+            Some(bare) => {
+                out.extend_from_slice(bare.strip_suffix(b"\r").unwrap_or(bare));
+                out.extend_from_slice(end);
+            }
+            None => out.extend_from_slice(line),
+        }
+    }
+    out
+}
+
+/// A directory for the versions of a file; it goes with this value.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    /// Only the user can read it.
+    fn new() -> Result<Scratch, WorkdirError> {
+        const OWNER_ONLY: u32 = 0o700;
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(|_| WorkdirError::NoRandomness)?;
+        let name = format!("hgmerge-{:016x}", u64::from_ne_bytes(random));
+        let path = std::env::temp_dir().join(name);
+        let made = fs::DirBuilder::new().mode(OWNER_ONLY).create(&path);
+        made.map_err(WorkdirError::io("make directory", &path))?;
+        Ok(Scratch(path))
+    }
+
+    /// Writes `NAME~SIDE.EXTENSION`.
+    fn write(&self, file: &[u8], side: &str, content: &[u8]) -> Result<PathBuf, WorkdirError> {
+        let name = file.rsplit(|byte| *byte == b'/').next().unwrap_or(file);
+        let dot = name.iter().rposition(|byte| *byte == b'.');
+        let (stem, extension) = name.split_at(dot.filter(|at| *at > 0).unwrap_or(name.len()));
+        let name = [stem, b"~", side.as_bytes(), extension].concat();
+        let path = self.0.join(OsStr::from_bytes(&name));
+        fs::write(&path, content).map_err(WorkdirError::io("write", &path))?;
+        Ok(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What the system does not let go stays in the temporary directory.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_ends_become_those_of_the_first_line() {
+        assert_eq!(with_line_ends(b"a\r\nb\nc", b"x\ny\r\n"), b"a\nb\nc");
+        assert_eq!(with_line_ends(b"a\r\nb\n", b"x\r\n"), b"a\r\nb\r\n");
+        assert_eq!(with_line_ends(b"a\r\n", b"no end"), b"a\r\n");
+    }
+
+    #[test]
+    fn scratch_files_keep_their_extension_and_go() {
+        let scratch = Scratch::new().unwrap();
+        let path = scratch.write(b"d/name.tar.gz", "base", b"x").unwrap();
+        assert_eq!(path.file_name().unwrap(), "name.tar~base.gz");
+        let hidden = scratch.write(b".hgignore", "other", b"x").unwrap();
+        assert_eq!(hidden.file_name().unwrap(), ".hgignore~other");
+        drop(scratch);
+        assert!(!path.exists());
+    }
+}
