@@ -1,5 +1,6 @@
 //! Commands that change the working copy or add to the history of this repository.
 
+pub(crate) mod abort_and_continue;
 pub(crate) mod add;
 pub(crate) mod addremove;
 pub(crate) mod amend;
@@ -11,6 +12,7 @@ pub(crate) mod commit;
 pub(crate) mod copy;
 pub(crate) mod forget;
 pub(crate) mod graft;
+pub(crate) mod histedit;
 pub(crate) mod init;
 pub(crate) mod merge;
 pub(crate) mod purge;
@@ -22,9 +24,11 @@ pub(crate) mod revert;
 pub(crate) mod rewrite;
 pub(crate) mod rollback;
 pub(crate) mod root;
+pub(crate) mod shelve;
 pub(crate) mod status;
 pub(crate) mod strip;
 pub(crate) mod tag;
 pub(crate) mod unfinished;
+pub(crate) mod unshelve;
 pub(crate) mod update;
 pub(crate) mod verify;
