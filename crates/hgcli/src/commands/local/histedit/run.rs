@@ -104,15 +104,20 @@ impl HisteditRun<'_> {
         }
         let view = self.view()?;
         let rev = self.known(&view, &rule.node)?;
+        let base = view.changelog().parents(rev)[0];
         let mut dirstate = Dirstate::read(self.repository)?;
         let sides = MergeSides {
             other: rev,
-            base: MergeBase::Chosen(view.changelog().parents(rev)[0]),
+            base: MergeBase::Chosen(base),
             labels: &MergeLabels::of_histedit(),
         };
         let (ui, config, matches) = (&mut *self.ui, self.config, self.matches);
         let at = (self.repository, &*view);
         let merged = merge::merge(ui, config, matches, at, &mut dirstate, &sides)?;
+        if view.changelog().node_or_null(base) == self.state.parent {
+            // Where the changes were made already, Mercurial merges nothing.
+            varve_workdir::clear_merge(self.repository)?;
+        }
         if merged.unresolved == 0 {
             return Ok(());
         }
