@@ -47,12 +47,7 @@ pub(super) fn run(
     config: &Config,
     matches: &Matches,
 ) -> Result<u8, Abort> {
-    if matches.flag("interactive") {
-        return Err(match ui.is_interactive()? {
-            false => Abort::input("running non-interactively"),
-            true => Abort::input("shelve --interactive is not supported"),
-        });
-    }
+    refuse_interactive(ui, matches)?;
     let repository = repo.repository()?;
     let _lock = repo.lock(ui, LockKind::WorkingCopy)?;
     repo.refresh();
@@ -121,6 +116,14 @@ pub(super) fn run(
         (parent, (!changes.is_partial).then_some(&of_parent[..])),
     )?;
     Ok(0)
+}
+
+fn refuse_interactive(ui: &Ui, matches: &Matches) -> Result<(), Abort> {
+    match matches.flag("interactive") {
+        false => Ok(()),
+        true if !ui.is_interactive()? => Err(Abort::input("running non-interactively")),
+        true => Err(Abort::input("shelve --interactive is not supported")),
+    }
 }
 
 /// Tracks and stops tracking in the working copy what `--addremove` has found.
