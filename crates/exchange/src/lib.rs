@@ -27,7 +27,7 @@ pub mod server;
 mod sink;
 mod spool;
 
-pub use bundle_repo::open_bundle_repo;
+pub use bundle_repo::{add_history, open_bundle_repo, open_overlay};
 pub use error::{ExchangeError, NewHeads, PushRefusal, SinkClosed};
 pub use local_peer::LocalPeer;
 pub use sink::{ChunkSink, copy_file};

@@ -130,6 +130,15 @@ pub enum WorkdirError {
     /// The state of a rebase is cut short or no such state.
     #[error("the state of the rebase in .hg/rebasestate is damaged")]
     DamagedRebaseState,
+    /// The state of a histedit is cut short or no such state.
+    #[error("the state of the histedit in .hg/histedit-state is damaged")]
+    DamagedHisteditState,
+    /// The state of an unshelve is cut short or no such state.
+    #[error("corrupted shelved state file")]
+    DamagedUnshelveState,
+    /// The state of an unshelve has a version that cannot be read. In the words that Mercurial has for it.
+    #[error("this version of shelve is incompatible with the version used in this repo")]
+    UnknownUnshelveVersion,
     /// The state of a merge has records that must be understood, and are not, by their letters.
     #[error("unsupported merge state records: {0}")]
     UnknownMergeRecords(String),

@@ -16,6 +16,7 @@ mod files;
 pub mod filesets;
 pub mod fuzzing;
 mod graft;
+mod histedit;
 mod ignore;
 mod local_state;
 mod manifest_merge;
@@ -28,6 +29,7 @@ mod rename_detection;
 mod replay;
 mod resolve;
 mod revert;
+mod shelve;
 mod status;
 mod strip;
 mod tags;
@@ -59,6 +61,10 @@ pub use files::{Backups, WorkingFiles};
 pub use graft::{
     GraftChoice, GraftOptions, GraftSkip, GraftSkipReason, GraftState, choose_grafts, graft_extras,
 };
+pub use histedit::{
+    HisteditAction, HisteditPlanError, HisteditResult, HisteditRule, HisteditState, PlanCheck,
+    parse_plan,
+};
 pub use ignore::{Ignore, IgnoreFiles};
 pub use local_state::{LocalState, local_state};
 pub use manifest_merge::{Auction, Bid, Verdict};
@@ -81,6 +87,10 @@ pub use replay::{ReplayPlan, ReplayStep, Replayed, Replayer};
 pub use resolve::{ResolveRequest, has_conflict_markers, merge_again};
 pub use revert::{
     RevertAction, RevertPlan, RevertStep, plan_revert, record_reverted_copies, revert,
+};
+pub use shelve::{
+    ListedShelf, Shelf, ShelfDirectory, ShelfFile, UnshelveState, leave_changeset,
+    plan_local_changes, show_as_local_changes,
 };
 pub use status::{
     Status, StatusLists, StatusRequest, WorkingStatus, copies_against, copies_between,

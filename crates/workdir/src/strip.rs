@@ -13,6 +13,8 @@ pub struct StripPlan {
     removed: Vec<Rev>,
     /// Those that stay and get a lower number, oldest first.
     renumbered: Vec<Rev>,
+    /// The changeset that the backup is named after, if it is not that of a plain strip.
+    named_after: Option<Node>,
 }
 
 impl StripPlan {
@@ -31,6 +33,7 @@ impl StripPlan {
             roots: Vec::new(),
             removed: Vec::new(),
             renumbered: Vec::new(),
+            named_after: None,
         };
         let from = first.map_or(changelog.len(), Rev::index);
         for rev in changelog.revs().skip(from) {
@@ -52,6 +55,17 @@ impl StripPlan {
         plan
     }
 
+    /// Names the backup as Mercurial does where others have taken the place of the changesets: after the newest root.
+    #[must_use]
+    pub fn named_after_newest_root(mut self, view: &RepoView) -> StripPlan {
+        let newest = self
+            .roots
+            .iter()
+            .max_by_key(|node| view.changelog().rev(node));
+        self.named_after = newest.copied();
+        self
+    }
+
     /// All that go, oldest first.
     pub fn removed(&self) -> &[Rev] {
         &self.removed
@@ -69,7 +83,11 @@ impl StripPlan {
 
     /// The changeset that Mercurial names the backup after: of those that were asked for, the one with the last hash.
     pub fn backup_node(&self) -> Node {
-        self.roots.last().copied().unwrap_or(Node::NULL)
+        let named_after = self.named_after.as_ref();
+        named_after
+            .or(self.roots.last())
+            .copied()
+            .unwrap_or(Node::NULL)
     }
 
     /// The changesets to hand to [`Repository::strip`].

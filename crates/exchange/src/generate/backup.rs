@@ -9,7 +9,7 @@ use crate::format::bundle20::{BundleWriter, write_start};
 use crate::format::changegroup::ChangegroupVersion;
 use crate::format::part::{Part, PartHeader, PartType, changegroup};
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use varve_base::{OpenMode, Storage, StorageFile};
 use varve_codec::StreamEncoder;
 use varve_repo::{Phase, RepoView, bundle_name};
@@ -41,8 +41,6 @@ pub fn save_backup(
     (first, revs): (&Node, &[Rev]),
     purpose: &str,
 ) -> Result<Backup, ExchangeError> {
-    let directory = view.root().join(".hg/strip-backup");
-    storage.create_directory(&directory)?;
     let mut nodes: Vec<Node> = revs.iter().map(|rev| view.changelog().node(*rev)).collect();
     // Mercurial counts the null revision where it was asked for.
     nodes.extend(
@@ -51,19 +49,74 @@ pub fn save_backup(
             .then_some(*first)
             .filter(|_| !revs.is_empty()),
     );
-    let name = bundle_name(first, &nodes, purpose);
-    let (path, beside) = (directory.join(&name), directory.join(name + ".new"));
+    save_backup_as(view, storage, &bundle_name(first, &nodes, purpose), revs)
+}
+
+/// The same with a given name of the file.
+///
+/// # Errors
+/// As of [`write_backup`]; there is no file then.
+pub fn save_backup_as(
+    view: &RepoView,
+    storage: &dyn Storage,
+    name: &str,
+    revs: &[Rev],
+) -> Result<Backup, ExchangeError> {
+    let directory = view.root().join(".hg/strip-backup");
+    storage.create_directory(&directory)?;
+    let path = directory.join(name);
+    let sizes = save(storage, &path, |out| write_backup(view, revs, out))?;
+    Ok(Backup { path, sizes })
+}
+
+/// Writes the changeset `rev` and those of its ancestors that are not public to a new file, as Mercurial keeps a
+/// shelved change: bundle2 under bzip2 with nothing but a changegroup.
+///
+/// # Errors
+/// As of [`write_backup`]; there is no file then.
+pub fn save_shelf(
+    view: &RepoView,
+    storage: &dyn Storage,
+    rev: Rev,
+    path: &Path,
+) -> Result<(usize, SectionSizes), ExchangeError> {
+    let mut revs = view.missing_ancestors(&[rev], &[]);
+    revs.retain(|ancestor| *ancestor == rev || view.phases().of(*ancestor) != Phase::Public);
+    let version = ChangegroupVersion::V2;
+    let sizes = save(storage, path, |mut out| {
+        write_start(&mut out, BZIP2)?;
+        let mut bundle = BundleWriter::after_start(StreamEncoder::bzip2(out));
+        let mut payload =
+            bundle.start_part(changegroup::header(version, Some(revs.len()), None))?;
+        let sizes = write_changegroup(view, &selection(view, &revs), version, &mut payload)?;
+        payload.end()?;
+        bundle.finish()?.finish()?.flush()?;
+        Ok(sizes)
+    })?;
+    Ok((revs.len(), sizes))
+}
+
+/// Writes a file beside its place, and moves it there once it is whole.
+fn save<T>(
+    storage: &dyn Storage,
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<T, ExchangeError>,
+) -> Result<T, ExchangeError> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let beside = path.with_file_name(name);
     if storage.kind(&beside)?.is_some() {
         storage.remove(&beside)?;
     }
     let file = storage.open(&beside, OpenMode::CreateNew)?;
     let mut out = BufWriter::with_capacity(BUFFER, FileWriter(file.as_ref()));
-    let sizes = write_backup(view, revs, &mut out)?;
+    let written = write(&mut out)?;
+    out.flush()?;
     drop(out);
     file.sync()?;
-    storage.rename(&beside, &path)?;
-    storage.sync_directory(&directory)?;
-    Ok(Backup { path, sizes })
+    storage.rename(&beside, path)?;
+    storage.sync_directory(path.parent().unwrap_or(path))?;
+    Ok(written)
 }
 
 /// Adds to a file.

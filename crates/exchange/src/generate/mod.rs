@@ -12,7 +12,7 @@ mod stream_bundle;
 mod write;
 
 pub(crate) use backup::FileWriter;
-pub use backup::{Backup, measure_bundle, save_backup, write_backup};
+pub use backup::{Backup, measure_bundle, save_backup, save_backup_as, save_shelf, write_backup};
 pub use changegroup::SectionSizes;
 pub(crate) use changegroup::write_changegroup;
 pub(crate) use part_payloads::tags_fnodes;

@@ -33,6 +33,7 @@ pub(crate) fn known(table: &CommandTable, name: &str) -> Option<&'static Command
 
 /// The commands of this crate, sorted by name.
 pub(crate) const COMMANDS: &[&Command] = &[
+    &local::abort_and_continue::ABORT,
     &local::add::COMMAND,
     &local::addremove::COMMAND,
     &history::annotate::COMMAND,
@@ -47,6 +48,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &exchange::clone::COMMAND,
     &local::commit::COMMAND,
     &config::COMMAND,
+    &local::abort_and_continue::CONTINUE,
     &local::copy::COPY,
     &debug::debugancestor::COMMAND,
     &debug::debugapplystreamclonebundle::COMMAND,
@@ -99,12 +101,14 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &local::revert::COMMAND,
     &local::rollback::COMMAND,
     &local::root::COMMAND,
+    &local::shelve::COMMAND,
     &local::status::COMMAND,
     &history::summary::COMMAND,
     &local::tag::COMMAND,
     &history::tags::COMMAND,
     &history::tip::COMMAND,
     &exchange::unbundle::COMMAND,
+    &local::unshelve::COMMAND,
     &local::update::COMMAND,
     &local::verify::COMMAND,
     &version::COMMAND,
@@ -141,6 +145,11 @@ pub(crate) const OF_EXTENSIONS: &[ExtensionCommands] = &[
         extensions: &["amend"],
         commands: &[&local::amend::COMMAND],
         description: &["provide the amend command (EXPERIMENTAL)"],
+    },
+    ExtensionCommands {
+        extensions: &["histedit"],
+        commands: &[&local::histedit::COMMAND],
+        description: &["interactive history editing"],
     },
     ExtensionCommands {
         extensions: &["rebase"],

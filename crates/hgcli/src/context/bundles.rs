@@ -15,7 +15,7 @@ use varve_base::storage::scratch_file;
 use varve_base::{MemoryStorage, Storage};
 use varve_exchange::format::bundle::{Bundle, open_bundle as open_bundle_stream};
 use varve_exchange::format::limits::BundleLimits;
-use varve_exchange::open_bundle_repo;
+use varve_exchange::{open_bundle_repo, open_overlay};
 use varve_repo::Repository;
 
 impl Repo {
@@ -48,6 +48,15 @@ impl Repo {
             &repository,
             open_bundle_stream(bytes, BundleLimits::default())?,
         )
+    }
+
+    /// The repository of the call with room for changesets that are never written to it.
+    pub(crate) fn scratch_overlay(&mut self) -> Result<Repository, Abort> {
+        let repository = self.repository()?;
+        Ok(open_overlay(
+            &repository,
+            scratch_file(&std::env::temp_dir())?,
+        )?)
     }
 
     fn open_bundle_file(&self, path: &Path) -> Result<File, Abort> {

@@ -25,6 +25,14 @@ pub enum Abort {
     /// The command waits for the user; the words say what for.
     #[error("{0}")]
     Intervention(&'static str),
+    /// The same with advice, in parentheses on the next line.
+    #[error("{message}")]
+    Waits {
+        /// What the command waits for.
+        message: String,
+        /// How the user goes on.
+        hint: String,
+    },
     /// A revset, template, pattern or date does not follow its grammar.
     #[error("hg: parse error{}: {message}", at.map(|at| format!(" at {at}")).unwrap_or_default())]
     Parse {
@@ -161,6 +169,7 @@ impl Abort {
         match self {
             Abort::Failed { hint, .. } | Abort::Parse { hint, .. } => hint.clone(),
             Abort::Unconfigured { hint, .. } => Some((*hint).to_owned()),
+            Abort::Waits { hint, .. } => Some(hint.clone()),
             Abort::GlobalUsage(_) => {
                 Some("use 'hg help -v' for a list of global options".to_owned())
             }
@@ -189,7 +198,7 @@ impl Abort {
             | Abort::Definition(_)
             | Abort::Unconfigured { .. } => FailureKind::Configuration,
             Abort::Stopped(_) => FailureKind::Interrupted,
-            Abort::Intervention(_) => FailureKind::InterventionRequired,
+            Abort::Intervention(_) | Abort::Waits { .. } => FailureKind::InterventionRequired,
             Abort::Output(_) => FailureKind::Other,
         }
     }

@@ -30,6 +30,29 @@ pub fn of_terminal() -> usize {
         .unwrap_or(USUAL)
 }
 
+/// A text that is cut off, with three dots, so that it takes at most this many columns.
+pub fn shortened(text: &[u8], columns: usize) -> Vec<u8> {
+    const DOTS: &[u8] = b"...";
+    if width(text) <= columns {
+        return text.to_vec();
+    }
+    if columns <= DOTS.len() {
+        return DOTS[..columns].to_vec();
+    }
+    let shown = String::from_utf8_lossy(text);
+    let mut kept = Vec::new();
+    for character in shown.chars() {
+        let mut buffer = [0; 4];
+        let bytes = character.encode_utf8(&mut buffer).as_bytes();
+        if width(&kept) + width(bytes) > columns - DOTS.len() {
+            break;
+        }
+        kept.extend_from_slice(bytes);
+    }
+    kept.extend_from_slice(DOTS);
+    kept
+}
+
 /// Columns that a text takes; bytes that are no UTF-8 take one each.
 pub fn width(text: &[u8]) -> usize {
     let chunks = text.utf8_chunks();

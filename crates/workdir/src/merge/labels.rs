@@ -37,6 +37,20 @@ impl MergeLabels {
         MergeLabels::new("dest", "source", "parent of source")
     }
 
+    /// Those of a changeset in an edited line of history.
+    pub fn of_histedit() -> MergeLabels {
+        MergeLabels::new(
+            "already edited",
+            "current change",
+            "parent of current change",
+        )
+    }
+
+    /// Those of a shelved change that is brought back.
+    pub fn of_unshelve() -> MergeLabels {
+        MergeLabels::new("working-copy", "shelved change", "parent of shelved change")
+    }
+
     /// Those of a merge that names no sides; the merge state has no record of them.
     pub fn unnamed() -> MergeLabels {
         MergeLabels::new("local", "other", "base")

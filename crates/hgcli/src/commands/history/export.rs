@@ -4,7 +4,7 @@ use super::log::of_bookmark;
 use super::output_name::{OutputContent, output_name};
 use crate::arguments::{Flag, Matches};
 use crate::context::{Category, Command, Context, Repo};
-use crate::render::diff::{Comparison, DiffOptions, DiffSide, GIT, between};
+use crate::render::diff::{Comparison, DiffOptions, DiffSide, GIT, between, of_changeset};
 use crate::ui::{Abort, Ui};
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -105,6 +105,16 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         comparison.write_all(&changes, write)?;
     }
     Ok(0)
+}
+
+/// A changeset as a patch with its header.
+pub(crate) fn patch(view: &RepoView, rev: Rev, options: &DiffOptions) -> Result<Vec<u8>, Abort> {
+    let parents = parents(view, Some(rev), false);
+    let mut out = header(view, Some(rev), &parents)?;
+    let everything = Matcher::everything();
+    let (comparison, changes) = of_changeset(view, Some(rev), None, options, 12, &everything)?;
+    comparison.push_all(&changes, &mut out)?;
+    Ok(out)
 }
 
 /// The parents that are there, the one to compare with first.

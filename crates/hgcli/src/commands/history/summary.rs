@@ -5,7 +5,7 @@ use crate::context::{Category, Command, Config, Context, Repo};
 use crate::render::changesets::ChangesetNames;
 use crate::ui::{Abort, Ui};
 use varve_repo::{Instabilities, Phase, RepoView, Repository, Rev};
-use varve_workdir::{Dirstate, RebaseState, Status, StatusLists};
+use varve_workdir::{Dirstate, HisteditState, RebaseState, Status, StatusLists};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -52,7 +52,19 @@ fn run(context: &mut Context, _: &Matches) -> Result<u8, Abort> {
         ui.status(format!("{name}: {count} changesets\n"))?;
     }
     print_rebase(ui, &repo.repository()?)?;
+    print_histedit(ui, &repo.repository()?)?;
     Ok(0)
+}
+
+/// Tells of an edit of history that waits for the user.
+fn print_histedit(ui: &mut Ui, repository: &Repository) -> Result<(), Abort> {
+    let Some(state) = HisteditState::read(repository)? else {
+        return Ok(());
+    };
+    match state.rules.len() {
+        0 => Ok(()),
+        left => ui.write(format!("hist:   {left} remaining (histedit --continue)\n")),
+    }
 }
 
 /// Tells of a rebase that waits for the user.

@@ -89,7 +89,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if matches.flag("interactive") {
         return Err(Abort::input("amend --interactive is not supported"));
     }
-    unfinished::refuse(&repo.repository()?)?;
+    unfinished::refuse_commit(&repo.repository()?)?;
     let user = match matches.flag("currentuser") {
         true => Some(ui.username()?),
         false => None,

@@ -1,5 +1,6 @@
 //! Commands that change the working copy or add to the history of this repository.
 
+pub(crate) mod abort_and_continue;
 pub(crate) mod add;
 pub(crate) mod addremove;
 pub(crate) mod amend;
@@ -12,6 +13,7 @@ pub(crate) mod commit;
 pub(crate) mod copy;
 pub(crate) mod forget;
 pub(crate) mod graft;
+pub(crate) mod histedit;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod merge;
@@ -24,9 +26,11 @@ pub(crate) mod revert;
 pub(crate) mod rewrite;
 pub(crate) mod rollback;
 pub(crate) mod root;
+pub(crate) mod shelve;
 pub(crate) mod status;
 pub(crate) mod strip;
 pub(crate) mod tag;
 pub(crate) mod unfinished;
+pub(crate) mod unshelve;
 pub(crate) mod update;
 pub(crate) mod verify;

@@ -2,43 +2,54 @@
 
 use crate::ui::{Abort, Ui};
 use varve_repo::{BisectState, Repository};
-use varve_workdir::{Dirstate, GraftState, MergeState, RebaseState};
+use varve_workdir::{Dirstate, GraftState, HisteditState, MergeState, RebaseState, UnshelveState};
 
 /// A command that a later call continues or gives up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operation {
+pub(crate) enum Operation {
     Rebase,
     Graft,
+    Unshelve,
+    Histedit,
+    Bisect,
     Update,
     Merge,
-    Bisect,
 }
 
 impl Operation {
-    fn find(repository: &Repository) -> Result<Option<Operation>, Abort> {
+    /// The command that waits, if one does.
+    pub(crate) fn find(repository: &Repository) -> Result<Option<Operation>, Abort> {
         if GraftState::is_there(repository)? {
             return Ok(Some(Operation::Graft));
         }
+        if UnshelveState::is_there(repository)? {
+            return Ok(Some(Operation::Unshelve));
+        }
         if RebaseState::is_there(repository)? {
             return Ok(Some(Operation::Rebase));
+        }
+        if HisteditState::is_there(repository)? {
+            return Ok(Some(Operation::Histedit));
+        }
+        if BisectState::is_there(repository)? {
+            return Ok(Some(Operation::Bisect));
         }
         if varve_workdir::is_interrupted(repository)? {
             return Ok(Some(Operation::Update));
         }
         let is_merge = !Dirstate::read(repository)?.parents()[1].is_null();
-        if is_merge {
-            return Ok(Some(Operation::Merge));
-        }
-        Ok(BisectState::is_there(repository)?.then_some(Operation::Bisect))
+        Ok(is_merge.then_some(Operation::Merge))
     }
 
-    fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Operation::Rebase => "rebase",
             Operation::Graft => "graft",
+            Operation::Unshelve => "unshelve",
+            Operation::Histedit => "histedit",
+            Operation::Bisect => "bisect",
             Operation::Update => "update",
             Operation::Merge => "merge",
-            Operation::Bisect => "bisect",
         }
     }
 
@@ -53,20 +64,36 @@ impl Operation {
                 "# To continue:    hg graft --continue\n# To abort:       hg graft --abort\n\
                  # To stop:        hg graft --stop\n"
             }
-            Operation::Update => "# To continue:    hg update .\n",
-            Operation::Merge => "# To continue:    hg commit\n# To abort:       hg merge --abort\n",
+            Operation::Unshelve => {
+                "# To continue:    hg unshelve --continue\n# To abort:       hg unshelve --abort\n"
+            }
+            Operation::Histedit => {
+                "# To continue:    hg histedit --continue\n# To abort:       hg histedit --abort\n"
+            }
             Operation::Bisect => {
                 "# To mark the changeset good:    hg bisect --good\n\
                  # To mark the changeset bad:     hg bisect --bad\n\
                  # To abort:                      hg bisect --reset\n"
             }
+            Operation::Update => "# To continue:    hg update .\n",
+            Operation::Merge => "# To continue:    hg commit\n# To abort:       hg merge --abort\n",
         }
     }
 }
 
-/// Refuses a command that must not run while a rebase or a graft waits.
+/// Refuses a command that must not run while a rebase, a histedit, an unshelve or a graft waits.
 pub(crate) fn refuse(repository: &Repository) -> Result<(), Abort> {
-    refuse_rebase(repository)?;
+    refuse_rewrite(repository)?;
+    refuse_graft(repository)
+}
+
+/// Refuses a commit while a rebase, an unshelve or a graft waits; a histedit may stop for commits.
+pub(crate) fn refuse_commit(repository: &Repository) -> Result<(), Abort> {
+    refuse_replay(repository)?;
+    refuse_graft(repository)
+}
+
+fn refuse_graft(repository: &Repository) -> Result<(), Abort> {
     match GraftState::is_there(repository)? {
         true => Err(Abort::state("graft in progress")
             .hint("use 'hg graft --continue' or 'hg graft --stop' to stop")),
@@ -74,8 +101,21 @@ pub(crate) fn refuse(repository: &Repository) -> Result<(), Abort> {
     }
 }
 
-/// Refuses a command that must not run while a rebase waits.
-pub(crate) fn refuse_rebase(repository: &Repository) -> Result<(), Abort> {
+/// Refuses a command that must not run while a rebase, a histedit or an unshelve waits.
+pub(crate) fn refuse_rewrite(repository: &Repository) -> Result<(), Abort> {
+    refuse_replay(repository)?;
+    match HisteditState::is_there(repository)? {
+        true => Err(Abort::state("histedit in progress")
+            .hint("use 'hg histedit --continue' or 'hg histedit --abort'")),
+        false => Ok(()),
+    }
+}
+
+fn refuse_replay(repository: &Repository) -> Result<(), Abort> {
+    if UnshelveState::is_there(repository)? {
+        return Err(Abort::state("unshelve already in progress")
+            .hint("use 'hg unshelve --continue' or 'hg unshelve --abort'"));
+    }
     match RebaseState::is_there(repository)? {
         true => Err(Abort::state("rebase in progress")
             .hint("use 'hg rebase --continue', 'hg rebase --abort', or 'hg rebase --stop'")),
@@ -85,6 +125,12 @@ pub(crate) fn refuse_rebase(repository: &Repository) -> Result<(), Abort> {
 
 /// How the user goes on once all files are resolved, if that is not by a commit.
 pub(crate) fn continuation(repository: &Repository) -> Result<Option<&'static str>, Abort> {
+    if UnshelveState::is_there(repository)? {
+        return Ok(Some("hg unshelve --continue"));
+    }
+    if HisteditState::is_there(repository)? {
+        return Ok(Some("hg histedit --continue"));
+    }
     if RebaseState::is_there(repository)? {
         return Ok(Some("hg rebase --continue"));
     }

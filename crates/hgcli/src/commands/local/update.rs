@@ -93,7 +93,7 @@ fn carry_out(
     let local = local_changes(config, matches);
     let repository = repo.repository()?;
     let lock = repo.lock(ui, LockKind::WorkingCopy)?;
-    super::unfinished::refuse_rebase(&repository)?;
+    super::unfinished::refuse_rewrite(&repository)?;
     GraftState::clear(&repository)?;
     repo.warn_of_disabled_markers(ui)?;
     let (destination, typed) = destination(repo, ui, typed, date)?;

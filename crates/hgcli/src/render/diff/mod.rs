@@ -14,7 +14,7 @@ pub(crate) use options::{
     DiffOptions, GIT, IGNORE_ALL_SPACE, IGNORE_BLANK_LINES, IGNORE_SPACE_AT_EOL,
     IGNORE_SPACE_CHANGE, STAT, of_annotate,
 };
-pub(crate) use stat::FileStat;
+pub(crate) use stat::{FileStat, push_of_patch as push_stat_of_patch};
 use varve_repo::{RepoView, Rev};
 
 /// The change that one changeset made, against its first parent. The null revision is compared with

@@ -118,6 +118,15 @@ impl DiffOptions {
         }
     }
 
+    /// Those of patches that are kept beside their changesets: git's form, and nothing of the configuration.
+    pub(crate) fn of_kept_patch() -> DiffOptions {
+        DiffOptions {
+            context: CONTEXT,
+            no_dates: false,
+            ..DiffOptions::comparable()
+        }
+    }
+
     /// A path as it is shown.
     pub(super) fn shown<'p>(&self, path: &'p [u8]) -> &'p [u8] {
         match path.strip_prefix(&self.root[..]) {

@@ -35,6 +35,40 @@ impl FileStat {
     }
 }
 
+/// Appends the picture of a patch in git's form, `width` columns wide.
+pub(crate) fn push_of_patch(patch: &[u8], width: usize, out: &mut Vec<u8>) {
+    let mut stats: Vec<FileStat> = Vec::new();
+    let mut is_header = false;
+    let mut source = None;
+    for line in patch.split_inclusive(|byte| *byte == b'\n') {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        if let Some(names) = line.strip_prefix(b"diff --git a/") {
+            let at = names.windows(3).rposition(|window| window == b" b/");
+            let path = at.map_or(names, |at| &names[at + 3..]).to_vec();
+            stats.push(FileStat::of(path, b"", false));
+            is_header = true;
+            continue;
+        }
+        let Some(stat) = stats.last_mut() else {
+            continue;
+        };
+        if let Some(from) = line.strip_prefix(b"rename from ") {
+            source = Some(from.to_vec());
+        } else if let (Some(to), Some(from)) = (line.strip_prefix(b"rename to "), source.take()) {
+            // Mercurial keeps the ends of the lines.
+            stat.path = [&from[..], b"\n => ", to, b"\n"].concat();
+        } else if line.starts_with(b"@@") {
+            is_header = false;
+        } else if line.starts_with(b"GIT binary patch") {
+            stat.binary = true;
+        } else if !is_header {
+            stat.added += usize::from(line.starts_with(b"+"));
+            stat.removed += usize::from(line.starts_with(b"-"));
+        }
+    }
+    push(&stats, width, out);
+}
+
 /// Appends the picture, `width` columns wide.
 pub(crate) fn push(stats: &[FileStat], width: usize, out: &mut Vec<u8>) {
     if stats.is_empty() {

@@ -317,34 +317,53 @@ fn commondir(value: Value) -> Result<Value, Abort> {
 /// Seconds of a year; dates that are two of them old are shown as they are.
 const YEAR: i64 = 365 * 24 * 3600;
 /// Spans of time, the longest first.
-const SPANS: &[(&str, i64)] = &[
-    ("year", YEAR),
-    ("month", 30 * 24 * 3600),
-    ("week", 7 * 24 * 3600),
-    ("day", 24 * 3600),
-    ("hour", 3600),
-    ("minute", 60),
-    ("second", 1),
+const SPANS: &[Span] = &[
+    Span("year", "Y", YEAR),
+    Span("month", "M", 30 * 24 * 3600),
+    Span("week", "W", 7 * 24 * 3600),
+    Span("day", "d", 24 * 3600),
+    Span("hour", "h", 3600),
+    Span("minute", "m", 60),
+    Span("second", "s", 1),
 ];
+
+/// A unit of time: its name, the letter for it, and its seconds.
+struct Span(&'static str, &'static str, i64);
 
 /// How long ago.
 fn age(value: Value) -> Result<Value, Abort> {
     let date = date_of(&value)?;
+    Ok(Value::from(age_of(date, |count, Span(name, ..)| {
+        let plural = if count == 1 { "" } else { "s" };
+        format!("{count} {name}{plural}")
+    })))
+}
+
+/// How long ago, with a letter for the unit. `time` is in seconds since 1970.
+pub(crate) fn brief_age(time: i64) -> String {
+    let date = varve_lang::date::Date {
+        time,
+        ..crate::ui::clock::clock().date()
+    };
+    age_of(date, |count, Span(_, letter, _)| format!("{count}{letter}"))
+}
+
+fn age_of(date: varve_lang::date::Date, shown: impl Fn(i64, &Span) -> String) -> String {
     let now = crate::ui::clock::clock().now;
     let future = date.time > now;
     let span = (now - date.time).abs().max(1);
     if future && span > 30 * YEAR {
-        return Ok(Value::from("in the distant future"));
+        return "in the distant future".to_owned();
     }
     if !future && span > 2 * YEAR {
-        return Ok(Value::from(date.format("%Y-%m-%d")));
+        return date.format("%Y-%m-%d");
     }
-    let fitting = SPANS.iter().find(|(_, len)| span / len >= 2 || *len == 1);
-    let (name, len) = fitting.copied().unwrap_or(("second", 1));
-    let count = span / len;
-    let plural = if count == 1 { "" } else { "s" };
+    let mut fitting = SPANS
+        .iter()
+        .filter(|Span(.., len)| span / len >= 2 || *len == 1);
+    let unit = fitting.next().unwrap_or(&Span("second", "s", 1));
     let direction = if future { "from now" } else { "ago" };
-    Ok(Value::from(format!("{count} {name}{plural} {direction}")))
+    format!("{} {direction}", shown(span / unit.2, unit))
 }
 
 fn date_of(value: &Value) -> Result<varve_lang::date::Date, Abort> {

@@ -14,7 +14,7 @@ use crate::context::Config;
 use crate::render::formatter::{FormatterItem, ItemTemplate, Value};
 use crate::ui::{Abort, Ui};
 pub(crate) use eval::Keywords;
-pub(crate) use filters::user as short_user;
+pub(crate) use filters::{brief_age, user as short_user};
 pub(crate) use source::TemplateData;
 use std::collections::BTreeSet;
 

@@ -103,7 +103,7 @@ pub(super) fn add_and_remove(
 }
 
 /// Refuses files among the arguments that cannot be committed.
-pub(super) fn check_named_files(
+pub(crate) fn check_named_files(
     repo: &Repo,
     repository: &Repository,
     dirstate: &Dirstate,

@@ -3,10 +3,15 @@
 use crate::ui::{Abort, Ui, editor};
 use std::io::Write;
 
-/// Lets the user change a text.
+/// Lets the user change a description.
 pub(super) fn edit(ui: &mut Ui, text: &[u8]) -> Result<Vec<u8>, Abort> {
+    edit_as(ui, text, "commit")
+}
+
+/// Lets the user change a text, in a file whose name has its `kind`, by which editors know its form.
+pub(crate) fn edit_as(ui: &mut Ui, text: &[u8], kind: &str) -> Result<Vec<u8>, Abort> {
     let directory = std::env::temp_dir();
-    let path = directory.join(format!("hg-editor-{}.commit.hg.txt", std::process::id()));
+    let path = directory.join(format!("hg-editor-{}.{kind}.hg.txt", std::process::id()));
     let mut options = std::fs::OpenOptions::new();
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let wrong = |error: std::io::Error| Abort::file(&error, &path);

@@ -2,7 +2,7 @@
 
 pub(crate) mod amend;
 pub(crate) mod before;
-mod editor;
+pub(crate) mod editor;
 pub(crate) mod metadata;
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
@@ -102,7 +102,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     } = context;
     let phase = metadata::phase(matches)?;
     refuse(repo, ui, matches)?;
-    unfinished::refuse(&repo.repository()?)?;
+    unfinished::refuse_commit(&repo.repository()?)?;
     if matches.flag("amend") {
         return amend::run(repo, ui, config, matches, &AmendOptions::of_phase(phase));
     }
@@ -298,7 +298,7 @@ pub(crate) fn refuse_interrupted(repository: &Repository) -> Result<(), Abort> {
 }
 
 /// Changed files, after `--addremove` if that is asked for.
-fn look(
+pub(crate) fn look(
     repo: &Repo,
     ui: &mut Ui,
     matches: &Matches,

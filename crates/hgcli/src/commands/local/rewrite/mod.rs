@@ -104,7 +104,7 @@ pub(crate) fn finish(
     if !markers && !end.keeps && !replacements.is_empty() {
         let mut old: Vec<Node> = replacements.iter().flat_map(|of| of.old.clone()).collect();
         old.sort_by_key(|node| view.changelog().rev(node));
-        strip(
+        strip::strip_replaced(
             (repo, ui, config),
             repository,
             &old,

@@ -9,7 +9,7 @@ use crate::context::{Command, Config, Context, Repo};
 use crate::ui::{Abort, Ui};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-pub(crate) use store::{UNCALLED_HOOKS, remove};
+pub(crate) use store::{UNCALLED_HOOKS, print_bundle, remove};
 use varve_repo::{LockKind, Node, RepoView, Repository, Rev, ViewFilter};
 use varve_workdir::{BookmarkEdit, Dirstate, LocalChanges, StripPlan};
 

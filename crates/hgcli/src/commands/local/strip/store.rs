@@ -67,7 +67,11 @@ fn print_stored_again(ui: &mut Ui, view: &RepoView, plan: &StripPlan) -> Result<
 }
 
 /// Prints the contents of a bundle with `--verbose`.
-fn print_bundle(ui: &mut Ui, changesets: usize, sizes: &SectionSizes) -> Result<(), Abort> {
+pub(crate) fn print_bundle(
+    ui: &mut Ui,
+    changesets: usize,
+    sizes: &SectionSizes,
+) -> Result<(), Abort> {
     ui.note(format!("{changesets} changesets found\n"))?;
     incoming::note_sizes(ui, sizes)
 }

@@ -1,0 +1,167 @@
+//! The plan: as the editor shows it, and as it is read.
+
+use super::run::HisteditRun;
+use crate::arguments::Matches;
+use crate::commands::local::commit::editor;
+use crate::context::{Config, Repo};
+use crate::ui::{Abort, Ui, columns, short_hex};
+use std::ffi::OsStr;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use varve_repo::{Node, PrefixMatch};
+use varve_workdir::{HisteditAction, HisteditPlanError, HisteditRule, PlanCheck, parse_plan};
+
+/// Columns of a line where they are not set.
+const LINE_LENGTH: i64 = 80;
+/// A line has at least room for word and hash.
+const LEAST_LENGTH: i64 = 22;
+/// Where the text of the last editor stays, below the root.
+const LAST_EDIT: &str = ".hg/histedit-last-edit.txt";
+
+/// The actions as the editor explains them, in Mercurial's order and words.
+const ACTIONS: &str = "\
+#  e, edit = use commit, but allow edits before making new commit
+#  m, mess = edit commit message without changing commit content
+#  p, pick = use commit
+#  b, base = checkout changeset and apply further changesets from there
+#  d, drop = remove commit from history
+#  f, fold = use commit, but combine it with the one above
+#  r, roll = like fold, but discard this commit's description and date
+#
+";
+
+/// What a plan is about.
+pub(super) struct PlanSource<'a> {
+    /// The changesets that must be in it.
+    pub(super) candidates: &'a [Node],
+    /// The first of them, or what they go on.
+    pub(super) first: Node,
+    /// The lines for the editor.
+    pub(super) shown: Vec<u8>,
+}
+
+/// The plan that changes nothing.
+pub(super) fn picks(nodes: &[Node]) -> Vec<HisteditRule> {
+    let pick = |node: &Node| HisteditRule {
+        action: HisteditAction::Pick,
+        node: *node,
+    };
+    nodes.iter().map(pick).collect()
+}
+
+/// Rules as lines of a plan.
+pub(super) fn lines(
+    repo: &mut Repo,
+    config: &Config,
+    rules: &[HisteditRule],
+) -> Result<Vec<u8>, Abort> {
+    let length = config.integer("histedit", "linelen")?;
+    let length = length.unwrap_or(LINE_LENGTH).max(LEAST_LENGTH);
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    let view = repo.view()?;
+    let mut text = Vec::new();
+    for rule in rules {
+        let Some(rev) = view.changelog().rev(&rule.node) else {
+            return Err(Abort::new(format!("unknown revision '{}'", rule.node)));
+        };
+        let first = view.with_changeset(rev, |changeset| {
+            let line = changeset.description.split(|byte| *byte == b'\n').next();
+            line.unwrap_or_default().to_vec()
+        })?;
+        let head = format!(
+            "{} {} {} ",
+            rule.action.verb(),
+            short_hex(&rule.node),
+            rev.0
+        );
+        let line = [head.as_bytes(), &first].concat();
+        text.extend(columns::shortened(line.trim_ascii_end(), length));
+        text.push(b'\n');
+    }
+    Ok(text)
+}
+
+/// Reads the plan, from `--commands` or the editor, and checks it.
+pub(super) fn read(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
+    matches: &Matches,
+    (topmost, source): (&Node, &PlanSource<'_>),
+) -> Result<Vec<HisteditRule>, Abort> {
+    let file = matches.value("commands").filter(|file| !file.is_empty());
+    let text = match file {
+        Some(file) => read_file(repo, file)?,
+        None => edited(repo, ui, topmost, source)?,
+    };
+    let view = repo.view()?;
+    let find = |hash: &[u8]| match view.changelog().rev_by_prefix(hash) {
+        PrefixMatch::One(rev) => Some(view.changelog().node(rev)),
+        PrefixMatch::None | PrefixMatch::Ambiguous => None,
+    };
+    let check = PlanCheck {
+        candidates: source.candidates,
+        drops_missing: config.boolean("histedit", "dropmissing", false)?,
+    };
+    let rules = parse_plan(&text, find).and_then(|rules| check.complete(rules));
+    match rules {
+        Ok(rules) => Ok(rules),
+        Err(error) => Err(refused(repo, ui, &error)?),
+    }
+}
+
+fn refused(repo: &Repo, ui: &mut Ui, error: &HisteditPlanError) -> Result<Abort, Abort> {
+    if repo.root()?.join(LAST_EDIT).exists() {
+        ui.warn(format!("warning: histedit rules saved to: {LAST_EDIT}\n"))?;
+    }
+    Ok(Abort::Parse {
+        message: error.to_string(),
+        at: None,
+        hint: error.hint(),
+    })
+}
+
+fn read_file(repo: &Repo, file: &[u8]) -> Result<Vec<u8>, Abort> {
+    if file == b"-" {
+        let mut text = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut text)?;
+        return Ok(text);
+    }
+    let path = repo.cwd.join(OsStr::from_bytes(file));
+    std::fs::read(&path).map_err(|error| Abort::file(&error, OsStr::from_bytes(file)))
+}
+
+/// The lines as the user's editor leaves them.
+fn edited(
+    repo: &Repo,
+    ui: &mut Ui,
+    topmost: &Node,
+    source: &PlanSource<'_>,
+) -> Result<Vec<u8>, Abort> {
+    let (first, last) = (short_hex(&source.first), short_hex(topmost));
+    let notes = format!(
+        "\n# Edit history between {first} and {last}\n#\n\
+         # Commits are listed from least to most recent\n#\n\
+         # You can reorder changesets by reordering the lines\n#\n\
+         # Commands:\n#\n{ACTIONS}"
+    );
+    let text = [&source.shown[..], notes.as_bytes()].concat();
+    let edited = editor::edit_as(ui, &text, "histedit")?;
+    // For the user, should the plan be refused.
+    let _ = std::fs::write(repo.root()?.join(LAST_EDIT), &edited);
+    Ok(edited)
+}
+
+/// `--edit-plan`.
+pub(super) fn edit_rest(run: &mut HisteditRun<'_>) -> Result<u8, Abort> {
+    let nodes: Vec<Node> = run.state.rules.iter().map(|rule| rule.node).collect();
+    let source = PlanSource {
+        candidates: &nodes,
+        first: run.state.parent,
+        shown: lines(run.repo, run.config, &run.state.rules)?,
+    };
+    let place = (&run.state.topmost, &source);
+    run.state.rules = read(run.repo, run.ui, run.config, run.matches, place)?;
+    run.state.write(run.repository)?;
+    Ok(0)
+}
