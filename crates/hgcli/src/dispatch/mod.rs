@@ -78,6 +78,12 @@ fn report(program: &str, abort: &Abort, commands: &CommandTable) {
     }
 }
 
+/// `--traceback`. Mercurial prints its stack here, which means something only to its authors.
+fn print_traceback(ui: &mut Ui, command: &str, abort: &Abort) -> Result<(), Abort> {
+    let (kind, own) = (abort.kind().name(), env!("CARGO_PKG_VERSION"));
+    ui.warn(format!("{command} failed in Varve {own}: {kind}\n"))
+}
+
 /// Runs the command; leaves in `codes` which codes the configuration asks for. A wrong value there
 /// is no error before something fails.
 fn run(
@@ -137,7 +143,7 @@ fn run(
                 pager.finish(&mut context.ui);
             }
             if let (Err(abort), true) = (&done, matches.flag("traceback")) {
-                context.ui.warn(format!("{abort:?}\n"))?;
+                print_traceback(&mut context.ui, command.name(), abort)?;
             }
             done
         }
