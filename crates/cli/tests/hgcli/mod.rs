@@ -50,6 +50,7 @@ mod pulling;
 mod pulls_killed;
 mod purge;
 mod pushing;
+mod random_history;
 mod rebasing;
 mod recompress;
 pub(crate) mod remote_changegroups;
@@ -69,6 +70,7 @@ mod together;
 mod tracking;
 mod trust;
 mod unbundle;
+mod uncommit;
 mod update;
 mod verify;
 

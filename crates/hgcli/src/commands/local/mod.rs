@@ -25,6 +25,7 @@ pub(crate) mod root;
 pub(crate) mod status;
 pub(crate) mod strip;
 pub(crate) mod tag;
+pub(crate) mod uncommit;
 pub(crate) mod unfinished;
 pub(crate) mod update;
 pub(crate) mod verify;

@@ -357,7 +357,8 @@ fn print_files(ui: &mut Ui, status: &Status) -> Result<(), Abort> {
     print_written(ui, &files)
 }
 
-fn print_written(ui: &mut Ui, files: &[&Vec<u8>]) -> Result<(), Abort> {
+/// Prints the steps of writing these files with `--verbose`.
+pub(crate) fn print_written(ui: &mut Ui, files: &[&Vec<u8>]) -> Result<(), Abort> {
     ui.note("committing files:\n")?;
     for file in files {
         ui.note([&file[..], b"\n"].concat())?;

@@ -20,8 +20,8 @@ pub(crate) fn strip(
     };
     let view = repository.view_for(ViewFilter::Unfiltered)?;
     let revs = nodes.iter().filter_map(|node| view.changelog().rev(node));
-    let revs: Vec<Option<Rev>> = revs.map(Some).collect();
-    let plan = StripPlan::new(&view, &revs);
+    let revs: Vec<Rev> = revs.collect();
+    let plan = StripPlan::of_replaced(&view, &revs);
     let place = (repository, &*view);
     strip::remove(ui, config, place, lock, (&plan, Some(purpose)))?;
     repo.refresh();
