@@ -179,13 +179,14 @@ def size(store):
 
 
 @contextlib.contextmanager
-def prepared(table, about):
+def prepared(table, about, needs_repos=True):
     """A bench for a table as the command line asks for it, and copies of the repositories given with
     --repo, by name; prints the table in the end."""
     parser = argparse.ArgumentParser(description=about.split("\n")[0])
     parser.add_argument("--varve", default="target/release/varve")
     parser.add_argument("--hg", default=os.environ.get("HG", "hg"))
-    parser.add_argument("--repo", action="append", required=True, metavar="NAME=DIRECTORY")
+    parser.add_argument("--repo", action="append", required=needs_repos, default=[],
+                        metavar="NAME=DIRECTORY")
     parser.add_argument("--only", action="append", metavar="WORDS", help="rows with these words")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:

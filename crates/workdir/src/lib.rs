@@ -45,8 +45,9 @@ pub use branch_merge::{
 };
 pub use commit::{
     AMEND, AmendContext, AmendMarker, AmendRequest, AmendResult, ChangesetMetadata, CloseOptions,
-    CommitBase, CommitContext, CommitMetadata, HeadChanges, add_and_remove, amend, amended_status,
-    check_named_files, commit, message,
+    CommitBase, CommitContext, CommitMetadata, HeadChanges, ParentReplacement, PartialChangeset,
+    ReplaceContext, UncommitObstacle, UncommitRefusal, add_and_remove, amend, amended_status,
+    check_named_files, commit, message, replace_parent, uncommit_refusal,
 };
 pub use dirstate::{
     Dirstate, DirstateEntry, EntryState, Stat, StatMatch, Timestamp, Tracking, V1Fields,
@@ -80,7 +81,8 @@ pub use patching::{
 };
 pub use path_copies::{path_copies, path_copies_to_working_copy};
 pub use rebase::{
-    RebaseParents, RebaseRefusal, RebaseState, RebaseStep, RebaseTargets, rebase_order,
+    RebaseParents, RebaseRefusal, RebaseState, RebaseStep, RebaseTargets, external_parent,
+    orphan_destinations, rebase_order,
 };
 pub use rename_detection::{Rename, RenameCandidate, detect_renames};
 pub use replay::{ReplayPlan, ReplayStep, Replayed, Replayer};

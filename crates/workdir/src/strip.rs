@@ -9,12 +9,12 @@ use varve_repo::{DEFAULT_BRANCH, Node, RepoView, Repository, Rev};
 pub struct StripPlan {
     /// Those that were asked for and follow from no other one of these, sorted by hash.
     roots: Vec<Node>,
+    /// Changeset that the backup is named after.
+    backup: Node,
     /// All that go, oldest first.
     removed: Vec<Rev>,
     /// Those that stay and get a lower number, oldest first.
     renumbered: Vec<Rev>,
-    /// The changeset that the backup is named after, if it is not that of a plain strip.
-    named_after: Option<Node>,
 }
 
 impl StripPlan {
@@ -31,9 +31,9 @@ impl StripPlan {
         let mut is_removed = vec![false; changelog.len()];
         let mut plan = StripPlan {
             roots: Vec::new(),
+            backup: Node::NULL,
             removed: Vec::new(),
             renumbered: Vec::new(),
-            named_after: None,
         };
         let from = first.map_or(changelog.len(), Rev::index);
         for rev in changelog.revs().skip(from) {
@@ -52,18 +52,18 @@ impl StripPlan {
             plan.roots = vec![Node::NULL];
         }
         plan.roots.sort_unstable();
+        plan.backup = plan.roots.last().copied().unwrap_or(Node::NULL);
         plan
     }
 
-    /// Names the backup as Mercurial does where others have taken the place of the changesets: after the newest root.
-    #[must_use]
-    pub fn named_after_newest_root(mut self, view: &RepoView) -> StripPlan {
-        let newest = self
-            .roots
-            .iter()
-            .max_by_key(|node| view.changelog().rev(node));
-        self.named_after = newest.copied();
-        self
+    /// The same for changesets that others have taken the place of: Mercurial names their backup after the newest root.
+    pub fn of_replaced(view: &RepoView, replaced: &[Rev]) -> StripPlan {
+        let replaced: Vec<Option<Rev>> = replaced.iter().copied().map(Some).collect();
+        let mut plan = StripPlan::new(view, &replaced);
+        let newest = plan.roots.iter();
+        let newest = newest.max_by_key(|node| view.changelog().rev(node));
+        plan.backup = newest.copied().unwrap_or(Node::NULL);
+        plan
     }
 
     /// All that go, oldest first.
@@ -76,18 +76,26 @@ impl StripPlan {
         &self.renumbered
     }
 
+    /// By how many heads those that get a lower number are more than those below the removed ones, as Mercurial counts
+    /// when it adds them again. None below count as none more.
+    pub fn added_heads(&self, view: &RepoView) -> i64 {
+        let first = self.removed.first().map_or(0, |rev| rev.index());
+        let below = || view.changelog().revs().take(first);
+        match count_heads(view, below()) {
+            0 => 0,
+            before => count_heads(view, below().chain(self.renumbered.iter().copied())) - before,
+        }
+    }
+
     /// Whether the null revision was asked for, from which all follow.
     pub fn removes_everything(&self) -> bool {
         self.roots == [Node::NULL]
     }
 
-    /// The changeset that Mercurial names the backup after: of those that were asked for, the one with the last hash.
+    /// The changeset that Mercurial names the backup after: of those that were asked for, the one with the last hash, or of
+    /// replaced ones the newest root.
     pub fn backup_node(&self) -> Node {
-        let named_after = self.named_after.as_ref();
-        named_after
-            .or(self.roots.last())
-            .copied()
-            .unwrap_or(Node::NULL)
+        self.backup
     }
 
     /// The changesets to hand to [`Repository::strip`].
@@ -147,6 +155,18 @@ impl StripPlan {
         }
         Ok(Some(p1))
     }
+}
+
+/// How many of `revs`, which come oldest first, no other one of them follows from.
+fn count_heads(view: &RepoView, revs: impl Iterator<Item = Rev>) -> i64 {
+    let mut heads = BTreeSet::new();
+    for rev in revs {
+        for parent in view.changelog().parents(rev).into_iter().flatten() {
+            heads.remove(&parent);
+        }
+        heads.insert(rev);
+    }
+    heads.len() as i64
 }
 
 fn branch_of(view: &RepoView, rev: Option<Rev>) -> Result<Vec<u8>, WorkdirError> {

@@ -2,10 +2,20 @@
 
 use crate::WorkdirError;
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use varve_repo::{FileKind, ManifestEntries, ManifestEntry, Node, RepoError, RepoView, Rev};
 
 /// A file of a changeset: its file revision and its kind.
 pub type TreeEntry = (Node, FileKind);
+
+/// A revision of a file.
+pub(crate) type FileRevision = (Vec<u8>, Node);
+
+/// Stands for the revision that a changed file of the working copy would get.
+const UNCOMMITTED: Node = Node([0xff; Node::LEN]);
+
+/// A changed file of the working copy; `None` if it is gone.
+pub(crate) type WorkingFile = Option<(FileKind, Option<FileRevision>)>;
 
 /// The files of one changeset.
 #[derive(Clone, Debug)]
@@ -13,6 +23,8 @@ pub struct Tree<'a> {
     view: &'a RepoView,
     manifest: Node,
     text: Vec<u8>,
+    /// Revisions that uncommitted files are based on.
+    origins: BTreeMap<Vec<u8>, FileRevision>,
 }
 
 impl<'a> Tree<'a> {
@@ -41,6 +53,7 @@ impl<'a> Tree<'a> {
             view,
             manifest,
             text,
+            origins: BTreeMap::new(),
         })
     }
 
@@ -50,7 +63,69 @@ impl<'a> Tree<'a> {
             view,
             manifest: node,
             text,
+            origins: BTreeMap::new(),
         }
+    }
+
+    /// The same with changed files of the working copy, each with the revision that it is based on.
+    pub(crate) fn with_changes(
+        &self,
+        changes: BTreeMap<Vec<u8>, WorkingFile>,
+    ) -> Result<Tree<'a>, WorkdirError> {
+        let mut text = Vec::with_capacity(self.text.len());
+        let mut push = |path: &[u8], node: &Node, kind: FileKind| {
+            let flag: &[u8] = match kind {
+                FileKind::Plain => b"",
+                FileKind::Executable => b"x",
+                FileKind::Symlink => b"l",
+            };
+            text.extend([path, b"\0", &node.to_hex(), flag, b"\n"].concat());
+        };
+        let mut origins = BTreeMap::new();
+        let mut left = changes.into_iter().peekable();
+        let mut entries = self.iter();
+        let mut entry = entries.next().transpose()?;
+        loop {
+            let next = left.peek().map(|(path, _)| &path[..]);
+            let is_change = match (&entry, next) {
+                (None, None) => break,
+                (Some(entry), Some(next)) => next <= entry.path,
+                (entry, _) => entry.is_none(),
+            };
+            if !is_change {
+                if let Some(same) = entry {
+                    push(same.path, &same.node, same.kind);
+                }
+                entry = entries.next().transpose()?;
+                continue;
+            }
+            let Some((path, change)) = left.next() else {
+                break;
+            };
+            if entry.as_ref().is_some_and(|entry| entry.path == path) {
+                entry = entries.next().transpose()?;
+            }
+            if let Some((kind, origin)) = change {
+                push(&path, &UNCOMMITTED, kind);
+                origins.extend(origin.map(|origin| (path, origin)));
+            }
+        }
+        Ok(Tree {
+            view: self.view,
+            manifest: self.manifest,
+            text,
+            origins,
+        })
+    }
+
+    /// The revisions that uncommitted files are based on, by path.
+    pub(crate) fn origins(&self) -> &BTreeMap<Vec<u8>, FileRevision> {
+        &self.origins
+    }
+
+    /// True for the node of an uncommitted file.
+    pub(crate) fn is_uncommitted(node: &Node) -> bool {
+        *node == UNCOMMITTED
     }
 
     /// One file.

@@ -188,3 +188,14 @@ fn every_failure_ends_with_the_code_of_its_class() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+#[test]
+fn a_traceback_names_the_command_and_the_kind_of_failure() {
+    let twin = super::Twin::reading();
+    let ours = twin.run(&["update", "nothere", "--traceback"]).ours;
+    let mut lines = ours.stderr.lines();
+    let first = lines.next().unwrap_or_default();
+    assert!(first.starts_with("update failed in Varve "), "{first}");
+    assert!(first.ends_with(": wrong arguments"), "{first}");
+    assert_eq!(lines.next(), Some("abort: unknown revision 'nothere'"));
+}

@@ -55,6 +55,7 @@ mod pulling;
 mod pulls_killed;
 mod purge;
 mod pushing;
+mod random_history;
 mod rebasing;
 mod recompress;
 pub(crate) mod remote_changegroups;
@@ -75,6 +76,7 @@ mod together;
 mod tracking;
 mod trust;
 mod unbundle;
+mod uncommit;
 mod update;
 mod verify;
 

@@ -39,7 +39,10 @@ pub const GLOBAL: &[Flag] = &[
         "MODE",
         "what is done about text of another encoding",
     ),
-    Flag::long_flag("traceback", "print where an error comes from"),
+    Flag::long_flag(
+        "traceback",
+        "print which command failed, and what kind of failure that is",
+    ),
     Flag::long_flag("time", "print how long the command took"),
     Flag::long_flag("version", "print the version and end"),
     Flag::flag('h', "help", "print help and end"),

@@ -164,6 +164,11 @@ pub(crate) const OF_EXTENSIONS: &[ExtensionCommands] = &[
             "(DEPRECATED)",
         ],
     },
+    ExtensionCommands {
+        extensions: &["uncommit"],
+        commands: &[&local::uncommit::UNAMEND, &local::uncommit::UNCOMMIT],
+        description: &["uncommit part or all of a local changeset (EXPERIMENTAL)"],
+    },
 ];
 
 /// Commands of Mercurial 7.2, each with its other names. An abbreviation may mean one that is here

@@ -88,6 +88,12 @@ fn report(session: &Session, abort: &Abort) {
     }
 }
 
+/// `--traceback`. Mercurial prints its stack here, which means something only to its authors.
+fn print_traceback(ui: &mut Ui, command: &str, abort: &Abort) -> Result<(), Abort> {
+    let (kind, own) = (abort.kind().name(), env!("CARGO_PKG_VERSION"));
+    ui.warn(format!("{command} failed in Varve {own}: {kind}\n"))
+}
+
 /// Runs the command; leaves in `codes` which codes the configuration asks for. A wrong value there
 /// is no error before something fails.
 fn run(
@@ -150,7 +156,7 @@ fn run(
                 pager.finish(&mut context.ui);
             }
             if let (Err(abort), true) = (&done, matches.flag("traceback")) {
-                context.ui.warn(format!("{abort:?}\n"))?;
+                print_traceback(&mut context.ui, command.name(), abort)?;
             }
             done
         }

@@ -56,6 +56,23 @@ impl ExitCodes {
 }
 
 impl FailureKind {
+    /// The cause in words, for `--traceback`.
+    pub fn name(self) -> &'static str {
+        match self {
+            FailureKind::Input => "wrong arguments",
+            FailureKind::State => "not possible in the present state of the repository",
+            FailureKind::Configuration => "missing or wrong setting",
+            FailureKind::Hook => "refused by a hook",
+            FailureKind::Storage => "unusable data in the repository",
+            FailureKind::Remote => "failure of another repository",
+            FailureKind::Security => "unsafe connection or address",
+            FailureKind::InterventionRequired => "the user has to settle something",
+            FailureKind::Canceled => "canceled by the user",
+            FailureKind::Interrupted => "interrupted by a signal",
+            FailureKind::Other => "other failure",
+        }
+    }
+
     /// Code that the program ends with.
     pub fn exit_code(self, codes: ExitCodes) -> u8 {
         match (codes, self) {

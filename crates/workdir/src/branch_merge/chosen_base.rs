@@ -2,6 +2,7 @@
 
 use crate::file_merges::Outcome;
 use crate::{Dirstate, Tracking, Tree, WorkdirError, copies_between, status_between};
+use std::collections::BTreeMap;
 use varve_lang::patterns::Matcher;
 use varve_repo::Rev;
 
@@ -51,7 +52,17 @@ pub(super) fn record_copies(
 ) -> Result<(), WorkdirError> {
     let view = ours.view();
     let changed = status_between(view, base, Some(other), &Matcher::everything(), false)?;
-    for (path, source) in copies_between(view, base, Some(other), &changed)? {
+    let copies = copies_between(view, base, Some(other), &changed)?;
+    record(dirstate, ours, copies)
+}
+
+/// Records copies whose sources the first parent has.
+pub(super) fn record(
+    dirstate: &mut Dirstate,
+    ours: &Tree<'_>,
+    copies: BTreeMap<Vec<u8>, Vec<u8>>,
+) -> Result<(), WorkdirError> {
+    for (path, source) in copies {
         let is_new = dirstate.is_tracked(&path) && ours.get(&path)?.is_none();
         if is_new && ours.get(&source)?.is_some() {
             dirstate.copy(&path, Some(&source));

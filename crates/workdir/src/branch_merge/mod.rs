@@ -7,6 +7,7 @@ mod check;
 mod chosen_base;
 mod destination;
 mod record;
+mod uncommitted;
 mod untracked;
 
 pub use check::check_merge;
@@ -24,7 +25,7 @@ use crate::update::{
 };
 use crate::{
     Dirstate, MergeLabels, MergeOptions, Tree, UpdateEvent, UpdateObserver, UpdateStats,
-    WorkdirError, WorkingFiles,
+    WorkdirError, WorkingFiles, path_copies,
 };
 use record::Recorder;
 pub(crate) use record::record_deletion;
@@ -39,6 +40,25 @@ pub enum MergeBase {
     /// A chosen changeset, `None` for the null one: what the other changeset changed since then is brought here. The
     /// first parent stays the only one. Untracked files in the way are merged.
     Chosen(Option<Rev>),
+    /// As [`MergeBase::Chosen`], for a changeset that moves.
+    Moved {
+        /// The chosen changeset.
+        base: Option<Rev>,
+        /// The second parent in the new place, which becomes that of the working copy too.
+        second: Node,
+        /// True if the changes join those of others in the working copy, with no commit in between.
+        collapses: bool,
+    },
+}
+
+impl MergeBase {
+    /// The chosen changeset, if one was chosen.
+    fn chosen(self) -> Option<Option<Rev>> {
+        match self {
+            MergeBase::CommonAncestors => None,
+            MergeBase::Chosen(base) | MergeBase::Moved { base, .. } => Some(base),
+        }
+    }
 }
 
 /// An order to merge another branch.
@@ -77,10 +97,16 @@ pub fn merge_changeset(
     let first = dirstate.parents()[0];
     let node = view.changelog().node(request.other);
     let local = view.changelog().rev(&first);
-    let (ours, theirs) = (Tree::of(view, local)?, Tree::of(view, Some(request.other))?);
-    let bases = match request.base {
-        MergeBase::CommonAncestors => common_ancestors(view, local, request.other)?,
-        MergeBase::Chosen(rev) => vec![chosen_base(view, rev, [local, Some(request.other)])?],
+    let (parent, theirs) = (Tree::of(view, local)?, Tree::of(view, Some(request.other))?);
+    let ours = match request.base {
+        MergeBase::Moved {
+            collapses: true, ..
+        } => uncommitted::working_tree(repository, dirstate, &parent, request.stop)?,
+        _ => parent.clone(),
+    };
+    let bases = match request.base.chosen() {
+        None => common_ancestors(view, local, request.other)?,
+        Some(rev) => vec![chosen_base(view, rev, [local, Some(request.other)])?],
     };
     let mut merged = merge_manifests(&ours, &theirs, &bases)?;
     if follows_from(request, local) {
@@ -93,7 +119,7 @@ pub fn merge_changeset(
     };
     let mut plan = trees.plan(&merged)?;
     let files = WorkingFiles::new(repository.root());
-    if let MergeBase::Chosen(_) = request.base {
+    if request.base.chosen().is_some() {
         untracked::merge(&files, &mut plan, &trees)?;
     }
     untracked::check(&files, &plan, &trees)?;
@@ -128,7 +154,7 @@ pub fn merge_changeset(
     )?;
     relocate(&plan, view, &files, merger.observer)?;
     let outcomes = merger.merge_all([first, node], extras(&merged))?;
-    let sides = (&ours, &node);
+    let sides = (&parent, &node);
     record(request, dirstate, &plan, &outcomes, sides)?;
     dirstate.write(repository)?;
     note_end(repository)?;
@@ -151,17 +177,31 @@ fn record(
         ours,
     }
     .record(dirstate)?;
+    let first = dirstate.parents()[0];
     match request.base {
-        MergeBase::CommonAncestors => {
-            let first = dirstate.parents()[0];
-            dirstate.set_parents([first, *node]);
+        MergeBase::CommonAncestors => dirstate.set_parents([first, *node]),
+        MergeBase::Moved { second, .. } if !second.is_null() => {
+            dirstate.set_parents([first, second]);
         }
-        MergeBase::Chosen(base) => {
+        MergeBase::Chosen(_) | MergeBase::Moved { .. } => {
             chosen_base::drop_second_parent(dirstate, ours, outcomes)?;
-            chosen_base::record_copies(dirstate, ours, base, request.other)?;
         }
     }
-    Ok(())
+    let changelog = request.view.changelog();
+    let before = match request.base {
+        MergeBase::CommonAncestors => return Ok(()),
+        MergeBase::Chosen(base) => base,
+        MergeBase::Moved {
+            collapses: true, ..
+        } => {
+            let first = changelog.rev(&first);
+            let copies = path_copies(request.view, first, Some(request.other))?;
+            return chosen_base::record(dirstate, ours, copies);
+        }
+        // A merge has the copies since its first parent, whichever of the two is the base.
+        MergeBase::Moved { .. } => changelog.parents(request.other)[0],
+    };
+    chosen_base::record_copies(dirstate, ours, before, request.other)
 }
 
 /// The common ancestors, by node as Mercurial takes them; the null changeset if there are none.
@@ -215,7 +255,7 @@ fn chosen_base(
 /// Whether the other changeset follows from our side, with nothing of our own between. Common ancestors of two sides of
 /// which one follows from the other are refused.
 fn follows_from(request: &MergeRequest<'_>, local: Option<Rev>) -> bool {
-    let is_chosen = matches!(request.base, MergeBase::Chosen(_));
+    let is_chosen = request.base.chosen().is_some();
     local.is_none_or(|local| is_chosen && request.view.is_descendant(request.other, local))
 }
 

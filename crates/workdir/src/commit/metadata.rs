@@ -62,6 +62,8 @@ pub struct ChangesetMetadata {
 }
 
 impl ChangesetMetadata {
+    /// Extra key under which a changeset whose amendment was undone names the amended one.
+    pub const UNAMEND_SOURCE: &'static [u8] = b"unamend_source";
     /// Bit of [`ChangesetMetadata::effects`]: the description differs.
     pub const DESCRIPTION: u32 = 1;
     /// Bit of [`ChangesetMetadata::effects`]: extra keys or values differ.
@@ -105,6 +107,11 @@ impl ChangesetMetadata {
     /// Names the changeset that this one replaces.
     pub(super) fn set_amend_source(&mut self, source: &Node) {
         self.set_extra(AMEND_SOURCE, source.to_hex().to_vec());
+    }
+
+    /// Names the amended changeset whose place this one takes.
+    pub fn set_unamend_source(&mut self, source: &Node) {
+        self.set_extra(Self::UNAMEND_SOURCE, source.to_hex().to_vec());
     }
 
     /// Replaces or adds an extra; it becomes the last one.

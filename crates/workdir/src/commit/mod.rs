@@ -5,6 +5,8 @@ mod base;
 pub mod message;
 mod metadata;
 mod named_files;
+mod replace_parent;
+mod uncommit;
 
 pub use amend::{
     AMEND, AmendContext, AmendMarker, AmendRequest, AmendResult, amend, amended_status,
@@ -12,6 +14,8 @@ pub use amend::{
 pub use base::{CloseOptions, CommitBase, HeadChanges};
 pub use metadata::{ChangesetMetadata, CommitMetadata};
 pub use named_files::{add_and_remove, check_named_files};
+pub use replace_parent::{ParentReplacement, PartialChangeset, ReplaceContext, replace_parent};
+pub use uncommit::{UncommitObstacle, UncommitRefusal, uncommit_refusal};
 
 use crate::branch_and_bookmark;
 use crate::{

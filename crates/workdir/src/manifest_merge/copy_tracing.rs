@@ -49,7 +49,7 @@ pub(super) struct NewFiles {
 
 impl CopyTracing {
     pub(super) fn find(trees: Trees<'_>, new: &NewFiles) -> Result<CopyTracing, WorkdirError> {
-        let mut ancestry = FileAncestry::new(trees.base.view());
+        let mut ancestry = FileAncestry::with_uncommitted(trees.ours);
         let all_ours = sources(
             &new.ours,
             trees.ours,

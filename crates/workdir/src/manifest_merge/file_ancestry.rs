@@ -1,16 +1,16 @@
 //! The history of one file, back through its parents and copies.
 
+use crate::tree::FileRevision;
 use crate::{Tree, WorkdirError};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use varve_repo::{FileText, Node, RepoView, Revlog};
-
-/// A revision of a file.
-type FileRevision = (Vec<u8>, Node);
 
 /// Walks back from file revisions, newest first, and keeps the filelogs that it opened.
 pub(crate) struct FileAncestry<'a> {
     view: &'a RepoView,
     filelogs: HashMap<Vec<u8>, Revlog>,
+    /// Revisions that uncommitted files are based on.
+    origins: BTreeMap<Vec<u8>, FileRevision>,
 }
 
 impl<'a> FileAncestry<'a> {
@@ -18,6 +18,15 @@ impl<'a> FileAncestry<'a> {
         FileAncestry {
             view,
             filelogs: HashMap::new(),
+            origins: BTreeMap::new(),
+        }
+    }
+
+    /// The same with the uncommitted files of a tree.
+    pub(crate) fn with_uncommitted(tree: &Tree<'a>) -> Self {
+        FileAncestry {
+            origins: tree.origins().clone(),
+            ..FileAncestry::new(tree.view())
         }
     }
 
@@ -31,12 +40,18 @@ impl<'a> FileAncestry<'a> {
 
     /// The changeset number that introduced a revision, for the order of the walk.
     fn linkrev(&mut self, (path, node): &FileRevision) -> Result<i64, WorkdirError> {
+        if Tree::is_uncommitted(node) {
+            return Ok(i64::MAX);
+        }
         let filelog = self.filelog(path)?;
         Ok(filelog.rev(node).map_or(-1, |rev| filelog.linkrev(rev)))
     }
 
     /// Parents of a revision; a copy's source is one.
     fn parents(&mut self, (path, node): &FileRevision) -> Result<Vec<FileRevision>, WorkdirError> {
+        if Tree::is_uncommitted(node) {
+            return Ok(self.origins.get(path).cloned().into_iter().collect());
+        }
         let filelog = self.filelog(path)?;
         let Some(rev) = filelog.rev(node) else {
             return Ok(Vec::new());

@@ -1,7 +1,7 @@
 //! The order in which changesets are rebased: one line of development after another, where their numbers mix several.
 
-use std::collections::BTreeSet;
-use varve_repo::{RepoView, Rev};
+use std::collections::{BTreeMap, BTreeSet};
+use varve_repo::{Node, RepoView, Rev};
 
 /// A line of development that is held back until the place where it joins the emitted ones is known.
 #[derive(Default)]
@@ -12,8 +12,29 @@ struct HeldLine {
     awaited: BTreeSet<Rev>,
 }
 
+/// The order for changesets with these destinations: one whose destination moves too comes after that one. `None` if
+/// that is impossible.
+pub fn rebase_order(view: &RepoView, destinations: &BTreeMap<Rev, Node>) -> Option<Vec<Rev>> {
+    let mut left: BTreeMap<Rev, Option<Rev>> = destinations
+        .iter()
+        .map(|(rev, at)| (*rev, view.changelog().rev(at)))
+        .collect();
+    let mut order = Vec::new();
+    while !left.is_empty() {
+        let waits = |at: &Option<Rev>| at.is_some_and(|at| left.contains_key(&at));
+        let next = left.iter().filter(|(_, at)| !waits(at));
+        let next: BTreeSet<Rev> = next.map(|(rev, _)| *rev).collect();
+        if next.is_empty() {
+            return None;
+        }
+        left.retain(|rev, _| !next.contains(rev));
+        order.extend(sorted(view, &next));
+    }
+    Some(order)
+}
+
 /// The changesets of `revs`, ancestors first, as Mercurial's query `sort(REVS, -topo)` has them.
-pub fn rebase_order(view: &RepoView, revs: &BTreeSet<Rev>) -> Vec<Rev> {
+fn sorted(view: &RepoView, revs: &BTreeSet<Rev>) -> Vec<Rev> {
     let mut sorter = TopologicalSorter {
         view,
         emitted: Vec::new(),

@@ -7,8 +7,8 @@ use varve_repo::{Node, RepoView, Rev};
 /// Targets of the changesets of a rebase, by their old numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RebaseTargets {
-    /// Where they go.
-    pub destination: Node,
+    /// The destination of each of them.
+    pub destinations: BTreeMap<Rev, Node>,
     /// Copy or new parent that stands for each; `None` for those still to come.
     pub done: BTreeMap<Rev, Option<Node>>,
     /// Those without changes of their own, for which their new parent stands.
@@ -48,7 +48,7 @@ impl RebaseTargets {
         let old = view.changelog().parents(rev);
         let place = match old {
             [first, None] => RebaseParents {
-                parents: [self.nearest(view, first), Node::NULL],
+                parents: [self.nearest(view, rev, first), Node::NULL],
                 base: first,
             },
             [first, Some(second)] => {
@@ -78,19 +78,34 @@ impl RebaseTargets {
         self.done.get(&rev).copied().flatten()
     }
 
-    /// The copy of the newest rebased changeset at `old` or above it, else the destination.
-    fn nearest(&self, view: &RepoView, old: Option<Rev>) -> Node {
+    /// The destination of `rev`.
+    pub fn destination(&self, rev: Rev) -> Node {
+        self.destinations.get(&rev).copied().unwrap_or(Node::NULL)
+    }
+
+    /// Place of `rev` for its parent `old`: the copy of the newest changeset at `old` or above it that has the same
+    /// destination, else the destination, or its copy if it has moved itself.
+    fn nearest(&self, view: &RepoView, rev: Rev, old: Option<Rev>) -> Node {
+        let destination = self.destination(rev);
         let Some(old) = old else {
-            return self.destination;
+            return destination;
         };
-        let copied = |rev: Rev| self.copy(rev).filter(|_| !self.skipped.contains(&rev));
+        let copied = |above: Rev| {
+            let goes_along =
+                !self.skipped.contains(&above) && self.destination(above) == destination;
+            self.copy(above).filter(|_| goes_along)
+        };
         if let Some(copy) = copied(old) {
             return copy;
         }
         let older = self.done.range(..old).rev().map(|(rev, _)| *rev);
         let mut older = older.filter(|rev| view.is_descendant(old, *rev));
-        let found = older.find_map(copied);
-        found.unwrap_or(self.destination)
+        if let Some(copy) = older.find_map(copied) {
+            return copy;
+        }
+        let moved = view.changelog().rev(&destination);
+        let moved = moved.and_then(|rev| self.copy(rev));
+        moved.unwrap_or(destination)
     }
 }
 
@@ -142,7 +157,7 @@ impl MergeParents<'_> {
             bases.swap(0, 1);
         }
         let both = |nodes: [Node; 2]| BTreeSet::from(nodes);
-        if both(new) == both(old) && !new.contains(&self.targets.destination) {
+        if both(new) == both(old) && !new.contains(&self.targets.destination(self.rev)) {
             return Ok(Err(RebaseRefusal::NoParentMoves(self.rev)));
         }
         if let Err(refusal) = self.choose_base(&mut new, &mut bases) {
@@ -160,9 +175,10 @@ impl MergeParents<'_> {
         if let Some(copy) = targets.copy(old) {
             return Ok(copy);
         }
-        let nearest = targets.nearest(self.view, Some(old));
+        let nearest = targets.nearest(self.view, self.rev, Some(old));
         let node = self.view.changelog().node(old);
-        let destination = &targets.destination;
+        let destination = targets.destination(self.rev);
+        let destination = &destination;
         let mut follows = self.is_ancestor(&node, destination);
         if !follows && self.view.has_obsolete()? {
             for successor in self.view.latest_successors(node)? {
@@ -209,7 +225,7 @@ impl MergeParents<'_> {
     /// Ancestors of `side` that a merge over `base` would bring and that are not rebased; `None` if it brings none at
     /// all.
     fn unwanted(&self, base: Rev, side: Rev) -> Option<Vec<Rev>> {
-        let destination = self.number(&self.targets.destination);
+        let destination = self.number(&self.targets.destination(self.rev));
         let common: Vec<Rev> = [Some(base), destination].into_iter().flatten().collect();
         let brought = self.view.missing_ancestors(&[side], &common);
         if brought.is_empty() {

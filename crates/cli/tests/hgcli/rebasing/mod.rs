@@ -1,7 +1,10 @@
 //! Rebases, with obsolescence markers and without.
 
 mod cases;
+mod collapsing;
+mod destinations;
 mod interrupted;
+mod merges;
 mod random;
 
 use super::Twin;
@@ -10,7 +13,7 @@ use std::path::Path;
 use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos::{commit, write};
 
-const EXTENSION: &str = "[extensions]\nrebase =\n";
+const EXTENSION: &str = "[extensions]\namend =\nrebase =\nuncommit =\n";
 const MARKERS: &str = "[experimental]\nevolution = createmarkers, allowunstable\n";
 
 /// A line of three changesets, of which the second renames a file, and two beside them; the second of these conflicts

@@ -30,6 +30,7 @@ pub(crate) mod shelve;
 pub(crate) mod status;
 pub(crate) mod strip;
 pub(crate) mod tag;
+pub(crate) mod uncommit;
 pub(crate) mod unfinished;
 pub(crate) mod unshelve;
 pub(crate) mod update;

@@ -86,6 +86,17 @@ impl RepoView {
         Ok(latest.into_iter().collect())
     }
 
+    /// The changesets in whose place one stands by a single step, in the order of their markers; one that several
+    /// markers name is there as often.
+    ///
+    /// # Errors
+    /// As of [`RepoView::obsolete`].
+    pub fn predecessors(&self, node: &Node) -> Result<Vec<Node>, RepoError> {
+        let markers = read(self.storage(), &self.context.store())?;
+        let of_node = markers.iter().filter(|m| m.successors.contains(node));
+        Ok(of_node.map(|marker| marker.old).collect())
+    }
+
     /// All markers in version 0, each without the version's byte, sorted as Mercurial sorts them.
     /// Markers that the version cannot express are left out.
     ///

@@ -2,17 +2,15 @@
 
 use super::{before, closes, look, metadata, print_written, refuse_interrupted};
 use crate::arguments::Matches;
-use crate::commands::local::rewrite;
+use crate::commands::local::rewrite::{self, refusal};
 use crate::commands::local::strip;
 use crate::context::{Config, Repo};
-use crate::ui::{Abort, FailureKind, Ui, short_hex};
-use varve_repo::{
-    CommitBatch, LockKind, Node, Phase, RepoView, Repository, Rev, RewriteRefusal, ViewFilter,
-};
+use crate::ui::{Abort, Ui, short_hex};
+use varve_repo::{CommitBatch, LockKind, Node, Phase, RepoView, Repository, Rev, ViewFilter};
 use varve_workdir::filesets::FilesetTarget;
 use varve_workdir::{
-    AMEND, AmendContext, AmendMarker, AmendRefusal, AmendRequest, ChangesetMetadata, CommitBase,
-    Dirstate, PathAuditor, Status, Tree, WorkdirError, message,
+    AMEND, AmendContext, AmendMarker, AmendRequest, ChangesetMetadata, CommitBase, Dirstate,
+    PathAuditor, Status, Tree, message,
 };
 
 /// Further options of an amendment.
@@ -62,7 +60,7 @@ pub(crate) fn run(
     }
     let verbose = ui.verbosity.verbose;
     let amendable = base.amendable(evolution);
-    let rev = amendable.map_err(|error| refused(error, verbose))?;
+    let rev = amendable.map_err(|error| refusal::words(error, AMEND, verbose))?;
     let node = base.view().changelog().node(rev);
     let old = OldChangeset {
         rev,
@@ -119,47 +117,6 @@ fn changes(
         FilesetTarget::Working,
     )?;
     look(repo, ui, matches, (repository, &matcher), dirstate)
-}
-
-/// Mercurial's words for a changeset that must not be amended.
-fn refused(error: WorkdirError, verbose: bool) -> Abort {
-    let WorkdirError::CannotAmend(refusal) = error else {
-        return error.into();
-    };
-    let kind = FailureKind::from(&WorkdirError::CannotAmend(refusal));
-    let AmendRefusal::Rewrite { node, reason } = refusal else {
-        let abort = Abort::of_kind(kind, refusal.to_string());
-        return match refusal {
-            AmendRefusal::NullParent => abort.hint("no changeset checked out"),
-            _ => abort,
-        };
-    };
-    let node = short_hex(&node);
-    match reason {
-        RewriteRefusal::Public => Abort::input(format!("cannot amend public changesets: {node}"))
-            .hint("see 'hg help phases' for details"),
-        RewriteRefusal::Orphans { descendants } => Abort::input(format!(
-            "cannot amend changeset, as that will orphan {descendants} descendants"
-        ))
-        .hint("see 'hg help evolution.instability'"),
-        RewriteRefusal::Divergence { successor } => {
-            diverges(&node, &short_hex(&successor), verbose)
-        }
-    }
-}
-
-fn diverges(node: &str, other: &str, verbose: bool) -> Abort {
-    let message = format!("cannot amend {node}, as that creates content-divergence with {other}");
-    if !verbose {
-        return Abort::input(message)
-            .hint("add --verbose for details or see 'hg help evolution.instability'");
-    }
-    Abort::input(format!(
-        "{message}\n    changeset {node} already has a successor in changeset {other}\n    \
-         rewriting changeset {node} would create \"content-divergence\"\n    \
-         set experimental.evolution.allowdivergence=True to skip this check"
-    ))
-    .hint("see 'hg help evolution.instability' for details on content-divergence")
 }
 
 /// The changeset that is amended.

@@ -358,6 +358,7 @@ pub(crate) fn print_files(ui: &mut Ui, status: &Status) -> Result<(), Abort> {
     print_written(ui, &files)
 }
 
+/// Prints the steps of writing these files with `--verbose`.
 pub(crate) fn print_written(ui: &mut Ui, files: &[&Vec<u8>]) -> Result<(), Abort> {
     ui.note("committing files:\n")?;
     for file in files {

@@ -106,7 +106,7 @@ impl MemoryRun<'_> {
         if has_obstacle(run, &plan)? {
             return Ok(false);
         }
-        step::announce(run, self.view, rev)?;
+        step::announce(run, self.view, rev, !self.made.is_empty())?;
         for path in &plan.merged {
             run.ui.status([b"merging ", &path[..], b"\n"].concat())?;
         }

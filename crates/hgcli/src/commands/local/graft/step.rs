@@ -99,7 +99,7 @@ pub(super) fn graft_all(
         let Some(rev) = view.changelog().rev(node) else {
             return Err(Abort::new(format!("unknown revision '{node}'")));
         };
-        announce(run, &view, rev)?;
+        announce(run, &view, rev, false)?;
         if run.matches.flag("dry-run") {
             continue;
         }
@@ -139,15 +139,22 @@ pub(super) fn note_unchanged(run: &mut GraftRun<'_>, rev: Rev) -> Result<(), Abo
     run.ui.warn(line)
 }
 
-/// Prints which changeset comes next.
-pub(super) fn announce(run: &mut GraftRun<'_>, view: &RepoView, rev: Rev) -> Result<(), Abort> {
+/// Prints which changeset comes next. `has_new` tells of newer changesets that the view lacks, so that it has no tip.
+pub(super) fn announce(
+    run: &mut GraftRun<'_>,
+    view: &RepoView,
+    rev: Rev,
+    has_new: bool,
+) -> Result<(), Abort> {
     let shown = run.repo.rev_and_hex(run.ui, rev)?;
     let first = view.with_changeset(rev, |changeset| {
         let line = changeset.description.split(|byte| *byte == b'\n').next();
         line.unwrap_or_default().to_vec()
     })?;
     let names = ChangesetNames::read(view)?;
-    let names = [names.tags(rev), names.bookmarks(rev)].concat();
+    let mut tags = names.tags(rev).to_vec();
+    tags.retain(|tag| !has_new || tag != b"tip");
+    let names = [&tags[..], names.bookmarks(rev)].concat();
     let mut line = [b"grafting ", shown.as_bytes(), b" \"", &first, b"\""].concat();
     if !names.is_empty() {
         line.extend([b" (", &names.join(&b' ')[..], b")"].concat());

@@ -1,7 +1,7 @@
 //! The end of a rebase: the working copy, bookmarks, and the old changesets.
 
 use super::run::RebaseRun;
-use super::step;
+use super::{collapse, step};
 use crate::commands::local::rewrite::{self, Replacement, RewriteEnd};
 use crate::ui::Abort;
 use varve_repo::{Node, RepoView};
@@ -12,8 +12,11 @@ const OPERATION: &str = "rebase";
 
 pub(super) fn finish(run: &mut RebaseRun<'_>) -> Result<(), Abort> {
     run.repo.refresh();
-    let view = run.repo.view()?;
     run.ui.note("rebase merging completed\n")?;
+    if run.collapses {
+        collapse::commit(run)?;
+    }
+    let view = run.repo.view()?;
     let original = view.changelog().rev(&run.original);
     let moved = original.and_then(|rev| run.targets.done.get(&rev).copied().flatten());
     let target = moved.unwrap_or(run.original);
@@ -42,6 +45,9 @@ pub(super) fn finish(run: &mut RebaseRun<'_>) -> Result<(), Abort> {
 
 /// The changesets whose place others take.
 fn replacements(run: &RebaseRun<'_>, view: &RepoView) -> Vec<Replacement> {
+    if run.collapses {
+        return collapse::replacement(run, view).into_iter().collect();
+    }
     let mut replacements = Vec::new();
     for (rev, new) in &run.targets.done {
         let old = view.changelog().node(*rev);

@@ -1,7 +1,7 @@
 //! A rebase that left conflicts: going on, giving it up, and ending it early.
 
 use super::run::RebaseRun;
-use super::{finish, step};
+use super::{collapse, finish, step};
 use crate::commands::local::commit;
 use crate::commands::local::rewrite;
 use crate::ui::{Abort, short_hex};
@@ -20,13 +20,14 @@ fn resume(run: &mut RebaseRun<'_>) -> Result<Vec<Node>, Abort> {
     run.keeps = state.keeps;
     run.keeps_branches = state.keeps_branches;
     run.collapses = state.collapses;
+    run.external = state.external;
     for step in state.steps {
-        run.targets.destination = step.destination;
         let Some(rev) = view.changelog().rev(&step.old) else {
             missing.push(step.old);
             continue;
         };
         run.targets.done.insert(rev, step.new);
+        run.targets.destinations.insert(rev, step.destination);
         let Some(new) = step.new.filter(|new| !new.is_null()) else {
             continue;
         };
@@ -34,12 +35,9 @@ fn resume(run: &mut RebaseRun<'_>) -> Result<Vec<Node>, Abort> {
             missing.push(new);
             continue;
         };
-        if !is_copy(&view, step.old, new_rev)? {
+        if !state.collapses && !is_copy(&view, step.old, new_rev)? {
             run.targets.skipped.insert(rev);
         }
-    }
-    if state.collapses {
-        return Err(Abort::state("rebase --collapse is not supported"));
     }
     Ok(missing)
 }
@@ -62,6 +60,9 @@ pub(super) fn go_on(run: &mut RebaseRun<'_>) -> Result<u8, Abort> {
             .hint("use \"hg rebase --abort\" to clear broken state"));
     }
     commit::refuse_unresolved(run.repository)?;
+    if run.collapses {
+        run.message = collapse::kept_message(run)?;
+    }
     run.resumes = true;
     run.rebase_all()
 }
@@ -69,6 +70,9 @@ pub(super) fn go_on(run: &mut RebaseRun<'_>) -> Result<u8, Abort> {
 /// `--stop`: what was rebased stays, and the rest is left where it was.
 pub(super) fn stop(run: &mut RebaseRun<'_>) -> Result<u8, Abort> {
     resume(run)?;
+    if run.collapses {
+        return Err(Abort::state("cannot stop in --collapse session"));
+    }
     if !run.keeps && !run.config.evolution()?.unstable && leaves_descendants(run)? {
         return Err(Abort::state(
             "cannot remove original changesets with unrebased descendants",
@@ -111,7 +115,9 @@ pub(super) fn abort(run: &mut RebaseRun<'_>) -> Result<u8, Abort> {
     let changelog = view.changelog();
     let mut made = BTreeSet::new();
     for (rev, new) in &run.targets.done {
-        let Some(new) = new.filter(|new| *new != changelog.node(*rev)) else {
+        let is_made =
+            |new: &Node| *new != changelog.node(*rev) && *new != run.targets.destination(*rev);
+        let Some(new) = new.filter(is_made) else {
             continue;
         };
         let new = changelog
@@ -123,7 +129,8 @@ pub(super) fn abort(run: &mut RebaseRun<'_>) -> Result<u8, Abort> {
     let cleans = may_strip(run, &view, &made)?;
     if cleans {
         let parent = Dirstate::read(run.repository)?.parents()[0];
-        let is_ours = parent == run.targets.destination
+        let mut destinations = run.targets.destinations.values();
+        let is_ours = destinations.any(|at| *at == parent)
             || changelog
                 .rev(&parent)
                 .is_some_and(|rev| made.contains(&rev))

@@ -218,6 +218,7 @@ impl MemoryRun {
         }
         self.branches.insert(node, branch.name);
         run.targets.done.insert(rev, Some(node));
+        run.left_at = Some(node);
         if plan.keeps_diff {
             run.same_diffs.insert(rev);
         }

@@ -1,5 +1,7 @@
 //! `rebase`: changesets move to other parents.
 
+mod collapse;
+mod each_source;
 mod finish;
 mod interrupted;
 mod memory;
@@ -49,7 +51,11 @@ pub(crate) const COMMAND: Command = Command {
         ),
         Flag::flag('c', "continue", "go on with the rebase that is under way"),
         Flag::flag('a', "abort", "give up the rebase that is under way"),
-        Flag::long_value("auto-orphans", "REVS", "rebase orphans (not there yet)"),
+        Flag::long_value(
+            "auto-orphans",
+            "REVS",
+            "rebase the orphans among these onto the successors of their parents",
+        ),
         Flag::flag('n', "dry-run", "show what would be done, and do nothing"),
         Flag::value(
             'T',
@@ -73,7 +79,11 @@ pub(crate) const COMMAND: Command = Command {
            With conflicts the command stops: settle them, mark the files with 'hg resolve -m', and \
            go on with 'hg rebase --continue'. --abort brings everything back as it was, --stop \
            keeps what was rebased so far.\n\n\
-           SRC and ALLSRC in DEST, --auto-orphans and --template are not there.\n\n\
+           With -r or -s, SRC in DEST stands for each changeset that moves and ALLSRC for all of them, \
+           so that each has a destination of its own.\n\n\
+           --collapse makes one changeset of all; -m or -l gives its description, else an editor \
+           asks for it.\n\n\
+           --template is not there.\n\n\
            Ends with 0; with 1 if there is nothing to rebase or files are unresolved.",
     category: Some(Category::WorkingDirectory),
     run,
@@ -106,9 +116,15 @@ fn check(matches: &Matches) -> Result<(), Abort> {
     }
     at_most_one(&["confirm", "dry-run"])?;
     at_most_one(&["rev", "source", "base"])?;
-    for name in ["auto-orphans", "template"] {
-        if is_given(matches, name) {
-            return Err(Abort::input(format!("rebase --{name} is not supported")));
+    if is_given(matches, "template") {
+        return Err(Abort::input("rebase --template is not supported"));
+    }
+    let orphans = "auto-orphans";
+    if is_given(matches, orphans) {
+        let options = COMMAND.options.iter().map(|flag| flag.long);
+        let mut others = options.filter(|name| *name != orphans && is_given(matches, name));
+        if let Some(other) = others.next() {
+            return Err(both(orphans, other));
         }
     }
     if matches.flag("interactive") {
@@ -125,11 +141,14 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         repo, ui, config, ..
     } = context;
     check(matches)?;
-    if matches.flag("collapse") {
-        return Err(Abort::input("rebase --collapse is not supported"));
-    }
-    if is_given(matches, "message") || is_given(matches, "logfile") {
+    metadata::check(matches)?;
+    let describes = is_given(matches, "message") || is_given(matches, "logfile");
+    if describes && !matches.flag("collapse") {
         return Err(Abort::input("message can only be specified with collapse"));
+    }
+    let ends = matches.flag("continue") || matches.flag("abort");
+    if ends && matches.flag("collapse") {
+        return Err(Abort::input("cannot use collapse with continue or abort"));
     }
     let repository = repo.repository()?;
     let lock = repo.lock(ui, LockKind::WorkingCopy)?;
@@ -150,7 +169,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 /// Rebases what the options name.
 fn begin(run: &mut RebaseRun<'_>) -> Result<u8, Abort> {
     let matches = run.matches;
-    let may_be_dirty = run.is_in_memory();
+    let may_be_dirty = run.is_in_memory() && !run.collapses;
     unfinished::refuse(run.repository)?;
     if !may_be_dirty {
         commit::refuse_changes(run.ui, run.repository)?;

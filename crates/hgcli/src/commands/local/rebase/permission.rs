@@ -1,22 +1,27 @@
 //! Whether the chosen changesets may be rebased, and which of them are where they would go already.
 
+use super::collapse;
 use super::run::RebaseRun;
 use crate::ui::{Abort, short_hex};
 use std::collections::BTreeSet;
 use varve_repo::{Node, Phase, RepoView, Rev};
+use varve_workdir::rebase_order;
 
 /// Notes the changesets in the targets; returns false if all are in their place already.
 pub(super) fn prepare(run: &mut RebaseRun<'_>, revs: &[Rev]) -> Result<bool, Abort> {
     let view = run.repo.view()?;
     let changelog = view.changelog();
-    let destination = changelog.rev(&run.targets.destination);
     let moved = without_rebased(run, &view, revs)?;
-    if destination.is_some_and(|rev| moved.contains(&rev)) {
-        return Err(Abort::input("source and destination form a cycle"));
-    }
     run.targets.done = moved.iter().map(|rev| (*rev, None)).collect();
-    let mut is_in_place = true;
-    for root in view.roots(&moved) {
+    let cycle = || Abort::input("source and destination form a cycle");
+    rebase_order(&view, &run.targets.destinations).ok_or_else(cycle)?;
+    let at = |run: &RebaseRun<'_>, rev: Rev| changelog.rev(&run.targets.destination(rev));
+    let waits = |rev: &Rev| at(run, *rev).is_some_and(|at| moved.contains(&at));
+    // Destinations that move themselves are looked at when they are in their place.
+    let (later, first): (Vec<Rev>, Vec<Rev>) = moved.iter().copied().partition(waits);
+    let mut is_in_place = later.is_empty();
+    for root in view.roots(&first) {
+        let destination = at(run, root);
         if destination.is_some_and(|at| view.is_descendant(at, root)) {
             return Err(Abort::input("source is ancestor of destination"));
         }
@@ -43,23 +48,10 @@ pub(super) fn prepare(run: &mut RebaseRun<'_>, revs: &[Rev]) -> Result<bool, Abo
     if !run.keeps {
         check_rewrite(run, &view, &moved)?;
     }
-    refuse_merges(run, &view)?;
-    Ok(true)
-}
-
-/// Refuses merges: Mercurial stores the files that their sides share by rules that are not there.
-fn refuse_merges(run: &mut RebaseRun<'_>, view: &RepoView) -> Result<(), Abort> {
-    let mut moving = run.targets.done.iter().filter(|(_, new)| new.is_none());
-    let merge = moving.find(|(rev, _)| view.changelog().parents(**rev)[1].is_some());
-    match merge.map(|(rev, _)| *rev) {
-        Some(rev) => {
-            let shown = run.repo.rev_and_hex(run.ui, rev)?;
-            Err(Abort::input(format!(
-                "rebase of merges is not supported: {shown}"
-            )))
-        }
-        None => Ok(()),
+    if run.collapses {
+        collapse::prepare(run, &view)?;
     }
+    Ok(true)
 }
 
 /// Whether `root` is a child of the destination, on its branch.
@@ -100,7 +92,6 @@ fn without_rebased(
         .config
         .boolean("experimental", "evolution.allowdivergence", false)?;
     let obsolete = view.obsolete()?;
-    let destination = view.changelog().rev(&run.targets.destination);
     let (mut moved, mut diverging) = (Vec::new(), Vec::new());
     for rev in revs {
         if !obsolete.contains(rev) {
@@ -108,6 +99,7 @@ fn without_rebased(
             continue;
         }
         let successors = view.latest_successors(view.changelog().node(*rev))?;
+        let destination = view.changelog().rev(&run.targets.destination(*rev));
         let is_there =
             |rev: &&Rev| destination.is_some_and(|at| at == **rev || view.is_descendant(at, **rev));
         let shown = run.describe(view, *rev)?;

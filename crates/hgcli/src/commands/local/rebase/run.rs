@@ -1,7 +1,8 @@
 //! One call of the command, and the changesets one after another.
 
-use super::{finish, memory, step};
+use super::{collapse, finish, memory, step};
 use crate::arguments::Matches;
+use crate::commands::local::commit::metadata;
 use crate::context::{Config, Repo};
 use crate::render::changesets::ChangesetNames;
 use crate::ui::{Abort, Ui, short_hex};
@@ -21,6 +22,10 @@ pub(super) struct RebaseRun<'a> {
     pub(super) keeps_branches: bool,
     /// Whether all become one.
     pub(super) collapses: bool,
+    /// The second parent of the changeset that all become.
+    pub(super) external: Node,
+    /// The description of that changeset, if one is given.
+    pub(super) message: Option<Vec<u8>>,
     /// The parent of the working copy before.
     pub(super) original: Node,
     /// The bookmark that was active.
@@ -30,6 +35,8 @@ pub(super) struct RebaseRun<'a> {
     pub(super) notes: BTreeMap<Rev, Vec<u8>>,
     /// New changesets that are known to make the same change as the old ones.
     pub(super) same_diffs: BTreeSet<Rev>,
+    /// Parent that the working copy would have by now, if changesets were rebased without it.
+    pub(super) left_at: Option<Node>,
     /// Whether the working copy may have the next changeset, merged before.
     pub(super) resumes: bool,
     /// A changeset that was announced already, before it turned out to need the working copy.
@@ -50,15 +57,18 @@ impl<'a> RebaseRun<'a> {
             keeps: matches.flag("keep"),
             keeps_branches: matches.flag("keepbranches"),
             collapses: matches.flag("collapse"),
+            external: Node::NULL,
+            message: metadata::typed_message(repo, matches)?,
             original: Dirstate::read(repository)?.parents()[0],
             active: varve_workdir::active_bookmark(repository)?,
             targets: RebaseTargets {
-                destination: Node::NULL,
+                destinations: BTreeMap::new(),
                 done: BTreeMap::new(),
                 skipped: BTreeSet::new(),
             },
             notes: BTreeMap::new(),
             same_diffs: BTreeSet::new(),
+            left_at: None,
             resumes: false,
             announced: None,
             names: ChangesetNames::read(&view)?,
@@ -108,11 +118,11 @@ impl<'a> RebaseRun<'a> {
         let steps = self.targets.done.iter().map(|(rev, new)| RebaseStep {
             old: view.changelog().node(*rev),
             new: *new,
-            destination: self.targets.destination,
+            destination: self.targets.destination(*rev),
         });
         let state = RebaseState {
             original: self.original,
-            external: Node::NULL,
+            external: self.external,
             collapses: self.collapses,
             keeps: self.keeps,
             keeps_branches: self.keeps_branches,
@@ -132,6 +142,9 @@ impl<'a> RebaseRun<'a> {
             varve_workdir::set_active_bookmark(self.repository, None)?;
         }
         self.save()?;
+        if self.collapses {
+            collapse::keep_message(self)?;
+        }
         let order = self.order()?;
         let mut at = 0;
         while at < order.len() {
@@ -157,8 +170,12 @@ impl<'a> RebaseRun<'a> {
     /// All changesets, also those that there is only a note about.
     pub(super) fn order(&mut self) -> Result<Vec<Rev>, Abort> {
         let view = self.repo.view()?;
-        let all = self.targets.done.keys().chain(self.notes.keys());
-        Ok(rebase_order(&view, &all.copied().collect()))
+        let mut destinations = self.targets.destinations.clone();
+        let is_known =
+            |rev: &Rev| self.targets.done.contains_key(rev) || self.notes.contains_key(rev);
+        destinations.retain(|rev, _| is_known(rev));
+        let cycle = || Abort::input("source and destination form a cycle");
+        rebase_order(&view, &destinations).ok_or_else(cycle)
     }
 
     /// Says what has become of a changeset that is not to be rebased now; false if it is.
@@ -186,6 +203,7 @@ impl<'a> RebaseRun<'a> {
         let words = b", its destination already has all its changes\n";
         let line = [b"note: not rebasing ", shown, words].concat();
         self.ui.warn(line)?;
+        self.left_at = Some(parent);
         self.targets.skipped.insert(rev);
         self.targets.done.insert(rev, Some(parent));
         Ok(())

@@ -1,15 +1,13 @@
 //! The destination of a rebase, and the changesets that move.
 
+use super::each_source;
 use super::run::RebaseRun;
 use crate::ui::{Abort, short_hex};
 use std::collections::BTreeSet;
 use varve_repo::{Node, RepoView, Rev};
 use varve_workdir::{Dirstate, MergeDestination, rebase_destination};
 
-/// Names that a destination may use for the changesets that move.
-const OF_SOURCES: [&str; 2] = ["SRC", "ALLSRC"];
-
-/// Sets the destination; returns the changesets that move, `None` after a message if there are none.
+/// Sets the destinations; returns the changesets that move, `None` after a message if there are none.
 pub(super) fn select(run: &mut RebaseRun<'_>) -> Result<Option<Vec<Rev>>, Abort> {
     let matches = run.matches;
     let typed = matches.value("dest").filter(|dest| !dest.is_empty());
@@ -19,32 +17,19 @@ pub(super) fn select(run: &mut RebaseRun<'_>) -> Result<Option<Vec<Rev>>, Abort>
     if typed.is_none() && requires {
         return Err(Abort::input("you must specify a destination").hint("use: hg rebase -d REV"));
     }
-    let by_base = ["rev", "source"]
-        .iter()
-        .all(|name| matches.list(name).is_empty());
-    if let Some(typed) = typed.filter(|_| !by_base) {
-        refuse_names_of_sources(typed)?;
-    }
-    let named = |name: &str| !matches.list(name).is_empty();
-    if named("rev") {
-        let revs = listed(run, "rev")?;
+    if let Some(orphans) = matches
+        .value("auto-orphans")
+        .filter(|spec| !spec.is_empty())
+    {
+        let revs = each_source::orphans(run, orphans)?;
         if revs.is_empty() {
             return nothing(run, "empty \"rev\" revision set - nothing to rebase\n");
         }
-        let sources: Vec<Rev> = revs.iter().copied().flatten().collect();
-        destination(run, typed, Some(&sources))?;
-        return refuse_null(revs).map(Some);
+        return each_source::go_to_successors(run, revs);
     }
-    if named("source") {
-        let revs = listed(run, "source")?;
-        if revs.is_empty() {
-            return nothing(run, "empty \"source\" revision set - nothing to rebase\n");
-        }
-        let sources: Vec<Rev> = revs.iter().copied().flatten().collect();
-        let moved = run.repo.view()?.with_descendants(&sources);
-        destination(run, typed, Some(&moved))?;
-        refuse_null(revs)?;
-        return Ok(Some(moved));
+    let named = |name: &str| !matches.list(name).is_empty();
+    if let Some(name) = ["rev", "source"].into_iter().find(|name| named(name)) {
+        return of_named(run, typed, name);
     }
     let bases = match named("base") {
         true => listed(run, "base")?,
@@ -55,14 +40,48 @@ pub(super) fn select(run: &mut RebaseRun<'_>) -> Result<Option<Vec<Rev>>, Abort>
         return nothing(run, words);
     }
     let sources: Vec<Rev> = bases.iter().copied().flatten().collect();
-    destination(run, typed, named("base").then_some(&sources))?;
+    let destination = destination(run, typed, named("base").then_some(&sources[..]))?;
     let view = run.repo.view()?;
-    let revs = below_branching(&view, &sources, run.targets.destination);
+    let revs = below_branching(&view, &sources, destination);
     if !revs.is_empty() {
+        let all = revs.iter().map(|rev| (*rev, destination));
+        run.targets.destinations = all.collect();
         return Ok(Some(revs));
     }
-    let words = nothing_below(run, &view, &bases);
+    let words = nothing_below(run, &view, &bases, &destination);
     nothing(run, &words)
+}
+
+/// The changesets of `-r`, or those of `-s` with all that follow them.
+fn of_named(
+    run: &mut RebaseRun<'_>,
+    typed: Option<&[u8]>,
+    name: &str,
+) -> Result<Option<Vec<Rev>>, Abort> {
+    let revs = listed(run, name)?;
+    if revs.is_empty() {
+        let words = format!("empty \"{name}\" revision set - nothing to rebase\n");
+        return nothing(run, &words);
+    }
+    let sources: Vec<Rev> = revs.iter().copied().flatten().collect();
+    let moved = match name {
+        "source" => run.repo.view()?.with_descendants(&sources),
+        _ => sources,
+    };
+    if let Some(typed) = typed
+        && each_source::is_needed(run, typed)?
+    {
+        return match revs.contains(&None) {
+            true => Err(Abort::input("source and destination form a cycle")),
+            false => each_source::go_to_typed(run, typed, moved),
+        };
+    }
+    let destination = destination(run, typed, Some(&moved))?;
+    refuse_null(revs)?;
+    let moved: BTreeSet<Rev> = moved.into_iter().collect();
+    let all = moved.iter().map(|rev| (*rev, destination));
+    run.targets.destinations = all.collect();
+    Ok(Some(moved.into_iter().collect()))
 }
 
 fn nothing(run: &mut RebaseRun<'_>, words: &str) -> Result<Option<Vec<Rev>>, Abort> {
@@ -82,23 +101,12 @@ fn refuse_null(revs: Vec<Option<Rev>>) -> Result<Vec<Rev>, Abort> {
     Ok(revs.into_iter().collect())
 }
 
-fn refuse_names_of_sources(typed: &[u8]) -> Result<(), Abort> {
-    let words = String::from_utf8_lossy(typed).into_owned();
-    let mut words = words.split(|c: char| !c.is_alphanumeric() && c != '_');
-    match words.find(|word| OF_SOURCES.contains(word)) {
-        Some(name) => Err(Abort::input(format!(
-            "{name} in the destination of a rebase is not supported"
-        ))),
-        None => Ok(()),
-    }
-}
-
-/// Sets the destination: what was typed, or the other head of the branch.
+/// The destination: what was typed, or the other head of the branch.
 fn destination(
     run: &mut RebaseRun<'_>,
     typed: Option<&[u8]>,
     sources: Option<&[Rev]>,
-) -> Result<(), Abort> {
+) -> Result<Node, Abort> {
     let rev = match typed {
         Some(typed) => run.repo.revision(run.ui, Some(typed))?,
         None => {
@@ -108,8 +116,7 @@ fn destination(
             Some(found_destination(found)?)
         }
     };
-    run.targets.destination = run.repo.view()?.changelog().node_or_null(rev);
-    Ok(())
+    Ok(run.repo.view()?.changelog().node_or_null(rev))
 }
 
 fn found_destination(found: MergeDestination) -> Result<Rev, Abort> {
@@ -167,8 +174,12 @@ fn below_branching(view: &RepoView, bases: &[Rev], destination: Node) -> Vec<Rev
 }
 
 /// Why no changeset moves from `bases`.
-fn nothing_below(run: &RebaseRun<'_>, view: &RepoView, bases: &[Option<Rev>]) -> String {
-    let destination = &run.targets.destination;
+fn nothing_below(
+    run: &RebaseRun<'_>,
+    view: &RepoView,
+    bases: &[Option<Rev>],
+    destination: &Node,
+) -> String {
     let at = view.changelog().rev(destination);
     let shown = short_hex(destination);
     let is_typed = !run.matches.list("base").is_empty();

@@ -30,15 +30,24 @@ pub(super) fn rebase(run: &mut RebaseRun<'_>, rev: Rev) -> Result<(), Abort> {
     let place = run.targets.parents(&view, rev)?;
     let place = match place {
         Ok(place) => place,
-        Err(refusal) => return Err(refused(run, refusal)?),
+        Err(refusal) => {
+            if let Some(at) = run.left_at.filter(|_| !run.is_in_memory()) {
+                go_to(run, &view, at)?;
+            }
+            return Err(refused(run, refusal)?);
+        }
     };
     let is_there = Dirstate::read(run.repository)?.parents()[0] == place.parents[0];
     let is_merged = std::mem::take(&mut run.resumes) && is_there;
     if !is_merged {
-        if run.is_in_memory() {
+        if run.is_in_memory() && !run.collapses {
             commit::refuse_changes(run.ui, run.repository)?;
         }
         bring(run, &view, rev, &place)?;
+    }
+    if run.collapses {
+        run.targets.done.insert(rev, Some(place.parents[0]));
+        return Ok(());
     }
     match commit_one(run, &view, rev, &place)? {
         Some(node) => drop(run.targets.done.insert(rev, Some(node))),
@@ -82,7 +91,11 @@ fn bring(
     let labels = MergeLabels::of_rebase();
     let sides = MergeSides {
         other: rev,
-        base: MergeBase::Chosen(place.base),
+        base: MergeBase::Moved {
+            base: place.base,
+            second: place.parents[1],
+            collapses: run.collapses,
+        },
         labels: &labels,
     };
     let mut dirstate = Dirstate::read(run.repository)?;
@@ -99,7 +112,10 @@ fn bring(
 
 /// Gives the working copy the files of a changeset, unless it has them.
 pub(super) fn go_to(run: &mut RebaseRun<'_>, view: &RepoView, target: Node) -> Result<(), Abort> {
-    match Dirstate::read(run.repository)?.parents() == [target, Node::NULL] {
+    let parents = Dirstate::read(run.repository)?.parents();
+    // What was brought before and is not committed stays.
+    let is_there = parents[0] == target && (run.collapses || parents[1].is_null());
+    match is_there {
         true => Ok(()),
         false => update_to(run, view, target),
     }
@@ -143,9 +159,6 @@ fn commit_one(
         varve_workdir::clear_merge(repository)?;
         return Ok(None);
     }
-    if is_merge {
-        dirstate.set_parents(place.parents);
-    }
     let description = match run.matches.flag("edit") {
         true => edited(run, &old, &branch.name, &status, is_merge)?,
         false => old.description.clone(),
@@ -162,6 +175,7 @@ fn commit_one(
     };
     let whom = (&mut *run.repo, &mut *run.ui, run.config);
     let (node, _) = commit::commit_changes(whom, &mut dirstate, &status, &words)?;
+    varve_workdir::set_branch(repository, &branch.name)?;
     if is_unchanged {
         let shown = run.describe(view, rev)?;
         note_empty(run.ui, &shown)?;
@@ -245,7 +259,7 @@ pub(super) fn extras(
 }
 
 /// The description as the user's editor leaves it.
-fn edited(
+pub(super) fn edited(
     run: &mut RebaseRun<'_>,
     old: &ChangesetMetadata,
     branch: &[u8],

@@ -2,6 +2,7 @@
 //! stripping them after a bundle has got them.
 
 mod effects;
+pub(crate) mod refusal;
 mod strip;
 
 pub(crate) use strip::strip;

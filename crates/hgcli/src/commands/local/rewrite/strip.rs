@@ -3,7 +3,7 @@
 use crate::commands::local::strip;
 use crate::context::{Config, Repo};
 use crate::ui::{Abort, Ui};
-use varve_repo::{Lock, LockKind, Node, RepoView, Repository, Rev, ViewFilter};
+use varve_repo::{Lock, LockKind, Node, Repository, Rev, ViewFilter};
 use varve_workdir::StripPlan;
 
 /// Strips changesets and what follows them, after a bundle below `.hg/strip-backup`, whose name has `purpose`, has got
@@ -14,40 +14,16 @@ pub(crate) fn strip(
     nodes: &[Node],
     (purpose, lock): (&str, Option<Lock>),
 ) -> Result<(), Abort> {
-    let lock = locked(repo, ui, lock)?;
+    let lock = match lock {
+        Some(lock) => lock,
+        None => repo.lock(ui, LockKind::Store)?,
+    };
     let view = repository.view_for(ViewFilter::Unfiltered)?;
-    let plan = plan(&view, nodes);
-    let place = (repository, &*view);
-    strip::remove(ui, config, place, lock, (&plan, Some(purpose)))?;
-    repo.refresh();
-    Ok(())
-}
-
-/// The same for changesets that others have taken the place of, by whose newest root the bundle is named.
-pub(super) fn strip_replaced(
-    (repo, ui, config): (&mut Repo, &mut Ui, &Config),
-    repository: &Repository,
-    nodes: &[Node],
-    (purpose, lock): (&str, Option<Lock>),
-) -> Result<(), Abort> {
-    let lock = locked(repo, ui, lock)?;
-    let view = repository.view_for(ViewFilter::Unfiltered)?;
-    let plan = plan(&view, nodes).named_after_newest_root(&view);
-    let place = (repository, &*view);
-    strip::remove(ui, config, place, lock, (&plan, Some(purpose)))?;
-    repo.refresh();
-    Ok(())
-}
-
-fn locked(repo: &mut Repo, ui: &mut Ui, lock: Option<Lock>) -> Result<Lock, Abort> {
-    match lock {
-        Some(lock) => Ok(lock),
-        None => repo.lock(ui, LockKind::Store),
-    }
-}
-
-fn plan(view: &RepoView, nodes: &[Node]) -> StripPlan {
     let revs = nodes.iter().filter_map(|node| view.changelog().rev(node));
-    let revs: Vec<Option<Rev>> = revs.map(Some).collect();
-    StripPlan::new(view, &revs)
+    let revs: Vec<Rev> = revs.collect();
+    let plan = StripPlan::of_replaced(&view, &revs);
+    let place = (repository, &*view);
+    strip::remove(ui, config, place, lock, (&plan, Some(purpose)))?;
+    repo.refresh();
+    Ok(())
 }

@@ -58,9 +58,13 @@ fn print_stored_again(ui: &mut Ui, view: &RepoView, plan: &StripPlan) -> Result<
     let sizes = measure_bundle(view, plan.renumbered())?;
     let count = plan.renumbered().len();
     print_bundle(ui, count, &sizes)?;
+    let heads = match plan.added_heads(view) {
+        0 => String::new(),
+        more => format!(" ({more:+} heads)"),
+    };
     ui.note(format!(
         "adding branch\nadding changesets\nadding manifests\nadding file changes\n\
-         added {count} changesets with {} changes to {} files\n",
+         added {count} changesets with {} changes to {} files{heads}\n",
         sizes.file_revisions,
         sizes.files.len()
     ))

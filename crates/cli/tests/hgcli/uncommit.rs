@@ -1,0 +1,215 @@
+//! The commands of the extension `uncommit`.
+
+use super::Twin;
+use super::state::same_state;
+use std::path::Path;
+use varve_testkit::peers::{Hg, hg};
+use varve_testkit::repos::{commit, write};
+
+const EXTENSIONS: &str = "[extensions]\namend =\nuncommit =\n";
+const MARKERS: &str = "[experimental]\nevolution = createmarkers, allowunstable\n";
+
+/// Two changesets; the second one changes, renames, copies, adds and removes files.
+fn begin(hg: &Hg, path: &Path, settings: &str) {
+    hg.ok(path, &["init"]);
+    let hgrc = [EXTENSIONS, settings].concat();
+    write(path, ".hg/hgrc", hgrc.as_bytes());
+    for file in ["a", "b", "gone", "e/below"] {
+        write(path, file, format!("{file}\n").as_bytes());
+    }
+    commit(hg, path, "zero");
+    write(path, "a", b"changed\n");
+    write(path, "e/below", b"changed\n");
+    write(path, "new", b"new\n");
+    hg.ok(path, &["rename", "b", "c"]);
+    hg.ok(path, &["copy", "a", "d"]);
+    hg.ok(path, &["remove", "gone"]);
+    commit(hg, path, "one");
+    hg.ok(path, &["bookmark", "mark"]);
+}
+
+fn both_ways() -> [Twin; 2] {
+    [MARKERS, ""].map(|settings| Twin::writing(|hg, path| begin(hg, path, settings)))
+}
+
+#[track_caller]
+fn after_each(twin: &Twin, lines: &[&str]) {
+    for line in lines {
+        twin.all_same(&[line]);
+        same_state(twin);
+        let read = |path: &Path| {
+            let date = [
+                "debugobsolete",
+                "--config",
+                "devel.default-date=1700000000 0",
+            ];
+            let backups = std::fs::read_dir(path.join(".hg/strip-backup"));
+            let backups = backups.into_iter().flatten().flatten();
+            let mut backups: Vec<_> = backups.map(|entry| entry.file_name()).collect();
+            backups.sort();
+            (hg().run(path, &date).stdout, backups)
+        };
+        assert_eq!(read(twin.theirs()), read(twin.ours()), "{line}");
+    }
+}
+
+#[test]
+fn files_leave_the_changeset() {
+    for line in [
+        "uncommit",
+        "uncommit --keep",
+        "uncommit a",
+        "uncommit b",
+        "uncommit c -v",
+        "uncommit b c d",
+        "uncommit e new gone --note why",
+        "uncommit .",
+        "uncommit glob:[a-c] -m other -u Grace",
+        "uncommit -I a --keep",
+        "uncommit -X a -X c --keep -m other",
+        "uncommit a -l .hg/hgrc",
+        "uncommit a --config experimental.uncommit.keep=0",
+        "uncommit --config experimental.uncommit.keep=1",
+        "uncommit set:added()",
+        "--cwd e uncommit below",
+    ] {
+        for twin in both_ways() {
+            after_each(&twin, &[line, "commit -m again"]);
+        }
+    }
+}
+
+#[test]
+fn changes_in_the_working_copy_stay() {
+    for line in [
+        "uncommit",
+        "uncommit a",
+        "uncommit c",
+        "uncommit more",
+        "uncommit --allow-dirty-working-copy",
+        "uncommit a c --allow-dirty-working-copy",
+        "uncommit c --config experimental.uncommitondirtywdir=1",
+    ] {
+        for twin in both_ways() {
+            twin.each(|path| {
+                write(path, "a", b"dirty\n");
+                write(path, "more", b"more\n");
+                hg().ok(path, &["add", "-q", "more"]);
+                hg().ok(path, &["rename", "-q", "c", "cc"]);
+            });
+            after_each(&twin, &[line]);
+        }
+    }
+}
+
+#[test]
+fn phases_and_descendants_count() {
+    for line in ["uncommit a", "uncommit"] {
+        for twin in both_ways() {
+            after_each(
+                &twin,
+                &[
+                    "phase --force --secret .",
+                    line,
+                    "update -q -C 0",
+                    line,
+                    "phase --public 0",
+                    line,
+                    "update -q null",
+                    line,
+                ],
+            );
+        }
+    }
+}
+
+#[test]
+fn amendments_are_undone() {
+    let twin = Twin::writing(|hg, path| begin(hg, path, MARKERS));
+    after_each(&twin, &["unamend"]);
+    for number in 0..2 {
+        twin.each(|path| {
+            write(path, "a", format!("{number}\n").as_bytes());
+            hg().run(path, &["rename", "-q", "new", "newer"]);
+        });
+        after_each(&twin, &["amend -m amended"]);
+    }
+    twin.each(|path| write(path, "d", b"dirty\n"));
+    after_each(
+        &twin,
+        &["unamend -v", "unamend", "phase --public .", "unamend"],
+    );
+}
+
+#[test]
+fn an_amendment_without_a_marker_cannot_be_undone() {
+    let twin = Twin::writing(|hg, path| begin(hg, path, ""));
+    twin.each(|path| write(path, "a", b"amended\n"));
+    after_each(&twin, &["amend", "unamend"]);
+}
+
+#[test]
+fn markers_are_not_removed() {
+    let twin = Twin::writing(|hg, path| begin(hg, path, MARKERS));
+    twin.each(|path| write(path, "a", b"amended\n"));
+    after_each(&twin, &["amend"]);
+    twin.each(|path| write(path, ".hg/hgrc", EXTENSIONS.as_bytes()));
+    let log = || hg().ok(twin.ours(), &["log", "--hidden", "--debug"]);
+    let before = log();
+    for command in ["unamend", "uncommit"] {
+        let ours = twin.run(&[command, "-v"]).ours;
+        let words = format!("{command} does not remove changesets with obsolescence markers");
+        assert!(ours.stderr.contains(&words), "{}", ours.stderr);
+        assert_eq!((ours.code, log()), (Some(255), before.clone()));
+    }
+}
+
+#[test]
+fn merges_and_refusals() {
+    let twin = Twin::writing(|hg, path| begin(hg, path, ""));
+    let long = "n".repeat(256);
+    twin.same(&["uncommit", "-n", &long]);
+    after_each(
+        &twin,
+        &[
+            "uncommit nothere",
+            "uncommit a nothere",
+            "uncommit e/nothere",
+            "uncommit glob:z*",
+            "uncommit re:nothing",
+            "uncommit -I nothing",
+            "uncommit set:modified() -I nothing",
+            "uncommit a -m x -l y",
+            "uncommit a -l nothere",
+            "uncommit a -d nonsense",
+            "uncommit a -D -d 0",
+            "uncommit a -U -u x",
+            "uncommit --interactive",
+            "unamend a",
+            "update -q 0",
+            "commit -q -m child --config ui.allowemptycommit=1",
+            "uncommit",
+            "uncommit a",
+            "merge -q 1",
+            "uncommit",
+            "uncommit --allow-dirty-working-copy",
+            "unamend",
+            "commit -m merged",
+            "uncommit",
+            "unamend",
+        ],
+    );
+}
+
+#[test]
+fn the_extension_is_asked_for() {
+    let twin = Twin::writing(|hg, path| begin(hg, path, ""));
+    twin.each(|path| write(path, ".hg/hgrc", b""));
+    for command in ["uncommit", "unamend"] {
+        let both = twin.run(&[command]);
+        let words = format!("hg: unknown command '{command}'\n");
+        assert!(both.ours.stderr.starts_with(&words));
+        assert_eq!(both.ours.code, both.theirs.code);
+    }
+    after_each(&twin, &["--config extensions.uncommit= uncommit a"]);
+}
