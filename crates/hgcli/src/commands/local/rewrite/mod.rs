@@ -105,7 +105,7 @@ pub(crate) fn finish(
     if !markers && !end.keeps && !replacements.is_empty() {
         let mut old: Vec<Node> = replacements.iter().flat_map(|of| of.old.clone()).collect();
         old.sort_by_key(|node| view.changelog().rev(node));
-        strip::strip_replaced(
+        strip(
             (repo, ui, config),
             repository,
             &old,
