@@ -162,7 +162,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
     (
         "lang",
         &[
-            &["expression", "date", "suggestion"],
+            &["encoding", "expression", "date", "suggestion"],
             &["fileset"],
             &["patterns"],
             &["fuzzing"],
@@ -282,6 +282,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "branch_and_bookmark",
                 "graft",
                 "rebase",
+                "synthetic",
             ],
             &["merge", "manifest_merge"],
             &["merge_state", "path_copies"],
