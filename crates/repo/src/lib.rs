@@ -15,17 +15,18 @@ mod tools;
 mod write;
 
 pub use format::{
-    BaseDir, Changeset, DEFAULT_BRANCH, FileKind, FileText, FormattedMarkers, LabelRefusal, Lock,
-    LockEvent, LockKind, LockOwner, LockWait, LookupError, ManifestEntries, ManifestEntry,
-    NewMarker, OpenOptions, Phase, Phases, RepoError, Requirements, StorageSettings, TAGS_FILE,
-    check_label, decode_directories, encode_directories, encode_markers_v0, engine_of,
+    BaseDir, Changeset, DEFAULT_BRANCH, FileKind, FileText, FormattedMarkers, LabelRefusal,
+    ListedMarker, Lock, LockEvent, LockKind, LockOwner, LockWait, LookupError, ManifestEntries,
+    ManifestEntry, NewMarker, OpenOptions, Phase, Phases, RepoError, Requirements, StorageSettings,
+    TAGS_FILE, check_label, decode_directories, encode_directories, encode_markers_v0, engine_of,
     format_markers, python_repr, unportable, with_tags,
 };
 pub use read::fileset;
 pub use read::{
     Ancestors, BranchHeads, Branches, ChangedFiles, Evolution, FileRevision, Instabilities,
     ObsFate, OutgoingRevisions, OutgoingSet, ReceivedCaches, RepoView, Repository, RewriteRefusal,
-    SharedFileRevisions, StoreFile, StoreSnapshot, ViewFilter, streamed_cache_names,
+    SharedFileRevisions, StoreFile, StoreSnapshot, SuccessorsWithMarkers, ViewFilter,
+    streamed_cache_names,
 };
 pub use tools::{
     AnnotateOptions, AnnotateStart, AnnotatedLine, Annotation, FileVersion, RecompressOptions,
