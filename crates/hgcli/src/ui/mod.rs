@@ -10,8 +10,10 @@ pub mod failure_kind;
 pub mod incomplete;
 pub mod output;
 pub mod pager;
+pub mod paint;
 pub mod progress;
 pub mod signals;
+mod styles;
 pub mod user;
 
 pub use abort::{Abort, system_words};

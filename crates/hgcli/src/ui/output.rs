@@ -1,7 +1,9 @@
 //! The terminal side of one command: its output, prompts and progress.
 
+use crate::ui::encoding::LocalEncoding;
+use crate::ui::paint::Painter;
 use crate::ui::signals::Guard;
-use crate::ui::{Abort, encoding, environment, progress};
+use crate::ui::{Abort, environment, progress};
 use parking_lot::Mutex;
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
@@ -39,8 +41,10 @@ pub struct Ui {
     pub stop: Interrupt,
     /// Decides how a signal may end the command.
     pub guard: Guard,
-    /// How typed bytes that are not UTF-8 are handled.
-    pub encoding: encoding::Mode,
+    /// The encoding of the terminal.
+    pub encoding: LocalEncoding,
+    /// Shows labels of output.
+    pub painter: Painter,
     /// Set while hooks or programs may print too, so that their lines and these keep their order.
     pub unbuffered: bool,
     /// When the first file of a stream clone arrived.
@@ -62,7 +66,8 @@ impl Default for Ui {
             progress: Box::new(progress::TerminalProgress::default()),
             stop: Interrupt::default(),
             guard: Guard::default(),
-            encoding: encoding::Mode::default(),
+            encoding: LocalEncoding::default(),
+            painter: Painter::default(),
             unbuffered: false,
             transfer_began: None,
             traffic: Vec::new(),
@@ -78,6 +83,8 @@ impl Ui {
     pub(crate) fn beside(&self) -> Ui {
         Ui {
             verbosity: self.verbosity,
+            encoding: self.encoding,
+            painter: self.painter.clone(),
             stop: self.stop.clone(),
             guard: self.guard.clone(),
             unbuffered: true,
@@ -130,14 +137,14 @@ impl Ui {
     pub fn status(&mut self, bytes: impl AsRef<[u8]>) -> Result<(), Abort> {
         match self.verbosity.quiet {
             true => Ok(()),
-            false => self.write(bytes),
+            false => self.write_labelled(" ui.status", bytes),
         }
     }
 
     /// Prints with `--verbose`.
     pub fn note(&mut self, bytes: impl AsRef<[u8]>) -> Result<(), Abort> {
         match self.verbosity.verbose {
-            true => self.write(bytes),
+            true => self.write_labelled(" ui.note", bytes),
             false => Ok(()),
         }
     }
@@ -145,7 +152,7 @@ impl Ui {
     /// Prints with `--debug`.
     pub fn debug(&mut self, bytes: impl AsRef<[u8]>) -> Result<(), Abort> {
         match self.verbosity.debug {
-            true => self.write(bytes),
+            true => self.write_labelled(" ui.debug", bytes),
             false => Ok(()),
         }
     }
@@ -155,7 +162,7 @@ impl Ui {
         self.print_peer_trace()?;
         self.out.flush()?;
         // Nothing is left to do if even standard error is gone.
-        let _ = io::stderr().write_all(bytes.as_ref());
+        let _ = io::stderr().write_all(&self.painter.paint(" ui.warning", bytes.as_ref()));
         Ok(())
     }
 

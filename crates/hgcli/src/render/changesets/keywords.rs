@@ -231,6 +231,43 @@ impl OfChangeset<'_> {
         Ok(found.map_or(Value::Null, |(_, value)| value.clone()))
     }
 
+    /// A changeset that need not be visible, as the short form of its node.
+    fn short(&self, node: &Node) -> Value {
+        let rev = self.printer.view.changelog().rev(node);
+        Value::Changeset(rev, self.shown(rev, SHORT))
+    }
+
+    /// The closest visible changesets that this one replaces.
+    fn predecessors(&self) -> Result<Value, Abort> {
+        let nodes = self.printer.view.closest_predecessors(&self.subject.node)?;
+        Ok(Value::List(
+            nodes.iter().map(|node| self.short(node)).collect(),
+        ))
+    }
+
+    /// Alternatives for an obsolete changeset.
+    fn successor_sets(&self) -> Result<Value, Abort> {
+        if !self.printer.is_obsolete(self.subject) {
+            return Ok(text(b""));
+        }
+        let sets = self.printer.view.successor_sets(&self.subject.node, true)?;
+        let one = |set: &Vec<Node>| {
+            let members: Vec<Value> = set.iter().map(|node| self.short(node)).collect();
+            let shown = set.iter().map(|node| {
+                let rev = self.printer.view.changelog().rev(node);
+                self.shown(rev, SHORT)
+            });
+            let shown: Vec<Vec<u8>> = shown.collect();
+            Row {
+                name: Vec::new(),
+                shown: shown.join(&b' '),
+                value: Value::List(members.clone()),
+                parts: vec![part("successorset", Value::List(members))],
+            }
+        };
+        Ok(Value::Table(sets.iter().map(one).collect(), "; "))
+    }
+
     /// Keywords about rewritten changesets, or about a bisection: empty if there are none.
     fn of_state(&self, name: &str) -> Result<Value, Abort> {
         let state = match name {
@@ -292,9 +329,10 @@ impl OfChangeset<'_> {
                 };
                 Value::List(names.map(one).collect())
             }
-            "bisect" | "obsfate" | "predecessors" | "successorssets" | "whyunstable" => {
-                self.of_state(name)?
-            }
+            "bisect" | "whyunstable" => self.of_state(name)?,
+            "obsfate" => list(printer.fates(subject)?),
+            "predecessors" => self.predecessors()?,
+            "successorssets" => self.successor_sets()?,
             "subrepos" => self.subrepos()?,
             "index" => Value::Int(subject.index as i64),
             _ if OF_MERCURIAL.contains(&name) => return Err(unsupported(name)),

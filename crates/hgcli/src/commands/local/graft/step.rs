@@ -146,7 +146,7 @@ pub(super) fn announce(run: &mut GraftRun<'_>, view: &RepoView, rev: Rev) -> Res
         let line = changeset.description.split(|byte| *byte == b'\n').next();
         line.unwrap_or_default().to_vec()
     })?;
-    let names = ChangesetNames::read(view)?;
+    let names = ChangesetNames::read(view, run.ui.encoding)?;
     let names = [names.tags(rev), names.bookmarks(rev)].concat();
     let mut line = [b"grafting ", shown.as_bytes(), b" \"", &first, b"\""].concat();
     if !names.is_empty() {

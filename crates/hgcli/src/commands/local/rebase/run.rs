@@ -61,7 +61,7 @@ impl<'a> RebaseRun<'a> {
             same_diffs: BTreeSet::new(),
             resumes: false,
             announced: None,
-            names: ChangesetNames::read(&view)?,
+            names: ChangesetNames::read(&view, ui.encoding)?,
             repo,
             ui,
             config,
