@@ -187,7 +187,7 @@ fn split_at_arrows(text: &[u8]) -> Vec<&[u8]> {
 
 /// A name in the drawing: its row, its first column and the column behind its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+struct WordSpan {
     row: usize,
     from: usize,
     to: usize,
@@ -224,7 +224,7 @@ impl Canvas {
     }
 
     /// The word that covers a cell.
-    fn word(&self, row: usize, column: usize) -> Option<Place> {
+    fn word(&self, row: usize, column: usize) -> Option<WordSpan> {
         let line = self.rows.get(row)?;
         if !Canvas::is_name(*line.get(column)?) {
             return None;
@@ -235,7 +235,7 @@ impl Canvas {
         let behind = line[column..]
             .iter()
             .position(|byte| !Canvas::is_name(*byte));
-        Some(Place {
+        Some(WordSpan {
             row,
             from: before.map_or(0, |at| at + 1),
             to: behind.map_or(line.len(), |at| column + at),
@@ -243,7 +243,7 @@ impl Canvas {
     }
 
     /// The name at a place: the word itself, or the one to the right of an `o`.
-    fn name(&self, place: &Place) -> Vec<u8> {
+    fn name(&self, place: &WordSpan) -> Vec<u8> {
         let line = &self.rows[place.row];
         let own = &line[place.from..place.to];
         if own == NODE {
@@ -256,7 +256,7 @@ impl Canvas {
     }
 
     /// All changesets, with the places where lines meet them.
-    fn names(&self) -> Vec<(Place, Vec<u8>)> {
+    fn names(&self) -> Vec<(WordSpan, Vec<u8>)> {
         let mut names = Vec::new();
         for (row, line) in self.rows.iter().enumerate() {
             let (mut column, mut is_label) = (0, false);
@@ -277,7 +277,7 @@ impl Canvas {
     }
 
     /// The names that lines from `from` lead to.
-    fn parents(&self, from: &Place) -> BTreeSet<Vec<u8>> {
+    fn parents(&self, from: &WordSpan) -> BTreeSet<Vec<u8>> {
         let mut found = BTreeSet::new();
         let (mut wanted, mut seen) = (Vec::new(), HashSet::new());
         for column in from.from..from.to {

@@ -1,9 +1,9 @@
 //! `debugp1copies` and `debugp2copies`: copies of a changeset by the parent that has the source.
 
 use crate::arguments::{Flag, Matches};
-use crate::context::{Command, Context};
+use crate::context::{Command, Repo};
 use crate::render::changesets::changed_files;
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use varve_workdir::Dirstate;
 
 const REV: Flag = Flag::value(
@@ -22,7 +22,7 @@ pub(crate) const FIRST: Command = Command {
     summary: "list the copies whose source is in the first parent",
     help: "Ends with 0.",
     category: None,
-    run: |context, matches| run(context, matches, 0),
+    run: |context, matches| list(&mut context.repo, &mut context.ui, matches, 0),
 };
 
 /// See [`Command`].
@@ -34,11 +34,11 @@ pub(crate) const SECOND: Command = Command {
     summary: "list the copies whose source is in the second parent alone",
     help: "Ends with 0.",
     category: None,
-    run: |context, matches| run(context, matches, 1),
+    run: |context, matches| list(&mut context.repo, &mut context.ui, matches, 1),
 };
 
-fn run(context: &mut Context, matches: &Matches, side: usize) -> Result<u8, Abort> {
-    let Context { repo, ui, .. } = context;
+/// Lists the copies whose source is on one side, 0 for the first parent.
+fn list(repo: &mut Repo, ui: &mut Ui, matches: &Matches, side: usize) -> Result<u8, Abort> {
     let view = repo.view()?;
     let asked = matches.value("rev").filter(|rev| !rev.is_empty());
     let (copies, parents) = match asked {

@@ -79,6 +79,16 @@ fn full_node(text: &[u8]) -> Result<Node, Abort> {
     })
 }
 
+/// The number of `--flags`.
+fn typed_flags(matches: &Matches) -> Result<u16, Abort> {
+    let Some(text) = matches.value("flags") else {
+        return Ok(0);
+    };
+    let number = std::str::from_utf8(text).ok();
+    let number = number.and_then(|text| text.parse().ok());
+    number.ok_or_else(|| Abort::input("the flags are no number of 16 bits"))
+}
+
 fn add(
     repo: &mut Repo,
     ui: &mut Ui,
@@ -89,15 +99,7 @@ fn add(
     if !matches.list("rev").is_empty() {
         return Err(Abort::input("cannot select revision when creating marker"));
     }
-    let flags = match matches.value("flags") {
-        None => 0,
-        Some(text) => {
-            let number = std::str::from_utf8(text)
-                .ok()
-                .and_then(|text| text.parse().ok());
-            number.ok_or_else(|| Abort::input("the flags are no number of 16 bits"))?
-        }
-    };
+    let flags = typed_flags(matches)?;
     let user = match matches.value("user") {
         Some(user) => user.to_vec(),
         None => ui.username()?,

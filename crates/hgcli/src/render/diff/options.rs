@@ -29,7 +29,7 @@ pub(crate) struct DiffOptions {
     pub(super) blanks: Blanks,
     /// The other way to compare lines that `experimental.xdiff` asks for, which is not here.
     pub(super) xdiff: bool,
-    /// The date that stands for now, if the configuration has one.
+    /// The date that stands for the present, if the configuration has one.
     pub(super) working_date: Option<Date>,
     /// Prefix that is left out of shown names: a directory, or nothing.
     pub(crate) root: Vec<u8>,
