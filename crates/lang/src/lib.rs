@@ -6,10 +6,12 @@
 //! dates.
 
 pub mod date;
+mod encoding;
 pub mod expression;
 pub mod fileset;
 pub mod fuzzing;
 pub mod patterns;
 mod suggestion;
 
+pub use encoding::{DecodeFault, Encoding};
 pub use suggestion::did_you_mean;

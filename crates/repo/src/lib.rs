@@ -15,10 +15,10 @@ mod tools;
 mod write;
 
 pub use format::{
-    BaseDir, Changeset, DEFAULT_BRANCH, FileKind, FileText, FormattedMarkers, LabelRefusal, Lock,
-    LockEvent, LockKind, LockOwner, LockWait, LookupError, ManifestEntries, ManifestEntry,
-    NewMarker, OpenOptions, Phase, Phases, RepoError, Requirements, StorageSettings, TAGS_FILE,
-    check_label, decode_directories, encode_directories, encode_markers_v0, engine_of,
+    BaseDir, Changeset, DEFAULT_BRANCH, FileKind, FileText, FormattedMarkers, LabelRefusal,
+    ListedMarker, Lock, LockEvent, LockKind, LockOwner, LockWait, LookupError, ManifestEntries,
+    ManifestEntry, NewMarker, OpenOptions, Phase, Phases, RepoError, Requirements, StorageSettings,
+    TAGS_FILE, check_label, decode_directories, encode_directories, encode_markers_v0, engine_of,
     format_markers, python_repr, unportable, with_tags,
 };
 pub use read::fileset;
@@ -26,7 +26,7 @@ pub use read::{
     Ancestors, BisectSet, BisectSets, BisectState, BisectStep, BranchHeads, Branches, ChangedFiles,
     Evolution, FileRevision, Instabilities, ObsFate, OutgoingRevisions, OutgoingSet,
     ReceivedCaches, RepoView, Repository, RewriteRefusal, SharedFileRevisions, StoreFile,
-    StoreSnapshot, ViewFilter, streamed_cache_names,
+    StoreSnapshot, SuccessorsWithMarkers, ViewFilter, streamed_cache_names,
 };
 pub use tools::{
     AnnotateOptions, AnnotateStart, AnnotatedLine, Annotation, FileVersion, RecompressOptions,

@@ -99,7 +99,10 @@ impl<'a> Engine<'a> {
 
     /// All changesets, ascending.
     pub fn all(&self) -> Set {
-        Set::span(0, self.changelog().len() as i64 - 1)
+        match self.changelog().len() {
+            0 => Set::empty(),
+            len => Set::span(0, len as i64 - 1),
+        }
     }
 
     /// Visible changesets, ascending.

@@ -49,6 +49,12 @@ pub enum WorkdirError {
         /// Which number is too large.
         reason: &'static str,
     },
+    /// In a drawing of history something is its own ancestor.
+    #[error("the graph has cycles")]
+    DrawnCircle,
+    /// A changeset of a drawing has more parents than a changeset can have.
+    #[error("{0}: too many parents")]
+    DrawnParents(String),
     /// The system gave no random bytes for a file's name.
     #[error("the system gives no random numbers")]
     NoRandomness,

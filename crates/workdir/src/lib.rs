@@ -32,6 +32,7 @@ mod revert;
 mod shelve;
 mod status;
 mod strip;
+mod synthetic;
 mod tags;
 mod tree;
 mod update;
@@ -99,9 +100,12 @@ pub use status::{
     matching_directories, status_against, status_between, working_status,
 };
 pub use strip::{StripPlan, keep_working_files};
+pub use synthetic::{
+    BuiltFiles, DagStep, DagTextError, Drawing, Remark, build_dag, commit_drawing, parse_dag,
+};
 pub use tags::{
-    TagChange, TagOptions, check_tag_parent, check_tags, tag_description, write_local_tags,
-    write_tags,
+    TagChange, TagOptions, check_tag_parent, check_tags, replace_local_tags, tag_description,
+    write_local_tags, write_tags,
 };
 pub use tree::{Tree, TreeEntry};
 pub use update::{

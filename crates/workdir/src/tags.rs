@@ -129,6 +129,20 @@ pub fn write_local_tags(
     replace(storage, &path, &text)
 }
 
+/// Writes `.hg/localtags` anew with these tags alone. The caller holds the lock of the working copy.
+///
+/// # Errors
+/// A failure of the storage; the file is then as it was.
+pub fn replace_local_tags(
+    repository: &Repository,
+    tags: &[(Node, Vec<u8>)],
+) -> Result<(), WorkdirError> {
+    let path = repository.root().join(LOCAL_TAGS);
+    let line = |(node, name): &(Node, Vec<u8>)| [&node.to_hex()[..], b" ", name, b"\n"].concat();
+    let text: Vec<u8> = tags.iter().flat_map(line).collect();
+    replace(repository.storage().as_ref(), &path, &text)
+}
+
 /// Description of a commit of tags that was given none; the words are Mercurial's.
 pub fn tag_description(names: &[Vec<u8>], node: &Node) -> Vec<u8> {
     let names = names.join(&b", "[..]);

@@ -10,6 +10,8 @@ fn tracked_files_are_listed_alike() {
         "files -v",
         "files -0",
         "files -T json",
+        "--cwd dir files -T {path}|{path|relpath}\\n",
+        "--cwd dir files -r 0 -T {path}|{size}|{path|relpath}\\n",
         "files -v -T json README",
         "files nope",
         "files nope README",

@@ -102,3 +102,50 @@ fn the_parents_are_set() {
     ]);
     twin.same_but_output(&["debugsetparents"]);
 }
+
+#[test]
+fn graphs_keys_and_copies_are_printed() {
+    let twin = Twin::writing(renames);
+    twin.all_same(&[
+        "debugindexdot -c",
+        "debugindexdot a",
+        "debugp1copies",
+        "debugp1copies -r 1",
+        "debugp2copies -r 2",
+        "debugpushkey . namespaces",
+        "debugpushkey . bookmarks",
+        "debugpushkey . phases",
+        "debugpushkey . nosuch",
+        "debugsuccessorssets 0:1",
+        "debugsuccessorssets --closest tip",
+    ]);
+}
+
+#[test]
+fn templates_are_shown_as_trees() {
+    let twin = Twin::writing(renames);
+    twin.all_same(&[
+        "debugtemplate {x} -D x=1",
+        "debugtemplate {x}{desc} -D x=1 -r 0:1",
+        "debugtemplate {x} -D x",
+        "debugtemplate -v a{rev}{files|json}{p1.node}\\n -r 1",
+        "debugtemplate -v plain",
+        "debugtemplate -v {files%'{file}q'}{1+-2}{'s'} -r 1",
+        "debugtemplate -v {pad(rev,3,left=True)}{join(files,'')}{a|lower|upper} -r 1",
+        "debugtemplate {",
+    ]);
+}
+
+#[test]
+fn the_dirstate_is_made_anew() {
+    let twin = Twin::writing(renames);
+    let shown = "debugstate --no-dates";
+    twin.all_same(&["debugrebuilddirstate --minimal", shown, "status -A"]);
+    twin.all_same(&["debugrebuilddirstate", shown, "status -A"]);
+    twin.all_same(&[
+        "debugrebuildstate -r 2",
+        shown,
+        "parents -q",
+        "debugrebuildstate -r nosuch",
+    ]);
+}

@@ -54,6 +54,29 @@ impl Matches {
         &self.arguments
     }
 
+    /// Replaces values of the options that `chosen` names, and arguments if `with_arguments`.
+    ///
+    /// # Errors
+    /// The first error of `change`.
+    pub fn change_values<E>(
+        &mut self,
+        chosen: &[&str],
+        with_arguments: bool,
+        change: impl Fn(&[u8]) -> Result<Vec<u8>, E>,
+    ) -> Result<(), E> {
+        for (name, given) in &mut self.given {
+            if let TypedValue::Value(value) = given
+                && chosen.contains(name)
+            {
+                *value = change(value)?;
+            }
+        }
+        for argument in self.arguments.iter_mut().filter(|_| with_arguments) {
+            *argument = change(argument)?;
+        }
+        Ok(())
+    }
+
     /// Puts the options of `earlier` before these.
     pub fn precede_with(&mut self, mut earlier: Matches) {
         earlier.given.append(&mut self.given);

@@ -52,6 +52,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &local::copy::COPY,
     &debug::debugancestor::COMMAND,
     &debug::debugapplystreamclonebundle::COMMAND,
+    &debug::debugbuilddag::COMMAND,
     &debug::debugbundle::COMMAND,
     &debug::debugcreatestreamclonebundle::COMMAND,
     &debug::debugdata::COMMAND,
@@ -60,16 +61,24 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &debug::debugdirstate::COMMAND,
     &debug::debugformat::COMMAND,
     &debug::debugindex::COMMAND,
+    &debug::debugindexdot::COMMAND,
     &debug::debugnamecomplete::LABELS,
     &debug::debugnamecomplete::COMMAND,
+    &debug::debugobsolete::COMMAND,
+    &debug::debugcopies::FIRST,
+    &debug::debugcopies::SECOND,
     &debug::debugpathcopies::COMMAND,
     &debug::debugpickmergetool::COMMAND,
+    &debug::debugpushkey::COMMAND,
+    &debug::debugrebuilddirstate::COMMAND,
     &debug::debugrename::COMMAND,
     &debug::debugrequires::COMMAND,
     &debug::debugrevlog::COMMAND,
     &debug::debugrevspec::COMMAND,
     &debug::debugsetparents::COMMAND,
     &local::strip::DEBUGSTRIP,
+    &debug::debugsuccessorssets::COMMAND,
+    &debug::debugtemplate::COMMAND,
     &debug::debugupgraderepo::COMMAND,
     &debug::debugwalk::COMMAND,
     &history::diff::COMMAND,
@@ -119,24 +128,41 @@ pub(crate) struct ExtensionCommands {
     /// The extensions, the first of which is their own; any one is enough.
     pub(crate) extensions: &'static [&'static str],
     pub(crate) commands: &'static [&'static Command],
+    /// Name of the extension's file, for one that does not come with the program.
+    pub(crate) file: Option<&'static str>,
     /// Mercurial's lines about the extension, which a call without it gets.
     pub(crate) description: &'static [&'static str],
 }
 
 impl ExtensionCommands {
-    /// Whether the configuration names one of the extensions, as one of Mercurial's own.
+    /// Whether the configuration names one of the extensions, as one of Mercurial's own or, for those that come with
+    /// its tests, as the file of that name.
     pub(crate) fn is_on(&self, config: &Hgrc) -> bool {
-        let is_on = |extension: &&str| {
+        let is_set = |extension: &&str| {
             let mut items = config.section("extensions").iter().rev();
             let item = items.find(|item| {
                 let prefixes = [&b"hgext."[..], b"hgext/"];
                 let short = prefixes.iter().find_map(|&at| item.key.strip_prefix(at));
                 short.unwrap_or(&item.key) == extension.as_bytes()
             });
-            item.is_some_and(|item| item.value.is_empty())
+            item.is_some_and(|item| match self.file {
+                Some(file) => is_file(&item.value, file),
+                None => item.value.is_empty(),
+            })
         };
-        self.extensions.iter().any(is_on)
+        self.extensions.iter().any(is_set)
     }
+}
+
+/// Whether an extension is loaded from a file of this name.
+fn is_file(value: &[u8], file: &str) -> bool {
+    value.rsplit(|byte| *byte == b'/').next() == Some(file.as_bytes())
+}
+
+/// Whether the value of an extension is a file whose commands are here.
+pub(crate) fn replaces_file(value: &[u8]) -> bool {
+    let mut files = OF_EXTENSIONS.iter().filter_map(|of| of.file);
+    files.any(|file| is_file(value, file))
 }
 
 /// All commands of this crate that belong to extensions of Mercurial.
@@ -144,21 +170,31 @@ pub(crate) const OF_EXTENSIONS: &[ExtensionCommands] = &[
     ExtensionCommands {
         extensions: &["amend"],
         commands: &[&local::amend::COMMAND],
+        file: None,
         description: &["provide the amend command (EXPERIMENTAL)"],
     },
     ExtensionCommands {
         extensions: &["histedit"],
         commands: &[&local::histedit::COMMAND],
+        file: None,
         description: &["interactive history editing"],
+    },
+    ExtensionCommands {
+        extensions: &["drawdag", "debugdrawdag"],
+        commands: &[&debug::debugdrawdag::COMMAND],
+        file: Some("drawdag.py"),
+        description: &["create changesets from an ASCII graph for testing purpose."],
     },
     ExtensionCommands {
         extensions: &["rebase"],
         commands: &[&local::rebase::COMMAND],
+        file: None,
         description: &["command to move sets of revisions to a different ancestor"],
     },
     ExtensionCommands {
         extensions: &["strip", "mq"],
         commands: &[&local::strip::STRIP],
+        file: None,
         description: &[
             "strip changesets and their descendants from history",
             "(DEPRECATED)",
@@ -167,6 +203,7 @@ pub(crate) const OF_EXTENSIONS: &[ExtensionCommands] = &[
     ExtensionCommands {
         extensions: &["uncommit"],
         commands: &[&local::uncommit::UNAMEND, &local::uncommit::UNCOMMIT],
+        file: None,
         description: &["uncommit part or all of a local changeset (EXPERIMENTAL)"],
     },
 ];

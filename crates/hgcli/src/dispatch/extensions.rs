@@ -3,7 +3,7 @@
 //! Mercurial's own that only add commands are passed over: a call of such a command says that it
 //! is unknown. All others get Mercurial's line for an extension that it cannot import.
 
-use crate::commands::{ExtensionCommands, OF_EXTENSIONS};
+use crate::commands::{ExtensionCommands, OF_EXTENSIONS, replaces_file};
 use crate::ui::environment::Environment;
 use crate::ui::system_words;
 use varve_config::hgrc::{Files, Hgrc};
@@ -83,7 +83,9 @@ const MISSING: &[&str] = &[
 
 /// The extension that brings the command of this name and is not switched on.
 pub(super) fn switched_off(name: &str, config: &Hgrc) -> Option<&'static ExtensionCommands> {
-    let mut off = OF_EXTENSIONS.iter().filter(|of| !of.is_on(config));
+    let mut off = OF_EXTENSIONS
+        .iter()
+        .filter(|of| of.file.is_none() && !of.is_on(config));
     off.find(|of| {
         of.commands
             .iter()
@@ -130,6 +132,9 @@ fn reason(name: &str, value: &[u8]) -> Option<String> {
             true => ": it is not part of this program".to_owned(),
             false => format!(": No module named '{name}'"),
         });
+    }
+    if replaces_file(value) {
+        return None;
     }
     let path = Environment.expand(value);
     let shown = path.display();

@@ -18,6 +18,8 @@ use crate::context::layers::{Layered, Layers};
 use crate::context::{
     Command, CommandTable, Context, Program, Repo, RepoLocation, Session, location,
 };
+use crate::ui::encoding::LocalEncoding;
+use crate::ui::paint::Painter;
 use crate::ui::signals::WatchedCall;
 use crate::ui::{Abort, ExitCodes, FAILED, Ui, Verbosity, encoding, environment, pager};
 use alias::ResolvedCommand;
@@ -138,13 +140,14 @@ fn run(
             })
         }
         ResolvedCommand::Command(command, name, words) => {
-            let matches = parse_command(command, &name, &words, global)?;
+            let mut matches = parse_command(command, &name, &words, global)?;
             if let Some(root) = inferred_repository(&context.repo, command, &matches) {
                 let named = [&[b"--repository".to_vec(), root], arguments].concat();
                 return run(session, &named, codes);
             }
             early.check(&matches)?;
             apply_global(&mut context, &matches)?;
+            decode_names(&context.ui, command, &mut matches)?;
             shows_time = matches.flag("time");
             context.read_hooks(with_untrusted.as_ref())?;
             let pager = pager::start(&mut context.ui, command.name(), matches.value("pager"))?;
@@ -416,33 +419,44 @@ fn check_global(matches: &Matches) -> Result<(), Abort> {
             return Err(Abort::new(format!("--{option} is not supported")));
         }
     }
-    // HGPLAIN keeps the output without colours whatever is asked for. `ui.color` is a wish for all commands, which plain
-    // output does no harm; the option asks for colours now.
-    let typed = matches.value("color");
-    if let Some(color) = typed.filter(|_| !environment::is_plain(Some("color"))) {
-        let shown = String::from_utf8_lossy(color).into_owned();
-        let always = varve_config::hgrc::boolean(color) == Some(true);
-        if always || ["always", "debug"].contains(&&*shown.to_ascii_lowercase()) {
-            return Err(Abort::new(format!(
-                "output with colours ({shown}) is not supported"
-            )));
-        }
-    }
-    if let Some(encoding) = matches.value("encoding").filter(|value| !value.is_empty()) {
-        check_encoding("--encoding", encoding)?;
-    }
-    match environment::variable("HGENCODING").filter(|value| !value.is_empty()) {
-        Some(encoding) => check_encoding("HGENCODING", &encoding),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
-fn check_encoding(name: &str, value: &[u8]) -> Result<(), Abort> {
-    if [&b"utf-8"[..], b"utf8"].contains(&&*value.to_ascii_lowercase()) {
+/// Options whose values name changesets.
+const NAMES: &[&str] = &[
+    "base",
+    "bookmark",
+    "branch",
+    "change",
+    "dest",
+    "from",
+    "keyword",
+    "only-branch",
+    "prune",
+    "rev",
+    "source",
+    "to",
+];
+
+/// Commands whose arguments are changesets.
+const OF_CHANGESETS: &[&str] = &[
+    "debugrevspec",
+    "export",
+    "graft",
+    "heads",
+    "merge",
+    "phase",
+    "strip",
+    "update",
+];
+
+/// Names that are typed in another encoding than UTF-8 as the repository holds them.
+fn decode_names(ui: &Ui, command: &Command, matches: &mut Matches) -> Result<(), Abort> {
+    if ui.encoding.is_utf8() {
         return Ok(());
     }
-    let value = String::from_utf8_lossy(value);
-    Err(Abort::new(format!("{name} {value} is not supported")))
+    let named = OF_CHANGESETS.contains(&command.name());
+    matches.change_values(NAMES, named, |typed| ui.decode(typed))
 }
 
 fn apply_global(context: &mut Context, matches: &Matches) -> Result<(), Abort> {
@@ -471,6 +485,16 @@ fn apply_global(context: &mut Context, matches: &Matches) -> Result<(), Abort> {
         debug,
     };
     context.repo.hidden = matches.flag("hidden");
-    context.ui.encoding = encoding::Mode::of(matches.value("encodingmode"));
+    let typed = matches.value("color").filter(|value| !value.is_empty());
+    let (painter, warnings) = Painter::new(typed, &config)?;
+    context.ui.painter = painter;
+    for warning in warnings {
+        context.ui.warn(warning)?;
+    }
+    context.ui.encoding = LocalEncoding::of(
+        matches.value("encoding"),
+        config.get("ui", "fallbackencoding"),
+        encoding::Mode::of(matches.value("encodingmode")),
+    )?;
     Ok(())
 }

@@ -45,10 +45,11 @@ pub(crate) fn typed_heads(
         return Ok(None);
     }
     let mut heads = repo.revisions(ui, specs)?;
-    for branch in branches {
-        let found = view.branchmap()?.get(*branch);
+    for typed in branches {
+        let branch = &own_branch(repo, typed)?[..];
+        let found = view.branchmap()?.get(branch);
         let unknown = || {
-            let branch = String::from_utf8_lossy(branch);
+            let branch = String::from_utf8_lossy(typed);
             Abort::input(format!("unknown branch '{branch}'"))
         };
         heads.extend(&found.ok_or_else(unknown)?.heads);
@@ -59,6 +60,14 @@ pub(crate) fn typed_heads(
     Ok(Some(heads))
 }
 
+/// The branch that is meant: `.` is that of the working copy.
+pub(crate) fn own_branch(repo: &mut Repo, name: &[u8]) -> Result<Vec<u8>, Abort> {
+    match name {
+        b"." => repo.working_branch(),
+        named => Ok(named.to_vec()),
+    }
+}
+
 /// Resolves the fragment of an address, behind `#`: the heads of a branch, or a changeset.
 pub(crate) fn branch_heads(
     repo: &mut Repo,
@@ -66,7 +75,7 @@ pub(crate) fn branch_heads(
     view: &RepoView,
     name: &[u8],
 ) -> Result<Vec<Rev>, Abort> {
-    if let Some(branch) = view.branchmap()?.get(name) {
+    if let Some(branch) = view.branchmap()?.get(&own_branch(repo, name)?) {
         return Ok(branch.heads.clone());
     }
     Ok(repo.revision(ui, Some(name))?.into_iter().collect())

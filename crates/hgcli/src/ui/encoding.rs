@@ -1,8 +1,10 @@
-//! Text that the user types: it is UTF-8, which is also the encoding in repositories.
+//! Text that the user types or reads, in the encoding of the terminal; repositories hold UTF-8.
 
 use crate::ui::{Abort, Ui, environment};
+use std::borrow::Cow;
+use varve_lang::{DecodeFault, Encoding};
 
-/// How bytes that are not UTF-8 are handled.
+/// How bytes that are no text of the encoding are handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// They are refused.
@@ -33,43 +35,137 @@ impl Mode {
     }
 }
 
+/// The encoding of the terminal.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LocalEncoding {
+    encoding: Encoding,
+    /// Encoding of stored text that is not UTF-8.
+    fallback: Option<Encoding>,
+    mode: Mode,
+}
+
+impl LocalEncoding {
+    /// The encoding that `--encoding` or the variable `HGENCODING` names, else UTF-8; `fallback` is
+    /// `ui.fallbackencoding`.
+    ///
+    /// # Errors
+    /// An unknown name.
+    pub fn of(
+        typed: Option<&[u8]>,
+        fallback: Option<&[u8]>,
+        mode: Mode,
+    ) -> Result<LocalEncoding, Abort> {
+        let typed = typed.filter(|name| !name.is_empty()).map(<[u8]>::to_vec);
+        let name = typed.or_else(|| environment::variable("HGENCODING"));
+        Ok(LocalEncoding {
+            encoding: match name.filter(|name| !name.is_empty()) {
+                Some(name) => named(&name)?,
+                None => Encoding::Utf8,
+            },
+            fallback: match fallback.filter(|name| !name.is_empty()) {
+                Some(name) => Some(named(name)?),
+                None => None,
+            },
+            mode,
+        })
+    }
+
+    /// Whether stored text is shown as it is.
+    pub fn is_utf8(self) -> bool {
+        self.encoding == Encoding::Utf8
+    }
+
+    /// The same conversions with output in UTF-8.
+    #[must_use]
+    pub fn in_utf8(self) -> LocalEncoding {
+        LocalEncoding {
+            encoding: Encoding::Utf8,
+            ..self
+        }
+    }
+
+    /// Stored text as it is shown, with a question mark for what the terminal lacks. Text that is not
+    /// UTF-8 comes from old programs, which stored it in the encoding of their terminal.
+    pub fn show(self, stored: &[u8]) -> Cow<'_, [u8]> {
+        if std::str::from_utf8(stored).is_ok() {
+            return self.encoding.encode_lossy(stored);
+        }
+        let fallback = self.fallback.unwrap_or(Encoding::Latin1);
+        let text = match fallback.decode(stored) {
+            Ok(text) => text,
+            Err(_) => Cow::Owned(String::from_utf8_lossy(stored).into_owned().into_bytes()),
+        };
+        Cow::Owned(self.encoding.encode_lossy(&text).into_owned())
+    }
+
+    /// Typed text as the repository holds it.
+    ///
+    /// # Errors
+    /// Bytes that are no characters of the encoding, in Mercurial's words.
+    pub fn decode(self, typed: &[u8]) -> Result<Vec<u8>, Abort> {
+        let mut out = Vec::with_capacity(typed.len());
+        let mut start = 0;
+        loop {
+            let fault = match self.encoding.decode(&typed[start..]) {
+                Ok(text) => {
+                    out.extend_from_slice(&text);
+                    return Ok(out);
+                }
+                Err(fault) => fault,
+            };
+            let good = &typed[start..start + fault.at];
+            out.extend_from_slice(&self.encoding.decode(good).unwrap_or_default());
+            match self.mode {
+                Mode::Ignore => {}
+                Mode::Replace => out.extend_from_slice("\u{fffd}".as_bytes()),
+                Mode::Strict => {
+                    return Err(self.refuse(
+                        typed,
+                        &DecodeFault {
+                            at: start + fault.at,
+                            ..fault
+                        },
+                    ));
+                }
+            }
+            start += fault.at + fault.len;
+        }
+    }
+
+    fn refuse(self, typed: &[u8], fault: &DecodeFault) -> Abort {
+        let DecodeFault { at, len, reason } = *fault;
+        let near = &typed[at.saturating_sub(NEAR)..typed.len().min(at + NEAR)];
+        let near = String::from_utf8_lossy(near);
+        let place = match len {
+            1 => format!("byte 0x{:02x} in position {at}", typed[at]),
+            _ => format!("bytes in position {at}-{}", at + len - 1),
+        };
+        let codec = self.encoding.codec_name();
+        Abort::new(format!(
+            "decoding near '{near}': '{codec}' codec can't decode {place}: {reason}!"
+        ))
+    }
+}
+
+fn named(name: &[u8]) -> Result<Encoding, Abort> {
+    let name = String::from_utf8_lossy(name);
+    let found = Encoding::of_name(&name);
+    found.ok_or_else(|| {
+        Abort::new(format!("unknown encoding: {name}")).hint("please check your locale settings")
+    })
+}
+
 impl Ui {
     /// Text as the repository holds it.
     ///
     /// # Errors
-    /// Bytes that are not UTF-8, in Mercurial's words.
+    /// Bytes that are no characters of the terminal's encoding, in Mercurial's words.
     pub fn decode(&self, typed: &[u8]) -> Result<Vec<u8>, Abort> {
-        let mut out = Vec::with_capacity(typed.len());
-        let mut start = 0;
-        for chunk in typed.utf8_chunks() {
-            out.extend_from_slice(chunk.valid().as_bytes());
-            let (at, wrong) = (start + chunk.valid().len(), chunk.invalid());
-            start = at + wrong.len();
-            match self.encoding {
-                _ if wrong.is_empty() => {}
-                Mode::Ignore => {}
-                Mode::Replace => out.extend_from_slice("\u{fffd}".as_bytes()),
-                Mode::Strict => return Err(fault(typed, at, wrong)),
-            }
-        }
-        Ok(out)
+        self.encoding.decode(typed)
     }
-}
 
-fn fault(typed: &[u8], at: usize, wrong: &[u8]) -> Abort {
-    let end = at + wrong.len();
-    let near = &typed[at.saturating_sub(NEAR)..typed.len().min(at + NEAR)];
-    let near = String::from_utf8_lossy(near);
-    let place = match wrong {
-        [byte] => format!("byte 0x{byte:02x} in position {at}"),
-        _ => format!("bytes in position {at}-{}", end - 1),
-    };
-    let reason = match wrong[0] {
-        0x80..=0xc1 | 0xf5..=0xff => "invalid start byte",
-        _ if end == typed.len() => "unexpected end of data",
-        _ => "invalid continuation byte",
-    };
-    Abort::new(format!(
-        "decoding near '{near}': 'utf-8' codec can't decode {place}: {reason}!"
-    ))
+    /// Stored text as it is shown.
+    pub fn local(&self, stored: &[u8]) -> Vec<u8> {
+        self.encoding.show(stored).into_owned()
+    }
 }

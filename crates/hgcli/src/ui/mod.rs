@@ -10,9 +10,11 @@ pub mod failure_kind;
 pub mod incomplete;
 pub mod output;
 pub mod pager;
+pub mod paint;
 pub mod progress;
 pub mod signals;
 pub mod streams;
+mod styles;
 pub mod user;
 
 pub use abort::{Abort, system_words};

@@ -1,7 +1,9 @@
 //! The terminal side of one command: its output, prompts and progress.
 
+use crate::ui::encoding::LocalEncoding;
+use crate::ui::paint::Painter;
 use crate::ui::signals::Guard;
-use crate::ui::{Abort, Streams, encoding, environment, progress};
+use crate::ui::{Abort, Streams, environment, progress};
 use parking_lot::Mutex;
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
@@ -41,8 +43,10 @@ pub struct Ui {
     pub stop: Interrupt,
     /// Decides how a signal may end the command.
     pub guard: Guard,
-    /// How typed bytes that are not UTF-8 are handled.
-    pub encoding: encoding::Mode,
+    /// The encoding of the terminal.
+    pub encoding: LocalEncoding,
+    /// Shows labels of output.
+    pub painter: Painter,
     /// Set while hooks or programs may print too, so that their lines and these keep their order.
     pub unbuffered: bool,
     /// When the first file of a stream clone arrived.
@@ -71,7 +75,8 @@ impl Ui {
             progress,
             stop,
             guard: Guard::default(),
-            encoding: encoding::Mode::default(),
+            encoding: LocalEncoding::default(),
+            painter: Painter::default(),
             unbuffered: false,
             transfer_began: None,
             traffic: Vec::new(),
@@ -85,6 +90,8 @@ impl Ui {
     pub(crate) fn beside(&self) -> Ui {
         Ui {
             verbosity: self.verbosity,
+            encoding: self.encoding,
+            painter: self.painter.clone(),
             stop: self.stop.clone(),
             guard: self.guard.clone(),
             unbuffered: true,
@@ -140,14 +147,14 @@ impl Ui {
     pub fn status(&mut self, bytes: impl AsRef<[u8]>) -> Result<(), Abort> {
         match self.verbosity.quiet {
             true => Ok(()),
-            false => self.write(bytes),
+            false => self.write_labelled(" ui.status", bytes),
         }
     }
 
     /// Prints with `--verbose`.
     pub fn note(&mut self, bytes: impl AsRef<[u8]>) -> Result<(), Abort> {
         match self.verbosity.verbose {
-            true => self.write(bytes),
+            true => self.write_labelled(" ui.note", bytes),
             false => Ok(()),
         }
     }
@@ -155,7 +162,7 @@ impl Ui {
     /// Prints with `--debug`.
     pub fn debug(&mut self, bytes: impl AsRef<[u8]>) -> Result<(), Abort> {
         match self.verbosity.debug {
-            true => self.write(bytes),
+            true => self.write_labelled(" ui.debug", bytes),
             false => Ok(()),
         }
     }
@@ -165,7 +172,8 @@ impl Ui {
         self.print_peer_trace()?;
         self.out.flush()?;
         // Nothing is left to do if even standard error is gone.
-        let _ = self.streams.err().write_all(bytes.as_ref());
+        let warning = self.painter.paint(" ui.warning", bytes.as_ref());
+        let _ = self.streams.err().write_all(&warning);
         Ok(())
     }
 

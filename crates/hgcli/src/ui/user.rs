@@ -39,7 +39,9 @@ impl Ui {
         }
         if user.contains(&b'\n') {
             let shown = String::from_utf8_lossy(&user).escape_debug().to_string();
-            return Err(Abort::new(format!("username '{shown}' contains a newline")));
+            return Err(Abort::new(format!(
+                "username '{shown}' contains a newline\n"
+            )));
         }
         Ok(user)
     }

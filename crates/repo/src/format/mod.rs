@@ -27,7 +27,9 @@ pub use journal::BaseDir;
 pub use label::{LabelRefusal, check_label};
 pub use lock::{Lock, LockEvent, LockKind, LockOwner, LockWait};
 pub use manifest::{FileKind, ManifestEntries, ManifestEntry};
-pub use obsstore::{FormattedMarkers, NewMarker, encode_markers_v0, format_markers, python_repr};
+pub use obsstore::{
+    FormattedMarkers, ListedMarker, NewMarker, encode_markers_v0, format_markers, python_repr,
+};
 pub use phases::{Phase, Phases};
 pub use portable_names::unportable;
 pub use requirements::Requirements;

@@ -27,7 +27,7 @@ pub use branches::{BranchHeads, Branches};
 pub use caches::{ReceivedCaches, streamed_cache_names};
 pub use changed_files::{ChangedFiles, OutgoingRevisions, OutgoingSet, SharedFileRevisions};
 pub use introduced::{Ancestors, FileRevision};
-pub use obsolete::{Evolution, Instabilities, ObsFate, RewriteRefusal};
+pub use obsolete::{Evolution, Instabilities, ObsFate, RewriteRefusal, SuccessorsWithMarkers};
 pub use repository::Repository;
 pub use store_files::{StoreFile, StoreSnapshot};
 pub use view::{RepoView, ViewFilter};

@@ -189,6 +189,15 @@ pub(crate) fn local_names(view: &RepoView) -> Result<Vec<Vec<u8>>, RepoError> {
     Ok(local(view)?.into_keys().collect())
 }
 
+/// Changesets that have a local tag.
+pub(crate) fn locally_tagged(view: &RepoView) -> Result<Vec<Node>, RepoError> {
+    let newest = local(view)?.into_values();
+    Ok(newest
+        .filter_map(|nodes| nodes.last().copied())
+        .filter(|node| !node.is_null())
+        .collect())
+}
+
 fn local(view: &RepoView) -> Result<TagHistory, RepoError> {
     let path = view.context.hg().join("localtags");
     let bytes = read_if_there(view.storage(), &path)?.unwrap_or_default();

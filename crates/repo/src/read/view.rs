@@ -137,9 +137,10 @@ impl RepoView {
         {
             hidden[rev.index()] = mutable(rev);
         }
-        // The ancestors of visible changesets, bookmarks and the working copy's parents are visible.
-        let working = self.working_parents()?;
-        for node in self.bookmarks.values().chain(&working) {
+        // The ancestors of visible changesets, bookmarks, local tags and the working copy's parents are visible.
+        let mut pinned = self.working_parents()?;
+        pinned.extend(tags::locally_tagged(self)?);
+        for node in self.bookmarks.values().chain(&pinned) {
             if let Some(rev) = self.changelog.rev(node) {
                 hidden[rev.index()] = false;
             }

@@ -1,9 +1,9 @@
 //! Adding obsolescence markers.
 
-use crate::format::RepoError;
 use crate::format::obsstore::{self, FILE, NewMarker, VERSION, raw_markers};
+use crate::format::{BaseDir, RepoError};
 use crate::write::transaction::Transaction;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use varve_base::storage::read_if_there;
 
 impl Transaction {
@@ -32,6 +32,26 @@ impl Transaction {
             hooks.set_marker_count(markers.len());
         }
         Ok(())
+    }
+
+    /// Removes the markers at these places of the file, from 0; returns how many there were.
+    ///
+    /// # Errors
+    /// If the markers are damaged; errors of the storage.
+    pub fn remove_markers(&mut self, places: &BTreeSet<usize>) -> Result<usize, RepoError> {
+        let path = self.context.store().join(FILE);
+        let old = read_if_there(self.context.storage.as_ref(), &path)?.unwrap_or_default();
+        let damaged = |(line, reason)| RepoError::DamagedLine { path, line, reason };
+        obsstore::parse(&old).map_err(damaged)?;
+        let (mut kept, mut count) = (vec![VERSION], 0);
+        for (at, marker) in raw_markers(&old).enumerate() {
+            match places.contains(&at) {
+                true => count += 1,
+                false => kept.extend_from_slice(marker),
+            }
+        }
+        self.replace(BaseDir::Store, FILE.as_bytes(), kept);
+        Ok(count)
     }
 }
 

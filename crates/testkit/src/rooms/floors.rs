@@ -167,7 +167,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
     (
         "lang",
         &[
-            &["expression", "date", "suggestion"],
+            &["encoding", "expression", "date", "suggestion"],
             &["fileset"],
             &["patterns"],
             &["fuzzing"],
@@ -299,6 +299,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "graft",
                 "rebase",
                 "histedit",
+                "synthetic",
             ],
             &["merge", "manifest_merge"],
             &["merge_state", "path_copies"],

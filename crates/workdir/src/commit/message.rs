@@ -54,8 +54,8 @@ pub fn with_notes(description: &[u8], notes: &EditorNotes<'_>) -> Vec<u8> {
         out.extend_from_slice(&parts.concat());
         out.push(b'\n');
     };
-    line(&[b"Describe the commit above. Lines that begin with 'HG:' are left out."]);
-    line(&[b"Without a description nothing is committed."]);
+    line(&[b"Enter commit message.  Lines beginning with 'HG:' are removed."]);
+    line(&[b"Leave message empty to abort commit."]);
     line(&[b"--"]);
     line(&[b"user: ", notes.user]);
     if notes.is_merge {

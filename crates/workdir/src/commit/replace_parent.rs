@@ -192,6 +192,7 @@ fn add_marker(
     let mut parents = vec![changelog.node_or_null(first)];
     parents.extend(second.map(|second| changelog.node(second)));
     batch.transaction().add_markers(&[NewMarker {
+        flags: 0,
         old: *old,
         successors: what.new.map_or(&[][..], |_| std::slice::from_ref(node)),
         parents: what.new.is_none().then_some(&parents[..]),

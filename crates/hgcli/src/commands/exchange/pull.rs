@@ -7,6 +7,7 @@ use crate::context::{Category, Command, Config, Context, Repo};
 use crate::remote::PeerAddress;
 use crate::remote::incoming;
 use crate::remote::incoming::{AppliedBundle, ApplyMode};
+use crate::remote::outgoing::own_branch;
 use crate::remote::peers;
 use crate::ui::{Abort, Ui};
 use std::collections::BTreeMap;
@@ -97,9 +98,13 @@ fn pull(
     matches: &Matches,
     source: &PeerAddress,
 ) -> Result<u8, Abort> {
+    if matches.flag("update") && config.boolean("commands", "update.requiredest", false)? {
+        let message = "update destination required by configuration";
+        return Err(Abort::input(message).hint("use hg pull followed by hg update DEST"));
+    }
     ui.status([b"pulling from ", &source.shown()[..], b"\n"].concat())?;
     let mut remote = peers::connect(repo, ui, config, source)?;
-    let wanted = wanted(matches, source, &mut remote)?;
+    let wanted = wanted(repo, matches, source, &mut remote)?;
     let force = matches.flag("force");
     let arrival = bring(repo, ui, config, source, (&mut remote, &wanted), force)?;
     let arrived = match &arrival {
@@ -123,12 +128,13 @@ fn pull(
 
 /// Looks up the names of `--rev`, `--branch` and `--bookmark`.
 fn wanted(
+    repo: &mut Repo,
     matches: &Matches,
     source: &PeerAddress,
     remote: &mut Remote,
 ) -> Result<PullRequest, Abort> {
     let mut wanted = PullRequest::default();
-    let of_branches = heads_of_branches(matches, source, remote)?;
+    let of_branches = heads_of_branches(repo, matches, source, remote)?;
     let names = matches.list("bookmark");
     if !names.is_empty() {
         wanted.known_bookmarks = Some(remote.bookmarks()?);
@@ -155,6 +161,7 @@ fn wanted(
 
 /// Heads of the branches that are asked for; the word behind `#` may also be another name.
 pub(crate) fn heads_of_branches(
+    repo: &mut Repo,
     matches: &Matches,
     source: &PeerAddress,
     remote: &mut Remote,
@@ -166,14 +173,14 @@ pub(crate) fn heads_of_branches(
     let branches = remote.branchmap()?;
     let mut heads = Vec::new();
     for name in typed {
-        let Some(of_branch) = branches.get(name) else {
+        let Some(of_branch) = branches.get(&own_branch(repo, name)?) else {
             let name = String::from_utf8_lossy(name);
             return Err(Abort::input(format!("unknown branch '{name}'")));
         };
         heads.extend_from_slice(of_branch);
     }
     if let Some(name) = &source.branch {
-        match branches.get(name) {
+        match branches.get(&own_branch(repo, name)?) {
             Some(of_branch) => heads.extend_from_slice(of_branch),
             None => heads.push(remote.lookup(name)?),
         }
@@ -193,7 +200,8 @@ pub(crate) fn bring(
     let heads = (!wanted.heads.is_empty()).then_some(&wanted.heads[..]);
     let common = compare(repo, ui, remote, heads, force)?;
     let is_empty = repo.repository()?.view()?.changelog().is_empty();
-    if is_empty && heads.is_none() && common.incoming {
+    let shares_nothing = is_empty || common.is_unrelated(1);
+    if shares_nothing && heads.is_none() && common.incoming {
         ui.status("requesting all changes\n")?;
     }
     if !common.incoming {

@@ -180,17 +180,22 @@ fn list(
             .changelog()
             .rev(node)
             .map_or(-1, |rev| i64::from(rev.0));
+        let label = match is_active {
+            true => "bookmarks.active bookmarks.current",
+            false => "",
+        };
         out.item(ui)?;
         if !quiet {
-            out.plain(ui, if is_active { " * " } else { "   " })?;
+            out.plain_labelled(ui, label, if is_active { " * " } else { "   " })?;
         }
         out.data("active", is_active);
-        out.field(ui, "bookmark", name, name)?;
+        let shown = ui.local(name);
+        out.labelled(ui, label, ("bookmark", name), &shown)?;
         out.data("rev", rev);
         out.data("node", *node);
         if !quiet {
-            let (pad, hex) = (columns::padding(name, COLUMNS), ui.hex(node));
-            out.plain(ui, format!("{pad} {rev}:{hex}"))?;
+            let (pad, hex) = (columns::padding(&shown, COLUMNS), ui.hex(node));
+            out.plain_labelled(ui, label, format!("{pad} {rev}:{hex}"))?;
         }
         out.plain(ui, "\n")?;
     }

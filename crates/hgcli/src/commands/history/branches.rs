@@ -109,19 +109,29 @@ fn print(
 ) -> Result<(), Abort> {
     let node = repo.view()?.changelog().node(line.tip);
     out.item(ui)?;
-    out.field(ui, "branch", &line.name, &line.name)?;
+    let shown = ui.local(&line.name);
+    let label = match (current, line.open, line.active) {
+        (true, _, _) => "branches.current",
+        (_, false, _) => "branches.closed",
+        (_, _, false) => "branches.inactive",
+        _ => "branches.active",
+    };
+    out.labelled(ui, label, ("branch", &line.name), &shown)?;
     out.data("rev", line.tip);
     out.data("node", node);
     if !ui.verbosity.quiet {
         let number = line.tip.0.to_string();
         let wanted = COLUMNS.saturating_sub(number.len());
-        let (pad, hex) = (columns::padding(&line.name, wanted), ui.hex(&node));
+        let (pad, hex) = (columns::padding(&shown, wanted), ui.hex(&node));
         let notice = match (line.active, line.open) {
             (true, _) => "",
             (false, false) => " (closed)",
             (false, true) => " (inactive)",
         };
-        out.plain(ui, format!("{pad} {number}:{hex}{notice}"))?;
+        let phase = repo.view()?.phases().of(line.tip).name();
+        let labels = format!("log.changeset changeset.{phase}");
+        out.plain_labelled(ui, &labels, format!("{pad} {number}:{hex}"))?;
+        out.plain(ui, notice)?;
     }
     out.data("active", line.active);
     out.data("closed", !line.open);

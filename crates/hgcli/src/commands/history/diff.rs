@@ -5,7 +5,7 @@ use crate::context::revision::query;
 use crate::context::{Category, Command, Context, Repo};
 use crate::render::diff::{
     Comparison, DiffOptions, DiffSide, DiffedFile, GIT, IGNORE_ALL_SPACE, IGNORE_BLANK_LINES,
-    IGNORE_SPACE_AT_EOL, IGNORE_SPACE_CHANGE, STAT, between, undone, with_working,
+    IGNORE_SPACE_AT_EOL, IGNORE_SPACE_CHANGE, STAT, between, paint, undone, with_working,
 };
 use crate::ui::{Abort, Ui, columns};
 use std::path::Path;
@@ -105,10 +105,14 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     }
     if matches.flag("stat") {
         let mut out = Vec::new();
-        comparison.push_stat(&changes, columns::of_terminal(), &mut out)?;
+        let width = columns::of_terminal();
+        comparison.push_stat(&context.ui.painter, &changes, width, &mut out)?;
         context.ui.write(out)?;
     } else {
-        comparison.write_all(&changes, |text| context.ui.write(text))?;
+        comparison.write_all(&changes, |text| {
+            let painted = paint::painted(&context.ui.painter, text.to_vec());
+            context.ui.write(painted)
+        })?;
     }
     Ok(0)
 }

@@ -52,14 +52,17 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         matches,
         rev.map_or(FilesetTarget::Working, FilesetTarget::Rev),
     )?;
-    let details = context.ui.verbosity.verbose || matches.value("template").is_some();
+    let verbose = context.ui.verbosity.verbose;
+    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "files")?;
+    out = out.within(&context.repo, &context.ui, &context.config)?;
+    let names = out.names();
+    let shows = |name| names.contains(name) || !out.is_template() && !out.is_plain();
+    let details = verbose || shows("size") || shows("flags");
     let listed = match rev {
         Some(rev) => of_changeset(&mut context.repo, &mut context.ui, rev, &matcher, details)?,
         None => of_working_directory(&mut context.repo, &matcher, details)?,
     };
     let end = if matches.flag("print0") { "\0" } else { "\n" };
-    let verbose = context.ui.verbosity.verbose;
-    let mut out = Formatter::new(&mut context.ui, &context.config, matches, "files")?;
     for file in &listed {
         out.item(&mut context.ui)?;
         if let Some((size, flag)) = file.details
@@ -70,7 +73,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             out.plain(&mut context.ui, format!("{size:10} {flag:1} "))?;
         }
         let shown = context.repo.display_path(&file.path)?;
-        out.field(&mut context.ui, "path", &shown, &shown)?;
+        out.field(&mut context.ui, "path", &file.path, &shown)?;
         out.plain(&mut context.ui, end)?;
     }
     out.end(&mut context.ui)?;

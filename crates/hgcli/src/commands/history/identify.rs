@@ -165,7 +165,8 @@ fn print(
     } else {
         out.data("node", nodes.first().copied().unwrap_or(Node::NULL));
     }
-    out.plain(ui, words.join(&b' '))?;
+    let words = ui.local(&words.join(&b' '));
+    out.plain(ui, words)?;
     out.plain(ui, "\n")?;
     out.end(ui)?;
     Ok(0)

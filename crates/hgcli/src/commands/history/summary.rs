@@ -27,16 +27,16 @@ fn run(context: &mut Context, _: &Matches) -> Result<u8, Abort> {
     } = context;
     repo.warn_of_disabled_markers(ui)?;
     let view = repo.view()?;
-    let names = ChangesetNames::read(&view)?;
+    let names = ChangesetNames::read(&view, ui.encoding)?;
     let parents = repo.working_parents()?;
     let unstable = view.instabilities()?;
     print_parents(repo, ui, (&view, &unstable), &names, &parents)?;
     let branch = repo.working_branch()?;
-    let line = [b"branch: ", &branch[..], b"\n"].concat();
+    let line = [b"branch: ", &ui.local(&branch)[..], b"\n"].concat();
     if branch == varve_repo::DEFAULT_BRANCH {
-        ui.status(line)?;
+        ui.status_labelled("log.branch", line)?;
     } else {
-        ui.write(line)?;
+        ui.write_labelled("log.branch", line)?;
     }
     print_bookmarks(repo, ui, &names, &parents)?;
     let open = open_heads(&view, &branch)?;
@@ -106,14 +106,18 @@ fn print_parents(
             true => String::new(),
             false => format!(" ({})", state.join(", ")),
         };
-        ui.write([line.as_bytes(), &tags, state.as_bytes(), b"\n"].concat())?;
+        let phase = view.phases().of(*parent).name();
+        ui.write_labelled(&format!("log.changeset changeset.{phase}"), line)?;
+        ui.write_labelled("log.tag", &tags)?;
+        ui.write([state.as_bytes(), b"\n"].concat())?;
         let first = view.with_changeset(*parent, |changeset| {
             let text = changeset.description.trim_ascii();
             let line = text.split(|byte| *byte == b'\n').next();
             line.unwrap_or_default().trim_ascii().to_vec()
         })?;
         if !first.is_empty() {
-            ui.status([b" ", &first[..], b"\n"].concat())?;
+            let line = [b" ", &ui.local(&first)[..], b"\n"].concat();
+            ui.status_labelled("log.summary", line)?;
         }
     }
     Ok(())
@@ -130,18 +134,17 @@ fn print_bookmarks(
     if marks.is_empty() {
         return Ok(());
     }
-    let mut line = b"bookmarks:".to_vec();
-    if let Some(active) = repo.active_bookmark()?
+    ui.write_labelled("log.bookmark", "bookmarks:")?;
+    if let Some(active) = repo.active_bookmark()?.map(|active| ui.local(&active))
         && let Some(at) = marks.iter().position(|mark| *mark == active)
     {
-        line.extend_from_slice(&[b" *", &marks.remove(at)[..]].concat());
+        let line = [b" *", &marks.remove(at)[..]].concat();
+        ui.write_labelled("bookmarks.active bookmarks.current", line)?;
     }
     for mark in marks {
-        line.push(b' ');
-        line.extend_from_slice(&mark);
+        ui.write_labelled("log.bookmark", [b" ", &mark[..]].concat())?;
     }
-    line.push(b'\n');
-    ui.write(line)
+    ui.write_labelled("log.bookmark", "\n")
 }
 
 /// Heads of a branch that are not closed.
@@ -218,7 +221,18 @@ fn print_commit(
     let (counts, changed) = counted(repo)?;
     let words = counts.iter().filter(|(count, _)| *count > 0);
     let words: Vec<String> = words
-        .map(|(count, word)| format!("{count} {word}"))
+        .map(|(count, word)| {
+            let label = match *word {
+                "renamed" | "copied" => "status.copied".to_owned(),
+                "unresolved" => "resolve.unresolved".to_owned(),
+                "subrepos" => "status.subrepo".to_owned(),
+                word => format!("status.{word}"),
+            };
+            let painted = ui
+                .painter
+                .paint(&label, format!("{count} {word}").as_bytes());
+            String::from_utf8_lossy(&painted).into_owned()
+        })
         .collect();
     let mut line = words.join(", ");
     let first = parents.first().copied();

@@ -40,16 +40,22 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         let number = rev.map_or(-1, |rev| i64::from(rev.0));
         let kind = if local.contains(&name) { "local" } else { "" };
         out.item(&mut context.ui)?;
-        out.field(&mut context.ui, "tag", &name, &name)?;
+        let shown = context.ui.local(&name);
+        let label = match kind {
+            "" => "tags.normal",
+            _ => "tags.local",
+        };
+        out.labelled(&mut context.ui, label, ("tag", &name), &shown)?;
         if !quiet || !out.is_plain() {
             out.data("rev", number);
             out.data("node", node);
-            let (pad, hex) = (columns::padding(&name, COLUMNS), context.ui.hex(&node));
-            out.plain(&mut context.ui, format!("{pad} {number:5}:{hex}"))?;
+            let (pad, hex) = (columns::padding(&shown, COLUMNS), context.ui.hex(&node));
+            let line = format!("{pad} {number:5}:{hex}");
+            out.plain_labelled(&mut context.ui, label, line)?;
         }
         out.data("type", kind);
         if verbose && !kind.is_empty() {
-            out.plain(&mut context.ui, format!(" {kind}"))?;
+            out.plain_labelled(&mut context.ui, label, format!(" {kind}"))?;
         }
         out.plain(&mut context.ui, "\n")?;
     }

@@ -61,7 +61,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         collisions.check(ui, config, &change, &file)?;
         if ui.verbosity.verbose || !matcher.is_exact(&file) {
             let line = [b"adding ", &repo.display_path(&file)?[..], b"\n"].concat();
-            ui.status(line)?;
+            ui.status_labelled("ui.addremove.added", line)?;
         }
         files.push(file);
     }

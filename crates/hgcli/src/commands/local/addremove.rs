@@ -131,7 +131,11 @@ fn print_changes(
     for (file, word) in lines {
         if ui.verbosity.verbose || !matcher.is_exact(file) {
             let shown = names.show(repo, file)?;
-            ui.status([word.as_bytes(), &shown[..], b"\n"].concat())?;
+            let label = match word {
+                "adding " => "ui.addremove.added",
+                _ => "ui.addremove.removed",
+            };
+            ui.status_labelled(label, [word.as_bytes(), &shown[..], b"\n"].concat())?;
         }
     }
     Ok(())

@@ -36,6 +36,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         let own = parents.first().cloned();
         let own = own.unwrap_or_else(|| DEFAULT_BRANCH.to_vec());
         varve_workdir::set_branch(&repository, &own)?;
+        let own = context.ui.local(&own);
         context
             .ui
             .status([b"reset working directory to branch ", &own[..], b"\n"].concat())?;
@@ -43,6 +44,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     }
     let Some(name) = name else {
         let branch = varve_workdir::branch(&repository)?;
+        let branch = context.ui.local(&branch);
         context.ui.write([&branch[..], b"\n"].concat())?;
         return Ok(0);
     };
@@ -62,9 +64,10 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         names::checked(&name, "branch")?
     };
     varve_workdir::set_branch(&repository, &name)?;
+    let shown = context.ui.local(&name);
     context
         .ui
-        .status([b"marked working directory as branch ", &name[..], b"\n"].concat())?;
+        .status([b"marked working directory as branch ", &shown[..], b"\n"].concat())?;
     // It is said only for the first branch.
     let others = branches
         .iter()

@@ -82,7 +82,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     for file in &files {
         if verbose || !matcher.is_exact(file) {
             let line = [b"removing ", &context.repo.display_path(file)?[..], b"\n"].concat();
-            context.ui.status(line)?;
+            context.ui.status_labelled("ui.addremove.removed", line)?;
         }
     }
     if !matches.flag("dry-run") {

@@ -218,6 +218,19 @@ fn shown(ui: &Ui, matches: &Matches) -> Vec<char> {
     LISTS[..count].iter().map(|(_, letter)| *letter).collect()
 }
 
+/// Label of a list.
+fn label(letter: char) -> &'static str {
+    match letter {
+        'M' => "status.modified",
+        'A' => "status.added",
+        'R' => "status.removed",
+        '!' => "status.deleted",
+        '?' => "status.unknown",
+        'I' => "status.ignored",
+        _ => "status.clean",
+    }
+}
+
 fn print(
     repo: &Repo,
     ui: &mut Ui,
@@ -235,6 +248,7 @@ fn print(
     };
     let mut out = Formatter::new(ui, config, matches, "status")?;
     for letter in shown {
+        let label = label(*letter);
         let letter = letter.to_string();
         for path in list(status, letter.chars().next().unwrap_or('C')) {
             let name = |repo: &Repo, path: &[u8]| match relative {
@@ -248,13 +262,14 @@ fn print(
             } else {
                 &format!("{letter} ")
             };
-            out.field(ui, "status", letter.as_str(), before)?;
+            out.labelled(ui, label, ("status", letter.as_str()), before)?;
             let shown = name(repo, path)?;
-            out.field(ui, "path", shown.as_slice(), [&shown[..], end].concat())?;
+            let line = [&shown[..], end].concat();
+            out.labelled(ui, label, ("path", shown.as_slice()), line)?;
             if let Some(source) = copies.get(path) {
                 let shown = name(repo, source)?;
                 let line = [b"  ", &shown[..], end].concat();
-                out.field(ui, "source", shown.as_slice(), line)?;
+                out.labelled(ui, "status.copied", ("source", shown.as_slice()), line)?;
             }
         }
     }

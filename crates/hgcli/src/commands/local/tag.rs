@@ -83,7 +83,10 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         let status = write_tags(&repository, &mut dirstate, &change)?;
         let description = match matches.value("message").filter(|text| !text.is_empty()) {
             Some(text) => message::tidy(text),
-            None => tag_description(&names, &node),
+            None => {
+                let shown: Vec<Vec<u8>> = names.iter().map(|name| ui.local(name)).collect();
+                tag_description(&shown, &node)
+            }
         };
         let words = CommitMetadata {
             user: &user,

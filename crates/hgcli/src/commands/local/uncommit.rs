@@ -266,7 +266,7 @@ fn new_metadata(
 ) -> Result<ChangesetMetadata, Abort> {
     metadata::check(matches)?;
     let mut new = ChangesetMetadata::read(view, rev)?;
-    if let Some(typed) = metadata::typed_message(repo, matches)? {
+    if let Some(typed) = metadata::typed_message(repo, ui, matches)? {
         new.description = varve_workdir::message::tidy(&ui.decode(&typed)?);
     }
     if matches.flag("currentdate") {

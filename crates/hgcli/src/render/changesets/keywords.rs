@@ -231,8 +231,45 @@ impl OfChangeset<'_> {
         Ok(found.map_or(Value::Null, |(_, value)| value.clone()))
     }
 
-    /// Keywords about rewritten changesets: empty if there are none.
-    fn of_rewriting(&self, name: &str) -> Result<Value, Abort> {
+    /// A changeset that need not be visible, as the short form of its node.
+    fn short(&self, node: &Node) -> Value {
+        let rev = self.printer.view.changelog().rev(node);
+        Value::Changeset(rev, self.shown(rev, SHORT))
+    }
+
+    /// The closest visible changesets that this one replaces.
+    fn predecessors(&self) -> Result<Value, Abort> {
+        let nodes = self.printer.view.closest_predecessors(&self.subject.node)?;
+        Ok(Value::List(
+            nodes.iter().map(|node| self.short(node)).collect(),
+        ))
+    }
+
+    /// Alternatives for an obsolete changeset.
+    fn successor_sets(&self) -> Result<Value, Abort> {
+        if !self.printer.is_obsolete(self.subject) {
+            return Ok(text(b""));
+        }
+        let sets = self.printer.view.successor_sets(&self.subject.node, true)?;
+        let one = |set: &Vec<Node>| {
+            let members: Vec<Value> = set.iter().map(|node| self.short(node)).collect();
+            let shown = set.iter().map(|node| {
+                let rev = self.printer.view.changelog().rev(node);
+                self.shown(rev, SHORT)
+            });
+            let shown: Vec<Vec<u8>> = shown.collect();
+            Row {
+                name: Vec::new(),
+                shown: shown.join(&b' '),
+                value: Value::List(members.clone()),
+                parts: vec![part("successorset", Value::List(members))],
+            }
+        };
+        Ok(Value::Table(sets.iter().map(one).collect(), "; "))
+    }
+
+    /// Keywords about instabilities: empty if nothing was rewritten.
+    fn of_instabilities(&self, name: &str) -> Result<Value, Abort> {
         let path = self.printer.view.root().join(".hg/store/obsstore");
         match path.metadata().is_ok_and(|found| found.len() > 0) {
             true => Err(unsupported(name)),
@@ -287,9 +324,10 @@ impl OfChangeset<'_> {
                 Value::List(names.map(one).collect())
             }
             "bisect" => text(printer.bisect_label(subject)?.as_bytes()),
-            "obsfate" | "predecessors" | "successorssets" | "whyunstable" => {
-                self.of_rewriting(name)?
-            }
+            "whyunstable" => self.of_instabilities(name)?,
+            "obsfate" => list(printer.fates(subject)?),
+            "predecessors" => self.predecessors()?,
+            "successorssets" => self.successor_sets()?,
             "subrepos" => self.subrepos()?,
             "index" => Value::Int(subject.index as i64),
             _ if OF_MERCURIAL.contains(&name) => return Err(unsupported(name)),

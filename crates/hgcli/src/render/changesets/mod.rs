@@ -7,6 +7,7 @@ mod json;
 mod keywords;
 mod latest;
 mod lineage;
+mod localized;
 mod many;
 mod names;
 mod obsolete;
@@ -18,10 +19,12 @@ mod text;
 
 use crate::arguments::Matches;
 use crate::context::{Config, Repo};
-use crate::render::diff::{DiffOptions, of_changeset};
+use crate::render::diff::{DiffOptions, of_changeset, paint};
 use crate::render::formatter::Value;
-use crate::render::templates::{Keywords, Template};
+use crate::render::templates::{Keywords, Template, TemplateData};
+use crate::ui::encoding::LocalEncoding;
 use crate::ui::environment::is_plain;
+use crate::ui::paint::Painter;
 use crate::ui::{Abort, Ui, Verbosity, columns};
 pub(crate) use form::{ChangesetFormat, Lines};
 pub(crate) use graph::GraphStyle;
@@ -79,6 +82,10 @@ pub(crate) struct Printer {
     plain_diff: DiffOptions,
     /// The bisection that is under way, once something asks for it.
     bisection: OnceLock<BisectSets>,
+    /// Shows labels.
+    painter: Painter,
+    /// The encoding of texts and names.
+    encoding: LocalEncoding,
 }
 
 /// One changeset, or the null revision, with its text.
@@ -108,10 +115,14 @@ impl Printer {
     ) -> Result<Printer, Abort> {
         let view = repo.view()?;
         let quiet = ui.verbosity.quiet;
+        let encoding = match style.form {
+            ChangesetFormat::Json => ui.encoding.in_utf8(),
+            _ => ui.encoding,
+        };
         let names = if quiet && !matches!(style.form, ChangesetFormat::Filled(_)) {
             ChangesetNames::default()
         } else {
-            ChangesetNames::read(&view)?
+            ChangesetNames::read(&view, encoding)?
         };
         Ok(Printer {
             working: repo.working_parents()?,
@@ -128,6 +139,8 @@ impl Printer {
             style,
             width: columns::of_terminal(),
             bisection: OnceLock::new(),
+            painter: ui.painter.clone(),
+            encoding,
         })
     }
 
@@ -188,6 +201,7 @@ impl Printer {
             None => (Node::NULL, NULL_TEXT),
             Some(rev) => (self.view.changelog().node(rev), reader.text(rev)?),
         };
+        let text = &*localized::localized(text, self.encoding);
         let changeset = match rev {
             None => Changeset::parse(text).map_err(|reason| Abort::new(reason.to_owned()))?,
             Some(rev) => self.view.parse_changeset(rev, text)?,
@@ -226,6 +240,22 @@ impl Printer {
         template.fill(&keywords::OfChangeset { printer, subject }, out)
     }
 
+    /// Appends a template filled for one changeset; keywords of `beside` come first.
+    pub(crate) fn fill_for(
+        &self,
+        rev: Option<Rev>,
+        template: &Template,
+        beside: &dyn Keywords,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Abort> {
+        let mut reader = self.view.changelog().reader();
+        self.with_subject(rev, &mut reader, |subject| {
+            let printer = self;
+            let changeset = keywords::OfChangeset { printer, subject };
+            template.fill(&Beside(beside, &changeset), out)
+        })
+    }
+
     /// Digits of nodes.
     fn digits(&self) -> usize {
         if self.verbosity.debug {
@@ -250,16 +280,34 @@ impl Printer {
             // For scripts the picture beside it does not count.
             let drawn = if is_plain(None) { 0 } else { subject.drawn };
             let width = self.width.saturating_sub(drawn);
-            comparison.push_stat(&changes, width, out)?;
+            comparison.push_stat(&self.painter, &changes, width, out)?;
         }
         if self.style.stat && self.style.patch {
             out.push(b'\n');
         }
         if self.style.patch {
-            comparison.push_all(&changes, out)?;
+            let mut text = Vec::new();
+            comparison.push_all(&changes, &mut text)?;
+            out.extend(paint::painted(&self.painter, text));
         }
         out.push(b'\n');
         Ok(())
+    }
+}
+
+/// Keywords before those of a changeset.
+struct Beside<'a>(&'a dyn Keywords, &'a keywords::OfChangeset<'a>);
+
+impl Keywords for Beside<'_> {
+    fn value(&self, name: &str) -> Result<Option<Value>, Abort> {
+        match self.0.value(name)? {
+            Some(value) => Ok(Some(value)),
+            None => self.1.value(name),
+        }
+    }
+
+    fn source(&self) -> Option<&dyn TemplateData> {
+        self.1.source()
     }
 }
 

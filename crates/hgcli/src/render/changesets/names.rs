@@ -1,5 +1,6 @@
 //! Tags and bookmarks by changeset.
 
+use crate::ui::encoding::LocalEncoding;
 use std::collections::HashMap;
 use varve_repo::{RepoError, RepoView, Rev};
 
@@ -14,13 +15,20 @@ pub(crate) struct ChangesetNames {
 }
 
 impl ChangesetNames {
-    /// Reads all tags and bookmarks.
-    pub(crate) fn read(view: &RepoView) -> Result<ChangesetNames, RepoError> {
+    /// Reads all tags and bookmarks, as they are shown in an encoding.
+    pub(crate) fn read(
+        view: &RepoView,
+        encoding: LocalEncoding,
+    ) -> Result<ChangesetNames, RepoError> {
         let mut names = ChangesetNames::default();
         let changelog = view.changelog();
         for (name, node) in view.tags()? {
             if let Some(rev) = changelog.rev(&node) {
-                names.tags.entry(rev).or_default().push(name);
+                names
+                    .tags
+                    .entry(rev)
+                    .or_default()
+                    .push(encoding.show(&name).into_owned());
             }
         }
         if let Some(tip) = view.tip() {
@@ -33,7 +41,8 @@ impl ChangesetNames {
         for (name, node) in view.bookmarks() {
             let rev = changelog.rev(node);
             if rev.is_some() || node.is_null() {
-                names.bookmarks.entry(rev).or_default().push(name.clone());
+                let name = encoding.show(name).into_owned();
+                names.bookmarks.entry(rev).or_default().push(name);
             }
         }
         Ok(names)

@@ -111,6 +111,15 @@ impl TemplateData for OfChangeset<'_> {
         relative_to(self.printer.view.root(), &self.printer.cwd, path)
     }
 
+    fn in_utf8(&self, text: &[u8]) -> Vec<u8> {
+        let decoded = self.printer.encoding.decode(text);
+        decoded.unwrap_or_else(|_| text.to_vec())
+    }
+
+    fn label(&self, labels: &str, text: &[u8]) -> Vec<u8> {
+        self.printer.painter.paint(labels, text)
+    }
+
     fn setting(&self, section: &[u8], key: &[u8]) -> Option<Vec<u8>> {
         let (section, key) = (std::str::from_utf8(section), std::str::from_utf8(key));
         let value = self.printer.config.get(section.ok()?, key.ok()?);

@@ -4,7 +4,7 @@ use super::changed_files::{ChangedFiles, copies};
 use super::{Lines, Printer, Subject, push_rev};
 use crate::ui::Abort;
 use varve_lang::date::Date;
-use varve_repo::{DEFAULT_BRANCH, Node, Phase};
+use varve_repo::{DEFAULT_BRANCH, Node, Phase, Rev};
 
 pub(super) fn render(
     printer: &Printer,
@@ -19,16 +19,16 @@ pub(super) fn render(
             let letter = label.first().unwrap_or(&b' ').to_ascii_uppercase();
             out.extend_from_slice(&[letter, b' ']);
         }
-        push_rev(subject.number(), &subject.node, digits, out);
-        out.push(b'\n');
+        let of = (subject.number(), &subject.node, digits);
+        changeset_line(printer, ("log.node", ""), of, out);
         return Ok(());
     }
-    out.extend_from_slice(b"changeset:   ");
-    push_rev(subject.number(), &subject.node, digits, out);
-    out.push(b'\n');
+    let labels = changeset_labels(printer, "log.changeset", subject.rev);
+    let of = (subject.number(), &subject.node, digits);
+    changeset_line(printer, (&labels, "changeset:   "), of, out);
     if lines.bisect {
         let label = printer.bisect_label(subject)?;
-        line(b"bisect:      ", label.as_bytes(), out);
+        line(printer, "log.bisect", b"bisect:      ", label.as_bytes(), out);
     }
     names(printer, lines, subject, out);
     parents(printer, subject, digits, out);
@@ -36,12 +36,18 @@ pub(super) fn render(
         manifest(printer, subject, out)?;
     }
     let changeset = subject.changeset;
-    line(b"user:        ", changeset.user, out);
+    line(printer, "log.user", b"user:        ", changeset.user, out);
     let date = Date {
         time: changeset.time,
         zone: changeset.zone,
     };
-    line(b"date:        ", date.default_format().as_bytes(), out);
+    line(
+        printer,
+        "log.date",
+        b"date:        ",
+        date.default_format().as_bytes(),
+        out,
+    );
     if !lines.phase && !lines.status && !lines.bisect {
         unstable(printer, subject, out)?;
     }
@@ -54,19 +60,58 @@ pub(super) fn render(
     Ok(())
 }
 
-fn line(label: &[u8], value: &[u8], out: &mut Vec<u8>) {
-    out.extend_from_slice(label);
-    out.extend_from_slice(value);
-    out.push(b'\n');
+/// Appends a line with labels: a heading and a value.
+fn line(printer: &Printer, labels: &str, heading: &[u8], value: &[u8], out: &mut Vec<u8>) {
+    let text = [heading, value, b"\n"].concat();
+    printer.painter.push(labels, &text, out);
+}
+
+/// Labels of a changeset, behind `label`.
+fn changeset_labels(printer: &Printer, label: &str, rev: Option<Rev>) -> String {
+    let phase = rev
+        .map(|rev| printer.view.phases().of(rev))
+        .unwrap_or_default();
+    let mut labels = format!("{label} changeset.{}", phase.name());
+    let Some(rev) = rev else { return labels };
+    if printer.unstable.obsolete.contains(&rev) {
+        labels += " changeset.obsolete";
+    }
+    let names: Vec<&str> = printer.unstable.names(rev).collect();
+    if !names.is_empty() {
+        labels += " changeset.unstable";
+        for name in names {
+            labels += &format!(" instability.{name}");
+        }
+    }
+    labels
+}
+
+/// Appends a heading with the number and the node of a changeset.
+fn changeset_line(
+    printer: &Printer,
+    (labels, heading): (&str, &str),
+    (number, node, digits): (i64, &Node, usize),
+    out: &mut Vec<u8>,
+) {
+    let mut text = heading.as_bytes().to_vec();
+    push_rev(number, node, digits, &mut text);
+    text.push(b'\n');
+    printer.painter.push(labels, &text, out);
 }
 
 fn unstable(printer: &Printer, subject: &Subject<'_>, out: &mut Vec<u8>) -> Result<(), Abort> {
     let names = printer.instabilities(subject);
     if !names.is_empty() {
-        line(b"instability: ", names.join(", ").as_bytes(), out);
+        line(
+            printer,
+            "log.instability",
+            b"instability: ",
+            names.join(", ").as_bytes(),
+            out,
+        );
     }
     for fate in printer.fates(subject)? {
-        line(b"obsolete:    ", &fate, out);
+        line(printer, "log.obsfate", b"obsolete:    ", &fate, out);
     }
     Ok(())
 }
@@ -74,17 +119,18 @@ fn unstable(printer: &Printer, subject: &Subject<'_>, out: &mut Vec<u8>) -> Resu
 fn names(printer: &Printer, lines: Lines, subject: &Subject<'_>, out: &mut Vec<u8>) {
     let branch = subject.changeset.branch();
     if branch.as_ref() != DEFAULT_BRANCH {
-        line(b"branch:      ", &branch, out);
+        line(printer, "log.branch", b"branch:      ", &branch, out);
     }
     for bookmark in printer.names.bookmarks(subject.rev) {
-        line(b"bookmark:    ", bookmark, out);
+        line(printer, "log.bookmark", b"bookmark:    ", bookmark, out);
     }
     for tag in printer.names.tags(subject.rev) {
-        line(b"tag:         ", tag, out);
+        line(printer, "log.tag", b"tag:         ", tag, out);
     }
     if printer.verbosity.debug || lines.phase {
         let phase = subject.rev.map(|rev| printer.view.phases().of(rev));
-        line(b"phase:       ", phase_name(phase.unwrap_or_default()), out);
+        let name = phase_name(phase.unwrap_or_default());
+        line(printer, "log.phase", b"phase:       ", name, out);
     }
 }
 
@@ -107,9 +153,9 @@ fn parents(printer: &Printer, subject: &Subject<'_>, digits: usize, out: &mut Ve
         usize::from(number(first) < subject.number() - 1)
     };
     for parent in [first, second].into_iter().take(count) {
-        out.extend_from_slice(b"parent:      ");
-        push_rev(number(parent), &changelog.node_or_null(parent), digits, out);
-        out.push(b'\n');
+        let labels = changeset_labels(printer, "log.parent", parent);
+        let of = (number(parent), &changelog.node_or_null(parent), digits);
+        changeset_line(printer, (&labels, "parent:      "), of, out);
     }
 }
 
@@ -120,10 +166,9 @@ fn manifest(printer: &Printer, subject: &Subject<'_>, out: &mut Vec<u8>) -> Resu
     } else {
         printer.view.manifest()?.rev(node)
     };
-    out.extend_from_slice(b"manifest:    ");
     let number = rev.map_or(-1, |rev| i64::from(rev.0));
-    push_rev(number, node, 2 * Node::LEN, out);
-    out.push(b'\n');
+    let of = (number, node, 2 * Node::LEN);
+    changeset_line(printer, ("ui.debug log.manifest", "manifest:    "), of, out);
     Ok(())
 }
 
@@ -134,9 +179,17 @@ fn files(
     out: &mut Vec<u8>,
 ) -> Result<(), Abort> {
     let changeset = subject.changeset;
-    let joined = |label: &[u8], files: &[Vec<u8>], out: &mut Vec<u8>| {
+    let labels = match printer.verbosity.debug {
+        true => "ui.debug log.files",
+        false => "ui.note log.files",
+    };
+    let joined = |heading: &[u8], files: &[Vec<u8>], out: &mut Vec<u8>| {
         if !files.is_empty() {
-            line(label, &files.join(&b' '), out);
+            let labels = match heading {
+                b"copies:      " => "ui.note log.copies",
+                _ => labels,
+            };
+            line(printer, labels, heading, &files.join(&b' '), out);
         }
     };
     match subject.rev {
@@ -163,7 +216,7 @@ fn files(
         joined(b"copies:      ", &copies, out);
     }
     if printer.verbosity.debug {
-        extras(subject, out);
+        extras(printer, subject, out);
     }
     Ok(())
 }
@@ -190,15 +243,20 @@ fn status(printer: &Printer, subject: &Subject<'_>, out: &mut Vec<u8>) -> Result
         .iter()
         .flat_map(|(letter, files)| files.iter().map(move |file| (letter, file)))
     {
-        line(letter, file, out);
+        let labels = match *letter {
+            b"M " => "status.modified",
+            b"A " => "status.added",
+            _ => "status.removed",
+        };
+        line(printer, labels, letter, file, out);
         if let Some((_, source)) = copies.iter().find(|(name, _)| name == file) {
-            line(b"  ", source, out);
+            line(printer, "status.copied", b"  ", source, out);
         }
     }
     Ok(())
 }
 
-fn extras(subject: &Subject<'_>, out: &mut Vec<u8>) {
+fn extras(printer: &Printer, subject: &Subject<'_>, out: &mut Vec<u8>) {
     let extras = subject.changeset.extras();
     let mut extras: Vec<(Vec<u8>, Vec<u8>)> = extras
         .map(|(key, value)| (key.into_owned(), value.into_owned()))
@@ -210,6 +268,8 @@ fn extras(subject: &Subject<'_>, out: &mut Vec<u8>) {
     for (key, value) in extras {
         let value = value.escape_ascii().to_string();
         line(
+            printer,
+            "ui.debug log.extra",
             b"extra:       ",
             &[&key[..], b"=", value.as_bytes()].concat(),
             out,
@@ -223,10 +283,18 @@ fn description(printer: &Printer, subject: &Subject<'_>, out: &mut Vec<u8>) {
         return;
     }
     if printer.verbosity.verbose {
-        line(b"description:\n", description, out);
-        out.push(b'\n');
+        let labels = "ui.note log.description";
+        line(printer, labels, b"description:", b"", out);
+        printer.painter.push(labels, description, out);
+        out.extend_from_slice(b"\n\n");
     } else {
-        line(b"summary:     ", first_line(description), out);
+        line(
+            printer,
+            "log.summary",
+            b"summary:     ",
+            first_line(description),
+            out,
+        );
     }
 }
 

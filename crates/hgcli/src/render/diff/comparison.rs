@@ -2,6 +2,7 @@
 
 use super::changes::{self, CopySource, DiffSide, DiffedFile};
 use super::{DiffOptions, FileStat, binary, stat, unified};
+use crate::ui::paint::Painter;
 use crate::ui::{Abort, clock};
 use std::num::NonZero;
 use std::thread::{self, ScopedJoinHandle};
@@ -68,7 +69,7 @@ impl<'a> Comparison<'a> {
                     zone: changeset.zone,
                 })?),
                 DiffSide::Rev(None) => Ok(Date::default()),
-                DiffSide::Working => Ok(clock::clock().date()),
+                DiffSide::Working => Ok(options.working_date.unwrap_or(clock::clock().date())),
             }
         };
         Ok(Comparison {
@@ -157,11 +158,12 @@ impl<'a> Comparison<'a> {
     /// Appends the counts as a picture.
     pub(crate) fn push_stat(
         &self,
+        painter: &Painter,
         changes: &[DiffedFile],
         width: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), Abort> {
-        stat::push(&self.stats(changes)?, width, out);
+        stat::push(painter, &self.stats(changes)?, width, out);
         Ok(())
     }
 

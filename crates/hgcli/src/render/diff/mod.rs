@@ -4,6 +4,7 @@ mod binary;
 mod changes;
 mod comparison;
 mod options;
+pub(crate) mod paint;
 mod stat;
 mod unified;
 

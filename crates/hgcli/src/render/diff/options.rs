@@ -2,8 +2,9 @@
 
 use crate::arguments::{Flag, Matches};
 use crate::context::Config;
-use crate::ui::{Abort, Ui, environment};
+use crate::ui::{Abort, Ui, clock, environment};
 use varve_delta::Blanks;
+use varve_lang::date::{self, Date};
 
 /// How differences are shown.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub(crate) struct DiffOptions {
     pub(super) blanks: Blanks,
     /// The other way to compare lines that `experimental.xdiff` asks for, which is not here.
     pub(super) xdiff: bool,
+    /// The date that stands for the present, if the configuration has one.
+    pub(super) working_date: Option<Date>,
     /// Prefix that is left out of shown names: a directory, or nothing.
     pub(crate) root: Vec<u8>,
 }
@@ -60,6 +63,13 @@ const CONTEXT: usize = 3;
 
 /// Digits of a name of git.
 const GIT_DIGITS: usize = 40;
+
+/// `devel.default-date`, where it is a date.
+fn working_date(config: &Config) -> Option<Date> {
+    let text = config.get("devel", "default-date");
+    let text = text.filter(|text| !text.is_empty())?;
+    date::parse(std::str::from_utf8(text).ok()?, &clock::clock()).ok()
+}
 
 impl DiffOptions {
     /// Values of the options and the configuration.
@@ -96,6 +106,7 @@ impl DiffOptions {
             functions: flag("show-function", "showfunc")?,
             blanks: blanks(config, matches, "diff")?,
             xdiff: config.boolean("experimental", "xdiff", false)?,
+            working_date: working_date(config),
             root: Vec::new(),
         })
     }
@@ -114,6 +125,7 @@ impl DiffOptions {
             functions: false,
             blanks: Blanks::default(),
             xdiff: false,
+            working_date: None,
             root: Vec::new(),
         }
     }

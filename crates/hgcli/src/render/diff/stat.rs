@@ -1,6 +1,7 @@
 //! How much changed in each file, as a small picture.
 
 use crate::ui::columns;
+use crate::ui::paint::Painter;
 use std::io::Write;
 
 /// The narrowest picture.
@@ -36,7 +37,12 @@ impl FileStat {
 }
 
 /// Appends the picture of a patch in git's form, `width` columns wide.
-pub(crate) fn push_of_patch(patch: &[u8], width: usize, out: &mut Vec<u8>) {
+pub(crate) fn push_of_patch(
+    painter: &Painter,
+    patch: &[u8],
+    width: usize,
+    out: &mut Vec<u8>,
+) {
     let mut stats: Vec<FileStat> = Vec::new();
     let mut is_header = false;
     let mut source = None;
@@ -66,11 +72,11 @@ pub(crate) fn push_of_patch(patch: &[u8], width: usize, out: &mut Vec<u8>) {
             stat.removed += usize::from(line.starts_with(b"-"));
         }
     }
-    push(&stats, width, out);
+    push(painter, &stats, width, out);
 }
 
 /// Appends the picture, `width` columns wide.
-pub(crate) fn push(stats: &[FileStat], width: usize, out: &mut Vec<u8>) {
+pub(crate) fn push(painter: &Painter, stats: &[FileStat], width: usize, out: &mut Vec<u8>) {
     if stats.is_empty() {
         return;
     }
@@ -105,11 +111,14 @@ pub(crate) fn push(stats: &[FileStat], width: usize, out: &mut Vec<u8>) {
         out.push(b' ');
         out.extend_from_slice(&stat.path);
         // Writing to memory does not fail.
-        let _ = writeln!(
+        let _ = write!(
             out,
-            "{} |  {count:>count_width$} {plus}{minus}",
+            "{} |  {count:>count_width$} ",
             columns::padding(&stat.path, name_width)
         );
+        painter.push("diffstat.inserted", plus.as_bytes(), out);
+        painter.push("diffstat.deleted", minus.as_bytes(), out);
+        out.push(b'\n');
     }
     let sum = |count: fn(&FileStat) -> usize| stats.iter().map(count).sum::<usize>();
     let _ = writeln!(

@@ -10,15 +10,20 @@
 //! out.end(&mut context.ui)
 //! ```
 
+mod item_source;
 mod json;
 mod value;
 
 use crate::arguments::Matches;
-use crate::context::Config;
+use crate::context::{Config, Repo};
 use crate::ui::{Abort, Ui};
+pub(crate) use item_source::ItemSource;
 pub(crate) use json::push_json;
 use std::collections::BTreeSet;
 pub(crate) use value::{FormatterItem, HIDDEN, Row, Value};
+
+/// Names of values that are text in the terminal's encoding.
+const LOCAL: &[&str] = &["bookmark", "branch", "tag"];
 
 /// Prints items in one of the forms.
 pub(crate) struct Formatter {
@@ -41,6 +46,9 @@ pub(crate) trait ItemTemplate {
 
     /// Prints the end behind the last item.
     fn end(&mut self, ui: &mut Ui) -> Result<(), Abort>;
+
+    /// Gives functions a repository to look at.
+    fn set_source(&mut self, source: ItemSource);
 
     /// Names of the values that it shows.
     fn names(&self) -> BTreeSet<&str>;
@@ -69,6 +77,14 @@ impl Formatter {
             count: 0,
             current: FormatterItem::default(),
         })
+    }
+
+    /// The same form with functions of templates that look at the repository.
+    pub(crate) fn within(mut self, repo: &Repo, ui: &Ui, config: &Config) -> Result<Self, Abort> {
+        if let OutputFormat::Template(template) = &mut self.form {
+            template.set_source(ItemSource::new(repo, ui, config)?);
+        }
+        Ok(self)
     }
 
     /// Whether people will read the output.
@@ -104,8 +120,37 @@ impl Formatter {
         value: impl Into<Value>,
         text: impl AsRef<[u8]>,
     ) -> Result<(), Abort> {
-        self.data(name, value);
+        let value = value.into();
+        match (&self.form, value) {
+            (OutputFormat::Template(_), Value::Text(stored)) if LOCAL.contains(&name) => {
+                self.data(name, ui.local(&stored));
+            }
+            (_, value) => self.data(name, value),
+        }
         self.plain(ui, text)
+    }
+
+    /// The same, with labels for the text.
+    pub(crate) fn labelled(
+        &mut self,
+        ui: &mut Ui,
+        labels: &str,
+        (name, value): (&'static str, impl Into<Value>),
+        text: impl AsRef<[u8]>,
+    ) -> Result<(), Abort> {
+        let painted = ui.painter.paint(labels, text.as_ref());
+        self.field(ui, name, value, painted)
+    }
+
+    /// Text for people with labels.
+    pub(crate) fn plain_labelled(
+        &self,
+        ui: &mut Ui,
+        labels: &str,
+        text: impl AsRef<[u8]>,
+    ) -> Result<(), Abort> {
+        let painted = ui.painter.paint(labels, text.as_ref());
+        self.plain(ui, painted)
     }
 
     /// One named value that the text does not show.

@@ -20,6 +20,21 @@ pub(crate) trait Keywords {
     }
 }
 
+/// Filters that give text in UTF-8.
+const IN_UTF8: &[&str] = &["json", "utf8"];
+
+fn in_utf8(value: Value, source: &dyn TemplateData) -> Value {
+    match value {
+        Value::Text(text) => Value::Text(source.in_utf8(&text)),
+        Value::List(members) => {
+            let members = members.into_iter().map(|member| in_utf8(member, source));
+            Value::List(members.collect())
+        }
+        Value::Shown(text, parts) => Value::Shown(source.in_utf8(&text), parts),
+        other => other,
+    }
+}
+
 /// Fills a template or evaluates an expression.
 pub(crate) fn evaluate(expr: &Expr, keywords: &dyn Keywords) -> Result<Value, Abort> {
     match expr {
@@ -42,7 +57,10 @@ pub(crate) fn evaluate(expr: &Expr, keywords: &dyn Keywords) -> Result<Value, Ab
             if functions::is_function(name) {
                 return functions::call(name, argument, keywords);
             }
-            let value = evaluate(operand, keywords)?;
+            let mut value = evaluate(operand, keywords)?;
+            if let (true, Some(source)) = (IN_UTF8.contains(&&name[..]), keywords.source()) {
+                value = in_utf8(value, source);
+            }
             filter(name, value).map_err(|error| incompatible(error, name, operand))
         }
         Expr::Map(list, template) => map(list, template, keywords),

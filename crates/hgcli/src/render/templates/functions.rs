@@ -70,7 +70,13 @@ pub(super) fn call(
             join(&value(list)?, &between)
         }
         ("join", _) => wrong("expects one or two arguments"),
-        ("label", [_, labelled]) => Ok(Value::Text(string(labelled)?)),
+        ("label", [labels, labelled]) => {
+            let (labels, text) = (string(labels)?, string(labelled)?);
+            Ok(Value::Text(match keywords.source() {
+                Some(source) => source.label(&String::from_utf8_lossy(&labels), &text),
+                None => text,
+            }))
+        }
         ("label", _) => wrong("expects two arguments"),
         ("date", [when, rest @ ..]) if rest.len() <= 1 => {
             let pattern = rest.first().map(string).transpose()?;

@@ -55,11 +55,13 @@ impl Expr {
             Expr::Template(parts) | Expr::Call(_, parts) | Expr::List(parts) => {
                 parts.iter().for_each(|part| part.push_names(names));
             }
-            Expr::Filter(operand, _)
-            | Expr::Named(_, operand)
-            | Expr::Member(operand, _)
-            | Expr::Negate(operand)
-            | Expr::Group(operand) => operand.push_names(names),
+            Expr::Filter(operand, _) | Expr::Negate(operand) | Expr::Group(operand) => {
+                operand.push_names(names)
+            }
+            Expr::Member(operand, name) | Expr::Named(name, operand) => {
+                names.insert(name);
+                operand.push_names(names);
+            }
             Expr::Map(left, right) | Expr::Arithmetic(_, left, right) => {
                 left.push_names(names);
                 right.push_names(names);

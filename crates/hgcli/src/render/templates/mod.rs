@@ -9,9 +9,10 @@ mod member;
 mod of_repository;
 mod search;
 mod source;
+mod tree;
 
 use crate::context::Config;
-use crate::render::formatter::{FormatterItem, ItemTemplate, Value};
+use crate::render::formatter::{FormatterItem, ItemSource, ItemTemplate, Value};
 use crate::ui::{Abort, Ui};
 pub(crate) use eval::Keywords;
 pub(crate) use filters::{brief_age, user as short_user};
@@ -36,6 +37,11 @@ impl Template {
         let mut names = BTreeSet::new();
         self.0.push_names(&mut names);
         names
+    }
+
+    /// Its tree, its keywords and its functions, for debugging.
+    pub(crate) fn tree(&self) -> String {
+        tree::described(&self.0)
     }
 
     /// Appends it, filled.
@@ -97,14 +103,33 @@ pub(crate) fn for_items(
     template: &[u8],
     _: &str,
 ) -> Result<Box<dyn ItemTemplate>, Abort> {
-    Ok(Box::new(of_argument(config, template)?))
+    Ok(Box::new(TemplateOfItems {
+        template: of_argument(config, template)?,
+        source: None,
+    }))
 }
 
-impl ItemTemplate for Template {
+/// A template for the items of a command.
+struct TemplateOfItems {
+    template: Template,
+    source: Option<ItemSource>,
+}
+
+impl ItemTemplate for TemplateOfItems {
     fn item(&mut self, ui: &mut Ui, item: &FormatterItem, index: usize) -> Result<(), Abort> {
         let mut out = Vec::new();
-        self.fill(&OfItem { item, index }, &mut out)?;
+        let source = self.source.as_ref();
+        let keywords = OfItem {
+            item,
+            index,
+            source,
+        };
+        self.template.fill(&keywords, &mut out)?;
         ui.write(out)
+    }
+
+    fn set_source(&mut self, source: ItemSource) {
+        self.source = Some(source);
     }
 
     fn end(&mut self, _: &mut Ui) -> Result<(), Abort> {
@@ -112,7 +137,7 @@ impl ItemTemplate for Template {
     }
 
     fn names(&self) -> BTreeSet<&str> {
-        Template::names(self)
+        self.template.names()
     }
 }
 
@@ -120,6 +145,7 @@ impl ItemTemplate for Template {
 struct OfItem<'a> {
     item: &'a FormatterItem,
     index: usize,
+    source: Option<&'a ItemSource>,
 }
 
 impl Keywords for OfItem<'_> {
@@ -128,6 +154,10 @@ impl Keywords for OfItem<'_> {
             return Ok(Some(Value::Int(self.index as i64)));
         }
         Ok(self.item.get(name).cloned())
+    }
+
+    fn source(&self) -> Option<&dyn TemplateData> {
+        self.source.map(|source| source as &dyn TemplateData)
     }
 }
 
@@ -149,6 +179,7 @@ mod tests {
                 &OfItem {
                     item: &item,
                     index: 0,
+                    source: None,
                 },
                 &mut out,
             )

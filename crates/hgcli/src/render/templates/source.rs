@@ -18,6 +18,12 @@ pub(crate) trait TemplateData {
     /// A path as it is called in the current directory.
     fn relative(&self, path: &[u8]) -> Vec<u8>;
 
+    /// Text of the terminal's encoding in UTF-8.
+    fn in_utf8(&self, text: &[u8]) -> Vec<u8>;
+
+    /// Text with labels.
+    fn label(&self, labels: &str, text: &[u8]) -> Vec<u8>;
+
     /// A configured value.
     fn setting(&self, section: &[u8], key: &[u8]) -> Option<Vec<u8>>;
 

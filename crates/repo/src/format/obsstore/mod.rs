@@ -74,6 +74,43 @@ impl Marker {
     }
 }
 
+/// A marker as it is listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedMarker {
+    /// The obsolete changeset.
+    pub old: Node,
+    /// Its successors; none for a changeset that was dropped.
+    pub successors: Vec<Node>,
+    /// Its parents, where they were recorded.
+    pub parents: Option<Vec<Node>>,
+    /// The bits of [`NewMarker::flags`].
+    pub flags: u16,
+    /// When it was made.
+    pub date: Date,
+    /// Further metadata, sorted by key.
+    pub metadata: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Marker {
+    /// The marker as it is listed; `file` is where it was read from.
+    pub(crate) fn listed(&self, file: &[u8]) -> ListedMarker {
+        let bytes = file.get(self.range.clone()).unwrap_or_default();
+        let has_parents = bytes
+            .get(at::PARENTS)
+            .is_some_and(|count| *count != NO_PARENTS);
+        let mut metadata = self.metadata.clone();
+        metadata.sort();
+        ListedMarker {
+            old: self.old,
+            successors: self.successors.clone(),
+            parents: has_parents.then(|| self.parents.clone()),
+            flags: FixedFields::of(bytes).flags,
+            date: self.date,
+            metadata,
+        }
+    }
+}
+
 /// A marker to be written.
 #[derive(Clone, Copy, Debug)]
 pub struct NewMarker<'a> {
@@ -83,6 +120,8 @@ pub struct NewMarker<'a> {
     pub successors: &'a [Node],
     /// Its parents, which Mercurial records where there is no successor.
     pub parents: Option<&'a [Node]>,
+    /// Bits, of which Mercurial knows one: the successors redo the changes of a public changeset.
+    pub flags: u16,
     /// Seconds since 1970 and seconds west of UTC.
     pub date: (i64, i32),
     /// Further metadata, sorted by key; neither keys nor values have more than 255 bytes.
@@ -228,7 +267,7 @@ impl NewMarker<'_> {
             // Dates of changesets are far below 2^53.
             time: self.date.0 as f64,
             zone: (self.date.1 / 60) as i16,
-            flags: 0,
+            flags: self.flags,
         };
         encode(
             &numbers,
@@ -289,6 +328,7 @@ mod tests {
             old: node("3b14584238080979f58ae2c250e8599837f0c5aa"),
             successors: &[NEW],
             parents: None,
+            flags: 0,
             date: (1_700_000_000, 0),
             metadata: &[
                 (b"ef1", b"1"),

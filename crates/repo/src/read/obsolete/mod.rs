@@ -2,6 +2,7 @@
 
 mod evolution;
 mod instabilities;
+mod listing;
 mod obsfates;
 mod relevant_markers;
 mod rewrite;
@@ -9,6 +10,7 @@ mod successors;
 
 pub use evolution::Evolution;
 pub use instabilities::Instabilities;
+pub use listing::SuccessorsWithMarkers;
 pub use obsfates::ObsFate;
 pub use rewrite::RewriteRefusal;
 

@@ -28,7 +28,7 @@ impl RepoView {
 }
 
 /// The bytes of the relevant markers, each once.
-fn relevant<'a>(markers: &[Marker], file: &'a [u8], nodes: &[Node]) -> Vec<&'a [u8]> {
+pub(super) fn relevant<'a>(markers: &[Marker], file: &'a [u8], nodes: &[Node]) -> Vec<&'a [u8]> {
     let mut near: HashMap<Node, Vec<usize>> = HashMap::new();
     for (at, marker) in markers.iter().enumerate() {
         let dropped = marker.successors.is_empty().then_some(&marker.old);

@@ -236,6 +236,18 @@ impl CommitBatch {
         Ok(self.parent(node)?.files)
     }
 
+    /// Files of a changeset, which may be one of the batch, with the nodes of their revisions.
+    ///
+    /// # Errors
+    /// [`RepoError::MissingNode`]; damage.
+    pub fn manifest_files(&self, node: &Node) -> Result<BTreeMap<Vec<u8>, Node>, RepoError> {
+        let text = self.manifest_text(node)?;
+        let entries = self.view.manifest_entries(&text);
+        entries
+            .map(|entry| entry.map(|entry| (entry.path.to_vec(), entry.node)))
+            .collect()
+    }
+
     /// The content of a revision of a file, which the batch may have added.
     ///
     /// # Errors

@@ -127,6 +127,7 @@ pub fn amend(
             old: old.node,
             successors: &[node],
             parents: None,
+            flags: 0,
             date: marker.date,
             metadata: &facts,
         }])?;

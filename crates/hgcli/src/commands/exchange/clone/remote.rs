@@ -40,7 +40,7 @@ pub(super) fn run(
     let target = target(ui, matches, &source)?;
     let target = free_directory(&repo.cwd, &target)?;
     let mut wanted = PullRequest {
-        heads: heads_of_branches(matches, &source, &mut remote)?,
+        heads: heads_of_branches(repo, matches, &source, &mut remote)?,
         is_clone: true,
         ..PullRequest::default()
     };

@@ -90,7 +90,7 @@ fn show(
     remote: &mut Remote,
     near: Option<Repository>,
 ) -> Result<u8, Abort> {
-    let mut heads = heads_of_branches(matches, source, remote)?;
+    let mut heads = heads_of_branches(repo, matches, source, remote)?;
     for name in matches.list("rev") {
         heads.push(remote.lookup(name)?);
     }

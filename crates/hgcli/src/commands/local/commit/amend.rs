@@ -156,11 +156,14 @@ fn new_metadata(
         status: &shown,
     };
     let text = metadata::DescriptionDraft {
-        typed: typed.unwrap_or_else(|| new.description.clone()),
+        typed: typed.unwrap_or_else(|| ui.local(&new.description)),
         edits,
     };
     let description = metadata::edited(ui, text, &notes)?;
-    new.description = ui.decode(&description)?;
+    // What the terminal cannot show is kept as long as the text stays as it was shown.
+    if description != ui.local(&new.description) {
+        new.description = ui.decode(&description)?;
+    }
     if closes(matches) {
         new.close_branch();
     }

@@ -24,12 +24,6 @@ pub(crate) const USER: Flag = Flag::value('u', "user", "USER", "who makes the ch
 /// `-u`, or the configured user.
 pub(crate) fn user(ui: &mut Ui, matches: &Matches) -> Result<Vec<u8>, Abort> {
     match matches.value("user").filter(|user| !user.is_empty()) {
-        Some(user) if user.contains(&b'\n') => {
-            let shown = String::from_utf8_lossy(user).escape_debug().to_string();
-            Err(Abort::input(format!(
-                "username '{shown}' contains a newline"
-            )))
-        }
         Some(user) => Ok(user.trim_ascii().to_vec()),
         None => ui.username(),
     }
@@ -185,7 +179,17 @@ pub(crate) fn new_phase(config: &Config) -> Result<Phase, Abort> {
 /// User and description as the repository holds them. Mercurial finds malformed text only in
 /// the transaction, and says that it has undone that.
 pub(crate) fn texts(ui: &mut Ui, words: &CommitMetadata<'_>) -> Result<(Vec<u8>, Vec<u8>), Abort> {
-    let user = ui.decode(words.user);
+    let has_line_end = words.user.contains(&b'\n');
+    let shown = String::from_utf8_lossy(words.user)
+        .escape_debug()
+        .to_string();
+    let user = match has_line_end {
+        true => Err(Abort::of_kind(
+            FailureKind::Storage,
+            format!("username '{shown}' contains a newline"),
+        )),
+        false => ui.decode(words.user),
+    };
     let texts = user.and_then(|user| {
         let description = message::tidy(&ui.decode(words.description)?);
         Ok((user, description))

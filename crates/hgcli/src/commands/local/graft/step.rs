@@ -151,7 +151,7 @@ pub(super) fn announce(
         let line = changeset.description.split(|byte| *byte == b'\n').next();
         line.unwrap_or_default().to_vec()
     })?;
-    let names = ChangesetNames::read(view)?;
+    let names = ChangesetNames::read(view, run.ui.encoding)?;
     let mut tags = names.tags(rev).to_vec();
     tags.retain(|tag| !has_new || tag != b"tip");
     let names = [&tags[..], names.bookmarks(rev)].concat();

@@ -29,7 +29,7 @@ impl ImportRun<'_> {
     /// The description as typed or as the patch has it.
     pub(super) fn description(&mut self, patch: &PatchMessage) -> Result<Vec<u8>, Abort> {
         metadata::check(self.matches)?;
-        let typed = metadata::typed_message(self.repo, self.matches)?;
+        let typed = metadata::typed_message(self.repo, self.ui, self.matches)?;
         let typed = typed.filter(|text| !text.is_empty());
         Ok(typed.unwrap_or_else(|| patch.description.trim_ascii().to_vec()))
     }

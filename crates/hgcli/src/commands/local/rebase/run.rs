@@ -58,7 +58,7 @@ impl<'a> RebaseRun<'a> {
             keeps_branches: matches.flag("keepbranches"),
             collapses: matches.flag("collapse"),
             external: Node::NULL,
-            message: metadata::typed_message(repo, matches)?,
+            message: metadata::typed_message(repo, ui, matches)?,
             original: Dirstate::read(repository)?.parents()[0],
             active: varve_workdir::active_bookmark(repository)?,
             targets: RebaseTargets {
@@ -71,7 +71,7 @@ impl<'a> RebaseRun<'a> {
             left_at: None,
             resumes: false,
             announced: None,
-            names: ChangesetNames::read(&view)?,
+            names: ChangesetNames::read(&view, ui.encoding)?,
             repo,
             ui,
             config,

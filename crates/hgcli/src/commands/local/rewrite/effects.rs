@@ -5,7 +5,7 @@ use crate::render::diff::{self, DiffOptions};
 use crate::ui::Abort;
 use sha1::{Digest, Sha1};
 use varve_lang::patterns::Matcher;
-use varve_repo::{Node, RepoView, Rev};
+use varve_repo::{NewMarker, Node, RepoView, Rev};
 use varve_workdir::ChangesetMetadata;
 
 /// A marker that is to be written.
@@ -24,6 +24,33 @@ impl MarkerFacts {
         pairs
             .map(|(key, value)| (key.as_bytes(), &value[..]))
             .collect()
+    }
+}
+
+impl MarkerFacts {
+    /// Says nothing about differences.
+    pub(super) fn without_effects(&mut self) {
+        for (key, value) in &mut self.facts {
+            if *key == "ef1" {
+                *value = b"0".to_vec();
+            }
+        }
+    }
+
+    /// The marker to be written, with its facts as [`MarkerFacts::pairs`] returns them.
+    pub(super) fn to_new<'a>(
+        &'a self,
+        facts: &'a [(&'a [u8], &'a [u8])],
+        date: (i64, i32),
+    ) -> NewMarker<'a> {
+        NewMarker {
+            old: self.old,
+            successors: &self.new,
+            parents: self.parents.as_deref(),
+            flags: 0,
+            date,
+            metadata: facts,
+        }
     }
 }
 

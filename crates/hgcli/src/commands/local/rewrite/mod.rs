@@ -91,13 +91,7 @@ pub(crate) fn finish(
             made.iter().map(effects::MarkerFacts::pairs).collect();
         let markers = made.iter().zip(&facts);
         let markers: Vec<NewMarker<'_>> = markers
-            .map(|(marker, facts)| NewMarker {
-                old: marker.old,
-                successors: &marker.new,
-                parents: marker.parents.as_deref(),
-                date,
-                metadata: facts,
-            })
+            .map(|(marker, facts)| marker.to_new(facts, date))
             .collect();
         transaction.add_markers(&markers)?;
         transaction.finish()?;
@@ -114,6 +108,62 @@ pub(crate) fn finish(
     }
     repo.refresh();
     report_instabilities(ui, repository, &unstable)
+}
+
+/// One changeset and what stands in its place, by any command.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RewrittenBy<'a> {
+    /// Name of the command.
+    pub(crate) operation: &'a str,
+    pub(crate) old: Node,
+    pub(crate) new: &'a [Node],
+}
+
+/// Adds markers of this date and nothing else, in a transaction of this name. How a changeset differs is recorded only
+/// where one other has its place.
+pub(crate) fn add_markers(
+    (repo, ui, config): (&mut Repo, &mut Ui, &Config),
+    repository: &Repository,
+    (name, date): (&str, (i64, i32)),
+    rewrites: &[RewrittenBy<'_>],
+) -> Result<(), Abort> {
+    if !config.evolution()?.markers {
+        return Err(Abort::new(
+            "creating obsolete markers is not enabled on this repo",
+        ));
+    }
+    let lock = repo.lock(ui, LockKind::Store)?;
+    let view = repository.view_for(ViewFilter::Unfiltered)?;
+    let user = marker_user(ui, config)?;
+    let mut made = Vec::new();
+    for rewrite in rewrites {
+        let replacement = Replacement {
+            old: vec![rewrite.old],
+            new: rewrite.new.to_vec(),
+            bookmarks_to: rewrite.old,
+            keeps_diff: false,
+        };
+        let with_effects = rewrite.new.len() == 1;
+        let end = RewriteEnd {
+            operation: rewrite.operation,
+            keeps: false,
+            note: None,
+        };
+        let mut of = effects::markers(&view, &[replacement], &end, &user)?;
+        if !with_effects {
+            of.iter_mut()
+                .for_each(effects::MarkerFacts::without_effects);
+        }
+        made.extend(of);
+    }
+    let facts: Vec<_> = made.iter().map(effects::MarkerFacts::pairs).collect();
+    let markers = made.iter().zip(&facts);
+    let markers: Vec<NewMarker<'_>> = markers
+        .map(|(marker, facts)| marker.to_new(facts, date))
+        .collect();
+    let mut transaction = repository.transaction(lock, name)?;
+    transaction.add_markers(&markers)?;
+    Ok(transaction.finish()?)
 }
 
 /// Warns of changesets that have become unstable.

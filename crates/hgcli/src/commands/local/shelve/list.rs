@@ -90,7 +90,7 @@ fn print(ui: &mut Ui, matches: &Matches, patch: &[u8]) -> Result<(), Abort> {
     }
     if matches.flag("stat") {
         let mut out = Vec::new();
-        diff::push_stat_of_patch(rest, columns::of_terminal(), &mut out);
+        diff::push_stat_of_patch(&ui.painter, rest, columns::of_terminal(), &mut out);
         ui.write(out)?;
     }
     Ok(())

@@ -1,0 +1,82 @@
+//! Words of commands in corners that Mercurial's own tests visit.
+
+use super::Twin;
+use super::state::same_state;
+use std::path::Path;
+use varve_testkit::peers::{Hg, hg};
+use varve_testkit::repos::{commit, write};
+
+/// A repository and, beside it, an unrelated one and a clone that lacks a changeset.
+fn neighbours(hg: &Hg, path: &Path) {
+    hg.ok(path, &["init"]);
+    write(path, "a", b"a\n");
+    commit(hg, path, "0");
+    hg.ok(path, &["branch", "-q", "other"]);
+    write(path, "a", b"b\n");
+    commit(hg, path, "1");
+    hg.ok(path, &["init", "unrelated"]);
+    write(path, "unrelated/u", b"u\n");
+    commit(hg, &path.join("unrelated"), "u");
+    hg.ok(path, &["clone", "-q", "-r", "0", ".", "behind"]);
+    hg.ok(path, &["init", "empty"]);
+}
+
+#[test]
+fn pulls_tell_what_they_ask_for() {
+    let twin = Twin::writing(neighbours);
+    twin.all_same(&[
+        "-R behind pull -u . --config commands.update.requiredest=1",
+        "-R behind pull -f unrelated",
+        "-R behind pull unrelated",
+        "-R empty pull unrelated",
+        "outgoing -q -b . behind",
+        "outgoing -q behind#.",
+        "outgoing -q -b nosuch behind",
+        "-R behind incoming -q -b . .",
+        "-R behind pull -b other .",
+    ]);
+    same_state(&twin);
+}
+
+#[test]
+fn names_of_users_are_lines() {
+    let twin = Twin::writing(neighbours);
+    write(twin.theirs(), "n", b"n\n");
+    write(twin.ours(), "n", b"n\n");
+    twin.same(&["commit", "-A", "-m", "m", "-u", "one\ntwo"]);
+    let twin = twin.with("HGUSER", "one\ntwo");
+    twin.same(&["commit", "-A", "-m", "m"]);
+}
+
+#[test]
+fn editors_show_mercurials_notes() {
+    let twin = Twin::writing(neighbours).with("HGEDITOR", "cat");
+    twin.each(|path| {
+        write(path, "a", b"c\n");
+        write(path, "n", b"n\n");
+        hg().ok(path, &["add", "n"]);
+        hg().ok(path, &["bookmark", "m"]);
+    });
+    twin.all_same(&[
+        "commit",
+        "commit -m x -e",
+        "commit --amend -e",
+        "backout -r 1 -e",
+    ]);
+    same_state(&twin);
+}
+
+#[test]
+fn differences_have_the_date_that_stands_for_now() {
+    let twin = Twin::writing(neighbours);
+    twin.each(|path| write(path, "a", b"c\n"));
+    twin.all_same(&["diff", "diff --config devel.default-date=", "diff --stat"]);
+}
+
+#[test]
+fn an_empty_repository_has_no_changesets() {
+    let twin = Twin::writing(neighbours);
+    for query in ["all()", "heads(all())", "tip"] {
+        twin.same(&["-R", "empty", "log", "-r", query, "-T", "{rev}\n"]);
+    }
+}
