@@ -28,7 +28,13 @@ pub(super) fn render(
     changeset_line(printer, (&labels, "changeset:   "), of, out);
     if lines.bisect {
         let label = printer.bisect_label(subject)?;
-        line(printer, "log.bisect", b"bisect:      ", label.as_bytes(), out);
+        line(
+            printer,
+            "log.bisect",
+            b"bisect:      ",
+            label.as_bytes(),
+            out,
+        );
     }
     names(printer, lines, subject, out);
     parents(printer, subject, digits, out);

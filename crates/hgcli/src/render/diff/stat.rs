@@ -37,12 +37,7 @@ impl FileStat {
 }
 
 /// Appends the picture of a patch in git's form, `width` columns wide.
-pub(crate) fn push_of_patch(
-    painter: &Painter,
-    patch: &[u8],
-    width: usize,
-    out: &mut Vec<u8>,
-) {
+pub(crate) fn push_of_patch(painter: &Painter, patch: &[u8], width: usize, out: &mut Vec<u8>) {
     let mut stats: Vec<FileStat> = Vec::new();
     let mut is_header = false;
     let mut source = None;

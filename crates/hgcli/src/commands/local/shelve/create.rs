@@ -317,6 +317,7 @@ fn go_back(
     (parent, branch): (Node, Option<&[u8]>),
 ) -> Result<(), Abort> {
     let parents = [parent, Node::NULL];
+    let tool = attend::tool_choice(config, None)?;
     repo.before_update(ui, &parents)?;
     let progress = std::mem::replace(&mut ui.progress, Box::new(varve_base::Silent));
     let stop = ui.stop.clone();
@@ -325,7 +326,7 @@ fn go_back(
         view,
         target: view.changelog().rev(&parent),
         local: LocalChanges::Discard,
-        tool: &attend::tool_choice(config, None),
+        tool: &tool,
         progress: progress.as_ref(),
         stop: &stop,
     };

@@ -140,7 +140,7 @@ fn replay(
 ) -> Result<Option<Node>, Abort> {
     let verbosity = &unshelve.ui.verbosity;
     let is_seen = verbosity.verbose || verbosity.debug;
-    let tool = attend::tool_choice(unshelve.config, unshelve.matches.value("tool"));
+    let tool = attend::tool_choice(unshelve.config, unshelve.matches.value("tool"))?;
     if is_seen || unshelve.repo.has_hooks() || !tool.chosen.merges_only_lines() {
         return Ok(None);
     }
