@@ -140,8 +140,8 @@ fn too_large() -> io::Error {
 fn dos_time(time: i64) -> (u16, u16) {
     let (days, second) = (time.div_euclid(86_400), time.rem_euclid(86_400));
     let (year, month, day) = civil_date(days);
-    let clock = second / 3600 << 11 | second / 60 % 60 << 5 | second % 60 / 2;
-    let date = (year - 1980).clamp(0, 127) << 9 | month << 5 | day;
+    let clock = ((second / 3600) << 11) | ((second / 60 % 60) << 5) | (second % 60 / 2);
+    let date = ((year - 1980).clamp(0, 127) << 9) | (month << 5) | day;
     (clock as u16, date as u16)
 }
 

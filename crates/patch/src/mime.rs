@@ -13,11 +13,14 @@ pub(crate) fn is_text(content_type: &[u8]) -> bool {
     known.contains(&content_type)
 }
 
+/// Names and values in their order.
+type Headers<'a> = Vec<(&'a [u8], &'a [u8])>;
+
 /// A message or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MailMessage<'a> {
     /// Names and values; values with the line ends within them, but without the one at the end.
-    headers: Vec<(&'a [u8], &'a [u8])>,
+    headers: Headers<'a>,
     body: MailBody<'a>,
     /// The type of a part that names none.
     default_type: &'static [u8],
@@ -147,8 +150,8 @@ fn parse<'a>(text: &'a [u8], default_type: &'static [u8], depth: usize) -> MailM
 }
 
 /// Reads lines `NAME: VALUE` up to an empty line or one that is none.
-fn read_headers(text: &[u8]) -> (Vec<(&[u8], &[u8])>, &[u8]) {
-    let mut headers: Vec<(&[u8], &[u8])> = Vec::new();
+fn read_headers(text: &[u8]) -> (Headers<'_>, &[u8]) {
+    let mut headers = Headers::new();
     let mut read = 0;
     let mut is_first = true;
     for line in Lines::new(text) {
