@@ -78,6 +78,7 @@ impl MemoryRepo {
         let lock = self.repository.try_lock(LockKind::Store).unwrap();
         let mut transaction = self.repository.transaction(lock, "mark").unwrap();
         let marker = NewMarker {
+            flags: 0,
             old,
             successors: &[new],
             parents: None,

@@ -18,9 +18,7 @@ DATE = b("2020-01-02 03:04:05 +0100")
 hglib.HGPATH = PROGRAM
 
 NOT_CALLED = {
-    "archive": "no command of this name yet",
     "grep": "no command of this name yet",
-    "import_": "no command of this name yet",
     "clone": "called as the function of the module",
     "init": "called as the function of the module",
     "open": "called by the function of the module",
@@ -186,6 +184,24 @@ def exchange(client):
         show("tip", empty.tip().node == client.tip().node)
 
 
+def patches(client):
+    """A changeset as text, by its file and through the input channel, and as an archive."""
+    patch = os.path.join(ROOT, "first.patch")
+    attempt("export", lambda: client.export([b("0")], output=b(patch)))
+    path = os.path.join(ROOT, "patched")
+    hglib.init(b(path))
+    with hglib.open(path) as patched:
+        attempt("import", lambda: patched.import_([b(patch)], exact=True))
+        show("same", patched.tip().node == client[0].node())
+        client.export([b("1")], output=b(patch))
+        with open(patch, "rb") as file:
+            attempt("import", lambda: patched.import_(file, message=b("typed"), user=b("u"), date=DATE))
+        show("tip", patched.tip().desc)
+    files = os.path.join(ROOT, "files")
+    attempt("archive", lambda: client.archive(b(files), rev=b("0")))
+    show("files", sorted(os.listdir(files)))
+
+
 def channels(client):
     """What the server sends is seen as it comes; files and hooks that change are seen at the next command."""
     traced = []
@@ -239,7 +255,7 @@ def main():
     # Names of files are relative to the directory of the server.
     os.chdir(path)
     client.open()
-    for part in [local_work, history, names, merging, exchange, channels]:
+    for part in [local_work, history, names, merging, exchange, patches, channels]:
         print("==", part.__name__)
         part(client)
     attempt("close", lambda: client.close())

@@ -25,6 +25,7 @@ fn mark(repository: &Repository, old: Node, new: Node) {
     let lock = repository.try_lock(LockKind::Store).unwrap();
     let mut transaction = repository.transaction(lock, "mark").unwrap();
     let marker = NewMarker {
+        flags: 0,
         old,
         successors: &[new],
         parents: None,

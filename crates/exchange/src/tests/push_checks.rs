@@ -56,6 +56,7 @@ fn mark_obsolete(repository: &Repository, old: Node, new: Node) {
     let metadata = &[(&b"user"[..], &b"Ada"[..])];
     let date = (0, 0);
     let marker = NewMarker {
+        flags: 0,
         old,
         successors: &[new],
         parents: None,

@@ -86,10 +86,12 @@ impl<'a> WorkingTarget<'a> {
     /// Whether a file has the name of a directory that leads to the path.
     fn is_below_file(&self, path: &[u8]) -> Result<bool, WorkdirError> {
         for directory in crate::files::directories_above(path) {
-            if let Some(found) = self.files.look(directory)? {
-                if !found.is_dir() {
-                    return Ok(true);
-                }
+            if self
+                .files
+                .look(directory)?
+                .is_some_and(|found| !found.is_dir())
+            {
+                return Ok(true);
             }
         }
         Ok(false)

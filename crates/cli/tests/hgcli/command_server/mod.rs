@@ -176,96 +176,98 @@ fn two_heads(hg: &Hg, path: &Path) {
     commit("three");
 }
 
+/// Calls in one process, each with the input that it asks for.
+const MANY_CALLS: &[Call] = &[
+    (&["root"], &[]),
+    (&["log", "-T", "{rev} {desc}\n"], &[]),
+    (&["nothing"], &[]),
+    (&["root", "--cwd", ".."], &[]),
+    (&["root"], &[]),
+    (&["root", "-R", "missing"], &[]),
+    (&["commit", "-m", "nothing"], &[]),
+    (
+        &[
+            "commit",
+            "-l",
+            "-",
+            "-d",
+            "0 0",
+            "--config",
+            "ui.allowemptycommit=1",
+        ],
+        &["typed ", "text\n", ""],
+    ),
+    (&["tip"], &[]),
+    (&["-q", "tip"], &[]),
+    (&["tip", "-T", "{desc}\n", "--debug"], &[]),
+    (&["tip", "-T", "{desc}\n"], &[]),
+    (
+        &[
+            "root",
+            "--config",
+            "hooks.pre-root=echo hook; echo error >&2; cat",
+        ],
+        &[],
+    ),
+    (&["root", "--config", "hooks.pre-root=exit 3"], &[]),
+    (
+        &["-v", "root", "--config", "hooks.pre-root=echo $HG_ARGS"],
+        &[],
+    ),
+    (
+        &[
+            "--config",
+            "alias.x=!echo shell; echo error >&2; exit 3",
+            "x",
+        ],
+        &[],
+    ),
+    (
+        &[
+            "commit",
+            "--config",
+            "ui.allowemptycommit=1",
+            "-d",
+            "0 0",
+            "--config",
+            "ui.editor=echo edits; echo error >&2; echo edited >",
+        ],
+        &[],
+    ),
+    (
+        &[
+            "commit",
+            "-m",
+            "x",
+            "--config",
+            "ui.allowemptycommit=1",
+            "--config",
+            "hooks.pretxncommit=echo hook; false",
+        ],
+        &[],
+    ),
+    (
+        &["config", "ui.username", "--config", "ui.username=other"],
+        &[],
+    ),
+    (&["config", "ui.username"], &[]),
+    (
+        &[
+            "tip",
+            "--pager",
+            "always",
+            "--config",
+            "pager.pager=cat -n",
+            "-T",
+            "{desc}\n",
+        ],
+        &[],
+    ),
+];
+
 #[test]
 fn many_calls_are_answered_as_if_each_had_a_process() {
-    let calls: &[Call] = &[
-        (&["root"], &[]),
-        (&["log", "-T", "{rev} {desc}\n"], &[]),
-        (&["nothing"], &[]),
-        (&["root", "--cwd", ".."], &[]),
-        (&["root"], &[]),
-        (&["root", "-R", "missing"], &[]),
-        (&["commit", "-m", "nothing"], &[]),
-        (
-            &[
-                "commit",
-                "-l",
-                "-",
-                "-d",
-                "0 0",
-                "--config",
-                "ui.allowemptycommit=1",
-            ],
-            &["typed ", "text\n", ""],
-        ),
-        (&["tip"], &[]),
-        (&["-q", "tip"], &[]),
-        (&["tip", "-T", "{desc}\n", "--debug"], &[]),
-        (&["tip", "-T", "{desc}\n"], &[]),
-        (
-            &[
-                "root",
-                "--config",
-                "hooks.pre-root=echo hook; echo error >&2; cat",
-            ],
-            &[],
-        ),
-        (&["root", "--config", "hooks.pre-root=exit 3"], &[]),
-        (
-            &["-v", "root", "--config", "hooks.pre-root=echo $HG_ARGS"],
-            &[],
-        ),
-        (
-            &[
-                "--config",
-                "alias.x=!echo shell; echo error >&2; exit 3",
-                "x",
-            ],
-            &[],
-        ),
-        (
-            &[
-                "commit",
-                "--config",
-                "ui.allowemptycommit=1",
-                "-d",
-                "0 0",
-                "--config",
-                "ui.editor=echo edits; echo error >&2; echo edited >",
-            ],
-            &[],
-        ),
-        (
-            &[
-                "commit",
-                "-m",
-                "x",
-                "--config",
-                "ui.allowemptycommit=1",
-                "--config",
-                "hooks.pretxncommit=echo hook; false",
-            ],
-            &[],
-        ),
-        (
-            &["config", "ui.username", "--config", "ui.username=other"],
-            &[],
-        ),
-        (&["config", "ui.username"], &[]),
-        (
-            &[
-                "tip",
-                "--pager",
-                "always",
-                "--config",
-                "pager.pager=cat -n",
-                "-T",
-                "{desc}\n",
-            ],
-            &[],
-        ),
-    ];
-    same_calls(&Twin::writing(two_heads), &[], calls);
+    same_calls(&Twin::writing(two_heads), &[], MANY_CALLS);
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         _ => {
             ui.status("reading DAG from stdin\n")?;
             let mut text = Vec::new();
-            std::io::stdin().lock().take(MOST).read_to_end(&mut text)?;
+            ui.streams.input().take(MOST).read_to_end(&mut text)?;
             text
         }
     };

@@ -36,7 +36,7 @@ fn run(context: &mut Context, _: &Matches) -> Result<u8, Abort> {
         repo, ui, config, ..
     } = context;
     let mut text = Vec::new();
-    std::io::stdin().lock().take(MOST).read_to_end(&mut text)?;
+    ui.streams.input().take(MOST).read_to_end(&mut text)?;
     let drawing = Drawing::parse(&text);
     let _working_copy = repo.lock(ui, LockKind::WorkingCopy)?;
     let lock = repo.lock(ui, LockKind::Store)?;

@@ -92,7 +92,7 @@ impl Bisection<'_> {
         {
             command.env("HG", program);
         }
-        let status = command.status()?;
+        let status = self.ui.streams.run(&mut command)?;
         let shown = String::from_utf8_lossy(line);
         match (status.code(), status.signal()) {
             (Some(0), _) => Ok("good"),

@@ -91,7 +91,7 @@ pub(super) fn read(
 ) -> Result<Vec<HisteditRule>, Abort> {
     let file = matches.value("commands").filter(|file| !file.is_empty());
     let text = match file {
-        Some(file) => read_file(repo, file)?,
+        Some(file) => read_file(repo, ui, file)?,
         None => edited(repo, ui, topmost, source)?,
     };
     let view = repo.view()?;
@@ -121,10 +121,10 @@ fn refused(repo: &Repo, ui: &mut Ui, error: &HisteditPlanError) -> Result<Abort,
     })
 }
 
-fn read_file(repo: &Repo, file: &[u8]) -> Result<Vec<u8>, Abort> {
+fn read_file(repo: &Repo, ui: &Ui, file: &[u8]) -> Result<Vec<u8>, Abort> {
     if file == b"-" {
         let mut text = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut text)?;
+        ui.streams.input().read_to_end(&mut text)?;
         return Ok(text);
     }
     let path = repo.cwd.join(OsStr::from_bytes(file));

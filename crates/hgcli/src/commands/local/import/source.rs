@@ -20,7 +20,7 @@ pub(super) fn read(
     if typed == b"-" {
         ui.status("applying patch from stdin\n")?;
         let mut text = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut text)?;
+        ui.streams.input().read_to_end(&mut text)?;
         return Ok((text, b"stdin".to_vec()));
     }
     let base = Path::new(OsStr::from_bytes(base));

@@ -5,7 +5,6 @@ use crate::context::Repo;
 use crate::render::diff;
 use crate::render::templates::brief_age;
 use crate::ui::{Abort, Ui, columns};
-use std::io::IsTerminal;
 use std::time::UNIX_EPOCH;
 use varve_workdir::{ShelfDirectory, ShelfFile};
 
@@ -80,7 +79,7 @@ fn print(ui: &mut Ui, matches: &Matches, patch: &[u8]) -> Result<(), Abort> {
         }
     }
     let room = columns::of_terminal().saturating_sub(NAME_WIDTH + AGE_WIDTH);
-    match std::io::stdout().is_terminal() {
+    match ui.streams.has_terminal_output() {
         true => ui.write(columns::shortened(first, room))?,
         false => ui.write(first)?,
     }
