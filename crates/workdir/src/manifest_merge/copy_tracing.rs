@@ -260,7 +260,11 @@ fn renamed_directories(
             None => renamed.push((from, to)),
         }
     }
-    let with_slash = |directory: &[u8]| [directory, b"/"].concat();
+    let with_slash = |directory: &[u8]| match directory.is_empty() {
+        // The root, where Mercurial takes "/NAME" for a path and falls over it.
+        true => Vec::new(),
+        false => [directory, b"/"].concat(),
+    };
     let renamed = renamed.into_iter().filter(|(from, _)| !kept.contains(from));
     Ok(renamed
         .map(|(from, to)| (with_slash(from), with_slash(to)))

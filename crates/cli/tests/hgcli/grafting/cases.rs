@@ -3,6 +3,7 @@
 use super::{after_each, history, same_merge};
 use crate::hgcli::Twin;
 use crate::hgcli::state::same_state;
+use std::path::Path;
 use varve_testkit::peers::hg;
 use varve_testkit::repos::{commit, write};
 
@@ -276,4 +277,26 @@ fn hooks_run_around_each_step() {
         });
     }
     after_each(&twin, &["graft 1 2"]);
+}
+
+/// Mercurial takes "/NAME" for the new path, and falls over it.
+#[test]
+fn a_directory_that_was_renamed_to_the_root_takes_new_files_along() {
+    const NAME: &str = "new-beside-the-renamed";
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        write(path, "d/a", b"a\n");
+        commit(hg, path, "zero");
+        hg.ok(path, &["rename", "d/a", "a"]);
+        commit(hg, path, "renamed");
+        hg.ok(path, &["update", "-q", "0"]);
+        write(path, &format!("d/{NAME}"), b"new\n");
+        commit(hg, path, "added");
+    });
+    let both = twin.run(&["graft", "-r", "1"]);
+    assert!(both.theirs.stderr.contains("illegal component: /"));
+    assert_eq!(both.ours.code, Some(0), "{}", both.ours.stderr);
+    let files = hg().ok(twin.ours(), &["manifest"]);
+    assert_eq!(files, format!("a\n{NAME}\n"));
+    assert!(!Path::new("/").join(NAME).exists());
 }

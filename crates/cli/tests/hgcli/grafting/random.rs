@@ -26,7 +26,12 @@ fn grafts_the_same(seed: u64) {
         println!("seed {seed}: {line:?} onto {to}");
         twin.same(&["update", "-q", "-C", &to]);
         twin.each(|path| drop(hg().run(path, &["--config", "extensions.purge=", "purge"])));
-        twin.same(&line);
+        let both = twin.run(&line);
+        // Mercurial falls over directories that were renamed to the root: it looks for "/NAME".
+        if both.theirs.stderr.contains("illegal component: /") {
+            return;
+        }
+        both.same(&line);
         same_merge(&twin);
     }
 }

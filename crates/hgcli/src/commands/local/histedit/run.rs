@@ -11,8 +11,8 @@ use std::sync::Arc;
 use varve_lang::patterns::Matcher;
 use varve_repo::{Node, Phase, RepoView, Repository, Rev, ViewFilter};
 use varve_workdir::{
-    ChangesetMetadata, CommitMetadata, Dirstate, HisteditRule, HisteditState, LocalChanges,
-    MergeBase, MergeLabels, Status, UpdateStats, message,
+    ChangesetMetadata, CommitMetadata, Dirstate, HisteditAction, HisteditRule, HisteditState,
+    LocalChanges, MergeBase, MergeLabels, Status, UpdateStats, message,
 };
 
 /// Extra key that names the changesets which a new one was made of.
@@ -118,7 +118,8 @@ impl HisteditRun<'_> {
             // Where the changes were made already, Mercurial merges nothing.
             varve_workdir::clear_merge(self.repository)?;
         }
-        if merged.unresolved == 0 {
+        // An edit stops for the user in any case, and says so.
+        if merged.unresolved == 0 || rule.action == HisteditAction::Edit {
             return Ok(());
         }
         let (verb, shown) = (rule.action.verb(), short_hex(&rule.node));
