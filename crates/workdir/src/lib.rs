@@ -92,7 +92,7 @@ pub use revert::{
     RevertAction, RevertPlan, RevertStep, plan_revert, record_reverted_copies, revert,
 };
 pub use shelve::{
-    ListedShelf, Shelf, ShelfDirectory, ShelfFile, UnshelveState, leave_changeset,
+    ListedShelf, ShelfDirectory, ShelfFile, ShelvedChanges, UnshelveState, leave_changeset,
     plan_local_changes, show_as_local_changes,
 };
 pub use status::{

@@ -60,7 +60,7 @@ pub fn serve(
     }
 }
 
-/// What the server can do, and which process it is.
+/// The capabilities of the server, and its process.
 fn hello() -> String {
     let (pid, group) = (
         rustix::process::getpid().as_raw_nonzero(),

@@ -1,4 +1,4 @@
-//! What a client of the command server sends: requests, and answers to questions for input.
+//! Messages of a client of the command server: requests, and answers to questions for input.
 //!
 //! ```text
 //! request: name '\n' [ arguments, only of runcommand ]

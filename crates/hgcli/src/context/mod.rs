@@ -42,7 +42,7 @@ pub struct Context {
     pub(crate) commands: Arc<CommandTable>,
     /// Name of this program as called, `hg` or `varve`.
     pub program: String,
-    /// What this call has in common with others.
+    /// Parts in common with the other calls of the process.
     pub session: Arc<Session>,
     /// The directory that the process was started in, if `--cwd` has left it.
     pub started_in: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! What all calls of one process have in common: one call of a shell's user, or all of a command server's client.
+//! Parts in common of all calls of one process: one call of a shell's user, or all of a command server's client.
 
 use crate::context::{CommandTable, RepoLocation};
 use crate::ui::Streams;

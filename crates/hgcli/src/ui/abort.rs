@@ -28,7 +28,7 @@ pub enum Abort {
     /// The same with advice, in parentheses on the next line.
     #[error("{message}")]
     Waits {
-        /// What the command waits for.
+        /// The reason why the command waits.
         message: String,
         /// How the user goes on.
         hint: String,

@@ -67,7 +67,7 @@ impl HisteditAction {
 /// One line of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HisteditRule {
-    /// What to do.
+    /// Treatment of the changeset.
     pub action: HisteditAction,
     /// With which changeset.
     pub node: Node,
@@ -167,7 +167,7 @@ pub fn parse_plan(
     Ok(rules)
 }
 
-/// What a plan must have.
+/// Conditions for a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanCheck<'a> {
     /// The changesets that are edited, oldest first.

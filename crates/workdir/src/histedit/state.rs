@@ -29,7 +29,7 @@ pub struct HisteditState {
     pub topmost: Node,
     /// Whether the old changesets stay.
     pub keeps: bool,
-    /// What is still to do; the first one waits for the user.
+    /// Rules still to be carried out; the first one waits for the user.
     pub rules: Vec<HisteditRule>,
     /// Steps so far: a changeset, and those that took its place.
     pub replacements: Vec<(Node, Vec<Node>)>,

@@ -13,7 +13,7 @@ const FALLBACK: &[u8] = b"hgmerge";
 /// Arguments of a program that has no others configured.
 const USUAL_ARGUMENTS: &[u8] = b"$local $base $other";
 
-/// What a tool must be able to merge.
+/// Properties of a file that a tool must be able to merge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileTraits {
     /// A side has a zero byte.
@@ -71,7 +71,7 @@ pub struct MergeProgram {
     pub command: Vec<u8>,
 }
 
-/// What happens before a program is run.
+/// The merge that comes before a program is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Premerge {
     /// Nothing.
@@ -274,7 +274,7 @@ impl ToolTable {
         configured.unwrap_or(USUAL_ARGUMENTS)
     }
 
-    /// What happens before the program is run on a file of lines.
+    /// The merge that comes before the program is run on a file of lines.
     pub(crate) fn premerge(&self, program: &MergeProgram) -> Result<Premerge, WorkdirError> {
         let Some(value) = self.config.get(SECTION, &key(&program.name, "premerge")) else {
             return Ok(Premerge::Try);

@@ -7,5 +7,5 @@ mod shelf;
 mod state;
 
 pub use local_changes::{leave_changeset, plan_local_changes, show_as_local_changes};
-pub use shelf::{ListedShelf, Shelf, ShelfDirectory, ShelfFile};
+pub use shelf::{ListedShelf, ShelfDirectory, ShelfFile, ShelvedChanges};
 pub use state::UnshelveState;

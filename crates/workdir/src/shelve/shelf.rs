@@ -50,7 +50,7 @@ pub struct ListedShelf {
 
 /// One shelved change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shelf<'a> {
+pub struct ShelvedChanges<'a> {
     directory: &'a ShelfDirectory,
     name: Vec<u8>,
 }
@@ -111,8 +111,8 @@ impl ShelfDirectory {
     }
 
     /// A shelved change, whether it is there or not.
-    pub fn shelf(&self, name: &[u8]) -> Shelf<'_> {
-        Shelf {
+    pub fn shelf(&self, name: &[u8]) -> ShelvedChanges<'_> {
+        ShelvedChanges {
             directory: self,
             name: name.to_vec(),
         }
@@ -199,7 +199,7 @@ fn remove(path: &Path) -> Result<(), WorkdirError> {
     }
 }
 
-impl Shelf<'_> {
+impl ShelvedChanges<'_> {
     /// The name without the suffix of a file.
     pub fn name(&self) -> &[u8] {
         &self.name
@@ -307,7 +307,9 @@ mod tests {
         directory.create().unwrap();
         for file in ShelfFile::ALL {
             let shelf = directory.shelf(name);
-            shelf.write(file, &Shelf::info(&Node([7; 20]))).unwrap();
+            shelf
+                .write(file, &ShelvedChanges::info(&Node([7; 20])))
+                .unwrap();
             let time = UNIX_EPOCH + std::time::Duration::from_secs(1_000_000 - age);
             let file = fs::File::options().append(true).open(shelf.path(file));
             file.unwrap().set_modified(time).unwrap();

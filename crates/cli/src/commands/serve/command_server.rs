@@ -12,46 +12,37 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio, id};
 use varve_hgcli::arguments::Matches;
 use varve_hgcli::command_server;
-use varve_hgcli::context::{Context, RepoLocation};
+use varve_hgcli::context::{Config, Context, Repo, RepoLocation};
 use varve_hgcli::ui::streams::wait_for_bytes;
-use varve_hgcli::ui::{Abort, FAILED, system_words};
+use varve_hgcli::ui::{Abort, FAILED, Ui, system_words};
 
 /// Names the process that started this one to answer one connection. Its children inherit the variable, but not that
 /// parent.
 const STARTED_BY: &str = "VARVE_CONNECTION_OF";
 
 /// Answers clients in the way that `--cmdserver` says.
-pub(super) fn run(context: &mut Context, mode: &[u8], matches: &Matches) -> Result<u8, Abort> {
+pub(super) fn run(context: &mut Context, matches: &Matches, mode: &[u8]) -> Result<u8, Abort> {
     if let RepoLocation::Missing(_) = context.repo.location() {
         context.repo.root()?;
     }
-    check_messages(context)?;
+    check_messages(&context.config)?;
     match mode {
-        b"pipe" => answer(context),
-        b"unix" if is_connection() => answer(context),
-        b"unix" => listen(context, matches),
-        b"chgunix" => Err(Abort::new("serve --cmdserver chgunix is not supported")
-            .hint("chg needs hg's own server; use the modes 'pipe' and 'unix'")),
+        b"pipe" => {}
+        b"unix" if is_connection() => {}
+        b"unix" => {
+            let started_in = context.started_in.clone();
+            let parts = (&context.repo, &mut context.ui, &context.config);
+            return listen(parts, matches, started_in.as_deref());
+        }
+        b"chgunix" => {
+            return Err(Abort::new("serve --cmdserver chgunix is not supported")
+                .hint("chg needs hg's own server; use the modes 'pipe' and 'unix'"));
+        }
         _ => {
             let mode = String::from_utf8_lossy(mode);
-            Err(Abort::new(format!("unknown mode {mode}")))
+            return Err(Abort::new(format!("unknown mode {mode}")));
         }
     }
-}
-
-/// Refuses settings that ask for messages in a channel of their own.
-fn check_messages(context: &Context) -> Result<(), Abort> {
-    let encodings = context.config.list("cmdserver", "message-encodings");
-    if encodings.iter().any(|name| name == b"cbor") {
-        return Err(Abort::new(
-            "cmdserver.message-encodings=cbor is not supported",
-        ));
-    }
-    Ok(())
-}
-
-/// Answers the client at the other end of the standard streams.
-fn answer(context: &mut Context) -> Result<u8, Abort> {
     context.ui.out.flush()?;
     if !context
         .config
@@ -67,6 +58,17 @@ fn answer(context: &mut Context) -> Result<u8, Abort> {
         Err(abort) if abort.is_broken_pipe() => Ok(FAILED),
         done => done.map(|()| 0),
     }
+}
+
+/// Refuses settings that ask for messages in a channel of their own.
+fn check_messages(config: &Config) -> Result<(), Abort> {
+    let encodings = config.list("cmdserver", "message-encodings");
+    if encodings.iter().any(|name| name == b"cbor") {
+        return Err(Abort::new(
+            "cmdserver.message-encodings=cbor is not supported",
+        ));
+    }
+    Ok(())
 }
 
 /// Whether [`start`] has started this process.
@@ -97,44 +99,46 @@ fn start(client: UnixStream, directory: Option<&Path>) -> io::Result<Child> {
 
 /// Answers all who connect to a socket, each in a process of its own, until a signal arrives; then waits until
 /// the clients have gone.
-fn listen(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+fn listen(
+    (repo, ui, config): (&Repo, &mut Ui, &Config),
+    matches: &Matches,
+    started_in: Option<&Path>,
+) -> Result<u8, Abort> {
     let typed = matches.value("address").filter(|path| !path.is_empty());
     let typed = typed.ok_or_else(|| Abort::new("no socket path specified with --address"))?;
     let named = Path::new(OsStr::from_bytes(typed));
     let daemon = Daemon::here()?;
     if matches.flag("daemon") && daemon.is_none() {
-        context.ui.out.flush()?;
-        return match daemon::start(context.started_in.as_deref())? {
+        ui.out.flush()?;
+        return match daemon::start(started_in)? {
             Started::Ready => Ok(0),
             Started::Reported => Ok(FAILED),
             Started::Failed(_) => Err(Abort::new("child process failed to start")),
         };
     }
-    let socket = Socket::bind(&context.repo.cwd, named)?;
+    let socket = Socket::bind(&repo.cwd, named)?;
     let shown = String::from_utf8_lossy(typed);
-    context.ui.status(format!("listening at {shown}\n"))?;
-    context.ui.out.flush()?;
-    if let Some(file) = alone::file(&context.config, matches, "pid-file", None) {
+    ui.status(format!("listening at {shown}\n"))?;
+    ui.out.flush()?;
+    if let Some(file) = alone::file(config, matches, "pid-file", None) {
         logs::write_pid(&file).map_err(|error| Abort::file(&error, file))?;
     }
     if let Some(daemon) = daemon {
         daemon.detach(None)?;
     }
     // A signal lets the clients' commands end.
-    context.ui.guard.writes();
+    ui.guard.writes();
     let mut children = Vec::new();
-    while wait_for_bytes(&socket.listener, || context.ui.stop.is_raised())? {
+    while wait_for_bytes(&socket.listener, || ui.stop.is_raised())? {
         let (client, _) = socket.listener.accept()?;
-        children.push(start(client, context.started_in.as_deref())?);
+        children.push(start(client, started_in)?);
         children.retain_mut(|child: &mut Child| matches!(child.try_wait(), Ok(None)));
     }
     drop(socket);
     for mut child in children {
         child.wait()?;
     }
-    Err(Abort::Stopped(
-        context.ui.guard.words().unwrap_or("killed!"),
-    ))
+    Err(Abort::Stopped(ui.guard.words().unwrap_or("killed!")))
 }
 
 /// A socket that goes when the server ends.

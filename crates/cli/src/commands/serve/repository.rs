@@ -98,7 +98,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     }
     if let Some(mode) = matches.value("cmdserver").filter(|mode| !mode.is_empty()) {
         check_cmdserver(matches)?;
-        return command_server::run(context, mode, matches);
+        return command_server::run(context, matches, mode);
     }
     let Context {
         repo,

@@ -64,7 +64,7 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-/// What the options ask for.
+/// The work that the options ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Goal {
     New,

@@ -30,7 +30,7 @@ const ACTIONS: &str = "\
 #
 ";
 
-/// What a plan is about.
+/// Changesets of a plan.
 pub(super) struct PlanSource<'a> {
     /// The changesets that must be in it.
     pub(super) candidates: &'a [Node],

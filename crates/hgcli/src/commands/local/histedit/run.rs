@@ -129,7 +129,7 @@ impl HisteditRun<'_> {
         })
     }
 
-    /// What a changeset becomes when it is made again.
+    /// Metadata of a changeset that is made again.
     pub(super) fn copy_of(&mut self, node: &Node) -> Result<NewChangeset, Abort> {
         let view = self.view()?;
         let rev = self.known(&view, node)?;

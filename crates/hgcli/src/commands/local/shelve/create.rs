@@ -13,9 +13,9 @@ use varve_lang::patterns::Matcher;
 use varve_repo::{DEFAULT_BRANCH, LockKind, Node, Phase, RepoView, Repository, ViewFilter};
 use varve_workdir::filesets::FilesetTarget;
 use varve_workdir::{
-    CommitContext, CommitMetadata, Dirstate, LocalChanges, MergeLabels, PathAuditor, Shelf,
-    ShelfDirectory, ShelfFile, Status, StatusLists, StatusRequest, UpdateRequest, message,
-    working_status,
+    CommitContext, CommitMetadata, Dirstate, LocalChanges, MergeLabels, PathAuditor,
+    ShelfDirectory, ShelfFile, ShelvedChanges, Status, StatusLists, StatusRequest, UpdateRequest,
+    message, working_status,
 };
 
 /// The exit code when there is nothing to shelve.
@@ -294,14 +294,19 @@ pub(crate) fn commit_beside(
 }
 
 /// Writes the files of a shelved change.
-fn save(ui: &mut Ui, view: &RepoView, node: &Node, shelf: &Shelf<'_>) -> Result<(), Abort> {
+fn save(
+    ui: &mut Ui,
+    view: &RepoView,
+    node: &Node,
+    shelf: &ShelvedChanges<'_>,
+) -> Result<(), Abort> {
     let Some(rev) = view.changelog().rev(node) else {
         return Ok(());
     };
     let bundle = shelf.path(ShelfFile::Bundle);
     let (count, sizes) = save_shelf(view, disk().as_ref(), rev, &bundle)?;
     strip::print_bundle(ui, count, &sizes)?;
-    shelf.write(ShelfFile::Info, &Shelf::info(node))?;
+    shelf.write(ShelfFile::Info, &ShelvedChanges::info(node))?;
     let patch = export::patch(view, rev, &DiffOptions::of_kept_patch())?;
     shelf.write(ShelfFile::Patch, &patch)?;
     let path = shelf.path(ShelfFile::Patch);

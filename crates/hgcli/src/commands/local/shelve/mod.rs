@@ -10,7 +10,7 @@ use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::ui::{Abort, Ui};
 use varve_repo::LockKind;
-use varve_workdir::{Shelf, ShelfDirectory};
+use varve_workdir::{ShelfDirectory, ShelvedChanges};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -61,7 +61,7 @@ pub(crate) const COMMAND: Command = Command {
 /// Used shelves that are kept where it is not set.
 const MOST_USED: i64 = 10;
 
-/// What the command does.
+/// The work that the options ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
     Cleanup,
@@ -149,7 +149,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 pub(super) fn retire(
     config: &Config,
     directory: &ShelfDirectory,
-    shelf: &Shelf<'_>,
+    shelf: &ShelvedChanges<'_>,
 ) -> Result<(), Abort> {
     shelf.retire()?;
     Ok(directory.prune(most_used(config)?)?)
@@ -188,7 +188,10 @@ fn delete(repo: &mut Repo, ui: &mut Ui, config: &Config, matches: &Matches) -> R
 }
 
 /// The shelved change of this name.
-pub(super) fn existing<'a>(directory: &'a ShelfDirectory, name: &[u8]) -> Result<Shelf<'a>, Abort> {
+pub(super) fn existing<'a>(
+    directory: &'a ShelfDirectory,
+    name: &[u8],
+) -> Result<ShelvedChanges<'a>, Abort> {
     let shelf = directory.shelf(name);
     match shelf.exists() {
         true => Ok(shelf),

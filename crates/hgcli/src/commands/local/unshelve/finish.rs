@@ -6,7 +6,7 @@ use crate::commands::local::shelve::{self, UNKNOWN_FILES};
 use crate::ui::{Abort, Ui};
 use std::collections::BTreeSet;
 use varve_repo::{DEFAULT_BRANCH, Node, Phase, RepoView, Rev};
-use varve_workdir::{ChangesetMetadata, CommitMetadata, Shelf, ShelfDirectory};
+use varve_workdir::{ChangesetMetadata, CommitMetadata, ShelfDirectory, ShelvedChanges};
 
 /// The metadata of a shelved changeset that is made again.
 pub(super) fn words(old: &ChangesetMetadata) -> CommitMetadata<'_> {
@@ -77,7 +77,7 @@ pub(super) fn restore_branch(
 /// Puts away the files of the shelved change, unless they are kept.
 pub(super) fn put_away(
     unshelve: &Unshelve<'_>,
-    shelf: &Shelf<'_>,
+    shelf: &ShelvedChanges<'_>,
     keeps: bool,
 ) -> Result<(), Abort> {
     match keeps {

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use varve_lang::patterns::Matcher;
 use varve_repo::{LockKind, Node, RepoView, ViewFilter};
 use varve_workdir::{
-    ChangesetMetadata, Dirstate, LocalChanges, Shelf, ShelfDirectory, Tracking, Tree,
+    ChangesetMetadata, Dirstate, LocalChanges, ShelfDirectory, ShelvedChanges, Tracking, Tree,
     UnshelveState, WorkdirError,
 };
 
@@ -140,7 +140,7 @@ fn clean_up(unshelve: &mut Unshelve<'_>, state: &UnshelveState) -> Result<(), Ab
 pub(super) fn finish(
     unshelve: &mut Unshelve<'_>,
     state: &UnshelveState,
-    shelf: &Shelf<'_>,
+    shelf: &ShelvedChanges<'_>,
 ) -> Result<u8, Abort> {
     let repository = unshelve.repository;
     let here = repository.view_for(ViewFilter::Unfiltered)?;

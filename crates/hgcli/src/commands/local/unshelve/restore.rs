@@ -13,8 +13,8 @@ use std::os::unix::ffi::OsStrExt;
 use varve_lang::patterns::Matcher;
 use varve_repo::{LockKind, Node, Phase, RepoView, Repository, Rev, ViewFilter};
 use varve_workdir::{
-    ChangesetMetadata, CommitMetadata, Dirstate, ReplayPlan, ReplayStep, Replayed, Replayer, Shelf,
-    ShelfFile, Status, UpdateStats, WorkingFiles,
+    ChangesetMetadata, CommitMetadata, Dirstate, ReplayPlan, ReplayStep, Replayed, Replayer,
+    ShelfFile, ShelvedChanges, Status, UpdateStats, WorkingFiles,
 };
 
 /// Description of the commit of local changes.
@@ -22,7 +22,7 @@ const PENDING: &[u8] = b"pending changes temporary commit";
 
 /// A shelved change over the working copy.
 pub(super) struct Restoring<'a> {
-    pub(super) shelf: &'a Shelf<'a>,
+    pub(super) shelf: &'a ShelvedChanges<'a>,
     /// The repository with the bundle, and with the commit of local changes.
     pub(super) overlay: Repository,
     /// The parent of the working copy.
@@ -38,7 +38,7 @@ pub(super) struct Restoring<'a> {
 }
 
 /// Brings back the changes of a shelf.
-pub(super) fn run(unshelve: &mut Unshelve<'_>, shelf: &Shelf<'_>) -> Result<u8, Abort> {
+pub(super) fn run(unshelve: &mut Unshelve<'_>, shelf: &ShelvedChanges<'_>) -> Result<u8, Abort> {
     unshelve.repo.refuse_hooks("unshelve", UNCALLED_HOOKS)?;
     let mut dirstate = Dirstate::read(unshelve.repository)?;
     let restoring = prepare(unshelve, shelf, &mut dirstate)?;
@@ -69,7 +69,7 @@ pub(super) fn known(view: &RepoView, node: &Node) -> Result<Rev, Abort> {
 /// Opens the bundle, and commits local changes over it.
 fn prepare<'a>(
     unshelve: &mut Unshelve<'_>,
-    shelf: &'a Shelf<'a>,
+    shelf: &'a ShelvedChanges<'a>,
     dirstate: &mut Dirstate,
 ) -> Result<Restoring<'a>, Abort> {
     let Unshelve {
