@@ -31,7 +31,7 @@ fn couchdbs_own_values_pass_and_others_are_refused_with_the_reason() {
 /// Facts about CouchDB 3.5: its `default.ini`, with the keys that are comments there.
 #[test]
 fn no_key_of_couchdb_is_accepted_and_ignored() {
-    let keys = include_str!("../tests/couchdb_keys.txt");
+    let keys = include_str!("../../tests/couchdb_keys.txt");
     let mut section = "";
     let mut count = 0;
     for line in keys.lines().filter(|line| !line.starts_with('#')) {
