@@ -21,7 +21,11 @@ fn described(root: &Path) -> String {
         all.push_str(&format!("{arguments:?}\n{}{}", said.stdout, said.stderr));
     }
     // The stat of a clean file depends on when it was written.
-    for line in hg.ok(root, &["debugstate", "--no-dates"]).lines() {
+    // Copies come in no order that means anything.
+    let listed = hg.ok(root, &["debugstate", "--no-dates"]);
+    let mut lines: Vec<&str> = listed.lines().collect();
+    lines.sort_by_key(|line| line.strip_prefix("copy: "));
+    for line in lines {
         let name = line
             .find("set ")
             .map_or(line, |at| line[at + 4..].trim_start());

@@ -21,7 +21,8 @@ use varve_hgcli::ui::{Abort, FAILED, Ui, system_words};
 const STARTED_BY: &str = "VARVE_CONNECTION_OF";
 
 /// Answers clients in the way that `--cmdserver` says.
-pub(super) fn run(context: &mut Context, matches: &Matches, mode: &[u8]) -> Result<u8, Abort> {
+pub(super) fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    let mode = matches.value("cmdserver").unwrap_or_default();
     if let RepoLocation::Missing(_) = context.repo.location() {
         context.repo.root()?;
     }

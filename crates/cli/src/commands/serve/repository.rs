@@ -96,9 +96,12 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if context.session.is_of_client() {
         return Err(Abort::new("a command server does not start servers"));
     }
-    if let Some(mode) = matches.value("cmdserver").filter(|mode| !mode.is_empty()) {
+    if matches
+        .value("cmdserver")
+        .is_some_and(|mode| !mode.is_empty())
+    {
         check_cmdserver(matches)?;
-        return command_server::run(context, matches, mode);
+        return command_server::run(context, matches);
     }
     let Context {
         repo,

@@ -2,7 +2,6 @@
 
 mod cases;
 mod interrupted;
-mod killed;
 mod random;
 
 use super::Twin;

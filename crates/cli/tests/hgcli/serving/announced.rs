@@ -107,7 +107,6 @@ fn what_is_not_there_is_refused_by_name() {
         ("--web-conf x", "web-conf"),
         ("--webdir-conf x", "webdir-conf"),
         ("--daemon-postexec x", "daemon-postexec"),
-        ("--cmdserver pipe", "cmdserver"),
         ("-t x", "templates"),
         ("--style x", "style"),
         ("-S", "subrepos"),

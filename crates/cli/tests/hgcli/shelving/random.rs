@@ -3,6 +3,7 @@
 use super::{DATES, same};
 use crate::hgcli::Twin;
 use crate::hgcli::merging::random::Random;
+use crate::hgcli::random_history::{one, seeds};
 use std::path::Path;
 use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos::write;
@@ -10,10 +11,6 @@ use varve_testkit::repos::write;
 const FILES: &[&str] = &["a", "b", "d/a", "d/b"];
 const NEW: &[&str] = &["n", "m", "d/n", "e/a"];
 const LINES: &[&str] = &["p\n", "q\n", "r\n", "s\n"];
-
-fn one<'t>(random: &mut Random, of: &[&'t str]) -> &'t str {
-    of[random.below(of.len())]
-}
 
 /// The same change for both copies.
 fn change(random: &mut Random, twin: &Twin) {
@@ -53,6 +50,9 @@ fn fill(random: &mut Random, hg: &Hg, path: &Path) {
     hg.ok(path, &["commit", "-q", "-A", "-d", "0 0", "-m", "0"]);
 }
 
+/// Histories in which the programs leave a file of a refused or unneeded merge differently: one tracks it, one does not.
+const KNOWN_TO_DIFFER: &[u64] = &[];
+
 fn shelves_the_same(seed: u64) {
     let random = &mut Random(seed);
     let twin = Twin::writing(|hg, path| fill(random, hg, path));
@@ -90,7 +90,7 @@ fn shelves_the_same(seed: u64) {
 
 #[test]
 fn shelves_are_the_same_in_both_programs() {
-    for seed in 1..=12 {
+    for seed in seeds(12).filter(|seed| !KNOWN_TO_DIFFER.contains(seed)) {
         shelves_the_same(seed);
     }
 }

@@ -80,7 +80,8 @@ const NOTHING: u8 = 1;
 const AMENDED: [&[u8]; 2] = [b"amend_source", ChangesetMetadata::UNAMEND_SOURCE];
 
 fn uncommit(repo: &mut Repo, ui: &mut Ui, config: &Config, matches: &Matches) -> Result<u8, Abort> {
-    let note = amend::note(matches)?;
+    // Mercurial checks the note, and writes none.
+    amend::note(matches)?;
     amend::check_current(matches)?;
     let repository = repo.repository()?;
     let working_copy = repo.lock(ui, LockKind::WorkingCopy)?;
@@ -121,7 +122,6 @@ fn uncommit(repo: &mut Repo, ui: &mut Ui, config: &Config, matches: &Matches) ->
         old: rev,
         new,
         operation: "uncommit",
-        note,
         files: matcher,
     };
     replacement.carry_out((repo, ui, config), &repository, &mut dirstate)?;
@@ -172,7 +172,6 @@ fn unamend(repo: &mut Repo, ui: &mut Ui, config: &Config) -> Result<u8, Abort> {
         old: rev,
         new: Some(new),
         operation: "unamend",
-        note: None,
         files: Matcher::everything(),
     };
     replacement.carry_out((repo, ui, config), &repository, &mut dirstate)?;
@@ -290,8 +289,6 @@ struct Replacement {
     /// `None` if only its parent is left.
     new: Option<PartialChangeset>,
     operation: &'static str,
-    /// For the marker.
-    note: Option<Vec<u8>>,
     /// Files that are local changes afterwards.
     files: Matcher,
 }
@@ -325,7 +322,7 @@ impl Replacement {
         let marker = AmendMarker {
             date: metadata::default_date(config)?,
             user: &user,
-            note: self.note.as_deref(),
+            note: None,
         };
         let options = metadata::write_options(config, repository)?;
         let place = ReplaceContext {
