@@ -9,8 +9,13 @@ use std::path::Path;
 use syn::visit::{self, Visit};
 use syn::{FnArg, ImplItemFn, ItemFn, ItemStruct, PathArguments, Signature, Type, TypeReference};
 
-/// Directories that make a `Context` or hand it to a command.
-const OWNERS: &[&str] = &["crates/hgcli/src/context", "crates/hgcli/src/dispatch"];
+/// Directories and files that make a `Context` or hand it to a command.
+const OWNERS: &[&str] = &[
+    "crates/hgcli/src/command_server",
+    "crates/hgcli/src/commands/local/abort_and_continue.rs",
+    "crates/hgcli/src/context",
+    "crates/hgcli/src/dispatch",
+];
 
 /// References to `Context` in the sources of a crate, each with its file and its function or struct; those of commands' `run` are left out.
 ///

@@ -10,7 +10,7 @@ mod selection;
 
 use super::{commit, unfinished};
 use crate::arguments::{Flag, Matches};
-use crate::context::{Category, Command, Context};
+use crate::context::{Category, Command, Config, Context};
 use crate::ui::Abort;
 use run::HisteditRun;
 use varve_repo::LockKind;
@@ -105,7 +105,7 @@ fn goal(matches: &Matches) -> Result<Goal, Abort> {
 }
 
 /// Refuses what is not there, by name.
-fn refuse(context: &Context, matches: &Matches) -> Result<(), Abort> {
+fn refuse(config: &Config, matches: &Matches) -> Result<(), Abort> {
     if matches.flag("outgoing") {
         return Err(Abort::input("histedit --outgoing is not supported"));
     }
@@ -115,15 +115,15 @@ fn refuse(context: &Context, matches: &Matches) -> Result<(), Abort> {
     {
         return Err(Abort::input("histedit --template is not supported"));
     }
-    let interface = context.config.text("ui", "interface.histedit");
-    let interface = interface.or_else(|| context.config.text("ui", "interface"));
+    let interface = config.text("ui", "interface.histedit");
+    let interface = interface.or_else(|| config.text("ui", "interface"));
     if interface.as_deref() == Some("curses") && matches.value("commands").is_none() {
         return Err(Abort::input(
             "the interface 'curses' of histedit is not supported",
         ));
     }
     for key in ["summary-template", "autoverb"] {
-        if context.config.get("histedit", key).is_some() {
+        if config.get("histedit", key).is_some() {
             return Err(Abort::input(format!("histedit.{key} is not supported")));
         }
     }
@@ -132,7 +132,7 @@ fn refuse(context: &Context, matches: &Matches) -> Result<(), Abort> {
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let goal = goal(matches)?;
-    refuse(context, matches)?;
+    refuse(&context.config, matches)?;
     let Context {
         repo, ui, config, ..
     } = context;
