@@ -103,25 +103,6 @@ fn changes_in_the_working_copy_stay() {
 }
 
 #[test]
-fn phases_and_descendants_count() {
-    for line in ["uncommit a", "uncommit"] {
-        for twin in both_ways() {
-            after_each(
-                &twin,
-                &[
-                    "phase --force --secret .",
-                    line,
-                    "update -q -C 0",
-                    line,
-                    "update -q null",
-                    line,
-                ],
-            );
-        }
-    }
-}
-
-#[test]
 fn amendments_are_undone() {
     let twin = Twin::writing(|hg, path| begin(hg, path, MARKERS));
     after_each(&twin, &["unamend"]);
@@ -160,42 +141,6 @@ fn markers_are_not_removed() {
         assert!(ours.stderr.contains(&words), "{}", ours.stderr);
         assert_eq!((ours.code, log()), (Some(255), before.clone()));
     }
-}
-
-#[test]
-fn merges_and_refusals() {
-    let twin = Twin::writing(|hg, path| begin(hg, path, ""));
-    let long = "n".repeat(256);
-    twin.same(&["uncommit", "-n", &long]);
-    after_each(
-        &twin,
-        &[
-            "uncommit nothere",
-            "uncommit a nothere",
-            "uncommit e/nothere",
-            "uncommit glob:z*",
-            "uncommit re:nothing",
-            "uncommit -I nothing",
-            "uncommit a -m x -l y",
-            "uncommit a -l nothere",
-            "uncommit a -d nonsense",
-            "uncommit a -D -d 0",
-            "uncommit a -U -u x",
-            "uncommit --interactive",
-            "unamend a",
-            "update -q 0",
-            "commit -q -m child --config ui.allowemptycommit=1",
-            "uncommit",
-            "uncommit a",
-            "merge -q 1",
-            "uncommit",
-            "uncommit --allow-dirty-working-copy",
-            "unamend",
-            "commit -m merged",
-            "uncommit",
-            "unamend",
-        ],
-    );
 }
 
 #[test]
