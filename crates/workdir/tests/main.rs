@@ -11,6 +11,7 @@ mod graft;
 mod histories;
 mod ignore;
 mod laws;
+mod merge_laws;
 mod model;
 mod named_files;
 mod obstacles;
