@@ -20,6 +20,7 @@ mod replay;
 mod revert;
 mod small_files;
 mod stat_cache;
+mod states;
 mod status;
 mod strip;
 mod tags;
