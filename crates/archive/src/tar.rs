@@ -50,7 +50,12 @@ impl<W: Write> TarWriter<W> {
             false => (&b""[..], entry.content),
         };
         let mut records = Vec::new();
-        for (key, value) in [(&b"path"[..], entry.name), (b"linkpath", link)] {
+        let names = [(&b"path"[..], entry.name), (b"linkpath", link)];
+        // Records are UTF-8 unless they say otherwise.
+        if names.iter().any(|(_, value)| str::from_utf8(value).is_err()) {
+            push_record(b"hdrcharset", b"BINARY", &mut records);
+        }
+        for (key, value) in names {
             if value.len() > NAME || !value.is_ascii() {
                 push_record(key, value, &mut records);
             }
@@ -107,11 +112,15 @@ impl<W: Write> TarWriter<W> {
     }
 }
 
-/// A name as a header may hold it: `?` for each character beyond ASCII.
+/// A name as a header may hold it: `?` for each character beyond ASCII, and for each byte that is no UTF-8.
 fn in_ascii(name: &[u8]) -> Vec<u8> {
-    let text = String::from_utf8_lossy(name);
     let ascii = |c: char| u8::try_from(c).ok().filter(u8::is_ascii).unwrap_or(b'?');
-    text.chars().map(ascii).collect()
+    let mut out = Vec::with_capacity(name.len());
+    for chunk in name.utf8_chunks() {
+        out.extend(chunk.valid().chars().map(ascii));
+        out.extend(chunk.invalid().iter().map(|_| b'?'));
+    }
+    out
 }
 
 /// Appends a record, whose length counts itself.

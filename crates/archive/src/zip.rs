@@ -93,7 +93,9 @@ impl<W: Write> ZipWriter<W> {
         let size = |len: usize| u32::try_from(len).map_err(|_| too_large());
         let short = |len: usize| u16::try_from(len).map_err(|_| too_large());
         let (time, date) = dos_time(self.time);
-        let flags = if entry.name.is_ascii() { 0 } else { UTF8 };
+        // A name in another encoding must not be announced as UTF-8.
+        let is_utf8 = !entry.name.is_ascii() && str::from_utf8(entry.name).is_ok();
+        let flags = if is_utf8 { UTF8 } else { 0 };
         let method = if self.compresses { DEFLATED } else { STORED };
         let mut out = Vec::new();
         for field in [VERSION, flags, method, time, date] {

@@ -1,10 +1,8 @@
 //! Amending: which changesets may be amended, which metadata the new one has, and when a branch is closed.
 
-use super::model::{Content, Files, WorkingCopy};
+use super::model::{Files, WorkingCopy, file, plain_files};
 use varve_base::Interrupt;
-use varve_repo::{
-    Evolution, FileKind, LockKind, Node, Phase, RewriteRefusal, StorageSettings, ViewFilter,
-};
+use varve_repo::{Evolution, LockKind, Node, Phase, RewriteRefusal, StorageSettings, ViewFilter};
 use varve_workdir::{
     AMEND, AmendContext, AmendMarker, AmendRefusal, AmendRequest, ChangesetMetadata, CloseOptions,
     CloseRefusal, CommitBase, CommitContext, CommitMetadata, LocalChanges, MergeTool, Status,
@@ -16,17 +14,6 @@ const WITHOUT_MARKERS: Evolution = Evolution {
     unstable: false,
     exchange: false,
 };
-
-fn file(content: &str) -> Content {
-    (content.as_bytes().to_vec(), FileKind::Plain)
-}
-
-fn files_of(files: &[(&str, &str)]) -> Files {
-    let files = files.iter();
-    files
-        .map(|(path, content)| ((*path).to_owned(), file(content)))
-        .collect()
-}
 
 fn base_of(copy: &WorkingCopy) -> Result<CommitBase, WorkdirError> {
     let view = copy.repository.view_for(ViewFilter::Visible).unwrap();
@@ -151,8 +138,12 @@ fn the_order_of_extras_and_the_amended_changeset_are_no_difference() {
 #[test]
 fn the_new_changeset_names_the_amended_one_and_its_marker_the_differences() {
     let copy = WorkingCopy::new();
-    let first = copy.commit(Node::NULL, &Files::new(), &files_of(&[("a", "1")]));
-    let old = copy.commit(first, &files_of(&[("a", "1")]), &files_of(&[("a", "2")]));
+    let first = copy.commit(Node::NULL, &Files::new(), &plain_files(&[("a", "1")]));
+    let old = copy.commit(
+        first,
+        &plain_files(&[("a", "1")]),
+        &plain_files(&[("a", "2")]),
+    );
     go_to(&copy, old);
     let mut new = metadata_of(&copy, old);
     new.description = b"better".to_vec();
@@ -170,7 +161,7 @@ fn the_new_changeset_names_the_amended_one_and_its_marker_the_differences() {
 #[test]
 fn changed_files_are_an_effect_too() {
     let copy = WorkingCopy::new();
-    let old = copy.commit(Node::NULL, &Files::new(), &files_of(&[("a", "1")]));
+    let old = copy.commit(Node::NULL, &Files::new(), &plain_files(&[("a", "1")]));
     go_to(&copy, old);
     copy.write("a", &file("changed"));
     let status = copy.status();
@@ -181,7 +172,7 @@ fn changed_files_are_an_effect_too() {
 #[test]
 fn amending_twice_names_the_last_changeset_only() {
     let copy = WorkingCopy::new();
-    let first = copy.commit(Node::NULL, &Files::new(), &files_of(&[("a", "1")]));
+    let first = copy.commit(Node::NULL, &Files::new(), &plain_files(&[("a", "1")]));
     go_to(&copy, first);
     let mut node = first;
     for description in ["second", "third"] {
@@ -200,14 +191,14 @@ fn amending_twice_names_the_last_changeset_only() {
 #[test]
 fn the_amended_status_joins_both_changes() {
     let copy = WorkingCopy::new();
-    let before = files_of(&[
+    let before = plain_files(&[
         ("kept", "1"),
         ("changed", "1"),
         ("removed", "1"),
         ("back", "1"),
     ]);
     let first = copy.commit(Node::NULL, &Files::new(), &before);
-    let after = files_of(&[("kept", "1"), ("changed", "2"), ("new", "1"), ("gone", "1")]);
+    let after = plain_files(&[("kept", "1"), ("changed", "2"), ("new", "1"), ("gone", "1")]);
     let old = copy.commit(first, &before, &after);
     let view = copy.view();
     let old = view.changelog().rev(&old).unwrap();
@@ -234,8 +225,12 @@ fn what_must_not_be_amended_is_refused() {
     };
     let copy = WorkingCopy::new();
     assert_eq!(refusal(&copy), AmendRefusal::NullParent);
-    let node = copy.commit(Node::NULL, &Files::new(), &files_of(&[("a", "1")]));
-    let child = copy.commit(node, &files_of(&[("a", "1")]), &files_of(&[("a", "2")]));
+    let node = copy.commit(Node::NULL, &Files::new(), &plain_files(&[("a", "1")]));
+    let child = copy.commit(
+        node,
+        &plain_files(&[("a", "1")]),
+        &plain_files(&[("a", "2")]),
+    );
     go_to(&copy, node);
     let reason = RewriteRefusal::Orphans { descendants: 1 };
     assert_eq!(refusal(&copy), AmendRefusal::Rewrite { node, reason });

@@ -1,6 +1,6 @@
 //! Merges of two changesets against a naive merge of each file, and files that they leave to be resolved.
 
-use super::model::{Files, WorkingCopy, files};
+use super::model::{Files, WorkingCopy, file, files};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use varve_base::Interrupt;
@@ -145,10 +145,6 @@ proptest! {
         prop_assert_eq!(unresolved(&copy.repository).unwrap(), 0);
         prop_assert_eq!(copy.on_disk(), merged(&base, &ours, &theirs, keep_ours));
     }
-}
-
-fn file(text: &str) -> (Vec<u8>, FileKind) {
-    (text.as_bytes().to_vec(), FileKind::Plain)
 }
 
 #[test]

@@ -1,15 +1,15 @@
 //! Commits and amendments of random changes.
 
-use super::model::{Content, Files, WorkingCopy, files, letters};
+use super::model::{Files, WorkingCopy, file, files, files_of, letters};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use varve_base::Interrupt;
 use varve_lang::patterns::Matcher;
-use varve_repo::{FileKind, LockKind, Node, Phase, RepoView, StorageSettings};
+use varve_repo::{LockKind, Node, Phase, RepoView, StorageSettings};
 use varve_workdir::{
     AMEND, AmendContext, AmendMarker, AmendRequest, ChangesetMetadata, CommitContext,
-    CommitMetadata, LocalChanges, MergeTool, Status, Tree, amend, commit, copies_against,
-    copies_between, message, set_active_bookmark, status_between,
+    CommitMetadata, LocalChanges, MergeTool, Status, amend, commit, copies_against, copies_between,
+    message, set_active_bookmark, status_between,
 };
 
 fn metadata(description: &str) -> CommitMetadata<'_> {
@@ -24,7 +24,7 @@ fn metadata(description: &str) -> CommitMetadata<'_> {
 }
 
 /// Commits the working copy as it is tracked.
-fn commit_all(copy: &WorkingCopy, description: &str) -> Node {
+pub fn commit_all(copy: &WorkingCopy, description: &str) -> Node {
     let mut dirstate = copy.dirstate();
     let status = copy.status_of(&dirstate).status;
     let context = CommitContext {
@@ -38,7 +38,7 @@ fn commit_all(copy: &WorkingCopy, description: &str) -> Node {
 }
 
 /// Makes the working copy hold and track exactly these files.
-fn bring_about(copy: &WorkingCopy, before: &Files, files: &Files) {
+pub fn bring_about(copy: &WorkingCopy, before: &Files, files: &Files) {
     let mut dirstate = copy.dirstate();
     for path in before.keys().filter(|path| !files.contains_key(*path)) {
         copy.remove(path);
@@ -49,18 +49,6 @@ fn bring_about(copy: &WorkingCopy, before: &Files, files: &Files) {
         dirstate.add(path.as_bytes());
     }
     dirstate.write(&copy.repository).unwrap();
-}
-
-/// The files of a changeset.
-fn files_at(view: &RepoView, node: Node) -> Files {
-    let tree = Tree::of(view, view.changelog().rev(&node)).unwrap();
-    let entries = tree.iter().map(|entry| {
-        let entry = entry.unwrap();
-        let content = tree.content(entry.path, &entry.node).unwrap();
-        let path = String::from_utf8(entry.path.to_vec()).unwrap();
-        (path, (content, entry.kind))
-    });
-    entries.collect()
 }
 
 fn parents_of(view: &RepoView, node: Node) -> [Option<Node>; 2] {
@@ -82,7 +70,7 @@ proptest! {
             bring_about(&copy, &before, &state);
             let node = commit_all(&copy, "a state");
             let view = copy.view();
-            prop_assert_eq!(&files_at(&view, node), &state);
+            prop_assert_eq!(&files_of(&view, &node), &state);
             prop_assert_eq!(parents_of(&view, node), [parent, None]);
             prop_assert_eq!(copy.dirstate().parents(), [node, Node::NULL]);
             let status = copy.status();
@@ -127,7 +115,7 @@ proptest! {
         let node = result.node;
         drop(result);
         let view = copy.view();
-        prop_assert_eq!(&files_at(&view, node), &new);
+        prop_assert_eq!(&files_of(&view, &node), &new);
         prop_assert_eq!(parents_of(&view, node), [Some(first), None]);
         prop_assert!(copy.status().is_unchanged());
         let everything = Matcher::everything();
@@ -137,10 +125,6 @@ proptest! {
         // A changeset names the files that it changed and no other.
         prop_assert_eq!(named.unwrap(), letters(&status.unwrap()).len());
     }
-}
-
-fn file(content: &str) -> Content {
-    (content.as_bytes().to_vec(), FileKind::Plain)
 }
 
 #[test]

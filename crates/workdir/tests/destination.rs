@@ -1,6 +1,6 @@
 //! Updates that name no revision: their destination, bookmarks, and refusals before anything changes.
 
-use super::model::{Content, Files, WorkingCopy};
+use super::model::{Files, WorkingCopy, file};
 use varve_base::Interrupt;
 use varve_repo::{FileChange, FileKind, LockKind, NewChangeset, Node, Phase, Rev, StorageSettings};
 use varve_workdir::{
@@ -8,10 +8,6 @@ use varve_workdir::{
     active_bookmark, bookmark_change, branch, check_update, clone_destination, default_destination,
     other_heads, set_active_bookmark, set_branch,
 };
-
-fn file(content: &str) -> Content {
-    (content.as_bytes().to_vec(), FileKind::Plain)
-}
 
 /// Commits one file with other content than any changeset before, without the working copy.
 fn commit_on(copy: &WorkingCopy, parent: Node, branch: &str, closes: bool) -> Node {

@@ -89,9 +89,15 @@ impl History {
         self.nodes.push(self.batch.commit(&new).unwrap());
     }
 
-    pub fn finish(self) -> (Arc<RepoView>, Vec<Node>) {
+    /// Ends the transaction.
+    pub fn into_repository(self) -> (Repository, Vec<Node>) {
         self.batch.finish().unwrap();
-        let view = self.repository.view_for(ViewFilter::Unfiltered).unwrap();
-        (view, self.nodes)
+        (self.repository, self.nodes)
+    }
+
+    pub fn finish(self) -> (Arc<RepoView>, Vec<Node>) {
+        let (repository, nodes) = self.into_repository();
+        let view = repository.view_for(ViewFilter::Unfiltered).unwrap();
+        (view, nodes)
     }
 }

@@ -9,13 +9,14 @@ use tempfile::TempDir;
 use varve_base::{DiskStorage, Interrupt};
 use varve_lang::patterns::Matcher;
 use varve_repo::{
-    FileChange, FileKind, NewChangeset, Node, Phase, RepoView, Repository, StorageSettings,
-    ViewFilter,
+    CommitBatch, FileChange, FileKind, NewChangeset, Node, Phase, RepoView, Repository,
+    StorageSettings, ViewFilter,
 };
 use varve_workdir::{
-    Backups, Dirstate, IgnoreFiles, LocalChanges, MergeOptions, MergeTool, Resolution, Status,
-    StatusLists, StatusRequest, ToolSelection, UpdateEvent, UpdateObserver, UpdateQuestion,
-    UpdateRequest, UpdateStats, WorkdirError, WorkingStatus, update, working_status,
+    Backups, Dirstate, IgnoreFiles, LocalChanges, MergeBase, MergeLabels, MergeOptions,
+    MergeRequest, MergeTool, Resolution, Status, StatusLists, StatusRequest, ToolSelection, Tree,
+    UpdateEvent, UpdateObserver, UpdateQuestion, UpdateRequest, UpdateStats, WorkdirError,
+    WorkingStatus, merge_changeset, update, working_status,
 };
 
 /// Content and kind of a file.
@@ -31,6 +32,73 @@ pub fn files() -> impl Strategy<Value = Files> {
     let kind = prop::sample::select(&[FileKind::Plain, FileKind::Plain, FileKind::Executable][..]);
     let file = (content, kind).prop_map(|(content, kind)| (content.as_bytes().to_vec(), kind));
     proptest::collection::btree_map(path.prop_map(str::to_owned), file, 0..7)
+}
+
+/// A plain file.
+pub fn file(content: &str) -> Content {
+    (content.as_bytes().to_vec(), FileKind::Plain)
+}
+
+/// Plain files with these contents.
+pub fn plain_files(all: &[(&str, &str)]) -> Files {
+    let all = all.iter();
+    all.map(|(path, content)| ((*path).to_owned(), file(content)))
+        .collect()
+}
+
+/// The files of a changeset.
+pub fn files_of(view: &RepoView, node: &Node) -> Files {
+    let tree = Tree::of(view, view.changelog().rev(node)).unwrap();
+    let entries = tree.iter().map(|entry| {
+        let entry = entry.unwrap();
+        let content = tree.content(entry.path, &entry.node).unwrap();
+        let path = String::from_utf8(entry.path.to_vec()).unwrap();
+        (path, (content, entry.kind))
+    });
+    entries.collect()
+}
+
+/// A transaction for changesets.
+pub fn begin(repository: &Repository) -> CommitBatch {
+    let options = StorageSettings::default().write_options(repository.requirements());
+    repository.begin(options).unwrap()
+}
+
+/// Commits `files` as a whole over `parents`, the first of which has the files `before`.
+pub fn commit_files(
+    repository: &Repository,
+    parents: [Node; 2],
+    before: &Files,
+    files: &Files,
+) -> Node {
+    let mut batch = begin(repository);
+    let removed = before.keys().filter(|path| !files.contains_key(*path));
+    let mut changes: Vec<FileChange<'_>> = removed
+        .map(|path| FileChange::Remove {
+            path: path.as_bytes(),
+        })
+        .collect();
+    let written = files
+        .iter()
+        .filter(|(path, file)| before.get(*path) != Some(file));
+    changes.extend(written.map(|(path, (content, kind))| FileChange::Write {
+        path: path.as_bytes(),
+        content,
+        kind: *kind,
+        copied_from: None,
+    }));
+    let new = NewChangeset {
+        parents,
+        user: b"Ada",
+        date: (0, 0),
+        branch: b"default",
+        extras: &[],
+        description: b"files",
+        phase: Phase::Draft,
+        changes: &changes,
+    };
+    batch.commit(&new).unwrap();
+    batch.finish().unwrap()
 }
 
 /// A repository with a working copy in a directory of its own.
@@ -60,35 +128,27 @@ impl WorkingCopy {
 
     /// Commits `files` as a whole over `parent`, without the working copy.
     pub fn commit(&self, parent: Node, before: &Files, files: &Files) -> Node {
-        let options = StorageSettings::default().write_options(self.repository.requirements());
-        let mut batch = self.repository.begin(options).unwrap();
-        let removed = before.keys().filter(|path| !files.contains_key(*path));
-        let mut changes: Vec<FileChange<'_>> = removed
-            .map(|path| FileChange::Remove {
-                path: path.as_bytes(),
-            })
-            .collect();
-        let written = files
-            .iter()
-            .filter(|(path, file)| before.get(*path) != Some(file));
-        changes.extend(written.map(|(path, (content, kind))| FileChange::Write {
-            path: path.as_bytes(),
-            content,
-            kind: *kind,
-            copied_from: None,
-        }));
-        let new = NewChangeset {
-            parents: [parent, Node::NULL],
-            user: b"Ada",
-            date: (0, 0),
-            branch: b"default",
-            extras: &[],
-            description: b"files",
-            phase: Phase::Draft,
-            changes: &changes,
+        commit_files(&self.repository, [parent, Node::NULL], before, files)
+    }
+
+    /// Brings what `other` has changed since `base` to the working copy.
+    pub fn bring(&self, base: Node, other: Node, tool: MergeTool) -> UpdateStats {
+        let view = self.view();
+        let rev = |node: &Node| view.changelog().rev(node);
+        let request = MergeRequest {
+            repository: &self.repository,
+            view: &view,
+            other: rev(&other).unwrap(),
+            base: MergeBase::Chosen(rev(&base)),
+            tool: &MergeOptions {
+                chosen: ToolSelection::Forced(tool),
+                backups: Backups::None,
+            },
+            labels: &MergeLabels::of_graft(),
+            progress: &varve_base::Silent,
+            stop: &Interrupt::default(),
         };
-        batch.commit(&new).unwrap();
-        batch.finish().unwrap()
+        merge_changeset(&request, &mut self.dirstate(), &mut Recording::default()).unwrap()
     }
 
     /// Writes one file, over whatever is there.

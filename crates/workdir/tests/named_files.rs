@@ -1,17 +1,13 @@
 //! Files that a commit names, and `--addremove`.
 
-use super::model::{Content, Files, WorkingCopy, letters};
+use super::model::{Files, WorkingCopy, file, letters};
 use std::collections::BTreeMap;
 use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, PatternKind};
-use varve_repo::{FileKind, Node};
+use varve_repo::Node;
 use varve_workdir::{
     LocalChanges, MergeTool, Status, UncommittableReason, WorkdirError, add_and_remove,
     check_named_files,
 };
-
-fn file(content: &str) -> Content {
-    (content.as_bytes().to_vec(), FileKind::Plain)
-}
 
 /// A clean working copy with the tracked files `a` and `d/b`.
 fn clean() -> WorkingCopy {

@@ -1,9 +1,9 @@
 //! Obstacles to an update: a refused update changes nothing.
 
-use super::model::{Content, Files, WorkingCopy, files, letters};
+use super::model::{Files, WorkingCopy, file, files, letters, plain_files};
 use proptest::prelude::*;
 use std::os::unix::fs::symlink;
-use varve_repo::{FileKind, Node};
+use varve_repo::Node;
 use varve_workdir::{LocalChanges, MergeTool, WorkdirError, is_interrupted};
 
 const MODES: [LocalChanges; 4] = [
@@ -12,17 +12,6 @@ const MODES: [LocalChanges; 4] = [
     LocalChanges::KeepApart,
     LocalChanges::Refuse,
 ];
-
-fn file(content: &str) -> Content {
-    (content.as_bytes().to_vec(), FileKind::Plain)
-}
-
-fn files_of(paths: &[(&str, &str)]) -> Files {
-    let files = paths.iter();
-    files
-        .map(|(path, content)| ((*path).to_owned(), file(content)))
-        .collect()
-}
 
 /// A working copy at the first of two changesets, and the second.
 fn between(old: &Files, new: &Files) -> (WorkingCopy, Node, Node) {
@@ -55,8 +44,8 @@ fn refusal(copy: &WorkingCopy, target: Node, local: LocalChanges) -> WorkdirErro
 #[test]
 fn an_untracked_file_in_place_of_a_directory_refuses() {
     let (copy, _, second) = between(
-        &files_of(&[("a", "1")]),
-        &files_of(&[("a", "1"), ("d/e/b", "2")]),
+        &plain_files(&[("a", "1")]),
+        &plain_files(&[("a", "1"), ("d/e/b", "2")]),
     );
     for place in ["d", "d/e"] {
         copy.write(place, &file("mine"));
@@ -76,8 +65,8 @@ fn an_untracked_file_in_place_of_a_directory_refuses() {
 #[test]
 fn a_directory_with_untracked_files_in_place_of_a_file_refuses() {
     let (copy, _, second) = between(
-        &files_of(&[("a", "1")]),
-        &files_of(&[("a", "1"), ("d", "2")]),
+        &plain_files(&[("a", "1")]),
+        &plain_files(&[("a", "1"), ("d", "2")]),
     );
     copy.write("d/e/mine", &file("mine"));
     for local in MODES {
@@ -97,8 +86,8 @@ fn a_directory_with_untracked_files_in_place_of_a_file_refuses() {
 #[test]
 fn a_link_in_place_of_a_directory_is_never_followed() {
     let (copy, _, second) = between(
-        &files_of(&[("a", "1")]),
-        &files_of(&[("a", "1"), ("d/b", "2")]),
+        &plain_files(&[("a", "1")]),
+        &plain_files(&[("a", "1"), ("d/b", "2")]),
     );
     let outside = tempfile::tempdir().unwrap();
     symlink(outside.path(), copy.path("d")).unwrap();
@@ -116,8 +105,8 @@ fn a_link_in_place_of_a_directory_is_never_followed() {
 #[test]
 fn another_repository_is_never_written_into() {
     let (copy, _, second) = between(
-        &files_of(&[("a", "1")]),
-        &files_of(&[("a", "1"), ("d/b", "2")]),
+        &plain_files(&[("a", "1")]),
+        &plain_files(&[("a", "1"), ("d/b", "2")]),
     );
     std::fs::create_dir_all(copy.path("d/.hg")).unwrap();
     let refused = copy
@@ -132,7 +121,7 @@ fn another_repository_is_never_written_into() {
 
 #[test]
 fn ignored_files_that_differ_are_in_the_way_too() {
-    let old = files_of(&[(".hgignore", "syntax: glob\n*.o\n")]);
+    let old = plain_files(&[(".hgignore", "syntax: glob\n*.o\n")]);
     let mut new = old.clone();
     new.insert("x.o".to_owned(), file("theirs"));
     let (copy, _, second) = between(&old, &new);
@@ -148,7 +137,7 @@ fn ignored_files_that_differ_are_in_the_way_too() {
 #[test]
 fn all_files_in_the_way_are_named_in_order() {
     let paths = [("c", "1"), ("b/d", "1"), ("a", "1"), ("same", "1")];
-    let (copy, _, second) = between(&files_of(&[("z", "1")]), &files_of(&paths));
+    let (copy, _, second) = between(&plain_files(&[("z", "1")]), &plain_files(&paths));
     for path in ["a", "b/d", "c"] {
         copy.write(path, &file("mine"));
     }

@@ -1,13 +1,9 @@
 //! Changes replayed without the working copy end as a merge in the working copy does.
 
-use super::model::{Files, Recording, WorkingCopy, files};
+use super::model::{Files, WorkingCopy, begin, files, files_of, plain_files};
 use proptest::prelude::*;
-use varve_base::Interrupt;
-use varve_repo::{Node, Phase, RepoView, StorageSettings};
-use varve_workdir::{
-    Backups, CommitMetadata, LocalChanges, MergeBase, MergeLabels, MergeOptions, MergeRequest,
-    MergeTool, ReplayStep, Replayed, Replayer, ToolSelection, Tree, merge_changeset,
-};
+use varve_repo::{Node, Phase};
+use varve_workdir::{CommitMetadata, LocalChanges, MergeTool, ReplayStep, Replayed, Replayer};
 
 const METADATA: CommitMetadata<'_> = CommitMetadata {
     user: b"Ada",
@@ -18,39 +14,11 @@ const METADATA: CommitMetadata<'_> = CommitMetadata {
     phase: Phase::Draft,
 };
 
-/// Contents of all files of a changeset.
-fn files_of(view: &RepoView, node: &Node) -> Files {
-    let tree = Tree::of(view, view.changelog().rev(node)).unwrap();
-    let mut found = Files::new();
-    for entry in tree.iter() {
-        let entry = entry.unwrap();
-        let content = view.file_content(entry.path, &entry.node).unwrap();
-        let path = String::from_utf8(entry.path.to_vec()).unwrap();
-        found.insert(path, (content, entry.kind));
-    }
-    found
-}
-
 /// The destination is checked out, and the changes from `base` to `other` are merged into it: the files, if none is left unresolved.
 fn merged(copy: &WorkingCopy, [onto, base, other]: [Node; 3]) -> Option<Files> {
     copy.update(onto, LocalChanges::Discard, MergeTool::Fail)
         .unwrap();
-    let view = copy.view();
-    let rev = |node: &Node| view.changelog().rev(node);
-    let request = MergeRequest {
-        repository: &copy.repository,
-        view: &view,
-        other: rev(&other).unwrap(),
-        base: MergeBase::Chosen(rev(&base)),
-        tool: &MergeOptions {
-            chosen: ToolSelection::Forced(MergeTool::Merge),
-            backups: Backups::None,
-        },
-        labels: &MergeLabels::of_graft(),
-        progress: &varve_base::Silent,
-        stop: &Interrupt::default(),
-    };
-    let stats = merge_changeset(&request, &mut copy.dirstate(), &mut Recording::default()).unwrap();
+    let stats = copy.bring(base, other, MergeTool::Merge);
     (stats.unresolved == 0).then(|| copy.on_disk())
 }
 
@@ -80,8 +48,7 @@ proptest! {
         let onto_node = copy.commit(root, &base, &onto);
         let other_node = copy.commit(root, &base, &other);
         prop_assume!(onto_node != other_node);
-        let options = StorageSettings::default().write_options(copy.repository.requirements());
-        let mut batch = copy.repository.begin(options).unwrap();
+        let mut batch = begin(&copy.repository);
         let view = copy.view();
         let rev = |node: &Node| view.changelog().rev(node);
         let step = ReplayStep {
@@ -113,27 +80,18 @@ proptest! {
 /// Two steps in one batch: the second builds on the first, which no view has.
 #[test]
 fn a_step_may_build_on_one_of_the_same_batch() {
-    let state = |all: &[(&str, &str)]| -> Files {
-        let all = all.iter();
-        all.map(|(path, content)| {
-            let content = content.as_bytes().to_vec();
-            ((*path).to_owned(), (content, varve_repo::FileKind::Plain))
-        })
-        .collect()
-    };
     let copy = WorkingCopy::new();
     let states = [
-        state(&[("a", "1\n2\n3\n")]),
-        state(&[("a", "one\n2\n3\n")]),
-        state(&[("a", "one\n2\n3\n"), ("b", "new\n")]),
-        state(&[("a", "1\n2\nthree\n")]),
+        plain_files(&[("a", "1\n2\n3\n")]),
+        plain_files(&[("a", "one\n2\n3\n")]),
+        plain_files(&[("a", "one\n2\n3\n"), ("b", "new\n")]),
+        plain_files(&[("a", "1\n2\nthree\n")]),
     ];
     let root = copy.commit(Node::NULL, &Files::new(), &states[0]);
     let first = copy.commit(root, &states[0], &states[1]);
     let second = copy.commit(first, &states[1], &states[2]);
     let onto = copy.commit(root, &states[0], &states[3]);
-    let options = StorageSettings::default().write_options(copy.repository.requirements());
-    let mut batch = copy.repository.begin(options).unwrap();
+    let mut batch = begin(&copy.repository);
     let view = copy.view();
     let mut replayer = Replayer::new(&view);
     let mut parent = onto;
@@ -153,6 +111,6 @@ fn a_step_may_build_on_one_of_the_same_batch() {
         parent = plan.commit(&mut batch, &METADATA).unwrap();
     }
     batch.finish().unwrap();
-    let expected = state(&[("a", "one\n2\nthree\n"), ("b", "new\n")]);
+    let expected = plain_files(&[("a", "one\n2\nthree\n"), ("b", "new\n")]);
     assert_eq!(files_of(&copy.view(), &parent), expected);
 }

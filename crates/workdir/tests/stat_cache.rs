@@ -1,20 +1,16 @@
 //! The stats that the dirstate keeps: a change that leaves the same stat is found while it can be, and a known stat
 //! is not computed again.
 
-use super::model::{Content, Files, WorkingCopy, letters};
+use super::model::{Files, WorkingCopy, file, letters};
 use proptest::prelude::*;
 use std::fs::{File, FileTimes};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::time::{Duration, SystemTime};
-use varve_repo::{FileKind, Node};
+use varve_repo::Node;
 use varve_workdir::{
     Dirstate, EntryState, LocalChanges, MergeTool, Stat, StatMatch, Timestamp, Tracking,
     WorkingFiles,
 };
-
-fn file(content: &str) -> Content {
-    (content.as_bytes().to_vec(), FileKind::Plain)
-}
 
 /// A clean working copy of the file `a`.
 fn with_one_file(content: &str) -> WorkingCopy {

@@ -1,6 +1,6 @@
 //! Updates of the working copy against a naive merge of each file.
 
-use super::model::{Content, Files, WorkingCopy, files, letters, paths};
+use super::model::{Content, Files, WorkingCopy, file, files, letters, paths, plain_files};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use varve_repo::{FileKind, Node};
@@ -9,7 +9,7 @@ use varve_workdir::{
 };
 
 /// Files without permission to execute, whose merge is another matter.
-fn plain_files() -> impl Strategy<Value = Files> {
+fn plain() -> impl Strategy<Value = Files> {
     files().prop_map(|files| {
         let plain = files.into_iter();
         plain
@@ -111,7 +111,7 @@ proptest! {
 
     #[test]
     fn local_changes_are_merged_with_the_target(
-        old in plain_files(), new in plain_files(), changes in local_changes(), keep_ours: bool,
+        old in plain(), new in plain(), changes in local_changes(), keep_ours: bool,
     ) {
         let (copy, _, second) = two_changesets(&old, &new);
         let ours = change(&copy, &old, &changes);
@@ -135,7 +135,7 @@ proptest! {
 
     #[test]
     fn unresolved_files_are_those_that_both_sides_changed(
-        old in plain_files(), new in plain_files(), changes in local_changes(),
+        old in plain(), new in plain(), changes in local_changes(),
     ) {
         let (copy, _, second) = two_changesets(&old, &new);
         let ours = change(&copy, &old, &changes);
@@ -152,7 +152,7 @@ proptest! {
 
     #[test]
     fn discarded_changes_leave_the_target(
-        old in plain_files(), new in plain_files(), changes in local_changes(),
+        old in plain(), new in plain(), changes in local_changes(),
     ) {
         let (copy, _, second) = two_changesets(&old, &new);
         change(&copy, &old, &changes);
@@ -168,7 +168,7 @@ proptest! {
 
     #[test]
     fn a_refused_update_changes_nothing(
-        old in plain_files(), new in plain_files(), changes in local_changes(),
+        old in plain(), new in plain(), changes in local_changes(),
     ) {
         let (copy, first, second) = two_changesets(&old, &new);
         let ours = change(&copy, &old, &changes);
@@ -185,7 +185,7 @@ proptest! {
 
     #[test]
     fn changes_that_are_kept_apart_are_never_merged(
-        old in plain_files(), new in plain_files(), changes in local_changes(),
+        old in plain(), new in plain(), changes in local_changes(),
     ) {
         let (copy, first, second) = two_changesets(&old, &new);
         let ours = change(&copy, &old, &changes);
@@ -205,20 +205,12 @@ proptest! {
     }
 }
 
-fn file(content: &str) -> Content {
-    (content.as_bytes().to_vec(), FileKind::Plain)
-}
-
-fn files_of(files: &[(&str, &str)]) -> Files {
-    let files = files.iter();
-    files
-        .map(|(path, content)| ((*path).to_owned(), file(content)))
-        .collect()
-}
-
 #[test]
 fn an_untracked_file_in_the_way_refuses_the_update() {
-    let (old, new) = (files_of(&[("a", "1")]), files_of(&[("a", "1"), ("b", "2")]));
+    let (old, new) = (
+        plain_files(&[("a", "1")]),
+        plain_files(&[("a", "1"), ("b", "2")]),
+    );
     let (copy, _, second) = two_changesets(&old, &new);
     copy.write("b", &file("mine"));
     let refused = copy
@@ -235,8 +227,8 @@ fn an_untracked_file_in_the_way_refuses_the_update() {
 #[test]
 fn a_file_can_become_a_directory_and_back() {
     let (old, new) = (
-        files_of(&[("d", "file")]),
-        files_of(&[("d/a", "1"), ("d/e/b", "2")]),
+        plain_files(&[("d", "file")]),
+        plain_files(&[("d/a", "1"), ("d/e/b", "2")]),
     );
     let (copy, first, second) = two_changesets(&old, &new);
     for (target, expected) in [(second, &new), (first, &old), (second, &new)] {
@@ -254,8 +246,8 @@ fn a_file_can_become_a_directory_and_back() {
 
 #[test]
 fn lines_of_both_sides_are_merged() {
-    let old = files_of(&[("a", "1\n2\n3\n4\n5\n")]);
-    let new = files_of(&[("a", "1\n2\n3\n4\nfive\n")]);
+    let old = plain_files(&[("a", "1\n2\n3\n4\n5\n")]);
+    let new = plain_files(&[("a", "1\n2\n3\n4\nfive\n")]);
     let (copy, _, second) = two_changesets(&old, &new);
     copy.write("a", &file("one\n2\n3\n4\n5\n"));
     let (stats, events) = copy
@@ -275,8 +267,8 @@ fn lines_of_both_sides_are_merged() {
 #[test]
 fn conflicts_are_written_into_the_file() {
     let (old, new) = (
-        files_of(&[("a", "1\n2\n3\n")]),
-        files_of(&[("a", "1\ntwo\n3\n")]),
+        plain_files(&[("a", "1\n2\n3\n")]),
+        plain_files(&[("a", "1\ntwo\n3\n")]),
     );
     let conflict = "1\n<<<<<<< working copy\nTWO\n=======\ntwo\n>>>>>>> destination\n3\n";
     let with_base = "1\n<<<<<<< working copy\nTWO\n||||||| working copy parent\n2\n=======\ntwo\n\
@@ -299,12 +291,12 @@ fn conflicts_are_written_into_the_file() {
 
 #[test]
 fn all_versions_are_dumped_beside_the_file() {
-    let (old, new) = (files_of(&[("a", "1\n")]), files_of(&[("a", "two\n")]));
+    let (old, new) = (plain_files(&[("a", "1\n")]), plain_files(&[("a", "two\n")]));
     let (copy, _, second) = two_changesets(&old, &new);
     copy.write("a", &file("TWO\n"));
     copy.update(second, LocalChanges::Merge, MergeTool::ForceDump)
         .unwrap();
-    let expected = files_of(&[
+    let expected = plain_files(&[
         ("a", "TWO\n"),
         ("a.base", "1\n"),
         ("a.local", "TWO\n"),
@@ -315,9 +307,9 @@ fn all_versions_are_dumped_beside_the_file() {
 
 #[test]
 fn a_branch_aside_is_refused_when_there_are_changes() {
-    let (old, new) = (files_of(&[("a", "1")]), files_of(&[("a", "2")]));
+    let (old, new) = (plain_files(&[("a", "1")]), plain_files(&[("a", "2")]));
     let (copy, first, second) = two_changesets(&old, &new);
-    let aside = copy.commit(first, &old, &files_of(&[("a", "3")]));
+    let aside = copy.commit(first, &old, &plain_files(&[("a", "3")]));
     copy.update(second, LocalChanges::Refuse, MergeTool::Fail)
         .unwrap();
     copy.update(aside, LocalChanges::Keep, MergeTool::Fail)
@@ -334,10 +326,10 @@ fn a_branch_aside_is_refused_when_there_are_changes() {
 
 #[test]
 fn the_destination_is_the_newest_head_of_the_branch_ahead() {
-    let (old, new) = (files_of(&[("a", "1")]), files_of(&[("a", "2")]));
+    let (old, new) = (plain_files(&[("a", "1")]), plain_files(&[("a", "2")]));
     let (copy, first, second) = two_changesets(&old, &new);
     let third = copy.commit(second, &new, &old);
-    copy.commit(first, &old, &files_of(&[("b", "3")]));
+    copy.commit(first, &old, &plain_files(&[("b", "3")]));
     let view = copy.view();
     let rev = |node: &Node| view.changelog().rev(node);
     for (from, expected) in [(&second, &third), (&third, &third)] {

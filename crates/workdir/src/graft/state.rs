@@ -155,7 +155,8 @@ fn parse_old(bytes: &[u8]) -> Option<GraftState> {
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty());
     let nodes = lines.map(Node::from_hex).collect::<Option<Vec<Node>>>()?;
-    Some(GraftState {
+    // There is no graft of nothing: an empty file was cut.
+    (!nodes.is_empty()).then(|| GraftState {
         nodes,
         ..GraftState::default()
     })

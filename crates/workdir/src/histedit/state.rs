@@ -93,7 +93,9 @@ impl HisteditState {
             let mut nodes = nodes.collect::<Option<Vec<Node>>>()?.into_iter();
             state.replacements.push((nodes.next()?, nodes.collect()));
         }
-        state.backup = lines.next().unwrap_or_default().to_vec();
+        state.backup = lines.next()?.to_vec();
+        // The last line has an end too, or it was cut.
+        lines.next()?;
         Some(state)
     }
 

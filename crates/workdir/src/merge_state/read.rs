@@ -27,11 +27,12 @@ impl MergeState {
     pub(crate) fn parse(bytes: &[u8]) -> Result<MergeState, WorkdirError> {
         let mut state = MergeState::new(Node::NULL, Node::NULL, MergeLabels::unnamed());
         let mut unknown = String::new();
+        let mut sides = [false; 2];
         for (kind, content) in Records::new(bytes) {
             let content = content.ok_or(WorkdirError::DamagedMergeState)?;
             match kind {
-                b'L' => state.local = node(content)?,
-                b'O' => state.other = node(content)?,
+                b'L' => (state.local, sides[0]) = (node(content)?, true),
+                b'O' => (state.other, sides[1]) = (node(content)?, true),
                 b'F' | b'C' => {
                     let file = parse_file(content)?;
                     state.files.insert(file.path.clone(), file);
@@ -46,6 +47,10 @@ impl MergeState {
         }
         if !unknown.is_empty() {
             return Err(WorkdirError::UnknownMergeRecords(unknown));
+        }
+        // Both sides are needed to merge a file again.
+        if sides != [true; 2] {
+            return Err(WorkdirError::DamagedMergeState);
         }
         for (path, file) in &mut state.files {
             let known = state

@@ -17,6 +17,8 @@ use varve_repo::{Node, Repository};
 
 /// NEW of a changeset that is still to be rebased.
 const TO_COME: &[u8] = b"-1";
+/// NEW of changesets that old programs left alone, for one reason or another.
+const LEFT_ALONE: [&[u8]; 4] = [b"-2", b"-3", b"-4", b"-5"];
 
 /// One changeset of a rebase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +75,8 @@ impl RebaseState {
     }
 
     pub(super) fn parse(bytes: &[u8]) -> Option<RebaseState> {
-        let mut lines = bytes.split(|byte| *byte == b'\n');
+        // Each line has an end, or it was cut.
+        let mut lines = bytes.strip_suffix(b"\n")?.split(|byte| *byte == b'\n');
         let mut line = || lines.next();
         let flag = |line: &[u8]| match line {
             b"1" => Some(true),
@@ -94,8 +97,7 @@ impl RebaseState {
             let destination = words.next().unwrap_or(single);
             let new = match new {
                 TO_COME => None,
-                // Changesets that old programs left alone.
-                [b'-', ..] => continue,
+                new if LEFT_ALONE.contains(&new) => continue,
                 new => Some(Node::from_hex(new)?),
             };
             steps.push(RebaseStep {

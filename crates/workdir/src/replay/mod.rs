@@ -74,8 +74,8 @@ enum FileFate {
     /// The new parent's version stays.
     Stays,
     Changes(ReplayedFile),
-    /// The same, after a merge of lines.
-    Merged(ReplayedFile),
+    /// The same, after a merge of lines; `None` if they end as the new parent's.
+    Merged(Option<ReplayedFile>),
     Conflict,
     /// Only the working copy can tell.
     Unclear,
@@ -123,7 +123,7 @@ impl<'a> Replayer<'a> {
                 FileFate::Changes(file) => plan.files.push(file),
                 FileFate::Merged(file) => {
                     plan.merged.push(path.to_vec());
-                    plan.files.push(file);
+                    plan.files.extend(file);
                 }
                 FileFate::Conflict => {
                     plan.merged.push(path.to_vec());
@@ -191,7 +191,8 @@ impl<'a> Replayer<'a> {
         let merged = merge_texts(MergeTool::Merge, &MergeLabels::unnamed(), sides);
         Ok(match merged.conflicts {
             true => FileFate::Conflict,
-            false => FileFate::Merged(file(Some((merged.content, after.1)), None)),
+            false if merged.content == ours => FileFate::Merged(None),
+            false => FileFate::Merged(Some(file(Some((merged.content, after.1)), None))),
         })
     }
 }

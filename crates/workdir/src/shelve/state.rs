@@ -92,7 +92,8 @@ impl UnshelveState {
 
     fn parse_lines(text: &[u8]) -> Option<UnshelveState> {
         let mut values = BTreeMap::new();
-        for line in text.split(|byte| *byte == b'\n') {
+        // Each line has an end, or it was cut.
+        for line in text.strip_suffix(b"\n")?.split(|byte| *byte == b'\n') {
             if let Some(at) = line.iter().position(|byte| *byte == b'=') {
                 values.insert(&line[..at], &line[at + 1..]);
             }
