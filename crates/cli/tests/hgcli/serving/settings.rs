@@ -179,7 +179,11 @@ fn inline_clone_bundles_have_a_directory_and_a_hook() {
     let extension = "extensions.clonebundles=";
     let commands = ["clone -U @ c", LOOK];
     let whole = other.display();
-    for root in ["other".to_owned(), "../.hg/other".to_owned(), whole.to_string()] {
+    for root in [
+        "other".to_owned(),
+        "../.hg/other".to_owned(),
+        whole.to_string(),
+    ] {
         let root = format!("server.peer-bundle-cache-root={root}");
         let told = course.same(&[extension, &root, &hook], &commands);
         assert!(told[0].0.contains("finished applying"), "{told:?}");
