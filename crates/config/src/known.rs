@@ -176,6 +176,8 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "compressionengines",
             "zliblevel",
             "zstdlevel",
+            "disablefullbundle",
+            "pullbundle",
         ],
     ),
 ];
@@ -185,7 +187,6 @@ const IDLE_SERVER_KEYS: &[&str] = &[
     "bookmarks-pushkey-compat",
     "bundle1",
     "concurrent-push-mode",
-    "disablefullbundle",
     "maxhttpheaderlen",
     "preferuncompressed",
     "streamunbundle",

@@ -168,6 +168,10 @@ pub struct HgServer {
     pub uncompressed: bool,
     /// `uncompressedallowsecret`: also when there are secret changesets; default false.
     pub uncompressed_allow_secret: bool,
+    /// `disablefullbundle`: whether clones must be streams or begin with a clone bundle; default false.
+    pub disable_full_bundle: bool,
+    /// `pullbundle`: whether pulls are answered with bundles of `.hg/pullbundles.manifest`; default true.
+    pub pull_bundle: bool,
     /// `compressionengines` in order of preference; empty means the default order.
     pub compression_engines: Vec<String>,
     /// `zliblevel` of answers, -1 to 9; -1 is zlib's own default.
@@ -181,6 +185,8 @@ impl Default for HgServer {
         HgServer {
             uncompressed: true,
             uncompressed_allow_secret: false,
+            disable_full_bundle: false,
+            pull_bundle: true,
             compression_engines: Vec::new(),
             zlib_level: -1,
             zstd_level: 3,
@@ -396,6 +402,8 @@ fn hg_server(ini: &Ini) -> Result<HgServer, ConfigError> {
             "uncompressedallowsecret",
             usual.uncompressed_allow_secret,
         )?,
+        disable_full_bundle: switch("disablefullbundle", usual.disable_full_bundle)?,
+        pull_bundle: switch("pullbundle", usual.pull_bundle)?,
         compression_engines: or(engines, known_engines, Vec::new())?,
         zlib_level: level(server("zliblevel"), -1, 9)?.unwrap_or(usual.zlib_level),
         zstd_level: level(server("zstdlevel"), 1, 22)?.unwrap_or(usual.zstd_level),

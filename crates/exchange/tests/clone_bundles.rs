@@ -7,7 +7,7 @@ use std::sync::Arc;
 use varve_base::{DiskStorage, Interrupt, Silent};
 use varve_exchange::ExchangeError;
 use varve_exchange::server::clone_bundles::{
-    CloneBundleOptions, CloneBundleReport, DEFAULT_FORMATS, make_clone_bundles,
+    BUNDLE_CACHE, CloneBundleOptions, CloneBundleReport, DEFAULT_FORMATS, make_clone_bundles,
 };
 use varve_repo::Repository;
 
@@ -16,6 +16,7 @@ fn make(served: &Served, stop: &Interrupt) -> Result<CloneBundleReport, Exchange
     let repository = Repository::open(storage, Path::new("source")).unwrap();
     let recipe = CloneBundleOptions {
         formats: &DEFAULT_FORMATS.map(str::to_owned),
+        cache: Path::new(BUNDLE_CACHE),
         replaces_manifest: false,
         publishing: true,
         progress: &Silent,

@@ -57,7 +57,7 @@ pub use error::{
     AmendRefusal, BookmarkRefusal, CloseRefusal, TagRefusal, UncommittableReason, WorkdirError,
 };
 pub use file_merges::{
-    Resolution, ToolCheck, UpdateEvent, UpdateObserver, UpdateQuestion, UpdateStats,
+    DescribedSide, Resolution, ToolCheck, UpdateEvent, UpdateObserver, UpdateQuestion, UpdateStats,
 };
 pub use files::{Backups, WorkingFiles};
 pub use graft::{
@@ -71,8 +71,8 @@ pub use ignore::{Ignore, IgnoreFiles};
 pub use local_state::{LocalState, local_state};
 pub use manifest_merge::{Auction, Bid, Verdict};
 pub use merge::{
-    FileTraits, MergeLabels, MergeOptions, MergeProgram, MergeTool, OnObstacle, PickedTool,
-    ToolObstacle, ToolSelection, ToolTable,
+    FileTraits, MarkerStyle, MergeLabels, MergeOptions, MergeProgram, MergeTool, OnObstacle,
+    PickedTool, ToolObstacle, ToolSelection, ToolTable,
 };
 pub use merge_state::{
     FileState, MergeState, Present, clear_merge, has_unresolved, other_side, unresolved,

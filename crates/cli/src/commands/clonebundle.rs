@@ -48,6 +48,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let formats = formats(&context.config, matches);
     let options = CloneBundleOptions {
         formats: &formats,
+        cache: &context.config.bundle_cache(),
         replaces_manifest: matches.flag("force"),
         publishing: context
             .config

@@ -104,6 +104,15 @@ pub enum ExchangeError {
         "incompatible Mercurial client; bundle2 required\n(see https://www.mercurial-scm.org/wiki/IncompatibleClient)"
     )]
     Bundle2Required,
+    /// A client wants everything, where it has to take the files of the store or a clone bundle instead.
+    #[error("server has pull-based clones disabled")]
+    FullBundleDisabled,
+    /// The list of bundles for pulls cannot be used.
+    #[error("pullbundles.manifest: {0}")]
+    PullBundleManifest(String),
+    /// A clone bundle's name leads out of the directory of such bundles, in Mercurial's words.
+    #[error("clonebundle {0} is using an illegal path")]
+    IllegalCloneBundle(String),
     /// A form of changegroup that is not known here.
     #[error("repository does not support bundle version {0}")]
     ChangegroupVersion(String),
@@ -391,6 +400,7 @@ impl ExchangeError {
                 | ExchangeError::StreamWithMarkers
                 | ExchangeError::NoCloneBundle(_)
                 | ExchangeError::Bundle2Required
+                | ExchangeError::FullBundleDisabled
                 | ExchangeError::UnknownRevision(_)
                 | ExchangeError::MarkersNotEnabled
                 | ExchangeError::Repo(RepoError::BadMarker { .. })
@@ -428,6 +438,9 @@ impl ExchangeError {
         match self {
             ExchangeError::Repo(error) => error.hint().map(str::to_owned),
             ExchangeError::RemoteAbort { hint, .. } => hint.clone(),
+            ExchangeError::FullBundleDisabled => {
+                Some("remove --pull if specified or upgrade Mercurial".to_owned())
+            }
             ExchangeError::NoStreamVersion => Some("the client seems buggy".to_owned()),
             _ => None,
         }

@@ -79,6 +79,16 @@ impl Selection {
         self.sent == self.states.len()
     }
 
+    /// Whether a changeset is sent.
+    pub(crate) fn is_sent(&self, rev: Rev) -> bool {
+        self.states.get(rev.index()) == Some(&Membership::Sent)
+    }
+
+    /// Whether a changeset is at the client already.
+    pub(crate) fn is_common(&self, rev: Rev) -> bool {
+        self.states.get(rev.index()) == Some(&Membership::Common)
+    }
+
     /// The changesets sent, oldest first.
     pub(crate) fn sent(&self) -> impl Iterator<Item = Rev> + '_ {
         self.all_in(Membership::Sent)

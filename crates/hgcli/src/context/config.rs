@@ -3,13 +3,16 @@
 use crate::context::Repo;
 use crate::context::layers::{Layers, UntrustedConfig};
 use crate::ui::{Abort, Ui};
+use std::ffi::OsStr;
 use std::io::Write;
 use std::ops::Deref;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use varve_base::Interrupt;
 use varve_config::hgrc::Hgrc;
+use varve_exchange::server::clone_bundles::BUNDLE_CACHE;
 use varve_repo::{Evolution, LockEvent, LockWait, StorageSettings};
 
 /// `ui.timeout` where it is not set, in seconds.
@@ -42,6 +45,13 @@ impl Config {
     /// The values, shared.
     pub fn values(&self) -> Arc<Hgrc> {
         Arc::clone(&self.values)
+    }
+
+    /// Directory of clone bundles that are sent by a command, relative to `.hg`: `server.peer-bundle-cache-root`.
+    pub fn bundle_cache(&self) -> PathBuf {
+        let set = self.get("server", "peer-bundle-cache-root");
+        let set = set.filter(|value| !value.is_empty());
+        PathBuf::from(set.map_or(OsStr::new(BUNDLE_CACHE), OsStr::from_bytes))
     }
 
     /// How locks are waited for, as `[ui]` says.

@@ -131,6 +131,24 @@ impl PeerAddress {
     }
 }
 
+/// Refuses the setting that has Mercurial exchange in the ways of old versions.
+fn check_exchange(config: &Config) -> Result<(), Abort> {
+    let old: [&[u8]; 3] = [b"bundle1", b"phases", b"bookmarks"];
+    let words = config.list("devel", "legacy.exchange");
+    // Mercurial, too, lets the newer form win.
+    let newer = words.iter().any(|word| word == b"bundle2");
+    let wanted = words
+        .iter()
+        .find(|word| old.contains(&&word[..]) && !(newer && word[..] == *b"bundle1"));
+    match wanted {
+        Some(word) => Err(Abort::new(format!(
+            "devel.legacy.exchange={} is not supported",
+            String::from_utf8_lossy(word)
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// Addresses of a name, path or URL; a name may have several.
 pub(crate) fn sources(
     repo: &Repo,
@@ -138,6 +156,7 @@ pub(crate) fn sources(
     config: &Config,
     typed: &[u8],
 ) -> Result<Vec<PeerAddress>, Abort> {
+    check_exchange(config)?;
     let known = paths::paths(repo, ui, config)?;
     let named = known.iter().filter(|path| path.name == typed);
     let found: Vec<PeerAddress> = named
@@ -160,6 +179,7 @@ pub(crate) fn destinations(
     config: &Config,
     names: &[Vec<u8>],
 ) -> Result<Vec<PeerAddress>, Abort> {
+    check_exchange(config)?;
     let known = paths::paths(repo, ui, config)?;
     let named = |name: &[u8]| -> Vec<PeerAddress> {
         let paths = known.iter().filter(|path| path.name == name);

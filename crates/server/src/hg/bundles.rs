@@ -1,6 +1,8 @@
 //! Clone bundles as files: served below the repository's URL, in ranges too.
 
 use crate::hg::find::ServedRepository;
+use crate::hg::hgrc::RepositoryConfig;
+use crate::hg::settings;
 use crate::hg::streams::{SendError, send_file};
 use crate::hg::{OpenError, RepoRegistry};
 use crate::http::range::{Part, parse_range};
@@ -35,7 +37,7 @@ pub(super) fn named<'a>(found: &ServedRepository, segments: &'a [String]) -> Opt
 pub(super) fn send(
     repos: &Arc<RepoRegistry>,
     repository: &Repository,
-    request: &Request,
+    (request, config): (&Request, &RepositoryConfig),
     name: &str,
 ) -> Result<Answer, OpenError> {
     if !request.is_read() {
@@ -43,7 +45,8 @@ pub(super) fn send(
         return Ok(answer.with_header("allow", "GET,HEAD"));
     }
     let view = repository.view()?;
-    let Some(file) = open_clone_bundle(repository, &view, name)? else {
+    let Some(file) = open_clone_bundle(repository, &view, &settings::bundle_cache(config), name)?
+    else {
         let missing = format!("there is no clone bundle {name:?}\n");
         return Ok(Answer::text(StatusCode::NOT_FOUND, missing));
     };

@@ -13,10 +13,11 @@
 
 use crate::hg::find::ServedRepository;
 use crate::hg::hgrc::RepositoryConfig;
-use crate::hg::{OpenError, RepoRegistry, open};
+use crate::hg::{OpenError, RepoRegistry, open, settings};
 use crate::runtime::scheduler::{Job, JobKind};
 use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use varve_base::Interrupt;
 use varve_config::hgrc::HgrcError;
@@ -49,6 +50,8 @@ pub(crate) struct CloneBundleScheduler {
 struct WantedBundles {
     found: ServedRepository,
     formats: Vec<String>,
+    /// Their directory, relative to `.hg`.
+    cache: PathBuf,
     publishing: bool,
 }
 
@@ -77,6 +80,7 @@ pub(super) fn consider(
     let wanted = WantedBundles {
         found: found.clone(),
         formats: state.formats.clone(),
+        cache: settings::bundle_cache(config),
         publishing: config.publishing()?,
     };
     let mut tried = repos.clone_bundles.tried.lock();
@@ -127,7 +131,9 @@ fn due(
         .count();
     let mut is_visible = true;
     if let Some(manifest) = read_manifest(repository)? {
-        let Some(status) = clone_bundle_status(repository, view, &manifest)? else {
+        let Some(status) =
+            clone_bundle_status(repository, view, &settings::bundle_cache(config), &manifest)?
+        else {
             // They are made by hand.
             return Ok(None);
         };
@@ -194,6 +200,7 @@ fn make(repos: &RepoRegistry, wanted: &WantedBundles, stop: &Interrupt) -> Resul
         .start("clonebundle", &[("repository", &wanted.found.name)]);
     let options = CloneBundleOptions {
         formats: &wanted.formats,
+        cache: &wanted.cache,
         replaces_manifest: false,
         publishing: wanted.publishing,
         progress: &task,

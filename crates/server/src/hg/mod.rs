@@ -25,6 +25,7 @@ use crate::{Answer, Failure, Request};
 use clone_bundles::CloneBundleScheduler;
 use find::ServedRepository;
 use hgrc::RepositoryConfig;
+use hooks::PushHooks;
 use hyper::{Method, StatusCode};
 use page::Summary;
 pub(crate) use registry::RepoRegistry;
@@ -32,13 +33,15 @@ use registry::ServedRepos;
 pub use registry::{LoneConfig, LoneRepository};
 use rights::AccessRequest;
 use shared_bundles::SharedBundles;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::storage::read_if_there;
 use varve_config::hgrc::HgrcError;
 use varve_exchange::ExchangeError;
+use varve_exchange::apply::PushOutput;
 use varve_exchange::format::media_types::TYPE_ERROR;
 use varve_exchange::server::wire;
+use varve_exchange::server::wire::TYPE_01;
 use varve_exchange::server::wire::{StreamBody, WireRequest, WireResponse};
 use varve_repo::Repository;
 
@@ -149,6 +152,13 @@ fn admit(
         let missing = Answer::text(StatusCode::NOT_FOUND, missing);
         return Ok(Admission::Answered(missing));
     };
+    let is_command = request.query("cmd").is_some();
+    if is_command && segments_behind(repos, request, &found).next().is_some() {
+        // Mercurial's commands belong to the repository's own URL.
+        let missing = b"Not Found".to_vec();
+        let missing = Answer::whole(StatusCode::NOT_FOUND, TYPE_01, missing);
+        return Ok(Admission::Answered(missing));
+    }
     let opened = open(repos, &found)
         .inspect(|opened| recover(repos, &found, &opened.repository))
         .and_then(|opened| Ok((opened, RepositoryConfig::read(repos, &found)?)));
@@ -202,7 +212,7 @@ fn answer(
     let bundle = bundle.as_deref();
     let access = access_request(request, user, &found, bundle);
     if let Some(name) = bundle {
-        let sent = bundles::send(repos, &repository.repository, request, name);
+        let sent = bundles::send(repos, &repository.repository, (request, &config), name);
         return Ok(sent.unwrap_or_else(|error| refuse_fault(repos, &found, &error)));
     }
     if request.query("cmd").is_none() && !request.headers.contains_key("x-hgargs-post") {
@@ -302,9 +312,28 @@ fn respond(
 ) -> Result<Answer, OpenError> {
     let bundles = bundles::location(found, request);
     let settings = settings::wire(config, repos, bundles, repository)?;
-    let response =
-        wire_request(request).and_then(|wire| wire::respond(repository, &wire, &settings));
+    let parsed = wire_request(request);
+    if let Ok(wire) = &parsed {
+        let output = Arc::new(PushOutput::default());
+        let hooks = PushHooks::new(config, absolute(repos, found), &output)?;
+        if let Err(error) = wire::ask_inline_hook(wire, &hooks) {
+            log_fault(repos, &found.name, &error.to_string());
+            let failed = b"Internal Server Error".to_vec();
+            return Ok(Answer::whole(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                TYPE_01,
+                failed,
+            ));
+        }
+    }
+    let response = parsed.and_then(|wire| wire::respond(repository, &wire, &settings));
     Ok(send(repos, found, request, response))
+}
+
+/// The directory of a repository, where its hooks run.
+fn absolute(repos: &RepoRegistry, found: &ServedRepository) -> PathBuf {
+    let directory = repos.path(&found.directory);
+    std::path::absolute(&directory).unwrap_or(directory)
 }
 
 /// The command that a request has.

@@ -4,12 +4,18 @@
 use crate::hg::clone_bundles::serves_inline;
 use crate::hg::hgrc::RepositoryConfig;
 use crate::hg::{OpenError, RepoRegistry};
+use std::ffi::OsStr;
 use std::ops::RangeInclusive;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 use varve_codec::CodecId;
+use varve_exchange::server::clone_bundles::BUNDLE_CACHE;
 use varve_exchange::server::wire::{Bundle1Operation, WireSettings, WireTransport};
 use varve_repo::Repository;
 
 const SECTION: &str = "server";
+/// Default of `maxhttpheaderlen`.
+const HEADER_LEN: i64 = 1024;
 
 /// Settings for answers, the repository's before the server's; `bundles` is the URL of the clone bundles.
 pub(super) fn wire(
@@ -25,6 +31,13 @@ pub(super) fn wire(
         stream_clones: switch("uncompressed", hg.uncompressed)?,
         streams_secret: switch("uncompressedallowsecret", hg.uncompressed_allow_secret)?,
         transport: WireTransport::Http,
+        full_bundles: !switch("disablefullbundle", hg.disable_full_bundle)?,
+        pull_bundles: switch("pullbundle", hg.pull_bundle)?,
+        bundle_cache: bundle_cache(config),
+        http_header_len: config
+            .values
+            .integer(SECTION, "maxhttpheaderlen")?
+            .unwrap_or(HEADER_LEN),
         bundle1: Bundle1Operation::Pull.is_served(repository, &config.values)?,
         engines: engines(config, &hg.compression_engines)?,
         clone_bundles_at: Some(bundles).filter(|_| !inline),
@@ -33,6 +46,14 @@ pub(super) fn wire(
         takes_markers: config.evolution()?.exchange,
         publishing: config.publishing()?,
     })
+}
+
+/// Directory of clone bundles that are sent by a command, relative to `.hg`. Only who owns the server may lead it out of the
+/// repository.
+pub(super) fn bundle_cache(config: &RepositoryConfig) -> PathBuf {
+    let set = config.values.get(SECTION, "peer-bundle-cache-root");
+    let set = set.filter(|value| !value.is_empty() && config.is_trusted);
+    PathBuf::from(set.map_or(OsStr::new(BUNDLE_CACHE), OsStr::from_bytes))
 }
 
 fn level(

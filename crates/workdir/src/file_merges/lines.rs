@@ -20,7 +20,11 @@ impl Merger<'_, '_> {
         let no_lines = needs_prompt(base, ours, theirs);
         let leaves_markers = matches!(
             tool,
-            MergeTool::Merge | MergeTool::Merge3 | MergeTool::Union | MergeTool::UnionOtherFirst
+            MergeTool::Merge
+                | MergeTool::Merge3
+                | MergeTool::Mergediff
+                | MergeTool::Union
+                | MergeTool::UnionOtherFirst
         );
         let before = base.as_ref().map_or(&b""[..], |base| &base.content);
         if no_lines && tool.merges_lines() && tool != MergeTool::Dump {
@@ -39,11 +43,11 @@ impl Merger<'_, '_> {
         }
         let merged = match no_lines || !tool.merges_lines() {
             true => None,
-            false => Some(merge_texts(
-                tool,
-                self.settings.labels,
-                [before, &ours.content, &theirs.content],
-            )),
+            false => {
+                let labels = self.marker_labels(file, tool);
+                let texts = [before, &ours.content, &theirs.content];
+                Some(merge_texts(tool, &labels, texts))
+            }
         };
         match merged {
             Some(Merged {

@@ -1,5 +1,6 @@
 //! Merging the files that both sides have changed, one after another.
 
+mod described;
 mod file;
 mod lines;
 mod observer;
@@ -7,7 +8,9 @@ mod outcome;
 mod program;
 
 pub(crate) use file::MergeFile;
-pub use observer::{Resolution, ToolCheck, UpdateEvent, UpdateObserver, UpdateQuestion};
+pub use observer::{
+    DescribedSide, Resolution, ToolCheck, UpdateEvent, UpdateObserver, UpdateQuestion,
+};
 pub use outcome::UpdateStats;
 pub(crate) use outcome::{Outcome, note_possibly_dirty};
 

@@ -4,7 +4,7 @@ use crate::manifest_merge::Auction;
 use crate::merge::ToolObstacle;
 use std::io;
 use std::process::{Command, ExitStatus};
-use varve_repo::Node;
+use varve_repo::{Node, Repository};
 
 /// Progress of an update that may be shown to the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,6 +138,21 @@ pub enum ToolCheck<'a> {
     Unchanged(&'a [u8]),
 }
 
+/// A side of a merge whose changeset is described.
+#[derive(Clone, Copy, Debug)]
+pub struct DescribedSide<'a> {
+    /// Has the changeset.
+    pub repository: &'a Repository,
+    /// The changeset.
+    pub node: Node,
+    /// Name of the side.
+    pub name: &'a [u8],
+    /// Bytes of the longest name beside it.
+    pub width: usize,
+    /// The tool whose template counts before the general one.
+    pub tool: &'a [u8],
+}
+
 /// Receives the events of an update and answers its questions.
 pub trait UpdateObserver {
     /// Receives an event.
@@ -148,6 +163,10 @@ pub trait UpdateObserver {
     fn confirm(&mut self, check: &ToolCheck<'_>) -> bool {
         let _ = check;
         false
+    }
+    /// The name of a side and its changeset, as a line around a conflict has them.
+    fn describe(&mut self, side: &DescribedSide<'_>) -> Vec<u8> {
+        side.name.to_vec()
     }
     /// Runs a program that merges a file.
     ///

@@ -1,8 +1,9 @@
 //! Merging a file with a program: its files, variables and line for the shell, and the checks of its result.
 
+use super::described::base_node;
 use super::{MergeFile, Merger, ToolCheck, UpdateEvent, needs_prompt};
 use crate::merge::{MergeProgram, Premerge, ToolTable, Version, fill, has_markers, merge_texts};
-use crate::{MergeTool, WorkdirError};
+use crate::{MarkerStyle, MergeTool, WorkdirError};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -40,7 +41,15 @@ impl Merger<'_, '_> {
         };
         if premerge != Premerge::Skip {
             let texts = [before, &ours.content, &theirs.content];
-            let merged = merge_texts(tool, self.settings.labels, texts);
+            let labels = match (premerge, table.markers(program)) {
+                (Premerge::Keep(_), MarkerStyle::Detailed) => {
+                    self.aligned_labels(file, &program.name, tool)
+                }
+                (Premerge::Keep(_), MarkerStyle::Basic) => self.marker_labels(file, tool),
+                // The result is taken only if there is no conflict.
+                _ => self.settings.labels.clone(),
+            };
+            let merged = merge_texts(tool, &labels, texts);
             if !merged.conflicts || matches!(premerge, Premerge::Keep(_)) {
                 start.content = merged.content;
             }
@@ -82,7 +91,10 @@ impl Merger<'_, '_> {
         scratch: &Scratch,
     ) -> Result<bool, WorkdirError> {
         let FileSides { base, ours, theirs } = sides;
-        let labels = self.settings.labels;
+        let labels = match table.markers(program) {
+            MarkerStyle::Basic => self.settings.labels.clone(),
+            MarkerStyle::Detailed => self.described_labels(file, &program.name, 0),
+        };
         let arguments = table.arguments(program);
         let output = self.files.path(&file.dest);
         let empty: &[u8] = b"";
@@ -160,14 +172,6 @@ impl Merger<'_, '_> {
             self.files.write(path, &content, kind)?;
         }
         Ok(resolved)
-    }
-}
-
-/// The changeset of the base, if the file has one.
-fn base_node(file: &MergeFile) -> Node {
-    match file.base {
-        Some(_) => file.ancestor,
-        None => Node::NULL,
     }
 }
 

@@ -67,6 +67,10 @@ fn push_conflict(
         MergeTool::MergeOther => out.extend_from_slice(theirs),
         MergeTool::Union => out.extend([*ours, theirs].concat()),
         MergeTool::UnionOtherFirst => out.extend([*theirs, ours].concat()),
+        MergeTool::Mergediff => {
+            push_difference(sides, markers, out);
+            return true;
+        }
         MergeTool::Merge3 => {
             let parts = [
                 &markers.ours,
@@ -105,6 +109,69 @@ fn push_conflict(
     false
 }
 
+/// Writes one side of a conflict as it is, and how the other one differs from the base. The difference is that of the side
+/// that keeps more lines of the base, or else of ours.
+fn push_difference(sides: &ConflictSides<'_>, markers: &Markers, out: &mut Vec<u8>) {
+    let name = |marker: &'_ [u8]| marker.get(OURS.len()..).unwrap_or_default().to_vec();
+    let (ours, theirs) = (name(&markers.ours), name(&markers.theirs));
+    let [by_us, by_them] = [sides.ours, sides.theirs].map(|side| Difference::new(sides.base, side));
+    let shows_ours = by_us.same >= by_them.same;
+    let (difference, differing, whole, text) = match shows_ours {
+        true => (by_us.text, ours, theirs, sides.theirs),
+        false => (by_them.text, theirs, ours, sides.ours),
+    };
+    let line = |marker: &[u8], name: &[u8]| [marker, name, markers.newline].concat();
+    let difference = [
+        line(b"------- ", &name(&markers.base)),
+        line(b"+++++++ ", &differing),
+        difference,
+    ];
+    let whole = [line(b"======= ", &whole), text.to_vec()];
+    let (difference, whole) = (difference.concat(), whole.concat());
+    out.extend(line(b"<<<<<<<", b""));
+    out.extend(match shows_ours {
+        true => [difference, whole].concat(),
+        false => [whole, difference].concat(),
+    });
+    out.extend(line(b">>>>>>>", b""));
+}
+
+/// How a side of a conflict differs from the base.
+struct Difference {
+    /// The lines of both, each behind a blank, a minus or a plus sign.
+    text: Vec<u8>,
+    /// How many lines both have.
+    same: usize,
+}
+
+impl Difference {
+    fn new(base: &[u8], side: &[u8]) -> Difference {
+        let lines =
+            |text| -> Vec<&[u8]> { <[u8]>::split_inclusive(text, |byte| *byte == b'\n').collect() };
+        let (old, new) = (lines(base), lines(side));
+        let mut difference = Difference {
+            text: Vec::new(),
+            same: 0,
+        };
+        let (mut at_old, mut at_new) = (0, 0);
+        for block in varve_delta::same_lines(base, side) {
+            difference.push(b'-', old.get(at_old..block.a));
+            difference.push(b'+', new.get(at_new..block.b));
+            (at_old, at_new) = (block.a + block.len, block.b + block.len);
+            difference.push(b' ', old.get(block.a..at_old));
+            difference.same += block.len;
+        }
+        difference
+    }
+
+    fn push(&mut self, sign: u8, lines: Option<&[&[u8]]>) {
+        for line in lines.unwrap_or_default() {
+            self.text.push(sign);
+            self.text.extend_from_slice(line);
+        }
+    }
+}
+
 /// Takes the lines that both sides begin with, and those that both end with, out of a conflict.
 fn without_common<'t>(
     ours: &'t [u8],
@@ -133,14 +200,11 @@ fn newline_of(text: &[u8]) -> &'static [u8] {
     }
 }
 
-/// The lines that a merge leaves around a conflict begin so.
-const MARKERS: [&[u8]; 3] = [b"<<<<<<< ", b"=======", b">>>>>>> "];
+/// The lines that a merge leaves around a conflict begin so; those without a label do not count.
+const MARKERS: [&[u8]; 6] = [OURS, BASE, b"======= ", THEIRS, b"------- ", b"+++++++ "];
 
 /// Whether a content has the lines that a merge leaves around a conflict.
 pub(crate) fn has_markers(content: &[u8]) -> bool {
     let mut lines = content.split(|byte| *byte == b'\n');
-    lines.any(|line| {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        line == MARKERS[1] || line.starts_with(MARKERS[0]) || line.starts_with(MARKERS[2])
-    })
+    lines.any(|line| MARKERS.iter().any(|marker| line.starts_with(marker)))
 }

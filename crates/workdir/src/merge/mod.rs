@@ -9,7 +9,7 @@ pub(crate) use conflict_markers::has_markers;
 pub use labels::MergeLabels;
 pub use program::{FileTraits, MergeProgram, OnObstacle, PickedTool, ToolObstacle, ToolTable};
 pub(crate) use program::{Premerge, fill};
-pub use tool::{MergeOptions, MergeTool, ToolSelection};
+pub use tool::{MarkerStyle, MergeOptions, MergeTool, ToolSelection};
 
 use varve_repo::FileKind;
 

@@ -1,5 +1,6 @@
 //! Programs that merge files: which one merges a file, and with which settings.
 
+use super::MarkerStyle;
 use crate::{MergeTool, WorkdirError};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -284,9 +285,7 @@ impl ToolTable {
             (_, Some(false)) => Ok(Premerge::Skip),
             (b"keep", _) => Ok(Premerge::Keep(MergeTool::Merge)),
             (b"keep-merge3", _) => Ok(Premerge::Keep(MergeTool::Merge3)),
-            (b"keep-mergediff", _) => Err(WorkdirError::UnsupportedTool(
-                "premerge=keep-mergediff".to_owned(),
-            )),
+            (b"keep-mergediff", _) => Ok(Premerge::Keep(MergeTool::Mergediff)),
             _ => Err(WorkdirError::WrongPremerge {
                 tool: String::from_utf8_lossy(&program.name).into_owned(),
                 value: String::from_utf8_lossy(value).into_owned(),
@@ -299,6 +298,14 @@ impl ToolTable {
         let listed = self.config.list(SECTION, &key(&program.name, "check"));
         let named = listed.iter().any(|word| word == check.as_bytes());
         Ok(named || self.boolean(&program.name, &format!("check{check}"))?)
+    }
+
+    /// Whether the names of the sides come with their changesets.
+    pub(crate) fn markers(&self, program: &MergeProgram) -> MarkerStyle {
+        let style = self
+            .config
+            .get(SECTION, &key(&program.name, "mergemarkers"));
+        style.map_or(MarkerStyle::Basic, MarkerStyle::named)
     }
 
     /// Whether the ends of lines are made as they were.

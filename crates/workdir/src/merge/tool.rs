@@ -11,6 +11,8 @@ pub enum MergeTool {
     Merge,
     /// The same with the common base of both sides.
     Merge3,
+    /// Writes one side of each conflict into the file, and how the other one differs from the base.
+    Mergediff,
     /// Where there is a conflict, our side.
     MergeLocal,
     /// Where there is a conflict, their side.
@@ -36,6 +38,7 @@ pub enum MergeTool {
 const NAMES: &[(&str, MergeTool)] = &[
     ("merge", MergeTool::Merge),
     ("merge3", MergeTool::Merge3),
+    ("mergediff", MergeTool::Mergediff),
     ("merge-local", MergeTool::MergeLocal),
     ("merge-other", MergeTool::MergeOther),
     ("union", MergeTool::Union),
@@ -113,9 +116,32 @@ impl ToolSelection {
         match self {
             ToolSelection::Default => true,
             ToolSelection::Forced(tool) | ToolSelection::Configured(tool) => {
-                matches!(tool, MergeTool::Merge | MergeTool::Merge3)
+                matches!(
+                    tool,
+                    MergeTool::Merge | MergeTool::Merge3 | MergeTool::Mergediff
+                )
             }
             ToolSelection::Table(_) | ToolSelection::Unsupported(_) => false,
+        }
+    }
+}
+
+/// Whether the lines around conflicts name the changesets of the sides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MarkerStyle {
+    /// Only the sides are named.
+    #[default]
+    Basic,
+    /// The changesets are described behind the names.
+    Detailed,
+}
+
+impl MarkerStyle {
+    /// The style of that name: Mercurial knows but one name of the plain one.
+    pub fn named(name: &[u8]) -> MarkerStyle {
+        match name.eq_ignore_ascii_case(b"basic") {
+            true => MarkerStyle::Basic,
+            false => MarkerStyle::Detailed,
         }
     }
 }
@@ -125,6 +151,8 @@ impl ToolSelection {
 pub struct MergeOptions {
     /// The tool.
     pub chosen: ToolSelection,
+    /// Which lines around conflicts name changesets.
+    pub markers: MarkerStyle,
     /// Where files are kept as they were before a merge with conflicts.
     pub backups: Backups,
 }

@@ -25,6 +25,9 @@ const NOT_THERE: &[&str] = &[
     "webdir-conf",
 ];
 
+/// Exit code of a server that a signal ends.
+const FAILED_BY_SIGNAL: u8 = 255;
+
 /// Serves until a signal arrives. A daemon starts this program again in `started_in`.
 pub(super) fn run(
     repo: &mut Repo,
@@ -54,12 +57,17 @@ pub(super) fn run(
         }
         return Err(Abort::file(&error, path));
     }
+    let is_daemon = daemon.is_some();
     if let Some(daemon) = daemon {
         daemon.detach(errors.as_ref())?;
     }
     // A signal lets running requests end.
     ui.guard.writes();
     server.run_until_raised(&ui.stop);
+    if is_daemon {
+        // The log of errors is for faults; that a signal ended the server is none.
+        return Ok(FAILED_BY_SIGNAL);
+    }
     Err(Abort::Stopped(ui.guard.words().unwrap_or("killed!")))
 }
 

@@ -37,6 +37,9 @@ pub(super) fn run(repo: &mut Repo, ui: &mut Ui, config: &Config) -> Result<u8, A
     let settings = WireSettings {
         stream_clones: config.boolean("server", "uncompressed", true)?,
         streams_secret: config.boolean("server", "uncompressedallowsecret", false)?,
+        full_bundles: !config.boolean("server", "disablefullbundle", false)?,
+        pull_bundles: config.boolean("server", "pullbundle", true)?,
+        bundle_cache: config.bundle_cache(),
         takes_markers: evolution.exchange,
         publishing,
         transport: WireTransport::Stdio,

@@ -30,7 +30,7 @@ fn both_start_and_end_alike() {
     let directory = tempfile::tempdir().unwrap();
     repository(directory.path());
     let [theirs, ours] = programs().map(|(name, program)| {
-        let log = format!("{name}.log");
+        let (log, errors) = (format!("{name}.log"), format!("{name}.errors"));
         let pid = directory.path().join("pid");
         std::fs::write(&pid, "a longer line from before\n").unwrap();
         let options = [
@@ -43,6 +43,8 @@ fn both_start_and_end_alike() {
             "pid",
             "-A",
             &log,
+            "-E",
+            &errors,
         ];
         // The pipes of this call close, too, or it would not end.
         let (out, err, code) = run(&mut command(&program, directory.path(), &options));
@@ -61,6 +63,8 @@ fn both_start_and_end_alike() {
         let is_one = number == format!("{id}\n");
         let stays = pid.exists();
         let out = out.replace(&port.to_string(), "PORT");
+        let faults = std::fs::read_to_string(directory.path().join(&errors)).unwrap();
+        assert_eq!(faults, "", "a signal is no fault");
         (out, err, code, is_one, stays, masked(&line))
     });
     assert_eq!(theirs, ours);

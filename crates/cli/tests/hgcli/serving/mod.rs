@@ -4,6 +4,7 @@ mod announced;
 mod clients;
 mod daemons;
 mod logs;
+mod settings;
 
 use super::our_hg;
 use std::io::{BufRead, BufReader, Read};

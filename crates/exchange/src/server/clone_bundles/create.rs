@@ -40,6 +40,8 @@ const FOR_WRITERS: [&str; 2] = ["compressionlevel", "compressionthreads"];
 pub struct CloneBundleOptions<'a> {
     /// Bundlespecs.
     pub formats: &'a [String],
+    /// Their directory, relative to `.hg`: `server.peer-bundle-cache-root`, or [`super::BUNDLE_CACHE`].
+    pub cache: &'a Path,
     /// Whether a manifest that another program wrote may be replaced.
     pub replaces_manifest: bool,
     /// Whether cloned changesets become public; else the files of a store go with their phases.
@@ -87,7 +89,7 @@ pub fn make_clone_bundles(
     let formats: Vec<Format> = formats.collect::<Result<_, _>>()?;
     check_manifest(repository, options)?;
     let storage = repository.storage();
-    let directory = directory(repository);
+    let directory = directory(repository, options.cache);
     storage.create_directory(&directory)?;
     let _lock = lock(storage.as_ref(), &directory)?;
     let (view, stream) = Subject::find(repository, &formats, options)?;

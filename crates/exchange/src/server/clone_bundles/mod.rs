@@ -20,15 +20,16 @@ pub use create::{
 
 use crate::ExchangeError;
 use crate::format::clone_bundle_manifest::{CloneBundleManifest, HEADS_ENDING, PATH};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::storage::{EntryKind, read_if_there};
 use varve_base::{OpenMode, StorageFile};
 use varve_repo::{RepoView, Repository};
 use varve_revlog::Node;
 
-/// Where bundles are kept, below `.hg`: where Mercurial keeps those that it sends itself.
-const DIRECTORY: &str = ".hg/bundle-cache";
+/// Default of `server.peer-bundle-cache-root`: where below `.hg` bundles are kept, also those of Mercurial that it sends
+/// itself.
+pub const BUNDLE_CACHE: &str = "bundle-cache";
 
 /// Age of the bundles, relative to their repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +40,9 @@ pub struct CloneBundleStatus {
     pub is_visible: bool,
 }
 
-fn directory(repository: &Repository) -> PathBuf {
-    repository.root().join(DIRECTORY)
+/// The directory of the bundles; `cache` is relative to `.hg`.
+fn directory(repository: &Repository, cache: &Path) -> PathBuf {
+    repository.root().join(".hg").join(cache)
 }
 
 /// The repository's manifest, also one of another program.
@@ -62,11 +64,12 @@ pub fn read_manifest(
 pub fn offered_manifest(
     repository: &Repository,
     view: &RepoView,
+    cache: &Path,
 ) -> Result<Option<CloneBundleManifest>, ExchangeError> {
     let Some(manifest) = read_manifest(repository)? else {
         return Ok(None);
     };
-    let status = clone_bundle_status(repository, view, &manifest)?;
+    let status = clone_bundle_status(repository, view, cache, &manifest)?;
     Ok(match status {
         Some(status) if !status.is_visible => None,
         _ => Some(manifest),
@@ -80,12 +83,13 @@ pub fn offered_manifest(
 pub fn clone_bundle_status(
     repository: &Repository,
     view: &RepoView,
+    cache: &Path,
     manifest: &CloneBundleManifest,
 ) -> Result<Option<CloneBundleStatus>, ExchangeError> {
     let Some((id, bundled)) = manifest.own_id() else {
         return Ok(None);
     };
-    let path = directory(repository).join(format!("{id}{}", HEADS_ENDING));
+    let path = directory(repository, cache).join(format!("{id}{}", HEADS_ENDING));
     let heads = read_if_there(repository.storage().as_ref(), &path)?;
     let is_seen = |line: &[u8]| {
         let rev = Node::from_hex(line).and_then(|node| view.changelog().rev(&node));
@@ -108,17 +112,24 @@ pub fn clone_bundle_status(
 pub fn open_clone_bundle(
     repository: &Repository,
     view: &RepoView,
+    cache: &Path,
     name: &str,
 ) -> Result<Option<Arc<dyn StorageFile>>, ExchangeError> {
     // A name, not a way to somewhere else.
+    if name.split('/').any(|part| part == "..") {
+        return Err(ExchangeError::IllegalCloneBundle(name.to_owned()));
+    }
     if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', '\0']) {
         return Ok(None);
     }
-    let offered = offered_manifest(repository, view)?;
+    let offered = offered_manifest(repository, view, cache)?;
     if !offered.is_some_and(|manifest| manifest.lists(name)) {
         return Ok(None);
     }
-    let (storage, path) = (repository.storage(), directory(repository).join(name));
+    let (storage, path) = (
+        repository.storage(),
+        directory(repository, cache).join(name),
+    );
     match storage.kind(&path)? {
         Some(EntryKind::File) => Ok(Some(storage.open(&path, OpenMode::Read)?)),
         _ => Ok(None),

@@ -21,7 +21,9 @@ mod frames;
 use crate::format::commands::{AnswerForm, known};
 use crate::format::media_types::TYPE_ERROR;
 use crate::server::unbundle::PushHandler;
-use crate::server::wire::{ClientMedia, WireRequest, WireResponse, WireSettings, respond};
+use crate::server::wire::{
+    ClientMedia, WireRequest, WireResponse, WireSettings, ask_inline_hook, respond,
+};
 use crate::{ChunkSink, ExchangeError, SinkClosed};
 use body::ChunkedBody;
 use frames::Frames;
@@ -57,14 +59,18 @@ impl StdioServer<'_> {
         mut output: impl Write,
     ) -> Result<(), ExchangeError> {
         let mut frames = Frames::new(input);
+        let mut media = ClientMedia::bare();
         while let Some(name) = frames.command()? {
             match known(&name) {
                 Some((name, parameters, form)) => {
                     let request = WireRequest {
                         command: (*name).to_owned(),
                         args: frames.arguments(parameters)?,
-                        accepts: ClientMedia::bare(),
+                        accepts: media.clone(),
                     };
+                    if request.command == "protocaps" {
+                        media = ClientMedia::bare_with(request.get("caps").unwrap_or_default());
+                    }
                     self.answer(&request, *form, &mut frames, &mut output)?;
                 }
                 // Newer clients ask for more than there is, and expect this.
@@ -83,11 +89,13 @@ impl StdioServer<'_> {
         output: &mut impl Write,
     ) -> Result<(), ExchangeError> {
         let response = match request.command.as_str() {
-            // No answer depends on the client's capabilities.
             "protocaps" => return framed(b"OK", output),
             "unbundle" => return self.receive_push(request, frames, output),
             "pushkey" => self.handler.pushkey(request)?,
-            _ => respond(self.handler.repository, request, self.settings)?,
+            _ => {
+                ask_inline_hook(request, self.handler.hooks)?;
+                respond(self.handler.repository, request, self.settings)?
+            }
         };
         match response {
             WireResponse::Whole {

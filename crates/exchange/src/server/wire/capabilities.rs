@@ -20,7 +20,7 @@ const FIXED: [&str; 9] = [
     "unbundlehash",
 ];
 /// Over HTTP.
-const OF_HTTP: [&str; 2] = ["httpheader=1024", "httpmediatype=0.1rx,0.1tx,0.2tx"];
+const OF_HTTP: &str = "httpmediatype=0.1rx,0.1tx,0.2tx";
 const OF_STREAMS: [&str; 1] = ["protocaps"];
 
 /// The server's bundle2 parts and features, one per line before quoting.
@@ -45,7 +45,7 @@ pub(super) fn capabilities(
 ) -> Result<String, ExchangeError> {
     let requirements = view.requirements().streamed().collect();
     let streams = StreamClone::is_allowed(view, settings);
-    let bundles = offered_manifest(repo, view)?.is_some();
+    let bundles = offered_manifest(repo, view, &settings.bundle_cache)?.is_some();
     Ok(join_capabilities(
         streams.then_some(requirements),
         bundles,
@@ -67,7 +67,8 @@ fn join_capabilities(
     ));
     match settings.transport {
         WireTransport::Http => {
-            words.extend(OF_HTTP.map(str::to_owned));
+            words.push(OF_HTTP.to_owned());
+            words.push(format!("httpheader={}", settings.http_header_len));
             let engines: Vec<&str> = settings.engines.iter().map(|codec| codec.name()).collect();
             words.push(format!("compression={}", engines.join(",")));
         }

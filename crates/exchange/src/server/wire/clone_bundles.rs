@@ -13,7 +13,8 @@ use crate::server::clone_bundles::{offered_manifest, open_clone_bundle};
 use std::sync::Arc;
 use varve_base::{StorageFile, varint};
 use varve_codec::CodecId;
-use varve_repo::{RepoView, Repository};
+use varve_repo::hooks::{HookArgs, Hooks};
+use varve_repo::{RepoError, RepoView, Repository};
 
 /// The whole list.
 pub(super) fn manifest(
@@ -21,7 +22,7 @@ pub(super) fn manifest(
     view: &RepoView,
     settings: &WireSettings,
 ) -> Result<Vec<u8>, ExchangeError> {
-    let offered = offered_manifest(repo, view)?.unwrap_or_default();
+    let offered = offered_manifest(repo, view, &settings.bundle_cache)?.unwrap_or_default();
     Ok(offered.located(settings.clone_bundles_at.as_deref()))
 }
 
@@ -34,6 +35,26 @@ pub(super) fn urls_only(
     Ok(CloneBundleManifest::new(manifest(repo, view, settings)?).without_inline())
 }
 
+/// The command that sends a bundle.
+const SEND: &str = "get_cached_bundle_inline";
+
+/// Called before a bundle is sent, with its name; may refuse that.
+const HOOK: &str = "pretransmit-inline-clone-bundle";
+
+/// Asks the hook whether the bundle that a request wants may be sent; other requests need no leave.
+///
+/// # Errors
+/// [`RepoError::Hook`] with the words of the refusal.
+pub fn ask_inline_hook(request: &WireRequest, hooks: &dyn Hooks) -> Result<(), ExchangeError> {
+    if request.command != SEND {
+        return Ok(());
+    }
+    let path = request.need("path")?.to_vec();
+    let args = HookArgs::from([("clonebundlepath", path)]);
+    let asked = hooks.run_now(HOOK, &args, false);
+    asked.map_err(|words| RepoError::Hook(words).into())
+}
+
 /// Sends a bundle.
 pub(super) fn send(
     repo: &Repository,
@@ -42,45 +63,61 @@ pub(super) fn send(
     settings: &WireSettings,
 ) -> Result<WireResponse, ExchangeError> {
     let name = String::from_utf8_lossy(request.need("path")?);
-    let file = open_clone_bundle(repo, view, &name)?;
+    let file = open_clone_bundle(repo, view, &settings.bundle_cache, &name)?;
     let file = file.ok_or_else(|| ExchangeError::NoCloneBundle(name.clone().into_owned()))?;
+    let mut head = Vec::new();
+    varint::put(file.len()?, &mut head);
+    Ok(respond_with_file(request, settings, head, file))
+}
+
+/// An answer that is a file, compressed only for clients that read nothing else.
+pub(super) fn respond_with_file(
+    request: &WireRequest,
+    settings: &WireSettings,
+    head: Vec<u8>,
+    file: Arc<dyn StorageFile>,
+) -> WireResponse {
     let media = request.accepts.uncompressed();
     let settings = settings.clone();
-    Ok(WireResponse::Stream {
+    WireResponse::Stream {
         repeatable: None,
         content_type: media.content_type,
         body: match media.codec {
             CodecId::None => StreamBody::InSteps(Box::new(PlainFile {
-                prefix: media.prefix,
+                head: [media.prefix, &head].concat(),
                 file,
             })),
             _ => StreamBody::OnePass(Arc::new(move |sink: &mut dyn ChunkSink| {
                 let mut compressing = CompressedWriter::new(media, &settings, sink)?;
-                send_file(&file, &mut compressing)?;
+                send_file(head.clone(), &file, &mut compressing)?;
                 compressing.finish()
             })),
         },
-    })
+    }
 }
 
 /// A bundle that is handed over as a file, in one step.
 struct PlainFile {
-    prefix: &'static [u8],
+    /// Bytes in front of it.
+    head: Vec<u8>,
     file: Arc<dyn StorageFile>,
 }
 
 impl BodySteps for PlainFile {
     fn step(&mut self, sink: &mut dyn ChunkSink) -> Result<bool, ExchangeError> {
-        sink.send(self.prefix.to_vec())?;
-        send_file(&self.file, sink)?;
+        send_file(std::mem::take(&mut self.head), &self.file, sink)?;
         Ok(false)
     }
 }
 
-fn send_file(file: &Arc<dyn StorageFile>, sink: &mut dyn ChunkSink) -> Result<(), ExchangeError> {
+fn send_file(
+    head: Vec<u8>,
+    file: &Arc<dyn StorageFile>,
+    sink: &mut dyn ChunkSink,
+) -> Result<(), ExchangeError> {
     let len = file.len()?;
-    let mut head = Vec::new();
-    varint::put(len, &mut head);
-    sink.send(head)?;
+    if !head.is_empty() {
+        sink.send(head)?;
+    }
     sink.send_file(file, 0, len)
 }

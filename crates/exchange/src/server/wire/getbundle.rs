@@ -4,6 +4,7 @@ use super::answers::{keys_of, visible_rev};
 use super::bundle_caps;
 use super::compressed::CompressedWriter;
 use super::phase_heads::encode_phase_heads;
+use super::pull_bundles;
 use super::repeatable::RepeatableResponse;
 use super::request::WireRequest;
 use super::roots::between_roots_and_heads;
@@ -18,6 +19,7 @@ use crate::format::part::{
     Part, PartHeader, PartType, bookmarks, changegroup as changegroup_part, error, list_keys,
 };
 use crate::generate::{Selection, tags_fnodes, write_changegroup};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::Arc;
 use varve_codec::CodecId;
@@ -32,6 +34,9 @@ pub(super) fn respond(
     request: &WireRequest,
     settings: &WireSettings,
 ) -> Result<WireResponse, ExchangeError> {
+    if let Some(bundle) = pull_bundles::respond(repo, &view, request, settings)? {
+        return Ok(bundle);
+    }
     let caps = bundle_caps::parse(request.get("bundlecaps").unwrap_or_default());
     if let Some(caps) = caps
         .as_ref()
@@ -55,6 +60,9 @@ pub(super) fn respond(
         return Err(ExchangeError::Bundle2Required);
     }
     let bundle = Bundle::plan(Arc::clone(&view), request, caps, settings)?;
+    if !settings.full_bundles && bundle.is_of_everything(request)? {
+        return Err(ExchangeError::FullBundleDisabled);
+    }
     Ok(bundle.answer(request, settings))
 }
 
@@ -143,6 +151,16 @@ impl Bundle {
             selection,
             parts,
         })
+    }
+
+    /// Whether a client that has nothing asks for all heads by their names.
+    fn is_of_everything(&self, request: &WireRequest) -> Result<bool, ExchangeError> {
+        let asked = request.nodes("heads")?.unwrap_or_default();
+        let asked: BTreeSet<Node> = asked.into_iter().map(Node).collect();
+        let changelog = self.view.changelog();
+        let all = self.view.heads();
+        let all: BTreeSet<Node> = all.iter().map(|rev| changelog.node(*rev)).collect();
+        Ok(self.is_clone && asked == all)
     }
 
     /// The answer that it is, compressed as the client reads it.
@@ -325,7 +343,8 @@ fn listed_parts(
         let all = view.bookmarks().iter();
         let fitting = all.filter(|(name, _)| u16::try_from(name.len()).is_ok());
         let records = fitting.map(|(name, node)| (&name[..], Some(*node)));
-        parts.push(mandatory(PartType::Bookmarks, bookmarks::encode(records)?));
+        let payload = bookmarks::encode(records)?;
+        parts.extend((!payload.is_empty()).then(|| mandatory(PartType::Bookmarks, payload)));
     }
     if caps.has("listkeys") {
         let namespaces = request.get("listkeys").unwrap_or_default();

@@ -24,6 +24,10 @@ pub struct ClientMedia {
     /// Answers are bare bytes: nothing says how they are compressed.
     is_bare: bool,
     engines: Vec<CodecId>,
+    /// Names of all engines in its list, also of those that no answer is compressed by.
+    engine_names: Vec<String>,
+    /// Whether it pulls again as long as it lacks something that it asked for.
+    pulls_in_parts: bool,
 }
 
 /// The form of one streamed answer.
@@ -73,10 +77,13 @@ impl ClientMedia {
                 media.reads_02 = true;
             } else if let Some(list) = word.strip_prefix("comp=") {
                 engines = Some(list);
+            } else if word == "partial-pull" {
+                media.pulls_in_parts = true;
             }
         }
         let engines = engines.unwrap_or("zlib,none");
         media.engines = engines.split(',').filter_map(engine).collect();
+        media.engine_names = engines.split(',').map(str::to_owned).collect();
         // Mercurial's clients never have it first, and it is no engine that they are answered with.
         media.is_near = engines.starts_with("none,");
         media
@@ -88,6 +95,24 @@ impl ClientMedia {
             is_bare: true,
             ..ClientMedia::default()
         }
+    }
+
+    /// Those of a client at the other end of a pair of streams that said what it reads.
+    pub(crate) fn bare_with(capabilities: &[u8]) -> Self {
+        ClientMedia {
+            is_bare: true,
+            ..ClientMedia::parse(capabilities)
+        }
+    }
+
+    /// Whether a pull may be answered with a part of what was asked for.
+    pub(crate) fn pulls_in_parts(&self) -> bool {
+        self.pulls_in_parts
+    }
+
+    /// Whether the client reads bundles that are compressed by the engine.
+    pub(crate) fn reads_engine(&self, name: &str) -> bool {
+        self.engine_names.iter().any(|known| known == name)
     }
 
     /// The form of an answer that is worth compressing.

@@ -12,12 +12,15 @@ mod frames;
 mod getbundle;
 mod media;
 mod phase_heads;
+mod pull_bundles;
 mod repeatable;
 mod request;
 mod roots;
 mod stream_clone;
 
+use crate::server::clone_bundles::BUNDLE_CACHE;
 use crate::{ChunkSink, ExchangeError};
+use std::path::PathBuf;
 use std::sync::Arc;
 use stream_clone::StreamClone;
 use varve_codec::{CodecId, EngineSetting};
@@ -25,6 +28,7 @@ use varve_repo::Repository;
 
 pub use crate::format::media_types::{TYPE_01, TYPE_02, TYPE_ERROR};
 pub use bundle1::Bundle1Operation;
+pub use clone_bundles::ask_inline_hook;
 pub use media::ClientMedia;
 pub(crate) use media::StreamMedia;
 pub use repeatable::RepeatableResponse;
@@ -52,6 +56,14 @@ pub struct WireSettings {
     pub streams_secret: bool,
     /// Whether clients may pull that read no bundle2 (`server.bundle1.pull`).
     pub bundle1: bool,
+    /// Whether clients may pull everything at once (not `server.disablefullbundle`).
+    pub full_bundles: bool,
+    /// Whether pulls are answered with bundles of `.hg/pullbundles.manifest` (`server.pullbundle`).
+    pub pull_bundles: bool,
+    /// Directory of clone bundles that are sent by a command, relative to `.hg` (`server.peer-bundle-cache-root`).
+    pub bundle_cache: PathBuf,
+    /// Bytes of a header that clients send at most; 0 if they send no arguments in headers (`server.maxhttpheaderlen`).
+    pub http_header_len: i64,
     /// Codecs of long answers, best first (`server.compressionengines`).
     pub engines: Vec<CodecId>,
     /// Whether obsolescence markers are exchanged, as `experimental.evolution` says.
@@ -86,6 +98,10 @@ impl Default for WireSettings {
             transport: WireTransport::Http,
             streams_secret: false,
             bundle1: true,
+            full_bundles: true,
+            pull_bundles: true,
+            bundle_cache: PathBuf::from(BUNDLE_CACHE),
+            http_header_len: 1024,
             engines: vec![CodecId::Zstd, CodecId::Zlib],
             takes_markers: false,
             publishing: true,

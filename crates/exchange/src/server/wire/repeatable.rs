@@ -11,8 +11,8 @@ use varve_repo::RepoView;
 #[derive(Clone)]
 pub struct RepeatableResponse {
     view: Arc<RepoView>,
-    request: WireRequest,
-    settings: WireSettings,
+    request: Box<WireRequest>,
+    settings: Box<WireSettings>,
     write: Arc<WriteBody>,
 }
 
@@ -25,12 +25,12 @@ impl RepeatableResponse {
     ) -> RepeatableResponse {
         RepeatableResponse {
             view,
-            request: request.clone(),
-            settings: WireSettings {
+            request: Box::new(request.clone()),
+            settings: Box::new(WireSettings {
                 // Clients may call this server by different names; that is in no bundle.
                 clone_bundles_at: None,
                 ..settings.clone()
-            },
+            }),
             write,
         }
     }

@@ -1,6 +1,7 @@
 //! Watching an update at the terminal: its output, its prompts, and the merge tools.
 
 use crate::arguments::Matches;
+use crate::commands::local::conflict_labels::{self, Describer};
 use crate::context::Config;
 use crate::ui::{Abort, Ui, environment, short_hex};
 use std::io::{self, Write};
@@ -11,8 +12,8 @@ use varve_config::hgrc::Files;
 use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, PatternKind};
 use varve_repo::Node;
 use varve_workdir::{
-    Auction, Backups, MergeLabels, MergeOptions, MergeTool, Resolution, ToolCheck, ToolObstacle,
-    ToolSelection, ToolTable, UpdateEvent, UpdateObserver, UpdateQuestion, Verdict,
+    Auction, Backups, DescribedSide, MergeLabels, MergeOptions, MergeTool, Resolution, ToolCheck,
+    ToolObstacle, ToolSelection, ToolTable, UpdateEvent, UpdateObserver, UpdateQuestion, Verdict,
 };
 
 /// Prints the steps of an update, and asks about conflicts.
@@ -20,6 +21,9 @@ pub(crate) struct Watcher<'s> {
     ui: &'s mut Ui,
     interactive: bool,
     labels: MergeLabels,
+    config: Config,
+    /// Describes changesets in the lines around conflicts, once there is one.
+    describer: Option<Describer>,
     /// The first thing that could not be printed.
     failed: Option<Abort>,
 }
@@ -37,6 +41,8 @@ impl<'s> Watcher<'s> {
         Ok(Watcher {
             interactive: interactive && !matches.flag("noninteractive"),
             labels: labels.clone(),
+            config: config.clone(),
+            describer: None,
             ui,
             failed: None,
         })
@@ -306,6 +312,14 @@ impl UpdateObserver for Watcher<'_> {
         })
     }
 
+    fn describe(&mut self, side: &DescribedSide<'_>) -> Vec<u8> {
+        let described = conflict_labels::describe(self.ui, &self.config, &mut self.describer, side);
+        described.unwrap_or_else(|abort| {
+            self.keep(Err(abort));
+            side.name.to_vec()
+        })
+    }
+
     fn decide(&mut self, question: &UpdateQuestion<'_>) -> Resolution {
         let ours = format!("[{}]", String::from_utf8_lossy(&self.labels.ours));
         let theirs = format!("[{}]", String::from_utf8_lossy(&self.labels.theirs));
@@ -354,6 +368,7 @@ impl UpdateObserver for Watcher<'_> {
 pub(crate) fn tool_choice(config: &Config, tool: Option<&[u8]>) -> Result<MergeOptions, Abort> {
     Ok(MergeOptions {
         chosen: chosen_tool(config, tool)?,
+        markers: conflict_labels::style(config)?,
         backups: backup_directory(config),
     })
 }
@@ -369,18 +384,11 @@ pub(crate) fn backup_directory(config: &Config) -> Backups {
 
 fn chosen_tool(config: &Config, tool: Option<&[u8]>) -> Result<ToolSelection, Abort> {
     let table = tool_table(config, tool)?;
-    let is_unsupported = |name: &[u8]| [&b":tagmerge"[..], b":mergediff"].contains(&name);
     let named = table.forced.as_ref().or(table.environment.as_ref());
     let asked = named.or(table.configured.as_ref());
-    if let Some(name) = asked.filter(|name| is_unsupported(&with_colon(name))) {
+    if let Some(name) = asked.filter(|name| with_colon(name) == b":tagmerge") {
         let name = String::from_utf8_lossy(name);
         return Ok(ToolSelection::Unsupported(format!("merge tool '{name}'")));
-    }
-    let takes_whole = named.and_then(|name| MergeTool::named(name));
-    if let Some(setting) = detailed_markers(config)
-        && !takes_whole.is_some_and(MergeTool::takes_deleted)
-    {
-        return Ok(ToolSelection::Unsupported(setting));
     }
     if let Some(name) = named {
         let tool = MergeTool::named(name).map(ToolSelection::Forced);
@@ -405,20 +413,6 @@ fn with_colon(name: &[u8]) -> Vec<u8> {
         Some(rest) => [b":", rest].concat(),
         None => name.to_vec(),
     }
-}
-
-/// The setting that asks for markers with changesets, which are not there.
-fn detailed_markers(config: &Config) -> Option<String> {
-    let is_detailed = |value: &[u8]| value.eq_ignore_ascii_case(b"detailed");
-    if config.get("ui", "mergemarkers").is_some_and(is_detailed) {
-        return Some("ui.mergemarkers=detailed".to_owned());
-    }
-    let items = config.section("merge-tools").iter();
-    let mut detailed =
-        items.filter(|item| item.key.ends_with(b".mergemarkers") && is_detailed(&item.value));
-    let found = detailed.next()?;
-    let key = String::from_utf8_lossy(&found.key);
-    Some(format!("merge-tools.{key}=detailed"))
 }
 
 /// All that the configuration and the environment say about tools.

@@ -10,6 +10,7 @@ pub(crate) mod bisect;
 pub(crate) mod branch;
 pub(crate) mod change;
 pub(crate) mod commit;
+pub(crate) mod conflict_labels;
 pub(crate) mod copy;
 pub(crate) mod forget;
 pub(crate) mod graft;

@@ -36,8 +36,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 pub(crate) use text::{first_line, phase_name};
 use varve_config::hgrc::Hgrc;
-use varve_repo::{BisectSets, Changeset, Instabilities, Node, RepoView, Rev};
+use varve_repo::{BisectSets, Changeset, Instabilities, Node, RepoView, Repository, Rev};
 use varve_revlog::Reader;
+use varve_workdir::Dirstate;
 
 /// How changesets are to be printed.
 #[derive(Default)]
@@ -88,6 +89,17 @@ pub(crate) struct Printer {
     encoding: LocalEncoding,
 }
 
+/// State of the working copy that is shown with changesets.
+struct WorkingCopy {
+    parents: Vec<Rev>,
+    /// The other side of a merge that waits for its conflicts to be resolved.
+    merged: Option<Node>,
+    /// The bookmark that moves with the next commit.
+    active: Option<Vec<u8>>,
+    /// The directory that paths are relative to.
+    cwd: PathBuf,
+}
+
 /// One changeset, or the null revision, with its text.
 #[derive(Clone, Copy)]
 pub(crate) struct Subject<'a> {
@@ -124,23 +136,64 @@ impl Printer {
         } else {
             ChangesetNames::read(&view, encoding)?
         };
-        Ok(Printer {
-            working: repo.working_parents()?,
+        let working_copy = WorkingCopy {
+            parents: repo.working_parents()?,
             merged: repo.merge_parent()?,
             active: repo.active_bookmark()?,
             cwd: repo.cwd.clone(),
+        };
+        let mut printer = Printer::of_view(view, working_copy, ui, config, style)?;
+        (printer.names, printer.encoding) = (names, encoding);
+        Ok(printer)
+    }
+
+    /// Gets ready to print changesets during a merge, for which the working copy counts as it was before.
+    pub(crate) fn of_repository(
+        repository: &Repository,
+        ui: &mut Ui,
+        config: &Config,
+        style: PrinterStyle,
+    ) -> Result<Printer, Abort> {
+        let view = repository.view()?;
+        let parents = Dirstate::read(repository)?.parents();
+        let known = parents.iter().filter_map(|node| view.changelog().rev(node));
+        let working_copy = WorkingCopy {
+            parents: known.collect(),
+            merged: varve_workdir::other_side(repository)?,
+            active: varve_workdir::active_bookmark(repository)?,
+            cwd: repository.root().to_owned(),
+        };
+        let names = ChangesetNames::read(&view, ui.encoding)?;
+        let mut printer = Printer::of_view(view, working_copy, ui, config, style)?;
+        printer.names = names;
+        Ok(printer)
+    }
+
+    /// Shows no tags and bookmarks yet.
+    fn of_view(
+        view: Arc<RepoView>,
+        working_copy: WorkingCopy,
+        ui: &mut Ui,
+        config: &Config,
+        style: PrinterStyle,
+    ) -> Result<Printer, Abort> {
+        Ok(Printer {
+            working: working_copy.parents,
+            merged: working_copy.merged,
+            active: working_copy.active,
+            cwd: working_copy.cwd,
             config: config.values(),
             unstable: view.instabilities()?,
             user: ui.known_user(),
             plain_diff: DiffOptions::new(ui, config, &Matches::default())?,
             view,
-            names,
+            names: ChangesetNames::default(),
             verbosity: ui.verbosity,
             style,
             width: columns::of_terminal(),
             bisection: OnceLock::new(),
             painter: ui.painter.clone(),
-            encoding,
+            encoding: ui.encoding,
         })
     }
 
@@ -173,6 +226,15 @@ impl Printer {
         let mut out = Vec::new();
         let mut reader = self.view.changelog().reader();
         self.render(Some(rev), 0, &mut reader, &mut out)?;
+        Ok(out)
+    }
+
+    /// The text of the changeset with this node; one that is not there is the null revision.
+    pub(crate) fn text_of_node(&self, node: &Node) -> Result<Vec<u8>, Abort> {
+        let mut out = Vec::new();
+        let mut reader = self.view.changelog().reader();
+        let rev = self.view.changelog().rev(node);
+        self.render(rev, 0, &mut reader, &mut out)?;
         Ok(out)
     }
 
