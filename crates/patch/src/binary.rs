@@ -235,6 +235,9 @@ mod tests {
         );
         let none = "GIT binary patch\nfoo\n\n";
         assert_eq!(bad(none), "could not extract \"bin\" binary data");
+        // The last byte of the stream's checksum is missing.
+        let cut = LITERAL.replace("Mc$`", "Lc$`");
+        assert_eq!(bad(&cut), "could not decompress \"bin\" binary patch");
         let huge = LITERAL.replace("literal 5", "literal 5000000000");
         assert_eq!(bad(&huge), "binary patch of \"bin\" is too large");
     }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot do its work fails")]
 
 mod answers;
+mod derived;
 mod functions;
 mod laws;
 mod memory;

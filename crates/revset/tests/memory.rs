@@ -39,11 +39,11 @@ impl History {
     }
 
     /// A changeset over others with changes of files and the settings of `change`.
-    pub fn commit_files(
+    pub fn commit_files<'a>(
         &mut self,
         parents: &[usize],
-        changes: &[FileChange<'_>],
-        change: impl FnOnce(&mut NewChangeset<'_>),
+        changes: &'a [FileChange<'a>],
+        change: impl FnOnce(&mut NewChangeset<'a>),
     ) {
         let parent = |at: usize| parents.get(at).map_or(Node::NULL, |rev| self.nodes[*rev]);
         let mut new = NewChangeset {
@@ -58,6 +58,11 @@ impl History {
         };
         change(&mut new);
         self.nodes.push(self.batch.commit(&new).unwrap());
+    }
+
+    /// The node of a changeset, by its number.
+    pub fn node(&self, rev: usize) -> Node {
+        self.nodes[rev]
     }
 
     pub fn finish(self) -> Arc<RepoView> {
