@@ -28,6 +28,7 @@ fn commit_all(copy: &WorkingCopy, description: &str) -> Node {
     let mut dirstate = copy.dirstate();
     let status = copy.status_of(&dirstate).status;
     let context = CommitContext {
+        chosen: None,
         repository: &copy.repository,
         lock: copy.repository.try_lock(LockKind::Store).unwrap(),
         seen: &copy.view(),
@@ -119,6 +120,7 @@ proptest! {
             marker: Some(&marker),
         };
         let context = AmendContext {
+            chosen: None,
             repository: &copy.repository,
             batch: copy.repository.begin_named(lock, options, AMEND).unwrap(),
             stop: &Interrupt::default(),
@@ -205,6 +207,7 @@ fn a_file_that_vanishes_leaves_everything_as_before() {
     let status = copy.status_of(&dirstate).status;
     copy.remove("new");
     let context = CommitContext {
+        chosen: None,
         repository: &copy.repository,
         lock: copy.repository.try_lock(LockKind::Store).unwrap(),
         seen: &copy.view(),
