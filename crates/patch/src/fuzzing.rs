@@ -1,10 +1,49 @@
 //! Bodies of the fuzz targets; also run by plain tests.
 
 use crate::{
-    ApplyOptions, LineEnds, PatchError, PatchMessage, PatchMode, PatchNotice, PatchTarget,
-    TargetFile, apply, split,
+    Answer, ApplyOptions, Chooser, LineEnds, OfferedFile, PatchError, PatchMessage, PatchMode,
+    PatchNotice, PatchTarget, Question, TargetFile, apply, choose, split,
 };
 use std::collections::BTreeMap;
+
+/// Gives answers by the bits of a number.
+struct Bits(u32);
+
+impl Chooser for Bits {
+    type Error = PatchError;
+
+    fn is_named(&self, file: &OfferedFile) -> bool {
+        file.paths().len() > 1
+    }
+
+    fn show(&mut self, _text: &[u8]) -> Result<(), PatchError> {
+        Ok(())
+    }
+
+    fn ask(&mut self, _question: &Question<'_>) -> Result<Answer, PatchError> {
+        self.0 = self.0.rotate_right(2);
+        Ok([Answer::Yes, Answer::No, Answer::WholeFile, Answer::SkipFile][(self.0 % 4) as usize])
+    }
+
+    fn edit(&mut self, _patch: &[u8]) -> Result<Option<Vec<u8>>, PatchError> {
+        Ok(None)
+    }
+}
+
+/// Never panics; what is chosen can be read again, and is among what was offered. The first four bytes are answers.
+pub fn chosen_changes(data: &[u8]) {
+    let Some((answers, text)) = data.split_first_chunk::<4>() else {
+        return;
+    };
+    let offered = OfferedFile::read_all(text);
+    let mut chooser = Bits(u32::from_le_bytes(*answers));
+    let Ok(chosen) = choose(&offered, &mut chooser) else {
+        return;
+    };
+    let count = |files: &[OfferedFile]| files.iter().map(|file| file.hunks().len()).sum::<usize>();
+    let read = OfferedFile::read_all(&chosen);
+    assert!(read.len() <= offered.len() && count(&read) <= count(&offered));
+}
 
 /// Files in memory.
 #[derive(Debug, Default)]
@@ -152,11 +191,13 @@ mod tests {
             data.extend_from_slice(file.as_bytes());
             data.extend_from_slice(&lines.as_bytes()[..cut.index(lines.len() + 1)]);
             super::patches(&data);
+            super::chosen_changes(&data);
         }
 
         #[test]
         fn any_bytes(data in proptest::collection::vec(any::<u8>(), 0..200)) {
             super::patches(&data);
+            super::chosen_changes(&data);
         }
     }
 }

@@ -45,10 +45,10 @@ pub use branch_merge::{
     rebase_destination,
 };
 pub use commit::{
-    AMEND, AmendContext, AmendMarker, AmendRequest, AmendResult, ChangesetMetadata, CloseOptions,
-    CommitBase, CommitContext, CommitMetadata, HeadChanges, ParentReplacement, PartialChangeset,
-    ReplaceContext, UncommitObstacle, UncommitRefusal, add_and_remove, amend, amended_status,
-    check_named_files, commit, message, replace_parent, uncommit_refusal,
+    AMEND, AmendContext, AmendMarker, AmendRequest, AmendResult, ChangesetMetadata, ChosenFiles,
+    CloseOptions, CommitBase, CommitContext, CommitMetadata, HeadChanges, ParentReplacement,
+    PartialChangeset, ReplaceContext, UncommitObstacle, UncommitRefusal, add_and_remove, amend,
+    amended_status, check_named_files, commit, message, replace_parent, uncommit_refusal,
 };
 pub use dirstate::{
     Dirstate, DirstateEntry, EntryState, Stat, StatMatch, Timestamp, Tracking, V1Fields,
@@ -79,6 +79,7 @@ pub use merge_state::{
 };
 pub use patching::{
     CheckedOut, PatchObserver, PatchSession, PatchedChangeset, PatchedFiles, SessionStart,
+    apply_chosen,
 };
 pub use path_copies::{path_copies, path_copies_to_working_copy};
 pub use rebase::{

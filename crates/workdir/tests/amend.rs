@@ -36,6 +36,7 @@ fn commit_empty(copy: &WorkingCopy, closes: bool, phase: Phase) -> Node {
         phase,
     };
     let context = CommitContext {
+        chosen: None,
         repository: &copy.repository,
         lock: copy.repository.try_lock(LockKind::Store).unwrap(),
         seen: &copy.view(),
@@ -69,6 +70,7 @@ fn amend_with(copy: &WorkingCopy, status: &Status, metadata: &ChangesetMetadata)
         marker: Some(&marker),
     };
     let context = AmendContext {
+        chosen: None,
         repository: &copy.repository,
         batch: copy.repository.begin_named(lock, options, AMEND).unwrap(),
         stop: &Interrupt::default(),

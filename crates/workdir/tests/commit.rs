@@ -28,6 +28,7 @@ pub fn commit_all(copy: &WorkingCopy, description: &str) -> Node {
     let mut dirstate = copy.dirstate();
     let status = copy.status_of(&dirstate).status;
     let context = CommitContext {
+        chosen: None,
         repository: &copy.repository,
         lock: copy.repository.try_lock(LockKind::Store).unwrap(),
         seen: &copy.view(),
@@ -107,6 +108,7 @@ proptest! {
             marker: Some(&marker),
         };
         let context = AmendContext {
+            chosen: None,
             repository: &copy.repository,
             batch: copy.repository.begin_named(lock, options, AMEND).unwrap(),
             stop: &Interrupt::default(),
@@ -189,6 +191,7 @@ fn a_file_that_vanishes_leaves_everything_as_before() {
     let status = copy.status_of(&dirstate).status;
     copy.remove("new");
     let context = CommitContext {
+        chosen: None,
         repository: &copy.repository,
         lock: copy.repository.try_lock(LockKind::Store).unwrap(),
         seen: &copy.view(),

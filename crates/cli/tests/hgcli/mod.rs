@@ -42,6 +42,7 @@ mod histedit;
 mod hooks;
 mod importing;
 mod incoming;
+mod interactive;
 mod labels;
 mod locate;
 mod log;
@@ -65,6 +66,7 @@ pub(crate) mod remote_changegroups;
 mod revert;
 mod revlogs;
 mod revset_functions;
+mod rewrites_killed;
 mod rollback;
 mod root;
 mod serving;
@@ -184,6 +186,16 @@ impl Twin {
 
     /// Runs both programs in a directory below the root.
     pub fn run_in(&self, below: &str, arguments: &[&str]) -> Both {
+        self.run_with(below, arguments, None)
+    }
+
+    /// Both programs get these answers to their questions, and must say the same.
+    #[track_caller]
+    pub fn same_answering(&self, arguments: &[&str], answers: &str) {
+        self.run_with("", arguments, Some(answers)).same(arguments);
+    }
+
+    fn run_with(&self, below: &str, arguments: &[&str], answers: Option<&str>) -> Both {
         let run = |program: &Path, root: &Path| {
             let mut command = Command::new(program);
             command.args(arguments).current_dir(root.join(below));
@@ -204,7 +216,13 @@ impl Twin {
             }
             let rc: String = SETTINGS.iter().map(|line| line_of(line)).collect();
             std::fs::write(root.parent().unwrap().join("hgrc"), rc).unwrap();
-            let mut outcome = if *program == peers::hg_program() {
+            if let Some(answers) = answers {
+                let typed = root.parent().unwrap().join("answers");
+                std::fs::write(&typed, answers).unwrap();
+                command.stdin(std::fs::File::open(&typed).unwrap());
+            }
+            // A process that is forked gets no input.
+            let mut outcome = if *program == peers::hg_program() && answers.is_none() {
                 peers::run_hg(&mut command)
             } else {
                 Outcome::of(&mut command, program)

@@ -103,6 +103,21 @@ fn changes_in_the_working_copy_stay() {
 }
 
 #[test]
+fn phases_and_descendants_count() {
+    for line in ["uncommit a", "uncommit"] {
+        for twin in both_ways() {
+            let lines = ["phase --force --secret .", line, "update -q -C 0", line];
+            after_each(&twin, &lines);
+            // In an empty repository, Mercurial falls over an exception of Python here.
+            if !hg().ok(twin.theirs(), &["log", "--hidden"]).is_empty() {
+                after_each(&twin, &["phase --public 0", line]);
+            }
+            after_each(&twin, &["update -q null", line]);
+        }
+    }
+}
+
+#[test]
 fn amendments_are_undone() {
     let twin = Twin::writing(|hg, path| begin(hg, path, MARKERS));
     after_each(&twin, &["unamend"]);
@@ -141,6 +156,44 @@ fn markers_are_not_removed() {
         assert!(ours.stderr.contains(&words), "{}", ours.stderr);
         assert_eq!((ours.code, log()), (Some(255), before.clone()));
     }
+}
+
+#[test]
+fn merges_and_refusals() {
+    let twin = Twin::writing(|hg, path| begin(hg, path, ""));
+    let long = "n".repeat(256);
+    twin.same(&["uncommit", "-n", &long]);
+    // Mercurial's uncommit has no such option. The help that is shown then is our own.
+    twin.same_but_output(&["uncommit", "--interactive"]);
+    after_each(
+        &twin,
+        &[
+            "uncommit nothere",
+            "uncommit a nothere",
+            "uncommit e/nothere",
+            "uncommit glob:z*",
+            "uncommit re:nothing",
+            "uncommit -I nothing",
+            "uncommit set:modified() -I nothing",
+            "uncommit a -m x -l y",
+            "uncommit a -l nothere",
+            "uncommit a -d nonsense",
+            "uncommit a -D -d 0",
+            "uncommit a -U -u x",
+            "unamend a",
+            "update -q 0",
+            "commit -q -m child --config ui.allowemptycommit=1",
+            "uncommit",
+            "uncommit a",
+            "merge -q 1",
+            "uncommit",
+            "uncommit --allow-dirty-working-copy",
+            "unamend",
+            "commit -m merged",
+            "uncommit",
+            "unamend",
+        ],
+    );
 }
 
 #[test]

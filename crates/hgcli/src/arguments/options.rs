@@ -6,13 +6,13 @@
 use crate::arguments::flag::{Flag, FlagKind};
 
 /// The options and other arguments of one call.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Matches {
     given: Vec<(&'static str, TypedValue)>,
     arguments: Vec<Vec<u8>>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum TypedValue {
     Flag(bool),
     Value(Vec<u8>),
@@ -22,6 +22,12 @@ impl Matches {
     /// Whether a flag was given, and not taken back later.
     pub fn flag(&self, name: &str) -> bool {
         self.switch(name).unwrap_or(false)
+    }
+
+    /// The same with a flag that is not typed.
+    pub(crate) fn with_flag(mut self, name: &'static str) -> Matches {
+        self.given.push((name, TypedValue::Flag(true)));
+        self
     }
 
     /// A flag, or the opposite, where either was given.

@@ -192,6 +192,15 @@ pub(crate) const OF_EXTENSIONS: &[ExtensionCommands] = &[
         description: &["command to move sets of revisions to a different ancestor"],
     },
     ExtensionCommands {
+        extensions: &["record"],
+        commands: &[&local::record::COMMAND],
+        file: None,
+        description: &[
+            "commands to interactively select changes for commit/qrefresh",
+            "(DEPRECATED)",
+        ],
+    },
+    ExtensionCommands {
         extensions: &["strip", "mq"],
         commands: &[&local::strip::STRIP],
         file: None,

@@ -5,10 +5,10 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitStatus};
 
-/// Lets the user change a file.
-pub fn run(ui: &mut Ui, file: &Path) -> Result<(), Abort> {
+/// Runs the editor on a file; returns how it ended.
+pub fn status(ui: &mut Ui, file: &Path) -> Result<ExitStatus, Abort> {
     ui.out.flush()?;
     let editor = ui.editor();
     let line = [&editor[..], b" \"$1\""].concat();
@@ -18,13 +18,17 @@ pub fn run(ui: &mut Ui, file: &Path) -> Result<(), Abort> {
         .arg(OsStr::from_bytes(&line))
         .arg("sh")
         .arg(file);
-    let status = ui
-        .streams
-        .run(&mut command)
-        .map_err(|error| Abort::file(&error, "sh"))?;
+    let ended = ui.streams.run(&mut command);
+    ended.map_err(|error| Abort::file(&error, "sh"))
+}
+
+/// Lets the user change a file.
+pub fn run(ui: &mut Ui, file: &Path) -> Result<(), Abort> {
+    let status = status(ui, file)?;
     if status.success() {
         return Ok(());
     }
+    let editor = ui.editor();
     let first = editor
         .split(u8::is_ascii_whitespace)
         .next()

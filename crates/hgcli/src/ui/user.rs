@@ -129,7 +129,7 @@ impl Ui {
     }
 
     /// A line of the standard input, without its end.
-    fn read_line(&mut self) -> Result<Vec<u8>, Abort> {
+    pub(crate) fn read_line(&mut self) -> Result<Vec<u8>, Abort> {
         std::io::Write::flush(&mut self.out)?;
         let mut line = self.streams.read_line()?;
         if line.is_empty() {

@@ -35,6 +35,7 @@ pub struct MatchRequest<'a> {
 struct ResolvedPatterns {
     patterns: Vec<Pattern>,
     predicates: Vec<PathPredicate>,
+    has_filesets: bool,
 }
 
 impl ResolvedPatterns {
@@ -98,9 +99,12 @@ impl Matcher {
             resolver.resolve(request.patterns, request.default, 0, &mut found)?;
             matcher.wild =
                 !found.predicates.is_empty() || found.patterns.iter().any(Pattern::is_wild);
-            matcher.add_named(&found.patterns);
-            if !found.predicates.is_empty() && matcher.exact.insert(Vec::new()) {
-                matcher.named.insert(0, Vec::new());
+            // Beside a fileset, no argument counts as a name.
+            if !found.has_filesets {
+                matcher.add_named(&found.patterns);
+                if !found.predicates.is_empty() && matcher.exact.insert(Vec::new()) {
+                    matcher.named.insert(0, Vec::new());
+                }
             }
             matcher.patterns = Some(found.compile(PatternEnd::File)?);
         }
@@ -127,7 +131,8 @@ impl Matcher {
     }
 
     fn add_named(&mut self, patterns: &[Pattern]) {
-        for pattern in patterns {
+        let are_names = |pattern: &&Pattern| pattern.kind != PatternKind::RootFilesIn;
+        for pattern in patterns.iter().filter(are_names) {
             let path = pattern.root().to_vec();
             if self.exact.insert(path.clone()) {
                 self.named.push(path);
@@ -173,7 +178,8 @@ impl Matcher {
 
     /// The files and directories that arguments name, and the directories at the beginning of
     /// globs, each from the root on and sorted; empty for the root. A walk reports each of them
-    /// that does not exist.
+    /// that does not exist. There are none where an argument is a fileset, and none of the kind
+    /// `rootfilesin`.
     pub fn named(&self) -> &[Vec<u8>] {
         &self.named
     }
@@ -279,6 +285,7 @@ impl Resolver<'_> {
             Expr::Kind(kind, text) => resolve(Some(&kind), &text, found),
             expr => {
                 found.predicates.push(files.fileset(&expr, &compile)?);
+                found.has_filesets = true;
                 Ok(())
             }
         }

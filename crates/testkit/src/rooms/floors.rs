@@ -179,7 +179,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
             &["error", "lines", "transfer"],
             &["target", "hunk", "binary", "mime", "encoded_words"],
             &["git", "context", "split"],
-            &["file_patches", "message"],
+            &["file_patches", "message", "selection"],
             &["apply"],
             &["fuzzing"],
         ],

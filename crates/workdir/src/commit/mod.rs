@@ -2,6 +2,7 @@
 
 mod amend;
 mod base;
+mod chosen;
 pub mod message;
 mod metadata;
 mod named_files;
@@ -12,6 +13,7 @@ pub use amend::{
     AMEND, AmendContext, AmendMarker, AmendRequest, AmendResult, amend, amended_status,
 };
 pub use base::{CloseOptions, CommitBase, HeadChanges};
+pub use chosen::ChosenFiles;
 pub use metadata::{ChangesetMetadata, CommitMetadata};
 pub use named_files::{add_and_remove, check_named_files};
 pub use replace_parent::{ParentReplacement, PartialChangeset, ReplaceContext, replace_parent};
@@ -37,6 +39,8 @@ pub struct CommitContext<'a> {
     pub lock: Lock,
     /// The repository as it was read under that lock.
     pub seen: &'a RepoView,
+    /// Contents that are committed instead of those in the working copy, where only some changes were chosen.
+    pub chosen: Option<&'a ChosenFiles>,
     /// How revisions are stored.
     pub options: WriteOptions,
     /// Ends the work early.
@@ -57,7 +61,7 @@ pub fn commit(
     let repository = place.repository;
     let boundary = Dirstate::clock(repository)?;
     let mut batch = repository.begin_with_view(place.lock, place.seen, place.options)?;
-    let work = (repository, place.stop);
+    let work = (repository, place.stop, place.chosen);
     let (node, seen) = store_changes(&mut batch, work, dirstate, status, words)?;
     move_bookmark(repository, &mut batch, dirstate.parents(), node)?;
     for name in [&b"dirstate"[..], b"branch"] {
@@ -81,8 +85,11 @@ pub fn commit(
     Ok(node)
 }
 
-/// Files that were read for a commit, each with its stat from before.
-pub(crate) type SeenFiles = Vec<(Vec<u8>, Stat)>;
+/// Files that were read for a commit, each with its stat from before; without one if it may still differ.
+pub(crate) type SeenFiles = Vec<(Vec<u8>, Option<Stat>)>;
+
+/// The repository, the signal that ends the work early, and the chosen contents.
+pub(crate) type CommitWork<'a> = (&'a Repository, &'a Interrupt, Option<&'a ChosenFiles>);
 
 /// Adds a changeset with the changes in `status` to a batch. The dirstate, whose parents it gets, stays as it is.
 ///
@@ -90,7 +97,7 @@ pub(crate) type SeenFiles = Vec<(Vec<u8>, Stat)>;
 /// A failure to read or write.
 pub(crate) fn store_changes(
     batch: &mut CommitBatch,
-    (repository, stop): (&Repository, &Interrupt),
+    work: CommitWork<'_>,
     dirstate: &Dirstate,
     status: &Status,
     words: &CommitMetadata<'_>,
@@ -100,7 +107,7 @@ pub(crate) fn store_changes(
     for path in removed.filter(|path| is_in_parents(dirstate, path)) {
         batch.change(&mut files, &FileChange::Remove { path })?;
     }
-    let mut reading = Reading::new(repository, stop);
+    let mut reading = Reading::new(work);
     for path in status.modified.iter().chain(&status.added) {
         let (content, kind) = reading.read(path)?;
         let copied_from = dirstate.copy_source(path).filter(|from| from != path);
@@ -128,25 +135,32 @@ struct Reading<'a> {
     working: WorkingFiles,
     auditor: PathAuditor,
     stop: &'a Interrupt,
+    chosen: Option<&'a ChosenFiles>,
     seen: SeenFiles,
 }
 
 impl<'a> Reading<'a> {
-    fn new(repository: &Repository, stop: &'a Interrupt) -> Self {
+    fn new((repository, stop, chosen): CommitWork<'a>) -> Self {
         Reading {
             working: WorkingFiles::new(repository.root()),
             auditor: PathAuditor::new(repository.root()),
             stop,
+            chosen,
             seen: Vec::new(),
         }
     }
 
     fn read(&mut self, path: &[u8]) -> Result<(Vec<u8>, FileKind), WorkdirError> {
         self.stop.check()?;
+        let chosen = self.chosen.and_then(|chosen| chosen.written.get(path));
+        if let Some((content, kind)) = chosen {
+            self.seen.push((path.to_vec(), None));
+            return Ok((content.clone(), *kind));
+        }
         self.auditor.check(path)?;
         let missing = || WorkdirError::Vanished(String::from_utf8_lossy(path).into_owned());
         let seen = self.working.stat(path)?.ok_or_else(missing)?;
-        self.seen.push((path.to_vec(), seen));
+        self.seen.push((path.to_vec(), Some(seen)));
         self.working.read(path)
     }
 }
@@ -171,15 +185,31 @@ fn move_bookmark(
     Ok(())
 }
 
+/// The new parent has the file, perhaps with another content.
+fn note_partly_committed(dirstate: &mut Dirstate, path: &[u8]) {
+    let (working, p1, p2_info) = (true, true, false);
+    let tracking = Tracking {
+        working,
+        p1,
+        p2_info,
+    };
+    dirstate.set_tracking(path, tracking);
+    dirstate.copy(path, None);
+    dirstate.set_possibly_dirty(path);
+}
+
 /// Notes in the dirstate that the changes in `status` are those of the new parent.
 pub(crate) fn note_committed(
     dirstate: &mut Dirstate,
-    seen: &[(Vec<u8>, Stat)],
+    seen: &[(Vec<u8>, Option<Stat>)],
     status: &Status,
     boundary: Timestamp,
 ) {
     for (path, seen) in seen {
-        dirstate.set_clean(path, seen, boundary);
+        match seen {
+            Some(seen) => dirstate.set_clean(path, seen, boundary),
+            None => note_partly_committed(dirstate, path),
+        }
     }
     for path in &status.removed {
         dirstate.forget(path);

@@ -203,8 +203,10 @@ impl<'a> Planner<'a> {
         theirs: TreeEntry,
     ) -> Result<(), WorkdirError> {
         let Some(base) = self.trees.base.get(path)? else {
-            let source = self.copies.ours.copies.get(path).cloned();
-            let merge = self.merge(Some(path), Some(path), source.as_deref());
+            // A copy on either side tells the base, even if the other side has made the file anew.
+            let (ours, theirs) = (&self.copies.ours.copies, &self.copies.theirs.copies);
+            let source = ours.get(path).or_else(|| theirs.get(path));
+            let merge = self.merge(Some(path), Some(path), source.map(Vec::as_slice));
             self.set(path, FileAction::Merge(merge));
             return Ok(());
         };

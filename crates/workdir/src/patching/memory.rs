@@ -1,9 +1,9 @@
 //! The files of a changeset as the target of a patch, without the working copy.
 
 use super::PatchObserver;
-use super::working::{kind_of, mode_of};
-use crate::WorkdirError;
+use super::working::{keep_rejects, kind_of, mode_of};
 use crate::tree::Tree;
+use crate::{ChosenFiles, WorkdirError, WorkingFiles};
 use std::collections::{BTreeMap, BTreeSet};
 use varve_patch::{PatchError, PatchMode, PatchNotice, PatchTarget, TargetFile};
 use varve_repo::{CommitBatch, FileChange, FileKind, Node};
@@ -35,6 +35,17 @@ impl PatchedChangeset {
         removed.filter(|path| !self.written.contains_key(*path))
     }
 
+    /// The files alone, for a commit of the working copy.
+    pub(super) fn into_chosen(self) -> ChosenFiles {
+        let written = self.written.into_iter();
+        ChosenFiles {
+            written: written
+                .map(|(path, file)| (path, (file.content, file.kind)))
+                .collect(),
+            removed: self.removed,
+        }
+    }
+
     /// Adds the changes to a batch as a changeset of these parents.
     pub(super) fn commit(
         &self,
@@ -59,9 +70,14 @@ impl PatchedChangeset {
     }
 }
 
+/// Reads a revision of a file.
+pub(super) type ContentReader<'a> = &'a dyn Fn(&[u8], &Node) -> Result<Vec<u8>, WorkdirError>;
+
 /// Gathers patched files. A patch sees the changeset as it is, whatever it has written.
 pub(super) struct MemoryTarget<'a> {
-    pub(super) batch: &'a CommitBatch,
+    pub(super) contents: ContentReader<'a>,
+    /// Where rejected hunks are kept, if anywhere.
+    pub(super) rejects: Option<&'a WorkingFiles>,
     pub(super) tree: Tree<'a>,
     pub(super) observer: PatchObserver<'a>,
     pub(super) changes: PatchedChangeset,
@@ -84,7 +100,7 @@ impl PatchTarget for MemoryTarget<'_> {
             return Ok(None);
         };
         Ok(Some(TargetFile {
-            content: self.batch.file_content(path, &node)?,
+            content: (self.contents)(path, &node)?,
             mode: mode_of(kind),
         }))
     }
@@ -125,13 +141,15 @@ impl PatchTarget for MemoryTarget<'_> {
         Ok(())
     }
 
-    /// There is nowhere to keep them.
-    fn keep_rejects(&mut self, _path: &[u8], _text: &[u8]) -> Result<(), WorkdirError> {
-        Ok(())
+    fn keep_rejects(&mut self, path: &[u8], text: &[u8]) -> Result<(), WorkdirError> {
+        match self.rejects {
+            Some(files) => keep_rejects(files, path, text),
+            None => Ok(()),
+        }
     }
 
     fn notice(&mut self, notice: &PatchNotice<'_>) -> Result<(), WorkdirError> {
-        if !matches!(notice, PatchNotice::Rejects { .. }) {
+        if self.rejects.is_some() || !matches!(notice, PatchNotice::Rejects { .. }) {
             (self.observer)(notice);
         }
         Ok(())

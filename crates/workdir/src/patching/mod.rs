@@ -4,11 +4,13 @@
 //! changesets that are not stored yet; the dirstate is written when they are.
 
 mod checkout;
+mod chosen;
 mod memory;
 mod session;
 mod working;
 
 pub use checkout::CheckedOut;
+pub use chosen::apply_chosen;
 pub use memory::PatchedChangeset;
 pub use session::{PatchSession, SessionStart};
 pub use working::PatchedFiles;

@@ -187,7 +187,7 @@ impl<'a> PatchSession<'a> {
             return Ok(None);
         };
         let boundary = Dirstate::clock(self.repository)?;
-        let work = (self.repository, self.stop);
+        let work = (self.repository, self.stop, None);
         let parents = self.dirstate.parents();
         let (node, seen) = store_changes(batch, work, &self.dirstate, status, metadata)?;
         note_committed(&mut self.dirstate, &seen, status, boundary);
@@ -213,7 +213,8 @@ impl<'a> PatchSession<'a> {
             return Ok(PatchedChangeset::default());
         };
         let mut target = MemoryTarget {
-            batch,
+            contents: &|path, node| Ok(batch.file_content(path, node)?),
+            rejects: None,
             tree: self.tree(parent)?,
             observer,
             changes: PatchedChangeset::default(),

@@ -176,17 +176,26 @@ impl PatchTarget for WorkingTarget<'_> {
     }
 
     fn keep_rejects(&mut self, path: &[u8], text: &[u8]) -> Result<(), WorkdirError> {
-        let path = [path, b".rej"].concat();
-        self.files.audit(&path)?;
-        self.files.make_directories(&path)?;
-        self.files.write(&path, text, FileKind::Plain)?;
-        Ok(())
+        keep_rejects(&self.files, path, text)
     }
 
     fn notice(&mut self, notice: &PatchNotice<'_>) -> Result<(), WorkdirError> {
         (self.observer)(notice);
         Ok(())
     }
+}
+
+/// Writes the rejected hunks of a file beside it.
+pub(super) fn keep_rejects(
+    files: &WorkingFiles,
+    path: &[u8],
+    text: &[u8],
+) -> Result<(), WorkdirError> {
+    let path = [path, b".rej"].concat();
+    files.audit(&path)?;
+    files.make_directories(&path)?;
+    files.write(&path, text, FileKind::Plain)?;
+    Ok(())
 }
 
 /// Changes of the working copy that the dirstate does not have yet.

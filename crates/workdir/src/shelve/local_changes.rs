@@ -1,11 +1,12 @@
 //! From a changeset to local changes over another one.
 
+use crate::file_merges::MergeFile;
 use crate::tree::differences;
-use crate::update::{Plan, UpdateStep, apply, count, note_begin, note_end, report};
+use crate::update::{Plan, UpdateStep, carry_out, merge_of_copy};
 use crate::{
     Dirstate, Ignore, RevertAction, RevertPlan, StatusLists, StatusRequest, Tracking, Tree,
-    UpdateEvent, UpdateObserver, UpdateRequest, UpdateStats, WorkdirError, WorkingFiles,
-    clear_merge, copies_between, plan_revert, status_between, working_status,
+    UpdateObserver, UpdateRequest, UpdateStats, WorkdirError, WorkingFiles, clear_merge,
+    copies_between, plan_revert, status_between, working_status,
 };
 use std::collections::BTreeSet;
 use varve_base::Interrupt;
@@ -57,8 +58,8 @@ pub fn plan_local_changes(
     Ok(plan)
 }
 
-/// Updates from the first parent to another changeset. The files that differ are on the disk as they are in that parent;
-/// all others, changed or not, stay as they are. `dirstate` has been read under the lock.
+/// Updates from the first parent to another changeset. Files that differ, and have more changes on the disk, are merged;
+/// all that are alike, changed or not, stay as they are, except that files copied from one that differs are merged with it. `dirstate` has been read under the lock.
 ///
 /// # Errors
 /// Damage in the repository; a failure of the file system.
@@ -67,33 +68,39 @@ pub fn leave_changeset(
     dirstate: &mut Dirstate,
     observer: &mut dyn UpdateObserver,
 ) -> Result<UpdateStats, WorkdirError> {
-    let UpdateRequest {
-        repository, view, ..
-    } = *request;
-    let old = view.changelog().rev(&dirstate.parents()[0]);
+    let view = request.view;
+    let parent = dirstate.parents()[0];
+    let old = view.changelog().rev(&parent);
     let (from, to) = (Tree::of(view, old)?, Tree::of(view, request.target)?);
+    let files = WorkingFiles::new(request.repository.root());
     let mut plan = Plan::default();
-    for (path, _, after) in differences(&from, &to)? {
+    for (path, before, after) in differences(&from, &to)? {
+        if let Some(before) = before.filter(|_| dirstate.is_tracked(path))
+            && files.look(path)?.is_some()
+            && files.read(path)?.0 != from.content(path, &before.0)?
+        {
+            plan.merges.push(MergeFile {
+                dest: path.to_vec(),
+                ours: Some(path.to_vec()),
+                base: Some((path.to_vec(), before)),
+                theirs: after.map(|after| (path.to_vec(), after)),
+                moves: false,
+                ancestor: parent,
+            });
+            continue;
+        }
         let step = after.map_or(UpdateStep::Remove, UpdateStep::Write);
         plan.steps.insert(path.to_vec(), step);
     }
-    let node = view.changelog().node_or_null(request.target);
-    observer.on_event(&UpdateEvent::Planned);
-    report(&plan, observer);
-    note_begin(repository, &node)?;
-    let work = (request.progress, request.stop);
-    let written = apply(&plan, view, repository.root(), work)?;
-    let boundary = Dirstate::clock(repository)?;
-    for path in plan.steps.keys() {
-        dirstate.forget(path);
+    for (path, source) in dirstate.copies() {
+        let is_new = dirstate.is_tracked(path) && from.get(path)?.is_none();
+        if is_new && files.look(path)?.is_some() {
+            plan.merges
+                .extend(merge_of_copy((path, source), (&from, &to), parent)?);
+        }
     }
-    for (path, seen) in &written {
-        dirstate.set_clean(path, seen, boundary);
-    }
-    dirstate.set_parents([node, Node::NULL]);
-    dirstate.write(repository)?;
-    note_end(repository)?;
-    Ok(count(&plan, &[]))
+    plan.merges.sort_by(|a, b| a.order().cmp(&b.order()));
+    carry_out(request, (&plan, &to), dirstate, observer)
 }
 
 /// Makes `parent` the only parent of the working copy, whose files are those of `changed`: its changes become local

@@ -35,7 +35,7 @@ pub use destination::{
 };
 pub use plan::LocalChanges;
 pub(crate) use plan::{Plan, Relocation, UpdateStep};
-pub(crate) use renames::RenameNote;
+pub(crate) use renames::{RenameNote, merge_of_copy};
 
 /// Where an update goes and how.
 #[derive(Clone, Copy)]
@@ -114,6 +114,21 @@ fn update_files(
     if node == p1 && request.local != LocalChanges::Discard {
         return Ok(UpdateStats::default());
     }
+    carry_out(request, (&plan, &to), dirstate, observer)
+}
+
+/// Changes the files as planned, on the way from the first parent to the tree of the target, and then the dirstate.
+pub(crate) fn carry_out(
+    request: &UpdateRequest<'_>,
+    (plan, to): (&Plan, &Tree<'_>),
+    dirstate: &mut Dirstate,
+    observer: &mut dyn UpdateObserver,
+) -> Result<UpdateStats, WorkdirError> {
+    let UpdateRequest {
+        repository, view, ..
+    } = *request;
+    let p1 = dirstate.parents()[0];
+    let node = view.changelog().node_or_null(request.target);
     let labels = MergeLabels::of_update();
     let settings = MergeSettings {
         repository,
@@ -124,7 +139,7 @@ fn update_files(
     };
     let merger = Merger::prepare(settings, &plan.merges, observer)?;
     merger.observer.on_event(&UpdateEvent::Planned);
-    report(&plan, merger.observer);
+    report(plan, merger.observer);
     let touches = |step: &UpdateStep| {
         matches!(
             step,
@@ -137,10 +152,10 @@ fn update_files(
     clear_merge(repository)?;
     merger.keep()?;
     let work = (request.progress, request.stop);
-    let written = apply(&plan, view, repository.root(), work)?;
+    let written = apply(plan, view, repository.root(), work)?;
     let outcomes = merger.merge_all([p1, node], FileExtras::default())?;
     let boundary = Dirstate::clock(repository)?;
-    note_entries(&plan, dirstate);
+    note_entries(plan, dirstate);
     for (path, seen) in &written {
         dirstate.set_clean(path, seen, boundary);
     }
@@ -148,11 +163,11 @@ fn update_files(
         let in_target = to.get(&outcome.file.dest)?.is_some();
         outcome.note_update(dirstate, boundary, in_target);
     }
-    forget_copies(dirstate, &to)?;
+    forget_copies(dirstate, to)?;
     dirstate.set_parents([node, Node::NULL]);
     dirstate.write(repository)?;
     note_end(repository)?;
-    Ok(count(&plan, &outcomes))
+    Ok(count(plan, &outcomes))
 }
 
 /// Reports the plan to the observer.

@@ -3,12 +3,35 @@
 use super::plan::{Plan, Planner};
 use crate::file_merges::MergeFile;
 use crate::tree::TreeEntry;
-use crate::{LocalState, WorkdirError, copies_between, status_between};
+use crate::{LocalState, Tree, WorkdirError, copies_between, status_between};
 use std::collections::{BTreeMap, BTreeSet};
 use varve_lang::patterns::Matcher;
+use varve_repo::Node;
 
 /// New name and name in the first parent.
 type Copies = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// The merge of a new file with its source, from which it was copied here and which the target has changed.
+pub(crate) fn merge_of_copy(
+    (path, source): (&[u8], &[u8]),
+    (from, to): (&Tree<'_>, &Tree<'_>),
+    ancestor: Node,
+) -> Result<Option<MergeFile>, WorkdirError> {
+    let (Some(old), Some(new)) = (from.get(source)?, to.get(source)?) else {
+        return Ok(None);
+    };
+    if new.0 == old.0 || to.get(path)?.is_some() {
+        return Ok(None);
+    }
+    Ok(Some(MergeFile {
+        dest: path.to_vec(),
+        ours: Some(path.to_vec()),
+        base: Some((source.to_vec(), old)),
+        theirs: Some((source.to_vec(), new)),
+        moves: false,
+        ancestor,
+    }))
+}
 
 /// A remark about renames for the user.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,25 +90,10 @@ impl Renames {
     ) -> Result<BTreeSet<Vec<u8>>, WorkdirError> {
         let mut done = BTreeSet::new();
         for (path, source) in &self.ours {
-            let Some(old) = planner.from.get(source)? else {
-                continue;
-            };
-            let is_gone = planner.is_gone(source);
-            let is_new_there = planner.to.get(path)?.is_some();
-            if let Some(new) = planner.to.get(source)?
-                && new.0 != old.0
-                && !is_new_there
-            {
-                plan.merges.push(MergeFile {
-                    dest: path.clone(),
-                    ours: Some(path.clone()),
-                    base: Some((source.clone(), old)),
-                    theirs: Some((source.clone(), new)),
-                    moves: false,
-                    ancestor: planner.parent(),
-                });
-            }
-            if is_gone {
+            let ends = (planner.from, planner.to);
+            let merge = merge_of_copy((path, source), ends, planner.parent())?;
+            plan.merges.extend(merge);
+            if planner.is_gone(source) {
                 done.insert(source.clone());
             }
         }

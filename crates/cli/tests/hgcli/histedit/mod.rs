@@ -2,6 +2,7 @@
 
 mod cases;
 mod interrupted;
+mod killed;
 mod random;
 
 use super::Twin;

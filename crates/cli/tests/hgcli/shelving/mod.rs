@@ -52,15 +52,38 @@ fn after_each(twin: &Twin, lines: &[&str]) {
     }
 }
 
-fn texts(directory: &Path) -> Vec<(String, Vec<u8>)> {
+/// Contents of bundles: as they are, or without the deltas that their revisions are sent as.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Deltas {
+    Compared,
+    Passed,
+}
+
+/// A line about a revision, without the base and the length of its delta.
+fn without_delta(line: &str) -> String {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    match words.first() {
+        Some(node) if node.len() == 40 => words[..words.len().min(4)].join(" "),
+        _ => line.to_owned(),
+    }
+}
+
+fn texts(directory: &Path, deltas: Deltas) -> Vec<(String, Vec<u8>)> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut texts: Vec<_> = entries
         .map(|entry| {
             let name = entry.file_name().into_string().unwrap();
             let bytes = match name.ends_with(".hg") {
-                true => hg()
-                    .ok(directory, &["debugbundle", "--all", &name])
-                    .into_bytes(),
+                true => {
+                    let shown = hg().ok(directory, &["debugbundle", "--all", &name]);
+                    match deltas {
+                        Deltas::Compared => shown.into_bytes(),
+                        Deltas::Passed => {
+                            let lines: Vec<String> = shown.lines().map(without_delta).collect();
+                            lines.join("\n").into_bytes()
+                        }
+                    }
+                }
                 false => std::fs::read(entry.path()).unwrap(),
             };
             (name, bytes)
@@ -73,9 +96,15 @@ fn texts(directory: &Path) -> Vec<(String, Vec<u8>)> {
 /// Compares history, working copy, shelved changes, and unfinished unshelves.
 #[track_caller]
 fn same(twin: &Twin) {
+    same_as(twin, Deltas::Compared);
+}
+
+#[track_caller]
+fn same_as(twin: &Twin, deltas: Deltas) {
     let read = |root: &Path| {
         let state = std::fs::read_to_string(root.join(".hg/shelvedstate"));
-        let shelves = ["shelved", "shelve-backup"].map(|name| texts(&root.join(".hg").join(name)));
+        let shelves = ["shelved", "shelve-backup"];
+        let shelves = shelves.map(|name| texts(&root.join(".hg").join(name), deltas));
         let contents = hg().run(root, &["status", "-amun"]).stdout;
         let contents: Vec<_> = contents
             .lines()

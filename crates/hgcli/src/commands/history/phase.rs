@@ -1,9 +1,10 @@
 //! `phase`: public, draft or secret changesets.
 
 use crate::arguments::{Flag, Matches};
-use crate::context::{Category, Command, Context, Repo};
+use crate::commands::local::rewrite;
+use crate::context::{Category, Command, Config, Context, Repo};
 use crate::ui::{Abort, Ui};
-use varve_repo::{LockKind, Phase, Rev};
+use varve_repo::{LockKind, Phase, Rev, ViewFilter};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -45,9 +46,14 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if specs.is_empty() {
         specs.push(b".");
     }
-    let (repo, ui) = (&mut context.repo, &mut context.ui);
+    let Context {
+        repo, ui, config, ..
+    } = context;
     match target {
-        Some(target) => change((repo, ui), &specs, target, matches.flag("force")),
+        Some(target) => {
+            let force = matches.flag("force");
+            change((repo, ui, config), &specs, target, force)
+        }
         None => show(repo, ui, &specs),
     }
 }
@@ -73,7 +79,7 @@ fn show(repo: &mut Repo, ui: &mut Ui, specs: &[&[u8]]) -> Result<u8, Abort> {
 }
 
 fn change(
-    (repo, ui): (&mut Repo, &mut Ui),
+    (repo, ui, config): (&mut Repo, &mut Ui, &Config),
     specs: &[&[u8]],
     target: Phase,
     force: bool,
@@ -86,8 +92,21 @@ fn change(
     }
     // The null revision is public and stays so.
     let revs: Vec<Rev> = named.into_iter().flatten().collect();
-    let moved = repo.repository()?.move_phases(lock, &revs, target, force)?;
+    let repository = repo.repository()?;
+    let reports = config.evolution()?.markers;
+    let unstable = match reports {
+        true => Some(
+            repository
+                .view_for(ViewFilter::Unfiltered)?
+                .instabilities()?,
+        ),
+        false => None,
+    };
+    let moved = repository.move_phases(lock, &revs, target, force)?;
     repo.refresh();
+    if let Some(unstable) = unstable {
+        rewrite::report_instabilities(ui, &repository, &unstable)?;
+    }
     if moved.rejected > 0 {
         let rejected = moved.rejected;
         ui.warn(format!(

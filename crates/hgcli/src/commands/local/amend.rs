@@ -1,6 +1,7 @@
 //! `amend`: `commit --amend` that keeps the description.
 
 use super::commit::amend::AmendOptions;
+use super::commit::interactive::{self, INTERACTIVE};
 use super::commit::{amend, metadata};
 use super::unfinished;
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
@@ -17,11 +18,7 @@ pub(crate) const COMMAND: Command = Command {
             "first add new files and remove missing ones",
         ),
         Flag::flag('e', "edit", "edit the description"),
-        Flag::flag(
-            'i',
-            "interactive",
-            "choose changes one by one (not there yet)",
-        ),
+        INTERACTIVE,
         Flag::long_flag("close-branch", "mark this head of the branch as closed"),
         Flag::flag('s', "secret", "the changeset is secret"),
         Flag::long_flag("draft", "the changeset is a draft"),
@@ -87,7 +84,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     check_current(matches)?;
     let note = note(matches)?;
     if matches.flag("interactive") {
-        return Err(Abort::input("amend --interactive is not supported"));
+        interactive::check(ui, config)?;
     }
     unfinished::refuse_commit(&repo.repository()?)?;
     let user = match matches.flag("currentuser") {

@@ -20,6 +20,7 @@ pub(crate) mod init;
 pub(crate) mod merge;
 pub(crate) mod purge;
 pub(crate) mod rebase;
+pub(crate) mod record;
 pub(crate) mod recover;
 pub(crate) mod remove;
 pub(crate) mod resolve;

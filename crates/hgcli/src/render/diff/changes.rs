@@ -4,7 +4,7 @@ use crate::context::Repo;
 use crate::ui::{Abort, Ui};
 use std::collections::BTreeMap;
 use varve_lang::patterns::Matcher;
-use varve_repo::{FileKind, Node, ReaderState, RepoView, Rev};
+use varve_repo::{FileKind, Node, ReaderState, RepoView, Repository, Rev};
 use varve_workdir::{
     Dirstate, Ignore, StatusLists, StatusRequest, WorkingFiles, path_copies,
     path_copies_to_working_copy, working_status,
@@ -152,11 +152,24 @@ pub(crate) fn with_working(
     with_copies: bool,
 ) -> Result<Vec<DiffedFile>, Abort> {
     let repository = repo.repository()?;
-    let parent = repo.working_parents()?.first().copied();
     let dirstate = Dirstate::read(&repository)?;
+    let place = (&repository, &dirstate);
+    with_dirstate(place, ui, view, from, matcher, with_copies)
+}
+
+/// The same by a dirstate that need not be stored.
+pub(crate) fn with_dirstate(
+    (repository, dirstate): (&Repository, &Dirstate),
+    ui: &Ui,
+    view: &RepoView,
+    from: Option<Rev>,
+    matcher: &Matcher,
+    with_copies: bool,
+) -> Result<Vec<DiffedFile>, Abort> {
+    let parent = view.changelog().rev(&dirstate.parents()[0]);
     let status = working_status(&StatusRequest {
-        repository: &repository,
-        dirstate: &dirstate,
+        repository,
+        dirstate,
         matcher,
         ignore: &Ignore::default(),
         listing: StatusLists::default(),
@@ -192,7 +205,7 @@ pub(crate) fn with_working(
         });
     }
     if with_copies {
-        let copies = path_copies_to_working_copy(view, from, &dirstate)?;
+        let copies = path_copies_to_working_copy(view, from, dirstate)?;
         for change in changes.iter_mut().filter(|change| change.old.is_none()) {
             change.source = source(view, &from_text, copies.get(&change.path))?;
         }

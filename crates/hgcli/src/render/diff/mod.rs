@@ -9,7 +9,7 @@ mod stat;
 mod unified;
 
 use crate::ui::Abort;
-pub(crate) use changes::{DiffSide, DiffedFile, between, undone, with_working};
+pub(crate) use changes::{DiffSide, DiffedFile, between, undone, with_dirstate, with_working};
 pub(crate) use comparison::Comparison;
 pub(crate) use options::{
     DiffOptions, GIT, IGNORE_ALL_SPACE, IGNORE_BLANK_LINES, IGNORE_SPACE_AT_EOL,

@@ -139,6 +139,28 @@ impl DiffOptions {
         }
     }
 
+    /// Those of changes to choose from: git's form, and of the options only which blanks do not count.
+    pub(crate) fn of_choice(config: &Config, matches: &Matches) -> Result<DiffOptions, Abort> {
+        const SECTION: &str = "commands";
+        const PREFIX: &str = "commit.interactive.";
+        let mut keys = config.section(SECTION).iter().map(|item| &item.key);
+        if let Some(key) = keys.find(|key| key.starts_with(PREFIX.as_bytes())) {
+            let key = String::from_utf8_lossy(key);
+            return Err(Abort::input(format!("{SECTION}.{key} is not supported")));
+        }
+        Ok(DiffOptions {
+            context: CONTEXT,
+            blanks: Blanks {
+                ignore_all: matches.flag("ignore-all-space"),
+                ignore_amount: matches.flag("ignore-space-change"),
+                ignore_at_end: matches.flag("ignore-space-at-eol"),
+                ignore_lines: matches.flag("ignore-blank-lines"),
+            },
+            index_digits: GIT_DIGITS,
+            ..DiffOptions::comparable()
+        })
+    }
+
     /// A path as it is shown.
     pub(super) fn shown<'p>(&self, path: &'p [u8]) -> &'p [u8] {
         match path.strip_prefix(&self.root[..]) {

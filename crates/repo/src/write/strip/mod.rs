@@ -275,10 +275,7 @@ fn move_phases_and_bookmarks(
     for node in bookmarks.values_mut().filter(|node| is_gone(node)) {
         *node = below;
     }
-    if below.is_null() {
-        bookmarks.retain(|_, node| !node.is_null());
-    }
-    // Mercurial writes the file even if there are none.
+    // Without a changeset below they stay, at the null revision. Mercurial writes the file even if there are none.
     transaction.set_bookmarks(&bookmarks)
 }
 

@@ -4,7 +4,7 @@ mod status;
 
 pub use status::amended_status;
 
-use super::{ChangesetMetadata, CommitMetadata, Reading, note_committed};
+use super::{ChangesetMetadata, ChosenFiles, CommitMetadata, Reading, note_committed};
 use crate::{Dirstate, Status, Tree, WorkdirError, status_between};
 use std::collections::{BTreeMap, BTreeSet};
 use varve_base::Interrupt;
@@ -24,6 +24,8 @@ pub struct AmendContext<'a> {
     pub repository: &'a Repository,
     /// Nothing is in it yet; of the name [`AMEND`].
     pub batch: CommitBatch,
+    /// As in a commit: contents that were chosen.
+    pub chosen: Option<&'a ChosenFiles>,
     /// Ends the work between two files.
     pub stop: &'a Interrupt,
 }
@@ -87,7 +89,7 @@ pub fn amend(
     let old = Old::read(what, status)?;
     let mut batch = place.batch;
     let mut files = batch.files_from(old.parents)?;
-    let mut reading = Reading::new(repository, place.stop);
+    let mut reading = Reading::new((repository, place.stop, place.chosen));
     for (path, source) in old.files(status)? {
         let Some(source) = source else {
             batch.change(&mut files, &FileChange::Remove { path: &path })?;

@@ -1,6 +1,6 @@
 //! `commit --amend`: a new changeset in the place of the working copy's parent.
 
-use super::{before, closes, look, metadata, print_written, refuse_interrupted};
+use super::{WorkingChanges, before, closes, look, metadata, print_written, refuse_interrupted};
 use crate::arguments::Matches;
 use crate::commands::local::rewrite::{self, refusal};
 use crate::commands::local::strip;
@@ -9,8 +9,8 @@ use crate::ui::{Abort, Ui, short_hex};
 use varve_repo::{CommitBatch, LockKind, Node, Phase, RepoView, Repository, Rev, ViewFilter};
 use varve_workdir::filesets::FilesetTarget;
 use varve_workdir::{
-    AMEND, AmendContext, AmendMarker, AmendRequest, ChangesetMetadata, CommitBase, Dirstate,
-    PathAuditor, Status, Tree, message,
+    AMEND, AmendContext, AmendMarker, AmendRequest, ChangesetMetadata, ChosenFiles, CommitBase,
+    Dirstate, PathAuditor, Status, Tree, message,
 };
 
 /// Further options of an amendment.
@@ -72,7 +72,13 @@ pub(crate) fn run(
     let options = metadata::write_options(config, &repository)?;
     let batch = repository.begin_named(lock, options, AMEND)?;
     metadata::check(matches)?;
-    let status = changes(repo, ui, matches, &repository, &mut dirstate)?;
+    let place = (&repository, &**base.view());
+    let whom = (&mut *repo, &mut *ui, config);
+    let changes = changes(whom, matches, place, &mut dirstate)?;
+    let Some(WorkingChanges { status, chosen }) = changes else {
+        batch.finish()?;
+        return Ok(super::NOTHING);
+    };
     let whom = (&*repo, &mut *ui, config);
     let Some(new) = new_metadata(whom, matches, more, (&base, &old), &status)? else {
         dirstate.write(&repository)?;
@@ -84,6 +90,7 @@ pub(crate) fn run(
         old: &old,
         new: &new,
         status: &status,
+        chosen: chosen.as_ref(),
         phase: more.phase.unwrap_or_else(|| base.view().phases().of(rev)),
         note: more.note.as_deref(),
         markers: evolution.markers,
@@ -101,14 +108,13 @@ pub(crate) fn run(
     Ok(0)
 }
 
-/// The changed files that the arguments name.
+/// The changed files that the arguments name; `None` if the user was asked, and has chosen nothing.
 fn changes(
-    repo: &mut Repo,
-    ui: &mut Ui,
+    (repo, ui, config): (&mut Repo, &mut Ui, &Config),
     matches: &Matches,
-    repository: &Repository,
+    (repository, view): (&Repository, &RepoView),
     dirstate: &mut Dirstate,
-) -> Result<Status, Abort> {
+) -> Result<Option<WorkingChanges>, Abort> {
     let auditor = PathAuditor::new(repo.root()?);
     let matcher = repo.matcher_with(
         matches,
@@ -116,7 +122,9 @@ fn changes(
         &auditor,
         FilesetTarget::Working,
     )?;
-    look(repo, ui, matches, (repository, &matcher), dirstate)
+    let status = look(repo, ui, matches, (repository, &matcher), dirstate)?;
+    let whom = (ui, config, matches);
+    WorkingChanges::of(whom, (repository, view), status, dirstate, &matcher)
 }
 
 /// The changeset that is amended.
@@ -183,6 +191,7 @@ struct AmendPlan<'a> {
     old: &'a OldChangeset,
     new: &'a ChangesetMetadata,
     status: &'a Status,
+    chosen: Option<&'a ChosenFiles>,
     phase: Phase,
     /// Whether the old changeset stays, marked as obsolete.
     markers: bool,
@@ -214,6 +223,7 @@ impl AmendPlan<'_> {
         let place = AmendContext {
             repository,
             batch,
+            chosen: self.chosen,
             stop: &ui.stop,
         };
         let request = AmendRequest {

@@ -1,7 +1,9 @@
-//! The description in the user's editor.
+//! Texts in the user's editor.
 
 use crate::ui::{Abort, Ui, editor};
 use std::io::Write;
+use std::path::Path;
+use std::process::ExitStatus;
 
 /// Lets the user change a description.
 pub(super) fn edit(ui: &mut Ui, text: &[u8]) -> Result<Vec<u8>, Abort> {
@@ -10,8 +12,27 @@ pub(super) fn edit(ui: &mut Ui, text: &[u8]) -> Result<Vec<u8>, Abort> {
 
 /// Lets the user change a text, in a file whose name has its `kind`, by which editors know its form.
 pub(crate) fn edit_as(ui: &mut Ui, text: &[u8], kind: &str) -> Result<Vec<u8>, Abort> {
+    let (ended, edited) = edit_file(text, &format!("{kind}.hg.txt"), |path| {
+        editor::run(ui, path)
+    })?;
+    ended?;
+    Ok(edited)
+}
+
+/// Lets the user change a patch; also returns how the editor ended.
+pub(crate) fn edit_patch(ui: &mut Ui, text: &[u8]) -> Result<(ExitStatus, Vec<u8>), Abort> {
+    let (ended, edited) = edit_file(text, "diff", |path| editor::status(ui, path))?;
+    Ok((ended?, edited))
+}
+
+/// Runs an editor on a file with this text; the end of its name tells the form.
+fn edit_file<T>(
+    text: &[u8],
+    end: &str,
+    run: impl FnOnce(&Path) -> T,
+) -> Result<(T, Vec<u8>), Abort> {
     let directory = std::env::temp_dir();
-    let path = directory.join(format!("hg-editor-{}.{kind}.hg.txt", std::process::id()));
+    let path = directory.join(format!("hg-editor-{}.{end}", std::process::id()));
     let mut options = std::fs::OpenOptions::new();
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let wrong = |error: std::io::Error| Abort::file(&error, &path);
@@ -22,9 +43,8 @@ pub(crate) fn edit_as(ui: &mut Ui, text: &[u8], kind: &str) -> Result<Vec<u8>, A
         .map_err(wrong)?;
     file.write_all(text).map_err(wrong)?;
     drop(file);
-    let ended = editor::run(ui, &path);
+    let ended = run(&path);
     let edited = std::fs::read(&path);
     let _ = std::fs::remove_file(&path);
-    ended?;
-    edited.map_err(wrong)
+    Ok((ended, edited.map_err(wrong)?))
 }

@@ -3,6 +3,7 @@
 pub(crate) mod amend;
 pub(crate) mod before;
 pub(crate) mod editor;
+pub(crate) mod interactive;
 pub(crate) mod metadata;
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
@@ -11,11 +12,11 @@ use crate::context::{Category, Command, Config, Context, Repo};
 use crate::ui::{Abort, Ui};
 use amend::AmendOptions;
 use varve_lang::patterns::Matcher;
-use varve_repo::{Lock, LockKind, Node, Repository};
+use varve_repo::{Lock, LockKind, Node, RepoView, Repository};
 use varve_workdir::filesets::FilesetTarget;
 use varve_workdir::{
-    CommitBase, CommitContext, CommitMetadata, Dirstate, Ignore, PathAuditor, Status, StatusLists,
-    StatusRequest, message, working_status,
+    ChosenFiles, CommitBase, CommitContext, CommitMetadata, Dirstate, Ignore, PathAuditor, Status,
+    StatusLists, StatusRequest, message, working_status,
 };
 
 /// See [`Command`].
@@ -39,11 +40,7 @@ pub(crate) const COMMAND: Command = Command {
             "force-close-branch",
             "mark a changeset that is no head as closed too",
         ),
-        Flag::flag(
-            'i',
-            "interactive",
-            "choose changes one by one (not there yet)",
-        ),
+        interactive::INTERACTIVE,
         INCLUDE,
         EXCLUDE,
         metadata::MESSAGE,
@@ -80,7 +77,7 @@ fn closes(matches: &Matches) -> bool {
 }
 
 /// Refuses options that are not there, by name.
-fn refuse(repo: &Repo, ui: &Ui, matches: &Matches) -> Result<(), Abort> {
+fn refuse(repo: &Repo, ui: &Ui, config: &Config, matches: &Matches) -> Result<(), Abort> {
     if matches.flag("subrepos") {
         if matches.flag("amend") {
             return Err(Abort::input("cannot specify both --subrepos and --amend"));
@@ -91,8 +88,7 @@ fn refuse(repo: &Repo, ui: &Ui, matches: &Matches) -> Result<(), Abort> {
     }
     match matches.flag("interactive") {
         false => Ok(()),
-        true if !ui.is_interactive()? => Err(Abort::input("running non-interactively")),
-        true => Err(Abort::input("commit --interactive is not supported")),
+        true => interactive::check(ui, config),
     }
 }
 
@@ -100,8 +96,16 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let Context {
         repo, ui, config, ..
     } = context;
+    commit_working_copy((repo, ui, config), matches)
+}
+
+/// Commits the working copy, or amends its parent, as the options say.
+pub(crate) fn commit_working_copy(
+    (repo, ui, config): (&mut Repo, &mut Ui, &Config),
+    matches: &Matches,
+) -> Result<u8, Abort> {
     let phase = metadata::phase(matches)?;
-    refuse(repo, ui, matches)?;
+    refuse(repo, ui, config, matches)?;
     unfinished::refuse_commit(&repo.repository()?)?;
     if matches.flag("amend") {
         return amend::run(repo, ui, config, matches, &AmendOptions::of_phase(phase));
@@ -115,7 +119,11 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let mut dirstate = Dirstate::read(&repository)?;
     let base = before::read_base(repo, ui, &repository, &dirstate)?;
     let close = closes(matches);
-    let status = changes(repo, ui, matches, (&repository, &base), &mut dirstate)?;
+    let whom = (&mut *repo, &mut *ui, config);
+    let changes = changes(whom, matches, (&repository, &base), &mut dirstate)?;
+    let Some(WorkingChanges { status, chosen }) = changes else {
+        return Ok(NOTHING);
+    };
     let is_new = base.is_merge() || base.changes_branch() || close;
     if is_empty(&status) && !is_new && !config.boolean("ui", "allowemptycommit", false)? {
         dirstate.write(&repository)?;
@@ -149,7 +157,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         config,
         lock,
         (&base, &mut dirstate),
-        &status,
+        (&status, chosen.as_ref()),
         &words,
     );
     if made.is_err() && edited {
@@ -172,7 +180,7 @@ fn make(
     config: &Config,
     lock: Lock,
     (base, dirstate): (&CommitBase, &mut Dirstate),
-    status: &Status,
+    (status, chosen): (&Status, Option<&ChosenFiles>),
     words: &CommitMetadata<'_>,
 ) -> Result<Node, Abort> {
     let repository = &repo.repository()?;
@@ -188,6 +196,7 @@ fn make(
         repository,
         lock,
         seen: base.view(),
+        chosen,
         options: metadata::write_options(config, repository)?,
         stop: &ui.stop,
     };
@@ -210,7 +219,8 @@ pub(crate) fn commit_changes(
     let _ = std::fs::write(last, words.description);
     let lock = repo.lock(ui, LockKind::Store)?;
     let base = before::read_base(repo, ui, &repository, dirstate)?;
-    let node = make(repo, ui, config, lock, (&base, dirstate), status, words)?;
+    let parts = (&base, dirstate);
+    let node = make(repo, ui, config, lock, parts, (status, None), words)?;
     repo.after_commit(&node, &parents);
     repo.refresh();
     Ok((node, base))
@@ -260,14 +270,43 @@ pub(crate) fn refuse_unresolved(repository: &Repository) -> Result<(), Abort> {
     }
 }
 
-/// Changes to be committed; refuses a commit that is not possible.
+/// Changes to be committed.
+struct WorkingChanges {
+    status: Status,
+    /// Contents of the files, where the user has chosen among the changes.
+    chosen: Option<ChosenFiles>,
+}
+
+impl WorkingChanges {
+    /// All of `status`, or with `--interactive` what the user chooses of it, if anything.
+    fn of(
+        (ui, config, matches): (&mut Ui, &Config, &Matches),
+        place: (&Repository, &RepoView),
+        mut status: Status,
+        dirstate: &Dirstate,
+        matcher: &Matcher,
+    ) -> Result<Option<WorkingChanges>, Abort> {
+        if !matches.flag("interactive") {
+            let chosen = None;
+            return Ok(Some(WorkingChanges { status, chosen }));
+        }
+        let whom = (ui, config, matches);
+        let chosen = interactive::choose_changes(whom, place, dirstate, matcher)?;
+        Ok(chosen.map(|chosen| {
+            chosen.restrict(&mut status);
+            let chosen = Some(chosen);
+            WorkingChanges { status, chosen }
+        }))
+    }
+}
+
+/// Changes to be committed; refuses a commit that is not possible. `None` if the user has chosen none.
 fn changes(
-    repo: &mut Repo,
-    ui: &mut Ui,
+    (repo, ui, config): (&mut Repo, &mut Ui, &Config),
     matches: &Matches,
     (repository, base): (&Repository, &CommitBase),
     dirstate: &mut Dirstate,
-) -> Result<Status, Abort> {
+) -> Result<Option<WorkingChanges>, Abort> {
     let auditor = PathAuditor::new(repo.root()?);
     let matcher = repo.matcher_with(
         matches,
@@ -275,6 +314,10 @@ fn changes(
         &auditor,
         FilesetTarget::Working,
     )?;
+    if base.is_merge() && matches.flag("interactive") {
+        let message = "cannot partially commit a merge (use \"hg commit\" instead)";
+        return Err(Abort::new(message));
+    }
     if base.is_merge() && !matcher.is_everything() {
         let message = "cannot partially commit a merge (do not specify files or patterns)";
         return Err(Abort::new(message));
@@ -286,7 +329,9 @@ fn changes(
         before::check_close(base, matches, false, is_empty(&status))?;
     }
     before::check_named_files(repo, repository, dirstate, &matcher, &status)?;
-    Ok(status)
+    let place = (repository, &**base.view());
+    let whom = (ui, config, matches);
+    WorkingChanges::of(whom, place, status, dirstate, &matcher)
 }
 
 pub(crate) fn refuse_interrupted(repository: &Repository) -> Result<(), Abort> {

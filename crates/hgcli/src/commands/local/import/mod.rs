@@ -6,6 +6,8 @@ mod source;
 mod text;
 mod words;
 
+pub(crate) use words::print_notice;
+
 use crate::arguments::{Flag, Matches};
 use crate::commands::local::commit::{self, metadata};
 use crate::commands::local::unfinished;

@@ -5,7 +5,7 @@ use varve_patch::PatchNotice;
 use varve_workdir::{CheckedOut, PatchedChangeset, PatchedFiles, UpdateStats};
 
 /// Prints one notice.
-pub(super) fn print_notice(ui: &mut Ui, notice: &PatchNotice<'_>) -> Result<(), Abort> {
+pub(crate) fn print_notice(ui: &mut Ui, notice: &PatchNotice<'_>) -> Result<(), Abort> {
     let with = |before: &str, path: &[u8], after: &str| {
         [before.as_bytes(), path, after.as_bytes()].concat()
     };

@@ -3,7 +3,7 @@
 use crate::arguments::Matches;
 use crate::commands::history::export;
 use crate::commands::local::attend::{self, Watcher};
-use crate::commands::local::commit::{self, metadata};
+use crate::commands::local::commit::{self, interactive, metadata};
 use crate::commands::local::{strip, unfinished, update};
 use crate::context::{Config, Repo, disk};
 use crate::render::diff::DiffOptions;
@@ -13,7 +13,7 @@ use varve_lang::patterns::Matcher;
 use varve_repo::{DEFAULT_BRANCH, LockKind, Node, Phase, RepoView, Repository, ViewFilter};
 use varve_workdir::filesets::FilesetTarget;
 use varve_workdir::{
-    CommitContext, CommitMetadata, Dirstate, LocalChanges, MergeLabels, PathAuditor,
+    ChosenFiles, CommitContext, CommitMetadata, Dirstate, LocalChanges, MergeLabels, PathAuditor,
     ShelfDirectory, ShelfFile, ShelvedChanges, Status, StatusLists, StatusRequest, UpdateRequest,
     message, working_status,
 };
@@ -39,6 +39,8 @@ struct Changes {
     unknown: Vec<Vec<u8>>,
     /// Whether only some changes are meant.
     is_partial: bool,
+    /// Contents of the files, where the user has chosen among the changes.
+    chosen: Option<ChosenFiles>,
 }
 
 pub(super) fn run(
@@ -47,7 +49,9 @@ pub(super) fn run(
     config: &Config,
     matches: &Matches,
 ) -> Result<u8, Abort> {
-    refuse_interactive(ui, matches)?;
+    if matches.flag("interactive") {
+        interactive::check(ui, config)?;
+    }
     let repository = repo.repository()?;
     let _lock = repo.lock(ui, LockKind::WorkingCopy)?;
     repo.refresh();
@@ -65,7 +69,8 @@ pub(super) fn run(
     let directory = ShelfDirectory::of(&repository);
     let name = name(matches, &repository, &directory, &of_parent)?;
     let before = dirstate.clone();
-    let changes = changes(repo, ui, matches, &repository, &mut dirstate)?;
+    let whom = (&mut *repo, &mut *ui, config);
+    let changes = changes(whom, matches, (&repository, &view), &mut dirstate)?;
     if changes.status.is_unchanged() {
         return nothing_changed(ui, &changes.status);
     }
@@ -94,7 +99,7 @@ pub(super) fn run(
         (ui, config),
         &overlay,
         &mut dirstate,
-        (&changes.status, &words),
+        (&changes.status, changes.chosen.as_ref(), &words),
     )?;
     let shelved = overlay.view_for(ViewFilter::Unfiltered)?;
     directory.create()?;
@@ -102,9 +107,7 @@ pub(super) fn run(
     ui.status([b"shelved as ", &name[..], b"\n"].concat())?;
     if matches.flag("keep") {
         let mut kept = before;
-        if matches.flag("addremove") {
-            keep_tracked(&mut kept, &changes);
-        }
+        keep_tracked(&mut kept, &changes.status);
         kept.write(&repository)?;
         return Ok(0);
     }
@@ -118,21 +121,14 @@ pub(super) fn run(
     Ok(0)
 }
 
-fn refuse_interactive(ui: &Ui, matches: &Matches) -> Result<(), Abort> {
-    match matches.flag("interactive") {
-        false => Ok(()),
-        true if !ui.is_interactive()? => Err(Abort::input("running non-interactively")),
-        true => Err(Abort::input("shelve --interactive is not supported")),
+/// Tracks in the working copy what `--addremove` and `--unknown` have found, and no longer tracks what is gone.
+fn keep_tracked(dirstate: &mut Dirstate, status: &Status) {
+    for path in &status.added {
+        if !dirstate.is_tracked(path) {
+            dirstate.add(path);
+        }
     }
-}
-
-/// Tracks and stops tracking in the working copy what `--addremove` has found.
-fn keep_tracked(dirstate: &mut Dirstate, changes: &Changes) {
-    let added = changes.status.added.iter();
-    for path in added.filter(|path| !changes.unknown.contains(path)) {
-        dirstate.add(path);
-    }
-    for path in &changes.status.removed {
+    for path in &status.removed {
         dirstate.remove(path);
     }
 }
@@ -189,10 +185,9 @@ fn name(
 
 /// The changes that the arguments mean, after `--addremove` and `--unknown`.
 fn changes(
-    repo: &mut Repo,
-    ui: &mut Ui,
+    (repo, ui, config): (&mut Repo, &mut Ui, &Config),
     matches: &Matches,
-    repository: &Repository,
+    (repository, view): (&Repository, &RepoView),
     dirstate: &mut Dirstate,
 ) -> Result<Changes, Abort> {
     let auditor = PathAuditor::new(repository.root());
@@ -210,11 +205,20 @@ fn changes(
     }
     status.added.extend(unknown.iter().cloned());
     status.added.sort_unstable();
+    let mut chosen = None;
+    if matches.flag("interactive") {
+        let whom = (ui, config, matches);
+        chosen = interactive::choose_changes(whom, (repository, view), dirstate, &matcher)?;
+        let none = ChosenFiles::default();
+        chosen.as_ref().unwrap_or(&none).restrict(&mut status);
+    }
     let is_given = |name| !matches.list(name).is_empty();
+    let is_narrow = !names.is_empty() || is_given("include") || is_given("exclude");
     Ok(Changes {
         status,
         unknown,
-        is_partial: !names.is_empty() || is_given("include") || is_given("exclude"),
+        is_partial: is_narrow || chosen.is_some(),
+        chosen,
     })
 }
 
@@ -280,10 +284,11 @@ pub(crate) fn commit_beside(
     (ui, config): (&Ui, &Config),
     overlay: &Repository,
     dirstate: &mut Dirstate,
-    (status, words): (&Status, &CommitMetadata<'_>),
+    (status, chosen, words): (&Status, Option<&ChosenFiles>, &CommitMetadata<'_>),
 ) -> Result<Node, Abort> {
     let view = overlay.view_for(ViewFilter::Unfiltered)?;
     let place = CommitContext {
+        chosen,
         repository: overlay,
         lock: overlay.try_lock(LockKind::Store)?,
         seen: &view,

@@ -5,6 +5,7 @@ mod list;
 
 pub(crate) use create::{INTERNAL, UNCALLED_HOOKS, UNKNOWN_FILES, USER, commit_beside};
 
+use super::commit::interactive::INTERACTIVE;
 use super::commit::metadata;
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::context::{Category, Command, Config, Context, Repo};
@@ -35,11 +36,7 @@ pub(crate) const COMMAND: Command = Command {
         metadata::MESSAGE,
         Flag::value('n', "name", "NAME", "the name of the shelved change"),
         Flag::flag('p', "patch", "show the named shelved changes as patches"),
-        Flag::flag(
-            'i',
-            "interactive",
-            "choose changes one by one (not there yet)",
-        ),
+        INTERACTIVE,
         Flag::long_flag("stat", "show how much the named shelved changes change"),
         INCLUDE,
         EXCLUDE,

@@ -85,6 +85,7 @@ fn add(
         let view = repository.view_for(ViewFilter::Unfiltered)?;
         let branch = varve_workdir::branch(repository)?;
         let place = CommitContext {
+            chosen: None,
             repository,
             lock,
             seen: &view,

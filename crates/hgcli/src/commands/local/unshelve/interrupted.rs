@@ -161,7 +161,7 @@ pub(super) fn finish(
             let old = ChangesetMetadata::read(&here, rev)?;
             let words = finish::words(&old);
             let whom = (&*unshelve.ui, unshelve.config);
-            commit_beside(whom, &overlay, &mut dirstate, (&status, &words))?
+            commit_beside(whom, &overlay, &mut dirstate, (&status, None, &words))?
         }
     };
     let view = overlay.view_for(ViewFilter::Unfiltered)?;

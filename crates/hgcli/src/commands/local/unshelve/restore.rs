@@ -44,6 +44,7 @@ pub(super) fn run(unshelve: &mut Unshelve<'_>, shelf: &ShelvedChanges<'_>) -> Re
     let restoring = prepare(unshelve, shelf, &mut dirstate)?;
     let view = restoring.overlay.view_for(ViewFilter::Unfiltered)?;
     let rev = known(&view, &restoring.shelved)?;
+    refuse_missing(&view, rev, &restoring.status)?;
     let parent = view.changelog().parents(rev)[0];
     if view.changelog().node_or_null(parent) == restoring.pending {
         let result = restoring.shelved;
@@ -64,6 +65,17 @@ pub(super) fn run(unshelve: &mut Unshelve<'_>, shelf: &ShelvedChanges<'_>) -> Re
 pub(super) fn known(view: &RepoView, node: &Node) -> Result<Rev, Abort> {
     let rev = view.changelog().rev(node);
     rev.ok_or_else(|| Abort::new(format!("unknown revision '{node}'")))
+}
+
+/// Refuses to change tracked files that are not in the working copy.
+fn refuse_missing(view: &RepoView, shelved: Rev, status: &Status) -> Result<(), Abort> {
+    let is_missing = |path: &[u8]| status.deleted.iter().any(|missing| missing == path);
+    let touches = view.with_changeset(shelved, |changeset| changeset.files().any(is_missing))?;
+    match touches {
+        true => Err(Abort::new("shelved change touches missing files")
+            .hint("run hg status to see which files are missing")),
+        false => Ok(()),
+    }
 }
 
 /// Opens the bundle, and commits local changes over it.
@@ -114,7 +126,7 @@ fn prepare<'a>(
             (ui, config),
             &restoring.overlay,
             &mut committed,
-            (&restoring.status, &pending_words(&restoring, &branch)),
+            (&restoring.status, None, &pending_words(&restoring, &branch)),
         )?;
     }
     Ok(restoring)

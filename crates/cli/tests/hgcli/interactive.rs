@@ -1,0 +1,212 @@
+//! Choosing among changes by answers to questions: the same questions, and the same changesets.
+
+use super::Twin;
+use super::state::same_state;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use varve_testkit::peers::{Hg, hg};
+use varve_testkit::repos::{commit, write};
+
+const SETTINGS: &str = "[ui]\ninteractive = yes\n[extensions]\namend =\nrecord =\n";
+const MARKERS: &str = "[experimental]\nevolution = createmarkers, allowunstable\n";
+
+/// Lines with numbers, some of them changed.
+fn numbers(changed: &[(usize, &str)]) -> String {
+    let line = |number| match changed.iter().find(|(at, _)| *at == number) {
+        Some((_, text)) => format!("{text}\n"),
+        None => format!("{number}\n"),
+    };
+    (1..=20).map(line).collect()
+}
+
+/// Changes of all kinds over one changeset.
+fn begin(hg: &Hg, path: &Path, settings: &str) {
+    hg.ok(path, &["init"]);
+    let hgrc = [SETTINGS, settings].concat();
+    write(path, ".hg/hgrc", hgrc.as_bytes());
+    write(path, "a", numbers(&[]).as_bytes());
+    write(path, "b", b"x\ny");
+    write(path, "bin", b"\0\x01");
+    for name in ["gone", "mode", "moved", "source"] {
+        write(path, name, format!("{name}\n").as_bytes());
+    }
+    commit(hg, path, "zero");
+    let changes = [
+        (2, "two"),
+        (4, "four"),
+        (12, "12\ntwelve"),
+        (19, "nineteen"),
+    ];
+    write(path, "a", numbers(&changes).as_bytes());
+    write(path, "b", b"x\ny\nz");
+    write(path, "bin", b"\0\x02");
+    hg.ok(path, &["remove", "gone"]);
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(path.join("mode"), mode).unwrap();
+    hg.ok(path, &["rename", "moved", "new place"]);
+    write(path, "new place", b"moved\nmore\n");
+    hg.ok(path, &["copy", "source", "copied"]);
+    write(path, "new", b"new\n");
+    write(path, "nothing", b"");
+    hg.ok(path, &["add", "new", "nothing"]);
+    write(path, "unknown", b"unknown\n");
+}
+
+fn twin() -> Twin {
+    Twin::writing(|hg, path| begin(hg, path, ""))
+}
+
+/// Answers to the questions of one command, one a letter.
+#[track_caller]
+fn answering(twin: &Twin, line: &str, answers: &str) {
+    let words: Vec<&str> = line.split(' ').collect();
+    let typed: String = answers
+        .chars()
+        .map(|letter| format!("{letter}\n"))
+        .collect();
+    println!("{line}: {answers}");
+    twin.same_answering(&words, &typed);
+    same_state(twin);
+    let differences = |path: &Path| hg().ok(path, &["diff", "--git"]);
+    assert_eq!(
+        differences(twin.theirs()),
+        differences(twin.ours()),
+        "{line}: {answers}"
+    );
+}
+
+#[test]
+fn every_change_is_in_question() {
+    for answers in [
+        "yyyyyyyyyyyyyyyyyyyyyyyyyyyy",
+        "ynynyynyyynnnyynynynyn",
+        "nnnnnnnnnnnnnn",
+        "ysnnnnnnnnnnn",
+        "yfynynnnnnnynn",
+        "yya",
+        "ynd",
+        "d",
+        "a",
+        "fsfsfsfsfsfsfs",
+        "?zq",
+        "ey?n",
+        "",
+        "y",
+    ] {
+        answering(&twin(), "commit -i -m one", answers);
+    }
+}
+
+#[test]
+fn names_narrow_the_questions() {
+    for (line, answers) in [
+        ("commit -i -m one a", "ynyn"),
+        ("commit -i -m one a b", "nnnny"),
+        ("commit -i -m one gone mode", "nn"),
+        ("commit -i -m one -X a -X b", "yyyyyyyyyyyy"),
+        ("commit -i -m one -I a -I b", "ynynyyy"),
+        ("commit -i -m one set:removed()", "yy"),
+        ("commit -i -m one nothere", "y"),
+        ("commit -i -m one unknown", "y"),
+        ("commit -i -A -m one", "nnnnnnnnnny"),
+        ("commit -i -A -m one unknown", "y"),
+        ("commit -i -s -d 5 -u me -m one b", "y"),
+        ("commit -i -m one b --config ui.interactive=no", "y"),
+        ("commit -i -m one b --config ui.interface=curses", "y"),
+        ("record -m one b", "y"),
+        ("record -m one a", "ynny"),
+        ("record -m one b --config ui.interactive=no", "y"),
+        ("record -w -m one a b", "yyyyyy"),
+    ] {
+        answering(&twin(), line, answers);
+    }
+}
+
+#[test]
+fn commits_follow_each_other() {
+    let twin = twin();
+    for answers in ["yynnnd", "ynyd", "nyyd", "a", "a"] {
+        answering(&twin, "commit -i -m next", answers);
+    }
+}
+
+#[test]
+fn an_amendment_takes_what_is_chosen() {
+    for settings in ["", MARKERS] {
+        let twin = Twin::writing(|hg, path| begin(hg, path, settings));
+        answering(&twin, "commit -i -m one", "yynnnnnnnnny");
+        answering(&twin, "amend -i", "ynynnd");
+        answering(&twin, "commit --amend -i -m more", "nya");
+        answering(&twin, "amend -i", "y");
+        answering(&twin, "amend -i -m words", "");
+    }
+}
+
+#[test]
+fn hunks_are_edited() {
+    let editor = |script: &str| format!("ui.editor=sed -i -e '{script}'");
+    for (script, answers) in [
+        ("s/^+two/+deux/", "ennn"),
+        ("s/^+two/+deux/", "eyey"),
+        ("/^+two/d; s/^-2/ 2/", "ennn"),
+        ("s/^ 3/ drei/", "enny"),
+        ("/^[-+]/d", "ennn"),
+    ] {
+        let (twin, editor) = (twin(), editor(script));
+        let words = ["commit", "-i", "-m", "one", "a", "--config", &editor];
+        let typed: String = answers
+            .chars()
+            .map(|letter| format!("{letter}\n"))
+            .collect();
+        twin.same_answering(&words, &typed);
+        same_state(&twin);
+    }
+    let twin = twin();
+    let words = [
+        "commit",
+        "-i",
+        "-m",
+        "one",
+        "a",
+        "--config",
+        "ui.editor=exit 3;",
+    ];
+    twin.same_answering(&words, "e\ny\nn\nn\nn\n");
+    same_state(&twin);
+}
+
+#[test]
+fn merges_are_committed_whole() {
+    let twin = Twin::writing(|hg, path| {
+        begin(hg, path, "");
+        commit(hg, path, "one");
+        hg.ok(path, &["update", "-q", "0"]);
+        write(path, "other", b"other\n");
+        hg.ok(path, &["commit", "-q", "-A", "-m", "other", "other"]);
+        hg.ok(path, &["merge", "-q", "1"]);
+    });
+    answering(&twin, "commit -i -m merged", "a");
+    answering(&twin, "record -m merged", "a");
+}
+
+#[test]
+fn what_is_chosen_is_shelved() {
+    for (line, answers) in [
+        ("shelve -i", "yynnnnnnnnny"),
+        ("shelve -i", "nnnyynnnyny"),
+        ("shelve -i a", "ynyn"),
+        ("shelve -i -k", "ynynnd"),
+        ("shelve -i -n part -I b", "yy"),
+        ("shelve -i", "nnnnnnnnn"),
+        ("shelve -i", "a"),
+        ("shelve -i", "q"),
+        ("shelve -i -u unknown", "y"),
+        ("shelve -i b --config ui.interactive=no", "y"),
+    ] {
+        let twin = twin();
+        answering(&twin, line, answers);
+        let shelved = |path: &Path| hg().ok(path, &["shelve", "-l", "-p"]);
+        let patch = |text: String| text.split_once("diff ").map(|(_, patch)| patch.to_owned());
+        assert_eq!(patch(shelved(twin.theirs())), patch(shelved(twin.ours())));
+    }
+}

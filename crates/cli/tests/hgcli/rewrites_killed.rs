@@ -1,0 +1,223 @@
+//! Commands that rewrite history, killed at many moments: either program then recovers, both find the repository whole,
+//! and no change is lost.
+
+use super::our_hg;
+use crate::killing::{is_caught, kill, looks, start};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+use varve_testkit::peers::{Hg, Outcome, hg};
+use varve_testkit::repos::write;
+
+/// Moments at which each command is killed, spread over its work.
+const USUAL: u32 = 3;
+/// Changes how many there are.
+const COUNT: &str = "VARVE_KILLS";
+
+const SETTINGS: &str = "[extensions]\nrebase =\nhistedit =\nuncommit =\namend =\n";
+const MARKERS: &str = "[experimental]\nevolution = createmarkers, allowunstable\n";
+
+/// A command that is killed.
+struct Victim {
+    line: &'static [&'static str],
+    /// The file that tells that it waits for the user, and what gives it up.
+    unfinished: Option<(&'static str, &'static [&'static str])>,
+}
+
+const VICTIMS: &[Victim] = &[
+    Victim {
+        line: &["rebase", "-s", "2", "-d", "4"],
+        unfinished: Some((".hg/rebasestate", &["rebase", "--abort"])),
+    },
+    Victim {
+        line: &["graft", "2", "3"],
+        unfinished: Some((".hg/graftstate", &["graft", "--abort"])),
+    },
+    Victim {
+        line: &["histedit", "--commands", "plan", "1"],
+        unfinished: Some((".hg/histedit-state", &["histedit", "--abort"])),
+    },
+    Victim {
+        line: &["amend", "-m", "amended"],
+        unfinished: None,
+    },
+    Victim {
+        line: &["uncommit"],
+        unfinished: None,
+    },
+];
+
+impl Victim {
+    fn is(&self, name: &str) -> bool {
+        self.line[0] == name
+    }
+}
+
+/// Changesets 0 to 3 in a line, with a file each, and 4 beside them, which graft starts from.
+fn history(path: &Path, settings: &str, victim: &Victim) {
+    let hg = hg();
+    hg.ok(path, &["init"]);
+    write(path, ".hg/hgrc", [SETTINGS, settings].concat().as_bytes());
+    write(path, ".hgignore", b"^plan\n");
+    for number in 0..5 {
+        if number == 4 {
+            hg.ok(path, &["update", "-q", "1"]);
+        }
+        commit(&hg, path, number);
+    }
+    match victim.line[0] {
+        "graft" => {}
+        "histedit" => {
+            hg.ok(path, &["update", "-q", "3"]);
+            let template = "pick {node|short}\n";
+            let plan = hg.ok(path, &["log", "-r", "2+1+3", "-T", template]);
+            write(path, "plan", plan.as_bytes());
+        }
+        _ => drop(hg.ok(path, &["update", "-q", "3"])),
+    }
+    if victim.is("amend") {
+        write(path, "f0", b"local\n");
+    }
+}
+
+fn commit(hg: &Hg, path: &Path, number: usize) {
+    for part in 0..8 {
+        let text = format!("{number} {part}\n").repeat(50);
+        write(path, &format!("f{number}-{part}"), text.as_bytes());
+    }
+    write(
+        path,
+        &format!("f{number}"),
+        format!("{number}\n").as_bytes(),
+    );
+    let (description, date) = (format!("change {number}"), format!("{number} 0"));
+    hg.ok(
+        path,
+        &["commit", "-q", "-A", "-d", &date, "-m", &description],
+    );
+}
+
+fn run(program: &Path, directory: &Path, arguments: &[&str]) -> Outcome {
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(directory);
+    command.env("HGRCPATH", "").env("HGPLAIN", "1");
+    command.env("HGUSER", "ada");
+    Outcome::of(&mut command, program)
+}
+
+#[track_caller]
+fn succeeds(program: &Path, directory: &Path, arguments: &[&str]) -> String {
+    let outcome = run(program, directory, arguments);
+    assert_eq!(
+        outcome.code,
+        Some(0),
+        "{program:?} {arguments:?}: {outcome:?}"
+    );
+    outcome.stdout
+}
+
+/// One program ends what is unfinished; nothing is lost then.
+fn recover(program: &Path, path: &Path, victim: &Victim) {
+    // With nothing to recover it fails, which is fine.
+    run(program, path, &["recover"]);
+    let exists = |name: &str| path.join(name).exists();
+    match victim.unfinished {
+        Some((state, abort)) if exists(state) => drop(succeeds(program, path, abort)),
+        _ if exists(".hg/updatestate") => {
+            drop(succeeds(program, path, &["update", "-q", "-C", "."]))
+        }
+        _ => {}
+    }
+    for each in [&our_hg(), &varve_testkit::peers::hg_program()] {
+        succeeds(each, path, &["verify", "-q"]);
+    }
+    let template = ["log", "-r", "not obsolete()", "-T", "{files % '{file}\n'}"];
+    let mut known: BTreeSet<String> = succeeds(program, path, &template)
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    let local = succeeds(program, path, &["status", "-m", "-a", "-n"]);
+    known.extend(local.lines().map(str::to_owned));
+    for number in 0..5 {
+        for file in std::iter::once(format!("f{number}"))
+            .chain((0..8).map(|part| format!("f{number}-{part}")))
+        {
+            assert!(known.contains(&file), "{file} is lost: {known:?}");
+        }
+    }
+    // These never touch the working copy.
+    if victim.is("amend") || victim.is("uncommit") {
+        let text = if victim.is("amend") { "local\n" } else { "0\n" };
+        assert_eq!(std::fs::read_to_string(path.join("f0")).unwrap(), text);
+        assert_eq!(std::fs::read_to_string(path.join("f3")).unwrap(), "3\n");
+    }
+    // The repository takes new changesets.
+    write(path, "afterwards", b"afterwards\n");
+    succeeds(program, path, &["commit", "-q", "-A", "-m", "afterwards"]);
+}
+
+fn copy(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("-a").args([from, to]).status();
+    assert!(copied.unwrap().success());
+}
+
+fn killed_at_many_moments(victim: &Victim) {
+    let moments = std::env::var(COUNT)
+        .ok()
+        .and_then(|count| count.parse().ok());
+    let moments: u32 = moments.unwrap_or(USUAL);
+    let mut killed = 0;
+    for settings in [MARKERS, ""] {
+        let directory = tempfile::tempdir().unwrap();
+        let whole = directory.path().join("whole");
+        std::fs::create_dir(&whole).unwrap();
+        history(&whole, settings, victim);
+        let is_locked = |path: &Path| path.join(".hg/wlock").symlink_metadata().is_ok();
+        let undisturbed = directory.path().join("undisturbed");
+        copy(&whole, &undisturbed);
+        let mut worker = start(&our_hg(), &undisturbed, victim.line);
+        let all = looks(&mut worker, || is_locked(&undisturbed));
+        assert!(worker.wait().unwrap().success(), "{:?}", victim.line);
+        for moment in 0..moments {
+            let path = directory.path().join(format!("killed{moment}"));
+            copy(&whole, &path);
+            let mut worker = start(&our_hg(), &path, victim.line);
+            is_caught(&mut worker, || is_locked(&path), all * moment / moments);
+            killed += u32::from(kill(worker));
+            let programs = [our_hg(), varve_testkit::peers::hg_program()];
+            println!("{:?} at {moment}", victim.line);
+            recover(&programs[moment as usize % 2], &path, victim);
+            std::fs::remove_dir_all(&path).unwrap();
+        }
+    }
+    assert!(killed > 0, "nothing was killed");
+}
+
+fn victim(name: &str) -> &'static Victim {
+    VICTIMS.iter().find(|victim| victim.is(name)).unwrap()
+}
+
+#[test]
+fn a_killed_rebase_loses_nothing() {
+    killed_at_many_moments(victim("rebase"));
+}
+
+#[test]
+fn a_killed_graft_loses_nothing() {
+    killed_at_many_moments(victim("graft"));
+}
+
+#[test]
+fn a_killed_histedit_loses_nothing() {
+    killed_at_many_moments(victim("histedit"));
+}
+
+#[test]
+fn a_killed_amend_loses_nothing() {
+    killed_at_many_moments(victim("amend"));
+}
+
+#[test]
+fn a_killed_uncommit_loses_nothing() {
+    killed_at_many_moments(victim("uncommit"));
+}

@@ -1,0 +1,190 @@
+//! `--interactive`: the user chooses among the changes of the working copy, by answers to questions.
+
+use super::editor;
+use crate::arguments::Matches;
+use crate::commands::local::import::print_notice;
+use crate::context::Config;
+use crate::render::diff::{Comparison, DiffOptions, DiffSide, with_dirstate};
+use crate::ui::{Abort, FailureKind, Ui};
+use varve_lang::patterns::Matcher;
+use varve_patch::{Answer, Chooser, OfferedFile, PatchNotice, Question, choose};
+use varve_repo::{RepoView, Repository};
+use varve_workdir::{ChosenFiles, Dirstate, apply_chosen};
+
+/// The flag that asks for questions.
+pub(crate) const INTERACTIVE: crate::arguments::Flag =
+    crate::arguments::Flag::flag('i', "interactive", "choose changes one by one");
+
+/// Message where nothing was chosen.
+const NOTHING: &str = "no changes to record\n";
+
+/// Letters of the answers, and what they mean to the user.
+const ANSWERS: &[(u8, Answer, &str)] = &[
+    (b'y', Answer::Yes, "yes, record this change"),
+    (b'n', Answer::No, "no, skip this change"),
+    (b'e', Answer::Edit, "edit this change manually"),
+    (
+        b's',
+        Answer::SkipFile,
+        "skip remaining changes to this file",
+    ),
+    (
+        b'f',
+        Answer::WholeFile,
+        "record remaining changes to this file",
+    ),
+    (b'd', Answer::Done, "done, skip remaining changes and files"),
+    (
+        b'a',
+        Answer::All,
+        "record all changes to all remaining files",
+    ),
+];
+
+/// Behind a patch that is edited.
+const EDIT_NOTES: &[u8] = b"# ---\n\
+    # A '+' line that is deleted is not added; a '-' line whose '-' becomes a blank stays.\n\
+    # Lines with # are not part of the patch. Without any '+' or '-' line the change is not taken.\n\
+    # If the patch no longer applies, its hunks are kept in a file with .rej behind its name.\n";
+
+/// Refuses questions that have no answers, and the interface that is not there.
+pub(crate) fn check(ui: &Ui, config: &Config) -> Result<(), Abort> {
+    if !ui.is_interactive()? {
+        return Err(Abort::input("running non-interactively"));
+    }
+    for key in ["interface", "interface.chunkselector"] {
+        // Without a terminal, Mercurial falls back on questions too.
+        let has_screen = ui.streams.has_terminal_input();
+        if has_screen && config.get("ui", key) == Some(b"curses") {
+            return Err(Abort::input(format!(
+                "ui.{key} = curses is not supported (use ui.{key} = text)"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Asks about the changes against the first parent that match. `None` if nothing is chosen, which is then said.
+pub(crate) fn choose_changes(
+    (ui, config, matches): (&mut Ui, &Config, &Matches),
+    (repository, view): (&Repository, &RepoView),
+    dirstate: &Dirstate,
+    matcher: &Matcher,
+) -> Result<Option<ChosenFiles>, Abort> {
+    let parent = view.changelog().rev(&dirstate.parents()[0]);
+    let options = DiffOptions::of_choice(config, matches)?;
+    let place = (repository, dirstate);
+    let changes = with_dirstate(place, ui, view, parent, matcher, true)?;
+    let sides = (DiffSide::Rev(parent), DiffSide::Working);
+    let comparison = Comparison::new(view, sides, &options, 0)?.with_dirstate(dirstate.clone());
+    let mut patch = Vec::new();
+    comparison.push_all(&changes, &mut patch)?;
+    let files = OfferedFile::read_all(&patch);
+    let mut questions = Questions { ui, matcher };
+    let chosen = choose(&files, &mut questions)?;
+    if chosen.is_empty() {
+        ui.status(NOTHING)?;
+        return Ok(None);
+    }
+    let mut told = Ok(());
+    let mut observer = |notice: &PatchNotice<'_>| {
+        if told.is_ok() {
+            told = print_notice(ui, notice);
+        }
+    };
+    let applied = apply_chosen((repository, view), parent, &chosen, &mut observer);
+    told?;
+    Ok(Some(applied?))
+}
+
+struct Questions<'a> {
+    ui: &'a mut Ui,
+    matcher: &'a Matcher,
+}
+
+impl Questions<'_> {
+    /// The answer to one question; `None` after the meanings of all answers were shown.
+    fn answer(&mut self, question: &[u8]) -> Result<Option<Answer>, Abort> {
+        let line = [question, b"\n(enter ? for help) [Ynesfdaq?] "].concat();
+        let typed = loop {
+            self.ui.write(&line[..])?;
+            let typed = self.ui.read_line()?.to_ascii_lowercase();
+            match &typed[..] {
+                [] => break b'y',
+                [letter] if b"ynesfdaq?".contains(letter) => break *letter,
+                _ => self.ui.write("unrecognized response\n")?,
+            }
+        };
+        self.ui.write("\n")?;
+        if typed == b'q' {
+            return Err(Abort::of_kind(FailureKind::Canceled, "user quit"));
+        }
+        let known = ANSWERS.iter().find(|(letter, ..)| *letter == typed);
+        if let Some((_, answer, _)) = known {
+            return Ok(Some(*answer));
+        }
+        for (letter, _, meaning) in ANSWERS {
+            self.ui
+                .write(format!("{} - {meaning}\n", char::from(*letter)))?;
+        }
+        self.ui
+            .write("q - quit, recording no changes\n? - ? (display help)\n")?;
+        Ok(None)
+    }
+}
+
+impl Chooser for Questions<'_> {
+    type Error = Abort;
+
+    fn is_named(&self, file: &OfferedFile) -> bool {
+        let mut paths = file.paths().iter();
+        paths.any(|path| self.matcher.is_exact(path))
+    }
+
+    fn show(&mut self, text: &[u8]) -> Result<(), Abort> {
+        self.ui.write(text)
+    }
+
+    fn ask(&mut self, question: &Question<'_>) -> Result<Answer, Abort> {
+        let quoted = |path: &Vec<u8>| [b"'", &path[..], b"'"].concat();
+        let text = match question {
+            Question::File(file) => {
+                let names: Vec<_> = file.paths().iter().map(quoted).collect();
+                [b"examine changes to ", &names.join(&b" and "[..])[..], b"?"].concat()
+            }
+            Question::Hunk {
+                file,
+                number,
+                total,
+            } => {
+                let name = file.paths().last().map(quoted).unwrap_or_default();
+                let which = match total {
+                    1 => "record this change to ".to_owned(),
+                    _ => format!("record change {number}/{total} to "),
+                };
+                [which.as_bytes(), &name, b"?"].concat()
+            }
+        };
+        loop {
+            match (self.answer(&text)?, question) {
+                (Some(Answer::Edit), Question::File(_)) => {
+                    self.ui.write("cannot edit patch for whole file\n")?;
+                }
+                (Some(answer), _) => return Ok(answer),
+                (None, _) => {}
+            }
+        }
+    }
+
+    fn edit(&mut self, patch: &[u8]) -> Result<Option<Vec<u8>>, Abort> {
+        let text = [patch, EDIT_NOTES].concat();
+        let (ended, edited) = editor::edit_patch(self.ui, &text)?;
+        if ended.success() {
+            return Ok(Some(edited));
+        }
+        let code = ended.code().unwrap_or_default();
+        self.ui
+            .warn(format!("editor exited with exit code {code}\n"))?;
+        Ok(None)
+    }
+}

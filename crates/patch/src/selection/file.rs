@@ -1,0 +1,279 @@
+//! The files and hunks of a patch in git's form, as they are offered.
+
+use crate::git;
+use crate::lines::{Lines, number, trim_end};
+
+/// Most lines of context before and behind the lines of a hunk.
+const CONTEXT: usize = 3;
+
+/// One change: neighbouring lines that go and come. Those that a patch shows together, with lines in between that stay,
+/// are several.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OfferedHunk {
+    /// Line numbers of the first line before and after, as in the patch.
+    old_start: usize,
+    new_start: usize,
+    before: Vec<Vec<u8>>,
+    lines: Vec<Vec<u8>>,
+    after: Vec<Vec<u8>>,
+    /// The text behind the ranges, with the blank before it.
+    function: Vec<u8>,
+}
+
+fn count(lines: &[Vec<u8>], sign: u8) -> usize {
+    lines.iter().filter(|line| line[0] == sign).count()
+}
+
+impl OfferedHunk {
+    fn added(&self) -> usize {
+        count(&self.lines, b'+')
+    }
+
+    fn removed(&self) -> usize {
+        count(&self.lines, b'-')
+    }
+
+    /// The hunk in the unified form.
+    pub fn text(&self) -> Vec<u8> {
+        let context = count(&self.before, b' ') + count(&self.after, b' ');
+        let heading = format!(
+            "@@ -{},{} +{},{} @@",
+            self.old_start,
+            context + self.removed(),
+            self.new_start,
+            context + self.added(),
+        );
+        let mut text = [heading.as_bytes(), &self.function, b"\n"].concat();
+        for line in self.before.iter().chain(&self.lines).chain(&self.after) {
+            text.extend_from_slice(line);
+        }
+        text
+    }
+}
+
+/// A file of a patch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OfferedFile {
+    /// All lines before the first hunk; those of a binary hunk too.
+    header: Vec<Vec<u8>>,
+    hunks: Vec<OfferedHunk>,
+    /// The name before, if it is another, and the name.
+    paths: Vec<Vec<u8>>,
+}
+
+impl OfferedFile {
+    /// Reads a patch in git's form. Counts of lines in the headings of hunks do not matter: they may be wrong after an
+    /// edit, as lines of `#` may be left in it.
+    pub fn read_all(text: &[u8]) -> Vec<OfferedFile> {
+        let mut reading = Reading::default();
+        for line in Lines::new(text).filter(|line| !line.starts_with(b"#")) {
+            reading.line(line);
+        }
+        reading.end_file();
+        reading.files
+    }
+
+    /// Its hunks, in order.
+    pub fn hunks(&self) -> &[OfferedHunk] {
+        &self.hunks
+    }
+
+    /// The old name, if it is copied or renamed, and the name.
+    pub fn paths(&self) -> &[Vec<u8>] {
+        &self.paths
+    }
+
+    fn has(&self, start: &[u8]) -> bool {
+        self.header.iter().any(|line| line.starts_with(start))
+    }
+
+    fn is_binary(&self) -> bool {
+        self.has(b"index ") || self.has(git::BINARY)
+    }
+
+    /// Whether there is nothing to choose within it: it is removed, or no text.
+    pub fn is_indivisible(&self) -> bool {
+        self.is_binary() || self.has(b"deleted file ")
+    }
+
+    /// Whether something changes even if no hunk is taken: its name, its mode, or that it is there.
+    pub(super) fn changes_without_hunks(&self) -> bool {
+        let marks: [&[u8]; 3] = [b"old mode ", b"rename ", b"copy "];
+        self.hunks.is_empty() || marks.into_iter().any(|mark| self.has(mark))
+    }
+
+    /// The lines that introduce it to the user.
+    pub fn shown_header(&self) -> Vec<u8> {
+        let mut shown = Vec::new();
+        for line in &self.header {
+            if line.starts_with(b"index ") {
+                shown.extend_from_slice(b"this modifies a binary file (all or nothing)\n");
+                break;
+            }
+            if line.starts_with(b"---") {
+                let changed = |hunk: &OfferedHunk| hunk.added().max(hunk.removed());
+                let lines: usize = self.hunks.iter().map(changed).sum();
+                let hunks = self.hunks.len();
+                let words = format!("{hunks} hunks, {lines} lines changed\n");
+                shown.extend_from_slice(words.as_bytes());
+                break;
+            }
+            shown.extend_from_slice(line);
+            if line.starts_with(b"new file ") || line.starts_with(b"deleted file ") {
+                if self.is_binary() {
+                    shown.extend_from_slice(b"this is a binary file\n");
+                }
+                break;
+            }
+        }
+        shown
+    }
+}
+
+/// Appends a file with some of its hunks to a patch.
+pub(super) fn push_chosen(file: &OfferedFile, hunks: &[OfferedHunk], patch: &mut Vec<u8>) {
+    let is_name = |line: &[u8]| line.starts_with(b"--- ") || line.starts_with(b"+++ ");
+    for line in &file.header {
+        if !hunks.is_empty() || !is_name(line) {
+            patch.extend_from_slice(line);
+        }
+    }
+    hunks
+        .iter()
+        .for_each(|hunk| patch.extend_from_slice(&hunk.text()));
+}
+
+/// Place in a patch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    #[default]
+    Outside,
+    Header,
+    Hunk,
+}
+
+#[derive(Debug, Default)]
+struct Reading {
+    files: Vec<OfferedFile>,
+    file: OfferedFile,
+    place: Place,
+    /// The change that is being read; its `after` is empty.
+    hunk: OfferedHunk,
+    /// Lines that stay, since the last that do not.
+    context: Vec<Vec<u8>>,
+}
+
+impl Reading {
+    fn line(&mut self, line: &[u8]) {
+        if line.starts_with(git::HEADING) {
+            self.end_file();
+            self.place = Place::Header;
+            self.file.header.push(line.to_vec());
+            if let Some((old, new)) = git::heading_paths(line) {
+                self.file.paths.extend((old != new).then(|| old.to_vec()));
+                self.file.paths.push(new.to_vec());
+            }
+            return;
+        }
+        let is_text = !self.file.is_binary();
+        match self.place {
+            Place::Outside => {}
+            Place::Header | Place::Hunk if is_text && line.starts_with(b"@@ ") => {
+                self.begin_hunk(line);
+            }
+            Place::Header => self.file.header.push(line.to_vec()),
+            Place::Hunk => self.hunk_line(line),
+        }
+    }
+
+    fn begin_hunk(&mut self, line: &[u8]) {
+        self.end_hunk();
+        self.place = Place::Hunk;
+        let [old_start, new_start] = starts(line).unwrap_or_default();
+        let line = trim_end(line);
+        let end = line.windows(3).skip(2).position(|at| at == b" @@");
+        let function = line[end.map_or(line.len(), |end| end + 5)..].to_vec();
+        self.hunk = OfferedHunk {
+            old_start,
+            new_start,
+            function,
+            ..OfferedHunk::default()
+        };
+    }
+
+    fn hunk_line(&mut self, line: &[u8]) {
+        match line[0] {
+            b'-' | b'+' => {
+                if !self.context.is_empty() {
+                    self.end_change();
+                    self.begin_change();
+                }
+                self.hunk.lines.push(line.to_vec());
+            }
+            // Belongs to the line before.
+            b'\\' if self.context.is_empty() => self.hunk.lines.push(line.to_vec()),
+            b'\\' | b' ' => self.context.push(line.to_vec()),
+            // Editors cut off blanks at the ends of lines.
+            b'\n' => self.context.push(b" \n".to_vec()),
+            _ => {}
+        }
+    }
+
+    /// Goes on by so many lines before and after. Numbers in a patch may be of any size.
+    fn pass(&mut self, old: usize, new: usize) {
+        self.hunk.old_start = self.hunk.old_start.saturating_add(old);
+        self.hunk.new_start = self.hunk.new_start.saturating_add(new);
+    }
+
+    /// The lines that stay become those before the next change.
+    fn begin_change(&mut self) {
+        let skipped = self.context.len().saturating_sub(CONTEXT);
+        let passed = count(&self.context[..skipped], b' ');
+        self.pass(passed, passed);
+        self.hunk.before = self.context.split_off(skipped);
+        self.context.clear();
+    }
+
+    /// Keeps the change that has been read, with the lines behind it.
+    fn end_change(&mut self) {
+        if self.hunk.lines.is_empty() {
+            return;
+        }
+        let mut hunk = std::mem::take(&mut self.hunk);
+        let before = count(&hunk.before, b' ');
+        (self.hunk.old_start, self.hunk.new_start) = (hunk.old_start, hunk.new_start);
+        self.pass(before + hunk.removed(), before + hunk.added());
+        self.hunk.function.clone_from(&hunk.function);
+        let lines = self.context.iter();
+        let len = lines.take(CONTEXT + 1).scan(0, |spaces, line| {
+            *spaces += usize::from(line[0] == b' ');
+            (*spaces <= CONTEXT).then_some(())
+        });
+        hunk.after = self.context[..len.count()].to_vec();
+        self.file.hunks.push(hunk);
+    }
+
+    fn end_hunk(&mut self) {
+        self.end_change();
+        self.context.clear();
+        self.hunk = OfferedHunk::default();
+    }
+
+    fn end_file(&mut self) {
+        self.end_hunk();
+        let file = std::mem::take(&mut self.file);
+        if !file.header.is_empty() {
+            self.files.push(file);
+        }
+        self.place = Place::Outside;
+    }
+}
+
+/// The first lines of both ranges in `@@ -1,2 +3,4 @@`.
+fn starts(line: &[u8]) -> Option<[usize; 2]> {
+    let rest = line.strip_prefix(b"@@ -")?;
+    let (_, old) = number(rest)?;
+    let plus = rest.iter().position(|byte| *byte == b'+')?;
+    let (_, new) = number(&rest[plus + 1..])?;
+    Some([old, new])
+}
