@@ -1,9 +1,12 @@
 //! Evaluation of queries over one view of a repository.
 
+use crate::aliases::Aliases;
 use crate::bitset::{self, BitSet};
+use crate::lower::{concatenated, lower};
 use crate::set::{Predicate, Set};
+use crate::syntax::Syntax;
 use crate::tree::{Expr, Infix, Postfix, Prefix, RangeKind};
-use crate::{Member, RevsetError, functions, parse};
+use crate::{Member, RevsetError, functions, parse_syntax};
 use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,6 +28,8 @@ pub struct QueryContext<'a> {
     pub cwd: PathBuf,
     /// The present.
     pub clock: Clock,
+    /// Aliases that queries may use.
+    pub aliases: Arc<Aliases>,
     /// The files that filesets in patterns are evaluated over; without it they are refused.
     pub files: Option<Arc<dyn FileSource>>,
 }
@@ -85,7 +90,17 @@ impl<'a> Engine<'a> {
     }
 
     fn tree(&self, query: &[u8]) -> Result<Expr, RevsetError> {
-        parse(query, &|name| self.context.view.lookup(name).is_ok())
+        let written = self.written(query)?;
+        let expanded = self.context.aliases.expand(&written)?;
+        lower(&concatenated(expanded)?)
+    }
+
+    /// The tree that a query is written as.
+    ///
+    /// # Errors
+    /// [`RevsetError::Parse`] with the position.
+    pub fn written(&self, query: &[u8]) -> Result<Syntax, RevsetError> {
+        parse_syntax(query, &|name| self.context.view.lookup(name).is_ok())
     }
 
     /// A member by its number, -1 for the null revision; `None` for one that does not exist or is hidden.
@@ -144,6 +159,7 @@ impl<'a> Engine<'a> {
     pub fn evaluate(&self, expr: &Expr) -> Result<Set, RevsetError> {
         match expr {
             Expr::Symbol(name) | Expr::Text(name) => Ok(Set::list(vec![self.named(name)?])),
+            Expr::Empty => Err(RevsetError::parse("missing argument")),
             Expr::Call(name, arguments) => functions::call(self, name, arguments),
             Expr::List(_) => {
                 let message = "can't use a list in this context";
@@ -159,11 +175,33 @@ impl<'a> Engine<'a> {
             Expr::Prefix(prefix, operand) => self.prefix(*prefix, operand),
             Expr::Postfix(postfix, operand) => self.postfix(*postfix, operand),
             Expr::Infix(infix, left, right) => self.infix(*infix, left, right),
-            Expr::Or(all) => {
-                let sets: Result<Vec<Set>, _> = all.iter().map(|one| self.evaluate(one)).collect();
-                Ok(Set::chain(sets?))
+            Expr::Or(all) => self.alternatives(all),
+        }
+    }
+
+    /// One set after the other; names that follow each other are one set.
+    fn alternatives(&self, all: &[Expr]) -> Result<Set, RevsetError> {
+        let mut sets = Vec::new();
+        let is_name = |one: &Expr| matches!(one, Expr::Symbol(_) | Expr::Text(_));
+        for run in all.chunk_by(|left, right| is_name(left) && is_name(right)) {
+            let mut members = Vec::new();
+            for one in run {
+                match one {
+                    Expr::Symbol(name) | Expr::Text(name) => members.push(self.named(name)?),
+                    other => sets.push(self.evaluate(other)?),
+                }
+            }
+            if !members.is_empty() {
+                sets.push(Set::list(members));
             }
         }
+        Ok(match sets.pop() {
+            Some(only) if sets.is_empty() => only,
+            last => {
+                sets.extend(last);
+                Set::chain(sets)
+            }
+        })
     }
 
     fn prefix(&self, prefix: Prefix, operand: &Expr) -> Result<Set, RevsetError> {
@@ -229,12 +267,6 @@ impl<'a> Engine<'a> {
                 let steps = plain_number(right);
                 let steps = steps.ok_or_else(|| RevsetError::parse("~ expects a number"))?;
                 self.first_line(&self.evaluate(left)?, steps)
-            }
-            Infix::Concat => {
-                let mut name = Vec::new();
-                concat(left, &mut name)?;
-                concat(right, &mut name)?;
-                Ok(Set::list(vec![self.named(&name)?]))
             }
         }
     }
@@ -351,21 +383,5 @@ pub(crate) fn plain_number(expr: &Expr) -> Option<i64> {
             _ => None,
         },
         _ => None,
-    }
-}
-
-fn concat(expr: &Expr, name: &mut Vec<u8>) -> Result<(), RevsetError> {
-    match expr {
-        Expr::Symbol(text) | Expr::Text(text) => {
-            name.extend_from_slice(text);
-            Ok(())
-        }
-        Expr::Infix(Infix::Concat, left, right) => {
-            concat(left, name)?;
-            concat(right, name)
-        }
-        _ => Err(RevsetError::parse(
-            "\"##\" can't concatenate that kind of operand",
-        )),
     }
 }

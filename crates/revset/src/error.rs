@@ -18,6 +18,9 @@ pub enum RevsetError {
         /// A suggestion.
         hint: Option<String>,
     },
+    /// An alias that the query uses is wrong.
+    #[error("{0}")]
+    Alias(String),
     /// Something that the query names is not there.
     #[error("{0}")]
     Missing(String),

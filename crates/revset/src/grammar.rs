@@ -1,7 +1,9 @@
 //! The operators of revsets and the nodes that they make.
 
 use crate::RevsetError;
-use crate::tree::{Expr, Infix, Postfix, Prefix, RangeKind};
+use crate::lower::{concatenated, lower};
+use crate::syntax::Syntax;
+use crate::tree::{Expr, RangeKind};
 use std::collections::VecDeque;
 use varve_lang::expression::{Cursor, Grammar, Operator, SyntaxError, Token, parse_all};
 
@@ -10,12 +12,56 @@ use varve_lang::expression::{Cursor, Grammar, Operator, SyntaxError, Token, pars
 /// # Errors
 /// [`RevsetError::Parse`] with the position.
 pub fn parse(query: &[u8], is_name: &dyn Fn(&[u8]) -> bool) -> Result<Expr, RevsetError> {
+    lower(&concatenated(parse_syntax(query, is_name)?)?)
+}
+
+/// Parses a revset to the tree that it is written as.
+///
+/// # Errors
+/// [`RevsetError::Parse`] with the position.
+pub fn parse_syntax(query: &[u8], is_name: &dyn Fn(&[u8]) -> bool) -> Result<Syntax, RevsetError> {
     if query.trim_ascii().is_empty() {
         return Err(RevsetError::parse("empty query"));
     }
+    match names_or_range(query, is_name) {
+        Some(tree) => Ok(tree),
+        None => parse_with(query, is_name, false),
+    }
+}
+
+/// The tree of a name that has signs of the language in it, or of a range of such names.
+fn names_or_range(query: &[u8], is_name: &dyn Fn(&[u8]) -> bool) -> Option<Syntax> {
+    let colon = query.iter().position(|byte| *byte == b':');
+    let symbol = |name: &[u8]| match name {
+        [] => Some(None),
+        name => is_name(name).then(|| Some(Syntax::Symbol(name.to_vec()))),
+    };
+    let Some(colon) = colon else {
+        return symbol(query)?;
+    };
+    let ends = (symbol(&query[..colon])?, symbol(&query[colon + 1..])?);
+    Some(match ends {
+        (None, None) => Syntax::Node("rangeall", vec![Syntax::Absent]),
+        (None, Some(last)) => Syntax::Node("rangepre", vec![last]),
+        (Some(first), None) => Syntax::Node("rangepost", vec![first]),
+        (Some(first), Some(last)) => Syntax::Node("range", vec![first, last]),
+    })
+}
+
+/// Parses the definition of an alias, in which names of arguments may begin with a dollar sign.
+pub(crate) fn parse_definition(definition: &[u8]) -> Result<Syntax, RevsetError> {
+    parse_with(definition, &|_| false, true)
+}
+
+fn parse_with(
+    query: &[u8],
+    is_name: &dyn Fn(&[u8]) -> bool,
+    in_alias: bool,
+) -> Result<Syntax, RevsetError> {
     let mut grammar = RevsetGrammar {
         cursor: Cursor::new(query),
         is_name,
+        in_alias,
         queue: VecDeque::new(),
     };
     Ok(parse_all(&mut grammar, 0)?.root)
@@ -24,8 +70,10 @@ pub fn parse(query: &[u8], is_name: &dyn Fn(&[u8]) -> bool) -> Result<Expr, Revs
 struct RevsetGrammar<'q> {
     cursor: Cursor<'q>,
     is_name: &'q dyn Fn(&[u8]) -> bool,
+    /// Whether names may begin with a dollar sign.
+    in_alias: bool,
     /// Tokens of a word with hyphens that are read already.
-    queue: VecDeque<(usize, Token<Expr>)>,
+    queue: VecDeque<(usize, Token<Syntax>)>,
 }
 
 /// Operators that are signs; longer ones before their prefixes.
@@ -54,10 +102,9 @@ const fn range_operator(name: &'static str, strength: u8) -> Operator {
 }
 
 impl Grammar for RevsetGrammar<'_> {
-    type Node = Expr;
+    type Node = Syntax;
 
     const OPERATORS: &'static [Operator] = &[
-        Operator::infix("[", 21),
         Operator::infix("#", 21),
         Operator::infix("##", 20),
         Operator::infix("~", 18),
@@ -78,10 +125,11 @@ impl Grammar for RevsetGrammar<'_> {
         Operator::infix(",", 2),
     ];
     const CALL: u8 = 21;
+    const SUBSCRIPT: u8 = 21;
     const MAX_DEPTH: usize = 200;
     const NAME: &'static str = "query";
 
-    fn next_token(&mut self, _: usize) -> Result<(usize, Token<Expr>), SyntaxError> {
+    fn next_token(&mut self, _: usize) -> Result<(usize, Token<Syntax>), SyntaxError> {
         if let Some(queued) = self.queue.pop_front() {
             return Ok(queued);
         }
@@ -94,9 +142,9 @@ impl Grammar for RevsetGrammar<'_> {
             return Ok((at, Token::Operator(sign)));
         }
         if let Some((at, text)) = self.cursor.string()? {
-            return Ok((at, Token::operand("string", Expr::Text(text))));
+            return Ok((at, Token::operand("string", Syntax::Text(text))));
         }
-        if begins_symbol(byte) {
+        if begins_symbol(byte) || byte == b'$' && self.in_alias {
             return Ok(self.symbol(at));
         }
         let shown = String::from_utf8_lossy(self.cursor.text());
@@ -104,94 +152,100 @@ impl Grammar for RevsetGrammar<'_> {
         Err(SyntaxError::at(at, message))
     }
 
-    fn nullary(&mut self, operator: &'static str) -> Result<Expr, SyntaxError> {
-        let range = range(operator).ok_or_else(|| not_in_context("operator"))?;
-        Ok(Expr::Whole(range))
+    fn nullary(&mut self, operator: &'static str) -> Result<Syntax, SyntaxError> {
+        let name = match range(operator) {
+            Some(RangeKind::Numbers) => "rangeall",
+            _ => "dagrangeall",
+        };
+        Ok(Syntax::Node(name, vec![Syntax::Absent]))
     }
 
-    fn prefix(&mut self, operator: &'static str, operand: Expr) -> Result<Expr, SyntaxError> {
-        let prefix = match (operator, range(operator)) {
-            (_, Some(range)) => Prefix::Upto(range),
-            ("-", None) => Prefix::Minus,
-            _ => Prefix::Not,
+    fn prefix(&mut self, operator: &'static str, operand: Syntax) -> Result<Syntax, SyntaxError> {
+        let name = match (operator, range(operator)) {
+            (_, Some(RangeKind::Numbers)) => "rangepre",
+            (_, Some(RangeKind::Descent)) => "dagrangepre",
+            ("-", None) => "negate",
+            _ => "not",
         };
-        Ok(Expr::Prefix(prefix, Box::new(operand)))
+        Ok(Syntax::Node(name, vec![operand]))
     }
 
-    fn postfix(&mut self, operator: &'static str, operand: Expr) -> Result<Expr, SyntaxError> {
-        let postfix = match (operator, range(operator)) {
-            (_, Some(range)) => Postfix::From(range),
-            ("^", None) => Postfix::Parent,
-            _ => Postfix::Only,
+    fn postfix(&mut self, operator: &'static str, operand: Syntax) -> Result<Syntax, SyntaxError> {
+        let name = match (operator, range(operator)) {
+            (_, Some(RangeKind::Numbers)) => "rangepost",
+            (_, Some(RangeKind::Descent)) => "dagrangepost",
+            ("^", None) => "parentpost",
+            _ => "onlypost",
         };
-        Ok(Expr::Postfix(postfix, Box::new(operand)))
+        Ok(Syntax::Node(name, vec![operand]))
     }
 
     fn infix(
         &mut self,
         operator: &'static str,
-        left: Expr,
-        right: Expr,
-    ) -> Result<Expr, SyntaxError> {
-        let infix = match operator {
-            "^" => Infix::Parent,
-            "~" => Infix::Ancestor,
-            "and" | "&" => Infix::And,
-            "-" => Infix::Minus,
-            "%" => Infix::Only,
-            "##" => Infix::Concat,
-            "or" | "|" | "+" => return Ok(Expr::or(left, right)),
-            "=" => return Ok(Expr::KeyValue(Box::new(left), Box::new(right))),
-            "," => {
-                let mut items = match left {
-                    Expr::List(items) => items,
-                    other => vec![other],
-                };
-                items.push(right);
-                return Ok(Expr::List(items));
-            }
-            "[" => return Err(not_in_context("a subscript")),
-            "#" => return Err(not_in_context("a relation")),
-            _ => Infix::Between(range(operator).ok_or_else(|| not_in_context("operator"))?),
+        left: Syntax,
+        right: Syntax,
+    ) -> Result<Syntax, SyntaxError> {
+        let name = match (operator, range(operator)) {
+            (_, Some(RangeKind::Numbers)) => "range",
+            (_, Some(RangeKind::Descent)) => "dagrange",
+            ("^", _) => "parent",
+            ("~", _) => "ancestor",
+            ("and" | "&", _) => "and",
+            ("-", _) => "minus",
+            ("%", _) => "only",
+            ("##", _) => "_concat",
+            ("#", _) => "relation",
+            ("=", _) => "keyvalue",
+            ("or" | "|" | "+", _) => return Ok(Syntax::chained("or", left, right)),
+            _ => return Ok(Syntax::chained("list", left, right)),
         };
-        Ok(Expr::Infix(infix, Box::new(left), Box::new(right)))
+        Ok(Syntax::Node(name, vec![left, right]))
+    }
+
+    fn subscript(&mut self, operand: Syntax, subscript: Syntax) -> Result<Syntax, SyntaxError> {
+        Ok(match operand {
+            Syntax::Node("relation", mut operands) => {
+                operands.push(subscript);
+                Syntax::Node("relsubscript", operands)
+            }
+            other => Syntax::Node("subscript", vec![other, subscript]),
+        })
+    }
+
+    fn empty_group(&mut self) -> Result<Syntax, SyntaxError> {
+        Ok(Syntax::Node("group", vec![Syntax::Absent]))
+    }
+
+    fn group(&mut self, inner: Syntax) -> Result<Syntax, SyntaxError> {
+        Ok(Syntax::Node("group", vec![inner]))
     }
 
     fn call(
         &mut self,
-        at: usize,
-        function: Expr,
-        arguments: Option<Expr>,
-    ) -> Result<Expr, SyntaxError> {
-        let Expr::Symbol(name) = function else {
-            return Err(SyntaxError::at(at, "not a symbol"));
-        };
-        Ok(Expr::Call(
-            name,
-            match arguments {
-                None => Vec::new(),
-                Some(Expr::List(arguments)) => arguments,
-                Some(one) => vec![one],
-            },
-        ))
+        _at: usize,
+        function: Syntax,
+        arguments: Option<Syntax>,
+    ) -> Result<Syntax, SyntaxError> {
+        if !matches!(function, Syntax::Symbol(_)) {
+            return Err(SyntaxError::new("not a symbol"));
+        }
+        let arguments = arguments.unwrap_or(Syntax::Absent);
+        Ok(Syntax::Node("func", vec![function, arguments]))
     }
 
-    fn is_chain(&self, operator: &'static str, left: &Expr) -> bool {
+    fn is_chain(&self, operator: &'static str, left: &Syntax) -> bool {
         match operator {
-            "or" | "|" | "+" => matches!(left, Expr::Or(_)),
-            "," => matches!(left, Expr::List(_)),
+            "or" | "|" | "+" => matches!(left, Syntax::Node("or", _)),
+            "," => matches!(left, Syntax::Node("list", _)),
             _ => false,
         }
     }
 
     /// `x^:y` begins at the parent of `x`; the number of a parent never begins with a colon.
-    fn is_postfix_before(&self, operator: &'static str, next: &Token<Expr>) -> bool {
+    fn is_postfix_before(&self, operator: &'static str, next: &Token<Syntax>) -> bool {
         operator == "^" && range(next.name()).is_some()
     }
-}
-
-fn not_in_context(what: &str) -> SyntaxError {
-    SyntaxError::new(format!("can't use {what} in this context"))
 }
 
 fn begins_symbol(byte: u8) -> bool {
@@ -213,14 +267,14 @@ fn symbol_len(rest: &[u8]) -> usize {
 
 impl RevsetGrammar<'_> {
     /// Reads a word. One with hyphens that is no name is split into names and minus signs.
-    fn symbol(&mut self, at: usize) -> (usize, Token<Expr>) {
+    fn symbol(&mut self, at: usize) -> (usize, Token<Syntax>) {
         let rest = self.cursor.rest();
         let symbol = &rest[..symbol_len(rest)];
         self.cursor.advance(symbol.len());
         if let Some(word) = WORDS.iter().find(|word| word.as_bytes() == symbol) {
             return (at, Token::Operator(word));
         }
-        let name = |name: &[u8]| Token::operand("symbol", Expr::Symbol(name.to_vec()));
+        let name = |name: &[u8]| Token::operand("symbol", Syntax::Symbol(name.to_vec()));
         let end = symbol.iter().position(|byte| *byte == b'-');
         let Some(end) = end.filter(|_| !(self.is_name)(symbol)) else {
             return (at, name(symbol));

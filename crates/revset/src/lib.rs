@@ -4,6 +4,7 @@
 //! answer, a [`Set`], is ordered, and computed only as far as its reader goes: `tip` reads one
 //! changeset, and `limit(all(), 10)` ten.
 
+mod aliases;
 mod bitset;
 mod engine;
 mod error;
@@ -11,15 +12,22 @@ mod follow;
 mod functions;
 pub mod fuzzing;
 mod grammar;
+mod lower;
+mod optimize;
 mod set;
+mod syntax;
 mod text;
 mod tree;
 
+pub use aliases::Aliases;
 pub use engine::{Engine, QueryContext};
 pub use error::RevsetError;
 pub use follow::{FileHistory, FollowedParents};
-pub use grammar::parse;
+pub use grammar::{parse, parse_syntax};
+pub use lower::{concatenated, lower};
+pub use optimize::{analyzed, optimized};
 pub use set::{Members, Set};
+pub use syntax::Syntax;
 pub use text::TextMatcher;
 pub use tree::{Expr, Infix, Postfix, Prefix, RangeKind};
 

@@ -135,6 +135,84 @@ impl Set {
         })
     }
 
+    /// How it is represented, in Mercurial's form.
+    ///
+    /// # Errors
+    /// If the repository cannot be read.
+    pub fn representation(&self, engine: &Engine<'_>) -> Result<String, RevsetError> {
+        let mut out = String::new();
+        self.push_representation(engine, 0, &mut out)?;
+        Ok(out)
+    }
+
+    fn push_representation(
+        &self,
+        engine: &Engine<'_>,
+        indent: usize,
+        out: &mut String,
+    ) -> Result<(), RevsetError> {
+        let pad = " ".repeat(indent);
+        let text = match &self.0 {
+            SetKind::Span(first, last) if first <= last => {
+                format!("{pad}<spanset+ {first}:{}>", last + 1)
+            }
+            SetKind::Span(first, last) => format!("{pad}<spanset- {last}:{}>", first + 1),
+            SetKind::BitSet(_, order) => {
+                let sign = match order {
+                    Order::Ascending => "+",
+                    Order::Descending => "-",
+                };
+                format!("{pad}<baseset{sign} {}>", self.numbers(engine)?)
+            }
+            SetKind::List(..) => format!("{pad}<baseset {}>", self.numbers(engine)?),
+            SetKind::Chain(sets) => return push_chain(sets, engine, indent, out),
+            SetKind::Where(set, test) => {
+                if self.is_enumerated() {
+                    out.push_str(&format!("{pad}<baseset {}>", self.numbers(engine)?));
+                    return Ok(());
+                }
+                out.push_str(&format!("{pad}<filteredset\n"));
+                set.push_representation(engine, indent + 2, out)?;
+                out.push_str(",\n");
+                match &**test {
+                    Predicate::In(other) => other.push_representation(engine, indent + 2, out)?,
+                    Predicate::NotIn(other) => {
+                        out.push_str(&format!("{pad}  <not\n"));
+                        other.push_representation(engine, indent + 4, out)?;
+                        out.push('>');
+                    }
+                    Predicate::Text(_) | Predicate::Rev(_) => {
+                        out.push_str(&format!("{pad}  <predicate>"));
+                    }
+                }
+                ">".to_owned()
+            }
+        };
+        out.push_str(&text);
+        Ok(())
+    }
+
+    /// Whether its members are known one by one.
+    fn is_enumerated(&self) -> bool {
+        match &self.0 {
+            SetKind::List(..) => true,
+            SetKind::Where(set, test) => match &**test {
+                Predicate::In(Set(SetKind::List(..) | SetKind::BitSet(..))) => set.is_enumerated(),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// All numbers in their order.
+    fn numbers(&self, engine: &Engine<'_>) -> Result<String, RevsetError> {
+        let mut numbers = Vec::new();
+        for member in self.members(engine) {
+            numbers.push(member?.map_or(-1, |rev| i64::from(rev.0)));
+        }
+        Ok(format!("{numbers:?}"))
+    }
+
     /// Its members in their order, computed one after the other.
     pub fn members<'e>(&'e self, engine: &'e Engine<'_>) -> Members<'e> {
         match &self.0 {
@@ -245,4 +323,23 @@ impl Set {
             SetKind::Chain(_) => Set(SetKind::BitSet(self.to_bits(engine)?, Order::Ascending)),
         })
     }
+}
+
+/// Sets that follow each other are a balanced tree of pairs.
+fn push_chain(
+    sets: &[Set],
+    engine: &Engine<'_>,
+    indent: usize,
+    out: &mut String,
+) -> Result<(), RevsetError> {
+    if let [one] = sets {
+        return one.push_representation(engine, indent, out);
+    }
+    let (left, right) = sets.split_at(sets.len() / 2);
+    out.push_str(&format!("{}<addset\n", " ".repeat(indent)));
+    push_chain(left, engine, indent + 2, out)?;
+    out.push_str(",\n");
+    push_chain(right, engine, indent + 2, out)?;
+    out.push('>');
+    Ok(())
 }

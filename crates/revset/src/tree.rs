@@ -7,6 +7,8 @@ use std::fmt;
 pub enum Expr {
     /// A bare word: a changeset's name, or an argument.
     Symbol(Vec<u8>),
+    /// `()`, an argument that no function takes.
+    Empty,
     /// A word in quotation marks.
     Text(Vec<u8>),
     /// A function with its arguments.
@@ -73,8 +75,6 @@ pub enum Infix {
     Minus,
     /// `x % y`.
     Only,
-    /// `x ## y`.
-    Concat,
 }
 
 impl Expr {
@@ -104,6 +104,7 @@ impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Expr::Symbol(name) => f.write_str(&String::from_utf8_lossy(name)),
+            Expr::Empty => f.write_str("()"),
             Expr::Text(text) => write_quoted(text, f),
             Expr::Call(name, arguments) => {
                 write!(f, "{}(", String::from_utf8_lossy(name))?;
@@ -128,7 +129,6 @@ impl fmt::Display for Expr {
                     Infix::And => " and ",
                     Infix::Minus => " - ",
                     Infix::Only => " % ",
-                    Infix::Concat => " ## ",
                 };
                 write!(f, "({left}{operator}{right})")
             }

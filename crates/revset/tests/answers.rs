@@ -72,6 +72,7 @@ fn engine(view: &RepoView) -> Engine<'_> {
             now: NOW,
             zone: Zone::default(),
         },
+        aliases: std::sync::Arc::default(),
         files: None,
     })
 }

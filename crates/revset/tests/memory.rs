@@ -93,6 +93,7 @@ pub fn engine<'v>(view: &'v RepoView, parents: &[usize]) -> Engine<'v> {
             now: NOW,
             zone: Zone::default(),
         },
+        aliases: std::sync::Arc::default(),
         files: None,
     })
 }

@@ -25,6 +25,8 @@ pub struct DiscoveryResult {
     pub incoming: bool,
     /// Questions asked, each of which was one round trip.
     pub questions: usize,
+    /// Changesets that were asked about.
+    pub asked: usize,
 }
 
 impl DiscoveryResult {
@@ -74,9 +76,22 @@ impl<'a> Discovery<'a> {
         remote: &mut Remote,
         heads: Option<&[Node]>,
     ) -> Result<Self, ExchangeError> {
+        Discovery::begin_among(view, |rev| view.is_visible(rev), remote, heads)
+    }
+
+    /// The same about those own changesets only of which `counts` is true, as their ancestors are.
+    ///
+    /// # Errors
+    /// As of [`discover`].
+    pub fn begin_among(
+        view: &'a RepoView,
+        counts: impl Fn(Rev) -> bool,
+        remote: &mut Remote,
+        heads: Option<&[Node]>,
+    ) -> Result<Self, ExchangeError> {
         let begun = Instant::now();
         let changelog = view.changelog();
-        let mut search = Search::new(changelog, |rev| view.is_visible(rev));
+        let mut search = Search::new(changelog, counts);
         let sample = search.first_sample();
         let nodes: Vec<Node> = sample.iter().map(|rev| changelog.node(*rev)).collect();
         let first = remote.heads_and_known(&nodes)?;
@@ -95,12 +110,23 @@ impl<'a> Discovery<'a> {
             remote_heads: first.heads,
             incoming,
             questions: 1,
+            asked: nodes.len(),
         };
         Ok(Discovery {
             search,
             found,
             begun,
         })
+    }
+
+    /// Whether the other side has all own changesets that count, and others.
+    pub fn knows_all(&self) -> bool {
+        self.found.incoming && !self.search.has_doubts()
+    }
+
+    /// Whether the other side has changesets that are not here.
+    pub fn has_incoming(&self) -> bool {
+        self.found.incoming
     }
 
     /// Asks until nothing is undecided that matters.
@@ -115,12 +141,21 @@ impl<'a> Discovery<'a> {
         } = self;
         let changelog = search.changelog;
         let is_open = found.incoming && search.has_doubts();
+        if is_open {
+            // Where nothing is known to be there, Mercurial takes its samples in a quicker way.
+            let quick = match search.revs_in(Knowledge::Common).next() {
+                Some(_) => "",
+                None => "quick ",
+            };
+            remote.debug(|| format!("taking {quick}initial sample\n"));
+        }
         while found.incoming {
             let sample = search.sample();
             if sample.is_empty() {
                 break;
             }
             found.questions += 1;
+            found.asked += sample.len();
             let number = found.questions;
             let undecided = search.revs_in(Knowledge::Undecided).count();
             let size = sample.len();

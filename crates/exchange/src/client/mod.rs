@@ -2,6 +2,7 @@
 
 pub mod clone_bundles;
 pub mod discovery;
+pub mod discovery_counts;
 pub mod local_clone;
 pub mod outgoing;
 pub mod peer;

@@ -1,7 +1,7 @@
 //! The files that filesets are evaluated over.
 
 use crate::context::Repo;
-use crate::context::revision::abort;
+use crate::context::revision::{abort, aliases};
 use crate::ui::Abort;
 use crate::ui::clock::clock;
 use std::sync::Arc;
@@ -29,6 +29,7 @@ impl Repo {
         let view = self.view()?;
         let parents = self.working_parents()?;
         let (root, cwd) = (self.root()?.to_owned(), self.cwd.clone());
+        let aliases = Arc::new(aliases(&self.config));
         Ok(Box::new(move |query| {
             if query.trim_ascii() == b"wdir()" {
                 return Ok(vec![FilesetTarget::Working]);
@@ -39,6 +40,7 @@ impl Repo {
                 root: root.clone(),
                 cwd: cwd.clone(),
                 clock: clock(),
+                aliases: aliases.clone(),
                 files: None,
             });
             let set = engine.query(query).map_err(|error| wrong(error, query))?;

@@ -3,6 +3,7 @@
 use crate::context::bundles::Placeholder;
 use crate::context::config::{lock_wait, storage_settings};
 use crate::context::location::RepoLocation;
+use crate::context::revision::aliases;
 use crate::hooks::HookRunner;
 use crate::ui::{Abort, Ui, environment};
 use std::io::Write;
@@ -27,6 +28,8 @@ pub struct Repo {
     ignores_working_copy: bool,
     /// Whether [`Repo::warn_of_disabled_markers`] has run.
     checked_markers: bool,
+    /// Whether [`Repo::warn_of_aliases`] has run.
+    checked_aliases: bool,
     location: RepoLocation,
     /// Stands for the directory of a repository that is only a bundle.
     pub(super) placeholder: Option<Placeholder>,
@@ -47,6 +50,7 @@ impl Repo {
             hooks: Arc::default(),
             ignores_working_copy: false,
             checked_markers: false,
+            checked_aliases: false,
             location,
             placeholder: None,
             repository: None,
@@ -188,6 +192,17 @@ impl Repo {
         Ok(())
     }
 
+    /// Says, once in a call, which aliases of queries are wrong.
+    fn warn_of_aliases(&mut self, ui: &mut Ui) -> Result<(), Abort> {
+        if std::mem::replace(&mut self.checked_aliases, true) {
+            return Ok(());
+        }
+        for words in aliases(&self.config).warnings() {
+            ui.warn(format!("warning: {words}\n"))?;
+        }
+        Ok(())
+    }
+
     /// [`Repo::warn_of_disabled_markers`] where revisions are looked up: `.` and `null` are found
     /// without markers, and so is everything with `--hidden`.
     pub(crate) fn warn_of_disabled_markers_for(
@@ -196,6 +211,10 @@ impl Repo {
         specs: &[&[u8]],
     ) -> Result<(), Abort> {
         let is_plain = |spec: &&[u8]| [&b"."[..], b"null", b""].contains(spec);
+        let is_name = |spec: &&[u8]| is_plain(spec) || *spec == b"all()";
+        if !specs.iter().all(is_name) {
+            self.warn_of_aliases(ui)?;
+        }
         match self.hidden || specs.iter().all(is_plain) {
             true => Ok(()),
             false => self.warn_of_disabled_markers(ui),

@@ -3,9 +3,11 @@
 use crate::context::Repo;
 use crate::ui::clock::clock;
 use crate::ui::{Abort, Ui};
+use std::sync::Arc;
+use varve_config::hgrc::Hgrc;
 use varve_lang::date::DateRange;
 use varve_repo::{LookupError, RepoView, Rev};
-use varve_revset::{Engine, QueryContext, RevsetError, Set};
+use varve_revset::{Aliases, Engine, QueryContext, RevsetError, Set};
 use varve_workdir::filesets::FilesetTarget;
 
 impl Repo {
@@ -17,6 +19,7 @@ impl Repo {
             root: self.root()?.to_owned(),
             cwd: self.cwd.clone(),
             clock: clock(),
+            aliases: Arc::new(aliases(&self.config)),
             files: Some(self.files_of(FilesetTarget::Working)?),
         }))
     }
@@ -61,6 +64,12 @@ impl Repo {
         let members = set.members(&engine).collect::<Result<_, _>>();
         Ok(members?)
     }
+}
+
+/// The aliases of queries in a configuration.
+pub fn aliases(config: &Hgrc) -> Aliases {
+    let items = config.section("revsetalias").iter();
+    Aliases::new(items.map(|item| (&item.key[..], &item.value[..])))
 }
 
 /// The answer to several queries.
@@ -111,6 +120,7 @@ impl From<RevsetError> for Abort {
             },
             RevsetError::Repo(error) => error.into(),
             RevsetError::Pattern(error) => error.into(),
+            RevsetError::Alias(words) => Abort::new(words),
             other @ (RevsetError::Missing(_) | RevsetError::Empty | RevsetError::Date(_)) => {
                 Abort::input(other.to_string())
             }

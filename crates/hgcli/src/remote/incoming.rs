@@ -322,6 +322,11 @@ pub(crate) fn advise_after_arrival(repo: &mut Repo, ui: &mut Ui, more: i64) -> R
             2.. => "(run 'hg heads .' to see heads, 'hg merge' to merge)\n",
             _ => "(run 'hg heads' to see heads)\n",
         }
+    } else if repo
+        .config
+        .boolean("commands", "update.requiredest", false)?
+    {
+        return Ok(());
     } else {
         "(run 'hg update' to get a working copy)\n"
     };

@@ -121,6 +121,8 @@ pub trait Grammar {
     const OPERATORS: &'static [Operator];
     /// How strongly an opening parenthesis binds the name of a function before it.
     const CALL: u8;
+    /// How strongly an opening bracket binds the operand before it; 0 in a language without subscripts.
+    const SUBSCRIPT: u8 = 0;
     /// Greatest depth of a tree and of the parser's recursion.
     const MAX_DEPTH: usize;
     /// The language's word for an expression, for messages.
@@ -170,6 +172,20 @@ pub trait Grammar {
         function: Self::Node,
         arguments: Option<Self::Node>,
     ) -> Result<Self::Node, SyntaxError>;
+
+    /// An operand with a subscript in brackets. A language without subscripts needs none.
+    fn subscript(
+        &mut self,
+        _operand: Self::Node,
+        _subscript: Self::Node,
+    ) -> Result<Self::Node, SyntaxError> {
+        Err(SyntaxError::new("not an infix: ["))
+    }
+
+    /// Parentheses with nothing between them.
+    fn empty_group(&mut self) -> Result<Self::Node, SyntaxError> {
+        Err(SyntaxError::new("missing argument"))
+    }
 
     /// An expression in parentheses.
     fn group(&mut self, inner: Self::Node) -> Result<Self::Node, SyntaxError> {
@@ -246,6 +262,9 @@ impl<G: Grammar> Parser<'_, G> {
         if self.is_next("(") {
             return G::CALL;
         }
+        if self.is_next("[") {
+            return G::SUBSCRIPT;
+        }
         self.entry().map_or(0, |entry| entry.strength)
     }
 
@@ -300,16 +319,18 @@ impl<G: Grammar> Parser<'_, G> {
 
     fn group(&mut self, depth: usize) -> ParseResult<G::Node> {
         if self.is_next(")") {
-            return Err(SyntaxError::new("missing argument"));
+            self.take(depth)?;
+            let root = self.grammar.empty_group()?;
+            return Ok(Tree { root, depth: 1 });
         }
         let inner = self.expression(1, depth + 1)?;
-        self.close(depth)?;
+        self.close(")", depth)?;
         let root = self.grammar.group(inner.root)?;
         Ok(Tree { root, ..inner })
     }
 
-    fn close(&mut self, depth: usize) -> Result<(), SyntaxError> {
-        if !self.is_next(")") {
+    fn close(&mut self, bracket: &str, depth: usize) -> Result<(), SyntaxError> {
+        if !self.is_next(bracket) {
             let message = format!("unexpected token: {}", self.next.name());
             return Err(SyntaxError::at(self.at, message));
         }
@@ -321,7 +342,10 @@ impl<G: Grammar> Parser<'_, G> {
         let entry = self.entry();
         let (at, token) = self.take(depth)?;
         let Some(entry) = entry else {
-            return self.call(at, left, depth);
+            return match token.name() {
+                "[" => self.subscript(left, depth),
+                _ => self.call(at, left, depth),
+            };
         };
         if entry.postfix
             && (!self.operand_follows() || self.grammar.is_postfix_before(entry.name, &self.next))
@@ -344,12 +368,19 @@ impl<G: Grammar> Parser<'_, G> {
         above::<G, _>(root, left.depth.max(right.depth))
     }
 
+    fn subscript(&mut self, left: Tree<G::Node>, depth: usize) -> ParseResult<G::Node> {
+        let subscript = self.expression(1, depth + 1)?;
+        self.close("]", depth)?;
+        let root = self.grammar.subscript(left.root, subscript.root)?;
+        above::<G, _>(root, left.depth.max(subscript.depth))
+    }
+
     fn call(&mut self, at: usize, left: Tree<G::Node>, depth: usize) -> ParseResult<G::Node> {
         let arguments = match self.is_next(")") {
             true => None,
             false => Some(self.expression(1, depth + 1)?),
         };
-        self.close(depth)?;
+        self.close(")", depth)?;
         let below = arguments.as_ref().map_or(0, |arguments| arguments.depth);
         let arguments = arguments.map(|arguments| arguments.root);
         let root = self.grammar.call(at, left.root, arguments)?;

@@ -7,19 +7,23 @@
 mod error;
 mod glob;
 mod kind;
+mod lines;
 mod matcher;
 mod names;
 mod predicate;
 mod python;
+mod refusal;
 mod regex;
 mod set;
 
 pub use error::PatternError;
 pub use kind::{Pattern, PatternKind};
+pub use lines::{LineSearch, MatchedLine, MatchedLines};
 pub use matcher::{MatchRequest, Matcher};
 pub use names::{NameCheck, PathCheck, check_components, normalise, relative_to_root};
 pub use predicate::{CompilePattern, FileResolver, PathPredicate};
 pub use python::PythonRegexError;
+pub use refusal::why_invalid;
 pub use regex::PythonRegex;
 pub use set::{PatternEnd, PatternSet};
 

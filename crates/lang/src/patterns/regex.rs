@@ -53,9 +53,21 @@ impl PythonRegex {
 
 /// Compiles a translated expression; letters are those of ASCII, as in Python's bytes.
 pub(super) fn build(translated: &str) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(translated)
+    builder(translated).build()
+}
+
+/// The same, with `^` and `$` at the ends of lines.
+pub(super) fn line_regex(translated: &str, ignore_case: bool) -> Result<Regex, regex::Error> {
+    let mut builder = builder(translated);
+    builder.multi_line(true).case_insensitive(ignore_case);
+    builder.build()
+}
+
+fn builder(translated: &str) -> RegexBuilder {
+    let mut builder = RegexBuilder::new(translated);
+    builder
         .unicode(false)
         .size_limit(SIZE_LIMIT)
-        .nest_limit(NEST_LIMIT)
-        .build()
+        .nest_limit(NEST_LIMIT);
+    builder
 }

@@ -23,7 +23,18 @@ pub use configured::{ConfiguredHooks, HookCommand};
 
 /// Hooks that may follow a first one: if one of those cannot be run, nothing is begun.
 const FOLLOWERS: &[(&str, &[&str])] = &[
-    ("pretxnopen", TRANSACTION_HOOKS),
+    (
+        "pretxnopen",
+        // Without `txnabort`: nothing waits for it, and a transaction that ends well never calls it.
+        &[
+            "pretxnclose-bookmark",
+            "pretxnclose-phase",
+            "pretxnclose",
+            "txnclose-bookmark",
+            "txnclose-phase",
+            "txnclose",
+        ],
+    ),
     ("prechangegroup", CHANGEGROUP_HOOKS),
     ("precommit", &["pretxncommit", "commit"]),
     ("preupdate", &["update"]),

@@ -36,6 +36,9 @@ impl Repository {
         let hg = root.join(".hg");
         let store = hg.join("store");
         storage.create_directory(&store)?;
+        for caches in ["cache", "wcache"] {
+            storage.create_directory(&hg.join(caches))?;
+        }
         let requires = hg.join("requires");
         if storage.kind(&requires)?.is_some() {
             // Fails, with the right error.

@@ -50,9 +50,11 @@ pub(super) fn keyed<'e, const N: usize>(
 ) -> Result<[Option<&'e Expr>; N], RevsetError> {
     let mut found = [None; N];
     let mut position = 0;
+    let mut after_key = false;
     for argument in arguments {
         match argument {
             Expr::KeyValue(key, value) => {
+                after_key = true;
                 let key = word(key, &format!("{name} got an invalid argument"))?;
                 let at = keys.iter().position(|known| known.as_bytes() == key);
                 let Some(at) = at else {
@@ -67,6 +69,10 @@ pub(super) fn keyed<'e, const N: usize>(
                     return Err(RevsetError::parse(message));
                 }
                 found[at] = Some(&**value);
+            }
+            _ if after_key => {
+                let message = format!("{name} got an invalid argument");
+                return Err(RevsetError::parse(message));
             }
             _ if position >= N => {
                 let message = format!("{name} takes at most {N} positional arguments");

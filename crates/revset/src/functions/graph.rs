@@ -53,14 +53,20 @@ pub(super) fn ancestors(
     )))
 }
 
-/// A second argument without a key is the depth.
+/// Arguments without a key are the set, the depth, and the depth to begin at.
 fn swap(arguments: &[Expr]) -> Vec<Expr> {
-    let mut arguments = arguments.to_vec();
-    if let Some(second) = arguments.get_mut(1)
-        && !matches!(second, Expr::KeyValue(..))
-    {
-        let depth = std::mem::replace(second, Expr::Symbol(Vec::new()));
-        *second = Expr::KeyValue(Box::new(Expr::Symbol(b"depth".to_vec())), Box::new(depth));
+    let typed = arguments;
+    let mut arguments = typed.to_vec();
+    let is_key = |argument: &Expr| matches!(argument, Expr::KeyValue(..));
+    for (at, key) in [(1, "depth"), (2, "startdepth")] {
+        if !typed.iter().take(at).any(is_key)
+            && let Some(argument) = arguments.get_mut(at)
+            && !is_key(argument)
+        {
+            let value = std::mem::replace(argument, Expr::Empty);
+            let key = Expr::Symbol(key.as_bytes().to_vec());
+            *argument = Expr::KeyValue(Box::new(key), Box::new(value));
+        }
     }
     arguments
 }

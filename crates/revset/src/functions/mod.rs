@@ -17,6 +17,8 @@ type Function = fn(&Engine<'_>, &str, &[Expr]) -> Result<Set, RevsetError>;
 
 /// All functions, sorted by name.
 const FUNCTIONS: &[(&str, Function)] = &[
+    ("_list", names::list),
+    ("_notpublic", names::not_public),
     ("adds", files::with_file_change),
     ("all", order::all),
     ("ancestor", graph::ancestor),
@@ -97,6 +99,7 @@ pub(crate) fn call(
     let name = String::from_utf8_lossy(name);
     let unknown = RevsetError::parse(format!("unknown identifier: {name}"));
     let names = FUNCTIONS.iter().map(|(known, _)| *known);
+    let names = names.filter(|known| !known.starts_with('_'));
     Err(match did_you_mean(&name, names) {
         Some(words) => unknown.hint(words),
         None => unknown,

@@ -2,6 +2,7 @@
 
 use super::arguments;
 use crate::bitset::BitSet;
+use crate::optimize::SEPARATOR;
 use crate::set::Predicate;
 use crate::text::TextMatcher;
 use crate::tree::Expr;
@@ -23,6 +24,25 @@ pub(super) fn phase(
     let has_phase =
         move |engine: &Engine<'_>, rev: Rev| Ok(engine.view().phases().of(rev) == wanted);
     Ok(engine.all().filter(Predicate::Rev(Box::new(has_phase))))
+}
+
+/// `_notpublic()`: drafts and secrets.
+pub(super) fn not_public(
+    engine: &Engine<'_>,
+    name: &str,
+    arguments: &[Expr],
+) -> Result<Set, RevsetError> {
+    arguments::none(name, arguments)?;
+    let test = |engine: &Engine<'_>, rev: Rev| Ok(engine.view().phases().of(rev) != Phase::Public);
+    Ok(engine.all().filter(Predicate::Rev(Box::new(test))))
+}
+
+/// `_list(names)`: the changesets of these names, between which zero bytes stand.
+pub(super) fn list(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
+    let names = arguments::string(arguments, "internal error")?;
+    let names = names.split(|byte| *byte == SEPARATOR);
+    let members = names.map(|name| engine.named(name));
+    Ok(Set::list(members.collect::<Result<_, _>>()?))
 }
 
 pub(super) fn head(

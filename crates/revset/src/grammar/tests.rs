@@ -1,4 +1,5 @@
 use super::*;
+use crate::tree::{Infix, Postfix, Prefix};
 use proptest::prelude::*;
 
 fn printed(query: &str) -> String {
@@ -29,7 +30,14 @@ fn operators_bind_as_in_mercurial() {
         ("a % b", "(a % b)"),
         ("a%", "(a%)"),
         ("not a:b", "(not (a:b))"),
-        ("a ## b:c", "((a ## b):c)"),
+        ("a ## b:c", "(\"ab\":c)"),
+        ("f((a, b), ())", "f(a, b, ())"),
+        ("x#g[2]", "descendants(x, startdepth=2, depth=3)"),
+        (
+            "x#generations[-3:-1]",
+            "ancestors(x, startdepth=1, depth=4)",
+        ),
+        ("x#g[1:-1]", "none()"),
     ] {
         assert_eq!(printed(query), expected, "{query}");
     }
@@ -48,6 +56,25 @@ fn errors_are_placed_as_in_mercurial() {
         ("", None, "empty query"),
         ("0 ! 1", Some(2), "not an infix: !"),
         ("%", Some(0), "not a prefix: %"),
+        ("f(1)[0]", None, "can't use a subscript in this context"),
+        ("x#nope[0]", None, "unknown identifier: nope"),
+        (
+            "x#g[y]",
+            None,
+            "relation subscript must be an integer or a range",
+        ),
+        (
+            "x#g[y:z]",
+            None,
+            "relation subscript bounds must be integers",
+        ),
+        (
+            "1 ## (2)",
+            None,
+            "\"##\" can't concatenate \"group\" element",
+        ),
+        ("[0]", Some(0), "not a prefix: ["),
+        (".#rel[0", Some(7), "unexpected token: end"),
         ("$x", Some(0), "syntax error in revset '$x'"),
         ("foo[0]", None, "can't use a subscript in this context"),
         ("modifies(a", Some(10), "unexpected token: end"),
@@ -94,7 +121,6 @@ fn tree() -> impl Strategy<Value = Expr> {
             Just(Infix::And),
             Just(Infix::Minus),
             Just(Infix::Only),
-            Just(Infix::Concat),
             range.prop_map(Infix::Between)
         ];
         let list = proptest::collection::vec(inner.clone(), 0..3);
@@ -121,13 +147,14 @@ fn names(query: &str) -> Vec<String> {
     let mut grammar = RevsetGrammar {
         cursor: Cursor::new(query.as_bytes()),
         is_name: &|name| name == b"a-name",
+        in_alias: false,
         queue: VecDeque::new(),
     };
     let mut found = Vec::new();
     loop {
         let (at, token) = grammar.next_token(0).unwrap();
         found.push(match &token {
-            Token::Operand { tree, .. } => format!("{at}{}", tree.root),
+            Token::Operand { tree, .. } => format!("{at}{}", lower(&tree.root).unwrap()),
             other => format!("{at}{}", other.name()),
         });
         if token == Token::End {
@@ -168,8 +195,17 @@ fn the_first_error_is_reported() {
         (")", Some(0), "not a prefix: )"),
         ("a]", Some(1), "invalid token"),
         ("'\\x4'", None, "invalid \\x escape at position 0"),
-        ("()", None, "missing argument"),
     ] {
         assert_eq!(error(query), (at, message.to_owned()), "{query}");
     }
+}
+
+#[test]
+fn the_written_tree_is_printed_as_by_mercurial() {
+    let tree = parse_syntax(b"(a|b) - f(x, '\\n') and :#g[-1]", &|_| false).unwrap();
+    let expected = "(and\n  (minus\n    (group\n      (or\n        (list\n          (symbol 'a')\n          \
+         (symbol 'b'))))\n    (func\n      (symbol 'f')\n      (list\n        (symbol 'x')\n        \
+         (string '\\n'))))\n  (relsubscript\n    (rangeall\n      None)\n    (symbol 'g')\n    (negate\n      \
+         (symbol '1'))))";
+    assert_eq!(tree.to_string(), expected);
 }

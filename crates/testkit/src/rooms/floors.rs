@@ -223,8 +223,10 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
     (
         "revset",
         &[
-            &["tree", "error", "bitset"],
-            &["text", "grammar", "set"],
+            &["tree", "syntax", "error", "bitset"],
+            &["text", "lower", "optimize", "set"],
+            &["grammar"],
+            &["aliases"],
             &["engine"],
             &["follow"],
             &["functions"],

@@ -24,10 +24,12 @@ use crate::{
     Dirstate, PathAuditor, Stat, Status, Timestamp, Tracking, WorkdirError, WorkingFiles,
     clear_merge,
 };
+use std::collections::BTreeMap;
 use varve_base::Interrupt;
 use varve_lang::patterns::PathCheck;
 use varve_repo::{
-    BaseDir, CommitBatch, FileChange, FileKind, Lock, Node, RepoView, Repository, WriteOptions,
+    BaseDir, CommitBatch, FileChange, FileKind, Lock, Node, RepoView, Repository, ViewFilter,
+    WriteOptions,
 };
 
 /// The repository, locks and options of a commit.
@@ -180,6 +182,8 @@ fn move_bookmark(
         && (parents.contains(at) || at.is_null())
     {
         *at = node;
+        let merged = merged_divergent(repository, &bookmarks, &active, parents)?;
+        bookmarks.retain(|name, _| !merged.contains(name));
         batch.transaction().set_bookmarks(&bookmarks)?;
     }
     Ok(())
@@ -196,6 +200,36 @@ fn note_partly_committed(dirstate: &mut Dirstate, path: &[u8]) {
     dirstate.set_tracking(path, tracking);
     dirstate.copy(path, None);
     dirstate.set_possibly_dirty(path);
+}
+
+/// Bookmarks of the form `NAME@OTHER` whose changesets a commit on these parents contains.
+fn merged_divergent(
+    repository: &Repository,
+    bookmarks: &BTreeMap<Vec<u8>, Node>,
+    name: &[u8],
+    parents: [Node; 2],
+) -> Result<Vec<Vec<u8>>, WorkdirError> {
+    let base = [name, b"@"].concat();
+    let mut divergent = bookmarks
+        .iter()
+        .filter(|(other, _)| other.starts_with(&base));
+    if divergent.clone().next().is_none() {
+        return Ok(Vec::new());
+    }
+    let view = repository.view_for(ViewFilter::Unfiltered)?;
+    let parents = parents.map(|parent| view.changelog().rev(&parent));
+    let is_below = |node: &Node| {
+        let rev = view.changelog().rev(node);
+        let mut parents = parents.iter().flatten();
+        rev.is_some_and(|rev| {
+            parents.any(|parent| *parent == rev || view.is_descendant(*parent, rev))
+        })
+    };
+    let merged = divergent
+        .by_ref()
+        .filter(|(_, node)| is_below(node))
+        .map(|(other, _)| other.clone());
+    Ok(merged.collect())
 }
 
 /// Notes in the dirstate that the changes in `status` are those of the new parent.

@@ -34,6 +34,13 @@ pub struct FileState {
     pub ancestor: Node,
 }
 
+impl FileState {
+    /// The name of our version in `.hg/merge`, of 40 digits; zeros without one.
+    pub fn key(&self) -> String {
+        super::write::key(self.ours.as_deref())
+    }
+}
+
 /// Extras of files by path, each a key and a value; also about files that nothing was merged in.
 pub(crate) type FileExtras = BTreeMap<Vec<u8>, BTreeMap<Vec<u8>, Vec<u8>>>;
 
@@ -87,6 +94,23 @@ impl MergeState {
     /// The files, sorted by path.
     pub fn files(&self) -> impl Iterator<Item = &FileState> {
         self.files.values()
+    }
+
+    /// Extras of one file, each a key and a value, sorted.
+    pub fn extras_of(&self, path: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let extras = self.extras.get(path).into_iter().flatten();
+        extras.map(|(key, value)| (&key[..], &value[..]))
+    }
+
+    /// Paths of files with extras in which nothing was merged, sorted.
+    pub fn other_paths(&self) -> impl Iterator<Item = &[u8]> {
+        let paths = self.extras.keys().map(Vec::as_slice);
+        paths.filter(|path| !self.files.contains_key(*path))
+    }
+
+    /// Whether the sides have names of their own.
+    pub fn has_labels(&self) -> bool {
+        self.labels != MergeLabels::unnamed()
     }
 
     /// One file.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use varve_repo::{FileKind, Node, Repository};
 
 /// The name under which a file's content before the merge is kept.
-fn key(path: Option<&[u8]>) -> String {
+pub(super) fn key(path: Option<&[u8]>) -> String {
     let digest = path.map_or([0; Node::LEN], |path| Sha1::digest(path).into());
     Node(digest).to_string()
 }

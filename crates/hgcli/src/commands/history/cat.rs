@@ -70,12 +70,17 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         return Ok(u8::from(entries.is_empty()));
     }
     let mut out = Formatter::new(&mut context.ui, &context.config, matches, "cat")?;
+    out = out.within(&context.repo, &context.ui, &context.config)?;
     for entry in &entries {
         let content = view.file_content(entry.path, &entry.node)?;
         out.item(&mut context.ui)?;
         out.plain(&mut context.ui, &content)?;
         out.data("data", content);
         out.data("path", entry.path);
+        if out.is_template() {
+            out.data("rev", rev);
+            out.data("node", node);
+        }
     }
     out.end(&mut context.ui)?;
     Ok(u8::from(entries.is_empty()))

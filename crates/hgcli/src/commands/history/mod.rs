@@ -8,6 +8,7 @@ pub(crate) mod cat;
 pub(crate) mod diff;
 pub(crate) mod export;
 pub(crate) mod files;
+pub(crate) mod grep;
 pub(crate) mod heads;
 pub(crate) mod identify;
 pub(crate) mod locate;

@@ -53,8 +53,10 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let mut new = change.unknown_or_named(&matcher, &status);
     let unknown = new.clone();
     new.extend(back);
+    let lists = [matches.list("include"), matches.list("exclude")];
+    let chosen = !matches.arguments().is_empty() || lists.iter().any(|list| !list.is_empty());
     let names = ShownNames {
-        relative: repo.uses_relative_paths(!matches.arguments().is_empty())?,
+        relative: repo.uses_relative_paths(chosen)?,
     };
     print_changes(repo, ui, &names, &matcher, &new, &status.deleted)?;
     let found = if similarity > 0.0 {

@@ -7,7 +7,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use varve_lang::patterns::Matcher;
 use varve_repo::{Lock, LockKind, Repository};
-use varve_workdir::{Dirstate, EntryState, Status, StatusLists, StatusRequest, working_status};
+use varve_workdir::{
+    Dirstate, EntryState, Status, StatusLists, StatusRequest, WorkingFiles, working_status,
+};
 
 /// Files from this size on are warned about, unless `ui.large-file-limit` says otherwise.
 const LARGE: u64 = 10 << 20;
@@ -42,9 +44,10 @@ impl DirstateChange {
         self.repository.root().join(OsStr::from_bytes(file))
     }
 
-    /// Whether anything is there, a link that leads nowhere too.
+    /// Whether anything is there, a link that leads nowhere too; what lies behind a link is elsewhere.
     pub(crate) fn exists(&self, file: &[u8]) -> bool {
-        self.path(file).symlink_metadata().is_ok()
+        let files = WorkingFiles::new(self.repository.root());
+        files.audit(file).is_ok() && matches!(files.look(file), Ok(Some(_)))
     }
 
     /// The files that match, with clean ones and, if they are wanted, those that are not tracked.

@@ -2,12 +2,14 @@
 
 use super::keywords::OfChangeset;
 use crate::context::matching::relative_to;
-use crate::context::revision::abort;
+use crate::context::revision::{abort, aliases};
 use crate::render::changesets::latest::Latest;
 use crate::render::diff::{Comparison, DiffedFile, of_changeset};
 use crate::render::formatter::Value;
 use crate::render::templates::{Keywords, TemplateData};
 use crate::ui::{Abort, clock};
+use std::collections::HashSet;
+use std::sync::Arc;
 use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, PatternKind};
 use varve_repo::{LookupError, Node, Rev};
 use varve_revset::{Engine, QueryContext};
@@ -41,6 +43,7 @@ impl OfChangeset<'_> {
             root: self.printer.view.root().to_owned(),
             cwd: self.printer.cwd.clone(),
             clock: clock::clock(),
+            aliases: Arc::new(aliases(&self.printer.config)),
             files: None,
         })
     }
@@ -81,6 +84,12 @@ impl TemplateData for OfChangeset<'_> {
         let set = engine.query(query).map_err(|error| abort(error, query))?;
         let members = set.members(&engine);
         members.map(|member| Ok(member?)).collect()
+    }
+
+    fn subset_parents(&self, rev: i64, subset: &HashSet<Rev>) -> Result<Vec<Rev>, Abort> {
+        let view = &self.printer.view;
+        let rev = view.changelog().rev_at(rev);
+        Ok(rev.map_or_else(Vec::new, |rev| view.parents_in_subset(rev, subset)))
     }
 
     fn shortest(&self, node: &[u8], least: usize) -> Result<Vec<u8>, Abort> {

@@ -7,6 +7,7 @@ use crate::render::templates::TemplateData;
 use crate::ui::encoding::LocalEncoding;
 use crate::ui::paint::Painter;
 use crate::ui::{Abort, Ui};
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use varve_config::hgrc::Hgrc;
@@ -49,6 +50,10 @@ impl TemplateData for ItemSource {
     }
 
     fn revset(&self, _: &[u8]) -> Result<Vec<Option<Rev>>, Abort> {
+        no_changeset()
+    }
+
+    fn subset_parents(&self, _: i64, _: &HashSet<Rev>) -> Result<Vec<Rev>, Abort> {
         no_changeset()
     }
 

@@ -6,7 +6,9 @@ use super::grammar::Expr;
 use super::source::TemplateData;
 use crate::render::formatter::Value;
 use crate::ui::Abort;
+use std::collections::HashSet;
 use varve_config::hgrc::boolean;
+use varve_repo::Rev;
 
 const FUNCTIONS: &[&str] = &[
     "config",
@@ -19,6 +21,7 @@ const FUNCTIONS: &[&str] = &[
     "relpath",
     "revset",
     "shortest",
+    "subsetparents",
 ];
 
 /// Functions that Mercurial has and Varve has not.
@@ -30,7 +33,6 @@ const OF_MERCURIAL: &[&str] = &[
     "obsfateusers",
     "obsfateverb",
     "rstdoc",
-    "subsetparents",
 ];
 
 /// Whether this is the name of such a function, even if it is refused.
@@ -78,23 +80,26 @@ pub(super) fn call(
         }
         ("diff", _) => wrong("expects zero, one, or two arguments"),
         ("files", [pattern]) => Ok(Value::from(source.files(&string(pattern)?)?)),
-        ("files", _) => wrong("expects one argument"),
         ("formatnode", [node]) => {
             let node = string(node)?;
             Ok(Value::from(&node[..node.len().min(SHORT)]))
         }
-        ("formatnode", _) => wrong("expects one argument"),
         ("latesttag", []) => source.latest_tag(None),
         ("latesttag", [pattern]) => source.latest_tag(Some(&string(pattern)?)),
         ("latesttag", _) => wrong("expects at most one argument"),
         ("relpath", [path]) => Ok(Value::Text(source.relative(&string(path)?))),
-        ("relpath", _) => wrong("expects one argument"),
+        ("files" | "formatnode" | "relpath", _) => wrong("expects one argument"),
         ("revset", [query, rest @ ..]) => {
             let values = rest.iter().map(|expr| evaluate(expr, keywords));
             let values = values.collect::<Result<Vec<Value>, Abort>>()?;
             revset(source, &string(query)?, &values)
         }
         ("revset", _) => wrong("expects one or more arguments"),
+        ("subsetparents", [rev, subset]) => {
+            let values = (evaluate(rev, keywords)?, evaluate(subset, keywords)?);
+            subset_parents(source, values)
+        }
+        ("subsetparents", _) => wrong("expects two arguments"),
         _ => {
             let [node, least] = ordered(name, ["node", "minlength"], arguments)?;
             let Some(node) = node else {
@@ -119,7 +124,7 @@ pub(super) fn call(
 fn resource(name: &str) -> &'static str {
     match name {
         "config" | "configbool" | "configint" => "ui",
-        "relpath" | "revset" | "shortest" => "repo",
+        "relpath" | "revset" | "shortest" | "subsetparents" => "repo",
         _ => "ctx",
     }
 }
@@ -153,11 +158,42 @@ fn revset(source: &dyn TemplateData, query: &[u8], values: &[Value]) -> Result<V
     } else {
         source.revset(&formatted(query, values)?)?
     };
-    let one = |rev: Option<varve_repo::Rev>| {
+    Ok(changesets(revs))
+}
+
+fn subset_parents(
+    source: &dyn TemplateData,
+    (rev, subset): (Value, Value),
+) -> Result<Value, Abort> {
+    let rev = integer(&rev).ok_or_else(|| parse_error("not an integer"))?;
+    let subset = queried(subset);
+    let subset = subset.ok_or_else(|| parse_error("subsetparents expects a queried revset"))?;
+    let parents = source.subset_parents(rev, &subset)?;
+    Ok(changesets(parents.into_iter().map(Some)))
+}
+
+/// A list of changesets, each shown by its number.
+fn changesets(revs: impl IntoIterator<Item = Option<Rev>>) -> Value {
+    let one = |rev: Option<Rev>| {
         let number = rev.map_or(-1, |rev| i64::from(rev.0));
         Value::Changeset(rev, number.to_string().into_bytes())
     };
-    Ok(Value::List(revs.into_iter().map(one).collect()))
+    Value::List(revs.into_iter().map(one).collect())
+}
+
+/// The changesets of a list that a query gave.
+fn queried(value: Value) -> Option<HashSet<Rev>> {
+    let Value::List(members) = value else {
+        return None;
+    };
+    let mut revs = HashSet::new();
+    for member in members {
+        match member {
+            Value::Changeset(rev, _) => revs.extend(rev),
+            _ => return None,
+        }
+    }
+    Some(revs)
 }
 
 /// A query with values in place of `%d`, `%s` and `%r`.

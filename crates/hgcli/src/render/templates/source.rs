@@ -2,6 +2,7 @@
 
 use crate::render::formatter::Value;
 use crate::ui::Abort;
+use std::collections::HashSet;
 use varve_repo::Rev;
 
 /// The repository as functions see it, from the changeset that is printed.
@@ -11,6 +12,9 @@ pub(crate) trait TemplateData {
 
     /// The changesets that a query means.
     fn revset(&self, query: &[u8]) -> Result<Vec<Option<Rev>>, Abort>;
+
+    /// Parents of a changeset in the graph that only `subset` makes; none if it does not belong to it.
+    fn subset_parents(&self, rev: i64, subset: &HashSet<Rev>) -> Result<Vec<Rev>, Abort>;
 
     /// The shortest beginning of a node that no other has, of no fewer digits than `least`.
     fn shortest(&self, node: &[u8], least: usize) -> Result<Vec<u8>, Abort>;

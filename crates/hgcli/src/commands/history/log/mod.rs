@@ -85,7 +85,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     }
     let view = repo.view()?;
     let engine = repo.engine(&view)?;
-    let (set, shown) = selected(repo, ui, matches, &engine)?;
+    let (set, shown) = selected(repo, ui, matches, matches.arguments(), &engine)?;
     let style = style(repo, ui, config, matches, shown)?;
     let graph = matches.flag("graph");
     // In a picture children come before their parents.
@@ -153,10 +153,11 @@ pub(crate) fn limit(matches: &Matches) -> Result<usize, Abort> {
 }
 
 /// All that the options leave, in order, and the files whose changes are to be shown.
-fn selected(
+pub(crate) fn selected(
     repo: &mut Repo,
     ui: &mut Ui,
     matches: &Matches,
+    patterns: &[Vec<u8>],
     engine: &Engine<'_>,
 ) -> Result<(Set, ShownFiles), Abort> {
     let specs = matches.list("rev");
@@ -164,7 +165,6 @@ fn selected(
         .then(|| query(engine, &specs))
         .transpose()?;
     let auditor = PathAuditor::new(repo.root()?);
-    let patterns = matches.arguments();
     let matcher = repo.matcher_with(matches, patterns, &auditor, FilesetTarget::Working)?;
     let (set, shown) = if matches.flag("follow") || matches.flag("follow-first") {
         follow::followed(repo, ui, engine, given.as_ref(), matches, matcher)?

@@ -1,0 +1,69 @@
+//! `debugdiscovery`.
+
+use super::Twin;
+use varve_testkit::peers::Outcome;
+
+/// The lines without the time that was taken.
+fn without_time(mut outcome: Outcome) -> Outcome {
+    let lines = outcome.stdout.lines();
+    let kept = lines
+        .filter(|line| !line.starts_with("elapsed time:") && !line.contains(" total queries in "));
+    outcome.stdout = kept.map(|line| format!("{line}\n")).collect();
+    outcome
+}
+
+#[track_caller]
+fn same(twin: &Twin, words: &[&str]) {
+    let mut both = twin.run(words);
+    both.theirs = without_time(both.theirs);
+    both.ours = without_time(both.ours);
+    both.same(words);
+}
+
+#[test]
+fn comparisons_find_and_cost_the_same() {
+    for (drawn, here, there) in [
+        (
+            "+2:f +1:a1:b1 <f +4 :a2 +5 :b2 <f +3 :b3",
+            ["a1", "a2"],
+            ["b2", "b3"],
+        ),
+        ("+2:f +3:a1 +3:b <f +30 :a2", ["a1", "a2"], ["b", "b"]),
+        ("+2:f +30 :b <f +50 :a", ["a", "a"], ["b", "b"]),
+        ("+4 :b +2 :a", ["a", "a"], ["b", "b"]),
+        ("+4 :b", ["b", "b"], ["b", "b"]),
+    ] {
+        let twin = Twin::writing(|hg, path| {
+            hg.ok(path, &["init", "drawn"]);
+            hg.ok(&path.join("drawn"), &["debugbuilddag", drawn]);
+            for (name, [first, second]) in [("here", here), ("there", there)] {
+                hg.ok(
+                    path,
+                    &[
+                        "clone", "-q", "-U", "-r", first, "-r", second, "drawn", name,
+                    ],
+                );
+            }
+        });
+        for (from, to) in [("here", "there"), ("there", "here")] {
+            same(&twin, &["-R", from, "debugdiscovery", to]);
+            same(
+                &twin,
+                &["-R", from, "debugdiscovery", to, "--verbose", "--debug"],
+            );
+            same(
+                &twin,
+                &[
+                    "-R",
+                    from,
+                    "debugdiscovery",
+                    to,
+                    "-v",
+                    "--debug",
+                    "--rev",
+                    "tip",
+                ],
+            );
+        }
+    }
+}
