@@ -68,6 +68,7 @@ mod revset_functions;
 mod rollback;
 mod root;
 mod serving;
+mod sharing;
 mod shelving;
 mod signals;
 mod small_words;
