@@ -103,7 +103,7 @@ def main():
         Places(bench, "graft", source).row(f"graft {GRAFTED}", 15, graft, log)
         merge = ["merge", *QUIET, "-r", "1"]
         places = Places(bench, "merge", two_heads(bench))
-        places.row(f"merge with {DIFFERENT} different files", 8, merge, ["diff"])
+        places.row(f"merge with {DIFFERENT} different files", 8, merge, ["diff", "--git"])
         words = ["annotate", "mf"]
         bench.row(f"annotate a file of {REVISIONS} revisions", 10, SAMPLES, words, one_file(bench))
 

@@ -10,6 +10,7 @@
 mod disk;
 mod memory;
 mod overlay;
+mod redirected;
 mod removal;
 mod shared_sync;
 
@@ -24,6 +25,7 @@ use std::time::SystemTime;
 pub use disk::{DiskStorage, scratch_file};
 pub use memory::MemoryStorage;
 pub use overlay::OverlayStorage;
+pub use redirected::RedirectedStorage;
 
 /// A storage call failed.
 #[derive(Debug, thiserror::Error)]

@@ -74,6 +74,7 @@ mod rewrites_killed;
 mod rollback;
 mod root;
 mod serving;
+mod sharing;
 mod shelving;
 mod signals;
 mod small_words;

@@ -206,6 +206,12 @@ pub(crate) const OF_EXTENSIONS: &[ExtensionCommands] = &[
         ],
     },
     ExtensionCommands {
+        extensions: &["share"],
+        commands: &[&local::share::SHARE, &local::share::UNSHARE],
+        file: None,
+        description: &["share a common history between several working directories"],
+    },
+    ExtensionCommands {
         extensions: &["strip", "mq"],
         commands: &[&local::strip::STRIP],
         file: None,

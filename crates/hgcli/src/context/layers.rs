@@ -4,6 +4,8 @@
 //! user's own, or if `[trusted]` has its owner or group: it could name programs to run.
 
 use crate::ui::{Abort, environment};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use varve_config::hgrc::{Files, Hgrc, HgrcError, SettingSource};
@@ -77,8 +79,13 @@ impl Layers {
             config: self.user.clone(),
             ..Layered::default()
         };
-        for name in root.iter().flat_map(|_| environment::OF_REPOSITORY) {
-            let path = root.unwrap_or(Path::new("")).join(name);
+        let shared = root.and_then(share_safe_source);
+        let shared = shared.iter().map(|source| (OF_SHARE, source.join("hgrc")));
+        let own = root.iter().flat_map(|root| {
+            let names = environment::OF_REPOSITORY;
+            names.map(|name| (name, root.join(name)))
+        });
+        for (name, path) in shared.chain(own) {
             match self.untrusted(name, &path) {
                 None => {
                     all.config.add_file(&environment::Environment, &path)?;
@@ -146,6 +153,22 @@ impl Layers {
             fault: None,
         })
     }
+}
+
+/// How warnings call the configuration of a share's source.
+const OF_SHARE: &str = ".hg/hgrc";
+
+/// `.hg` of the repository whose store this one has, if its configuration counts here, too.
+fn share_safe_source(root: &Path) -> Option<PathBuf> {
+    let hg = root.join(".hg");
+    let requires = std::fs::read_to_string(hg.join("requires")).ok()?;
+    let has = |name| requires.lines().any(|line| line == name);
+    if !has("share-safe") || !(has("shared") || has("relshared")) {
+        return None;
+    }
+    let path = std::fs::read(hg.join("sharedpath")).ok()?;
+    let path = path.strip_suffix(b"\n").unwrap_or(&path);
+    Some(hg.join(OsStr::from_bytes(path)))
 }
 
 /// The user of this process; `None` where the system has no answer, and then no owner is trusted.

@@ -13,7 +13,8 @@ use varve_base::{DiskStorage, Interrupt, Storage};
 use varve_config::hgrc::Hgrc;
 use varve_repo::hooks::Hooks;
 use varve_repo::{
-    Evolution, Lock, LockEvent, LockKind, LockWait, OpenOptions, RepoView, Repository, ViewFilter,
+    Evolution, Lock, LockEvent, LockKind, LockWait, OpenOptions, RepoError, RepoView, Repository,
+    ShareAccess, ViewFilter,
 };
 
 /// The repository of a call, opened when it is first needed, and its working copy.
@@ -104,11 +105,34 @@ impl Repo {
         let opening = OpenOptions {
             pending: environment::shows_pending(self.root()?),
             hooks: Some(hooks),
+            shares: match self.config.get("extensions", "share") {
+                Some(value) if !value.starts_with(b"!") => ShareAccess::Bookmarks,
+                _ => ShareAccess::Store,
+            },
         };
-        let repository = Repository::open_with(disk(), self.root()?, opening)?;
+        let opened = Repository::open_with(disk(), self.root()?, opening);
+        let repository = opened.map_err(|error| self.share_error(error))?;
         // A bad setting stops every command that opens the repository, not only those that write.
         storage_settings(&self.config)?;
         Ok(repository)
+    }
+
+    /// The error about a share, or about a setting that would have another effect on it in Mercurial.
+    fn share_error(&self, error: RepoError) -> Abort {
+        let RepoError::ShareMismatch { is_share_safe } = error else {
+            return error.into();
+        };
+        let key = match is_share_safe {
+            true => "safe-mismatch.source-not-safe",
+            false => "safe-mismatch.source-safe",
+        };
+        match self.config.text("share", key) {
+            Some(value) if value != "abort" => {
+                Abort::new(format!("share.{key}={value} is not supported"))
+            }
+            _ => Abort::new(error.to_string())
+                .hint("see `hg help config.format.use-share-safe` for more information"),
+        }
     }
 
     /// The repository as it was at the first call, with the changesets that its owner sees.

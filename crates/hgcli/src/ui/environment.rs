@@ -99,6 +99,7 @@ pub fn user_layers() -> Result<Hgrc, HgrcError> {
             }
         }
         None => {
+            add_merge_tools(&mut hgrc)?;
             for path in system_files() {
                 hgrc.add_file(&Environment, &path)?;
             }
@@ -110,6 +111,37 @@ pub fn user_layers() -> Result<Hgrc, HgrcError> {
         }
     }
     Ok(hgrc)
+}
+
+/// Settings for usual programs that merge: line, key and value, as `hg config --source merge-tools` shows those that
+/// Mercurial 7.2 comes with.
+const MERGE_TOOLS: &str = include_str!("merge_tools.txt");
+/// How Mercurial names their file.
+const MERGE_TOOLS_FILE: &str = "resource:mercurial.defaultrc.mergetools.rc";
+
+/// Adds the settings of programs that merge.
+fn add_merge_tools(hgrc: &mut Hgrc) -> Result<(), HgrcError> {
+    let (mut text, mut at) = (String::from("[merge-tools]\n"), 2);
+    for (line, setting) in MERGE_TOOLS.lines().filter_map(|line| line.split_once(' ')) {
+        let line = line.parse().unwrap_or(at);
+        text.extend((at..line).map(|_| '\n'));
+        text.extend([setting, "\n"]);
+        at = line + 1;
+    }
+    hgrc.add_file(&BuiltIn(text), Path::new(MERGE_TOOLS_FILE))
+}
+
+/// A file of configuration that comes with the program.
+struct BuiltIn(String);
+
+impl Files for BuiltIn {
+    fn read(&self, _path: &Path) -> io::Result<Vec<u8>> {
+        Ok(self.0.clone().into_bytes())
+    }
+
+    fn expand(&self, path: &[u8]) -> PathBuf {
+        Environment.expand(path)
+    }
 }
 
 /// Files of the system's configuration, besides those of a directory.

@@ -1,5 +1,6 @@
 //! Paths and requirements of one opened repository.
 
+use crate::format::share::Share;
 use crate::format::store_path::StoreLayout;
 use crate::format::{Changeset, RepoError, Requirements};
 use crate::hooks::Hooks;
@@ -15,6 +16,8 @@ pub(crate) struct RepoContext {
     pub requirements: Requirements,
     pub layout: StoreLayout,
     pub opening: OpenOptions,
+    /// Where the store lies, if it is that of another repository.
+    pub share: Option<Share>,
 }
 
 /// How a repository is opened.
@@ -24,6 +27,20 @@ pub struct OpenOptions {
     pub hooks: Option<Arc<dyn Hooks>>,
     /// Reads the pending files of a transaction: for a program that a hook started.
     pub pending: bool,
+    /// Whether a repository may have its store elsewhere.
+    pub shares: ShareAccess,
+}
+
+/// What of another repository a repository may have in place of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ShareAccess {
+    /// Nothing: its place may have been chosen by anyone.
+    Refused,
+    /// The store and its caches.
+    #[default]
+    Store,
+    /// The bookmarks too, where the repository says so.
+    Bookmarks,
 }
 
 impl RepoContext {

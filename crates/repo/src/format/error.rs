@@ -40,6 +40,24 @@ pub enum RepoError {
         /// Their names, joined by commas.
         features: String,
     },
+    /// The store lies in another repository, which is gone.
+    #[error(".hg/sharedpath points to nonexistent directory {source_path}", source_path = path.display())]
+    NoShareSource {
+        /// The directory that was meant.
+        path: PathBuf,
+    },
+    /// A working copy that shares a store, and the repository that has the store, keep requirements in different places.
+    #[error("{}", match is_share_safe {
+        true => "share source does not support share-safe requirement",
+        false => "version mismatch: source uses share-safe functionality while the current share does not",
+    })]
+    ShareMismatch {
+        /// Whether the working copy expects requirements in the store.
+        is_share_safe: bool,
+    },
+    /// Only a repository whose store lies elsewhere can get its own.
+    #[error("this is not a shared repo")]
+    NotShared,
     /// The repository lacks a feature without which its files lie elsewhere.
     #[error("repository {path} has no {feature} requirement, which this Varve needs to find its files", path = path.display())]
     TooOld {

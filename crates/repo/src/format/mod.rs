@@ -15,12 +15,13 @@ pub(crate) mod pending;
 pub(crate) mod phases;
 mod portable_names;
 mod requirements;
+pub(crate) mod share;
 pub(crate) mod storage_settings;
 pub(crate) mod store_path;
 pub(crate) mod tags;
 
 pub use changeset::{Changeset, DEFAULT_BRANCH};
-pub use context::OpenOptions;
+pub use context::{OpenOptions, ShareAccess};
 pub use error::{LookupError, RepoError};
 pub use file_text::FileText;
 pub use journal::BaseDir;

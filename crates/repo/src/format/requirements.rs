@@ -19,9 +19,11 @@ const KNOWN: &[&str] = &[
     "fncache",
     "generaldelta",
     "persistent-nodemap",
+    "relshared",
     "revlog-compression-zstd",
     "revlogv1",
     "share-safe",
+    "shared",
     "sparserevlog",
     "store",
 ];
@@ -34,12 +36,20 @@ const NOT_STREAMED: &[&str] = &[
     "dotencode",
     "fncache",
     "persistent-nodemap",
+    "relshared",
     "share-safe",
+    "shared",
     "store",
 ];
 
 /// Requirements of the repository around a store.
-const OUTSIDE: &[&str] = &["dirstate-tracked-key-v1", "dirstate-v2", "share-safe"];
+const OUTSIDE: &[&str] = &[
+    "dirstate-tracked-key-v1",
+    "dirstate-v2",
+    "relshared",
+    "share-safe",
+    "shared",
+];
 
 /// The requirements of one repository, all of them known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,6 +113,11 @@ impl Requirements {
         OUTSIDE.contains(&name)
     }
 
+    /// Whether the store is that of another repository.
+    pub fn is_share(&self) -> bool {
+        self.has("shared") || self.has("relshared")
+    }
+
     /// Whether a requirement is there.
     pub fn has(&self, name: &str) -> bool {
         self.0.contains(name)
@@ -119,7 +134,8 @@ impl Requirements {
     }
 }
 
-fn add_lines(
+/// The lines of a file of requirements.
+pub(crate) fn add_lines(
     storage: &dyn Storage,
     path: &Path,
     names: &mut BTreeSet<String>,

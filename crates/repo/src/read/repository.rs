@@ -1,6 +1,7 @@
 //! A repository: its place and its requirements.
 
-use crate::format::context::{OpenOptions, RepoContext};
+use crate::format::context::{OpenOptions, RepoContext, ShareAccess};
+use crate::format::share::Share;
 use crate::format::store_path::StoreLayout;
 use crate::format::{RepoError, Requirements};
 use crate::read::stamp::Stamp;
@@ -45,6 +46,17 @@ impl Repository {
                 path: root.to_owned(),
             });
         }
+        let share = Share::find(&storage, root)?;
+        if share.is_some() && opening.shares == ShareAccess::Refused {
+            return Err(RepoError::UnknownRequirements {
+                path: root.to_owned(),
+                features: "shared".to_owned(),
+            });
+        }
+        let storage = match &share {
+            Some(share) => share.storage(root, opening.shares)?,
+            None => storage,
+        };
         let requirements = Requirements::read(storage.as_ref(), root)?;
         let context = RepoContext {
             layout: StoreLayout::of(&requirements),
@@ -52,6 +64,7 @@ impl Repository {
             root: root.to_owned(),
             requirements,
             opening,
+            share,
         };
         Ok(Repository::of(&Arc::new(context)))
     }
@@ -65,9 +78,11 @@ impl Repository {
             storage,
             root,
             opening,
+            share,
             ..
         } = self.context.as_ref();
-        Repository::open_with(Arc::clone(storage), root, opening.clone())
+        let own = share.as_ref().map_or(storage, |share| &share.own);
+        Repository::open_with(Arc::clone(own), root, opening.clone())
     }
 
     /// The repository that something is of.
@@ -86,6 +101,11 @@ impl Repository {
     /// Features that a program must support to work on this repository.
     pub fn requirements(&self) -> &Requirements {
         &self.context.requirements
+    }
+
+    /// `.hg` of the repository whose store this one has, if it has none of its own.
+    pub fn share_source(&self) -> Option<&Path> {
+        self.context.share.as_ref().map(|share| &*share.source)
     }
 
     /// Whether the data of a pending transaction shows.

@@ -43,7 +43,7 @@ use varve_exchange::format::media_types::TYPE_ERROR;
 use varve_exchange::server::wire;
 use varve_exchange::server::wire::TYPE_01;
 use varve_exchange::server::wire::{StreamBody, WireRequest, WireResponse};
-use varve_repo::Repository;
+use varve_repo::{OpenOptions, Repository};
 
 /// Whether the request is for a repository. `/hg%2FNAME` is not: that is a database.
 pub(crate) fn claims(path: &str) -> bool {
@@ -260,8 +260,12 @@ fn open(repos: &RepoRegistry, found: &ServedRepository) -> Result<Arc<OpenReposi
         repos.repositories.forget(&found.name);
     }
     repos.repositories.get_or_open(&found.name, || {
-        let repository =
-            Repository::open(Arc::clone(repos.storage()), Path::new(&found.directory))?;
+        let opening = OpenOptions {
+            shares: repos.share_access(),
+            ..OpenOptions::default()
+        };
+        let storage = Arc::clone(repos.storage());
+        let repository = Repository::open_with(storage, Path::new(&found.directory), opening)?;
         Ok(OpenRepository {
             repository,
             requires,

@@ -37,6 +37,7 @@ pub(super) fn receive(
     let opening = OpenOptions {
         hooks: Some(hooks.clone()),
         pending: false,
+        shares: repos.share_access(),
     };
     let storage = Arc::clone(repos.storage());
     let repository = Repository::open_with(storage, Path::new(&found.directory), opening)?;

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use varve_base::{DiskStorage, Storage, StorageError};
 use varve_config::HgServer;
 use varve_config::hgrc::{Hgrc, HgrcError};
+use varve_repo::ShareAccess;
 
 /// Repositories that stay open between requests.
 const IDLE_REPOSITORIES: usize = 64;
@@ -124,6 +125,14 @@ impl RepoRegistry {
 
     pub(super) fn holds(&self) -> &ServedRepos {
         &self.holds
+    }
+
+    /// Whether repositories may have their store elsewhere: those of a directory could name files of the server.
+    pub(super) fn share_access(&self) -> ShareAccess {
+        match &self.holds {
+            ServedRepos::Directory { .. } => ShareAccess::Refused,
+            ServedRepos::Lone(_) => ShareAccess::Store,
+        }
     }
 
     /// Where bodies of pushes are spooled.

@@ -155,6 +155,25 @@ impl ToolTable {
         })
     }
 
+    /// Whether files of lines without conflicts end as a plain merge leaves them, whatever their names.
+    pub(crate) fn merges_only_lines(&self) -> bool {
+        let picked = self.pick(b"", FileTraits::default(), &mut |_, _, _| {});
+        let is_plain = match picked {
+            Ok(PickedTool::Internal(tool)) => {
+                matches!(
+                    tool,
+                    MergeTool::Merge | MergeTool::Merge3 | MergeTool::Mergediff
+                )
+            }
+            Ok(PickedTool::Program(program)) => {
+                let premerge = self.premerge(&program);
+                premerge.is_ok_and(|premerge| premerge != Premerge::Skip)
+            }
+            Ok(PickedTool::Nothing) | Err(_) => false,
+        };
+        is_plain && self.patterns.is_empty()
+    }
+
     /// A tool that the user or the environment names, which is not asked what it can do.
     fn unconditional(&self, name: &[u8], traits: FileTraits) -> Result<PickedTool, WorkdirError> {
         let tool = match MergeTool::named(name) {

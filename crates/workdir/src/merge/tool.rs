@@ -121,7 +121,8 @@ impl ToolSelection {
                     MergeTool::Merge | MergeTool::Merge3 | MergeTool::Mergediff
                 )
             }
-            ToolSelection::Table(_) | ToolSelection::Unsupported(_) => false,
+            ToolSelection::Table(table) => table.merges_only_lines(),
+            ToolSelection::Unsupported(_) => false,
         }
     }
 }

@@ -175,10 +175,8 @@ fn links_modes_and_binary_files() {
 #[test]
 fn what_is_not_supported_is_refused_before_anything_changes() {
     for refused in [
-        &["up", "1", "--tool", ":mergediff"][..],
+        &["up", "1", "--tool", ":tagmerge"][..],
         &["up", "1", "--config", "ui.merge=internal:tagmerge"],
-        &["up", "1", "--config", "ui.mergemarkers=detailed"],
-        &["up", "1", "--config", "merge-tools.x.mergemarkers=detailed"],
     ] {
         let twin = Twin::writing(history).with("PATH", "/nowhere");
         twin.each(|path| write(path, "e", b"mine\n"));

@@ -1,6 +1,7 @@
 //! Updates with local changes.
 
 mod cases;
+mod markers;
 mod programs;
 pub mod random;
 mod texts;

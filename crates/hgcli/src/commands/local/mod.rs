@@ -28,6 +28,7 @@ pub(crate) mod revert;
 pub(crate) mod rewrite;
 pub(crate) mod rollback;
 pub(crate) mod root;
+pub(crate) mod share;
 pub(crate) mod shelve;
 pub(crate) mod status;
 pub(crate) mod strip;

@@ -22,7 +22,6 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    // A share is refused when it is opened, so the root is its own source.
     let repository = context.repo.repository()?;
     let root = repository.root();
     let path = |name: &str| root.join(name).into_os_string().into_vec();
@@ -31,7 +30,11 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let text = root.as_os_str().as_bytes();
     out.field(&mut context.ui, "reporoot", text, [text, b"\n"].concat())?;
     out.data("hgpath", path(".hg"));
-    out.data("storepath", path(".hg/store"));
+    let store = match repository.share_source() {
+        Some(source) => source.join("store").into_os_string().into_vec(),
+        None => path(".hg/store"),
+    };
+    out.data("storepath", store);
     out.end(&mut context.ui)?;
     Ok(0)
 }

@@ -204,7 +204,7 @@ fn local_changes(config: &Config, matches: &Matches) -> LocalChanges {
 }
 
 /// Updates between the hooks `preupdate` and `update`.
-fn go(
+pub(crate) fn go(
     repo: &mut Repo,
     ui: &mut Ui,
     config: &Config,

@@ -2,6 +2,7 @@
 
 mod finish;
 mod select;
+mod share;
 
 pub use select::CloneCounts;
 
@@ -15,7 +16,12 @@ use varve_base::storage::{read_if_there, replace};
 use varve_base::{Interrupt, OpenMode, Progress, Storage, Unit};
 
 /// Requirements of the working copy: a clone has its own.
-const OF_WORKING_COPY: [&str; 2] = ["dirstate-tracked-key-v1", "dirstate-v2"];
+const OF_WORKING_COPY: [&str; 4] = [
+    "dirstate-tracked-key-v1",
+    "dirstate-v2",
+    "relshared",
+    "shared",
+];
 /// Bytes that are copied at a time.
 const SPAN: usize = 1 << 20;
 
