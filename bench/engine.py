@@ -154,7 +154,8 @@ def tiny_documents(binary, note, count):
     note("tiny documents/load", "documents/s", count / served.each(CLIENTS, work))
     if json.loads(served.request("GET", "/bench"))["doc_count"] != count:
         raise SystemExit("documents are missing")
-    note("tiny documents/memory", "MB", served.server.peak_memory() / 1e6)
+    note("tiny documents/memory", "MB", served.server.memory() / 1e6)
+    note("tiny documents/peak", "MB", served.server.peak_memory() / 1e6)
     served.end()
 
 

@@ -7,7 +7,6 @@ of the idle server; the time runs from before the write until the last feed has 
 
 import argparse
 import base64
-import os
 import resource
 import selectors
 import socket
@@ -28,11 +27,6 @@ connections_per_address = 20000
 reads = 20000
 """
 LOGIN = base64.b64encode(":".join(measure.ADMIN).encode()).decode()
-
-
-def resident(server):
-    with open(f"/proc/{server.process.pid}/statm") as statm:
-        return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def head_of(kind):
@@ -104,7 +98,7 @@ def main():
     with measure.varve_with(SETTINGS, options.varve) as server:
         server.request("PUT", "/db")
         server.request("PUT", "/db/first", b"{}")
-        idle = resident(server)
+        idle = server.memory()
         url = urllib.parse.urlparse(server.url)
         address = (url.hostname, url.port)
         feeds = [Feed(address, ["longpoll", "continuous"][n % 2]) for n in range(count)]
@@ -112,7 +106,7 @@ def main():
         seen = [seconds_until_seen(server, feeds, number) for number in range(ROUNDS)]
         # With the requests that open the longpolls again.
         used = (server.cpu() - before) / ROUNDS
-        grown = resident(server) - idle
+        grown = server.memory() - idle
         results.write(name="feeds/memory", subject="varve", unit="bytes above idle", median=grown,
                       target=MOST_MEMORY, met=grown <= MOST_MEMORY, feeds=count)
         results.write(name="feeds/cpu", subject="varve", unit="CPU s for each write", median=round(used, 3),

@@ -41,6 +41,11 @@ class Server:
         with open(f"/proc/{self.process.pid}/status") as status:
             return int(re.search(r"VmHWM:\s+(\d+) kB", status.read())[1]) * 1024
 
+    def memory(self):
+        """Resident size now, in bytes."""
+        with open(f"/proc/{self.process.pid}/statm") as statm:
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(30)
