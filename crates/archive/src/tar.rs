@@ -52,7 +52,10 @@ impl<W: Write> TarWriter<W> {
         let mut records = Vec::new();
         let names = [(&b"path"[..], entry.name), (b"linkpath", link)];
         // Records are UTF-8 unless they say otherwise.
-        if names.iter().any(|(_, value)| str::from_utf8(value).is_err()) {
+        if names
+            .iter()
+            .any(|(_, value)| str::from_utf8(value).is_err())
+        {
             push_record(b"hdrcharset", b"BINARY", &mut records);
         }
         for (key, value) in names {

@@ -28,7 +28,9 @@ impl<'a> Fields<'a> {
 /// Days since 1980-01-01 of a date of DOS, counted year by year.
 fn days(date: usize) -> i64 {
     let (year, month, day) = (1980 + (date >> 9), date >> 5 & 15, date & 31);
-    let is_leap = |year: usize| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let is_leap = |year: usize| {
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+    };
     let lengths = |year| {
         [
             31,

@@ -1,6 +1,6 @@
 //! Merges of two changesets against a naive merge of each file, and files that they leave to be resolved.
 
-use super::model::{Files, WorkingCopy, file, files};
+use super::model::{Files, Recording, WorkingCopy, file, files};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use varve_base::Interrupt;
@@ -20,6 +20,16 @@ fn options(tool: MergeTool) -> MergeOptions {
 
 /// Merges `other` into the working copy, which is clean.
 fn merge(copy: &WorkingCopy, other: Node, tool: MergeTool) -> Result<UpdateStats, WorkdirError> {
+    merge_telling(copy, other, tool, &mut Recording::default())
+}
+
+/// The same, and tells an observer of it.
+pub fn merge_telling(
+    copy: &WorkingCopy,
+    other: Node,
+    tool: MergeTool,
+    observer: &mut Recording,
+) -> Result<UpdateStats, WorkdirError> {
     let view = copy.view();
     let mut dirstate = copy.dirstate();
     let stop = Interrupt::default();
@@ -35,11 +45,7 @@ fn merge(copy: &WorkingCopy, other: Node, tool: MergeTool) -> Result<UpdateStats
         progress: &varve_base::Silent,
         stop: &stop,
     };
-    merge_changeset(
-        &request,
-        &mut dirstate,
-        &mut super::model::Recording::default(),
-    )
+    merge_changeset(&request, &mut dirstate, observer)
 }
 
 fn plain(files: Files) -> Files {
@@ -137,7 +143,7 @@ proptest! {
         if let Some(mut state) = MergeState::read(&copy.repository).unwrap() {
             let paths: Vec<Vec<u8>> = state.files().map(|file| file.path.clone()).collect();
             for path in paths {
-                let observer = &mut super::model::Recording::default();
+                let observer = &mut Recording::default();
                 prop_assert!(merge_again(&request, &mut state, &path, &mut dirstate, observer).unwrap());
             }
             state.write(&copy.repository).unwrap();

@@ -5,6 +5,7 @@ mod amend;
 mod bookmarks;
 mod branch_merge;
 mod commit;
+mod criss_cross;
 mod destination;
 mod dirstate;
 mod graft;

@@ -231,7 +231,7 @@ impl WorkingCopy {
 
 /// Records events, and decides nothing.
 #[derive(Default)]
-pub struct Recording(Vec<String>);
+pub struct Recording(pub Vec<String>);
 
 impl UpdateObserver for Recording {
     fn on_event(&mut self, event: &UpdateEvent<'_>) {

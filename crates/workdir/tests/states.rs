@@ -10,7 +10,7 @@ use varve_repo::{Node, Repository};
 use varve_testkit::Recorder;
 use varve_workdir::{
     GraftState, HisteditAction, HisteditRule, HisteditState, RebaseState, RebaseStep,
-    UnshelveState, WorkdirError,
+    UnshelveState, WorkdirError, fuzzing,
 };
 
 /// A state that is kept in one file between two calls.
@@ -23,15 +23,19 @@ trait SavedState: Sized + Clone + Debug + PartialEq {
     fn read(repository: &Repository) -> Result<Option<Self>, WorkdirError>;
     fn is_there(repository: &Repository) -> Result<bool, WorkdirError>;
     fn clear(repository: &Repository) -> Result<(), WorkdirError>;
+    /// The fuzz target of the format.
+    const TARGET: fn(&[u8]);
+
     /// Whether the file may end behind this many bytes of `whole`: its format has no count of what follows.
     fn may_end(whole: &[u8], at: usize) -> bool;
 }
 
 macro_rules! saved_state {
-    ($state:ty, $file:literal, $damaged:literal, $may_end:expr) => {
+    ($state:ty, $file:literal, $damaged:literal, $target:path, $may_end:expr) => {
         impl SavedState for $state {
             const FILE: &'static str = $file;
             const DAMAGED: &'static str = $damaged;
+            const TARGET: fn(&[u8]) = $target;
 
             fn write(&self, repository: &Repository) -> Result<(), WorkdirError> {
                 <$state>::write(self, repository)
@@ -57,11 +61,18 @@ macro_rules! saved_state {
     };
 }
 
-saved_state!(GraftState, "graftstate", "graftstate is damaged", |_| false);
+saved_state!(
+    GraftState,
+    "graftstate",
+    "graftstate is damaged",
+    fuzzing::graft_state,
+    |_| false
+);
 saved_state!(
     HisteditState,
     "histedit-state",
     "histedit-state is damaged",
+    fuzzing::histedit_state,
     |_| false
 );
 // Behind the bookmark and behind each changeset.
@@ -69,6 +80,7 @@ saved_state!(
     RebaseState,
     "rebasestate",
     "rebasestate is damaged",
+    fuzzing::rebase_state,
     |cut| { cut.ends_with(b"\n") && cut.iter().filter(|byte| **byte == b'\n').count() >= 7 }
 );
 // Old programs wrote no bookmark.
@@ -76,6 +88,7 @@ saved_state!(
     UnshelveState,
     "shelvedstate",
     "corrupted shelved state",
+    fuzzing::unshelve_state,
     |cut| {
         let lines: Vec<&[u8]> = cut.split(|byte| *byte == b'\n').collect();
         cut.ends_with(b"\n") && lines.iter().any(|line| line.starts_with(b"keep="))
@@ -131,6 +144,35 @@ fn check<S: SavedState>(state: &S) -> Result<(), TestCaseError> {
     S::clear(&repository).unwrap();
     prop_assert!(!S::is_there(&repository).unwrap());
     Ok(())
+}
+
+/// Bytes that are put in other places of a file.
+type Changes = Vec<(prop::sample::Index, u8)>;
+
+fn changes() -> impl Strategy<Value = Changes> {
+    proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4)
+}
+
+/// A state in which bytes have changed is read, written and read again as the same, or refused; so are any bytes.
+fn check_changed<S: SavedState>(state: &S, changes: &Changes, any_bytes: &[u8]) {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
+    let repository = repository(storage.clone());
+    state.write(&repository).unwrap();
+    let path = Path::new(".hg").join(S::FILE);
+    let mut bytes = read_if_there(storage.as_ref(), &path).unwrap().unwrap();
+    for (at, byte) in changes {
+        let at = at.index(bytes.len());
+        bytes[at] = *byte;
+    }
+    (S::TARGET)(&bytes);
+    (S::TARGET)(any_bytes);
+    // The version is in front of what is any.
+    (S::TARGET)(&[&bytes[..2], any_bytes].concat());
+    overwrite::<S>(storage.as_ref(), &bytes);
+    let found = S::read(&repository);
+    assert!(
+        found.is_ok() || is_damage(&found) || found.unwrap_err().to_string().contains("version")
+    );
 }
 
 fn nodes() -> impl Strategy<Value = Node> {
@@ -232,6 +274,19 @@ fn unshelves() -> impl Strategy<Value = UnshelveState> {
                 }
             },
         )
+}
+
+proptest! {
+    #[test]
+    fn changed_states_are_read_or_refused(
+        graft in grafts(), histedit in histedits(), rebase in rebases(), unshelve in unshelves(),
+        changes in changes(), any_bytes in proptest::collection::vec(any::<u8>(), 0..64),
+    ) {
+        check_changed(&graft, &changes, &any_bytes);
+        check_changed(&histedit, &changes, &any_bytes);
+        check_changed(&rebase, &changes, &any_bytes);
+        check_changed(&unshelve, &changes, &any_bytes);
+    }
 }
 
 proptest! {

@@ -160,7 +160,7 @@ proptest! {
 
 #[test]
 fn a_drawn_merge_has_the_files_of_both_sides_and_of_its_remarks() {
-    let text = b"  d    # d/more = one\\ntwo\n / \\   # d/b = <deleted>\nb   c  # c/twin = 1\n \\ /   # replace: b -> c -> d\n  a    # split: a -> b, c\n";
+    let text = b"  d    # d/more = one\\ntwo\n / \\   # d/a = <deleted>\nb   c  # c/twin = 1\n \\ /   # replace: b -> c -> d\n  a    # split: a -> b, c\n";
     let drawing = Drawing::parse(text);
     let names = |names: &[&str]| -> BTreeSet<Vec<u8>> {
         names.iter().map(|name| name.as_bytes().to_vec()).collect()
@@ -178,7 +178,7 @@ fn a_drawn_merge_has_the_files_of_both_sides_and_of_its_remarks() {
         .map(|(path, file)| (&path[..], &file.0[..]))
         .collect();
     let rest: [(&str, &[u8]); 4] = [
-        ("a", b"a"),
+        ("b", b"b"),
         ("c", b"c"),
         ("more", b"one\ntwo"),
         ("twin", b"1"),

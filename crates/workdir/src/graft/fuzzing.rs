@@ -8,34 +8,3 @@ pub fn graft_state(data: &[u8]) {
         assert_eq!(GraftState::parse(&state.encode()), Some(state));
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::graft_state;
-    use crate::GraftState;
-    use proptest::prelude::*;
-    use varve_repo::Node;
-
-    proptest! {
-        #[test]
-        fn any_bytes_and_changed_states_are_survived(
-            bytes in proptest::collection::vec(any::<u8>(), 0..64),
-            changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
-        ) {
-            graft_state(&[b"1\n", &bytes[..]].concat());
-            let state = GraftState {
-                nodes: vec![Node([1; Node::LEN]); 2],
-                new_nodes: vec![Node([2; Node::LEN])],
-                date: Some(b"0 0".to_vec()),
-                no_commit: true,
-                ..GraftState::default()
-            };
-            let mut changed = state.encode();
-            for (at, byte) in &changes {
-                let at = at.index(changed.len());
-                changed[at] = *byte;
-            }
-            graft_state(&changed);
-        }
-    }
-}
