@@ -34,7 +34,7 @@ const VICTIMS: &[Victim] = &[
         unfinished: Some((".hg/graftstate", &["graft", "--abort"])),
     },
     Victim {
-        line: &["histedit", "--commands", "plan", "1"],
+        line: &["histedit", "--commands", "plan", "2"],
         unfinished: Some((".hg/histedit-state", &["histedit", "--abort"])),
     },
     Victim {
@@ -70,7 +70,7 @@ fn history(path: &Path, settings: &str, victim: &Victim) {
         "histedit" => {
             hg.ok(path, &["update", "-q", "3"]);
             let template = "pick {node|short}\n";
-            let plan = hg.ok(path, &["log", "-r", "2+1+3", "-T", template]);
+            let plan = hg.ok(path, &["log", "-r", "3+2", "-T", template]);
             write(path, "plan", plan.as_bytes());
         }
         _ => drop(hg.ok(path, &["update", "-q", "3"])),

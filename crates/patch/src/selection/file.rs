@@ -3,9 +3,6 @@
 use crate::git;
 use crate::lines::{Lines, number, trim_end};
 
-/// Most lines of context before and behind the lines of a hunk.
-const CONTEXT: usize = 3;
-
 /// One change: neighbouring lines that go and come. Those that a patch shows together, with lines in between that stay,
 /// are several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -219,19 +216,9 @@ impl Reading {
         }
     }
 
-    /// Goes on by so many lines before and after. Numbers in a patch may be of any size.
-    fn pass(&mut self, old: usize, new: usize) {
-        self.hunk.old_start = self.hunk.old_start.saturating_add(old);
-        self.hunk.new_start = self.hunk.new_start.saturating_add(new);
-    }
-
-    /// The lines that stay become those before the next change.
+    /// The lines that stay, all of them, become those before the next change.
     fn begin_change(&mut self) {
-        let skipped = self.context.len().saturating_sub(CONTEXT);
-        let passed = count(&self.context[..skipped], b' ');
-        self.pass(passed, passed);
-        self.hunk.before = self.context.split_off(skipped);
-        self.context.clear();
+        self.hunk.before = std::mem::take(&mut self.context);
     }
 
     /// Keeps the change that has been read, with the lines behind it.
@@ -241,15 +228,12 @@ impl Reading {
         }
         let mut hunk = std::mem::take(&mut self.hunk);
         let before = count(&hunk.before, b' ');
-        (self.hunk.old_start, self.hunk.new_start) = (hunk.old_start, hunk.new_start);
-        self.pass(before + hunk.removed(), before + hunk.added());
+        // Numbers in a patch may be of any size.
+        let passed = [before + hunk.removed(), before + hunk.added()];
+        self.hunk.old_start = hunk.old_start.saturating_add(passed[0]);
+        self.hunk.new_start = hunk.new_start.saturating_add(passed[1]);
         self.hunk.function.clone_from(&hunk.function);
-        let lines = self.context.iter();
-        let len = lines.take(CONTEXT + 1).scan(0, |spaces, line| {
-            *spaces += usize::from(line[0] == b' ');
-            (*spaces <= CONTEXT).then_some(())
-        });
-        hunk.after = self.context[..len.count()].to_vec();
+        hunk.after.clone_from(&self.context);
         self.file.hunks.push(hunk);
     }
 

@@ -73,8 +73,8 @@ fn changes_with_lines_between_them_are_several_hunks() {
         texts,
         [
             "@@ -1,3 +1,3 @@ fn\n 1\n-2\n+two\n 3\n",
-            "@@ -3,4 +3,5 @@ fn\n 3\n+x\n 4\n 5\n 6\n",
-            "@@ -5,5 +6,5 @@ fn\n 5\n 6\n 7\n-8\n+eight\n 9\n\\ No newline at end of file\n",
+            "@@ -3,5 +3,6 @@ fn\n 3\n+x\n 4\n 5\n 6\n 7\n",
+            "@@ -4,6 +5,6 @@ fn\n 4\n 5\n 6\n 7\n-8\n+eight\n 9\n\\ No newline at end of file\n",
         ]
     );
     let counts: Vec<usize> = files.iter().map(|file| file.hunks().len()).collect();

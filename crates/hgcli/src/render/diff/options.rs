@@ -156,7 +156,6 @@ impl DiffOptions {
                 ignore_at_end: matches.flag("ignore-space-at-eol"),
                 ignore_lines: matches.flag("ignore-blank-lines"),
             },
-            index_digits: GIT_DIGITS,
             ..DiffOptions::comparable()
         })
     }

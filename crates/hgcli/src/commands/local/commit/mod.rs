@@ -316,7 +316,7 @@ fn changes(
     )?;
     if base.is_merge() && matches.flag("interactive") {
         let message = "cannot partially commit a merge (use \"hg commit\" instead)";
-        return Err(Abort::new(message));
+        return Err(Abort::input(message));
     }
     if base.is_merge() && !matcher.is_everything() {
         let message = "cannot partially commit a merge (do not specify files or patterns)";

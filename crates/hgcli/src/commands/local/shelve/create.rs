@@ -74,6 +74,7 @@ pub(super) fn run(
     if changes.status.is_unchanged() {
         return nothing_changed(ui, &changes.status);
     }
+    commit::refuse_unresolved(&repository)?;
     let branch = match changes.is_partial {
         true => of_parent.clone(),
         false => varve_workdir::branch(&repository)?,
