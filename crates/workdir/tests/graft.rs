@@ -4,8 +4,8 @@ use super::model::{Files, Recording, WorkingCopy};
 use varve_base::Interrupt;
 use varve_repo::{FileKind, Node};
 use varve_workdir::{
-    Backups, GraftState, LocalChanges, MergeBase, MergeLabels, MergeOptions, MergeRequest,
-    MergeTool, ToolSelection, UpdateStats, merge_changeset,
+    Backups, GraftState, LocalChanges, MarkerStyle, MergeBase, MergeLabels, MergeOptions,
+    MergeRequest, MergeTool, ToolSelection, UpdateStats, merge_changeset,
 };
 
 fn files(all: &[(&str, &str)]) -> Files {
@@ -26,6 +26,7 @@ fn bring(copy: &WorkingCopy, base: Node, other: Node) -> UpdateStats {
         other: rev(&other).unwrap(),
         base: MergeBase::Chosen(rev(&base)),
         tool: &MergeOptions {
+            markers: MarkerStyle::Basic,
             chosen: ToolSelection::Forced(MergeTool::Fail),
             backups: Backups::None,
         },

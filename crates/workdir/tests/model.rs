@@ -13,8 +13,8 @@ use varve_repo::{
     ViewFilter,
 };
 use varve_workdir::{
-    Backups, Dirstate, IgnoreFiles, LocalChanges, MergeOptions, MergeTool, Resolution, Status,
-    StatusLists, StatusRequest, ToolSelection, UpdateEvent, UpdateObserver, UpdateQuestion,
+    Backups, Dirstate, IgnoreFiles, LocalChanges, MarkerStyle, MergeOptions, MergeTool, Resolution,
+    Status, StatusLists, StatusRequest, ToolSelection, UpdateEvent, UpdateObserver, UpdateQuestion,
     UpdateRequest, UpdateStats, WorkdirError, WorkingStatus, update, working_status,
 };
 
@@ -150,6 +150,7 @@ impl WorkingCopy {
     ) -> Result<(UpdateStats, Vec<String>), WorkdirError> {
         let view = self.view();
         let options = MergeOptions {
+            markers: MarkerStyle::Basic,
             chosen: ToolSelection::Forced(tool),
             backups: Backups::None,
         };

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use varve_base::Interrupt;
 use varve_repo::{Node, Phase, RepoView, StorageSettings};
 use varve_workdir::{
-    Backups, CommitMetadata, LocalChanges, MergeBase, MergeLabels, MergeOptions, MergeRequest,
-    MergeTool, ReplayStep, Replayed, Replayer, ToolSelection, Tree, merge_changeset,
+    Backups, CommitMetadata, LocalChanges, MarkerStyle, MergeBase, MergeLabels, MergeOptions,
+    MergeRequest, MergeTool, ReplayStep, Replayed, Replayer, ToolSelection, Tree, merge_changeset,
 };
 
 const METADATA: CommitMetadata<'_> = CommitMetadata {
@@ -43,6 +43,7 @@ fn merged(copy: &WorkingCopy, [onto, base, other]: [Node; 3]) -> Option<Files> {
         other: rev(&other).unwrap(),
         base: MergeBase::Chosen(rev(&base)),
         tool: &MergeOptions {
+            markers: MarkerStyle::Basic,
             chosen: ToolSelection::Forced(MergeTool::Merge),
             backups: Backups::None,
         },

@@ -31,10 +31,10 @@ pub struct OpenOptions {
     pub shares: ShareAccess,
 }
 
-/// What of another repository a repository may have in place of its own.
+/// Files of another repository that a repository may have in place of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ShareAccess {
-    /// Nothing: its place may have been chosen by anyone.
+    /// None: other users may have chosen their place.
     Refused,
     /// The store and its caches.
     #[default]
