@@ -21,7 +21,7 @@ fn history(hg: &Hg, root: &Path) {
     hg.ok(path, &["bookmark", "-r", "0", "mark"]);
 }
 
-/// What makes a directory a share, by the names of the files.
+/// Files that make a directory a share, by their names.
 fn files(root: &Path) -> BTreeMap<PathBuf, String> {
     let names = [
         "requires",

@@ -1,6 +1,6 @@
 //! Paths and requirements of one opened repository.
 
-use crate::format::share::Share;
+use crate::format::share::SharedStore;
 use crate::format::store_path::StoreLayout;
 use crate::format::{Changeset, RepoError, Requirements};
 use crate::hooks::Hooks;
@@ -17,7 +17,7 @@ pub(crate) struct RepoContext {
     pub layout: StoreLayout,
     pub opening: OpenOptions,
     /// Where the store lies, if it is that of another repository.
-    pub share: Option<Share>,
+    pub share: Option<SharedStore>,
 }
 
 /// How a repository is opened.
