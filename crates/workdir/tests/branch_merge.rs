@@ -6,13 +6,14 @@ use std::collections::BTreeSet;
 use varve_base::Interrupt;
 use varve_repo::{FileKind, Node};
 use varve_workdir::{
-    Backups, LocalChanges, MergeBase, MergeLabels, MergeOptions, MergeRequest, MergeState,
-    MergeTool, ResolveRequest, ToolSelection, UpdateStats, WorkdirError, check_merge, merge_again,
-    merge_changeset, unresolved,
+    Backups, LocalChanges, MarkerStyle, MergeBase, MergeLabels, MergeOptions, MergeRequest,
+    MergeState, MergeTool, ResolveRequest, ToolSelection, UpdateStats, WorkdirError, check_merge,
+    merge_again, merge_changeset, unresolved,
 };
 
 fn options(tool: MergeTool) -> MergeOptions {
     MergeOptions {
+        markers: MarkerStyle::Basic,
         chosen: ToolSelection::Forced(tool),
         backups: Backups::None,
     }

@@ -13,7 +13,7 @@ use varve_repo::{
     StorageSettings, ViewFilter,
 };
 use varve_workdir::{
-    Backups, Dirstate, IgnoreFiles, LocalChanges, MergeBase, MergeLabels, MergeOptions,
+    Backups, Dirstate, IgnoreFiles, LocalChanges, MarkerStyle, MergeBase, MergeLabels, MergeOptions,
     MergeRequest, MergeTool, Resolution, Status, StatusLists, StatusRequest, ToolSelection, Tree,
     UpdateEvent, UpdateObserver, UpdateQuestion, UpdateRequest, UpdateStats, WorkdirError,
     WorkingStatus, merge_changeset, update, working_status,
@@ -141,6 +141,7 @@ impl WorkingCopy {
             other: rev(&other).unwrap(),
             base: MergeBase::Chosen(rev(&base)),
             tool: &MergeOptions {
+                markers: MarkerStyle::Basic,
                 chosen: ToolSelection::Forced(tool),
                 backups: Backups::None,
             },
@@ -210,6 +211,7 @@ impl WorkingCopy {
     ) -> Result<(UpdateStats, Vec<String>), WorkdirError> {
         let view = self.view();
         let options = MergeOptions {
+            markers: MarkerStyle::Basic,
             chosen: ToolSelection::Forced(tool),
             backups: Backups::None,
         };

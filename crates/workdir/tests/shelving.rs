@@ -28,6 +28,7 @@ fn with_changes(committed: &Files, local: &Files) -> (WorkingCopy, Node, BTreeMa
 fn leave(copy: &WorkingCopy, parent: Node) {
     let view = copy.view();
     let tool = MergeOptions {
+        markers: MarkerStyle::Basic,
         chosen: ToolSelection::Forced(MergeTool::Fail),
         backups: Backups::None,
     };

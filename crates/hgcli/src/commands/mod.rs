@@ -207,7 +207,7 @@ pub(crate) const OF_EXTENSIONS: &[ExtensionCommands] = &[
     },
     ExtensionCommands {
         extensions: &["share"],
-        commands: &[&local::share::SHARE, &local::share::UNSHARE],
+        commands: &[&local::share::COMMAND, &local::unshare::COMMAND],
         file: None,
         description: &["share a common history between several working directories"],
     },

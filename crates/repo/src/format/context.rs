@@ -1,6 +1,6 @@
 //! Paths and requirements of one opened repository.
 
-use crate::format::share::Share;
+use crate::format::share::SharedStore;
 use crate::format::store_path::StoreLayout;
 use crate::format::{Changeset, RepoError, Requirements};
 use crate::hooks::Hooks;
@@ -17,7 +17,7 @@ pub(crate) struct RepoContext {
     pub layout: StoreLayout,
     pub opening: OpenOptions,
     /// Where the store lies, if it is that of another repository.
-    pub share: Option<Share>,
+    pub share: Option<SharedStore>,
 }
 
 /// How a repository is opened.
@@ -31,10 +31,10 @@ pub struct OpenOptions {
     pub shares: ShareAccess,
 }
 
-/// What of another repository a repository may have in place of its own.
+/// Files of another repository that a repository may have in place of its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ShareAccess {
-    /// Nothing: its place may have been chosen by anyone.
+    /// None: other users may have chosen their place.
     Refused,
     /// The store and its caches.
     #[default]

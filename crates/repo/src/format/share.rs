@@ -26,19 +26,19 @@ pub(crate) const BOOKMARKS: &str = "bookmarks";
 
 /// Where the store of a repository lies.
 #[derive(Clone, Debug)]
-pub(crate) struct Share {
+pub(crate) struct SharedStore {
     /// `.hg` of the repository that has it.
     pub source: PathBuf,
     /// Storage in which the store's path is this repository's own.
     pub own: Arc<dyn Storage>,
 }
 
-impl Share {
+impl SharedStore {
     /// The share that the repository in `root` is, if it is one.
     pub(crate) fn find(
         storage: &Arc<dyn Storage>,
         root: &Path,
-    ) -> Result<Option<Share>, RepoError> {
+    ) -> Result<Option<SharedStore>, RepoError> {
         let hg = root.join(".hg");
         let mut names = BTreeSet::new();
         add_lines(storage.as_ref(), &hg.join("requires"), &mut names)?;
@@ -58,7 +58,7 @@ impl Share {
             return Err(RepoError::ShareMismatch { is_share_safe });
         }
         let own = Arc::clone(storage);
-        Ok(Some(Share { source, own }))
+        Ok(Some(SharedStore { source, own }))
     }
 
     /// Storage in which the shared files are found in this repository's places.

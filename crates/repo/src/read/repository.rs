@@ -1,7 +1,7 @@
 //! A repository: its place and its requirements.
 
 use crate::format::context::{OpenOptions, RepoContext, ShareAccess};
-use crate::format::share::Share;
+use crate::format::share::SharedStore;
 use crate::format::store_path::StoreLayout;
 use crate::format::{RepoError, Requirements};
 use crate::read::stamp::Stamp;
@@ -46,7 +46,7 @@ impl Repository {
                 path: root.to_owned(),
             });
         }
-        let share = Share::find(&storage, root)?;
+        let share = SharedStore::find(&storage, root)?;
         if share.is_some() && opening.shares == ShareAccess::Refused {
             return Err(RepoError::UnknownRequirements {
                 path: root.to_owned(),

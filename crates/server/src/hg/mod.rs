@@ -155,7 +155,7 @@ fn admit(
     let is_command = request.query("cmd").is_some();
     if is_command && segments_behind(repos, request, &found).next().is_some() {
         // Mercurial's commands belong to the repository's own URL.
-        let missing = b"Not Found".to_vec();
+        let missing = b"0\nNot Found\n".to_vec();
         let missing = Answer::whole(StatusCode::NOT_FOUND, TYPE_01, missing);
         return Ok(Admission::Answered(missing));
     }

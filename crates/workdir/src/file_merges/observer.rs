@@ -147,7 +147,7 @@ pub struct DescribedSide<'a> {
     pub node: Node,
     /// Name of the side.
     pub name: &'a [u8],
-    /// Bytes of the longest name beside it.
+    /// Bytes of the longest name beside it; 0 for a program, to which no width matters.
     pub width: usize,
     /// The tool whose template counts before the general one.
     pub tool: &'a [u8],

@@ -140,9 +140,9 @@ pub enum MarkerStyle {
 impl MarkerStyle {
     /// The style of that name: Mercurial knows but one name of the plain one.
     pub fn named(name: &[u8]) -> MarkerStyle {
-        match name.eq_ignore_ascii_case(b"basic") {
-            true => MarkerStyle::Basic,
-            false => MarkerStyle::Detailed,
+        match name {
+            b"basic" => MarkerStyle::Basic,
+            _ => MarkerStyle::Detailed,
         }
     }
 }

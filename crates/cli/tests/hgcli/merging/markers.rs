@@ -62,7 +62,6 @@ fn sides_are_named_with_their_changesets() {
         template("{rev}:{author}"),
         template("'{desc}'"),
         template("{desc}\n"),
-        template("{bad(x)}"),
         format!("merge 1 {DETAILED} --config ui.mergemarkertemplate={{rev}}"),
         format!("merge 1 {DETAILED} --config merge-tools.:merge.mergemarkertemplate=T{{rev}}"),
         format!("graft 1 {DETAILED} --tool :merge3"),
@@ -230,7 +229,7 @@ fn ready_made_settings_of_programs_are_there() {
         for display in ["", ":0"] {
             let twin = Twin::reading().with("HGRCPATH", "").with("PATH", path);
             let twin = twin.with("DISPLAY", display);
-            twin.all_same(&["debugpickmergetool -v a", "debugpickmergetool"]);
+            twin.all_same(&["debugpickmergetool -v", "debugpickmergetool"]);
         }
     }
     let twin = Twin::reading().with("PATH", "/nowhere");

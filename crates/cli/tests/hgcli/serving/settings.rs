@@ -3,7 +3,7 @@
 use super::clients::run;
 use super::*;
 
-/// What a client and the server said and left, without the port.
+/// Both outputs of a client, without the port, and its exit code.
 type Told = (String, String, Option<i32>);
 
 /// Runs stock commands against one server after the other; in `words` the URL is `@`.

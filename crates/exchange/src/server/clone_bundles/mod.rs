@@ -115,10 +115,7 @@ pub fn open_clone_bundle(
     cache: &Path,
     name: &str,
 ) -> Result<Option<Arc<dyn StorageFile>>, ExchangeError> {
-    // A name, not a way to somewhere else.
-    if name.split('/').any(|part| part == "..") {
-        return Err(ExchangeError::IllegalCloneBundle(name.to_owned()));
-    }
+    check_name(name)?;
     if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', '\0']) {
         return Ok(None);
     }
@@ -133,5 +130,16 @@ pub fn open_clone_bundle(
     match storage.kind(&path)? {
         Some(EntryKind::File) => Ok(Some(storage.open(&path, OpenMode::Read)?)),
         _ => Ok(None),
+    }
+}
+
+/// Refuses a name that leads out of the directory of the bundles.
+///
+/// # Errors
+/// [`ExchangeError::IllegalCloneBundle`].
+pub(crate) fn check_name(name: &str) -> Result<(), ExchangeError> {
+    match name.split('/').any(|part| part == "..") {
+        true => Err(ExchangeError::IllegalCloneBundle(name.to_owned())),
+        false => Ok(()),
     }
 }

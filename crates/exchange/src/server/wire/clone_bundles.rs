@@ -9,7 +9,7 @@ use super::{BodySteps, StreamBody, WireRequest, WireResponse, WireSettings};
 use crate::ChunkSink;
 use crate::ExchangeError;
 use crate::format::clone_bundle_manifest::CloneBundleManifest;
-use crate::server::clone_bundles::{offered_manifest, open_clone_bundle};
+use crate::server::clone_bundles::{check_name, offered_manifest, open_clone_bundle};
 use std::sync::Arc;
 use varve_base::{StorageFile, varint};
 use varve_codec::CodecId;
@@ -44,15 +44,17 @@ const HOOK: &str = "pretransmit-inline-clone-bundle";
 /// Asks the hook whether the bundle that a request wants may be sent; other requests need no leave.
 ///
 /// # Errors
-/// [`RepoError::Hook`] with the words of the refusal.
+/// [`RepoError::Hook`] with the words of the refusal; [`ExchangeError::IllegalCloneBundle`].
 pub fn ask_inline_hook(request: &WireRequest, hooks: &dyn Hooks) -> Result<(), ExchangeError> {
     if request.command != SEND {
         return Ok(());
     }
     let path = request.need("path")?.to_vec();
+    let name = String::from_utf8_lossy(&path).into_owned();
     let args = HookArgs::from([("clonebundlepath", path)]);
     let asked = hooks.run_now(HOOK, &args, false);
-    asked.map_err(|words| RepoError::Hook(words).into())
+    asked.map_err(RepoError::Hook)?;
+    check_name(&name)
 }
 
 /// Sends a bundle.

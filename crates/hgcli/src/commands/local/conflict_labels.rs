@@ -70,7 +70,12 @@ pub(crate) fn describe(
     label.resize(label.len().max(side.width + 1), b' ');
     label.push(b' ');
     label.extend_from_slice(line);
-    Ok(columns::shortened(label.trim_ascii_end(), WIDTH))
+    let label = label.trim_ascii_end();
+    Ok(match side.width {
+        // For a program, which has no lines to fit into.
+        0 => label.to_vec(),
+        _ => columns::shortened(label, WIDTH),
+    })
 }
 
 fn printer(

@@ -35,6 +35,7 @@ pub(crate) mod strip;
 pub(crate) mod tag;
 pub(crate) mod uncommit;
 pub(crate) mod unfinished;
+pub(crate) mod unshare;
 pub(crate) mod unshelve;
 pub(crate) mod update;
 pub(crate) mod verify;

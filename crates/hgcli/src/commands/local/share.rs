@@ -1,10 +1,10 @@
-//! `share` and `unshare`: working copies that have the history of another repository.
+//! `share`: a working copy that has the history of another repository.
 
 use crate::arguments::{Flag, Matches};
 use crate::commands::local::update;
-use crate::context::{Command, Context, disk};
+use crate::context::{Command, Config, Context, Repo, disk};
 use crate::remote::{paths, peers};
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use varve_repo::{LockKind, OpenOptions, ShareAccess, ViewFilter};
 use varve_workdir::LocalChanges;
 
 /// See [`Command`].
-pub(crate) const SHARE: Command = Command {
+pub(crate) const COMMAND: Command = Command {
     names: &["share"],
     options: &[
         Flag::flag('U', "noupdate", "do not fill the working directory"),
@@ -28,23 +28,10 @@ pub(crate) const SHARE: Command = Command {
            directory that is at one of them. With -B bookmarks are common, too, as long as the extension is on.\n\n\
            Ends with 0.",
     category: None,
-    run: share,
+    run,
 };
 
-/// See [`Command`].
-pub(crate) const UNSHARE: Command = Command {
-    names: &["unshare"],
-    options: &[],
-    arguments: 0..=0,
-    synopsis: "",
-    summary: "convert a shared repository to a normal one",
-    help: "Copies the common history into this repository, which then has a store of its own. Drafts become public \
-           where phases.publish is on, as in a clone. Ends with 0.",
-    category: None,
-    run: unshare,
-};
-
-fn share(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let Context {
         repo, ui, config, ..
     } = context;
@@ -86,14 +73,11 @@ fn share(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if matches.flag("noupdate") {
         return Ok(0);
     }
-    fill(context, matches)
+    fill(&mut context.repo, &mut context.ui, &context.config, matches)
 }
 
 /// Updates the new working copy to the default branch, or else to the newest changeset.
-fn fill(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let Context {
-        repo, ui, config, ..
-    } = context;
+fn fill(repo: &mut Repo, ui: &mut Ui, config: &Config, matches: &Matches) -> Result<u8, Abort> {
     ui.status("updating working directory\n")?;
     let repository = repo.repository()?;
     let lock = repo.lock(ui, LockKind::WorkingCopy)?;
@@ -109,24 +93,6 @@ fn fill(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         true => Ok(0),
         false => Ok(update::UNRESOLVED),
     }
-}
-
-fn unshare(context: &mut Context, _matches: &Matches) -> Result<u8, Abort> {
-    let Context {
-        repo, ui, config, ..
-    } = context;
-    let repository = repo.repository()?;
-    if repository.share_source().is_none() {
-        return Err(Abort::new("this is not a shared repo"));
-    }
-    let working_copy = repo.lock(ui, LockKind::WorkingCopy)?;
-    let lock = repo.lock(ui, LockKind::Store)?;
-    let phases = !config.is_publishing(repo, ui)?;
-    repository.unshare(&lock, phases, ui.progress.as_ref(), &ui.stop)?;
-    drop(lock);
-    drop(working_copy);
-    repo.reopen();
-    Ok(0)
 }
 
 /// A path without links, as far as it exists.

@@ -55,10 +55,11 @@ impl Repository {
         let mut names: Vec<&str> = requirements
             .iter()
             .filter(|name| !is_safe || Requirements::is_outside(name))
-            .filter(|name| !["shared", "relshared"].contains(name))
+            .filter(|name| *name != "relshared")
             .chain([if is_relative { "relshared" } else { "shared" }])
             .collect();
         names.sort_unstable();
+        names.dedup();
         let text: String = names.iter().map(|name| format!("{name}\n")).collect();
         replace(storage.as_ref(), &hg.join("requires"), text.as_bytes())?;
         Repository::open_with(Arc::clone(storage), root, opening)
