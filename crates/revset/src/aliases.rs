@@ -123,6 +123,12 @@ impl<'a> Expansion<'a> {
             }
             Syntax::Node("func", operands) if operands.len() == 2 => {
                 let given = self.expand(&operands[1], arguments)?;
+                // An argument also stands for the name of a function.
+                if let Syntax::Symbol(name) = &operands[0]
+                    && let Some(argument) = arguments.get(&name[..])
+                {
+                    return Ok(Syntax::Node("func", vec![argument.clone(), given]));
+                }
                 if let Syntax::Symbol(name) = &operands[0]
                     && let Some((key, alias)) = self.find(name, AliasKind::Function)
                 {
@@ -329,13 +335,13 @@ mod tests {
             ("m", "merge()"),
             ("m(x)", "x and m"),
             ("two($1, $10)", "$10 or desc('$1')"),
-            ("all2(all)", "all and all()"),
+            ("all2(all)", "all and f(all)"),
         ];
         for (query, expected) in [
             ("m", "merge()"),
             ("m(m)", "(merge() and merge())"),
             ("two(1, 2)", "(2 or desc(\"$1\"))"),
-            ("all2(0)", "(0 and all())"),
+            ("all2(0)", "(0 and f(0))"),
             ("f(m, x)", "f(merge(), x)"),
             ("'m'", "\"m\""),
         ] {

@@ -141,7 +141,7 @@ impl<'a> Discovery<'a> {
         } = self;
         let changelog = search.changelog;
         let is_open = found.incoming && search.has_doubts();
-        if is_open {
+        if found.incoming && !search.sample().is_empty() {
             // Where nothing is known to be there, Mercurial takes its samples in a quicker way.
             let quick = match search.revs_in(Knowledge::Common).next() {
                 Some(_) => "",

@@ -37,7 +37,12 @@ impl Repo {
         let outside = config.layers.with(None)?.config;
         let directory = self.location().root().unwrap_or(&self.cwd);
         let output = (&ui.streams, ui.verbosity.verbose);
-        self.hooks = Arc::new(HookRunner::read(&Arc::new(outside), None, directory, output)?);
+        self.hooks = Arc::new(HookRunner::read(
+            &Arc::new(outside),
+            None,
+            directory,
+            output,
+        )?);
         Ok(())
     }
 

@@ -505,7 +505,10 @@ fn extreme(name: &str, list: Value) -> Result<Value, Abort> {
     let wrong = |words: String| Err(parse_error(words).hint(hint()));
     let members = match list {
         Value::List(members) => members,
-        Value::Dict(entries) => entries.into_iter().map(|(key, _)| Value::Text(key)).collect(),
+        Value::Dict(entries) => entries
+            .into_iter()
+            .map(|(key, _)| Value::Text(key))
+            .collect(),
         Value::Table(rows, _) => {
             let rows = rows.into_iter();
             rows.map(|row| Value::Shown(row.name, row.parts)).collect()
