@@ -269,7 +269,7 @@ mod tests {
             @@ -1 +1 @@\r\n-a\r\n+b\r\n";
         assert_eq!(names_of(text)[..1], ["sources 1"]);
         let bare = "diff --git a/a b/b\r\nrename from a\r\nrename to b\r\n";
-        assert_eq!(names_of(bare), ["sources 1", "a/a b/b"]);
+        assert_eq!(names_of(bare), ["sources 1", "a/b b/b"]);
     }
 
     #[test]

@@ -137,7 +137,7 @@ impl<'a> Expansion<'a> {
                         Syntax::Node("list", items) => items,
                         one => vec![one],
                     };
-                    if given.len() != alias.parameters.len() {
+                    if alias.replacement.is_ok() && given.len() != alias.parameters.len() {
                         let message = format!("invalid number of arguments: {}", given.len());
                         return Err(RevsetError::parse(message));
                     }
