@@ -123,12 +123,6 @@ impl<'a> Expansion<'a> {
             }
             Syntax::Node("func", operands) if operands.len() == 2 => {
                 let given = self.expand(&operands[1], arguments)?;
-                // An argument also stands for the name of a function.
-                if let Syntax::Symbol(name) = &operands[0]
-                    && let Some(argument) = arguments.get(&name[..])
-                {
-                    return Ok(Syntax::Node("func", vec![argument.clone(), given]));
-                }
                 if let Syntax::Symbol(name) = &operands[0]
                     && let Some((key, alias)) = self.find(name, AliasKind::Function)
                 {
@@ -144,7 +138,9 @@ impl<'a> Expansion<'a> {
                     let names = alias.parameters.iter().map(Vec::as_slice);
                     return self.replace(key, alias, &names.zip(given).collect());
                 }
-                Ok(Syntax::Node("func", vec![operands[0].clone(), given]))
+                // A word or an argument also stands for the name of a function.
+                let name = self.expand(&operands[0], arguments)?;
+                Ok(Syntax::Node("func", vec![name, given]))
             }
             Syntax::Node(name, operands) => {
                 let mut expanded = Vec::new();
@@ -333,6 +329,7 @@ mod tests {
     fn words_and_functions_are_replaced_with_their_arguments() {
         let aliases = [
             ("m", "merge()"),
+            ("g", "first"),
             ("m(x)", "x and m"),
             ("two($1, $10)", "$10 or desc('$1')"),
             ("all2(all)", "all and f(all)"),
@@ -343,6 +340,7 @@ mod tests {
             ("two(1, 2)", "(2 or desc(\"$1\"))"),
             ("all2(0)", "(0 and f(0))"),
             ("f(m, x)", "f(merge(), x)"),
+            ("g(x)", "first(x)"),
             ("'m'", "\"m\""),
         ] {
             assert_eq!(expanded(&aliases, query).unwrap(), expected, "{query}");

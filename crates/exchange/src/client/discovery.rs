@@ -101,7 +101,11 @@ impl<'a> Discovery<'a> {
             !node.is_null() && rev.is_none_or(|rev| !view.is_visible(rev))
         });
         let there = wanted.iter().filter_map(|node| changelog.rev(node));
-        search.decide(there.map(|rev| (rev, true)));
+        // A head of the other side is common even if it does not count.
+        for rev in there.filter(|rev| view.is_visible(*rev)) {
+            search.states[rev.index()] = Knowledge::Common;
+        }
+        search.decide(std::iter::empty());
         if incoming || heads.is_none() {
             search.decide(sample.into_iter().zip(first.known));
         }

@@ -54,17 +54,14 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let (for_developers, mut names): (BTreeSet<&str>, BTreeSet<&str>) = context
         .commands
         .iter()
-        .filter_map(|command| Some((begun(&command)?, command.category.is_none())))
-        .fold(
-            Default::default(),
-            |(mut debug, mut others), (name, is_debug)| {
-                match is_debug && name.starts_with("debug") {
-                    true => debug.insert(name),
-                    false => others.insert(name),
-                };
-                (debug, others)
-            },
-        );
+        .filter_map(|command| begun(&command))
+        .fold(Default::default(), |(mut debug, mut others), name| {
+            match name.starts_with("debug") {
+                true => debug.insert(name),
+                false => others.insert(name),
+            };
+            (debug, others)
+        });
     if names.is_empty() {
         names = for_developers;
     }
