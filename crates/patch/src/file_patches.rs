@@ -264,6 +264,15 @@ mod tests {
     }
 
     #[test]
+    fn ends_of_lines_are_no_part_of_names() {
+        let text = "diff --git a/a b/b\r\nrename from a\r\nrename to b\r\n--- a/a\r\n+++ b/b\r\n\
+            @@ -1 +1 @@\r\n-a\r\n+b\r\n";
+        assert_eq!(names_of(text)[..1], ["sources 1"]);
+        let bare = "diff --git a/a b/b\r\nrename from a\r\nrename to b\r\n";
+        assert_eq!(names_of(bare), ["sources 1", "a/b b/b"]);
+    }
+
+    #[test]
     fn a_fault_ends_it() {
         let text = "--- f\n+++ f\n@@ bad\n--- c\n+++ d\n@@ -1 +1 @@\n-a\n+b\n";
         assert_eq!(names_of(text), ["bad hunk #1"]);

@@ -95,8 +95,7 @@ fn mode_of(text: &[u8]) -> Option<PatchMode> {
 
 /// Both paths of `diff --git a/OLD b/NEW`, without the letters.
 pub(crate) fn heading_paths(line: &[u8]) -> Option<(&[u8], &[u8])> {
-    let rest = line.strip_prefix(HEADING)?;
-    let rest = rest.strip_suffix(b"\n").unwrap_or(rest);
+    let rest = trim_end(line.strip_prefix(HEADING)?);
     let at = memchr::memmem::rfind(rest, b" b/")?;
     Some((&rest[..at], &rest[at + 3..]))
 }

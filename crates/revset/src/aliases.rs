@@ -131,14 +131,16 @@ impl<'a> Expansion<'a> {
                         Syntax::Node("list", items) => items,
                         one => vec![one],
                     };
-                    if given.len() != alias.parameters.len() {
+                    if alias.replacement.is_ok() && given.len() != alias.parameters.len() {
                         let message = format!("invalid number of arguments: {}", given.len());
                         return Err(RevsetError::parse(message));
                     }
                     let names = alias.parameters.iter().map(Vec::as_slice);
                     return self.replace(key, alias, &names.zip(given).collect());
                 }
-                Ok(Syntax::Node("func", vec![operands[0].clone(), given]))
+                // A word or an argument also stands for the name of a function.
+                let name = self.expand(&operands[0], arguments)?;
+                Ok(Syntax::Node("func", vec![name, given]))
             }
             Syntax::Node(name, operands) => {
                 let mut expanded = Vec::new();
@@ -327,16 +329,18 @@ mod tests {
     fn words_and_functions_are_replaced_with_their_arguments() {
         let aliases = [
             ("m", "merge()"),
+            ("g", "first"),
             ("m(x)", "x and m"),
             ("two($1, $10)", "$10 or desc('$1')"),
-            ("all2(all)", "all and all()"),
+            ("all2(all)", "all and f(all)"),
         ];
         for (query, expected) in [
             ("m", "merge()"),
             ("m(m)", "(merge() and merge())"),
             ("two(1, 2)", "(2 or desc(\"$1\"))"),
-            ("all2(0)", "(0 and all())"),
+            ("all2(0)", "(0 and f(0))"),
             ("f(m, x)", "f(merge(), x)"),
+            ("g(x)", "first(x)"),
             ("'m'", "\"m\""),
         ] {
             assert_eq!(expanded(&aliases, query).unwrap(), expected, "{query}");

@@ -177,7 +177,7 @@ fn steps(function: &str, operand: &Expr, from: i64, to: Option<i64>) -> Expr {
         )
     };
     let mut arguments = vec![operand.clone(), key("startdepth", from)];
-    arguments.extend(to.map(|to| key("depth", to.saturating_add(1))));
+    arguments.extend(to.map(|to| key("depth", to)));
     Expr::Call(function.as_bytes().to_vec(), arguments)
 }
 

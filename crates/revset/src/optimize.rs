@@ -89,6 +89,9 @@ const READING: &[&str] = &[
     "user",
 ];
 
+/// Functions that look only at roots of phases.
+const PHASES: &[&str] = &["draft", "public", "secret"];
+
 /// The tree that costs least, of one that is [`analyzed`].
 pub fn optimized(tree: Syntax) -> Syntax {
     optimize(tree).1
@@ -104,7 +107,7 @@ fn optimize(tree: Syntax) -> (Weight, Syntax) {
         "not" => {
             let (weight, operand) = optimize(operands.into_iter().next().unwrap_or(Syntax::Absent));
             if operand == call("public", Syntax::Absent) {
-                return (weight, call("_notpublic", Syntax::Absent));
+                return (NAME, call("_notpublic", Syntax::Absent));
             }
             (weight, Syntax::Node("not", vec![operand]))
         }
@@ -113,6 +116,11 @@ fn optimize(tree: Syntax) -> (Weight, Syntax) {
             let first = operands.next().unwrap_or(Syntax::Absent);
             let (below, rest) = optimize(operands.next().unwrap_or(Syntax::Absent));
             let own = match &first {
+                Syntax::Symbol(function)
+                    if PHASES.iter().any(|name| name.as_bytes() == function) =>
+                {
+                    NAME
+                }
                 Syntax::Symbol(function) if is_reading(function) => CHANGESETS,
                 _ => INDEX,
             };

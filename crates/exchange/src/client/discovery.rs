@@ -101,7 +101,11 @@ impl<'a> Discovery<'a> {
             !node.is_null() && rev.is_none_or(|rev| !view.is_visible(rev))
         });
         let there = wanted.iter().filter_map(|node| changelog.rev(node));
-        search.decide(there.map(|rev| (rev, true)));
+        // A head of the other side is common even if it does not count.
+        for rev in there.filter(|rev| view.is_visible(*rev)) {
+            search.states[rev.index()] = Knowledge::Common;
+        }
+        search.decide(std::iter::empty());
         if incoming || heads.is_none() {
             search.decide(sample.into_iter().zip(first.known));
         }
@@ -141,7 +145,7 @@ impl<'a> Discovery<'a> {
         } = self;
         let changelog = search.changelog;
         let is_open = found.incoming && search.has_doubts();
-        if is_open {
+        if found.incoming && !search.sample().is_empty() {
             // Where nothing is known to be there, Mercurial takes its samples in a quicker way.
             let quick = match search.revs_in(Knowledge::Common).next() {
                 Some(_) => "",

@@ -28,6 +28,24 @@ impl Repo {
         Ok(())
     }
 
+    /// Forgets the hooks of the repository that the call stands in: they are none of one that it makes.
+    pub(crate) fn forget_repository_hooks(
+        &mut self,
+        ui: &Ui,
+        config: &Config,
+    ) -> Result<(), Abort> {
+        let outside = config.layers.with(None)?.config;
+        let directory = self.location().root().unwrap_or(&self.cwd);
+        let output = (&ui.streams, ui.verbosity.verbose);
+        self.hooks = Arc::new(HookRunner::read(
+            &Arc::new(outside),
+            None,
+            directory,
+            output,
+        )?);
+        Ok(())
+    }
+
     /// Refuses to run a command without the hooks that belong to it.
     pub(crate) fn refuse_hooks(&self, command: &str, kinds: &[&'static str]) -> Result<(), Abort> {
         match self.hooks.first_of(kinds) {

@@ -16,6 +16,7 @@ use varve_repo::{
     Evolution, Lock, LockEvent, LockKind, LockWait, OpenOptions, RepoError, RepoView, Repository,
     ShareAccess, ViewFilter,
 };
+use varve_revset::parse_syntax;
 
 /// The repository of a call, opened when it is first needed, and its working copy.
 pub struct Repo {
@@ -216,12 +217,17 @@ impl Repo {
         Ok(())
     }
 
-    /// Says, once in a call, which aliases of queries are wrong.
-    fn warn_of_aliases(&mut self, ui: &mut Ui) -> Result<(), Abort> {
-        if std::mem::replace(&mut self.checked_aliases, true) {
+    /// Says, once in a call, which aliases of queries are wrong; a query that uses one ends with these words.
+    fn warn_of_aliases(&mut self, ui: &mut Ui, specs: &[&[u8]]) -> Result<(), Abort> {
+        let aliases = aliases(&self.config);
+        let is_wrong = |spec: &&[u8]| {
+            let written = parse_syntax(spec, &|_| false);
+            written.is_ok_and(|written| aliases.expand(&written).is_err())
+        };
+        if specs.iter().any(is_wrong) || std::mem::replace(&mut self.checked_aliases, true) {
             return Ok(());
         }
-        for words in aliases(&self.config).warnings() {
+        for words in aliases.warnings() {
             ui.warn(format!("warning: {words}\n"))?;
         }
         Ok(())
@@ -237,7 +243,7 @@ impl Repo {
         let is_plain = |spec: &&[u8]| [&b"."[..], b"null", b""].contains(spec);
         let is_name = |spec: &&[u8]| is_plain(spec) || *spec == b"all()";
         if !specs.iter().all(is_name) {
-            self.warn_of_aliases(ui)?;
+            self.warn_of_aliases(ui, specs)?;
         }
         match self.hidden || specs.iter().all(is_plain) {
             true => Ok(()),

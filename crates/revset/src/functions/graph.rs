@@ -123,6 +123,9 @@ fn parents_of(
     if arguments.is_empty() {
         let parents = &engine.context().parents;
         let wanted = parents.iter().take(which.end).skip(which.start);
+        if which.len() == 1 && wanted.len() == 0 {
+            return Ok(Set::empty());
+        }
         return Ok(Set::bits(BitSet::of(wanted.map(|rev| Some(*rev)))));
     }
     let set = arguments::set(engine, arguments)?;

@@ -32,10 +32,10 @@ fn operators_bind_as_in_mercurial() {
         ("not a:b", "(not (a:b))"),
         ("a ## b:c", "(\"ab\":c)"),
         ("f((a, b), ())", "f(a, b, ())"),
-        ("x#g[2]", "descendants(x, startdepth=2, depth=3)"),
+        ("x#g[2]", "descendants(x, startdepth=2, depth=2)"),
         (
             "x#generations[-3:-1]",
-            "ancestors(x, startdepth=1, depth=4)",
+            "ancestors(x, startdepth=1, depth=3)",
         ),
         ("x#g[1:-1]", "none()"),
     ] {

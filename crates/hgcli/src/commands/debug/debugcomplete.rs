@@ -48,22 +48,20 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     }
     let begun = |command: &&'static Command| {
         let mut names = command.names.iter();
-        names.find(|name| name.starts_with(&*typed)).copied()
+        let name = names.find(|name| name.starts_with(&*typed)).copied();
+        name.filter(|_| !context.commands.is_own(command.name()))
     };
     let (for_developers, mut names): (BTreeSet<&str>, BTreeSet<&str>) = context
         .commands
         .iter()
-        .filter_map(|command| Some((begun(&command)?, command.category.is_none())))
-        .fold(
-            Default::default(),
-            |(mut debug, mut others), (name, is_debug)| {
-                match is_debug && name.starts_with("debug") {
-                    true => debug.insert(name),
-                    false => others.insert(name),
-                };
-                (debug, others)
-            },
-        );
+        .filter_map(|command| begun(&command))
+        .fold(Default::default(), |(mut debug, mut others), name| {
+            match name.starts_with("debug") {
+                true => debug.insert(name),
+                false => others.insert(name),
+            };
+            (debug, others)
+        });
     if names.is_empty() {
         names = for_developers;
     }
@@ -101,7 +99,8 @@ fn command(context: &Context, typed: &str) -> Result<&'static Command, Abort> {
 }
 
 fn print_options(ui: &mut Ui, tables: &[&'static [Flag]]) -> Result<u8, Abort> {
-    for flag in tables.iter().copied().flatten() {
+    let all = tables.iter().copied().flatten();
+    for flag in all.filter(|flag| !flag.help.contains("(DEPRECATED)")) {
         if let Some(short) = flag.short {
             ui.write(format!("-{short}\n"))?;
         }
@@ -111,7 +110,8 @@ fn print_options(ui: &mut Ui, tables: &[&'static [Flag]]) -> Result<u8, Abort> {
 }
 
 fn list(context: &mut Context, _: &Matches) -> Result<u8, Abort> {
-    for command in context.commands.iter() {
+    let table = context.commands.clone();
+    for command in table.iter().filter(|command| !table.is_own(command.name())) {
         let options: Vec<&str> = command.options.iter().map(|flag| flag.long).collect();
         let line = format!("{}: {}\n", command.name(), options.join(", "));
         context.ui.write(line)?;

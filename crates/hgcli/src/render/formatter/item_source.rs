@@ -37,11 +37,7 @@ impl ItemSource {
 
 /// The error of a function that needs a changeset.
 fn no_changeset<T>() -> Result<T, Abort> {
-    Err(Abort::Parse {
-        message: "template resource not available: ctx".to_owned(),
-        at: None,
-        hint: None,
-    })
+    Err(Abort::new("template resource not available: ctx"))
 }
 
 impl TemplateData for ItemSource {

@@ -122,6 +122,7 @@ const FILTERS: &[(&str, Filter)] = &[
     }),
     ("user", |value| of_text(value, user)),
     ("utf8", Ok),
+    ("xmlescape", |value| of_text(value, xml_escape)),
 ];
 
 /// Whether there is a filter of this name.
@@ -256,6 +257,17 @@ fn replace(text: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
         }
     }
     out
+}
+
+/// Text in XML, which has no control characters but tabs and ends of lines.
+fn xml_escape(text: &[u8]) -> Vec<u8> {
+    let mut escaped = escape(text);
+    for byte in &mut escaped {
+        if *byte < b' ' && !b"\t\n\r".contains(byte) {
+            *byte = b' ';
+        }
+    }
+    escaped
 }
 
 fn escape(text: &[u8]) -> Vec<u8> {

@@ -501,8 +501,22 @@ fn word(at: i64, body: &[u8], separator: Option<&[u8]>) -> Result<Value, Abort> 
 }
 
 fn extreme(name: &str, list: Value) -> Result<Value, Abort> {
-    let Value::List(members) = list else {
-        return Err(parse_error(format!("{name} expects a non-empty list")));
+    let hint = || format!("{name} first argument should be an iterable");
+    let wrong = |words: String| Err(parse_error(words).hint(hint()));
+    let members = match list {
+        Value::List(members) => members,
+        Value::Dict(entries) => entries
+            .into_iter()
+            .map(|(key, _)| Value::Text(key))
+            .collect(),
+        Value::Table(rows, _) => {
+            let rows = rows.into_iter();
+            rows.map(|row| Value::Shown(row.name, row.parts)).collect()
+        }
+        Value::Text(text) if text.is_empty() => return wrong("empty string".to_owned()),
+        Value::Text(text) => text.iter().map(|byte| Value::Text(vec![*byte])).collect(),
+        Value::Date(..) => return wrong("date is not iterable".to_owned()),
+        other => return wrong(format!("{} is not iterable", described(&other))),
     };
     let key = |value: &Value| match value {
         Value::Text(text) => (0, text.clone()),
@@ -516,5 +530,5 @@ fn extreme(name: &str, list: Value) -> Result<Value, Abort> {
     } else {
         members.into_iter().max_by_key(key)
     };
-    found.ok_or_else(|| parse_error(format!("{name} expects a non-empty list")))
+    found.map_or_else(|| wrong("empty sequence".to_owned()), Ok)
 }

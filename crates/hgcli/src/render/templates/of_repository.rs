@@ -55,7 +55,7 @@ pub(super) fn call(
         )));
     }
     let missing = || {
-        parse_error(format!(
+        Abort::new(format!(
             "template resource not available: {}",
             resource(name)
         ))

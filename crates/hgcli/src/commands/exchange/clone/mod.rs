@@ -124,6 +124,8 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         }
     }
     let plan = plan(repo, ui, config, matches)?;
+    repo.refuse_hooks("clone", &UNHEARD[..4])?;
+    repo.forget_repository_hooks(ui, config)?;
     repo.refuse_hooks("clone", UNHEARD)?;
     ui.guard.writes();
     ui.guard.clone.begin(&plan.target);

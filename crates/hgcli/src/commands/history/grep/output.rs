@@ -226,7 +226,7 @@ impl Page {
                 self.print_line(ui, search, &hit.line, is_text)?;
             }
             self.out.plain(ui, self.separators.1)?;
-            if self.columns.names_only || !is_text {
+            if self.columns.names_only {
                 break;
             }
         }

@@ -1,7 +1,7 @@
 //! Changesets in which `grep` searches, in their order.
 
 use crate::arguments::Matches;
-use crate::commands::history::log::selected;
+use crate::commands::history::log::{first_ancestors, selected};
 use crate::context::Repo;
 use crate::context::revision::query;
 use crate::render::changesets::ShownFiles;
@@ -90,7 +90,9 @@ pub(super) fn versions(
     repo.warn_of_disabled_markers_for(ui, &specs)?;
     let mut set = query(&engine, &specs)?;
     if follow {
-        set = engine.ancestors_of(&set)?.reversed(&engine)?;
+        let start: Vec<_> = set.members(&engine).collect::<Result<_, _>>()?;
+        let line = first_ancestors(&engine, &start).ascending(&engine)?;
+        set = line.reversed(&engine)?;
     }
     let mut versions = Vec::new();
     if in_working {

@@ -182,7 +182,7 @@ fn file_history(
 }
 
 /// Changesets that the first parents lead to, those of `start` included.
-fn first_ancestors(engine: &Engine<'_>, start: &[Member]) -> Set {
+pub(crate) fn first_ancestors(engine: &Engine<'_>, start: &[Member]) -> Set {
     let mut found = BTreeSet::new();
     for first in start {
         let mut next = Some(*first);

@@ -2,6 +2,8 @@
 
 mod follow;
 
+pub(crate) use follow::first_ancestors;
+
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, STYLE, TEMPLATE};
 use crate::context::revision::query;
 use crate::context::{Category, Command, Config, Context, Repo};
