@@ -13,10 +13,10 @@ use varve_repo::{
     StorageSettings, ViewFilter,
 };
 use varve_workdir::{
-    Backups, Dirstate, IgnoreFiles, LocalChanges, MarkerStyle, MergeBase, MergeLabels, MergeOptions,
-    MergeRequest, MergeTool, Resolution, Status, StatusLists, StatusRequest, ToolSelection, Tree,
-    UpdateEvent, UpdateObserver, UpdateQuestion, UpdateRequest, UpdateStats, WorkdirError,
-    WorkingStatus, merge_changeset, update, working_status,
+    Backups, Dirstate, IgnoreFiles, LocalChanges, MarkerStyle, MergeBase, MergeLabels,
+    MergeOptions, MergeRequest, MergeTool, Resolution, Status, StatusLists, StatusRequest,
+    ToolSelection, Tree, UpdateEvent, UpdateObserver, UpdateQuestion, UpdateRequest, UpdateStats,
+    WorkdirError, WorkingStatus, merge_changeset, update, working_status,
 };
 
 /// Content and kind of a file.

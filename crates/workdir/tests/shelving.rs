@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use varve_base::Interrupt;
 use varve_repo::Node;
 use varve_workdir::{
-    Backups, LocalChanges, MergeOptions, MergeTool, RevertAction, ShelfDirectory, ShelfFile,
-    ShelvedChanges, ToolSelection, UpdateRequest, leave_changeset, plan_local_changes, revert,
-    show_as_local_changes,
+    Backups, LocalChanges, MarkerStyle, MergeOptions, MergeTool, RevertAction, ShelfDirectory,
+    ShelfFile, ShelvedChanges, ToolSelection, UpdateRequest, leave_changeset, plan_local_changes,
+    revert, show_as_local_changes,
 };
 
 /// A working copy of `committed` in which `local` was brought about, with its status.
