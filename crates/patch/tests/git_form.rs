@@ -47,9 +47,9 @@ fn bytes(most: usize) -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(any::<u8>(), 0..most)
 }
 
-/// A piece of a delta: bytes of the old content from a place on, or new ones.
+/// A command of a delta: bytes of the old content from a place on, or new ones.
 #[derive(Clone, Debug)]
-enum Piece {
+enum DeltaCommand {
     Copied(prop::sample::Index, prop::sample::Index),
     New(Vec<u8>),
 }
@@ -63,18 +63,18 @@ fn length(mut len: usize, out: &mut Vec<u8>) {
 }
 
 /// The delta of these pieces, and the content that it leads to.
-fn delta(old: &[u8], pieces: &[Piece]) -> (Vec<u8>, Vec<u8>) {
+fn delta(old: &[u8], pieces: &[DeltaCommand]) -> (Vec<u8>, Vec<u8>) {
     let (mut commands, mut new) = (Vec::new(), Vec::new());
     for piece in pieces {
         match piece {
-            Piece::New(bytes) => {
+            DeltaCommand::New(bytes) => {
                 for bytes in bytes.chunks(127) {
                     commands.push(bytes.len() as u8);
                     commands.extend_from_slice(bytes);
                 }
                 new.extend_from_slice(bytes);
             }
-            Piece::Copied(from, to) => {
+            DeltaCommand::Copied(from, to) => {
                 let (from, to) = (from.index(old.len() + 1), to.index(old.len() + 1));
                 let (from, len) = (from.min(to), from.abs_diff(to));
                 if len == 0 {
@@ -113,10 +113,13 @@ fn delta(old: &[u8], pieces: &[Piece]) -> (Vec<u8>, Vec<u8>) {
     (out, new)
 }
 
-fn pieces() -> impl Strategy<Value = Vec<Piece>> {
+fn pieces() -> impl Strategy<Value = Vec<DeltaCommand>> {
     let copied = any::<(prop::sample::Index, prop::sample::Index)>()
-        .prop_map(|(from, to)| Piece::Copied(from, to));
-    proptest::collection::vec(prop_oneof![copied, bytes(300).prop_map(Piece::New)], 0..8)
+        .prop_map(|(from, to)| DeltaCommand::Copied(from, to));
+    proptest::collection::vec(
+        prop_oneof![copied, bytes(300).prop_map(DeltaCommand::New)],
+        0..8,
+    )
 }
 
 proptest! {
