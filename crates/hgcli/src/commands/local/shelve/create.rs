@@ -107,10 +107,7 @@ pub(super) fn run(
     save(ui, &shelved, &node, &directory.shelf(&name))?;
     ui.status([b"shelved as ", &name[..], b"\n"].concat())?;
     if matches.flag("keep") {
-        let mut kept = before;
-        keep_tracked(&mut kept, &changes.status);
-        kept.write(&repository)?;
-        return Ok(0);
+        return keep(&repository, before, &changes.status);
     }
     go_back(
         repo,
@@ -123,7 +120,7 @@ pub(super) fn run(
 }
 
 /// Tracks in the working copy what `--addremove` and `--unknown` have found, and no longer tracks what is gone.
-fn keep_tracked(dirstate: &mut Dirstate, status: &Status) {
+fn keep(repository: &Repository, mut dirstate: Dirstate, status: &Status) -> Result<u8, Abort> {
     for path in &status.added {
         if !dirstate.is_tracked(path) {
             dirstate.add(path);
@@ -132,6 +129,8 @@ fn keep_tracked(dirstate: &mut Dirstate, status: &Status) {
     for path in &status.removed {
         dirstate.remove(path);
     }
+    dirstate.write(repository)?;
+    Ok(0)
 }
 
 /// The branch of the parent, and the first line of its description.
