@@ -200,13 +200,10 @@ fn alias_of(declaration: &[u8], definition: &[u8]) -> (Vec<u8>, AliasKind, Alias
     } = match declared(declaration) {
         Ok(declared) => declared,
         Err(reason) => {
-            // A wrong declaration is an alias of what may be its name.
+            // A wrong declaration is an alias of what may be its name, which function calls use too.
             let name = declaration.split(|byte| *byte == b'(').next();
             let name = name.unwrap_or(declaration).trim_ascii().to_vec();
-            let kind = match declaration.contains(&b'(') {
-                true => AliasKind::Function,
-                false => AliasKind::Word,
-            };
+            let kind = AliasKind::Word;
             let words = wrong("declaration", &name, &reason);
             return (
                 name,

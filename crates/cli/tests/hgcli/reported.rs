@@ -99,3 +99,20 @@ fn a_hook_for_aborts_does_not_stop_what_ends_well() {
     });
     twin.all_same(&["add a", "commit -m first", "log -T {rev}\\n"]);
 }
+
+#[test]
+fn hooks_see_plain_as_their_option_says() {
+    for plain in ["", "1"] {
+        let twin = Twin::writing(|hg, path| {
+            hg.ok(path, &["init"]);
+            let line = |name: &str| format!("pre-root.{name} = echo {name} ${{HGPLAIN:-none}}\n");
+            let option = |name: &str| format!("pre-root.{name}:run-with-plain = {name}\n");
+            let mut settings = format!("[hooks]\n{}", line("default"));
+            for name in ["yes", "no", "auto"] {
+                settings += &(line(name) + &option(name));
+            }
+            write(path, ".hg/hgrc", settings.as_bytes());
+        });
+        twin.with("HGPLAIN", plain).same(&["root"]);
+    }
+}

@@ -5,6 +5,7 @@
 //! commit.mail = COMMAND         another one of the same kind
 //! priority.commit.mail = 10     higher ones come first; 0 without a line
 //! commit =                      takes the first one back
+//! commit.mail:run-with-plain = no   whether the command sees HGPLAIN: yes, as by default, no, or auto
 //! ```
 
 use super::{HookArgs, PushVars};
@@ -30,6 +31,8 @@ pub struct HookCommand {
     pub name: Vec<u8>,
     /// As written behind it.
     pub command: Vec<u8>,
+    /// Whether its command sees `HGPLAIN`; `None` leaves the variable as it is.
+    pub plain: Option<bool>,
 }
 
 impl ConfiguredHooks {
@@ -40,13 +43,23 @@ impl ConfiguredHooks {
     pub fn read(config: &Hgrc) -> Result<ConfiguredHooks, HgrcError> {
         let mut scripts = Vec::new();
         for item in config.section("hooks") {
-            if item.value.is_empty() || item.key.starts_with(b"priority.") {
+            let is_option = item.key.starts_with(b"priority.") || item.key.contains(&b':');
+            if item.value.is_empty() || is_option {
                 continue;
             }
             let key = format!("priority.{}", String::from_utf8_lossy(&item.key));
             let priority = config.integer("hooks", &key)?.unwrap_or(0);
-            let (name, command) = (item.key.clone(), item.value.clone());
-            scripts.push((priority, HookCommand { name, command }));
+            let key = format!("{}:run-with-plain", String::from_utf8_lossy(&item.key));
+            let plain = match config.get("hooks", &key) {
+                Some(b"auto") => None,
+                _ => Some(config.boolean("hooks", &key, true)?),
+            };
+            let hook = HookCommand {
+                name: item.key.clone(),
+                command: item.value.clone(),
+                plain,
+            };
+            scripts.push((priority, hook));
         }
         scripts.sort_by_key(|(priority, _)| std::cmp::Reverse(*priority));
         let scripts = scripts.into_iter().map(|(_, script)| script).collect();
@@ -123,6 +136,15 @@ impl HookCommand {
         let mut process = Command::new("/bin/sh");
         process.arg("-c").arg(OsStr::from_bytes(&self.command));
         process.current_dir(root);
+        match self.plain {
+            Some(true) => {
+                process.env("HGPLAIN", "1");
+            }
+            Some(false) => {
+                process.env_remove("HGPLAIN");
+            }
+            None => {}
+        }
         // Those of a hook that has called this program are about something else.
         process.env_remove("HG_PENDING");
         let mut set = |name: &[u8], value: &[u8]| {
@@ -184,6 +206,22 @@ mod tests {
     }
 
     #[test]
+    fn an_option_of_a_hook_is_no_hook() {
+        let set = set(&[
+            "commit.a=a",
+            "commit.a:run-with-plain=yes",
+            "commit.b=b",
+            "commit.b:run-with-plain=no",
+            "commit.c=c",
+            "commit.c:run-with-plain=auto",
+            "commit.d=d",
+        ]);
+        let set = set.unwrap();
+        let plain: Vec<_> = set.of("commit").map(|script| script.plain).collect();
+        assert_eq!(plain, [Some(true), Some(false), None, Some(true)]);
+    }
+
+    #[test]
     fn a_priority_is_a_number() {
         let error = set(&["commit=x", "priority.commit=y"]).unwrap_err();
         let words = "hooks.priority.commit is not a valid integer ('y')";
@@ -195,6 +233,7 @@ mod tests {
         let script = HookCommand {
             name: b"commit.x".to_vec(),
             command: b"true".to_vec(),
+            plain: None,
         };
         let args = HookArgs::from([("node", b"1\x002".to_vec())]);
         let given = vec![(b"A=\0B".to_vec(), b"=2".to_vec())];
