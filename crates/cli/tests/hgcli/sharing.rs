@@ -218,3 +218,18 @@ fn clones_of_shares_are_whole() {
         same_files(&twin, name);
     }
 }
+
+#[test]
+fn pools_are_refused_by_name() {
+    let twin = Twin::writing(history);
+    let pool = ["--config", "share.pool=pool"];
+    let clone = |more: &[&str], target| {
+        let words = [&["clone", "-q", "src", target][..], &pool, more].concat();
+        twin.run(&words).ours
+    };
+    let refused = clone(&["--config", "extensions.share="], "pooled");
+    assert_eq!(refused.code, 255);
+    assert!(refused.stderr.contains("share.pool is not supported"));
+    // Without the extension the setting means nothing.
+    assert_eq!(clone(&[], "plain").code, 0);
+}

@@ -84,6 +84,18 @@ const UNHEARD: &[&str] = &[
     "incoming",
 ];
 
+/// Refuses the setting with which Mercurial's extension makes shares of a common store instead of clones.
+fn refuse_pools(config: &Config) -> Result<(), Abort> {
+    let extension = config.get("extensions", "share");
+    let is_on = extension.is_some_and(|value| !value.starts_with(b"!"));
+    match config.get("share", "pool") {
+        Some(pool) if is_on && !pool.is_empty() => {
+            Err(Abort::new("share.pool is not supported").hint("clone once, and use 'hg share'"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A clone of a repository of this machine.
 struct ClonePlan {
     /// The source for the configuration of the clone, with the branch behind `#`.
@@ -112,6 +124,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             "cannot specify both --noupdate and --updaterev",
         ));
     }
+    refuse_pools(config)?;
     if let Some(typed) = matches.arguments().first() {
         let mut sources = peers::sources(repo, ui, config, typed)?;
         let source = sources.pop();
