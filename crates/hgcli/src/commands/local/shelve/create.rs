@@ -195,7 +195,6 @@ fn changes(
     let (names, at) = (matches.arguments(), FilesetTarget::Working);
     let matcher = repo.matcher_with(matches, names, &auditor, at)?;
     let mut status = commit::look(repo, ui, matches, (repository, &matcher), dirstate)?;
-    commit::before::check_named_files(repo, repository, dirstate, &matcher, &status)?;
     let unknown = match matches.flag("unknown") {
         true => unknown_files(repo, ui, (repository, &matcher), dirstate)?,
         false => Vec::new(),
@@ -206,6 +205,7 @@ fn changes(
     }
     status.added.extend(unknown.iter().cloned());
     status.added.sort_unstable();
+    commit::before::check_named_files(repo, repository, dirstate, &matcher, &status)?;
     let mut chosen = None;
     if matches.flag("interactive") {
         let whom = (ui, config, matches);
