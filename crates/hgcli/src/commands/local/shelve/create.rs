@@ -107,9 +107,7 @@ pub(super) fn run(
     save(ui, &shelved, &node, &directory.shelf(&name))?;
     ui.status([b"shelved as ", &name[..], b"\n"].concat())?;
     if matches.flag("keep") {
-        let mut kept = before;
-        keep_tracked(&mut kept, &changes.status);
-        kept.write(&repository)?;
+        keep_tracked(before, &changes.status).write(&repository)?;
         return Ok(0);
     }
     go_back(
@@ -123,7 +121,7 @@ pub(super) fn run(
 }
 
 /// Tracks in the working copy what `--addremove` and `--unknown` have found, and no longer tracks what is gone.
-fn keep_tracked(dirstate: &mut Dirstate, status: &Status) {
+fn keep_tracked(mut dirstate: Dirstate, status: &Status) -> Dirstate {
     for path in &status.added {
         if !dirstate.is_tracked(path) {
             dirstate.add(path);
@@ -132,6 +130,7 @@ fn keep_tracked(dirstate: &mut Dirstate, status: &Status) {
     for path in &status.removed {
         dirstate.remove(path);
     }
+    dirstate
 }
 
 /// The branch of the parent, and the first line of its description.
