@@ -6,6 +6,9 @@ use crate::{ChosenFiles, Tree, WorkdirError, WorkingFiles};
 use varve_patch::{ApplyOptions, PatchError, apply};
 use varve_repo::{RepoView, Repository, Rev};
 
+/// Lines of context that need not fit, as where patches are imported.
+const FUZZ: usize = 2;
+
 /// Makes the files that a patch in git's form makes of those of a changeset. The working copy only gets files of rejected
 /// hunks, which an edited patch may have.
 ///
@@ -27,6 +30,7 @@ pub fn apply_chosen(
     };
     let options = ApplyOptions {
         strip: 1,
+        fuzz: FUZZ,
         ..ApplyOptions::default()
     };
     match apply(patch, &mut target, &options)?.has_rejects {

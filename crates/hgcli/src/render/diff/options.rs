@@ -156,6 +156,7 @@ impl DiffOptions {
                 ignore_at_end: matches.flag("ignore-space-at-eol"),
                 ignore_lines: matches.flag("ignore-blank-lines"),
             },
+            functions: true,
             ..DiffOptions::comparable()
         })
     }

@@ -122,6 +122,8 @@ pub(crate) fn commit_working_copy(
     let whom = (&mut *repo, &mut *ui, config);
     let changes = changes(whom, matches, (&repository, &base), &mut dirstate)?;
     let Some(WorkingChanges { status, chosen }) = changes else {
+        // Keeps what --addremove has done.
+        dirstate.write(&repository)?;
         return Ok(NOTHING);
     };
     let is_new = base.is_merge() || base.changes_branch() || close;

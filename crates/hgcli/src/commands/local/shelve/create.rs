@@ -107,7 +107,8 @@ pub(super) fn run(
     save(ui, &shelved, &node, &directory.shelf(&name))?;
     ui.status([b"shelved as ", &name[..], b"\n"].concat())?;
     if matches.flag("keep") {
-        return keep(&repository, before, &changes.status);
+        keep_tracked(before, &changes.status).write(&repository)?;
+        return Ok(0);
     }
     go_back(
         repo,
@@ -120,7 +121,7 @@ pub(super) fn run(
 }
 
 /// Tracks in the working copy what `--addremove` and `--unknown` have found, and no longer tracks what is gone.
-fn keep(repository: &Repository, mut dirstate: Dirstate, status: &Status) -> Result<u8, Abort> {
+fn keep_tracked(mut dirstate: Dirstate, status: &Status) -> Dirstate {
     for path in &status.added {
         if !dirstate.is_tracked(path) {
             dirstate.add(path);
@@ -129,8 +130,7 @@ fn keep(repository: &Repository, mut dirstate: Dirstate, status: &Status) -> Res
     for path in &status.removed {
         dirstate.remove(path);
     }
-    dirstate.write(repository)?;
-    Ok(0)
+    dirstate
 }
 
 /// The branch of the parent, and the first line of its description.
@@ -194,7 +194,6 @@ fn changes(
     let (names, at) = (matches.arguments(), FilesetTarget::Working);
     let matcher = repo.matcher_with(matches, names, &auditor, at)?;
     let mut status = commit::look(repo, ui, matches, (repository, &matcher), dirstate)?;
-    commit::before::check_named_files(repo, repository, dirstate, &matcher, &status)?;
     let unknown = match matches.flag("unknown") {
         true => unknown_files(repo, ui, (repository, &matcher), dirstate)?,
         false => Vec::new(),
@@ -205,6 +204,7 @@ fn changes(
     }
     status.added.extend(unknown.iter().cloned());
     status.added.sort_unstable();
+    commit::before::check_named_files(repo, repository, dirstate, &matcher, &status)?;
     let mut chosen = None;
     if matches.flag("interactive") {
         let whom = (ui, config, matches);
