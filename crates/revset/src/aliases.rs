@@ -15,7 +15,7 @@ const DEEPEST: usize = 400;
 pub struct Aliases {
     /// By name, for words and for functions apart.
     known: HashMap<(Vec<u8>, AliasKind), Alias>,
-    /// What is wrong with aliases that no query need use.
+    /// Faults of aliases, which no query need use.
     warnings: Vec<String>,
 }
 
@@ -29,7 +29,7 @@ enum AliasKind {
 struct Alias {
     /// Names of the arguments.
     parameters: Vec<Vec<u8>>,
-    /// What stands for it, or what is wrong with it.
+    /// The tree in its place, or its fault.
     replacement: Result<Syntax, String>,
 }
 
@@ -48,7 +48,7 @@ impl Aliases {
         aliases
     }
 
-    /// What is wrong with aliases.
+    /// Faults of aliases.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }

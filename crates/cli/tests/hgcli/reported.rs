@@ -106,9 +106,10 @@ fn hooks_see_plain_as_their_option_says() {
         let twin = Twin::writing(|hg, path| {
             hg.ok(path, &["init"]);
             let line = |name: &str| format!("pre-root.{name} = echo {name} ${{HGPLAIN:-none}}\n");
+            // Each value is a harmless command if it is taken for a hook.
             let option = |name: &str| format!("pre-root.{name}:run-with-plain = {name}\n");
             let mut settings = format!("[hooks]\n{}", line("default"));
-            for name in ["yes", "no", "auto"] {
+            for name in ["true", "false", "auto"] {
                 settings += &(line(name) + &option(name));
             }
             write(path, ".hg/hgrc", settings.as_bytes());

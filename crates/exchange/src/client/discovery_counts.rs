@@ -1,4 +1,4 @@
-//! What a discovery has found, in numbers.
+//! Numbers of a discovery.
 
 use super::discovery::DiscoveryResult;
 use std::collections::BTreeSet;

@@ -54,7 +54,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &debug::debugapplystreamclonebundle::COMMAND,
     &debug::debugbuilddag::COMMAND,
     &debug::debugbundle::COMMAND,
-    &debug::debugcomplete::COMMANDS,
+    &debug::debugcommands::COMMAND,
     &debug::debugcomplete::COMMAND,
     &debug::debugcreatestreamclonebundle::COMMAND,
     &debug::debugdata::COMMAND,

@@ -1,8 +1,8 @@
-//! `debugcomplete` and `debugcommands`: names of commands and options, for shells that complete them.
+//! `debugcomplete`: names of commands and options, for shells that complete them.
 
 use crate::arguments::global::GLOBAL;
 use crate::arguments::{Flag, Matches};
-use crate::context::{Command, Context};
+use crate::context::{Command, CommandTable, Context};
 use crate::ui::{Abort, Ui};
 use std::collections::BTreeSet;
 
@@ -24,25 +24,13 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-/// The list of all commands.
-pub(crate) const COMMANDS: Command = Command {
-    names: &["debugcommands"],
-    options: &[],
-    arguments: 0..=1,
-    synopsis: "[COMMAND]",
-    summary: "list all commands with their options",
-    help: "One command per line.\n\nEnds with 0.",
-    category: None,
-    run: list,
-};
-
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let typed = matches.arguments().first();
     let typed = typed.map_or("".into(), |typed| String::from_utf8_lossy(typed));
     if matches.flag("options") {
         let tables = match &*typed {
             "" => vec![GLOBAL],
-            name => vec![GLOBAL, command(context, name)?.options],
+            name => vec![GLOBAL, command(&context.commands, name)?.options],
         };
         return print_options(&mut context.ui, &tables);
     }
@@ -71,8 +59,8 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 }
 
 /// The command of a name, or the one that begins so.
-fn command(context: &Context, typed: &str) -> Result<&'static Command, Abort> {
-    let all: Vec<&'static Command> = context.commands.iter().collect();
+fn command(table: &CommandTable, typed: &str) -> Result<&'static Command, Abort> {
+    let all: Vec<&'static Command> = table.iter().collect();
     if let Some(exact) = all.iter().find(|command| command.names.contains(&typed)) {
         return Ok(exact);
     }
@@ -105,16 +93,6 @@ fn print_options(ui: &mut Ui, tables: &[&'static [Flag]]) -> Result<u8, Abort> {
             ui.write(format!("-{short}\n"))?;
         }
         ui.write(format!("--{}\n", flag.long))?;
-    }
-    Ok(0)
-}
-
-fn list(context: &mut Context, _: &Matches) -> Result<u8, Abort> {
-    let table = context.commands.clone();
-    for command in table.iter().filter(|command| !table.is_own(command.name())) {
-        let options: Vec<&str> = command.options.iter().map(|flag| flag.long).collect();
-        let line = format!("{}: {}\n", command.name(), options.join(", "));
-        context.ui.write(line)?;
     }
     Ok(0)
 }

@@ -57,7 +57,7 @@ fn sides(state: &MergeState) -> [(&'static str, &[u8], Node); 2] {
     ]
 }
 
-/// What is known of a file, by name.
+/// Properties of a file, by name.
 fn facts(file: &FileState) -> [(&'static str, Vec<u8>); 8] {
     let side = |side: &Option<Present>| match side {
         Some(Present { path, node }) => (path.clone(), node.to_hex().to_vec()),

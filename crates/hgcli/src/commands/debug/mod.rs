@@ -4,6 +4,7 @@ pub(crate) mod debugancestor;
 pub(crate) mod debugapplystreamclonebundle;
 pub(crate) mod debugbuilddag;
 pub(crate) mod debugbundle;
+pub(crate) mod debugcommands;
 pub(crate) mod debugcomplete;
 pub(crate) mod debugcopies;
 pub(crate) mod debugcreatestreamclonebundle;

@@ -1,4 +1,4 @@
-//! What `grep` prints.
+//! Output of `grep`.
 
 use super::versions::Version;
 use crate::arguments::Matches;
@@ -73,7 +73,7 @@ struct ShownColumns {
 
 /// Facts about the version that is being searched.
 #[derive(Default)]
-struct Facts {
+struct VersionFacts {
     number: i64,
     node: Vec<u8>,
     user: Vec<u8>,
@@ -90,7 +90,7 @@ pub(super) struct Page {
     printer: Option<Printer>,
     keywords: Vec<&'static str>,
     relative: bool,
-    facts: Facts,
+    facts: VersionFacts,
     found: bool,
 }
 
@@ -127,7 +127,7 @@ impl Page {
                 false => (b":", b"\n"),
             },
             relative: repo.uses_relative_paths(false)?,
-            facts: Facts::default(),
+            facts: VersionFacts::default(),
             found: false,
             out,
             printer,
@@ -156,7 +156,7 @@ impl Page {
         repo: &mut Repo,
         ui: &mut Ui,
         config: &Config,
-    ) -> Result<Facts, Abort> {
+    ) -> Result<VersionFacts, Abort> {
         // A missing user matters only where it is shown.
         let user = match self.columns.user || !self.out.is_plain() {
             true => ui.username()?,
@@ -177,7 +177,7 @@ impl Page {
             };
             keywords.push((*name, value));
         }
-        Ok(Facts {
+        Ok(VersionFacts {
             number: WORKING,
             node: vec![b'f'; 2 * Node::LEN],
             user,
@@ -186,11 +186,11 @@ impl Page {
         })
     }
 
-    fn of_changeset(&self, view: &RepoView, rev: varve_repo::Rev) -> Result<Facts, Abort> {
-        let mut facts = Facts {
+    fn of_changeset(&self, view: &RepoView, rev: varve_repo::Rev) -> Result<VersionFacts, Abort> {
+        let mut facts = VersionFacts {
             number: i64::from(rev.0),
             node: view.changelog().node(rev).to_hex().to_vec(),
-            ..Facts::default()
+            ..VersionFacts::default()
         };
         view.with_changeset(rev, |changeset| {
             facts.user = changeset.user.to_vec();

@@ -11,7 +11,7 @@ use varve_repo::Rev;
 use varve_revset::Set;
 use varve_workdir::filesets::FilesetTarget;
 
-/// What is searched in each changeset.
+/// The part of each changeset that is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
     /// All of its files.
