@@ -201,12 +201,6 @@ fn what_may_not_be_amended_is_refused() {
     twin.all_same(&["ci --amend -m x -l y", "ci --amend -m x -d bad"]);
     each_hg(&twin, &["branch", "closed"]);
     twin.all_same(&["ci --amend --close-branch -m x"]);
-    let asked = twin.run(&["ci", "-i", "-m", "x", "--config=ui.interactive=1"]);
-    assert_eq!(
-        asked.ours.stderr,
-        "abort: commit --interactive is not supported\n"
-    );
-    assert_eq!(asked.ours.code, Some(10));
 }
 
 /// Changesets above the one that goes, which share revisions with it.

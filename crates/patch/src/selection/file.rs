@@ -140,9 +140,9 @@ pub(super) fn push_chosen(file: &OfferedFile, hunks: &[OfferedHunk], patch: &mut
         .for_each(|hunk| patch.extend_from_slice(&hunk.text()));
 }
 
-/// Place in a patch.
+/// The part of a patch that the next line belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
+enum PatchPosition {
     #[default]
     Outside,
     Header,
@@ -153,7 +153,7 @@ enum Place {
 struct Reading {
     files: Vec<OfferedFile>,
     file: OfferedFile,
-    place: Place,
+    place: PatchPosition,
     /// The change that is being read; its `after` is empty.
     hunk: OfferedHunk,
     /// Lines that stay, since the last that do not.
@@ -164,7 +164,7 @@ impl Reading {
     fn line(&mut self, line: &[u8]) {
         if line.starts_with(git::HEADING) {
             self.end_file();
-            self.place = Place::Header;
+            self.place = PatchPosition::Header;
             self.file.header.push(line.to_vec());
             if let Some((old, new)) = git::heading_paths(line) {
                 self.file.paths.extend((old != new).then(|| old.to_vec()));
@@ -174,18 +174,18 @@ impl Reading {
         }
         let is_text = !self.file.is_binary();
         match self.place {
-            Place::Outside => {}
-            Place::Header | Place::Hunk if is_text && line.starts_with(b"@@ ") => {
+            PatchPosition::Outside => {}
+            PatchPosition::Header | PatchPosition::Hunk if is_text && line.starts_with(b"@@ ") => {
                 self.begin_hunk(line);
             }
-            Place::Header => self.file.header.push(line.to_vec()),
-            Place::Hunk => self.hunk_line(line),
+            PatchPosition::Header => self.file.header.push(line.to_vec()),
+            PatchPosition::Hunk => self.hunk_line(line),
         }
     }
 
     fn begin_hunk(&mut self, line: &[u8]) {
         self.end_hunk();
-        self.place = Place::Hunk;
+        self.place = PatchPosition::Hunk;
         let [old_start, new_start] = starts(line).unwrap_or_default();
         let line = trim_end(line);
         let end = line.windows(3).skip(2).position(|at| at == b" @@");
@@ -249,7 +249,7 @@ impl Reading {
         if !file.header.is_empty() {
             self.files.push(file);
         }
-        self.place = Place::Outside;
+        self.place = PatchPosition::Outside;
     }
 }
 
