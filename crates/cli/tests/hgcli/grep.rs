@@ -14,6 +14,7 @@ fn history(hg: &Hg, path: &Path) {
     hg.ok(path, &["init"]);
     write(path, "song", b"one river\ntwo stones\none river more\n");
     write(path, "d/other", b"nothing\n\nRiver\n");
+    write(path, "d/kept", b"a river below\n");
     write(path, "picture", b"river\0bed\n");
     commit("zero", "Ada <ada@example.org>", "0 0");
     hg.ok(path, &["copy", "song", "copied"]);
