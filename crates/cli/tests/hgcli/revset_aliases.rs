@@ -87,7 +87,7 @@ fn queries_are_read_alike_at_each_stage() {
         "tip#rel[0]",
         "-(1)",
     ] {
-        twin.same(&["debugrevspec", "-p", "all", "--no-show-revs", query]);
+        twin.same(&["debugrevspec", "-p", "all", "--no-show-revs", "--", query]);
     }
     for query in ["0:1", "0|1|2", "2:0", "0 or 1:2", "0 - 1", "1&2", "(0|1)-1"] {
         twin.same(&["debugrevspec", "--debug", query]);
