@@ -94,6 +94,7 @@ mod uncommit;
 mod update;
 mod verify;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -222,8 +223,7 @@ impl Twin {
                     command.env(name, value);
                 }
             }
-            let rc: String = SETTINGS.iter().map(|line| line_of(line)).collect();
-            std::fs::write(root.parent().unwrap().join("hgrc"), rc).unwrap();
+            write_settings(root.parent().unwrap());
             if let Some(answers) = answers {
                 let typed = root.parent().unwrap().join("answers");
                 std::fs::write(&typed, answers).unwrap();
@@ -306,6 +306,18 @@ fn line_of(setting: &str) -> String {
     let (name, value) = setting.split_once('=').unwrap();
     let (section, key) = name.split_once('.').unwrap();
     format!("[{section}]\n{key} = {value}\n")
+}
+
+/// Writes the settings in one step: tests that read the same repository run at once, and none may see half of them.
+fn write_settings(directory: &Path) {
+    let text: String = SETTINGS.iter().map(|line| line_of(line)).collect();
+    let path = directory.join("hgrc");
+    if std::fs::read(&path).is_ok_and(|there| there == text.as_bytes()) {
+        return;
+    }
+    let mut file = tempfile::NamedTempFile::new_in(directory).unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+    file.persist(path).unwrap();
 }
 
 /// The program under test by the name of `hg`.

@@ -99,6 +99,7 @@ fn queries_are_read_alike_at_each_stage() {
         "debugrevspec -p unknown 0",
         "debugrevspec -p parsed --optimize 0",
         "debugrevspec --verify-optimized 0|1",
+        "debugrevspec --verify-optimized --no-optimized 0|1",
         "debugrevspec --no-optimized -p all 0|1",
     ]);
 }

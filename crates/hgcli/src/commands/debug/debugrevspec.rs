@@ -143,9 +143,14 @@ fn compare(
 /// The stages that the options ask for.
 fn stages(matches: &Matches) -> Result<Vec<&'static str>, Abort> {
     let names = matches.list("show-stage");
+    if matches.flag("verify-optimized") && matches.flag("no-optimized") {
+        return Err(Abort::new(
+            "cannot use --verify-optimized with --no-optimized",
+        ));
+    }
     if matches.flag("optimize") {
         if !names.is_empty() {
-            return Err(Abort::input("cannot use --optimize with --show-stage"));
+            return Err(Abort::new("cannot use --optimize with --show-stage"));
         }
         return Ok(vec!["optimized"]);
     }
@@ -158,7 +163,7 @@ fn stages(matches: &Matches) -> Result<Vec<&'static str>, Abort> {
             asked.push(*stage);
         } else {
             let name = String::from_utf8_lossy(name);
-            return Err(Abort::input(format!("invalid stage name: {name}")));
+            return Err(Abort::new(format!("invalid stage name: {name}")));
         }
     }
     Ok(asked)
