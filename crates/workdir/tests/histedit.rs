@@ -7,16 +7,6 @@ use varve_workdir::{
     HisteditAction, HisteditPlanError, HisteditRule, HisteditState, PlanCheck, parse_plan,
 };
 
-const ACTIONS: [HisteditAction; 7] = [
-    HisteditAction::Pick,
-    HisteditAction::Edit,
-    HisteditAction::Fold,
-    HisteditAction::Roll,
-    HisteditAction::Drop,
-    HisteditAction::Mess,
-    HisteditAction::Base,
-];
-
 fn node(byte: u8) -> Node {
     Node([byte; Node::LEN])
 }
@@ -24,7 +14,8 @@ fn node(byte: u8) -> Node {
 /// Rules for some of the changesets from 1 to 6, each once.
 fn rules() -> impl Strategy<Value = Vec<HisteditRule>> {
     let nodes = Just((1..7_u8).collect::<Vec<u8>>()).prop_shuffle();
-    let actions = proptest::collection::vec(prop::sample::select(ACTIONS.to_vec()), 0..7);
+    let actions =
+        proptest::collection::vec(prop::sample::select(HisteditAction::ALL.to_vec()), 0..7);
     (nodes, actions).prop_map(|(nodes, actions)| {
         let pairs = nodes.into_iter().zip(actions);
         pairs

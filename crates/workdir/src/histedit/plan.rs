@@ -26,7 +26,8 @@ pub enum HisteditAction {
 }
 
 impl HisteditAction {
-    const ALL: [HisteditAction; 7] = [
+    /// Every action once.
+    pub const ALL: [HisteditAction; 7] = [
         HisteditAction::Pick,
         HisteditAction::Edit,
         HisteditAction::Fold,

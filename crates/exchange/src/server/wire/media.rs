@@ -26,7 +26,7 @@ pub struct ClientMedia {
     engines: Vec<CodecId>,
     /// Names of all engines in its list, also of those that no answer is compressed by.
     engine_names: Vec<String>,
-    /// Whether it pulls again as long as it lacks something that it asked for.
+    /// Whether the client pulls again as long as it lacks something that it asked for.
     pulls_in_parts: bool,
 }
 

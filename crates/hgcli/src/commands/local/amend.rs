@@ -2,7 +2,7 @@
 
 use super::commit::amend::AmendOptions;
 use super::commit::interactive::{self, INTERACTIVE};
-use super::commit::{amend, metadata};
+use super::commit::{amend, metadata, options};
 use super::unfinished;
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::context::{Category, Command, Context};
@@ -12,16 +12,12 @@ use crate::ui::Abort;
 pub(crate) const COMMAND: Command = Command {
     names: &["amend"],
     options: &[
-        Flag::flag(
-            'A',
-            "addremove",
-            "first add new files and remove missing ones",
-        ),
-        Flag::flag('e', "edit", "edit the description"),
+        options::ADDREMOVE,
+        options::EDIT,
         INTERACTIVE,
-        Flag::long_flag("close-branch", "mark this head of the branch as closed"),
-        Flag::flag('s', "secret", "the changeset is secret"),
-        Flag::long_flag("draft", "the changeset is a draft"),
+        options::CLOSE_BRANCH,
+        options::SECRET,
+        options::DRAFT,
         Flag::value('n', "note", "TEXT", "a note for the obsolescence marker"),
         INCLUDE,
         EXCLUDE,

@@ -1,6 +1,6 @@
 //! `backout`: a changeset that undoes an earlier one.
 
-use super::commit::{self, metadata};
+use super::commit::{self, metadata, options};
 use super::merge::{self, MergeSides};
 use super::{revert, unfinished, update};
 use crate::arguments::{Flag, Matches};
@@ -25,7 +25,7 @@ pub(crate) const COMMAND: Command = Command {
         Flag::long_flag("no-commit", "change only the working directory"),
         Flag::long_value("parent", "REV", "the parent of a merge to go back to"),
         Flag::value('r', "rev", "REV", "the changeset to undo"),
-        Flag::flag('e', "edit", "edit the description"),
+        options::EDIT,
         Flag::value('t', "tool", "TOOL", "what merges files"),
         metadata::MESSAGE,
         metadata::LOGFILE,

@@ -1,7 +1,7 @@
 //! `record`: `commit --interactive` by another name.
 
-use super::commit::{self, metadata};
-use crate::arguments::{EXCLUDE, Flag, INCLUDE};
+use super::commit::{self, metadata, options};
+use crate::arguments::{EXCLUDE, INCLUDE};
 use crate::context::{Category, Command, Context};
 use crate::render::diff::{
     IGNORE_ALL_SPACE, IGNORE_BLANK_LINES, IGNORE_SPACE_AT_EOL, IGNORE_SPACE_CHANGE,
@@ -12,30 +12,20 @@ use crate::ui::Abort;
 pub(crate) const COMMAND: Command = Command {
     names: &["record"],
     options: &[
-        Flag::flag(
-            'A',
-            "addremove",
-            "first add new files and remove missing ones",
-        ),
-        Flag::long_flag("close-branch", "mark this head of the branch as closed"),
-        Flag::long_flag(
-            "amend",
-            "put a new changeset in the place of the working directory's parent",
-        ),
-        Flag::flag('s', "secret", "the changeset is secret"),
-        Flag::long_flag("draft", "the changeset is a draft"),
-        Flag::flag('e', "edit", "edit the description"),
-        Flag::long_flag(
-            "force-close-branch",
-            "mark a changeset that is no head as closed too",
-        ),
+        options::ADDREMOVE,
+        options::CLOSE_BRANCH,
+        options::AMEND,
+        options::SECRET,
+        options::DRAFT,
+        options::EDIT,
+        options::FORCE_CLOSE_BRANCH,
         INCLUDE,
         EXCLUDE,
         metadata::MESSAGE,
         metadata::LOGFILE,
         metadata::DATE,
         metadata::USER,
-        Flag::flag('S', "subrepos", "also commit in subrepositories"),
+        options::SUBREPOS,
         IGNORE_ALL_SPACE,
         IGNORE_SPACE_CHANGE,
         IGNORE_BLANK_LINES,

@@ -5,8 +5,9 @@ pub(crate) mod before;
 pub(crate) mod editor;
 pub(crate) mod interactive;
 pub(crate) mod metadata;
+pub(crate) mod options;
 
-use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
+use crate::arguments::{EXCLUDE, INCLUDE, Matches};
 use crate::commands::local::unfinished;
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::ui::{Abort, Ui};
@@ -23,23 +24,13 @@ use varve_workdir::{
 pub(crate) const COMMAND: Command = Command {
     names: &["commit", "ci"],
     options: &[
-        Flag::flag(
-            'A',
-            "addremove",
-            "first add new files and remove missing ones",
-        ),
-        Flag::long_flag("close-branch", "mark this head of the branch as closed"),
-        Flag::long_flag(
-            "amend",
-            "put a new changeset in the place of the working directory's parent",
-        ),
-        Flag::flag('s', "secret", "the changeset is secret"),
-        Flag::long_flag("draft", "the changeset is a draft"),
-        Flag::flag('e', "edit", "edit the description"),
-        Flag::long_flag(
-            "force-close-branch",
-            "mark a changeset that is no head as closed too",
-        ),
+        options::ADDREMOVE,
+        options::CLOSE_BRANCH,
+        options::AMEND,
+        options::SECRET,
+        options::DRAFT,
+        options::EDIT,
+        options::FORCE_CLOSE_BRANCH,
         interactive::INTERACTIVE,
         INCLUDE,
         EXCLUDE,
@@ -47,7 +38,7 @@ pub(crate) const COMMAND: Command = Command {
         metadata::LOGFILE,
         metadata::DATE,
         metadata::USER,
-        Flag::flag('S', "subrepos", "also commit in subrepositories"),
+        options::SUBREPOS,
     ],
     arguments: 0..=usize::MAX,
     synopsis: "[OPTION]... [FILE]...",

@@ -6,7 +6,7 @@ mod list;
 pub(crate) use create::{INTERNAL, UNCALLED_HOOKS, UNKNOWN_FILES, USER, commit_beside};
 
 use super::commit::interactive::INTERACTIVE;
-use super::commit::metadata;
+use super::commit::{metadata, options};
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::ui::{Abort, Ui};
@@ -17,16 +17,12 @@ use varve_workdir::{ShelfDirectory, ShelvedChanges};
 pub(crate) const COMMAND: Command = Command {
     names: &["shelve"],
     options: &[
-        Flag::flag(
-            'A',
-            "addremove",
-            "first add new files and remove missing ones",
-        ),
+        options::ADDREMOVE,
         Flag::flag('u', "unknown", "shelve files that are not tracked too"),
         Flag::long_flag("cleanup", "delete all shelved changes"),
         Flag::long_value("date", "DATE", "the date of the shelved changeset"),
         Flag::flag('d', "delete", "delete the named shelved changes"),
-        Flag::flag('e', "edit", "edit the description"),
+        options::EDIT,
         Flag::flag(
             'k',
             "keep",
