@@ -36,5 +36,5 @@ pub use varve_revlog::{Node, PrefixMatch, ReaderState, Rev, Revlog, RevlogError,
 pub use write::{
     AbandonedTransaction, ChangegroupCounts, CloneCounts, CommitBatch, CommitFiles, FileChange,
     LastTransaction, NewChangeset, NewRevision, NewStore, PendingHistory, PhaseMove, ReceiveReport,
-    Receiver, Transaction, bundle_name,
+    Receiver, StripOptions, Transaction, bundle_name,
 };

@@ -84,6 +84,7 @@ mod state;
 mod status;
 mod store_streams;
 mod strip;
+mod strip_markers;
 mod template_functions;
 mod templates;
 mod together;

@@ -315,13 +315,8 @@ fn hooks_are_called_alike() {
 }
 
 #[test]
-fn soft_strips_and_markers_are_refused_by_name() {
+fn soft_strips_are_refused_by_name() {
     let soft = twin().run(&["strip", "--soft", "5"]).ours;
     let words = "abort: this repository does not support the archived phase\n";
     assert_eq!((soft.code, &soft.stderr[..]), (Some(255), words));
-    let (twin, markers) = (twin(), "--config=experimental.evolution=all");
-    each_hg(&twin, &[&format!("commit --amend -m new {markers}")]);
-    let refused = twin.run(&["strip", ".", markers]).ours;
-    let words = "abort: strip does not remove changesets with obsolescence markers\n";
-    assert_eq!((refused.code, &refused.stderr[..]), (Some(255), words));
 }

@@ -1,5 +1,6 @@
 //! The bundle that keeps changesets which are about to be stripped, as Mercurial makes it: bundle2
-//! under bzip2, with a changegroup, the branches of the changesets, and their phases.
+//! under bzip2, with a changegroup, the branches of the changesets, the obsolescence markers
+//! that led to them, and their phases.
 
 use super::changegroup::{SectionSizes, write_changegroup};
 use super::part_payloads::{branches, own_phase_heads};
@@ -157,6 +158,14 @@ pub fn write_backup(
         header: PartHeader::advisory(PartType::BranchCache),
         payload: branches(view, revs)?,
     })?;
+    let nodes: Vec<Node> = revs.iter().map(|rev| view.changelog().node(*rev)).collect();
+    let markers = view.relevant_markers(&nodes)?;
+    if !markers.is_empty() {
+        bundle.write_part(&Part {
+            header: PartHeader::mandatory(PartType::Obsmarkers),
+            payload: markers,
+        })?;
+    }
     bundle.write_part(&Part {
         header: PartHeader::mandatory(PartType::PhaseHeads),
         payload: own_phase_heads(view, revs),

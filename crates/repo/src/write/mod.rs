@@ -22,5 +22,5 @@ pub use phases::PhaseMove;
 pub use receive::{ChangegroupCounts, NewRevision, PendingHistory, ReceiveReport, Receiver};
 pub use recover::AbandonedTransaction;
 pub use rollback::LastTransaction;
-pub use strip::bundle_name;
+pub use strip::{StripOptions, bundle_name};
 pub use transaction::Transaction;

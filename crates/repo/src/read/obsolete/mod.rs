@@ -1,6 +1,7 @@
 //! Which changesets are obsolete, and their successors.
 
 mod evolution;
+mod exclusive_markers;
 mod instabilities;
 mod listing;
 mod obsfates;

@@ -29,9 +29,27 @@ use varve_revlog::{
     flag,
 };
 
+/// How changesets are removed.
+#[derive(Clone, Copy, Debug)]
+pub struct StripOptions {
+    /// For revisions that are stored again.
+    pub storage: WriteOptions,
+    /// Whether obsolescence markers stay that speak of removed changesets only.
+    pub keeps_markers: bool,
+}
+
+impl<T: Into<WriteOptions>> From<T> for StripOptions {
+    fn from(storage: T) -> Self {
+        StripOptions {
+            storage: storage.into(),
+            keeps_markers: false,
+        }
+    }
+}
+
 impl Repository {
-    /// Removes changesets and all that follow them; returns how many those were. Bookmarks on
-    /// them move to the newest changeset below that stays, or else to the working copy's parent. A backup is for the caller to make.
+    /// Removes changesets and all that follow them, with the obsolescence markers that spoke of nothing else any more;
+    /// returns how many changesets those were. Bookmarks on them move to the newest changeset below that stays, or else to the working copy's parent. A backup is for the caller to make.
     ///
     /// # Errors
     /// [`RepoError::Strip`] if the working copy is at one of them; [`RepoError::MissingNode`];
@@ -40,7 +58,7 @@ impl Repository {
         &self,
         lock: Lock,
         nodes: &[Node],
-        options: impl Into<WriteOptions>,
+        options: impl Into<StripOptions>,
         stop: &Interrupt,
     ) -> Result<usize, RepoError> {
         let context = Arc::clone(self.context());
@@ -58,10 +76,11 @@ impl Repository {
         let asked = transaction.hooks.take();
         let asked = asked.map(|first| hooks::ask(first, &view, &numbers));
         let asked = asked.transpose()?;
+        let options = options.into();
         let mut stripper = Stripper {
             view: &view,
             numbers: &numbers,
-            options: options.into(),
+            options: options.storage,
             stop,
             appenders: Vec::new(),
             removed_names: Vec::new(),
@@ -70,6 +89,9 @@ impl Repository {
         stripper.gather(&mut transaction)?;
         stripper.name_files(&mut transaction)?;
         move_phases_and_bookmarks(&view, &numbers, &mut transaction)?;
+        if !options.keeps_markers {
+            remove_markers(&view, &numbers, &mut transaction)?;
+        }
         let steps = Rewriting {
             appenders: stripper.appenders,
             stop,
@@ -243,6 +265,21 @@ fn refuse_working_parents(view: &RepoView, numbers: &Renumbering) -> Result<(), 
                 reason: format!("the working directory is at {parent}"),
             });
         }
+    }
+    Ok(())
+}
+
+fn remove_markers(
+    view: &RepoView,
+    numbers: &Renumbering,
+    transaction: &mut Transaction,
+) -> Result<(), RepoError> {
+    let changelog = view.changelog();
+    let removed = changelog.revs().filter(|rev| numbers.after(*rev).is_none());
+    let removed: Vec<Node> = removed.map(|rev| changelog.node(rev)).collect();
+    let markers = view.exclusive_markers(&removed)?;
+    if !markers.is_empty() {
+        transaction.remove_markers(&markers)?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use varve_lang::date;
-use varve_repo::{Phase, Repository, WriteOptions};
+use varve_repo::{Phase, Repository, StripOptions, WriteOptions};
 use varve_workdir::{CommitMetadata, message};
 
 /// `-m`.
@@ -207,4 +207,15 @@ pub(crate) fn write_options(
 ) -> Result<WriteOptions, Abort> {
     let settings = config.storage_settings()?;
     Ok(settings.write_options(repository.requirements()))
+}
+
+/// How changesets are removed; `devel.strip-obsmarkers` is on unless it is switched off.
+pub(crate) fn strip_options(
+    config: &Config,
+    repository: &Repository,
+) -> Result<StripOptions, Abort> {
+    Ok(StripOptions {
+        storage: write_options(config, repository)?,
+        keeps_markers: !config.boolean("devel", "strip-obsmarkers", true)?,
+    })
 }

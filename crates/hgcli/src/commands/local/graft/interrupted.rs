@@ -77,7 +77,7 @@ pub(super) fn abort(
     if cleans && !made.is_empty() {
         let nodes: Vec<Node> = made.iter().map(|rev| changelog.node(*rev)).collect();
         let lock = repo.lock(ui, LockKind::Store)?;
-        let options = metadata::write_options(config, repository)?;
+        let options = metadata::strip_options(config, repository)?;
         repository.strip(lock, &nodes, options, &ui.stop)?;
         repo.refresh();
     }

@@ -207,7 +207,7 @@ impl Strip<'_> {
     fn remove(&mut self, revs: &[Option<Rev>]) -> Result<(), Abort> {
         let view = self.repository.view_for(ViewFilter::Unfiltered)?;
         let plan = StripPlan::new(&view, revs);
-        self.refuse(&view, &plan)?;
+        self.refuse()?;
         let dirstate = Dirstate::read(&self.repository)?;
         let branch = varve_workdir::branch(&self.repository)?;
         let keeps = self.matches.flag("keep");
@@ -230,19 +230,12 @@ impl Strip<'_> {
     }
 
     /// Refuses what is not there, before anything is changed.
-    fn refuse(&self, view: &RepoView, plan: &StripPlan) -> Result<(), Abort> {
+    fn refuse(&self) -> Result<(), Abort> {
         if self.matches.flag("soft") {
             let message = "this repository does not support the archived phase";
             return Err(Abort::new(message));
         }
-        self.repo.refuse_hooks("strip", UNCALLED_HOOKS)?;
-        let node = |rev: &Rev| view.changelog().node(*rev);
-        let nodes: Vec<Node> = plan.removed().iter().map(node).collect();
-        if !view.relevant_markers(&nodes)?.is_empty() {
-            let message = "strip does not remove changesets with obsolescence markers";
-            return Err(Abort::new(message));
-        }
-        Ok(())
+        self.repo.refuse_hooks("strip", UNCALLED_HOOKS)
     }
 
     /// Refuses a working copy that must not be updated.

@@ -43,7 +43,7 @@ pub(crate) fn remove(
     if ui.verbosity.verbose && !plan.renumbered().is_empty() {
         print_stored_again(ui, view, plan)?;
     }
-    let options = metadata::write_options(config, repository)?;
+    let options = metadata::strip_options(config, repository)?;
     let stripped = repository.strip(lock, &plan.nodes(view), options, &ui.stop);
     if let (Err(_), Some(path)) = (&stripped, backup) {
         let path = path.display();

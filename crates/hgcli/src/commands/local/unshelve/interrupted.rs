@@ -124,7 +124,7 @@ fn clean_up(unshelve: &mut Unshelve<'_>, state: &UnshelveState) -> Result<(), Ab
         .collect();
     if !there.is_empty() {
         let lock = repo.lock(ui, LockKind::Store)?;
-        let options = metadata::write_options(config, repository)?;
+        let options = metadata::strip_options(config, repository)?;
         repository.strip(lock, &there, options, &ui.stop)?;
         repo.refresh();
     }
