@@ -178,20 +178,17 @@ const SECTIONS: &[(&str, &[&str])] = &[
             "zstdlevel",
             "disablefullbundle",
             "pullbundle",
+            "preferuncompressed",
+            "bundle2.stream",
+            "concurrent-push-mode",
+            "maxhttpheaderlen",
+            "bookmarks-pushkey-compat",
+            "bundle1",
+            "streamunbundle",
+            "validate",
+            "view",
         ],
     ),
-];
-
-/// Keys of Mercurial that are accepted in `[server]` without an effect.
-const IDLE_SERVER_KEYS: &[&str] = &[
-    "bookmarks-pushkey-compat",
-    "bundle1",
-    "concurrent-push-mode",
-    "maxhttpheaderlen",
-    "preferuncompressed",
-    "streamunbundle",
-    "validate",
-    "view",
 ];
 
 /// Sections that CouchDB has as well: CouchDB accepts there what it does not know, so that existing files can be taken over, and
@@ -336,8 +333,7 @@ fn has_effect(setting: &Setting) -> Result<bool, ConfigError> {
     }
     let near = nearest(keys.iter().copied(), key).map(|key| format!("{section}.{key}"));
     let is_couchdbs = is_channel || OF_COUCHDB.contains(&section);
-    let is_idle = section == "server" && IDLE_SERVER_KEYS.contains(&key);
-    match is_idle || is_couchdbs && near.is_none() {
+    match is_couchdbs && near.is_none() {
         true => Ok(false),
         false => Err(unknown(setting, near)),
     }

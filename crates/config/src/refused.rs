@@ -1,5 +1,6 @@
 //! Settings of CouchDB that open or close something which Varve does not have: ignoring one would leave its user with
-//! another server than the file says, so that values other than CouchDB's own are refused.
+//! another server than the file says, so that values other than CouchDB's own are refused. The same for Mercurial's of
+//! `[server]`.
 
 use crate::{ConfigError, Setting};
 
@@ -14,7 +15,41 @@ struct Refused {
 const AUTH: &[&str] = &["chttpd_auth", "couch_httpd_auth"];
 const HTTP: &[&str] = &["chttpd", "httpd"];
 
+const HG: &[&str] = &["server"];
+const OFF: &[&str] = &["", "false", "no", "off", "0"];
+const ON: &[&str] = &["", "true", "yes", "on", "1"];
+
 const REFUSED: &[Refused] = &[
+    Refused {
+        sections: HG,
+        key: "view",
+        allowed: &["", "served"],
+        expected: "served, the only view that clients get here",
+    },
+    Refused {
+        sections: HG,
+        key: "validate",
+        allowed: OFF,
+        expected: "false, as this server does not look for file revisions that a push lacks",
+    },
+    Refused {
+        sections: HG,
+        key: "streamunbundle",
+        allowed: OFF,
+        expected: "false, as this server has all of a push before it applies it",
+    },
+    Refused {
+        sections: HG,
+        key: "bookmarks-pushkey-compat",
+        allowed: ON,
+        expected: "true, as this server calls the hooks of keys for pushed bookmarks",
+    },
+    Refused {
+        sections: HG,
+        key: "bundle1",
+        allowed: ON,
+        expected: "true, as each repository's .hg/hgrc says whether it serves old clients",
+    },
     Refused {
         sections: AUTH,
         key: "public_fields",

@@ -112,12 +112,8 @@ pub struct Settings {
     pub cors: Option<Cors>,
     /// `[csp]`: policies for pages that hold what others have sent.
     pub csp: Csp,
-    /// `[server]`, as Mercurial's servers know it.
+    /// `[server]` and `[storage]`, as Mercurial's servers know them.
     pub hg: HgServer,
-    /// `[storage] revlog.zlib.level`, 0 to 9.
-    pub revlog_zlib_level: Option<i32>,
-    /// `[storage] revlog.zstd.level`, 0 to 22.
-    pub revlog_zstd_level: Option<i32>,
 }
 
 /// `[couchdb] maintenance_mode`.
@@ -161,7 +157,7 @@ pub struct Compaction {
     pub in_place_from: u64,
 }
 
-/// `[server]`: how repositories are served.
+/// `[server]` and `[storage]`: how repositories are served, and how what is pushed is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HgServer {
     /// `uncompressed`: whether stream clones are allowed; default true.
@@ -172,12 +168,37 @@ pub struct HgServer {
     pub disable_full_bundle: bool,
     /// `pullbundle`: whether pulls are answered with bundles of `.hg/pullbundles.manifest`; default true.
     pub pull_bundle: bool,
+    /// `preferuncompressed`: whether clients that leave it open are told to stream; default false.
+    pub prefer_uncompressed: bool,
+    /// `bundle2.stream`: whether streams are offered within bundles; default true.
+    pub bundle2_stream: bool,
+    /// `concurrent-push-mode`: whether pushes race only where they change the same heads (`check-related`, the default)
+    /// or always (`strict`).
+    pub compares_heads: bool,
+    /// `maxhttpheaderlen`: bytes of a header that clients send at most; default 1024.
+    pub max_http_header_len: i64,
     /// `compressionengines` in order of preference; empty means the default order.
     pub compression_engines: Vec<String>,
     /// `zliblevel` of answers, -1 to 9; -1 is zlib's own default.
     pub zlib_level: i32,
     /// `zstdlevel` of answers, 1 to 22; default 3.
     pub zstd_level: i32,
+    /// `[storage] revlog.zlib.level`, 0 to 9.
+    pub revlog_zlib_level: Option<i32>,
+    /// `[storage] revlog.zstd.level`, 0 to 22.
+    pub revlog_zstd_level: Option<i32>,
+}
+
+impl HgServer {
+    /// The value of a setting of `[storage]`, as it would stand in a repository's configuration.
+    pub fn storage(&self, key: &str) -> Option<String> {
+        let level = match key {
+            "revlog.zlib.level" => self.revlog_zlib_level,
+            "revlog.zstd.level" => self.revlog_zstd_level,
+            _ => None,
+        };
+        level.map(|level| level.to_string())
+    }
 }
 
 impl Default for HgServer {
@@ -187,9 +208,15 @@ impl Default for HgServer {
             uncompressed_allow_secret: false,
             disable_full_bundle: false,
             pull_bundle: true,
+            prefer_uncompressed: false,
+            bundle2_stream: true,
+            compares_heads: true,
+            max_http_header_len: 1024,
             compression_engines: Vec::new(),
             zlib_level: -1,
             zstd_level: 3,
+            revlog_zlib_level: None,
+            revlog_zstd_level: None,
         }
     }
 }
@@ -262,8 +289,6 @@ impl Settings {
             cors: cors::read(ini)?,
             csp: csp::read(ini)?,
             hg: hg_server(ini)?,
-            revlog_zlib_level: level(ini.get("storage", "revlog.zlib.level"), 0, 9)?,
-            revlog_zstd_level: level(ini.get("storage", "revlog.zstd.level"), 0, 22)?,
         })
     }
 }
@@ -404,10 +429,29 @@ fn hg_server(ini: &Ini) -> Result<HgServer, ConfigError> {
         )?,
         disable_full_bundle: switch("disablefullbundle", usual.disable_full_bundle)?,
         pull_bundle: switch("pullbundle", usual.pull_bundle)?,
+        prefer_uncompressed: switch("preferuncompressed", usual.prefer_uncompressed)?,
+        bundle2_stream: switch("bundle2.stream", usual.bundle2_stream)?,
+        compares_heads: or(server("concurrent-push-mode"), push_mode, true)?,
+        max_http_header_len: or(
+            server("maxhttpheaderlen"),
+            |setting| setting.number(0..=1 << 20),
+            1024,
+        )?,
         compression_engines: or(engines, known_engines, Vec::new())?,
         zlib_level: level(server("zliblevel"), -1, 9)?.unwrap_or(usual.zlib_level),
         zstd_level: level(server("zstdlevel"), 1, 22)?.unwrap_or(usual.zstd_level),
+        revlog_zlib_level: level(ini.get("storage", "revlog.zlib.level"), 0, 9)?,
+        revlog_zstd_level: level(ini.get("storage", "revlog.zstd.level"), 0, 22)?,
     })
+}
+
+/// Whether pushes race only where they change the same heads.
+fn push_mode(setting: &Setting) -> Result<bool, ConfigError> {
+    match setting.value.as_str() {
+        "check-related" => Ok(true),
+        "strict" => Ok(false),
+        _ => Err(setting.refuse("strict or check-related")),
+    }
 }
 
 fn known_engines(setting: &Setting) -> Result<Vec<String>, ConfigError> {
@@ -543,7 +587,7 @@ mod tests {
         assert_eq!(settings.admins[0].value, "pw");
         assert_eq!(settings.file_compression.unwrap().value, "zstd_9");
         assert_eq!(settings.cors.unwrap().origins, ["*"]);
-        assert_eq!(settings.revlog_zstd_level, Some(0));
+        assert_eq!(settings.hg.revlog_zstd_level, Some(0));
         assert!(!settings.hg.uncompressed);
         assert_eq!(settings.hg.zstd_level, 7);
     }

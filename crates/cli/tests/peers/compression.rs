@@ -1,10 +1,12 @@
 //! `file_compression` is honoured by databases and views, and their `sizes` show it, of databases
-//! after a compaction.
+//! after a compaction. `storage.revlog` is honoured by what is pushed.
 
 use super::Site;
 use crate::VARVE;
 use serde_json::{Value, json};
 use std::time::Duration;
+use varve_testkit::peers::hg;
+use varve_testkit::repos::write;
 use varve_testkit::varve::{Server, configure};
 
 const SETTINGS: &[&str] = &[
@@ -113,4 +115,38 @@ fn a_bad_value_stops_the_start_with_file_line_and_key() {
         assert!(said.contains("file_compression"), "{bad}: {said}");
         assert!(!said.contains("panicked"), "{said}");
     }
+}
+
+/// Bytes of a file's revisions after a push, as `[storage]` of the server and of the repository says.
+fn pushed(server: &str, repository: &str) -> u64 {
+    let site = Site::new();
+    let section = |line: &str| format!("\n[storage]\n{line}\n");
+    configure(site.path(), &section(server));
+    let (hg, served) = (hg(), site.repository("r"));
+    std::fs::create_dir_all(&served).unwrap();
+    hg.ok(&served, &["init"]);
+    let open = "[web]\npush_ssl = no\nallow-push = *";
+    let hgrc = format!("{open}{}", section(repository));
+    write(&served, ".hg/hgrc", hgrc.as_bytes());
+    let client = site.path().join("client");
+    std::fs::create_dir(&client).unwrap();
+    hg.ok(&client, &["init"]);
+    let text: Vec<String> = (0..400).map(|n| body(n)["text"].to_string()).collect();
+    write(&client, "text", text.concat().as_bytes());
+    hg.ok(&client, &["commit", "-qAm", "text"]);
+    let running = site.serve();
+    hg.ok(&client, &["push", "-q", &running.url("/hg/r")]);
+    hg.ok(&served, &["verify", "-q"]);
+    let file = served.join(".hg/store/data/text");
+    let len =
+        |end: &str| std::fs::metadata(file.with_extension(end)).map_or(0, |found| found.len());
+    len("i") + len("d")
+}
+
+#[test]
+fn pushes_are_stored_as_the_server_says_where_the_repository_says_nothing() {
+    let level = |level: u32| format!("revlog.zstd.level = {level}");
+    let (fast, small) = (pushed(&level(1), ""), pushed(&level(19), ""));
+    assert!(small < fast, "{small} {fast}");
+    assert_eq!(pushed(&level(19), &level(1)), fast);
 }

@@ -41,7 +41,11 @@ pub(super) fn receive(
     };
     let storage = Arc::clone(repos.storage());
     let repository = Repository::open_with(storage, Path::new(&found.directory), opening)?;
-    let lookup = |section: &str, name: &str| config.values.text(section, name);
+    let usual = repos.settings();
+    let lookup = |section: &str, name: &str| {
+        let own = config.values.text(section, name);
+        own.or_else(|| (section == "storage").then(|| usual.storage(name))?)
+    };
     let settings = StorageSettings::read(&lookup)?;
     let timeout = config.values.integer("ui", "timeout")?.unwrap_or(TIMEOUT);
     let url = url(request, asked);

@@ -14,8 +14,6 @@ use varve_exchange::server::wire::{Bundle1Operation, WireSettings, WireTransport
 use varve_repo::Repository;
 
 const SECTION: &str = "server";
-/// Default of `maxhttpheaderlen`.
-const HEADER_LEN: i64 = 1024;
 
 /// Settings for answers, the repository's before the server's; `bundles` is the URL of the clone bundles.
 pub(super) fn wire(
@@ -25,19 +23,18 @@ pub(super) fn wire(
     repository: &Repository,
 ) -> Result<WireSettings, OpenError> {
     let hg = repos.settings();
-    let switch = |key, usual| config.values.boolean(SECTION, key, usual);
     let inline = serves_inline(config)?;
-    Ok(WireSettings {
-        stream_clones: switch("uncompressed", hg.uncompressed)?,
-        streams_secret: switch("uncompressedallowsecret", hg.uncompressed_allow_secret)?,
+    let usual = WireSettings {
+        stream_clones: hg.uncompressed,
+        streams_secret: hg.uncompressed_allow_secret,
+        prefers_streams: hg.prefer_uncompressed,
+        bundle2_streams: hg.bundle2_stream,
+        compares_heads: hg.compares_heads,
+        full_bundles: !hg.disable_full_bundle,
+        pull_bundles: hg.pull_bundle,
+        http_header_len: hg.max_http_header_len,
         transport: WireTransport::Http,
-        full_bundles: !switch("disablefullbundle", hg.disable_full_bundle)?,
-        pull_bundles: switch("pullbundle", hg.pull_bundle)?,
         bundle_cache: bundle_cache(config),
-        http_header_len: config
-            .values
-            .integer(SECTION, "maxhttpheaderlen")?
-            .unwrap_or(HEADER_LEN),
         bundle1: Bundle1Operation::Pull.is_served(repository, &config.values)?,
         engines: engines(config, &hg.compression_engines)?,
         clone_bundles_at: Some(bundles).filter(|_| !inline),
@@ -45,7 +42,8 @@ pub(super) fn wire(
         zstd_level: level(config, "zstdlevel", 1..=22)?.unwrap_or(hg.zstd_level),
         takes_markers: config.evolution()?.exchange,
         publishing: config.publishing()?,
-    })
+    };
+    Ok(usual.with_configuration(&config.values)?)
 }
 
 /// Directory of clone bundles that are sent by a command, relative to `.hg`. Only who owns the server may lead it out of the

@@ -35,10 +35,6 @@ pub(super) fn run(repo: &mut Repo, ui: &mut Ui, config: &Config) -> Result<u8, A
         served.map_err(Abort::Setting)
     };
     let settings = WireSettings {
-        stream_clones: config.boolean("server", "uncompressed", true)?,
-        streams_secret: config.boolean("server", "uncompressedallowsecret", false)?,
-        full_bundles: !config.boolean("server", "disablefullbundle", false)?,
-        pull_bundles: config.boolean("server", "pullbundle", true)?,
         bundle_cache: config.bundle_cache(),
         takes_markers: evolution.exchange,
         publishing,
@@ -46,6 +42,8 @@ pub(super) fn run(repo: &mut Repo, ui: &mut Ui, config: &Config) -> Result<u8, A
         bundle1: bundle1(Bundle1Operation::Pull)?,
         ..WireSettings::default()
     };
+    let settings = settings.with_configuration(config);
+    let settings = settings.map_err(Abort::Setting)?;
     let takes_bundle1 = bundle1(Bundle1Operation::Push)?;
     let push_output = PushOutput::to_listener(|text| {
         // Nothing is left to do if even standard error is gone.

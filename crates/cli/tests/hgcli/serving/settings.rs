@@ -245,3 +245,107 @@ fn exchange_as_of_old_versions_is_refused_by_name() {
         }
     }
 }
+
+/// What a server says of streams and races under a setting, and the code with which a stock client clones from it.
+fn offers(program: &Path, source: &Path, setting: &str) -> Vec<String> {
+    let options = [
+        "-p",
+        "0",
+        "-a",
+        "127.0.0.1",
+        "-A",
+        "/dev/null",
+        "--config",
+        setting,
+    ];
+    let serving = Serving::start(program, source, &options);
+    let answer = serving
+        .client()
+        .request("GET", "/?cmd=capabilities", &[], b"");
+    let text = String::from_utf8(answer.unwrap().body).unwrap();
+    let words = text.split(' ').flat_map(|word| word.split("%0A"));
+    let told = ["stream", "checkheads", "httpheader"];
+    let told = words.filter(|word| told.iter().any(|start| word.starts_with(start)));
+    told.map(str::to_owned).collect()
+}
+
+#[test]
+fn streams_and_races_are_offered_alike() {
+    let course = Course::new();
+    for setting in [
+        "server.preferuncompressed=no",
+        "server.preferuncompressed=yes",
+        "server.bundle2.stream=no",
+        "server.concurrent-push-mode=strict",
+        "server.concurrent-push-mode=check-related",
+        "server.maxhttpheaderlen=77",
+        "server.uncompressed=no",
+    ] {
+        let [theirs, ours] = programs().map(|(_, it)| offers(&it, &course.source(), setting));
+        assert_eq!(theirs, ours, "{setting}");
+    }
+}
+
+#[test]
+fn clients_stream_where_the_server_prefers_it() {
+    let course = Course::new();
+    let [(_, stock), (_, ours)] = programs();
+    let preferred = "server.preferuncompressed=yes";
+    for server in [&stock, &ours] {
+        let options = [
+            "-p",
+            "0",
+            "-a",
+            "127.0.0.1",
+            "-A",
+            "/dev/null",
+            "--config",
+            preferred,
+        ];
+        let serving = Serving::start(server, &course.source(), &options);
+        for client in [&stock, &ours] {
+            let first = |options: &[&str]| {
+                let target = tempfile::tempdir().unwrap();
+                let url = format!("http://127.0.0.1:{}/", serving.port());
+                let line = [&["clone", "-U"][..], options, &[&url[..], "c"]].concat();
+                let told = run(client, target.path(), &line);
+                assert_eq!(told.code, Some(0), "{told:?}");
+                told.stdout.lines().next().map(str::to_owned)
+            };
+            assert_eq!(first(&[]).as_deref(), Some("streaming all changes"));
+            assert_eq!(
+                first(&["--pull"]).as_deref(),
+                Some("requesting all changes")
+            );
+            assert_eq!(first(&["-r", "0"]).as_deref(), Some("adding changesets"));
+        }
+    }
+}
+
+#[test]
+fn what_a_server_cannot_act_on_is_refused_by_name() {
+    let course = Course::new();
+    let [_, (_, ours)] = programs();
+    for setting in ["view=immutable", "validate=yes", "streamunbundle=yes"] {
+        let (key, _) = setting.split_once('=').unwrap();
+        let setting = format!("server.{setting}");
+        let options = [
+            "-p",
+            "0",
+            "-a",
+            "127.0.0.1",
+            "-A",
+            "/dev/null",
+            "--config",
+            &setting,
+        ];
+        let serving = Serving::start(&ours, &course.source(), &options);
+        let url = format!("http://127.0.0.1:{}/", serving.port());
+        let told = run(&hg_program(), &course.source(), &["id", &url]);
+        assert_ne!(told.code, Some(0), "{setting}");
+        assert!(
+            told.stderr.contains(&format!("server.{key} is not ")),
+            "{told:?}"
+        );
+    }
+}

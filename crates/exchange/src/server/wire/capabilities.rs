@@ -24,11 +24,10 @@ const OF_HTTP: &str = "httpmediatype=0.1rx,0.1tx,0.2tx";
 const OF_STREAMS: [&str; 1] = ["protocaps"];
 
 /// The server's bundle2 parts and features, one per line before quoting.
-const BUNDLE2: [&str; 11] = [
+const BUNDLE2: [&str; 10] = [
     "HG20",
     "bookmarks",
     "changegroup=01,02,03",
-    "checkheads=related",
     "digests=md5,sha1,sha512",
     "error=abort,unsupportedcontent,pushraced,pushkey",
     "hgtagsfnodes",
@@ -78,6 +77,9 @@ fn join_capabilities(
     if bundles {
         words.extend(["clonebundles", "clonebundles_manifest"].map(str::to_owned));
     }
+    if requirements.is_some() && settings.prefers_streams {
+        words.push("stream-preferred".to_owned());
+    }
     words.extend(match requirements.as_deref() {
         None => None,
         // Old clients want the short word where a revlog of version 1 is all that is needed.
@@ -91,10 +93,13 @@ fn join_capabilities(
 /// The server's bundle2 capabilities, quoted.
 fn bundle2(streams: bool, settings: &WireSettings) -> String {
     let mut lines = BUNDLE2.to_vec();
+    if settings.compares_heads {
+        lines.push("checkheads=related");
+    }
     if settings.takes_markers {
         lines.push("obsmarkers=V0,V1");
     }
-    if streams {
+    if streams && settings.bundle2_streams {
         lines.push("stream=v2");
     }
     lines.sort_unstable();
@@ -140,5 +145,24 @@ mod tests {
         );
         assert!(text.contains(" stream "), "{text}");
         assert!(!join_capabilities(None, true, &settings).contains("stream"));
+    }
+
+    #[test]
+    fn settings_take_capabilities_away_and_add_one() {
+        let words =
+            |settings: WireSettings| join_capabilities(Some(vec!["revlogv1"]), false, &settings);
+        let usual = words(WireSettings::default());
+        assert!(usual.contains("checkheads%3Drelated") && !usual.contains("stream-preferred"));
+        let other = words(WireSettings {
+            prefers_streams: true,
+            bundle2_streams: false,
+            compares_heads: false,
+            ..WireSettings::default()
+        });
+        assert!(other.contains(" stream stream-preferred "), "{other}");
+        assert!(
+            !other.contains("checkheads") && !other.contains("stream%3D"),
+            "{other}"
+        );
     }
 }

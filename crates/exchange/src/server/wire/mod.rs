@@ -11,6 +11,7 @@ mod compressed;
 mod frames;
 mod getbundle;
 mod media;
+mod own_settings;
 mod phase_heads;
 mod pull_bundles;
 mod repeatable;
@@ -54,6 +55,12 @@ pub struct WireSettings {
     /// Whether they are offered even if that shows secret changesets
     /// (`server.uncompressedallowsecret`).
     pub streams_secret: bool,
+    /// Whether clients that leave it open are told to stream (`server.preferuncompressed`).
+    pub prefers_streams: bool,
+    /// Whether streams are offered within bundles (`server.bundle2.stream`).
+    pub bundle2_streams: bool,
+    /// Whether pushes race only where they change the same heads (`server.concurrent-push-mode`).
+    pub compares_heads: bool,
     /// Whether clients may pull that read no bundle2 (`server.bundle1.pull`).
     pub bundle1: bool,
     /// Whether clients may pull everything at once (not `server.disablefullbundle`).
@@ -97,6 +104,9 @@ impl Default for WireSettings {
             stream_clones: true,
             transport: WireTransport::Http,
             streams_secret: false,
+            prefers_streams: false,
+            bundle2_streams: true,
+            compares_heads: true,
             bundle1: true,
             full_bundles: true,
             pull_bundles: true,

@@ -287,6 +287,14 @@ fn is_streamed(matches: &Matches) -> bool {
     matches.flag("stream") || matches.flag("uncompressed")
 }
 
+/// Whether files are streamed; `None` if that is for the server to say.
+fn streams(matches: &Matches) -> Option<bool> {
+    match is_streamed(matches) {
+        true => Some(true),
+        false => matches.flag("pull").then_some(false),
+    }
+}
+
 /// A path of this machine.
 fn local_path(typed: &[u8]) -> Result<&[u8], Abort> {
     if let Some(path) = typed.strip_prefix(b"file:") {

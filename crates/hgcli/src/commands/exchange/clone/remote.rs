@@ -23,8 +23,8 @@ struct ClonePlan {
     source: PeerAddress,
     target: PathBuf,
     wanted: PullRequest,
-    /// Whether the files of the store are to be taken, if all of it is wanted and they can be.
-    streamed: bool,
+    /// Whether the files of the store are to be taken, if all of it is wanted and they can be; `None` if the server says.
+    streamed: Option<bool>,
     update: Checkout,
 }
 
@@ -53,7 +53,7 @@ pub(super) fn run(
     }
     let update = update(matches, &mut remote, first.or(branch))?;
     let plan = ClonePlan {
-        streamed: super::is_streamed(matches),
+        streamed: super::streams(matches),
         source,
         target,
         wanted,
@@ -117,9 +117,10 @@ fn fill(
     repo.switch_to(plan.target.as_os_str().as_bytes());
     repo.move_hooks(&plan.target);
     let everything = plan.wanted.heads.is_empty();
-    let begun =
-        everything && bundles::begin(repo, ui, config, &plan.source, remote, plan.streamed)?;
-    let streamed = plan.streamed && everything && !begun;
+    let asked = plan.streamed == Some(true);
+    let begun = everything && bundles::begin(repo, ui, config, &plan.source, remote, asked)?;
+    let prefers = || plan.source.is_elsewhere() && remote.capabilities().has("stream-preferred");
+    let streamed = everything && !begun && plan.streamed.unwrap_or_else(prefers);
     if streamed && may_stream(ui, &plan.source, remote)? {
         stream(repo, ui, config, &plan.source, remote)?;
     } else {
