@@ -66,3 +66,31 @@ fn the_state_of_the_working_directory_is_summarized_alike() {
     });
     twin.all_same(&["summary", "summary -q", "id"]);
 }
+
+#[test]
+fn the_summary_tells_of_an_interrupted_update() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        repos::write(path, "a", b"a\n");
+        repos::commit(hg, path, "0");
+        hg.ok(path, &["branch", "-q", "other"]);
+        repos::write(path, "b", b"b\n");
+        repos::commit(hg, path, "1");
+        hg.ok(path, &["update", "-q", "0"]);
+        repos::write(path, "c", b"c\n");
+        repos::commit(hg, path, "2");
+    });
+    let note = |path: &std::path::Path| repos::write(path, ".hg/updatestate", &[b'1'; 40]);
+    twin.each(note);
+    twin.all_same(&[
+        "summary",
+        "add -q a",
+        "branch new",
+        "summary",
+        "update -q -C 1",
+        "summary",
+    ]);
+    twin.all_same(&["merge -q 2"]);
+    twin.each(note);
+    twin.all_same(&["summary", "summary -q"]);
+}

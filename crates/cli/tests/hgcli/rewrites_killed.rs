@@ -121,12 +121,14 @@ fn recover(program: &Path, path: &Path, victim: &Victim) {
     // With nothing to recover it fails, which is fine.
     run(program, path, &["recover"]);
     let exists = |name: &str| path.join(name).exists();
-    match victim.unfinished {
-        Some((state, abort)) if exists(state) => drop(succeeds(program, path, abort)),
-        _ if exists(".hg/updatestate") => {
-            drop(succeeds(program, path, &["update", "-q", "-C", "."]))
-        }
-        _ => {}
+    if let Some((state, abort)) = victim.unfinished
+        && exists(state)
+    {
+        succeeds(program, path, abort);
+    }
+    // Neither program's `--abort` redoes an update to where the working copy is already.
+    if exists(".hg/updatestate") {
+        succeeds(program, path, &["update", "-q", "-C", "."]);
     }
     for each in [&our_hg(), &varve_testkit::peers::hg_program()] {
         succeeds(each, path, &["verify", "-q"]);

@@ -135,3 +135,18 @@ fn any_markers_go_with_any_changesets() {
         same(&twin);
     }
 }
+
+#[test]
+fn markers_that_cannot_be_are_refused_alike() {
+    let twin = Twin::writing(|hg, path| fan(hg, path, 1));
+    let (a, null) = ("a".repeat(40), "0".repeat(40));
+    twin.all_same(&[
+        &format!("debugobsolete {a} {a}"),
+        &format!("debugobsolete {a} {null} {a}"),
+        &format!("debugobsolete {a} {a} --config experimental.evolution="),
+        &format!("debugobsolete {null} {a}"),
+        &format!("debugobsolete {a} {null}"),
+        "debugobsolete",
+    ]);
+    same(&twin);
+}

@@ -217,6 +217,12 @@ impl Repo {
         Ok(())
     }
 
+    /// Warns again, of those that are left after some were removed.
+    pub(crate) fn warn_of_remaining_markers(&mut self, ui: &mut Ui) -> Result<(), Abort> {
+        self.checked_markers = false;
+        self.warn_of_disabled_markers(ui)
+    }
+
     /// Says, once in a call, which aliases of queries are wrong; a query that uses one ends with these words.
     fn warn_of_aliases(&mut self, ui: &mut Ui, specs: &[&[u8]]) -> Result<(), Abort> {
         let aliases = aliases(&self.config);

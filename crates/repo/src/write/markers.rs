@@ -5,12 +5,13 @@ use crate::format::{BaseDir, RepoError};
 use crate::write::transaction::Transaction;
 use std::collections::{BTreeSet, HashSet};
 use varve_base::storage::read_if_there;
+use varve_revlog::Node;
 
 impl Transaction {
     /// Adds markers to the others, once in a transaction.
     ///
     /// # Errors
-    /// [`RepoError::Commit`] if a fact does not fit; errors of the storage.
+    /// [`RepoError::Commit`] if a fact does not fit; [`RepoError::BadMarker`] if a successor is the null revision; errors of the storage.
     pub fn add_markers(&mut self, markers: &[NewMarker<'_>]) -> Result<(), RepoError> {
         if markers.is_empty() {
             return Ok(());
@@ -23,6 +24,10 @@ impl Transaction {
                 reason: "a fact of an obsolescence marker is longer than 255 bytes".to_owned(),
             });
         }
+        let mut successors = markers.iter().flat_map(|marker| marker.successors);
+        if successors.any(Node::is_null) {
+            return Err(self.null_successor());
+        }
         let path = self.context.store().join(FILE);
         let len = self.context.storage.file_len(&path)?.unwrap_or(0);
         let mut bytes = if len == 0 { vec![VERSION] } else { Vec::new() };
@@ -32,6 +37,14 @@ impl Transaction {
             hooks.set_marker_count(markers.len());
         }
         Ok(())
+    }
+
+    /// The failure of a transaction in which Mercurial has the file open already.
+    fn null_successor(&mut self) -> RepoError {
+        self.write_attempted = true;
+        RepoError::BadMarker {
+            reason: "invalid successors nullid".to_owned(),
+        }
     }
 
     /// Removes the markers at these places of the file, from 0; returns how many there were.
@@ -61,10 +74,7 @@ impl Transaction {
     pub(crate) fn add_received_markers(&mut self, bytes: &[u8]) -> Result<usize, RepoError> {
         let bytes = &obsstore::to_stored_form(bytes)?[..];
         if obsstore::has_null_successor(bytes) {
-            // By then Mercurial has the file open.
-            self.write_attempted = true;
-            let reason = "invalid successors nullid".to_owned();
-            return Err(RepoError::BadMarker { reason });
+            return Err(self.null_successor());
         }
         let path = self.context.store().join(FILE);
         let old = read_if_there(self.context.storage.as_ref(), &path)?.unwrap_or_default();

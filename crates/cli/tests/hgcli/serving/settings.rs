@@ -329,23 +329,17 @@ fn what_a_server_cannot_act_on_is_refused_by_name() {
     for setting in ["view=immutable", "validate=yes", "streamunbundle=yes"] {
         let (key, _) = setting.split_once('=').unwrap();
         let setting = format!("server.{setting}");
-        let options = [
-            "-p",
-            "0",
-            "-a",
-            "127.0.0.1",
-            "-A",
-            "/dev/null",
-            "--config",
-            &setting,
-        ];
+        let log = course.directory.path().join(key);
+        let log = log.to_str().unwrap();
+        let options = "-p 0 -a 127.0.0.1 -A /dev/null".split(' ');
+        let options: Vec<&str> = options.chain(["-E", log, "--config", &setting]).collect();
         let serving = Serving::start(&ours, &course.source(), &options);
-        let url = format!("http://127.0.0.1:{}/", serving.port());
-        let told = run(&hg_program(), &course.source(), &["id", &url]);
+        let told = run(&hg_program(), &course.source(), &["id", &serving.url("/")]);
         assert_ne!(told.code, Some(0), "{setting}");
+        let logged = std::fs::read_to_string(log).unwrap();
         assert!(
-            told.stderr.contains(&format!("server.{key} is not ")),
-            "{told:?}"
+            logged.contains(&format!("server.{key} is not ")),
+            "{logged}"
         );
     }
 }

@@ -127,6 +127,10 @@ fn add(
                 .collect::<Vec<Node>>(),
         );
     }
+    if nodes[1..].contains(&old) {
+        let message = format!("bad obsmarker input: in-marker cycle with {old}");
+        return Err(Abort::new(message));
+    }
     if !config.evolution()?.markers {
         let message = "creating obsolete markers is not enabled on this repo";
         return Err(Abort::new(message));

@@ -252,7 +252,9 @@ fn print_commit(
     if varve_workdir::GraftState::is_there(&repo.repository()?)? {
         line += " (graft in progress)";
     }
-    if parents.len() > 1 {
+    if varve_workdir::is_interrupted(&repo.repository()?)? {
+        line += " (interrupted update)";
+    } else if parents.len() > 1 {
         line += " (merge)";
     } else if branch != parent_branch {
         line += " (new branch)";

@@ -23,7 +23,10 @@ pub(crate) fn strip(
     let revs: Vec<Rev> = revs.collect();
     let plan = StripPlan::of_replaced(&view, &revs);
     let place = (repository, &*view);
-    strip::remove(ui, config, place, lock, (&plan, Some(purpose)))?;
+    let lost_markers = strip::remove(ui, config, place, lock, (&plan, Some(purpose)))?;
     repo.refresh();
-    Ok(())
+    match lost_markers {
+        true => repo.warn_of_remaining_markers(ui),
+        false => Ok(()),
+    }
 }

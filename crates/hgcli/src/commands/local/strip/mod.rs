@@ -226,7 +226,10 @@ impl Strip<'_> {
         let place = (&self.repository, &*view);
         let removed = remove(self.ui, self.config, place, lock, (&plan, purpose));
         self.repo.refresh();
-        removed
+        match removed? {
+            true => self.repo.warn_of_remaining_markers(self.ui),
+            false => Ok(()),
+        }
     }
 
     /// Refuses what is not there, before anything is changed.

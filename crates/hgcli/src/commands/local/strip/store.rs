@@ -19,15 +19,17 @@ pub(crate) const UNCALLED_HOOKS: &[&str] = &[
 ];
 
 /// Removes the changesets of a plan that was made of the unfiltered `view`, under the store's lock. With a purpose, a
-/// bundle in `.hg/strip-backup` keeps them, whose name tells it. The working copy must be at none of them.
+/// bundle in `.hg/strip-backup` keeps them, whose name tells it. The working copy must be at none of them. Returns whether
+/// obsolescence markers went with them.
 pub(crate) fn remove(
     ui: &mut Ui,
     config: &Config,
     (repository, view): (&Repository, &RepoView),
     lock: Lock,
     (plan, purpose): (&StripPlan, Option<&str>),
-) -> Result<(), Abort> {
+) -> Result<bool, Abort> {
     let storage = repository.storage().as_ref();
+    let markers = repository.count_markers()?;
     let mut backup = None;
     if let Some(purpose) = purpose {
         let content = (&plan.backup_node(), plan.removed());
@@ -50,7 +52,7 @@ pub(crate) fn remove(
         ui.warn(format!("strip failed, backup bundle stored in '{path}'\n"))?;
     }
     stripped?;
-    Ok(())
+    Ok(repository.count_markers()? != markers)
 }
 
 /// Mercurial's words about the changesets above the removed ones, which it bundles and adds again.
