@@ -24,9 +24,9 @@ pub use format::{
 pub use read::fileset;
 pub use read::{
     Ancestors, BisectSet, BisectSets, BisectState, BisectStep, BranchHeads, Branches, ChangedFiles,
-    Evolution, FileRevision, Instabilities, ObsFate, OutgoingRevisions, OutgoingSet,
+    ChangedLine, Evolution, FileRevision, Instabilities, ObsFate, OutgoingRevisions, OutgoingSet,
     ReceivedCaches, RepoView, Repository, RewriteRefusal, SharedFileRevisions, StoreFile,
-    StoreSnapshot, SuccessorsWithMarkers, ViewFilter, streamed_cache_names,
+    StoreSnapshot, SuccessorsWithMarkers, ViewFilter, changed_lines, streamed_cache_names,
 };
 pub use tools::{
     AnnotateOptions, AnnotateStart, AnnotatedLine, Annotation, FileVersion, RecompressOptions,
