@@ -84,6 +84,7 @@ mod state;
 mod status;
 mod store_streams;
 mod strip;
+mod template_aliases;
 mod template_functions;
 mod templates;
 mod together;
@@ -93,6 +94,7 @@ mod unbundle;
 mod uncommit;
 mod update;
 mod verify;
+mod working_revision;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
