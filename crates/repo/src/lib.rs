@@ -18,15 +18,16 @@ pub use format::{
     BaseDir, Changeset, DEFAULT_BRANCH, FileKind, FileText, FormattedMarkers, LabelRefusal,
     ListedMarker, Lock, LockEvent, LockKind, LockOwner, LockWait, LookupError, ManifestEntries,
     ManifestEntry, NewMarker, OpenOptions, Phase, Phases, RepoError, Requirements, ShareAccess,
-    StorageSettings, TAGS_FILE, check_label, decode_directories, encode_directories,
-    encode_markers_v0, engine_of, format_markers, python_repr, unportable, with_tags,
+    StorageSettings, TAGS_FILE, WORKING_NODE, check_label, decode_directories, encode_directories,
+    encode_markers_v0, engine_of, format_markers, python_repr, uncommitted_changeset, unportable,
+    with_tags,
 };
 pub use read::fileset;
 pub use read::{
     Ancestors, BisectSet, BisectSets, BisectState, BisectStep, BranchHeads, Branches, ChangedFiles,
-    Evolution, FileRevision, Instabilities, ObsFate, OutgoingRevisions, OutgoingSet,
+    ChangedLine, Evolution, FileRevision, Instabilities, ObsFate, OutgoingRevisions, OutgoingSet,
     ReceivedCaches, RepoView, Repository, RewriteRefusal, SharedFileRevisions, StoreFile,
-    StoreSnapshot, SuccessorsWithMarkers, ViewFilter, streamed_cache_names,
+    StoreSnapshot, SuccessorsWithMarkers, ViewFilter, changed_lines, streamed_cache_names,
 };
 pub use tools::{
     AnnotateOptions, AnnotateStart, AnnotatedLine, Annotation, FileVersion, RecompressOptions,

@@ -1,14 +1,15 @@
 //! Sets of changesets as one bit each, and walks along the lines of descent.
 
-use crate::Member;
+use crate::{Member, WORKING_COPY};
 use varve_repo::Rev;
 use varve_revlog::Revlog;
 
-/// A set of changesets and perhaps the null revision, one bit each.
+/// A set of changesets, one bit each, and perhaps the null revision and the working copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BitSet {
     words: Vec<u64>,
     null: bool,
+    working: bool,
 }
 
 const WIDTH: usize = u64::BITS as usize;
@@ -23,9 +24,16 @@ impl BitSet {
     }
 
     pub fn insert(&mut self, member: Member) {
-        let Some(rev) = member else {
-            self.null = true;
-            return;
+        let rev = match member {
+            None => {
+                self.null = true;
+                return;
+            }
+            Some(WORKING_COPY) => {
+                self.working = true;
+                return;
+            }
+            Some(rev) => rev,
         };
         let (word, bit) = (rev.index() / WIDTH, rev.index() % WIDTH);
         if word >= self.words.len() {
@@ -35,6 +43,9 @@ impl BitSet {
     }
 
     pub fn remove(&mut self, rev: Rev) {
+        if rev == WORKING_COPY {
+            self.working = false;
+        }
         if let Some(word) = self.words.get_mut(rev.index() / WIDTH) {
             *word &= !(1 << (rev.index() % WIDTH));
         }
@@ -47,6 +58,7 @@ impl BitSet {
     pub fn contains(&self, member: Member) -> bool {
         match member {
             None => self.null,
+            Some(WORKING_COPY) => self.working,
             Some(rev) => {
                 let word = self.words.get(rev.index() / WIDTH);
                 word.is_some_and(|word| word >> (rev.index() % WIDTH) & 1 == 1)
@@ -54,17 +66,18 @@ impl BitSet {
         }
     }
 
-    /// Ascending, without the null revision.
+    /// Ascending, without the null revision and the working copy.
     pub fn revs(&self) -> impl DoubleEndedIterator<Item = Rev> + '_ {
         let bits = 0..self.words.len() * WIDTH;
         let revs = bits.map(|index| Rev(index as u32));
         revs.filter(|rev| self.contains(Some(*rev)))
     }
 
-    /// Ascending, the null revision first.
+    /// Ascending, the null revision first and the working copy last.
     pub fn members(&self) -> impl DoubleEndedIterator<Item = Member> + '_ {
         let null = self.null.then_some(None);
-        null.into_iter().chain(self.revs().map(Some))
+        let working = self.working.then_some(Some(WORKING_COPY));
+        null.into_iter().chain(self.revs().map(Some)).chain(working)
     }
 
     pub fn first(&self) -> Option<Rev> {
@@ -75,7 +88,7 @@ impl BitSet {
         self.revs().next_back()
     }
 
-    /// Keeps the members for which `keep` holds.
+    /// Keeps the changesets for which `keep` holds.
     pub fn retain(&mut self, keep: impl Fn(Rev) -> bool) {
         for (number, word) in self.words.iter_mut().enumerate() {
             let mut left = *word;
@@ -111,6 +124,8 @@ pub(crate) fn ancestors(changelog: &Revlog, mut of: BitSet) -> BitSet {
 
 /// Everything that descends from `of`, itself included; all there is, if the null revision is in it.
 pub(crate) fn descendants(changelog: &Revlog, mut of: BitSet) -> BitSet {
+    // Nothing descends from the working copy.
+    of.working = false;
     let all = of.null;
     let oldest = if all { Some(Rev(0)) } else { of.first() };
     let Some(oldest) = oldest else {
@@ -124,31 +139,32 @@ pub(crate) fn descendants(changelog: &Revlog, mut of: BitSet) -> BitSet {
     of
 }
 
-/// Those within so many steps along `next`, from `from` to `to` steps.
+/// Those that are from `from` to `to` steps away along `next`, on any way.
 pub(crate) fn within(
     start: &BitSet,
     (from, to): (u32, u32),
-    next: impl Fn(Rev) -> Vec<Rev>,
+    next: impl Fn(Member) -> Vec<Member>,
 ) -> BitSet {
     let mut found = BitSet::default();
-    let mut seen = BitSet::default();
-    let mut edge: Vec<Rev> = start.revs().collect();
+    let mut edge: Vec<Member> = start.members().collect();
     for step in 0..=to {
-        let mut further = Vec::new();
-        for rev in edge {
-            if seen.contains(Some(rev)) {
+        let mut further = BitSet::default();
+        for member in edge {
+            // The way on from a member that was found on a shorter way leads no further.
+            if found.contains(member) {
                 continue;
             }
-            seen.insert(Some(rev));
             if step >= from {
-                found.insert(Some(rev));
+                found.insert(member);
             }
-            further.extend(next(rev));
+            next(member)
+                .into_iter()
+                .for_each(|next| further.insert(next));
         }
-        if further.is_empty() {
+        edge = further.members().collect();
+        if edge.is_empty() {
             break;
         }
-        edge = further;
     }
     found
 }

@@ -6,13 +6,15 @@ use crate::lower::{concatenated, lower};
 use crate::set::{Predicate, Set};
 use crate::syntax::Syntax;
 use crate::tree::{Expr, Infix, Postfix, Prefix, RangeKind};
-use crate::{Member, RevsetError, functions, parse_syntax};
-use std::cell::RefCell;
+use crate::{
+    Member, PeerRepositories, RevsetError, WORKING_COPY, WorkingCopySource, functions, parse_syntax,
+};
+use std::cell::{OnceCell, RefCell};
 use std::path::PathBuf;
 use std::sync::Arc;
 use varve_lang::date::Clock;
 use varve_repo::fileset::FileSource;
-use varve_repo::{Changeset, Node, RepoView, Rev};
+use varve_repo::{Changeset, LookupError, Node, Phase, RepoView, Rev};
 use varve_revlog::{Reader, Revlog};
 
 /// The repository and environment of a query.
@@ -28,23 +30,33 @@ pub struct QueryContext<'a> {
     pub cwd: PathBuf,
     /// The present.
     pub clock: Clock,
+    /// The working copy as a changeset; without it only its number and parents are known.
+    pub working: Option<Arc<dyn WorkingCopySource>>,
     /// Aliases that queries may use.
     pub aliases: Arc<Aliases>,
     /// The files that filesets in patterns are evaluated over; without it they are refused.
     pub files: Option<Arc<dyn FileSource>>,
+    /// The repositories that `outgoing()` and `remote()` ask; without them these are refused.
+    pub peers: Option<Arc<dyn PeerRepositories>>,
 }
 
 /// Evaluates queries.
 pub struct Engine<'a> {
     context: QueryContext<'a>,
     reader: RefCell<Reader<'a>>,
+    /// Text of the working copy as a changeset, once it is needed.
+    working_text: OnceCell<Vec<u8>>,
 }
 
 impl<'a> Engine<'a> {
     /// Reads nothing yet.
     pub fn new(context: QueryContext<'a>) -> Engine<'a> {
         let reader = RefCell::new(context.view.changelog().reader());
-        Engine { context, reader }
+        Engine {
+            context,
+            reader,
+            working_text: OnceCell::new(),
+        }
     }
 
     /// The context of all queries.
@@ -84,9 +96,12 @@ impl<'a> Engine<'a> {
     /// The last member of a query's set, for commands that work on one changeset.
     ///
     /// # Errors
-    /// [`RevsetError::Empty`], or an error in the query.
+    /// [`RevsetError::Empty`], [`RevsetError::WorkingCopy`], or an error in the query.
     pub fn single(&self, query: &[u8]) -> Result<Member, RevsetError> {
-        self.query(query)?.last(self)?.ok_or(RevsetError::Empty)
+        match self.query(query)?.last(self)?.ok_or(RevsetError::Empty)? {
+            Some(WORKING_COPY) => Err(RevsetError::WorkingCopy),
+            stored => Ok(stored),
+        }
     }
 
     fn tree(&self, query: &[u8]) -> Result<Expr, RevsetError> {
@@ -108,6 +123,9 @@ impl<'a> Engine<'a> {
         if number == -1 {
             return Some(None);
         }
+        if number == i64::from(WORKING_COPY.0) {
+            return Some(Some(WORKING_COPY));
+        }
         let rev = self.changelog().rev_at(number)?;
         self.view().is_visible(rev).then_some(Some(rev))
     }
@@ -118,6 +136,46 @@ impl<'a> Engine<'a> {
             0 => Set::empty(),
             len => Set::span(0, len as i64 - 1),
         }
+    }
+
+    /// All changesets, ascending, for functions to filter; it has the working copy too where another
+    /// set names it.
+    pub(crate) fn everything(&self) -> Set {
+        Set::everything()
+    }
+
+    /// The parents of a changeset or of the working copy.
+    pub(crate) fn parents(&self, rev: Rev) -> [Option<Rev>; 2] {
+        match rev {
+            WORKING_COPY => {
+                let parents = &self.context.parents;
+                [parents.first().copied(), parents.get(1).copied()]
+            }
+            stored => self.changelog().parents(stored),
+        }
+    }
+
+    /// The phase of a changeset; of the working copy, that of the next commit by its parents.
+    pub(crate) fn phase(&self, rev: Rev) -> Phase {
+        let phases = self.view().phases();
+        match rev {
+            WORKING_COPY => {
+                let parents = self.context.parents.iter();
+                let newest = parents.map(|parent| phases.of(*parent)).max();
+                newest.unwrap_or_default().max(Phase::Draft)
+            }
+            stored => phases.of(stored),
+        }
+    }
+
+    /// The text of the working copy as a changeset.
+    fn working_text(&self) -> Result<&[u8], RevsetError> {
+        if let Some(text) = self.working_text.get() {
+            return Ok(text);
+        }
+        let source = self.context.working.as_ref();
+        let text = source.ok_or(RevsetError::WorkingCopy)?.changeset_text()?;
+        Ok(self.working_text.get_or_init(|| text))
     }
 
     /// Visible changesets, ascending.
@@ -134,6 +192,12 @@ impl<'a> Engine<'a> {
         rev: Rev,
         read: impl FnOnce(&Changeset<'_>) -> T,
     ) -> Result<T, RevsetError> {
+        if rev == WORKING_COPY {
+            let changeset = Changeset::parse(self.working_text()?);
+            return changeset
+                .map(|changeset| read(&changeset))
+                .map_err(|_| RevsetError::WorkingCopy);
+        }
         let mut reader = self.reader.borrow_mut();
         let text = reader.text(rev)?;
         Ok(read(&self.view().parse_changeset(rev, text)?))
@@ -144,7 +208,21 @@ impl<'a> Engine<'a> {
         let parents = &self.context.parents;
         match name {
             b"." => Ok(parents.first().copied()),
+            b"2147483647" => Ok(Some(WORKING_COPY)),
+            _ if is_working_prefix(name) => self.working_or(name),
             _ => Ok(self.member_of(&self.view().lookup(name)?)),
+        }
+    }
+
+    /// The working copy, unless the digits `f` are a name or begin the node of a changeset too.
+    fn working_or(&self, name: &[u8]) -> Result<Member, RevsetError> {
+        match self.view().lookup(name) {
+            Err(LookupError::Unknown(_)) => Ok(Some(WORKING_COPY)),
+            Ok(node) if node.to_hex().starts_with(name) => {
+                let name = String::from_utf8_lossy(name).into_owned();
+                Err(LookupError::Ambiguous(name).into())
+            }
+            found => Ok(self.member_of(&found?)),
         }
     }
 
@@ -231,16 +309,24 @@ impl<'a> Engine<'a> {
             Postfix::From(RangeKind::Numbers) => {
                 let end = self.changelog().len() as i64 - 1;
                 let first = set.first(self)?;
-                Ok(first.map_or_else(Set::empty, |first| Set::span(number(first), end)))
+                Ok(match first {
+                    None => Set::empty(),
+                    Some(Some(WORKING_COPY)) => Set::list(vec![Some(WORKING_COPY)]),
+                    Some(first) => Set::span(number(first), end),
+                })
             }
         }
     }
 
     fn infix(&self, infix: Infix, left: &Expr, right: &Expr) -> Result<Set, RevsetError> {
         match infix {
-            Infix::And => Ok(self
-                .evaluate(left)?
-                .filter(Predicate::In(self.evaluate(right)?))),
+            Infix::And => match right {
+                Expr::Prefix(Prefix::Not, other) => {
+                    let left = self.evaluate(left)?;
+                    Ok(left.without(self.evaluate(other)?))
+                }
+                _ => self.both(self.evaluate(left)?, self.evaluate(right)?),
+            },
             Infix::Minus => Ok(self
                 .evaluate(left)?
                 .filter(Predicate::NotIn(self.evaluate(right)?))),
@@ -276,14 +362,36 @@ impl<'a> Engine<'a> {
     /// # Errors
     /// If the repository cannot be read.
     pub fn ancestors_of(&self, set: &Set) -> Result<Set, RevsetError> {
-        let of = BitSet::clone(&*set.to_bits(self)?);
-        Ok(Set::bits(bitset::ancestors(self.changelog(), of)))
+        Ok(Set::bits(self.with_ancestors(&*set.to_bits(self)?)))
+    }
+
+    /// The members of a set and everything that they descend from.
+    pub(crate) fn with_ancestors(&self, of: &BitSet) -> BitSet {
+        let mut of = of.clone();
+        if of.contains(Some(WORKING_COPY)) {
+            let parents = self.context.parents.iter();
+            parents.for_each(|parent| of.insert(Some(*parent)));
+        }
+        bitset::ancestors(self.changelog(), of)
+    }
+
+    /// Members of one set that belong to another, in the order of the first; of the working copy, a
+    /// function over all changesets knows only where the other set names it.
+    fn both(&self, left: Set, right: Set) -> Result<Set, RevsetError> {
+        let working = Some(WORKING_COPY);
+        let is_named = right.names_working_copy() && !left.names_working_copy();
+        let has_working = is_named && left.contains(self, working)?;
+        let both = left.and(right);
+        Ok(match has_working {
+            true => Set::chain(vec![both, Set::list(vec![working])]),
+            false => both,
+        })
     }
 
     /// Those changesets of which `test` is true; ascending.
     pub fn where_text(&self, test: impl Fn(Rev, &Changeset<'_>) -> bool + 'static) -> Set {
         let test = move |rev: Rev, changeset: &Changeset<'_>| Ok(test(rev, changeset));
-        self.all().filter(Predicate::Text(Box::new(test)))
+        self.everything().filter(Predicate::Text(Box::new(test)))
     }
 
     pub(crate) fn descendants(&self, set: &Set) -> Result<Set, RevsetError> {
@@ -294,6 +402,9 @@ impl<'a> Engine<'a> {
     /// Descendants of one set that are ancestors of another.
     fn between(&self, from: &Set, to: &Set) -> Result<Set, RevsetError> {
         let from = BitSet::clone(&*from.to_bits(self)?);
+        if to.contains(self, Some(WORKING_COPY))? {
+            return Err(RevsetError::WorkingCopy);
+        }
         let upto = bitset::ancestors(self.changelog(), BitSet::clone(&*to.to_bits(self)?));
         let mut found = bitset::descendants(self.changelog(), from);
         found.retain(|rev| upto.contains(Some(rev)));
@@ -304,6 +415,9 @@ impl<'a> Engine<'a> {
     pub(crate) fn only(&self, set: &Set, without: Option<&Set>) -> Result<Set, RevsetError> {
         let changelog = self.changelog();
         let included = set.to_bits(self)?;
+        if included.contains(Some(WORKING_COPY)) {
+            return Err(RevsetError::WorkingCopy);
+        }
         let excluded = match without {
             Some(without) => BitSet::clone(&*without.to_bits(self)?),
             None => {
@@ -322,7 +436,7 @@ impl<'a> Engine<'a> {
     /// The null revision is a member if it was one and `nth` is 0, and is never the parent of another, as in `hg`.
     fn nth_parents(&self, set: &Set, nth: u8) -> Result<Set, RevsetError> {
         let mut found = BitSet::default();
-        for member in set.members(self) {
+        for member in set.all_members(self) {
             let member = member?;
             let Some(rev) = member.filter(|_| nth > 0) else {
                 if nth == 0 {
@@ -330,7 +444,7 @@ impl<'a> Engine<'a> {
                 }
                 continue;
             };
-            let [first, second] = self.changelog().parents(rev);
+            let [first, second] = self.parents(rev);
             let parent = if nth == 1 { first } else { second };
             if parent.is_some() {
                 found.insert(parent);
@@ -342,14 +456,17 @@ impl<'a> Engine<'a> {
     /// So many steps along first parents; children, if negative.
     fn first_line(&self, set: &Set, steps: i64) -> Result<Set, RevsetError> {
         let mut found = BitSet::default();
-        for member in set.members(self) {
+        for member in set.all_members(self) {
             let mut at = member?;
             for _ in 0..steps.max(0) {
                 let Some(rev) = at else { break };
-                at = self.changelog().parents(rev)[0];
+                at = self.parents(rev)[0];
             }
             for _ in steps..0 {
                 let Some(rev) = at else { break };
+                if rev == WORKING_COPY {
+                    return Ok(Set::empty());
+                }
                 let children = bitset::children_from(self.changelog(), rev);
                 let shown = children[0]
                     .iter()
@@ -368,6 +485,11 @@ impl<'a> Engine<'a> {
         }
         Ok(Set::bits(found))
     }
+}
+
+/// Whether a name may be the beginning of the working copy's node, ff…ff.
+pub(crate) fn is_working_prefix(name: &[u8]) -> bool {
+    !name.is_empty() && name.len() <= 2 * Node::LEN && name.iter().all(|digit| *digit == b'f')
 }
 
 fn number(member: Member) -> i64 {

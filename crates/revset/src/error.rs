@@ -1,5 +1,6 @@
 //! Errors of queries.
 
+use crate::PeerError;
 use varve_lang::date::DateError;
 use varve_lang::expression::SyntaxError;
 use varve_lang::patterns::PatternError;
@@ -36,6 +37,12 @@ pub enum RevsetError {
     /// A file pattern cannot be used.
     #[error(transparent)]
     Pattern(#[from] PatternError),
+    /// The working copy stands where only changesets can.
+    #[error("working directory revision cannot be specified")]
+    WorkingCopy,
+    /// Another repository cannot be asked.
+    #[error("{}", .0.0)]
+    Peer(PeerError),
     /// The repository cannot be read.
     #[error(transparent)]
     Repo(#[from] RepoError),
@@ -75,6 +82,12 @@ impl RevsetError {
 impl From<SyntaxError> for RevsetError {
     fn from(SyntaxError { message, at, hint }: SyntaxError) -> RevsetError {
         RevsetError::Parse { message, at, hint }
+    }
+}
+
+impl From<PeerError> for RevsetError {
+    fn from(error: PeerError) -> RevsetError {
+        RevsetError::Peer(error)
     }
 }
 

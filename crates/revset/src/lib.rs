@@ -14,6 +14,7 @@ pub mod fuzzing;
 mod grammar;
 mod lower;
 mod optimize;
+mod peers;
 mod set;
 mod syntax;
 mod text;
@@ -26,10 +27,14 @@ pub use follow::{FileHistory, FollowedParents};
 pub use grammar::{parse, parse_syntax};
 pub use lower::{concatenated, lower};
 pub use optimize::{analyzed, optimized};
+pub use peers::{PeerError, PeerRepositories, UncommittedFiles, WorkingCopySource};
 pub use set::{Members, Set};
 pub use syntax::Syntax;
 pub use text::TextMatcher;
 pub use tree::{Expr, Infix, Postfix, Prefix, RangeKind};
 
-/// A changeset, or the null revision.
+/// A changeset, the null revision (`None`), or [`WORKING_COPY`].
 pub type Member = Option<varve_repo::Rev>;
+
+/// The number under which Mercurial counts the working copy among changesets.
+pub const WORKING_COPY: varve_repo::Rev = varve_repo::Rev(0x7fff_ffff);

@@ -203,6 +203,10 @@ fn bounds(subscript: &Syntax) -> Result<(Option<i64>, Option<i64>), RevsetError>
 fn number(tree: &Syntax) -> Option<i64> {
     match tree {
         Syntax::Symbol(text) | Syntax::Text(text) => std::str::from_utf8(text).ok()?.parse().ok(),
+        Syntax::Node("group", inner) => match &inner[..] {
+            [one] => number(one),
+            _ => None,
+        },
         Syntax::Node("negate", operands) => match &operands[..] {
             [one @ (Syntax::Symbol(_) | Syntax::Text(_))] => number(one)?.checked_neg(),
             _ => None,

@@ -1,7 +1,7 @@
 //! Ordered sets that are computed lazily.
 
 use crate::bitset::BitSet;
-use crate::{Engine, Member, RevsetError};
+use crate::{Engine, Member, RevsetError, WORKING_COPY};
 use std::rc::Rc;
 use varve_repo::{Changeset, Rev};
 
@@ -13,6 +13,8 @@ pub struct Set(SetKind);
 enum SetKind {
     /// All numbers from the first to the second, or the other way; -1 is the null revision.
     Span(i64, i64),
+    /// All changesets in this order; the working copy belongs to it and is not listed.
+    Everything(Order),
     /// Ascending, or descending.
     BitSet(Rc<BitSet>, Order),
     /// In this order.
@@ -29,6 +31,23 @@ enum Order {
     Descending,
 }
 
+impl Order {
+    fn reversed(self) -> Order {
+        match self {
+            Order::Ascending => Order::Descending,
+            Order::Descending => Order::Ascending,
+        }
+    }
+
+    /// The sign that Mercurial shows it by.
+    fn sign(self) -> &'static str {
+        match self {
+            Order::Ascending => "+",
+            Order::Descending => "-",
+        }
+    }
+}
+
 type OfChangeset = dyn Fn(Rev, &Changeset<'_>) -> Result<bool, RevsetError>;
 type OfRev = dyn Fn(&Engine<'_>, Rev) -> Result<bool, RevsetError>;
 
@@ -36,8 +55,10 @@ type OfRev = dyn Fn(&Engine<'_>, Rev) -> Result<bool, RevsetError>;
 pub(crate) enum Predicate {
     /// Decided by the changeset's text.
     Text(Box<OfChangeset>),
-    /// About its place in history.
+    /// About its place in history or its files; the working copy is refused.
     Rev(Box<OfRev>),
+    /// The same for what is known of the working copy too.
+    RevOrWorking(Box<OfRev>),
     /// Whether it belongs to a set.
     In(Set),
     /// Whether it does not.
@@ -53,7 +74,8 @@ impl Predicate {
             (Predicate::In(set), _) => set.contains(engine, member),
             (Predicate::NotIn(set), _) => Ok(!set.contains(engine, member)?),
             (_, None) => Ok(false),
-            (Predicate::Rev(test), Some(rev)) => test(engine, rev),
+            (Predicate::Rev(_), Some(WORKING_COPY)) => Err(RevsetError::WorkingCopy),
+            (Predicate::Rev(test) | Predicate::RevOrWorking(test), Some(rev)) => test(engine, rev),
             (Predicate::Text(test), Some(rev)) => {
                 engine.with_changeset(rev, |changeset| test(rev, changeset))?
             }
@@ -69,6 +91,23 @@ impl Set {
     /// Numbers from the first to the second, in that order.
     pub(crate) fn span(first: i64, last: i64) -> Set {
         Set(SetKind::Span(first, last))
+    }
+
+    /// All changesets, ascending.
+    pub(crate) fn everything() -> Set {
+        Set(SetKind::Everything(Order::Ascending))
+    }
+
+    /// Whether the working copy is listed among its members, or may be.
+    pub(crate) fn names_working_copy(&self) -> bool {
+        let number = i64::from(WORKING_COPY.0);
+        match &self.0 {
+            SetKind::Span(first, last) => *first.max(last) >= number,
+            SetKind::Everything(_) => false,
+            SetKind::BitSet(bits, _) | SetKind::List(_, bits) => bits.contains(Some(WORKING_COPY)),
+            SetKind::Where(set, _) => set.names_working_copy(),
+            SetKind::Chain(sets) => sets.iter().any(Set::names_working_copy),
+        }
     }
 
     pub(crate) fn bits(bits: BitSet) -> Set {
@@ -114,12 +153,8 @@ impl Set {
     pub fn reversed(&self, engine: &Engine<'_>) -> Result<Set, RevsetError> {
         Ok(match &self.0 {
             SetKind::Span(first, last) => Set(SetKind::Span(*last, *first)),
-            SetKind::BitSet(bits, Order::Ascending) => {
-                Set(SetKind::BitSet(bits.clone(), Order::Descending))
-            }
-            SetKind::BitSet(bits, Order::Descending) => {
-                Set(SetKind::BitSet(bits.clone(), Order::Ascending))
-            }
+            SetKind::Everything(order) => Set(SetKind::Everything(order.reversed())),
+            SetKind::BitSet(bits, order) => Set(SetKind::BitSet(bits.clone(), order.reversed())),
             SetKind::List(members, bits) => {
                 let members = members.iter().rev().copied().collect();
                 Set(SetKind::List(members, bits.clone()))
@@ -129,7 +164,7 @@ impl Set {
                 Set(SetKind::Where(Rc::new(set), test.clone()))
             }
             SetKind::Chain(_) => {
-                let members: Result<Vec<Member>, _> = self.members(engine).collect();
+                let members: Result<Vec<Member>, _> = self.all_members(engine).collect();
                 Set::list(members?.into_iter().rev().collect())
             }
         })
@@ -157,11 +192,12 @@ impl Set {
                 format!("{pad}<spanset+ {first}:{}>", last + 1)
             }
             SetKind::Span(first, last) => format!("{pad}<spanset- {last}:{}>", first + 1),
+            SetKind::Everything(order) => {
+                let end = engine.view().changelog().len();
+                format!("{pad}<fullreposet{} 0:{end}>", order.sign())
+            }
             SetKind::BitSet(_, order) => {
-                let sign = match order {
-                    Order::Ascending => "+",
-                    Order::Descending => "-",
-                };
+                let sign = order.sign();
                 format!("{pad}<baseset{sign} {}>", self.numbers(engine)?)
             }
             SetKind::List(..) => format!("{pad}<baseset {}>", self.numbers(engine)?),
@@ -181,7 +217,7 @@ impl Set {
                         other.push_representation(engine, indent + 4, out)?;
                         out.push('>');
                     }
-                    Predicate::Text(_) | Predicate::Rev(_) => {
+                    Predicate::Text(_) | Predicate::Rev(_) | Predicate::RevOrWorking(_) => {
                         out.push_str(&format!("{pad}  <predicate>"));
                     }
                 }
@@ -207,21 +243,43 @@ impl Set {
     /// All numbers in their order.
     fn numbers(&self, engine: &Engine<'_>) -> Result<String, RevsetError> {
         let mut numbers = Vec::new();
-        for member in self.members(engine) {
+        for member in self.all_members(engine) {
             numbers.push(member?.map_or(-1, |rev| i64::from(rev.0)));
         }
         Ok(format!("{numbers:?}"))
     }
 
-    /// Its members in their order, computed one after the other.
+    /// Its members in their order, computed one after the other; the working copy is an error.
     pub fn members<'e>(&'e self, engine: &'e Engine<'_>) -> Members<'e> {
+        let members = self.all_members(engine);
+        Box::new(members.map(|member| match member? {
+            Some(WORKING_COPY) => Err(RevsetError::WorkingCopy),
+            stored => Ok(stored),
+        }))
+    }
+
+    /// Its members in their order, the working copy among them.
+    pub fn all_members<'e>(&'e self, engine: &'e Engine<'_>) -> Members<'e> {
+        let working = i64::from(WORKING_COPY.0);
+        let newest = engine.view().changelog().len() as i64 - 1;
         match &self.0 {
             SetKind::Span(first, last) => {
                 let shown = move |number: i64| engine.member(number).map(Ok);
+                let (least, greatest) = (*first.min(last), *first.max(last));
+                // No numbers are between the newest changeset and the working copy.
+                let numbers = least..=greatest.min(newest);
+                let behind = (least..=greatest).contains(&working).then_some(working);
                 if first <= last {
-                    Box::new((*first..=*last).filter_map(shown))
+                    Box::new(numbers.chain(behind).filter_map(shown))
                 } else {
-                    Box::new((*last..=*first).rev().filter_map(shown))
+                    Box::new(numbers.chain(behind).rev().filter_map(shown))
+                }
+            }
+            SetKind::Everything(order) => {
+                let shown = move |number: i64| engine.member(number).map(Ok);
+                match order {
+                    Order::Ascending => Box::new((0..=newest).filter_map(shown)),
+                    Order::Descending => Box::new((0..=newest).rev().filter_map(shown)),
                 }
             }
             SetKind::BitSet(bits, Order::Ascending) => Box::new(bits.members().map(Ok)),
@@ -235,11 +293,11 @@ impl Set {
                     });
                     passes.transpose()
                 };
-                Box::new(set.members(engine).filter_map(passing))
+                Box::new(set.all_members(engine).filter_map(passing))
             }
             SetKind::Chain(sets) => {
                 let mut seen = BitSet::default();
-                let all = sets.iter().flat_map(move |set| set.members(engine));
+                let all = sets.iter().flat_map(move |set| set.all_members(engine));
                 Box::new(all.filter(move |member| match member {
                     Err(_) => true,
                     Ok(member) => {
@@ -263,6 +321,9 @@ impl Set {
                 let within = (*first.min(last)..=*first.max(last)).contains(&number);
                 Ok(within && engine.member(number).is_some())
             }
+            SetKind::Everything(_) => {
+                Ok(member.is_some_and(|rev| engine.member(i64::from(rev.0)).is_some()))
+            }
             SetKind::BitSet(bits, _) | SetKind::List(_, bits) => Ok(bits.contains(member)),
             SetKind::Where(set, test) => {
                 Ok(set.contains(engine, member)? && test.passes(engine, member)?)
@@ -283,7 +344,7 @@ impl Set {
             return Ok(bits.clone());
         }
         let mut bits = BitSet::default();
-        for member in self.members(engine) {
+        for member in self.all_members(engine) {
             bits.insert(member?);
         }
         Ok(Rc::new(bits))
@@ -294,7 +355,7 @@ impl Set {
     /// # Errors
     /// If the repository cannot be read.
     pub fn first(&self, engine: &Engine<'_>) -> Result<Option<Member>, RevsetError> {
-        self.members(engine).next().transpose()
+        self.all_members(engine).next().transpose()
     }
 
     /// The last in its order.
@@ -313,6 +374,7 @@ impl Set {
     pub fn ascending(self, engine: &Engine<'_>) -> Result<Set, RevsetError> {
         Ok(match self.0 {
             SetKind::Span(first, last) => Set::span(first.min(last), first.max(last)),
+            SetKind::Everything(_) => Set::everything(),
             SetKind::BitSet(bits, _) | SetKind::List(_, bits) => {
                 Set(SetKind::BitSet(bits, Order::Ascending))
             }

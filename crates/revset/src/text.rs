@@ -2,6 +2,7 @@
 
 use crate::RevsetError;
 use regex::bytes::{Regex, RegexBuilder};
+use varve_lang::patterns::why_invalid;
 
 /// A pattern.
 #[derive(Clone, Debug)]
@@ -76,13 +77,7 @@ pub(crate) fn regex_of(pattern: &[u8], case_sensitive: bool) -> Result<Regex, Re
         // Python's expressions over bytes know letters of ASCII only.
         .unicode(false)
         .build();
-    built.map_err(|error| invalid(first_line(&error.to_string())))
-}
-
-/// The last line is the message; those before it mark the position.
-fn first_line(error: &str) -> String {
-    let line = error.lines().last().unwrap_or_default();
-    line.strip_prefix("error: ").unwrap_or(line).to_owned()
+    built.map_err(|_| invalid(why_invalid(pattern.as_bytes())))
 }
 
 /// Small letters, of all alphabets if the text is UTF-8.

@@ -74,6 +74,8 @@ fn engine(view: &RepoView) -> Engine<'_> {
         },
         aliases: std::sync::Arc::default(),
         files: None,
+        peers: None,
+        working: None,
     })
 }
 
@@ -136,6 +138,11 @@ const QUERIES: &[&str] = &[
     "!3:5",
     "3:0 and 1:4",
     "1:4 and 3:0",
+    "sort(all(), topo)",
+    "sort(all() - 4, -topo)",
+    "sort(0:6, topo, topo.firstbranch=5)",
+    "diffcontains(changed)",
+    "diffcontains('re:^[ab]')",
     "not public()",
     "draft()",
     "secret()",

@@ -3,6 +3,7 @@
 use super::memory::{History, answer, engine, write};
 use std::sync::Arc;
 use varve_repo::{FileChange, FileKind, Phase, RepoView};
+use varve_revset::{RevsetError, WORKING_COPY};
 
 /// Eight changesets: two authors, a branch that is closed, a merge, a copy and all phases.
 ///
@@ -245,4 +246,115 @@ fn wrong_arguments_are_refused() {
             .to_string();
         assert!(error.starts_with(message), "{query}: {error}");
     }
+}
+
+#[test]
+fn changed_lines_are_searched() {
+    check(
+        &[],
+        &[
+            ("diffcontains(changed)", &[2]),
+            ("diffcontains('re:^t')", &[1, 6, 7]),
+            ("diffcontains('re:^two|^three')", &[1, 6, 7]),
+            ("diffcontains('o.e')", &[]),
+            ("reverse(all()) & diffcontains(e)", &[7, 2, 1]),
+            ("diffcontains('')", &[1, 2, 6, 7]),
+        ],
+    );
+    let view = history();
+    let engine = engine(&view, &[]);
+    for (query, message) in [
+        ("diffcontains()", "diffcontains takes at least 1 argument"),
+        ("diffcontains(:)", "diffcontains requires a string pattern"),
+        (
+            "diffcontains('re:**')",
+            "invalid regular expression: nothing to repeat at position 0",
+        ),
+    ] {
+        let error = engine.query(query.as_bytes()).err().unwrap();
+        assert_eq!(error.to_string(), message, "{query}");
+    }
+}
+
+#[test]
+fn the_working_copy_is_behind_all_changesets() {
+    check_all(
+        &[7, 4],
+        &[
+            ("wdir()", &[WORKING]),
+            ("ffff or 2147483647", &[WORKING]),
+            ("id(fffff) and rev(2147483647)", &[WORKING]),
+            ("6:wdir()", &[6, 7, WORKING]),
+            ("wdir():6", &[WORKING, 7, 6]),
+            ("wdir():", &[WORKING]),
+            ("parents(wdir())", &[4, 7]),
+            ("wdir()^2", &[4]),
+            ("wdir()~2", &[6]),
+            ("wdir()~-1", &[]),
+            ("ancestors(wdir(), 1)", &[4, 7, WORKING]),
+            ("wdir()::", &[]),
+            ("not wdir() and 7:", &[7]),
+            ("all() and wdir()", &[]),
+            ("secret() and wdir()", &[WORKING]),
+            ("wdir() and not public()", &[WORKING]),
+            ("0:wdir() & merge()", &[5, WORKING]),
+            ("merge() & public() & wdir()", &[]),
+            ("heads(4 + 7 + wdir())", &[WORKING]),
+            ("roots(3 + wdir())", &[3, WORKING]),
+            ("roots(7 + wdir())", &[7]),
+            ("ancestor(wdir(), 6)", &[6]),
+            ("ancestor(wdir(), wdir())", &[WORKING]),
+            ("sort(wdir() + 6, topo)", &[WORKING, 6]),
+            ("sort(wdir() + 6, node)", &[6, WORKING]),
+            ("reverse(6 + wdir())", &[WORKING, 6]),
+            ("commonancestors(wdir() + 1)", &[0, 1]),
+        ],
+    );
+    let view = history();
+    let engine = engine(&view, &[7]);
+    for query in [
+        "only(wdir())",
+        "0::wdir()",
+        "successors(wdir())",
+        "user(ada) and wdir()",
+    ] {
+        let set = engine.query(query.as_bytes());
+        let members = set.and_then(|set| set.all_members(&engine).collect::<Result<Vec<_>, _>>());
+        assert!(matches!(members, Err(RevsetError::WorkingCopy)), "{query}");
+    }
+    assert!(matches!(
+        engine.single(b"wdir()"),
+        Err(RevsetError::WorkingCopy)
+    ));
+    let set = engine.query(b"0:wdir()").unwrap();
+    assert!(set.members(&engine).any(|member| member.is_err()));
+}
+
+const WORKING: i64 = WORKING_COPY.0 as i64;
+
+fn check_all(working_parents: &[usize], expected: &[(&str, &[i64])]) {
+    let view = history();
+    let engine = engine(&view, working_parents);
+    for (query, members) in expected {
+        let set = engine.query(query.as_bytes()).unwrap();
+        let found: Result<Vec<i64>, RevsetError> = set
+            .all_members(&engine)
+            .map(|member| Ok(member?.map_or(-1, |rev| i64::from(rev.0))))
+            .collect();
+        assert_eq!(found.unwrap(), *members, "{query}");
+    }
+}
+
+#[test]
+fn steps_are_counted_on_every_way() {
+    check(
+        &[],
+        &[
+            ("ancestors(6 + 2, depth=2, startdepth=2)", &[0, 2, 4]),
+            ("descendants(0 + 2, depth=2, startdepth=2)", &[2, 3, 6]),
+            ("descendants(null, depth=1)", &[-1, 0]),
+            ("null: & descendants(null, depth=0)", &[-1]),
+            ("ancestors(2 + null, depth=0)", &[-1, 2]),
+        ],
+    );
 }

@@ -8,3 +8,4 @@ mod functions;
 mod laws;
 mod memory;
 mod orders;
+mod peers;

@@ -95,6 +95,8 @@ pub fn engine<'v>(view: &'v RepoView, parents: &[usize]) -> Engine<'v> {
         },
         aliases: std::sync::Arc::default(),
         files: None,
+        peers: None,
+        working: None,
     })
 }
 

@@ -74,6 +74,32 @@ proptest! {
         prop_assert!(by_user.is_sorted_by_key(|rev| (&rows[*rev as usize].1, *rev)));
     }
 
+    /// By topology each changeset comes before its ancestors, and the chosen branch before all others.
+    #[test]
+    fn descendants_come_before_their_ancestors(graph in graphs(), x in queries(), chosen in 0..12_usize) {
+        let view = view(&graph);
+        let engine = engine(&view, &[]);
+        let x = x.text(graph.len());
+        let sorted = answer(&engine, &format!("sort({x}, topo)"));
+        let mut members = sorted.clone();
+        members.sort_unstable();
+        prop_assert_eq!(members, answer(&engine, &format!("sort({x})")));
+        let all = answer(&engine, "sort(all(), topo)");
+        let place = |rev: i64| all.iter().position(|other| *other == rev);
+        for rev in 0..graph.len() as i64 {
+            for parent in answer(&engine, &format!("parents({rev})")) {
+                prop_assert!(place(rev) < place(parent));
+            }
+        }
+        let reversed: Vec<i64> = sorted.iter().rev().copied().collect();
+        prop_assert_eq!(answer(&engine, &format!("sort({x}, -topo)")), reversed);
+        // A changeset without descendants may be chosen to come first, and one with descendants comes behind these.
+        let heads = answer(&engine, "heads(all())");
+        let head = heads[chosen % heads.len()];
+        let first = answer(&engine, &format!("sort(all(), topo, topo.firstbranch={head})"));
+        prop_assert_eq!(first[0], head);
+    }
+
     /// A query that is printed and parsed again has the same answer, in the same order.
     #[test]
     fn a_printed_query_means_the_same(graph in graphs(), x in queries()) {

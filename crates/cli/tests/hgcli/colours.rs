@@ -105,6 +105,11 @@ fn colours_need_a_wish_and_no_plain_output() {
         "status --color yes",
         "status --color no --config ui.color=always",
         "status --color always --config color.mode=debug",
+        "status --config ui.formatted=yes",
+        "status --config ui.formatted=always --config ui.color=yes",
+        "status --config ui.formatted=1 --config ui.color=no",
+        "status --config ui.formatted=0 --config ui.color=always",
+        "status --config ui.formatted=1 --config ui.color=nonsense",
     ]);
     let twin = Twin::writing(coloured);
     twin.all_same(&["status --color always", "status --config ui.color=always"]);

@@ -326,3 +326,16 @@ fn functions_of_python_are_refused_before_anything_is_done() {
     let Both { ours, .. } = twin.run(&["log", "-T", "{rev}"]);
     assert_eq!(ours.stdout, "0");
 }
+
+#[test]
+fn repositories_of_this_machine_have_absolute_urls() {
+    let twin = twin(&[]);
+    change(&twin, "a");
+    twin.same(&["commit", "-m", "x", "-d", "0 0"]);
+    twin.same(&["init", "other"]);
+    let hook = "hooks.pretxnopen=case $HG_URL in file:/*/other) echo absolute;; esac";
+    for path in ["other", "./other", "nothing/../other"] {
+        twin.same(&["push", "-q", path, "--config", hook]);
+        twin.same(&["pull", "-q", path, "--config", hook]);
+    }
+}

@@ -85,6 +85,7 @@ mod status;
 mod store_streams;
 mod strip;
 mod strip_markers;
+mod template_aliases;
 mod template_functions;
 mod templates;
 mod together;
@@ -94,6 +95,7 @@ mod unbundle;
 mod uncommit;
 mod update;
 mod verify;
+mod working_revision;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

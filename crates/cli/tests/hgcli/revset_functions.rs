@@ -133,3 +133,93 @@ fn fields_are_compared() {
         "matching(1, 2, 3)",
     ]);
 }
+
+#[test]
+fn lines_that_changesets_added_or_removed_are_found() {
+    all(&[
+        "diffcontains(a)",
+        "diffcontains('a')",
+        "diffcontains('re:^[bz]$')",
+        "diffcontains('literal:re:')",
+        "diffcontains('a.')",
+        "diffcontains('')",
+        "reverse(all()) & diffcontains(x)",
+        "diffcontains()",
+        "diffcontains(:)",
+        "diffcontains(a, b)",
+        "diffcontains(pattern=z)",
+        "diffcontains('re:(')",
+    ]);
+}
+
+#[test]
+fn topological_order_is_the_same() {
+    all(&[
+        "sort(all(), topo)",
+        "sort(all(), -topo)",
+        "sort(all() - 4, topo)",
+        "sort(0+2+3+5, topo)",
+        "sort(all() + null, topo)",
+        "sort(all(), topo, topo.firstbranch=2)",
+        "sort(all(), topo, topo.firstbranch=3+5)",
+        "sort(all(), -topo, topo.firstbranch=0)",
+        "sort(none(), topo)",
+        "sort(all(), 'topo rev')",
+        "sort(all(), rev, topo.firstbranch=0)",
+        "sort(all(), topo, topo.firstbranch=77)",
+        "sort(all(), topo, topo.first=1)",
+    ]);
+}
+
+/// A repository beside a clone that has more, with branches, bookmarks and names of paths.
+fn beside(hg: &Hg, path: &Path) {
+    history(hg, path);
+    let other = path.join(".hg/other");
+    let other = other.to_str().unwrap();
+    hg.ok(
+        path,
+        &["clone", "-q", "-U", "-r", "2", "-r", "3", ".", other],
+    );
+    hg.ok(path, &["bookmark", "-r", "0", "-R", other, "mark"]);
+    let paths = "[paths]\ndefault = .hg/other\nstable = .hg/other#stable\nnowhere = .hg/nowhere\n";
+    write(path, ".hg/hgrc", paths.as_bytes());
+}
+
+#[test]
+fn other_repositories_are_asked() {
+    let twin = Twin::writing(beside);
+    for query in [
+        "outgoing()",
+        "outgoing('')",
+        "outgoing(stable)",
+        "outgoing('.hg/other')",
+        "outgoing('.hg/other#stable')",
+        "reverse(outgoing()) - merge()",
+        "outgoing(nosuch)",
+        "outgoing(nowhere)",
+        "outgoing(1, 2)",
+        "outgoing(0:1)",
+        "remote()",
+        "remote(mark)",
+        "remote(tip, default)",
+        "remote('', stable)",
+        "remote(stable, '.hg/other')",
+        "remote(nosuch)",
+        "remote(1, 2, 3)",
+        "remote(:)",
+        "remote(tip, :)",
+    ] {
+        twin.same(&["log", "-T", "{rev} ", "-r", query]);
+    }
+    let template = "{revset('outgoing() and %d', rev) % '{rev}'}.";
+    twin.same(&["log", "-T", template]);
+    twin.same(&[
+        "log",
+        "-T",
+        "{rev} ",
+        "-r",
+        "outgoing()",
+        "--config",
+        "paths.default=",
+    ]);
+}

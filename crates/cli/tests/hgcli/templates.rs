@@ -127,19 +127,8 @@ fn what_is_not_there_says_so() {
         ("{rstdoc(desc, 'html')}", "rstdoc"),
         ("{desc|cbor}", "cbor"),
         ("cbor", "cbor"),
-        ("{mine}", "mine"),
     ] {
-        let ours = twin
-            .run(&[
-                "log",
-                "-r",
-                "0",
-                "--config",
-                "templatealias.mine=rev",
-                "-T",
-                template,
-            ])
-            .ours;
+        let ours = twin.run(&["log", "-r", "0", "-T", template]).ours;
         assert_eq!(ours.code, Some(10), "{ours}");
         assert!(
             ours.stderr.contains(name) && ours.stderr.contains("not supported"),

@@ -42,6 +42,8 @@ impl Repo {
                 clock: clock(),
                 aliases: aliases.clone(),
                 files: None,
+                peers: None,
+                working: None,
             });
             let set = engine.query(query).map_err(|error| wrong(error, query))?;
             let places = set.members(&engine).map(|member| {

@@ -16,7 +16,7 @@ use varve_repo::{
     Evolution, Lock, LockEvent, LockKind, LockWait, OpenOptions, RepoError, RepoView, Repository,
     ShareAccess, ViewFilter,
 };
-use varve_revset::parse_syntax;
+use varve_revset::{PeerRepositories, WorkingCopySource, parse_syntax};
 
 /// The repository of a call, opened when it is first needed, and its working copy.
 pub struct Repo {
@@ -36,6 +36,10 @@ pub struct Repo {
     /// Stands for the directory of a repository that is only a bundle.
     pub(super) placeholder: Option<Placeholder>,
     repository: Option<Repository>,
+    /// The repositories that queries ask.
+    pub(crate) peers: Option<Arc<dyn PeerRepositories>>,
+    /// Reads the working copy for queries.
+    pub(crate) working_source: Option<Arc<dyn WorkingCopySource>>,
     view: Option<Arc<RepoView>>,
     /// The values that count.
     pub(crate) config: Arc<Hgrc>,
@@ -56,6 +60,8 @@ impl Repo {
             location,
             placeholder: None,
             repository: None,
+            peers: None,
+            working_source: None,
             view: None,
             config: Arc::default(),
             stop,

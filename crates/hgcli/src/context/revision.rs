@@ -7,7 +7,7 @@ use std::sync::Arc;
 use varve_config::hgrc::Hgrc;
 use varve_lang::date::DateRange;
 use varve_repo::{LookupError, RepoView, Rev};
-use varve_revset::{Aliases, Engine, QueryContext, RevsetError, Set};
+use varve_revset::{Aliases, Engine, PeerError, QueryContext, RevsetError, Set};
 use varve_workdir::filesets::FilesetTarget;
 
 impl Repo {
@@ -21,6 +21,8 @@ impl Repo {
             clock: clock(),
             aliases: Arc::new(aliases(&self.config)),
             files: Some(self.files_of(FilesetTarget::Working)?),
+            peers: self.peers.clone(),
+            working: self.working_source.clone(),
         }))
     }
 
@@ -119,11 +121,22 @@ impl From<RevsetError> for Abort {
                 hint: None,
             },
             RevsetError::Repo(error) => error.into(),
+            RevsetError::Peer(error) => error.into(),
             RevsetError::Pattern(error) => error.into(),
             RevsetError::Alias(words) => Abort::new(words),
+            RevsetError::WorkingCopy => Abort::new(error.to_string()),
             other @ (RevsetError::Missing(_) | RevsetError::Empty | RevsetError::Date(_)) => {
                 Abort::input(other.to_string())
             }
+        }
+    }
+}
+
+impl From<PeerError> for Abort {
+    fn from(PeerError(error): PeerError) -> Abort {
+        match error.downcast::<Abort>() {
+            Ok(abort) => *abort,
+            Err(other) => Abort::new(other.to_string()),
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::context::layers::{Layered, Layers};
 use crate::context::{
     Command, CommandTable, Context, Program, Repo, RepoLocation, Session, location,
 };
+use crate::remote::queried;
 use crate::ui::encoding::LocalEncoding;
 use crate::ui::paint::Painter;
 use crate::ui::signals::WatchedCall;
@@ -485,6 +486,7 @@ fn apply_global(context: &mut Context, matches: &Matches) -> Result<(), Abort> {
         debug,
     };
     context.repo.hidden = matches.flag("hidden");
+    queried::answer_queries(&mut context.repo, &context.ui, &context.config);
     let typed = matches.value("color").filter(|value| !value.is_empty());
     let (painter, warnings) = Painter::new(typed, &config)?;
     context.ui.painter = painter;

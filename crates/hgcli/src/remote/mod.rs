@@ -6,6 +6,7 @@ pub(crate) mod incoming;
 pub(crate) mod outgoing;
 pub(crate) mod paths;
 pub(crate) mod peers;
+pub(crate) mod queried;
 pub mod servers;
 
 pub(crate) use peers::PeerAddress;

@@ -62,10 +62,13 @@ impl PeerAddress {
         paths::without_password(&self.url)
     }
 
-    /// The URL as hooks learn it.
-    pub(crate) fn hook_url(&self) -> Vec<u8> {
+    /// The URL as hooks learn it; a path is absolute.
+    pub(crate) fn hook_url(&self, repo: &Repo) -> Vec<u8> {
         match self.path() {
-            Some(path) => [b"file:", path].concat(),
+            Some(path) => {
+                let path = repo.cwd.join(Path::new(OsStr::from_bytes(path)));
+                [b"file:", paths::normal(&path).as_os_str().as_bytes()].concat()
+            }
             None => self.shown(),
         }
     }

@@ -191,11 +191,15 @@ impl Ui {
     /// A node as it is shown: twelve digits, or all forty with `--debug`.
     pub fn hex(&self, node: &Node) -> String {
         let digits = node.to_hex();
-        let shown = match self.verbosity.debug {
-            true => &digits[..],
-            false => &digits[..SHORT],
-        };
-        String::from_utf8_lossy(shown).into_owned()
+        String::from_utf8_lossy(&digits[..self.node_digits()]).into_owned()
+    }
+
+    /// Digits of a node that is shown.
+    pub fn node_digits(&self) -> usize {
+        match self.verbosity.debug {
+            true => 2 * Node::LEN,
+            false => SHORT,
+        }
     }
 
     /// The program that edits messages.

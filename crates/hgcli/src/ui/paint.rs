@@ -170,8 +170,9 @@ fn mode(typed: Option<&[u8]>, config: &Hgrc) -> Result<PaintMode, Abort> {
         Some(_) => PaintMode::Off,
     };
     let is_dumb = environment::variable("TERM").is_some_and(|name| name == b"dumb");
-    let is_terminal = std::io::stdout().is_terminal() && !is_dumb;
-    Ok(match always || is_terminal {
+    let formatted = config.get("ui", "formatted").and_then(boolean);
+    let is_formatted = formatted.unwrap_or_else(|| std::io::stdout().is_terminal()) && !is_dumb;
+    Ok(match always || is_formatted {
         true => wanted,
         false => PaintMode::Off,
     })

@@ -64,8 +64,8 @@ impl<'t> Cursor<'t> {
     }
 
     /// Reads a string in single or double quotation marks, with the position behind the first mark,
-    /// where Mercurial places errors; `None` if none begins here. Escapes are decoded, but for a raw
-    /// string, which has an `r` before it.
+    /// where Mercurial places errors; `None` if none begins here. Escapes are decoded; in a raw string,
+    /// which has an `r` before it, they only keep quotation marks from ending it.
     ///
     /// # Errors
     /// The string has no end, or a malformed escape.
@@ -82,7 +82,7 @@ impl<'t> Cursor<'t> {
             match self.text.get(end) {
                 None => return Err(SyntaxError::at(start, "unterminated string")),
                 Some(byte) if *byte == mark => break,
-                Some(b'\\') if !is_raw => end += 2,
+                Some(b'\\') => end += 2,
                 Some(_) => end += 1,
             }
         }
@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(string("a'b'"), Ok(None));
         assert_eq!(string("'a\"b' c"), Ok(Some((b"a\"b".to_vec(), 5))));
         assert_eq!(string(r"'a\'b'"), Ok(Some((b"a'b".to_vec(), 6))));
-        assert_eq!(string(r"r'a\'b'"), Ok(Some((br"a\".to_vec(), 5))));
+        assert_eq!(string(r"r'a\'b'"), Ok(Some((br"a\'b".to_vec(), 7))));
         assert_eq!(string("r\"\""), Ok(Some((Vec::new(), 3))));
     }
 

@@ -165,6 +165,23 @@ pub(crate) fn encode(
     out
 }
 
+/// The text of a changeset that is not committed, whose manifest has the node ff…ff.
+pub fn uncommitted_changeset(
+    user: &[u8],
+    date: (i64, i32),
+    branch: &[u8],
+    files: &[&[u8]],
+) -> Vec<u8> {
+    let branch: &[(&[u8], &[u8])] = match branch == DEFAULT_BRANCH {
+        true => &[],
+        false => &[(b"branch", branch)],
+    };
+    encode(&WORKING_NODE, user, date, branch, files, b"")
+}
+
+/// The node that stands for the working copy.
+pub const WORKING_NODE: Node = Node([0xff; Node::LEN]);
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -20,7 +20,7 @@ pub(crate) mod storage_settings;
 pub(crate) mod store_path;
 pub(crate) mod tags;
 
-pub use changeset::{Changeset, DEFAULT_BRANCH};
+pub use changeset::{Changeset, DEFAULT_BRANCH, WORKING_NODE, uncommitted_changeset};
 pub use context::{OpenOptions, ShareAccess};
 pub use error::{LookupError, RepoError};
 pub use file_text::FileText;

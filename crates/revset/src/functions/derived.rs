@@ -16,7 +16,7 @@ pub(super) fn common_ancestors(
     arguments: &[Expr],
 ) -> Result<Set, RevsetError> {
     let of = arguments::set(engine, arguments)?;
-    let mut members = of.members(engine);
+    let mut members = of.all_members(engine);
     let Some(first) = members.next().transpose()? else {
         return Ok(Set::empty());
     };
@@ -71,7 +71,7 @@ fn optional(engine: &Engine<'_>, arguments: &[Expr]) -> Result<Set, RevsetError>
 /// The changesets that the members were first taken from.
 pub(super) fn origin(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
     let mut found = BitSet::default();
-    for member in optional(engine, arguments)?.members(engine) {
+    for member in optional(engine, arguments)?.all_members(engine) {
         let Some(rev) = member? else { continue };
         let mut first = None;
         let mut next = source_of(engine, rev)?;
@@ -103,7 +103,7 @@ pub(super) fn destination(
         .as_ref()
         .clone();
     let mut found = BitSet::default();
-    for member in engine.all().members(engine) {
+    for member in engine.all().all_members(engine) {
         let Some(rev) = member? else { continue };
         let source = source_of(engine, rev)?;
         if source.is_some() && sources.contains(source) {
@@ -150,7 +150,7 @@ pub(super) fn expect_size(
         return Err(RevsetError::parse("negative size"));
     }
     let mut count = 0;
-    for member in set.members(engine) {
+    for member in set.all_members(engine) {
         member?;
         count += 1;
     }
@@ -220,11 +220,11 @@ impl Field {
     fn value(self, engine: &Engine<'_>, rev: Rev) -> Result<Vec<u8>, RevsetError> {
         match self {
             Field::Parents => {
-                let parents = engine.changelog().parents(rev);
+                let parents = engine.parents(rev);
                 return Ok(format!("{parents:?}").into_bytes());
             }
             Field::Phase => {
-                return Ok(format!("{:?}", engine.view().phases().of(rev)).into_bytes());
+                return Ok(format!("{:?}", engine.phase(rev)).into_bytes());
             }
             _ => {}
         }
@@ -275,12 +275,14 @@ pub(super) fn matching(
         values.collect::<Result<Vec<_>, _>>()
     };
     let mut wanted = Vec::new();
-    for member in engine.evaluate(set)?.members(engine) {
+    for member in engine.evaluate(set)?.all_members(engine) {
         if let Some(rev) = member? {
             wanted.push(values(engine, rev, &fields)?);
         }
     }
     let is_same =
         move |engine: &Engine<'_>, rev: Rev| Ok(wanted.contains(&values(engine, rev, &fields)?));
-    Ok(engine.all().filter(Predicate::Rev(Box::new(is_same))))
+    Ok(engine
+        .everything()
+        .filter(Predicate::Rev(Box::new(is_same))))
 }

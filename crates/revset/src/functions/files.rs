@@ -4,7 +4,7 @@ use super::arguments;
 use crate::bitset::BitSet;
 use crate::set::Predicate;
 use crate::tree::Expr;
-use crate::{Engine, Member, RevsetError, Set, follow};
+use crate::{Engine, Member, RevsetError, Set, WORKING_COPY, follow};
 use std::borrow::Cow;
 use varve_lang::patterns::{FileResolver, MatchRequest, Matcher, NameCheck, Pattern, PatternKind};
 use varve_repo::fileset::FilesetEvaluator;
@@ -74,12 +74,12 @@ pub(super) fn file(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<S
                 changeset.files().any(|file| matcher.matches(file))
             })
         };
-        return Ok(engine.all().filter(Predicate::Rev(Box::new(test))));
+        return Ok(engine.everything().filter(Predicate::Rev(Box::new(test))));
     };
     let test = move |_: Rev, changeset: &Changeset<'_>| {
         Ok(changeset.files().any(|file| matcher.matches(file)))
     };
-    Ok(engine.all().filter(Predicate::Text(Box::new(test))))
+    Ok(engine.everything().filter(Predicate::Text(Box::new(test))))
 }
 
 /// `adds`, `modifies` and `removes`: changesets that changed a matching file so, against the first parent.
@@ -118,7 +118,7 @@ pub(super) fn with_file_change(
         }
         Ok(false)
     };
-    Ok(engine.all().filter(Predicate::Rev(Box::new(test))))
+    Ok(engine.everything().filter(Predicate::Rev(Box::new(test))))
 }
 
 /// Changesets whose manifest has a file that matches.
@@ -149,7 +149,7 @@ pub(super) fn contains(
         }
         Ok(false)
     };
-    Ok(engine.all().filter(Predicate::Rev(Box::new(test))))
+    Ok(engine.everything().filter(Predicate::Rev(Box::new(test))))
 }
 
 /// The history of the working copy's parent, or of one file in it, along its copies.
@@ -166,6 +166,9 @@ pub(super) fn follow(
             .ok_or(RevsetError::Empty)?,
         None => engine.context().parents.first().copied(),
     };
+    if start == Some(WORKING_COPY) && file.is_some() {
+        return Err(RevsetError::WorkingCopy);
+    }
     let Some(file) = file else {
         return engine.ancestors_of(&Set::list(vec![start]));
     };

@@ -4,7 +4,7 @@ use super::arguments;
 use crate::bitset::{self, BitSet};
 use crate::set::Predicate;
 use crate::tree::Expr;
-use crate::{Engine, Member, RevsetError, Set};
+use crate::{Engine, Member, RevsetError, Set, WORKING_COPY};
 use varve_repo::Rev;
 
 /// Limits of the number of steps: from where, and up to where.
@@ -44,8 +44,10 @@ pub(super) fn ancestors(
     let Some(steps) = steps(name, start.as_ref(), depth.as_ref())? else {
         return engine.ancestors_of(&set);
     };
-    let changelog = engine.changelog();
-    let next = |rev| bitset::parents(changelog, rev).collect();
+    let next = |member: Member| {
+        let parents = member.map_or([None; 2], |rev| engine.parents(rev));
+        parents.into_iter().flatten().map(Some).collect()
+    };
     Ok(Set::bits(bitset::within(
         &*set.to_bits(engine)?,
         steps,
@@ -84,11 +86,25 @@ pub(super) fn descendants(
         return engine.descendants(&set);
     };
     let of = set.to_bits(engine)?;
-    let Some(first) = of.first() else {
+    let first = match of.contains(None) {
+        true => Some(Rev(0)),
+        false => of.first(),
+    };
+    let Some(first) = first else {
         return Ok(Set::empty());
     };
-    let children = bitset::children_from(engine.changelog(), first);
-    let next = |rev: Rev| children[rev.index() - first.index()].clone();
+    let changelog = engine.changelog();
+    let children = bitset::children_from(changelog, first);
+    let next = |member: Member| -> Vec<Member> {
+        let Some(rev) = member else {
+            let roots = changelog.revs();
+            let roots = roots.filter(|rev| changelog.parents(*rev) == [None, None]);
+            return roots.map(Some).collect();
+        };
+        let at = rev.index().checked_sub(first.index());
+        let children = at.and_then(|at| children.get(at));
+        children.into_iter().flatten().copied().map(Some).collect()
+    };
     Ok(engine.shown(bitset::within(&of, steps, next)))
 }
 
@@ -130,9 +146,9 @@ fn parents_of(
     }
     let set = arguments::set(engine, arguments)?;
     let mut found = BitSet::default();
-    for member in set.members(engine) {
+    for member in set.all_members(engine) {
         if let Some(rev) = member? {
-            let parents = engine.changelog().parents(rev);
+            let parents = engine.parents(rev);
             let wanted = parents[which.clone()].iter().flatten();
             wanted.for_each(|parent| found.insert(Some(*parent)));
         }
@@ -171,6 +187,10 @@ pub(super) fn heads(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<
     for rev in members {
         bitset::parents(engine.changelog(), rev).for_each(|parent| found.remove(parent));
     }
+    if found.contains(Some(WORKING_COPY)) {
+        let parents = engine.context().parents.iter();
+        parents.for_each(|parent| found.remove(*parent));
+    }
     Ok(Set::bits(found))
 }
 
@@ -179,6 +199,10 @@ pub(super) fn roots(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<
     let mut found = BitSet::clone(&*set);
     let changelog = engine.changelog();
     found.retain(|rev| !bitset::parents(changelog, rev).any(|parent| set.contains(Some(parent))));
+    let mut parents = engine.context().parents.iter();
+    if parents.any(|parent| set.contains(Some(*parent))) {
+        found.remove(WORKING_COPY);
+    }
     Ok(Set::bits(found))
 }
 
@@ -188,8 +212,9 @@ pub(super) fn merge(
     arguments: &[Expr],
 ) -> Result<Set, RevsetError> {
     arguments::none(name, arguments)?;
-    let is_merge = |engine: &Engine<'_>, rev: Rev| Ok(engine.changelog().parents(rev)[1].is_some());
-    Ok(engine.all().filter(Predicate::Rev(Box::new(is_merge))))
+    let is_merge = |engine: &Engine<'_>, rev: Rev| Ok(engine.parents(rev)[1].is_some());
+    let test = Predicate::RevOrWorking(Box::new(is_merge));
+    Ok(engine.everything().filter(test))
 }
 
 pub(super) fn branchpoint(
@@ -225,7 +250,7 @@ pub(super) fn ancestor(
     let mut common: Option<Member> = None;
     for argument in arguments {
         let set = engine.evaluate(argument)?;
-        for member in set.members(engine) {
+        for member in set.all_members(engine) {
             let member = member?;
             common = Some(match common {
                 None => member,
@@ -240,8 +265,12 @@ pub(super) fn ancestor(
 /// Of several greatest common ancestors the one with the least node, as in Mercurial.
 fn common_ancestor(engine: &Engine<'_>, a: Member, b: Member) -> Member {
     let changelog = engine.changelog();
-    let mut common = bitset::ancestors(changelog, BitSet::of([Some(a?)]));
-    let other = bitset::ancestors(changelog, BitSet::of([Some(b?)]));
+    if a == b {
+        return a;
+    }
+    let mut common = engine.with_ancestors(&BitSet::of([Some(a?)]));
+    common.remove(WORKING_COPY);
+    let other = engine.with_ancestors(&BitSet::of([Some(b?)]));
     common.retain(|rev| other.contains(Some(rev)));
     let mut heads = common.clone();
     for rev in common.revs() {

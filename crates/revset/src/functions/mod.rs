@@ -3,11 +3,14 @@
 mod arguments;
 mod content;
 mod derived;
+mod diff_contains;
 mod files;
 mod graph;
 mod names;
 mod obsolete;
 mod order;
+mod remote;
+mod topo;
 
 use crate::tree::Expr;
 use crate::{Engine, RevsetError, Set};
@@ -39,6 +42,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("desc", content::description),
     ("descendants", graph::descendants),
     ("destination", derived::destination),
+    ("diffcontains", diff_contains::diff_contains),
     ("draft", names::phase),
     ("expectsize", derived::expect_size),
     ("extra", content::extra),
@@ -66,12 +70,14 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("only", graph::only),
     ("origin", derived::origin),
     ("orphan", obsolete::kind),
+    ("outgoing", remote::outgoing),
     ("p1", graph::first_parents),
     ("p2", graph::second_parents),
     ("parents", graph::parents),
     ("phasedivergent", obsolete::kind),
     ("present", order::present),
     ("public", names::phase),
+    ("remote", remote::remote),
     ("removes", files::with_file_change),
     ("rev", names::rev),
     ("reverse", order::reverse),
@@ -84,6 +90,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("tagged", names::tag),
     ("unstable", obsolete::kind),
     ("user", content::user),
+    ("wdir", names::working_copy),
 ];
 
 /// Calls a function by its name.

@@ -2,11 +2,12 @@
 
 use super::arguments;
 use crate::bitset::BitSet;
+use crate::engine::is_working_prefix;
 use crate::optimize::SEPARATOR;
 use crate::set::Predicate;
 use crate::text::TextMatcher;
 use crate::tree::Expr;
-use crate::{Engine, Member, RevsetError, Set};
+use crate::{Engine, Member, RevsetError, Set, WORKING_COPY};
 use std::collections::{BTreeMap, BTreeSet};
 use varve_repo::{Node, Phase, PrefixMatch, Rev};
 
@@ -21,9 +22,9 @@ pub(super) fn phase(
         "draft" => Phase::Draft,
         _ => Phase::Secret,
     };
-    let has_phase =
-        move |engine: &Engine<'_>, rev: Rev| Ok(engine.view().phases().of(rev) == wanted);
-    Ok(engine.all().filter(Predicate::Rev(Box::new(has_phase))))
+    let has_phase = move |engine: &Engine<'_>, rev: Rev| Ok(engine.phase(rev) == wanted);
+    let test = Predicate::RevOrWorking(Box::new(has_phase));
+    Ok(engine.everything().filter(test))
 }
 
 /// `_notpublic()`: drafts and secrets.
@@ -33,8 +34,9 @@ pub(super) fn not_public(
     arguments: &[Expr],
 ) -> Result<Set, RevsetError> {
     arguments::none(name, arguments)?;
-    let test = |engine: &Engine<'_>, rev: Rev| Ok(engine.view().phases().of(rev) != Phase::Public);
-    Ok(engine.all().filter(Predicate::Rev(Box::new(test))))
+    let test = |engine: &Engine<'_>, rev: Rev| Ok(engine.phase(rev) != Phase::Public);
+    let test = Predicate::RevOrWorking(Box::new(test));
+    Ok(engine.everything().filter(test))
 }
 
 /// `_list(names)`: the changesets of these names, between which zero bytes stand.
@@ -79,13 +81,13 @@ pub(super) fn branch(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result
     let test = move |_: Rev, changeset: &varve_repo::Changeset<'_>| {
         Ok(names.contains(changeset.branch().as_ref()))
     };
-    Ok(engine.all().filter(Predicate::Text(Box::new(test))))
+    Ok(engine.everything().filter(Predicate::Text(Box::new(test))))
 }
 
 fn branches_of(engine: &Engine<'_>, arguments: &[Expr]) -> Result<BTreeSet<Vec<u8>>, RevsetError> {
     let set = arguments::set(engine, arguments)?;
     let mut names = BTreeSet::new();
-    for member in set.members(engine) {
+    for member in set.all_members(engine) {
         names.insert(match member? {
             Some(rev) => engine.with_changeset(rev, |changeset| changeset.branch().into_owned())?,
             None => varve_repo::DEFAULT_BRANCH.to_vec(),
@@ -196,12 +198,29 @@ pub(super) fn id(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set
         Some(node) => engine.member_of(&node).map(Some),
         None => match engine.changelog().rev_by_prefix(prefix) {
             PrefixMatch::None if Node::null_begins_with(prefix) => Some(None),
+            PrefixMatch::One(_) if is_working_prefix(prefix) => return Ok(Set::empty()),
             PrefixMatch::One(rev) if !Node::null_begins_with(prefix) => Some(Some(rev)),
             PrefixMatch::One(_) | PrefixMatch::Ambiguous | PrefixMatch::None => None,
         },
     };
-    let is_shown = |member: &Member| member.is_none_or(|rev| engine.view().is_visible(rev));
+    // Every node of a changeset that begins so makes the beginning ambiguous.
+    let is_working = found.is_none() && is_working_prefix(prefix);
+    let found = found.or(is_working.then_some(Some(WORKING_COPY)));
+    let is_shown = |member: &Member| {
+        let shown = |rev| rev == WORKING_COPY || engine.view().is_visible(rev);
+        member.is_none_or(shown)
+    };
     Ok(Set::list(found.into_iter().filter(is_shown).collect()))
+}
+
+/// `wdir()`: the working copy.
+pub(super) fn working_copy(
+    _: &Engine<'_>,
+    name: &str,
+    arguments: &[Expr],
+) -> Result<Set, RevsetError> {
+    arguments::none(name, arguments)?;
+    Ok(Set::list(vec![Some(WORKING_COPY)]))
 }
 
 /// The changeset with this number; nothing, if there is none.

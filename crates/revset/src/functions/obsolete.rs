@@ -3,7 +3,7 @@
 use super::arguments;
 use crate::bitset::BitSet;
 use crate::tree::Expr;
-use crate::{Engine, RevsetError, Set};
+use crate::{Engine, RevsetError, Set, WORKING_COPY};
 use std::collections::BTreeSet;
 use varve_repo::Rev;
 
@@ -77,8 +77,11 @@ pub(super) fn successors(
 ) -> Result<Set, RevsetError> {
     let set = arguments::set(engine, arguments)?;
     let mut revs = Vec::new();
-    for member in set.members(engine) {
-        revs.extend(member?);
+    for member in set.all_members(engine) {
+        match member? {
+            Some(WORKING_COPY) => return Err(RevsetError::WorkingCopy),
+            stored => revs.extend(stored),
+        }
     }
     Ok(shown(engine, engine.view().with_successors(&revs)?))
 }

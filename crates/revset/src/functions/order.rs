@@ -1,8 +1,9 @@
 //! Order and number: `reverse`, `sort`, `first`, `last`, `min`, `max`, `all`, `present`.
 
-use super::arguments;
+use super::{arguments, topo};
 use crate::tree::{Expr, Prefix};
-use crate::{Engine, Member, RevsetError, Set};
+use crate::{Engine, Member, RevsetError, Set, WORKING_COPY};
+use varve_repo::Node;
 
 pub(super) fn all(engine: &Engine<'_>, name: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
     arguments::none(name, arguments)?;
@@ -49,19 +50,27 @@ fn count(argument: Option<&Expr>, default: i64, name: &str) -> Result<usize, Rev
     usize::try_from(count).map_err(|_| RevsetError::parse("negative number to select"))
 }
 
+/// How many members are left out before those that are wanted.
+fn offset(argument: Option<&Expr>) -> Result<usize, RevsetError> {
+    let wrong = "limit expects a number";
+    let offset = argument.map(|argument| arguments::number(argument, wrong));
+    let offset = offset.transpose()?.unwrap_or(0);
+    usize::try_from(offset).map_err(|_| RevsetError::parse("negative offset"))
+}
+
 pub(super) fn limit(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
     let [set, wanted, skipped] = arguments::keyed("limit", ["set", "n", "offset"], arguments)?;
     let Some(set) = set else {
         return Err(RevsetError::parse("limit requires one to three arguments"));
     };
     let wanted = count(wanted, 1, "limit")?;
-    let skipped = count(skipped, 0, "limit")?;
+    let skipped = offset(skipped)?;
     let set = engine.evaluate(set)?;
     take(&set, engine, skipped, wanted)
 }
 
 fn take(set: &Set, engine: &Engine<'_>, skipped: usize, wanted: usize) -> Result<Set, RevsetError> {
-    let members = set.members(engine).skip(skipped).take(wanted);
+    let members = set.all_members(engine).skip(skipped).take(wanted);
     Ok(Set::list(members.collect::<Result<Vec<Member>, _>>()?))
 }
 
@@ -77,7 +86,7 @@ pub(super) fn last(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<S
 }
 
 /// A key that changesets are sorted by.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SortKey {
     Rev,
     Branch,
@@ -85,6 +94,7 @@ enum SortKey {
     User,
     Date,
     Node,
+    Topology,
 }
 
 fn keys(spec: &[u8]) -> Result<Vec<(SortKey, bool)>, RevsetError> {
@@ -102,6 +112,7 @@ fn keys(spec: &[u8]) -> Result<Vec<(SortKey, bool)>, RevsetError> {
             b"user" | b"author" => SortKey::User,
             b"date" => SortKey::Date,
             b"node" => SortKey::Node,
+            b"topo" => SortKey::Topology,
             _ => {
                 let word = String::from_utf8_lossy(word);
                 return Err(RevsetError::parse(format!("unknown sort key '{word}'")));
@@ -117,7 +128,8 @@ pub(super) fn sort(
     name: &str,
     arguments: &[Expr],
 ) -> Result<Set, RevsetError> {
-    let [set, spec] = arguments::keyed(name, ["set", "keys"], arguments)?;
+    let names = ["set", "keys", "topo.firstbranch"];
+    let [set, spec, first_branch] = arguments::keyed(name, names, arguments)?;
     let set = set.ok_or_else(|| RevsetError::parse("sort requires one or two arguments"))?;
     let wrong = "sort spec must be a string";
     let spec = match spec {
@@ -127,11 +139,31 @@ pub(super) fn sort(
         None => b"rev".to_vec(),
     };
     let keys = keys(&spec)?;
+    let is_by_topology = keys.iter().any(|(key, _)| *key == SortKey::Topology);
+    if is_by_topology && keys.len() > 1 {
+        let message = "topo sort order cannot be combined with other sort keys";
+        return Err(RevsetError::parse(message));
+    }
+    if first_branch.is_some() && !is_by_topology {
+        let message = "topo.firstbranch can only be used when using the topo sort key";
+        return Err(RevsetError::parse(message));
+    }
     let set = engine.evaluate(set)?;
     match keys[..] {
         [] => Ok(set),
         [(SortKey::Rev, false)] => set.ascending(engine),
         [(SortKey::Rev, true)] => set.ascending(engine)?.reversed(engine),
+        [(SortKey::Topology, reverse)] => {
+            let first_branch = first_branch
+                .map(|first| engine.evaluate(first))
+                .transpose()?;
+            let first_branch = first_branch.unwrap_or_else(Set::empty);
+            let mut members = topo::sorted(engine, &set, &first_branch)?;
+            if reverse {
+                members.reverse();
+            }
+            Ok(Set::list(members))
+        }
         _ => by_keys(engine, &set, &keys),
     }
 }
@@ -139,7 +171,7 @@ pub(super) fn sort(
 /// One value of each sort key; numbers are kept as bytes that sort alike.
 fn by_keys(engine: &Engine<'_>, set: &Set, keys: &[(SortKey, bool)]) -> Result<Set, RevsetError> {
     let mut rows: Vec<(Vec<Vec<u8>>, Member)> = Vec::new();
-    for member in set.members(engine) {
+    for member in set.all_members(engine) {
         let member = member?;
         let row: Result<Vec<_>, _> = keys
             .iter()
@@ -166,7 +198,7 @@ fn value(engine: &Engine<'_>, key: SortKey, member: Member) -> Result<Vec<u8>, R
     let sortable = |number: i64| (number ^ i64::MIN).to_be_bytes().to_vec();
     let Some(rev) = member else {
         return Ok(match key {
-            SortKey::Rev => sortable(-1),
+            SortKey::Rev | SortKey::Topology => sortable(-1),
             SortKey::Branch => b"default".to_vec(),
             SortKey::Date => sortable(0),
             SortKey::Node => vec![0; 20],
@@ -174,7 +206,8 @@ fn value(engine: &Engine<'_>, key: SortKey, member: Member) -> Result<Vec<u8>, R
         });
     };
     match key {
-        SortKey::Rev => Ok(sortable(i64::from(rev.0))),
+        SortKey::Rev | SortKey::Topology => Ok(sortable(i64::from(rev.0))),
+        SortKey::Node if rev == WORKING_COPY => Ok(vec![0xff; Node::LEN]),
         SortKey::Node => Ok(engine.changelog().node(rev).0.to_vec()),
         _ => engine.with_changeset(rev, |changeset| match key {
             SortKey::Branch => changeset.branch().into_owned(),

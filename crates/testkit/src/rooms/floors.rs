@@ -223,6 +223,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
     (
         "revset",
         &[
+            &["peers"],
             &["tree", "syntax", "error", "bitset"],
             &["text", "lower", "optimize", "set"],
             &["grammar"],

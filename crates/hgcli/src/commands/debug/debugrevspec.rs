@@ -108,7 +108,7 @@ fn evaluated(engine: &Engine<'_>, tree: &Syntax) -> Result<Set, RevsetError> {
 }
 
 fn numbers(engine: &Engine<'_>, set: &Set) -> Result<Vec<i64>, RevsetError> {
-    let members = set.members(engine);
+    let members = set.all_members(engine);
     let numbers = members.map(|member| Ok(member?.map_or(-1, |rev| i64::from(rev.0))));
     numbers.collect()
 }

@@ -5,7 +5,7 @@ use crate::context::{Command, Context};
 use crate::render::changesets::Printer;
 use crate::render::changesets::PrinterStyle;
 use crate::render::formatter::Value;
-use crate::render::templates::{Keywords, Template};
+use crate::render::templates::{Keywords, Template, TemplateAliases};
 use crate::ui::Abort;
 
 /// See [`Command`].
@@ -38,10 +38,13 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         let name = String::from_utf8_lossy(pair[..at].trim_ascii()).into_owned();
         defined.push((name, pair[at + 1..].trim_ascii().to_vec()));
     }
-    let template = Template::parse(&matches.arguments()[0])?;
-    if ui.verbosity.verbose {
-        ui.note(format!("{}\n", template.tree()))?;
+    let written = Template::parse(&matches.arguments()[0])?;
+    ui.note(format!("{}\n", written.tree()))?;
+    let template = written.expanded(&TemplateAliases::of(config))?;
+    if template != written {
+        ui.note(format!("* expanded:\n{}\n", template.tree()))?;
     }
+    ui.note(format!("{}\n", template.used_names()))?;
     let specs = matches.list("rev");
     if specs.is_empty() {
         let mut out = Vec::new();

@@ -310,15 +310,8 @@ pub(crate) fn apply(
     request.markers = exchanges && (request.streamed || remote.has_markers());
     let lock = repo.lock(ui, LockKind::Store)?;
     let bundle = open_bundle(remote.bundle(&request)?, BundleLimits::default())?;
-    let applied = incoming::apply(
-        repo,
-        ui,
-        config,
-        lock,
-        bundle,
-        ("pull", source.hook_url()),
-        way,
-    )?;
+    let origin = ("pull", source.hook_url(repo));
+    let applied = incoming::apply(repo, ui, config, lock, bundle, origin, way)?;
     let (arrival, _lock) = match applied {
         Err(ExchangeError::RemoteAbort { message, hint }) => {
             ui.warn(format!("remote: abort: {message}\n"))?;

@@ -11,6 +11,7 @@ use crate::ui::{Abort, Ui, columns};
 use std::path::Path;
 use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, PatternKind};
 use varve_repo::Node;
+use varve_revset::{Member, Syntax, WORKING_COPY};
 use varve_workdir::Dirstate;
 use varve_workdir::filesets::FilesetTarget;
 
@@ -238,16 +239,29 @@ fn pair(repo: &mut Repo, ui: &mut Ui, revs: &[Vec<u8>]) -> Result<(DiffSide, Dif
     let empty = || Abort::input("empty revision range");
     let first = set.first(&engine)?.ok_or_else(empty)?;
     let last = set.last(&engine)?.ok_or_else(empty)?;
-    if let [one] = specs[..] {
-        let is_range = one.contains(&b':') || one.windows(2).any(|two| two == b"..");
-        if first == last && !is_range {
-            return Ok((DiffSide::Rev(first), DiffSide::Working));
-        }
+    if let [one] = specs[..]
+        && first == last
+        && !is_range(&engine.written(one)?)
+    {
+        return Ok((side(first), DiffSide::Working));
     }
     for spec in &specs {
         if specs.len() > 1 && query(&engine, &[spec])?.first(&engine)?.is_none() {
             return Err(Abort::input("empty revision on one side of range"));
         }
     }
-    Ok((DiffSide::Rev(first), DiffSide::Rev(last)))
+    Ok((side(first), side(last)))
+}
+
+fn side(member: Member) -> DiffSide {
+    match member {
+        Some(WORKING_COPY) => DiffSide::Working,
+        stored => DiffSide::Rev(stored),
+    }
+}
+
+/// Whether a query is a range as a whole, and so has two ends even if they are the same changeset.
+fn is_range(written: &Syntax) -> bool {
+    let ranges = ["range", "rangepre", "rangepost", "rangeall"];
+    matches!(written, Syntax::Node(name, _) if ranges.contains(name))
 }

@@ -74,6 +74,19 @@ pub(crate) fn copies(
     Ok(copies)
 }
 
+/// Whether a revision of a file is that of a parent. One that another changeset made before may come
+/// back by the same copy.
+fn is_inherited(view: &RepoView, rev: Rev, file: &[u8], node: &Node) -> Result<bool, RepoError> {
+    for parent in view.changelog().parents(rev).into_iter().flatten() {
+        let manifest = view.manifest_text(Some(parent))?;
+        let entry = view.find_in_manifest(&manifest, file)?;
+        if entry.is_some_and(|entry| entry.node == *node) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Where a file was copied from in this changeset; a revision that is older is no copy of now.
 pub(crate) fn copied_from(
     view: &RepoView,
@@ -86,7 +99,10 @@ pub(crate) fn copied_from(
         return Ok(None);
     };
     // A copy has the null revision as its first parent.
-    if filelog.parents(file_rev)[0].is_some() || filelog.linkrev(file_rev) != i64::from(rev.0) {
+    let is_made_here = filelog.linkrev(file_rev) == i64::from(rev.0);
+    if filelog.parents(file_rev)[0].is_some()
+        || (!is_made_here && is_inherited(view, rev, file, node)?)
+    {
         return Ok(None);
     }
     let text = filelog.text(file_rev)?;

@@ -47,6 +47,16 @@ pub(crate) struct Filled {
 }
 
 impl Filled {
+    /// The form of a template in an argument or in the configuration, which may use aliases.
+    fn configured(config: &Config, body: &[u8]) -> Result<ChangesetFormat, Abort> {
+        Ok(ChangesetFormat::Filled(Box::new(Filled {
+            body: Template::configured(config, body)?,
+            header: None,
+            footer: None,
+            separator: None,
+        })))
+    }
+
     fn of(body: &[u8]) -> Result<Filled, Abort> {
         Ok(Filled {
             body: Template::parse(body)?,
@@ -76,27 +86,6 @@ impl ChangesetFormat {
         config: &Config,
         matches: &Matches,
     ) -> Result<ChangesetFormat, Abort> {
-        let form = ChangesetFormat::of_options(repo, ui, config, matches)?;
-        if let ChangesetFormat::Filled(filled) = &form {
-            let names = filled.body.names();
-            let mut aliases = names.iter().filter(|name| {
-                let alias = config.get("templatealias", name);
-                alias.is_some()
-            });
-            if let Some(name) = aliases.next() {
-                let message = format!("template alias '{name}' is not supported");
-                return Err(Abort::input(message));
-            }
-        }
-        Ok(form)
-    }
-
-    fn of_options(
-        repo: &Repo,
-        ui: &mut Ui,
-        config: &Config,
-        matches: &Matches,
-    ) -> Result<ChangesetFormat, Abort> {
         let given = |option: &str| {
             let value = matches.value(option).filter(|value| !value.is_empty());
             value.map(<[u8]>::to_vec)
@@ -110,9 +99,7 @@ impl ChangesetFormat {
         let template = config.get("command-templates", "log");
         let template = template.or_else(|| config.get("ui", "logtemplate"));
         if let Some(template) = template.filter(|template| !template.is_empty()) {
-            return Ok(ChangesetFormat::Filled(Box::new(Filled::of(unquoted(
-                template,
-            ))?)));
+            return Filled::configured(config, unquoted(template));
         }
         match config.get("ui", "style").filter(|style| !style.is_empty()) {
             Some(style) => of_style(repo, ui, style),
@@ -138,10 +125,11 @@ fn of_template(
     if let Some(body) = config.get("templates", &name) {
         let part = |kind: &str| {
             let part = config.get("templates", &format!("{name}:{kind}"));
-            part.map(|part| Template::parse(unquoted(part))).transpose()
+            part.map(|part| Template::configured(config, unquoted(part)))
+                .transpose()
         };
         return Ok(ChangesetFormat::Filled(Box::new(Filled {
-            body: Template::parse(unquoted(body))?,
+            body: Template::configured(config, unquoted(body))?,
             header: part("docheader")?,
             footer: part("docfooter")?,
             separator: part("separator")?,
@@ -163,9 +151,9 @@ fn of_template(
             return of_map(ui, &path);
         }
         let text = std::fs::read(&path).map_err(|error| Abort::file(&error, path))?;
-        return Ok(ChangesetFormat::Filled(Box::new(Filled::of(&text)?)));
+        return Filled::configured(config, &text);
     }
-    Ok(ChangesetFormat::Filled(Box::new(Filled::of(template)?)))
+    Filled::configured(config, template)
 }
 
 /// A style that comes with the program.

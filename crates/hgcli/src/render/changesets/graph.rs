@@ -8,6 +8,7 @@ use crate::render::templates::{Template, unquoted};
 use crate::ui::environment::is_plain;
 use crate::ui::{Abort, Ui};
 use varve_repo::Rev;
+use varve_revset::WORKING_COPY;
 
 /// How the picture looks, as configured.
 pub(crate) struct GraphStyle {
@@ -56,7 +57,7 @@ impl GraphStyle {
             distant,
             missing,
             shown_parents: false,
-            symbol: Template::parse(unquoted(symbol.unwrap_or(SYMBOL)))?,
+            symbol: Template::configured(config, unquoted(symbol.unwrap_or(SYMBOL)))?,
         })
     }
 
@@ -93,7 +94,8 @@ impl Printer {
     ) -> Result<(), Abort> {
         let changelog = self.view.changelog();
         let mut reader = changelog.reader();
-        let mut lineage = Lineage::new(changelog, revs);
+        let working = self.parents_of(Some(WORKING_COPY));
+        let mut lineage = Lineage::new(changelog, working, revs);
         let mut graph = Graph::new(look.short);
         self.print_header(ui)?;
         for (index, rev) in revs.iter().enumerate() {

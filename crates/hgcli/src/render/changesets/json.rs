@@ -1,6 +1,5 @@
 //! Changesets as JSON.
 
-use super::changed_files::{ChangedFiles, copies};
 use super::{Printer, phase_name};
 use crate::arguments::Matches;
 use crate::context::Config;
@@ -51,12 +50,11 @@ impl Printer {
         if self.verbosity.verbose && !self.verbosity.debug {
             out.data("files", changeset.files().collect::<Vec<_>>());
         }
-        let phase = rev.map(|rev| self.view.phases().of(rev));
-        out.data("phase", phase_name(phase.unwrap_or_default()));
+        out.data("phase", phase_name(self.phase_of(rev)));
         out.data("bookmarks", self.names.bookmarks(rev).to_vec());
         out.data("tags", self.names.tags(rev).to_vec());
         let changelog = self.view.changelog();
-        let [first, second] = rev.map_or([None; 2], |rev| changelog.parents(rev));
+        let [first, second] = self.parents_of(rev);
         let parents = std::iter::once(first).chain(second.map(Some));
         let parents = parents.map(|parent| changelog.node_or_null(parent));
         out.data("parents", parents.collect::<Vec<Node>>());
@@ -78,10 +76,7 @@ impl Printer {
         }
         extras.sort_by(|(a, _), (b, _)| a.cmp(b));
         out.data("extra", Value::Dict(extras));
-        let changed_files = match rev {
-            Some(rev) => ChangedFiles::of(&self.view, rev, changeset)?,
-            None => ChangedFiles::default(),
-        };
+        let changed_files = self.changed_files(rev, changeset)?;
         out.data("modified", changed_files.modified);
         out.data("added", changed_files.added);
         out.data("removed", changed_files.removed);
@@ -94,10 +89,7 @@ impl Printer {
         changeset: &Changeset<'_>,
         out: &mut Formatter,
     ) -> Result<(), Abort> {
-        let copies = match rev {
-            Some(rev) => copies(&self.view, rev, changeset)?,
-            None => Vec::new(),
-        };
+        let copies = self.copies_of(rev, changeset)?;
         if !copies.is_empty() {
             let one = |(name, source): (Vec<u8>, Vec<u8>)| (name, Value::Text(source));
             out.data("copies", Value::Dict(copies.into_iter().map(one).collect()));
@@ -109,6 +101,7 @@ impl Printer {
         let Some((options, files)) = &self.style.diff else {
             return Ok(());
         };
+        self.refuse_working(rev)?;
         let matcher = &*files.of(rev);
         let beside = self.working.first().copied();
         let digits = self.digits();

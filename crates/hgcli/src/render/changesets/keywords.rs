@@ -1,18 +1,32 @@
 //! Values of the keywords of a template for a changeset.
 
-use super::changed_files::{ChangedFiles, copies};
+use super::changed_files::ChangedFiles;
 use super::text::phase_name;
 use super::{Printer, Subject};
 use crate::render::formatter::{Row, Value};
 use crate::render::templates::{Keywords, TemplateData};
 use crate::ui::{Abort, columns};
+use std::cell::OnceCell;
 use std::os::unix::ffi::OsStrExt;
-use varve_repo::{DEFAULT_BRANCH, Node, Rev};
+use varve_repo::{DEFAULT_BRANCH, FileKind, Node, Rev, WORKING_NODE};
+use varve_revset::WORKING_COPY;
 
 /// One changeset as a template sees it.
 pub(super) struct OfChangeset<'a> {
     pub(super) printer: &'a Printer,
     pub(super) subject: &'a Subject<'a>,
+    /// The changes to files, once a keyword needs them.
+    changed_files: OnceCell<ChangedFiles>,
+}
+
+impl<'a> OfChangeset<'a> {
+    pub(super) fn new(printer: &'a Printer, subject: &'a Subject<'a>) -> OfChangeset<'a> {
+        OfChangeset {
+            printer,
+            subject,
+            changed_files: OnceCell::new(),
+        }
+    }
 }
 
 fn text(bytes: &[u8]) -> Value {
@@ -32,7 +46,7 @@ const SHORT: usize = 12;
 
 impl OfChangeset<'_> {
     fn parent(&self, which: usize) -> Option<Rev> {
-        self.subject.parents(&self.printer.view)[which]
+        self.subject.parents[which]
     }
 
     fn node(&self, rev: Option<Rev>) -> Node {
@@ -47,7 +61,7 @@ impl OfChangeset<'_> {
         shown
     }
 
-    fn digits(&self) -> usize {
+    pub(super) fn digits(&self) -> usize {
         if self.printer.verbosity.debug {
             2 * Node::LEN
         } else {
@@ -57,7 +71,7 @@ impl OfChangeset<'_> {
 
     /// Parents as they are shown without a template: none if the only one comes right before.
     fn parents(&self) -> Value {
-        let [first, second] = self.subject.parents(&self.printer.view);
+        let [first, second] = self.subject.parents;
         let number = |parent: Option<Rev>| parent.map_or(-1, |rev| i64::from(rev.0));
         let shown: &[Option<Rev>] = match second {
             Some(_) => &[first, second],
@@ -86,22 +100,62 @@ impl OfChangeset<'_> {
         list(children.map(|child| self.shown(Some(child), SHORT)))
     }
 
-    fn changed_files(&self, which: fn(ChangedFiles) -> Vec<Vec<u8>>) -> Result<Value, Abort> {
-        let Some(rev) = self.subject.rev else {
-            return Ok(Value::List(Vec::new()));
-        };
-        let changed_files = ChangedFiles::of(&self.printer.view, rev, self.subject.changeset)?;
-        Ok(list(which(changed_files)))
+    fn changed_files(&self) -> Result<&ChangedFiles, Abort> {
+        if let Some(known) = self.changed_files.get() {
+            return Ok(known);
+        }
+        let (rev, changeset) = (self.subject.rev, self.subject.changeset);
+        let changed_files = self.printer.changed_files(rev, changeset)?;
+        Ok(self.changed_files.get_or_init(|| changed_files))
+    }
+
+    /// `status`, `size` or `flags` of a file; `None` for a keyword that is not about files.
+    pub(super) fn about_file(&self, path: &[u8], name: &str) -> Result<Option<Value>, Abort> {
+        if !OF_FILE.contains(&name) {
+            return Ok(None);
+        }
+        let view = &self.printer.view;
+        if self.subject.rev == Some(WORKING_COPY) && name != "status" {
+            self.printer.refuse_working(self.subject.rev)?;
+        }
+        let stored = self.subject.rev.filter(|rev| *rev != WORKING_COPY);
+        let manifest = view.manifest_text(stored)?;
+        let entry = view.find_in_manifest(&manifest, path)?;
+        Ok(Some(match (name, entry) {
+            ("status", entry) => {
+                let changed = self.changed_files()?;
+                let is_in = |files: &[Vec<u8>]| files.iter().any(|file| file == path);
+                match entry {
+                    _ if is_in(&changed.modified) => text(b"M"),
+                    _ if is_in(&changed.added) => text(b"A"),
+                    _ if is_in(&changed.removed) => text(b"R"),
+                    Some(_) => text(b"C"),
+                    None => Value::Null,
+                }
+            }
+            (_, None) => Value::Null,
+            ("size", Some(entry)) => {
+                let content = view.file_content(path, &entry.node)?;
+                Value::Int(content.len() as i64)
+            }
+            (_, Some(entry)) => text(match entry.kind {
+                FileKind::Executable => b"x",
+                FileKind::Symlink => b"l",
+                FileKind::Plain => b"",
+            }),
+        }))
     }
 
     fn copies(&self) -> Result<Value, Abort> {
-        let Some(rev) = self.subject.rev else {
-            return Ok(Value::Table(Vec::new(), ""));
-        };
-        let copies = copies(&self.printer.view, rev, self.subject.changeset)?;
+        let (rev, changeset) = (self.subject.rev, self.subject.changeset);
+        let copies = self.printer.copies_of(rev, changeset)?;
         let one = |(name, source): (Vec<u8>, Vec<u8>)| Row {
             shown: [&name[..], b" (", &source, b")"].concat(),
-            parts: vec![part("name", &name), part("source", &source)],
+            parts: vec![
+                part("name", &name),
+                part("path", &name),
+                part("source", &source),
+            ],
             value: Value::Text(source),
             name,
         };
@@ -110,13 +164,14 @@ impl OfChangeset<'_> {
 
     fn manifest(&self) -> Result<Value, Abort> {
         let node = &self.subject.changeset.manifest;
-        let rev = match node.is_null() {
-            true => None,
-            false => self.printer.view.manifest()?.rev(node),
+        let rev = match *node {
+            Node::NULL => None,
+            WORKING_NODE => Some(WORKING_COPY),
+            _ => self.printer.view.manifest()?.rev(node),
         };
         let number = rev.map_or(-1, |rev| i64::from(rev.0));
         let mut shown = Vec::new();
-        super::push_rev(number, node, SHORT, &mut shown);
+        super::push_rev(number, node, self.digits(), &mut shown);
         let parts = vec![part("rev", number), part("node", *node)];
         Ok(Value::Shown(shown, parts))
     }
@@ -189,13 +244,20 @@ impl OfChangeset<'_> {
             ("tags", "tag", self.tag_names()),
             ("branches", "branch", &branch),
         ];
+        let named = |kind: &str, names: &[Vec<u8>]| {
+            let one = |name: &Vec<u8>| {
+                let parts = vec![part("name", name), part(kind, name), part("item", name)];
+                Value::Shown(name.clone(), parts)
+            };
+            Value::List(names.iter().map(one).collect())
+        };
         let one = |(space, colour, names): (&str, &str, &[Vec<u8>])| Row {
             name: space.as_bytes().to_vec(),
             shown: space.as_bytes().to_vec(),
-            value: list(names),
+            value: named(colour, names),
             parts: vec![
                 part("namespace", space),
-                part("names", list(names)),
+                part("names", named(colour, names)),
                 part("colorname", colour),
                 part("builtin", true),
             ],
@@ -296,11 +358,9 @@ impl OfChangeset<'_> {
                 self.of_latest_tag(name)?
             }
             "diffstat" => self.diffstat()?,
+            "negrev" if [None, Some(WORKING_COPY)].contains(&subject.rev) => Value::Null,
             "negrev" => Value::Int(subject.number() - printer.view.changelog().len() as i64),
-            "phaseidx" => {
-                let phase = subject.rev.map(|rev| printer.view.phases().of(rev));
-                Value::Int(i64::from(phase.unwrap_or_default().number()))
-            }
+            "phaseidx" => Value::Int(i64::from(printer.phase_of(subject.rev).number())),
             "reporoot" => text(printer.view.root().as_os_str().as_bytes()),
             "termwidth" => Value::Int(columns::of_terminal() as i64),
             "verbosity" => Value::from(self.verbosity()),
@@ -336,16 +396,12 @@ impl OfChangeset<'_> {
     }
 }
 
+/// Keywords about one file, which are empty outside of a list of files.
+const OF_FILE: &[&str] = &["flags", "size", "status"];
+
 /// Keywords that Mercurial fills and Varve cannot: empty like an unknown name, they would
 /// give wrong output.
-const OF_MERCURIAL: &[&str] = &[
-    "flags",
-    "onelinesummary",
-    "peerurls",
-    "size",
-    "status",
-    "succsandmarkers",
-];
+const OF_MERCURIAL: &[&str] = &["onelinesummary", "peerurls", "succsandmarkers"];
 
 fn unsupported(name: &str) -> Abort {
     Abort::input(format!("template keyword '{name}' is not supported"))
@@ -367,14 +423,11 @@ impl Keywords for OfChangeset<'_> {
             }
             "tags" => list(self.tag_names()),
             "bookmarks" => self.bookmarks(),
-            "phase" => {
-                let phase = subject.rev.map(|rev| self.printer.view.phases().of(rev));
-                text(phase_name(phase.unwrap_or_default()))
-            }
+            "phase" => text(phase_name(self.printer.phase_of(subject.rev))),
             "files" => list(changeset.files()),
-            "file_adds" => self.changed_files(|changed_files| changed_files.added)?,
-            "file_mods" => self.changed_files(|changed_files| changed_files.modified)?,
-            "file_dels" => self.changed_files(|changed_files| changed_files.removed)?,
+            "file_adds" => list(&self.changed_files()?.added),
+            "file_mods" => list(&self.changed_files()?.modified),
+            "file_dels" => list(&self.changed_files()?.removed),
             "file_copies" => self.copies()?,
             "parents" => self.parents(),
             "p1" => Value::Changeset(self.parent(0), self.shown(self.parent(0), self.digits())),

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use varve_repo::Rev;
 use varve_revlog::Revlog;
+use varve_revset::WORKING_COPY;
 
 /// A changeset, or the null revision, and how it is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub(super) enum Ancestor {
 /// The shown changesets.
 pub(super) struct Lineage<'a> {
     changelog: &'a Revlog,
+    /// Parents of the working copy.
+    working: [Option<Rev>; 2],
     shown: HashSet<Option<Rev>>,
     /// Nothing that is shown is older.
     oldest: Option<Rev>,
@@ -26,9 +29,14 @@ pub(super) struct Lineage<'a> {
 }
 
 impl<'a> Lineage<'a> {
-    pub(super) fn new(changelog: &'a Revlog, shown: &[Option<Rev>]) -> Lineage<'a> {
+    pub(super) fn new(
+        changelog: &'a Revlog,
+        working: [Option<Rev>; 2],
+        shown: &[Option<Rev>],
+    ) -> Lineage<'a> {
         Lineage {
             changelog,
+            working,
             shown: shown.iter().copied().collect(),
             oldest: shown.iter().copied().min().flatten(),
             nearest: HashMap::new(),
@@ -38,7 +46,10 @@ impl<'a> Lineage<'a> {
     /// Ancestors of a shown changeset, each named once: first its own parents, ascending.
     pub(super) fn of(&mut self, rev: Option<Rev>) -> Vec<Ancestor> {
         let Some(rev) = rev else { return Vec::new() };
-        let [first, second] = self.changelog.parents(rev);
+        let [first, second] = match rev {
+            WORKING_COPY => self.working,
+            stored => self.changelog.parents(stored),
+        };
         let mut parents: Vec<Option<Rev>> =
             std::iter::once(first).chain(second.map(Some)).collect();
         let mut shown = parents.clone();

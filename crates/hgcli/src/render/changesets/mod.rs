@@ -26,6 +26,7 @@ use crate::ui::encoding::LocalEncoding;
 use crate::ui::environment::is_plain;
 use crate::ui::paint::Painter;
 use crate::ui::{Abort, Ui, Verbosity, columns};
+use changed_files::{ChangedFiles, Copied, copies};
 pub(crate) use form::{ChangesetFormat, Lines};
 pub(crate) use graph::GraphStyle;
 pub(crate) use names::ChangesetNames;
@@ -36,8 +37,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 pub(crate) use text::{first_line, phase_name};
 use varve_config::hgrc::Hgrc;
-use varve_repo::{BisectSets, Changeset, Instabilities, Node, RepoView, Repository, Rev};
+use varve_repo::{
+    BisectSets, Changeset, Instabilities, Node, Phase, RepoView, Repository, Rev, WORKING_NODE,
+};
 use varve_revlog::Reader;
+use varve_revset::{PeerRepositories, RevsetError, WORKING_COPY, WorkingCopySource};
 use varve_workdir::Dirstate;
 
 /// How changesets are to be printed.
@@ -75,6 +79,10 @@ pub(crate) struct Printer {
     /// The directory that paths are relative to.
     cwd: PathBuf,
     config: Arc<Hgrc>,
+    /// The repositories that queries of templates ask.
+    peers: Option<Arc<dyn PeerRepositories>>,
+    /// Reads the working copy as a changeset.
+    working_source: Option<Arc<dyn WorkingCopySource>>,
     /// Instabilities of the changesets.
     unstable: Instabilities,
     /// The user's name, if it is configured.
@@ -106,6 +114,8 @@ pub(crate) struct Subject<'a> {
     /// `None` for the null revision.
     pub(crate) rev: Option<Rev>,
     pub(crate) node: Node,
+    /// Both parents, as far as there are any.
+    pub(crate) parents: [Option<Rev>; 2],
     /// Its parsed text.
     pub(crate) changeset: &'a Changeset<'a>,
     /// Columns of the picture beside it.
@@ -144,6 +154,8 @@ impl Printer {
         };
         let mut printer = Printer::of_view(view, working_copy, ui, config, style)?;
         (printer.names, printer.encoding) = (names, encoding);
+        printer.peers = repo.peers.clone();
+        printer.working_source = repo.working_source.clone();
         Ok(printer)
     }
 
@@ -183,6 +195,8 @@ impl Printer {
             active: working_copy.active,
             cwd: working_copy.cwd,
             config: config.values(),
+            peers: None,
+            working_source: None,
             unstable: view.instabilities()?,
             user: ui.known_user(),
             plain_diff: DiffOptions::new(ui, config, &Matches::default())?,
@@ -206,7 +220,8 @@ impl Printer {
                 self.bisection.get_or_init(|| sets)
             }
         };
-        Ok(subject.rev.and_then(|rev| sets.label(rev)).unwrap_or(""))
+        let stored = subject.rev.filter(|rev| *rev != WORKING_COPY);
+        Ok(stored.and_then(|rev| sets.label(rev)).unwrap_or(""))
     }
 
     /// Value of a keyword of a template for one changeset; `None` for an unknown keyword.
@@ -214,8 +229,7 @@ impl Printer {
         let mut value = None;
         let mut reader = self.view.changelog().reader();
         self.with_subject(Some(rev), &mut reader, |subject| {
-            let printer = self;
-            value = keywords::OfChangeset { printer, subject }.value(name)?;
+            value = keywords::OfChangeset::new(self, subject).value(name)?;
             Ok(())
         })?;
         Ok(value)
@@ -259,21 +273,93 @@ impl Printer {
         reader: &mut Reader<'_>,
         render: impl FnOnce(&mut Subject<'_>) -> Result<(), Abort>,
     ) -> Result<(), Abort> {
+        let uncommitted;
         let (node, text) = match rev {
             None => (Node::NULL, NULL_TEXT),
+            Some(WORKING_COPY) => {
+                uncommitted = self.working_source()?.changeset_text()?;
+                (WORKING_NODE, &uncommitted[..])
+            }
             Some(rev) => (self.view.changelog().node(rev), reader.text(rev)?),
         };
         let text = &*localized::localized(text, self.encoding);
         let changeset = match rev {
-            None => Changeset::parse(text).map_err(|reason| Abort::new(reason.to_owned()))?,
+            None | Some(WORKING_COPY) => {
+                Changeset::parse(text).map_err(|reason| Abort::new(reason.to_owned()))?
+            }
             Some(rev) => self.view.parse_changeset(rev, text)?,
         };
         render(&mut Subject {
             rev,
             node,
+            parents: self.parents_of(rev),
             changeset: &changeset,
             drawn: 0,
             index: 0,
+        })
+    }
+
+    fn working_source(&self) -> Result<&dyn WorkingCopySource, Abort> {
+        let source = self.working_source.as_deref();
+        source.ok_or_else(|| RevsetError::WorkingCopy.into())
+    }
+
+    /// Fails for the working copy, of which only metadata and names of files are shown.
+    fn refuse_working(&self, rev: Option<Rev>) -> Result<(), Abort> {
+        match rev {
+            Some(WORKING_COPY) => Err(RevsetError::WorkingCopy.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Both parents of a changeset or of the working copy.
+    fn parents_of(&self, rev: Option<Rev>) -> [Option<Rev>; 2] {
+        match rev {
+            None => [None; 2],
+            Some(WORKING_COPY) => [self.working.first().copied(), self.working.get(1).copied()],
+            Some(rev) => self.view.changelog().parents(rev),
+        }
+    }
+
+    /// The phase of a changeset; of the working copy, that of the next commit by its parents.
+    fn phase_of(&self, rev: Option<Rev>) -> Phase {
+        let phases = self.view.phases();
+        match rev {
+            None => Phase::default(),
+            Some(WORKING_COPY) => {
+                let newest = self.working.iter().map(|parent| phases.of(*parent)).max();
+                newest.unwrap_or_default().max(Phase::Draft)
+            }
+            Some(rev) => phases.of(rev),
+        }
+    }
+
+    /// The changes of a changeset or of the working copy to files.
+    fn changed_files(
+        &self,
+        rev: Option<Rev>,
+        changeset: &Changeset<'_>,
+    ) -> Result<ChangedFiles, Abort> {
+        Ok(match rev {
+            None => ChangedFiles::default(),
+            Some(WORKING_COPY) => {
+                let files = self.working_source()?.changed_files()?;
+                ChangedFiles {
+                    modified: files.modified,
+                    added: files.added,
+                    removed: files.removed,
+                }
+            }
+            Some(rev) => ChangedFiles::of(&self.view, rev, changeset)?,
+        })
+    }
+
+    /// The copies and renames in a changeset or in the working copy.
+    fn copies_of(&self, rev: Option<Rev>, changeset: &Changeset<'_>) -> Result<Vec<Copied>, Abort> {
+        Ok(match rev {
+            None => Vec::new(),
+            Some(WORKING_COPY) => self.working_source()?.changed_files()?.copies,
+            Some(rev) => copies(&self.view, rev, changeset)?,
         })
     }
 
@@ -298,8 +384,7 @@ impl Printer {
         subject: &Subject<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), Abort> {
-        let printer = self;
-        template.fill(&keywords::OfChangeset { printer, subject }, out)
+        template.fill(&keywords::OfChangeset::new(self, subject), out)
     }
 
     /// Appends a template filled for one changeset; keywords of `beside` come first.
@@ -312,8 +397,7 @@ impl Printer {
     ) -> Result<(), Abort> {
         let mut reader = self.view.changelog().reader();
         self.with_subject(rev, &mut reader, |subject| {
-            let printer = self;
-            let changeset = keywords::OfChangeset { printer, subject };
+            let changeset = keywords::OfChangeset::new(self, subject);
             template.fill(&Beside(beside, &changeset), out)
         })
     }
@@ -332,6 +416,7 @@ impl Printer {
         let Some((options, files)) = &self.style.diff else {
             return Ok(());
         };
+        self.refuse_working(subject.rev)?;
         let matcher = &*files.of(subject.rev);
         let digits = self.digits();
         // Mercurial compares the null revision with the working copy's parent.
@@ -377,12 +462,6 @@ impl Subject<'_> {
     /// -1 for the null revision.
     pub(crate) fn number(&self) -> i64 {
         self.rev.map_or(-1, |rev| i64::from(rev.0))
-    }
-
-    /// Both parents, as far as there are any.
-    pub(crate) fn parents(&self, view: &RepoView) -> [Option<Rev>; 2] {
-        self.rev
-            .map_or([None; 2], |rev| view.changelog().parents(rev))
     }
 }
 

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, PatternKind};
 use varve_repo::{LookupError, Node, Rev};
-use varve_revset::{Engine, QueryContext};
+use varve_revset::{Engine, QueryContext, WORKING_COPY};
 
 /// Digits of nodes in the headers of differences.
 const DIGITS: usize = 12;
@@ -30,7 +30,7 @@ impl OfChangeset<'_> {
             patterns,
             include,
             exclude,
-            default: PatternKind::RelPath,
+            default: PatternKind::Glob,
             files: None,
         };
         Ok(Matcher::new(&request, &NameCheck)?)
@@ -45,12 +45,15 @@ impl OfChangeset<'_> {
             clock: clock::clock(),
             aliases: Arc::new(aliases(&self.printer.config)),
             files: None,
+            peers: self.printer.peers.clone(),
+            working: self.printer.working_source.clone(),
         })
     }
 
     /// Changes of the changeset to files that match.
     fn compared(&self, matcher: &Matcher) -> Result<(Comparison<'_>, Vec<DiffedFile>), Abort> {
         let printer = self.printer;
+        printer.refuse_working(self.subject.rev)?;
         let beside = printer.working.first().copied();
         let (view, options) = (&printer.view, &printer.plain_diff);
         of_changeset(view, self.subject.rev, beside, options, DIGITS, matcher)
@@ -73,21 +76,32 @@ impl TemplateData for OfChangeset<'_> {
         let mut reader = printer.view.changelog().reader();
         let mut found = None;
         printer.with_subject(rev, &mut reader, |subject| {
-            found = OfChangeset { printer, subject }.value(name)?;
+            found = OfChangeset::new(printer, subject).value(name)?;
             Ok(())
         })?;
         Ok(found)
     }
 
+    fn of_file(&self, path: &[u8], name: &str) -> Result<Option<Value>, Abort> {
+        self.about_file(path, name)
+    }
+
+    fn node_digits(&self) -> usize {
+        self.digits()
+    }
+
     fn revset(&self, query: &[u8]) -> Result<Vec<Option<Rev>>, Abort> {
         let engine = self.engine();
         let set = engine.query(query).map_err(|error| abort(error, query))?;
-        let members = set.members(&engine);
+        let members = set.all_members(&engine);
         members.map(|member| Ok(member?)).collect()
     }
 
     fn subset_parents(&self, rev: i64, subset: &HashSet<Rev>) -> Result<Vec<Rev>, Abort> {
         let view = &self.printer.view;
+        if rev == i64::from(WORKING_COPY.0) {
+            self.printer.refuse_working(Some(WORKING_COPY))?;
+        }
         let rev = view.changelog().rev_at(rev);
         Ok(rev.map_or_else(Vec::new, |rev| view.parents_in_subset(rev, subset)))
     }
@@ -95,8 +109,19 @@ impl TemplateData for OfChangeset<'_> {
     fn shortest(&self, node: &[u8], least: usize) -> Result<Vec<u8>, Abort> {
         let digits = 2 * Node::LEN;
         let changelog = self.printer.view.changelog();
+        let is_null = Node::from_hex(node).is_some_and(|node| node.is_null());
         let known = Node::from_hex(node).and_then(|node| changelog.rev(&node));
-        if node.len() != digits || known.is_none() {
+        // The node of the working copy has that digit only.
+        let is_working = !node.is_empty() && node.iter().all(|digit| *digit == b'f');
+        let working = [b'f'; 2 * Node::LEN];
+        let found = self.printer.view.lookup(node);
+        let is_working = is_working && matches!(found, Err(LookupError::Unknown(_)));
+        let node = match is_working && node.len() <= digits {
+            true => &working[..],
+            false => node,
+        };
+        let is_special = is_null || node == working;
+        if node.len() != digits || (known.is_none() && !is_special) {
             return Ok(node.to_vec());
         }
         for len in least..digits {
@@ -108,8 +133,13 @@ impl TemplateData for OfChangeset<'_> {
                     .and_then(|digits| digits.parse::<usize>().ok())
                     .is_some_and(|number| number < changelog.len());
             let found = self.printer.view.lookup(prefix);
-            let ambiguous = matches!(found, Err(LookupError::Ambiguous(_)));
-            if !is_number && !ambiguous {
+            let is_taken = match found {
+                Err(LookupError::Ambiguous(_)) => true,
+                // Of all changesets the nodes of these two are none.
+                Ok(other) => is_special && !other.is_null(),
+                Err(_) => false,
+            };
+            if !is_number && !is_taken {
                 return Ok(prefix.to_vec());
             }
         }
@@ -136,6 +166,7 @@ impl TemplateData for OfChangeset<'_> {
     }
 
     fn files(&self, pattern: &[u8]) -> Result<Vec<Vec<u8>>, Abort> {
+        self.printer.refuse_working(self.subject.rev)?;
         let matcher = self.matcher(&[pattern.to_vec()], &[], &[])?;
         let view = &self.printer.view;
         let text = view.manifest_text(self.subject.rev)?;
@@ -161,6 +192,7 @@ impl TemplateData for OfChangeset<'_> {
     }
 
     fn latest_tag(&self, pattern: Option<&[u8]>) -> Result<Value, Abort> {
+        self.printer.refuse_working(self.subject.rev)?;
         let latest = Latest::new(&self.printer.view, pattern)?;
         let found = latest.of(self.subject.rev);
         let changes = latest.changes(self.subject.rev, &found) as i64;

@@ -1,10 +1,10 @@
 //! The text of a changeset that people read.
 
-use super::changed_files::{ChangedFiles, copies};
 use super::{Lines, Printer, Subject, push_rev};
 use crate::ui::Abort;
 use varve_lang::date::Date;
-use varve_repo::{DEFAULT_BRANCH, Node, Phase, Rev};
+use varve_repo::{DEFAULT_BRANCH, Node, Phase, Rev, WORKING_NODE};
+use varve_revset::WORKING_COPY;
 
 pub(super) fn render(
     printer: &Printer,
@@ -74,10 +74,7 @@ fn line(printer: &Printer, labels: &str, heading: &[u8], value: &[u8], out: &mut
 
 /// Labels of a changeset, behind `label`.
 fn changeset_labels(printer: &Printer, label: &str, rev: Option<Rev>) -> String {
-    let phase = rev
-        .map(|rev| printer.view.phases().of(rev))
-        .unwrap_or_default();
-    let mut labels = format!("{label} changeset.{}", phase.name());
+    let mut labels = format!("{label} changeset.{}", printer.phase_of(rev).name());
     let Some(rev) = rev else { return labels };
     if printer.unstable.obsolete.contains(&rev) {
         labels += " changeset.obsolete";
@@ -134,8 +131,7 @@ fn names(printer: &Printer, lines: Lines, subject: &Subject<'_>, out: &mut Vec<u
         line(printer, "log.tag", b"tag:         ", tag, out);
     }
     if printer.verbosity.debug || lines.phase {
-        let phase = subject.rev.map(|rev| printer.view.phases().of(rev));
-        let name = phase_name(phase.unwrap_or_default());
+        let name = phase_name(printer.phase_of(subject.rev));
         line(printer, "log.phase", b"phase:       ", name, out);
     }
 }
@@ -151,7 +147,7 @@ pub(crate) fn phase_name(phase: Phase) -> &'static [u8] {
 /// Both parents of a merge; the only one if it is not the changeset before this one.
 fn parents(printer: &Printer, subject: &Subject<'_>, digits: usize, out: &mut Vec<u8>) {
     let changelog = printer.view.changelog();
-    let [first, second] = subject.parents(&printer.view);
+    let [first, second] = subject.parents;
     let number = |parent: Option<varve_repo::Rev>| parent.map_or(-1, |rev| i64::from(rev.0));
     let count = if second.is_some() || printer.verbosity.debug {
         2
@@ -167,10 +163,10 @@ fn parents(printer: &Printer, subject: &Subject<'_>, digits: usize, out: &mut Ve
 
 fn manifest(printer: &Printer, subject: &Subject<'_>, out: &mut Vec<u8>) -> Result<(), Abort> {
     let node = &subject.changeset.manifest;
-    let rev = if node.is_null() {
-        None
-    } else {
-        printer.view.manifest()?.rev(node)
+    let rev = match *node {
+        Node::NULL => None,
+        WORKING_NODE => Some(WORKING_COPY),
+        _ => printer.view.manifest()?.rev(node),
     };
     let number = rev.map_or(-1, |rev| i64::from(rev.0));
     let of = (number, node, 2 * Node::LEN);
@@ -201,7 +197,7 @@ fn files(
     match subject.rev {
         _ if lines.status => {}
         Some(rev) if printer.verbosity.debug => {
-            let changed_files = ChangedFiles::of(&printer.view, rev, changeset)?;
+            let changed_files = printer.changed_files(Some(rev), changeset)?;
             joined(b"files:       ", &changed_files.modified, out);
             joined(b"files+:      ", &changed_files.added, out);
             joined(b"files-:      ", &changed_files.removed, out);
@@ -216,7 +212,7 @@ fn files(
         && printer.verbosity.verbose
         && let Some(rev) = subject.rev
     {
-        let copies = copies(&printer.view, rev, changeset)?;
+        let copies = printer.copies_of(Some(rev), changeset)?;
         let shown = |(file, source): (Vec<u8>, Vec<u8>)| [&file[..], b" (", &source, b")"].concat();
         let copies: Vec<Vec<u8>> = copies.into_iter().map(shown).collect();
         joined(b"copies:      ", &copies, out);
@@ -232,9 +228,9 @@ fn status(printer: &Printer, subject: &Subject<'_>, out: &mut Vec<u8>) -> Result
     let Some(rev) = subject.rev else {
         return Ok(());
     };
-    let changed_files = ChangedFiles::of(&printer.view, rev, subject.changeset)?;
+    let changed_files = printer.changed_files(Some(rev), subject.changeset)?;
     let copies = match printer.style.copies {
-        true => copies(&printer.view, rev, subject.changeset)?,
+        true => printer.copies_of(Some(rev), subject.changeset)?,
         false => Vec::new(),
     };
     let lists = [

@@ -59,10 +59,16 @@ fn push_line(painter: &Painter, line: &[u8], is_head: bool, out: &mut Vec<u8>) {
 /// A changed line: tabs, and blanks at its end, have labels of their own.
 fn push_changed(painter: &Painter, body: &[u8], label: &str, out: &mut Vec<u8>) {
     let kept = 1 + body[1..].trim_ascii_end().len();
-    let (text, blanks) = body.split_at(kept);
+    // Carriage returns belong to the end of the line.
+    let end = body
+        .iter()
+        .rposition(|byte| *byte != b'\r')
+        .map_or(0, |last| last + 1);
+    let (text, blanks) = body[..end].split_at(kept);
     for run in text.chunk_by(|one, next| (*one == b'\t') == (*next == b'\t')) {
         let label = if run[0] == b'\t' { "diff.tab" } else { label };
         painter.push(label, run, out);
     }
     painter.push("diff.trailingwhitespace", blanks, out);
+    out.extend_from_slice(&body[end..]);
 }

@@ -17,6 +17,8 @@ use varve_repo::Rev;
 pub(crate) struct ItemSource {
     root: PathBuf,
     cwd: PathBuf,
+    /// Digits of a node that is shown.
+    node_digits: usize,
     config: Arc<Hgrc>,
     encoding: LocalEncoding,
     painter: Painter,
@@ -28,6 +30,7 @@ impl ItemSource {
         Ok(ItemSource {
             root: repo.root()?.to_owned(),
             cwd: repo.cwd.clone(),
+            node_digits: ui.node_digits(),
             config: config.values(),
             encoding: ui.encoding,
             painter: ui.painter.clone(),
@@ -43,6 +46,14 @@ fn no_changeset<T>() -> Result<T, Abort> {
 impl TemplateData for ItemSource {
     fn of_changeset(&self, _: Option<Rev>, _: &str) -> Result<Option<Value>, Abort> {
         no_changeset()
+    }
+
+    fn of_file(&self, _: &[u8], _: &str) -> Result<Option<Value>, Abort> {
+        Ok(None)
+    }
+
+    fn node_digits(&self) -> usize {
+        self.node_digits
     }
 
     fn revset(&self, _: &[u8]) -> Result<Vec<Option<Rev>>, Abort> {

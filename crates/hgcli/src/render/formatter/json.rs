@@ -33,7 +33,7 @@ pub(crate) fn push_json(value: &Value, out: &mut Vec<u8>) {
             Ok(())
         }
         Value::Changeset(..) => out.write_all(b"{}"),
-        Value::List(values) => {
+        Value::List(values) | Value::Mapped(values) => {
             push_list(values, out);
             Ok(())
         }

@@ -19,6 +19,8 @@ pub(crate) enum Value {
     Date(i64, i32),
     /// Values in order.
     List(Vec<Value>),
+    /// Texts that a template made of the members of a list; shown without anything between them.
+    Mapped(Vec<Value>),
     /// Names with values, in order.
     Dict(Vec<(Vec<u8>, Value)>),
     /// Text that stands for something with parts.

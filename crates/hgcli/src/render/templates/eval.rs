@@ -69,7 +69,9 @@ pub(crate) fn evaluate(expr: &Expr, keywords: &dyn Keywords) -> Result<Value, Ab
         Expr::List(_) => Err(parse_error("can't use a list in this context")),
         Expr::Group(inner) => evaluate(inner, keywords),
         Expr::Negate(operand) => {
-            let negative = number(operand, keywords)?.checked_neg();
+            let value = integer(&evaluate(operand, keywords)?);
+            let wrong = || parse_error("negation needs an integer argument");
+            let negative = value.ok_or_else(wrong)?.checked_neg();
             Ok(Value::Int(negative.ok_or_else(too_large)?))
         }
         Expr::Member(of, name) => member(of, name, keywords),
@@ -124,11 +126,11 @@ pub(super) fn incompatible(error: Abort, filter: &str, operand: &Expr) -> Abort 
         } if *message != unknown => {}
         _ => return error,
     }
-    error.hint(match operand {
-        Expr::Symbol(name) => {
+    error.hint(match functions::inferred_name(operand) {
+        Some(name) => {
             format!("template filter '{filter}' is not compatible with keyword '{name}'")
         }
-        _ => format!("incompatible use of template filter '{filter}'"),
+        None => format!("incompatible use of template filter '{filter}'"),
     })
 }
 
@@ -172,11 +174,19 @@ pub(super) fn integer(value: &Value) -> Option<i64> {
 fn map(list: &Expr, template: &Expr, keywords: &dyn Keywords) -> Result<Value, Abort> {
     let value = evaluate(list, keywords)?;
     let name = item_name(list);
+    if let (Value::Null, Expr::Call(function, _)) = (&value, list)
+        && function == "get"
+    {
+        return Err(parse_error("None is not iterable of mappings"));
+    }
+    if let Value::Mapped(_) = value {
+        return Err(parse_error("list of strings is not mappable"));
+    }
     let members = members(&value).ok_or_else(|| {
         let message = format!("{} is not iterable of mappings", described(&value));
         unsupported(message, list, "map")
     })?;
-    let mut out = Vec::new();
+    let mut mapped = Vec::new();
     for (index, member) in members.iter().enumerate() {
         let inner = OfMember {
             member,
@@ -184,17 +194,25 @@ fn map(list: &Expr, template: &Expr, keywords: &dyn Keywords) -> Result<Value, A
             name,
             index,
         };
-        push(&evaluate(template, &inner)?, &mut out);
+        mapped.push(Value::Text(text(&evaluate(template, &inner)?)));
     }
-    Ok(Value::Text(out))
+    Ok(Value::Mapped(mapped))
 }
 
 /// Name of one member of a list.
 pub(super) fn item_name(list: &Expr) -> &str {
     let list: &str = match list {
         Expr::Symbol(name) => name,
+        Expr::Filter(_, name) if name == "splitlines" => name,
+        Expr::Filter(operand, _) | Expr::Group(operand) => return item_name(operand),
         Expr::Call(name, arguments) => match &arguments[..] {
-            [first, ..] if name == "filter" => return item_name(first),
+            [first, ..] if name == "filter" => {
+                return match item_name(first) {
+                    // As in Mercurial the name goes with the query.
+                    "revision" => "item",
+                    name => name,
+                };
+            }
             _ => name,
         },
         _ => return "item",
@@ -203,6 +221,8 @@ pub(super) fn item_name(list: &Expr) -> &str {
         "files" | "file_adds" | "file_mods" | "file_dels" => "file",
         "branches" => "branch",
         "children" => "child",
+        "revset" | "subsetparents" => "revision",
+        "splitlines" => "line",
         other => other.strip_suffix('s').unwrap_or(other),
     }
 }
@@ -225,6 +245,13 @@ fn ends_with_blank(value: &Value) -> bool {
 fn member(of: &Expr, name: &str, keywords: &dyn Keywords) -> Result<Value, Abort> {
     let value = evaluate(of, keywords)?;
     let parts = match &value {
+        Value::Date(time, west) => {
+            return Ok(match name {
+                "unixtime" => Value::Int(*time),
+                "tzoffset" => Value::Int(i64::from(*west)),
+                _ => Value::Null,
+            });
+        }
         Value::Changeset(rev, _) => {
             let source = keywords.source();
             let found = source.map(|source| source.of_changeset(*rev, name));
@@ -260,6 +287,7 @@ pub(crate) fn push(value: &Value, out: &mut Vec<u8>) {
         Value::Text(text) | Value::Shown(text, _) | Value::Changeset(_, text) => {
             out.extend_from_slice(text);
         }
+        Value::Mapped(texts) => texts.iter().for_each(|text| push(text, out)),
         Value::List(members) => {
             for (index, member) in members.iter().enumerate() {
                 // Parents bring their own space, and lines end by themselves.
@@ -304,7 +332,7 @@ pub(super) fn is_true(value: &Value) -> bool {
         Value::Bool(value) => *value,
         Value::Int(_) | Value::Float(_) | Value::Date(..) | Value::Changeset(..) => true,
         Value::Text(text) | Value::Shown(text, _) => !text.is_empty(),
-        Value::List(members) => !members.is_empty(),
+        Value::List(members) | Value::Mapped(members) => !members.is_empty(),
         Value::Dict(entries) => !entries.is_empty(),
         Value::Table(rows, _) => !rows.is_empty(),
     }

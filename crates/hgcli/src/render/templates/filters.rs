@@ -153,10 +153,10 @@ fn of_date(value: Value, pattern: &str) -> Result<Value, Abort> {
 
 fn count(value: Value) -> Result<Value, Abort> {
     let count = match &value {
-        Value::List(members) => members.len(),
+        Value::List(members) | Value::Mapped(members) => members.len(),
         Value::Dict(entries) => entries.len(),
         Value::Table(rows, _) => rows.len(),
-        Value::Text(text) => text.len(),
+        Value::Text(text) | Value::Shown(text, _) => text.len(),
         Value::Null => 0,
         _ => return Err(parse_error("not countable")),
     };

@@ -7,7 +7,7 @@ use super::eval::{
 use super::grammar::Expr;
 use super::member::members;
 use super::{fill, of_repository, search};
-use crate::render::formatter::Value;
+use crate::render::formatter::{Row, Value};
 use crate::ui::{Abort, columns};
 use varve_lang::date::Date;
 
@@ -53,7 +53,7 @@ pub(super) fn call(
     let wrong = |words: &str| Err(parse_error(format!("{name} {words}")));
     match (name, arguments) {
         ("if", [test, yes, rest @ ..]) if rest.len() <= 1 => {
-            choose(is_true(&value(test)?), yes, rest, keywords)
+            choose(flag(test, keywords)?, yes, rest, keywords)
         }
         ("if", _) => wrong("expects two or three arguments"),
         ("ifeq", [a, b, yes, rest @ ..]) if rest.len() <= 1 => {
@@ -71,7 +71,7 @@ pub(super) fn call(
         }
         ("join", _) => wrong("expects one or two arguments"),
         ("label", [labels, labelled]) => {
-            let (labels, text) = (string(labels)?, string(labelled)?);
+            let (labels, text) = (label_of(labels, keywords)?, string(labelled)?);
             Ok(Value::Text(match keywords.source() {
                 Some(source) => source.label(&String::from_utf8_lossy(&labels), &text),
                 None => text,
@@ -152,19 +152,45 @@ pub(super) fn ordered<'e, const N: usize>(
 
 fn dict(arguments: &[Expr], keywords: &dyn Keywords) -> Result<Value, Abort> {
     let mut parts: Vec<(Vec<u8>, Value)> = Vec::new();
+    let mut inferred = Vec::new();
     for argument in arguments {
         let (name, value) = match argument {
-            Expr::Named(name, value) => (name, evaluate(value, keywords)?),
-            Expr::Symbol(name) => (name, evaluate(argument, keywords)?),
-            _ => return Err(parse_error("dict key cannot be inferred")),
+            Expr::Named(name, value) => (&name[..], evaluate(value, keywords)?),
+            other => {
+                let name = inferred_name(other);
+                let unknown = || parse_error("dict key cannot be inferred");
+                let name = name.ok_or_else(unknown)?;
+                inferred.push(name);
+                (name, evaluate(other, keywords)?)
+            }
         };
         if parts.iter().any(|(known, _)| known == name.as_bytes()) {
-            let message = format!("duplicated dict key '{name}' inferred");
+            let message = match inferred.contains(&name) {
+                true => format!("duplicated dict key '{name}' inferred"),
+                false => format!("dict got multiple values for keyword argument '{name}'"),
+            };
             return Err(parse_error(message));
         }
         parts.push((name.as_bytes().to_vec(), value));
     }
     Ok(Value::Dict(parts))
+}
+
+/// Labels of text; a name that is no keyword stands for itself.
+fn label_of(expr: &Expr, keywords: &dyn Keywords) -> Result<Vec<u8>, Abort> {
+    match expr {
+        Expr::Symbol(name) if keywords.value(name)?.is_none() => Ok(name.clone().into_bytes()),
+        other => Ok(text(&evaluate(other, keywords)?)),
+    }
+}
+
+/// The name of a value in a dictionary: that of the keyword that it comes from.
+pub(super) fn inferred_name(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Symbol(name) => Some(name),
+        Expr::Filter(operand, _) | Expr::Group(operand) => inferred_name(operand),
+        _ => None,
+    }
 }
 
 /// Members that are not empty, or of which a template is not.
@@ -180,7 +206,7 @@ fn filtered(list: &Expr, test: Option<&Expr>, keywords: &dyn Keywords) -> Result
                 name,
                 index,
             };
-            Ok::<_, Abort>(is_true(&evaluate(test, &inner)?))
+            flag(test, &inner)
         }
     };
     match list {
@@ -217,8 +243,18 @@ fn filtered(list: &Expr, test: Option<&Expr>, keywords: &dyn Keywords) -> Result
             }
             Ok(Value::List(kept))
         }
+        Value::Mapped(_) if test.is_some() => Err(parse_error("not filterable by expression")),
+        Value::Mapped(texts) => {
+            let kept = texts.iter().filter(|text| is_true(text));
+            Ok(Value::Mapped(kept.cloned().collect()))
+        }
         Value::Null => Ok(Value::List(Vec::new())),
-        _ => Err(parse_error("not iterable")),
+        Value::Date(..) => Err(parse_error("date is not iterable")),
+        Value::Text(text) | Value::Shown(text, _) => {
+            let shown = described(&Value::Text(text.clone()));
+            Err(parse_error(format!("{shown} is not filterable")))
+        }
+        other => Err(parse_error(format!("{} is not iterable", described(other)))),
     }
 }
 
@@ -283,7 +319,12 @@ fn of_texts(name: &str, arguments: &[Expr], keywords: &dyn Keywords) -> Result<V
             let entries = match value(dict)? {
                 Value::Dict(entries) | Value::Shown(_, entries) => entries,
                 Value::Table(rows, _) => {
-                    rows.into_iter().map(|row| (row.name, row.value)).collect()
+                    // A text is mapped with all that is known beside it.
+                    let value = |row: Row| match row.value {
+                        Value::Text(text) => (row.name, Value::Shown(text, row.parts)),
+                        other => (row.name, other),
+                    };
+                    rows.into_iter().map(value).collect()
                 }
                 Value::List(_) => {
                     let error = parse_error("not a dictionary");
@@ -301,9 +342,14 @@ fn of_texts(name: &str, arguments: &[Expr], keywords: &dyn Keywords) -> Result<V
         ("get", _) => wrong_call("expects two arguments"),
         ("word", [at, body, rest @ ..]) if rest.len() <= 1 => {
             let separator = rest.first().map(string).transpose()?;
-            word(number(at, keywords)?, &string(body)?, separator.as_deref())
+            let at = integer(&value(at)?);
+            let at = at.ok_or_else(|| parse_error("word expects an integer index"))?;
+            word(at, &string(body)?, separator.as_deref())
         }
-        ("word", _) => wrong("expects two or three arguments"),
+        ("word", _) => wrong(&format!(
+            "expects two or three arguments, got {}",
+            arguments.len()
+        )),
         ("min" | "max", [list]) => extreme(name, value(list)?),
         ("min" | "max", _) => wrong("expects one argument"),
         (filter, [operand]) => super::filters::filter(filter, value(operand)?)
@@ -377,7 +423,7 @@ fn choose(test: bool, yes: &Expr, no: &[Expr], keywords: &dyn Keywords) -> Resul
 }
 
 /// A boolean argument: `True`, `False`, or any value.
-fn flag(expr: &Expr, keywords: &dyn Keywords) -> Result<bool, Abort> {
+pub(super) fn flag(expr: &Expr, keywords: &dyn Keywords) -> Result<bool, Abort> {
     match expr {
         Expr::Symbol(name) if keywords.value(name)?.is_none() => Ok(matches!(
             name.to_ascii_lowercase().as_str(),
@@ -403,6 +449,7 @@ fn contains(needle: &[u8], hay: &Value) -> bool {
             }
             other => text(other) == needle,
         }),
+        Value::Mapped(texts) => texts.iter().any(|member| text(member) == needle),
         Value::Dict(entries) => entries.iter().any(|(key, _)| key == needle),
         Value::Table(rows, _) => rows.iter().any(|row| row.name == needle),
         other => {
@@ -428,8 +475,9 @@ fn join(list: &Value, between: &[u8]) -> Result<Value, Abort> {
             entries.iter().map(pair).collect()
         }
         Value::Table(rows, _) => rows.iter().map(|row| row.shown.clone()).collect(),
+        Value::Mapped(texts) => texts.iter().map(text).collect(),
         Value::Null => Vec::new(),
-        Value::Text(text) => text.chunks(1).map(<[u8]>::to_vec).collect(),
+        Value::Text(text) | Value::Shown(text, _) => text.chunks(1).map(<[u8]>::to_vec).collect(),
         other => {
             return Err(parse_error(format!("{} is not iterable", described(other))));
         }
@@ -504,7 +552,7 @@ fn extreme(name: &str, list: Value) -> Result<Value, Abort> {
     let hint = || format!("{name} first argument should be an iterable");
     let wrong = |words: String| Err(parse_error(words).hint(hint()));
     let members = match list {
-        Value::List(members) => members,
+        Value::List(members) | Value::Mapped(members) => members,
         Value::Dict(entries) => entries
             .into_iter()
             .map(|(key, _)| Value::Text(key))

@@ -40,7 +40,7 @@ pub(crate) enum Expr {
     Negate(Box<Expr>),
     /// `a, b`; in a parsed template only [`Call`](Self::Call) has lists.
     List(Vec<Expr>),
-    /// `(a)`; not in a parsed template.
+    /// `(a)`.
     Group(Box<Expr>),
 }
 
@@ -91,10 +91,10 @@ impl Expr {
         }
     }
 
-    /// The expression as one value, without parentheses.
+    /// The expression as one value.
     fn value(self) -> Result<Expr, SyntaxError> {
         match self {
-            Expr::Group(inner) => inner.value(),
+            Expr::Group(inner) => inner.boxed_value().map(Expr::Group),
             Expr::List(_) => Err(SyntaxError::new("can't use a list in this context")
                 .with_hint("check place of comma and parens")),
             Expr::Named(..) => Err(not_a_value()),
@@ -140,6 +140,19 @@ pub(super) fn parse(text: &[u8]) -> Result<Expr, Abort> {
             at: error.at,
         }
     })
+}
+
+/// Parses an expression that stands alone, without braces around it.
+///
+/// # Errors
+/// The position and the fault.
+pub(super) fn parse_expression(text: &[u8]) -> Result<Expr, SyntaxError> {
+    let mut cursor = Cursor::new(text);
+    let mut grammar = TemplateGrammar {
+        cursor: &mut cursor,
+        start: None,
+    };
+    parse_all(&mut grammar, 0)?.root.value()
 }
 
 /// Parses text with expressions up to the quotation mark `end`, or to the end of the text.
@@ -211,7 +224,10 @@ fn push_text(
 fn braced(cursor: &mut Cursor<'_>, depth: usize) -> Result<Tree<Expr>, SyntaxError> {
     cursor.advance(1);
     let start = cursor.position();
-    let mut grammar = TemplateGrammar { cursor, start };
+    let mut grammar = TemplateGrammar {
+        cursor,
+        start: Some(start),
+    };
     let tree = parse_all(&mut grammar, depth + 1)?;
     cursor.advance(1);
     Ok(Tree {
@@ -223,8 +239,45 @@ fn braced(cursor: &mut Cursor<'_>, depth: usize) -> Result<Tree<Expr>, SyntaxErr
 /// The language between braces.
 struct TemplateGrammar<'c, 't> {
     cursor: &'c mut Cursor<'t>,
-    /// Position behind the opening brace.
-    start: usize,
+    /// Position behind the opening brace; `None` if the expression stands alone.
+    start: Option<usize>,
+}
+
+impl TemplateGrammar<'_, '_> {
+    /// Reads a string between quotation marks that have backslashes before them, as in a string of
+    /// old templates; `None` if none begins here. It is read as a part of a string around it would be.
+    fn escaped_string(
+        &mut self,
+        at: usize,
+        depth: usize,
+    ) -> Result<Option<Token<Expr>>, SyntaxError> {
+        let rest = self.cursor.rest();
+        let (is_raw, opened) = match rest {
+            [b'\\', b'"' | b'\'', ..] => (false, 2),
+            [b'r', b'\\', b'"' | b'\'', ..] => (true, 3),
+            _ => return Ok(None),
+        };
+        let mark = &rest[opened - 2..opened];
+        let mut end = opened;
+        while !rest[end..].starts_with(mark) {
+            end += match rest[end..].starts_with(br"\\\") {
+                // An escaped mark within has two backslashes more.
+                true => 4,
+                false => 1,
+            };
+            if end >= rest.len() {
+                return Err(SyntaxError::at(at + opened, "unterminated string"));
+            }
+        }
+        let inner = unescape(&rest[opened..end])?;
+        self.cursor.advance(end + mark.len());
+        if is_raw {
+            return Ok(Some(Token::operand("string", Expr::Text(inner))));
+        }
+        let tree = template(&mut Cursor::new(&inner), None, depth + 1)?;
+        let kind = tree.root.kind();
+        Ok(Some(Token::Operand { tree, kind }))
+    }
 }
 
 const SIGNS: &[&str] = &["(", ")", "=", ",", ".", "%", "|", "+", "-", "*", "/"];
@@ -251,16 +304,19 @@ impl Grammar for TemplateGrammar<'_, '_> {
         self.cursor.skip_whitespace();
         let at = self.cursor.position();
         let Some(byte) = self.cursor.peek() else {
-            return Err(SyntaxError::at(
-                self.start,
-                "unterminated template expansion",
-            ));
+            return match self.start {
+                Some(start) => Err(SyntaxError::at(start, "unterminated template expansion")),
+                None => Ok((at, Token::End)),
+            };
         };
-        if byte == b'}' {
+        if byte == b'}' && self.start.is_some() {
             return Ok((at, Token::End));
         }
         if let Some(sign) = self.cursor.operator(SIGNS) {
             return Ok((at, Token::Operator(sign)));
+        }
+        if let Some(string) = self.escaped_string(at, depth)? {
+            return Ok((at, string));
         }
         if let b'"' | b'\'' = byte {
             self.cursor.advance(1);

@@ -14,10 +14,40 @@ pub(super) struct OfMember<'a> {
     pub(super) index: usize,
 }
 
+/// Name of a member that is a file.
+const FILE: &str = "file";
+
+impl OfMember<'_> {
+    /// Whether the member has a node, by which that around it is hidden.
+    fn has_node(&self) -> bool {
+        match self.member {
+            Value::Changeset(..) => true,
+            Value::Dict(parts) | Value::Shown(_, parts) => {
+                parts.iter().any(|(key, _)| key == b"node")
+            }
+            _ => false,
+        }
+    }
+
+    /// A keyword about a file.
+    fn of_file(&self, path: &[u8], name: &str) -> Result<Option<Value>, Abort> {
+        if name == "path" {
+            return Ok(Some(Value::from(path)));
+        }
+        match self.source() {
+            Some(source) => source.of_file(path, name),
+            None => Ok(None),
+        }
+    }
+}
+
 impl Keywords for OfMember<'_> {
     fn value(&self, name: &str) -> Result<Option<Value>, Abort> {
         if name == "index" {
             return Ok(Some(Value::Int(self.index as i64)));
+        }
+        if name == "originalnode" && self.has_node() {
+            return self.around.value("node");
         }
         match self.member {
             Value::Dict(parts) | Value::Shown(_, parts) => {
@@ -28,6 +58,9 @@ impl Keywords for OfMember<'_> {
                     return Ok(Some(value.clone()));
                 }
             }
+            Value::Changeset(rev, _) if name == self.name => {
+                return Ok(Some(Value::from(*rev)));
+            }
             Value::Changeset(rev, _) => {
                 if let Some(source) = self.source() {
                     return source.of_changeset(*rev, name);
@@ -35,6 +68,11 @@ impl Keywords for OfMember<'_> {
             }
             _ if name == "item" || name == self.name => {
                 return Ok(Some(self.member.clone()));
+            }
+            Value::Text(path) if self.name == FILE => {
+                if let Some(value) = self.of_file(path, name)? {
+                    return Ok(Some(value));
+                }
             }
             _ => {}
         }

@@ -1,5 +1,6 @@
 //! Templates: the language of `-T`.
 
+mod aliases;
 mod eval;
 mod fill;
 mod filters;
@@ -14,13 +15,14 @@ mod tree;
 use crate::context::Config;
 use crate::render::formatter::{FormatterItem, ItemSource, ItemTemplate, Value};
 use crate::ui::{Abort, Ui};
+pub(crate) use aliases::TemplateAliases;
 pub(crate) use eval::Keywords;
 pub(crate) use filters::{brief_age, user as short_user};
 pub(crate) use source::TemplateData;
 use std::collections::BTreeSet;
 
 /// A template that has been read.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Template(grammar::Expr);
 
 impl Template {
@@ -32,6 +34,22 @@ impl Template {
         grammar::parse(text).map(Template)
     }
 
+    /// Reads a template of an argument or of the configuration, in which aliases are replaced.
+    ///
+    /// # Errors
+    /// Where it does not follow the grammar, or uses a wrong alias.
+    pub(crate) fn configured(config: &Config, text: &[u8]) -> Result<Template, Abort> {
+        Template::parse(text)?.expanded(&TemplateAliases::of(config))
+    }
+
+    /// The template with all aliases replaced.
+    ///
+    /// # Errors
+    /// An alias that is used is wrong.
+    pub(crate) fn expanded(&self, aliases: &TemplateAliases) -> Result<Template, Abort> {
+        aliases.expand(&self.0).map(Template)
+    }
+
     /// Names of the keywords in it.
     pub(crate) fn names(&self) -> BTreeSet<&str> {
         let mut names = BTreeSet::new();
@@ -39,9 +57,14 @@ impl Template {
         names
     }
 
-    /// Its tree, its keywords and its functions, for debugging.
+    /// Its tree, for debugging.
     pub(crate) fn tree(&self) -> String {
         tree::described(&self.0)
+    }
+
+    /// Lines about its keywords and its functions, for debugging.
+    pub(crate) fn used_names(&self) -> String {
+        tree::used_names(&self.0)
     }
 
     /// Appends it, filled.
@@ -78,12 +101,12 @@ const STYLES: &[&str] = &[
 pub(crate) fn of_argument(config: &Config, argument: &[u8]) -> Result<Template, Abort> {
     let shown = String::from_utf8_lossy(argument).into_owned();
     if let Some(text) = config.get("templates", &shown) {
-        return Template::parse(unquoted(text));
+        return Template::configured(config, unquoted(text));
     }
     if STYLES.contains(&shown.as_str()) {
         return Err(Abort::new(format!("style '{shown}' is not supported")));
     }
-    Template::parse(argument)
+    Template::configured(config, argument)
 }
 
 /// A configured template, without the quotation marks that it may stand in.

@@ -1,14 +1,14 @@
 //! Functions that ask the repository.
 
 use super::eval::{Keywords, evaluate, integer, parse_error, text};
-use super::functions::ordered;
+use super::functions::{flag, ordered};
 use super::grammar::Expr;
 use super::source::TemplateData;
 use crate::render::formatter::Value;
 use crate::ui::Abort;
 use std::collections::HashSet;
 use varve_config::hgrc::boolean;
-use varve_repo::Rev;
+use varve_repo::{Rev, python_repr};
 
 const FUNCTIONS: &[&str] = &[
     "config",
@@ -40,9 +40,6 @@ pub(super) fn is_function(name: &str) -> bool {
     FUNCTIONS.contains(&name) || OF_MERCURIAL.contains(&name)
 }
 
-/// Digits of a short node.
-const SHORT: usize = 12;
-
 /// Calls the function of this name.
 pub(super) fn call(
     name: &str,
@@ -66,10 +63,11 @@ pub(super) fn call(
     match (name, arguments) {
         ("config" | "configbool" | "configint", [section, key, rest @ ..]) if rest.len() <= 1 => {
             let value = source.setting(&string(section)?, &string(key)?);
-            let default = rest
-                .first()
-                .map(|expr| evaluate(expr, keywords))
-                .transpose()?;
+            let default = rest.first().map(|expr| match name {
+                "configbool" => flag(expr, keywords).map(Value::Bool),
+                _ => evaluate(expr, keywords),
+            });
+            let default = default.transpose()?;
             setting(name, value, default)
         }
         ("config" | "configbool" | "configint", _) => wrong("expects two or three arguments"),
@@ -82,7 +80,7 @@ pub(super) fn call(
         ("files", [pattern]) => Ok(Value::from(source.files(&string(pattern)?)?)),
         ("formatnode", [node]) => {
             let node = string(node)?;
-            Ok(Value::from(&node[..node.len().min(SHORT)]))
+            Ok(Value::from(&node[..node.len().min(source.node_digits())]))
         }
         ("latesttag", []) => source.latest_tag(None),
         ("latesttag", [pattern]) => source.latest_tag(Some(&string(pattern)?)),
@@ -196,7 +194,7 @@ fn queried(value: Value) -> Option<HashSet<Rev>> {
     Some(revs)
 }
 
-/// A query with values in place of `%d`, `%s` and `%r`.
+/// A query with values in place of `%d`, `%s`, `%r` and the like; `%ld` takes a list of them.
 fn formatted(query: &[u8], values: &[Value]) -> Result<Vec<u8>, Abort> {
     let (mut out, mut values) = (Vec::new(), values.iter());
     let mut bytes = query.iter();
@@ -206,34 +204,98 @@ fn formatted(query: &[u8], values: &[Value]) -> Result<Vec<u8>, Abort> {
             continue;
         }
         let incomplete = || parse_error("incomplete revspec format character");
-        let form = bytes.next().ok_or_else(incomplete)?;
+        let mut form = bytes.next().ok_or_else(incomplete)?;
         if *form == b'%' {
             out.push(b'%');
             continue;
         }
-        let value = values
-            .next()
-            .ok_or_else(|| parse_error("missing argument for revspec"))?;
-        match form {
-            b'd' => {
-                let number = integer(value);
-                let number = number.ok_or_else(|| parse_error("invalid argument for revspec"))?;
-                out.extend_from_slice(number.to_string().as_bytes());
-            }
-            b's' | b'n' | b'b' => push_quoted(&text(value), &mut out),
-            b'r' => out.extend_from_slice(&[b"(", &text(value)[..], b")"].concat()),
-            other => {
-                let form = char::from(*other);
-                return Err(parse_error(format!(
-                    "revspec format %{form} is not supported"
-                )));
-            }
+        let is_list = *form == b'l';
+        if is_list {
+            form = bytes.next().ok_or_else(incomplete)?;
+        }
+        let missing = || parse_error("missing argument for revspec");
+        let value = values.next();
+        if !b"dsnbr".contains(form) {
+            let form = char::from(*form);
+            let message = format!("unexpected revspec format character {form}");
+            return Err(parse_error(message));
+        }
+        let value = value.ok_or_else(missing)?;
+        match is_list {
+            true => push_all(*form, value, &mut out)?,
+            false => push_one(*form, value, &mut out)?.ok_or_else(|| {
+                let form = char::from(*form);
+                let shown = shown(value);
+                parse_error(format!("invalid argument for revspec: %{form} != {shown}"))
+            })?,
         }
     }
     match values.next() {
         Some(_) => Err(parse_error("too many revspec arguments specified")),
         None => Ok(out),
     }
+}
+
+/// A value as Python would show it.
+fn shown(value: &Value) -> String {
+    match integer(value) {
+        Some(number) => number.to_string(),
+        None => format!("b{}", python_repr(&text(value))),
+    }
+}
+
+/// Appends the members of a list, of which any is meant.
+fn push_all(form: u8, value: &Value, out: &mut Vec<u8>) -> Result<(), Abort> {
+    let wrong = || parse_error("invalid argument for revspec");
+    let members = match value {
+        Value::List(members) | Value::Mapped(members) => members,
+        _ => return Err(wrong()),
+    };
+    if members.is_empty() {
+        out.extend_from_slice(b"none()");
+        return Ok(());
+    }
+    out.push(b'(');
+    for (index, member) in members.iter().enumerate() {
+        if index > 0 {
+            out.extend_from_slice(b" or ");
+        }
+        push_one(form, member, out)?.ok_or_else(wrong)?;
+    }
+    out.push(b')');
+    Ok(())
+}
+
+/// Appends one value in the form of a letter; `None` if it does not fit.
+fn push_one(form: u8, value: &Value, out: &mut Vec<u8>) -> Result<Option<()>, Abort> {
+    match form {
+        b'd' => {
+            let Some(number) = integer(value) else {
+                return Ok(None);
+            };
+            match number {
+                // Numbers below count from the newest changeset in a query, and here not.
+                ..-1 => return Err(Abort::input(format!("unknown revision '{number}'"))),
+                -1 => out.extend_from_slice(b"null"),
+                number => out.extend_from_slice(number.to_string().as_bytes()),
+            }
+        }
+        b'r' => match value {
+            Value::Text(query) => out.extend_from_slice(&[b"(", &query[..], b")"].concat()),
+            _ => return Ok(None),
+        },
+        // The branch of a changeset, which no value here is.
+        b'b' => return Ok(None),
+        b'n' => {
+            let hex = text(value)
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect::<String>();
+            push_quoted(hex.as_bytes(), out);
+        }
+        _ => push_quoted(&text(value), out),
+    }
+    Ok(Some(()))
 }
 
 fn push_quoted(text: &[u8], out: &mut Vec<u8>) {

@@ -10,6 +10,12 @@ pub(crate) trait TemplateData {
     /// A keyword of another changeset.
     fn of_changeset(&self, rev: Option<Rev>, name: &str) -> Result<Option<Value>, Abort>;
 
+    /// A keyword about a file of the changeset.
+    fn of_file(&self, path: &[u8], name: &str) -> Result<Option<Value>, Abort>;
+
+    /// Digits of a node that is shown.
+    fn node_digits(&self) -> usize;
+
     /// The changesets that a query means.
     fn revset(&self, query: &[u8]) -> Result<Vec<Option<Rev>>, Abort>;
 

@@ -4,16 +4,20 @@ use super::grammar::Expr;
 use std::collections::BTreeSet;
 use varve_repo::python_repr;
 
-/// The tree with one node a line, then the keywords and the functions in it.
+/// The tree with one node a line.
 pub(super) fn described(expr: &Expr) -> String {
+    Node::of(expr).shown(0)
+}
+
+/// The keywords and the functions in a tree.
+pub(super) fn used_names(expr: &Expr) -> String {
     let mut keywords = BTreeSet::new();
     expr.push_names(&mut keywords);
     let mut functions = BTreeSet::new();
     push_functions(expr, &mut functions);
     let joined = |names: BTreeSet<&str>| names.into_iter().collect::<Vec<_>>().join(", ");
-    let tree = Node::of(expr).shown(0);
     format!(
-        "{tree}\n* keywords: {}\n* functions: {}",
+        "* keywords: {}\n* functions: {}",
         joined(keywords),
         joined(functions)
     )

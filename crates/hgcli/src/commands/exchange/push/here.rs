@@ -42,7 +42,7 @@ pub(super) fn store(
         output: &output,
         replies: &mut replies,
     };
-    let origin = ("push", source.hook_url());
+    let origin = ("push", source.hook_url(repo));
     let applied = incoming::apply(
         &mut there.repo,
         &mut there.ui,

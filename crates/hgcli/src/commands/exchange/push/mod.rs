@@ -325,7 +325,7 @@ impl PushSession<'_> {
             return Ok(());
         }
         let lock = repo.lock(ui, LockKind::Store)?;
-        phases.store(&repo.repository()?, lock, self.source.hook_url())?;
+        phases.store(&repo.repository()?, lock, self.source.hook_url(repo))?;
         repo.refresh();
         Ok(())
     }

@@ -1,12 +1,10 @@
 //! Files of one version, and their contents.
 
-use super::output::Hit;
 use super::versions::Scope;
 use crate::context::Repo;
 use crate::render::changesets::changed_files::copied_from;
 use crate::ui::Abort;
-use varve_delta::same_lines;
-use varve_lang::patterns::{LineSearch, MatchedLine, Matcher};
+use varve_lang::patterns::Matcher;
 use varve_repo::{Node, RepoView, Rev};
 use varve_workdir::{Dirstate, WorkingFiles};
 
@@ -131,37 +129,4 @@ impl Content {
     pub(super) fn bytes(&self) -> &[u8] {
         &self.0
     }
-}
-
-/// Lines with a match that were added or removed since `before`. Only these lines are compared, so
-/// that a line which merely moved among others is none of them.
-pub(super) fn lines_that_changed<'t>(
-    search: &LineSearch,
-    before: &'t [u8],
-    now: Vec<MatchedLine<'t>>,
-) -> Vec<Hit<'t>> {
-    let old: Vec<MatchedLine<'t>> = search.lines(before).collect();
-    let joined = |lines: &[MatchedLine<'_>]| {
-        let mut text = Vec::new();
-        for line in lines {
-            // A match over several lines must stay one line.
-            text.extend(line.text.iter().map(|byte| match byte {
-                b'\n' => 0,
-                byte => *byte,
-            }));
-            text.push(b'\n');
-        }
-        text
-    };
-    let blocks = same_lines(&joined(&old), &joined(&now));
-    let (mut at_old, mut at_new) = (0, 0);
-    let mut changed = Vec::new();
-    for block in blocks {
-        let removed = &old[at_old..block.a];
-        changed.extend(removed.iter().cloned().map(Hit::removed));
-        let added = &now[at_new..block.b];
-        changed.extend(added.iter().cloned().map(Hit::added));
-        (at_old, at_new) = (block.a + block.len, block.b + block.len);
-    }
-    changed
 }

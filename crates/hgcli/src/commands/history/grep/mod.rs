@@ -8,10 +8,11 @@ use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
 use crate::context::{Category, Command, Context};
 use crate::render::Formatter;
 use crate::ui::{Abort, Ui};
-use files::{Content, SearchedFile, lines_that_changed, of_working_copy};
+use files::{Content, SearchedFile, of_working_copy};
 use output::{Hit, Page};
 use std::collections::HashSet;
 use varve_lang::patterns::{LineSearch, PythonRegexError, why_invalid};
+use varve_repo::changed_lines;
 use versions::{Scope, Version, versions};
 
 /// See [`Command`].
@@ -98,7 +99,10 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
                 _ => Vec::new(),
             };
             let hits: Vec<Hit<'_>> = match scope {
-                Scope::Differences => lines_that_changed(&search, &before, matched),
+                Scope::Differences => {
+                    let changed = changed_lines(&search, &before, matched);
+                    changed.into_iter().map(Hit::from).collect()
+                }
                 _ => matched.into_iter().map(Hit::from).collect(),
             };
             let is_text = matches.flag("text") || !content.bytes().contains(&0);

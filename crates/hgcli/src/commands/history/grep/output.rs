@@ -11,7 +11,7 @@ use crate::render::templates::short_user;
 use crate::ui::{Abort, Ui};
 use varve_lang::date::Date;
 use varve_lang::patterns::{LineSearch, MatchedLine};
-use varve_repo::{Node, RepoView};
+use varve_repo::{ChangedLine, Node, RepoView};
 
 /// The number of the working copy, where it counts as a changeset.
 const WORKING: i64 = 0x7fff_ffff;
@@ -43,15 +43,12 @@ pub(super) struct Hit<'t> {
     added: Option<bool>,
 }
 
-impl<'t> Hit<'t> {
-    pub(super) fn added(line: MatchedLine<'t>) -> Hit<'t> {
-        let added = Some(true);
-        Hit { line, added }
-    }
-
-    pub(super) fn removed(line: MatchedLine<'t>) -> Hit<'t> {
-        let added = Some(false);
-        Hit { line, added }
+impl<'t> From<ChangedLine<'t>> for Hit<'t> {
+    fn from(changed: ChangedLine<'t>) -> Hit<'t> {
+        Hit {
+            line: changed.line,
+            added: Some(changed.is_added),
+        }
     }
 }
 

@@ -96,7 +96,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     } else {
         set
     };
-    let members = set.members(&engine).take(limit);
+    let members = set.all_members(&engine).take(limit);
     let revs: Vec<Option<Rev>> = members.collect::<Result<_, _>>()?;
     let printer = Printer::new(repo, ui, config, style)?;
     if graph {

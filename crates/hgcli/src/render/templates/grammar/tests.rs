@@ -90,7 +90,7 @@ fn operators_bind_as_in_mercurial() {
                 vec![
                     symbol("a"),
                     Expr::Named("b".to_owned(), boxed("c")),
-                    symbol("d"),
+                    Expr::Group(boxed("d")),
                 ],
             ),
         ),

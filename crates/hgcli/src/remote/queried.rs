@@ -1,0 +1,128 @@
+//! What queries ask besides the repository: others, by `outgoing()` and `remote()`, and the working copy.
+
+use crate::context::{Config, Repo, RepoParts};
+use crate::remote::{PeerAddress, outgoing, peers};
+use crate::ui::clock::clock;
+use crate::ui::{Abort, Ui, Verbosity};
+use std::sync::Arc;
+use varve_exchange::client::discovery::Discovery;
+use varve_exchange::client::outgoing::Outgoing;
+use varve_repo::{Node, RepoView, Rev, uncommitted_changeset};
+use varve_revset::{PeerError, PeerRepositories, UncommittedFiles, WorkingCopySource};
+use varve_workdir::Dirstate;
+
+/// Reaches other repositories with the settings of one call, and prints nothing but warnings.
+#[derive(Debug)]
+struct QuerySurroundings {
+    near: RepoParts,
+    config: Config,
+}
+
+/// Has the queries of a call ask other repositories and the working copy.
+pub(crate) fn answer_queries(repo: &mut Repo, ui: &Ui, config: &Config) {
+    let queried = Arc::new(QuerySurroundings {
+        near: repo.parts(ui),
+        config: config.clone(),
+    });
+    repo.peers = Some(queried.clone());
+    repo.working_source = Some(queried);
+}
+
+impl QuerySurroundings {
+    fn with_repo<T>(
+        &self,
+        ask: impl FnOnce(&mut Repo, &mut Ui, &Config) -> Result<T, Abort>,
+    ) -> Result<T, PeerError> {
+        let (mut repo, mut ui) = self.near.open(&self.config);
+        ui.verbosity = Verbosity {
+            quiet: true,
+            ..Verbosity::default()
+        };
+        ask(&mut repo, &mut ui, &self.config).map_err(|abort| PeerError(Box::new(abort)))
+    }
+}
+
+impl PeerRepositories for QuerySurroundings {
+    fn outgoing(&self, view: &RepoView, destination: Option<&[u8]>) -> Result<Vec<Rev>, PeerError> {
+        self.with_repo(|repo, ui, config| {
+            let names: Vec<Vec<u8>> = destination.iter().map(|name| name.to_vec()).collect();
+            let mut missing = Vec::new();
+            for address in peers::destinations(repo, ui, config, &names)? {
+                missing.extend(missing_there(repo, ui, config, view, &address)?);
+            }
+            Ok(missing)
+        })
+    }
+
+    fn lookup(&self, source: &[u8], name: &[u8]) -> Result<Node, PeerError> {
+        self.with_repo(|repo, ui, config| {
+            let found = peers::sources(repo, ui, config, source)?;
+            let address = found.into_iter().next();
+            let address = address.ok_or_else(|| {
+                let shown = String::from_utf8_lossy(source);
+                Abort::new(format!("repository {shown} not found"))
+            })?;
+            let mut remote = peers::connect(repo, ui, config, &address)?;
+            Ok(remote.lookup(name)?)
+        })
+    }
+
+    fn working_branch(&self) -> Result<Vec<u8>, PeerError> {
+        self.with_repo(|repo, _, _| repo.working_branch())
+    }
+}
+
+impl WorkingCopySource for QuerySurroundings {
+    fn changeset_text(&self) -> Result<Vec<u8>, PeerError> {
+        self.with_repo(|repo, ui, _| {
+            let status = repo.working_changes()?;
+            let lists = [&status.modified, &status.added, &status.removed];
+            let mut files: Vec<&[u8]> = lists.into_iter().flatten().map(Vec::as_slice).collect();
+            files.sort_unstable();
+            let clock = clock();
+            let date = (clock.now, clock.zone.west_at(clock.now));
+            let branch = repo.working_branch()?;
+            Ok(uncommitted_changeset(
+                &ui.username()?,
+                date,
+                &branch,
+                &files,
+            ))
+        })
+    }
+
+    fn changed_files(&self) -> Result<UncommittedFiles, PeerError> {
+        self.with_repo(|repo, _, _| {
+            let status = repo.working_changes()?;
+            let dirstate = Dirstate::read(&repo.repository()?)?;
+            let copies = dirstate.copies();
+            Ok(UncommittedFiles {
+                copies: copies
+                    .map(|(name, source)| (name.to_vec(), source.to_vec()))
+                    .collect(),
+                modified: status.modified,
+                added: status.added,
+                removed: status.removed,
+            })
+        })
+    }
+}
+
+/// Changesets that a push to one repository would send.
+fn missing_there(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
+    view: &RepoView,
+    address: &PeerAddress,
+) -> Result<Vec<Rev>, Abort> {
+    let heads = outgoing::typed_heads(repo, ui, view, (&[], &[]), address)?;
+    let heads = heads.unwrap_or_else(|| view.heads());
+    let mut remote = peers::connect(repo, ui, config, address)?;
+    if view.tip().is_none() {
+        return Ok(Vec::new());
+    }
+    let found = Discovery::begin(view, &mut remote, None)?.finish(&mut remote)?;
+    found.check_related(view)?;
+    Ok(Outgoing::select(view, found, &heads).missing)
+}
