@@ -484,6 +484,7 @@ fn apply_global(context: &mut Context, matches: &Matches) -> Result<(), Abort> {
         verbose,
         debug,
     };
+    context.ui.unattended = matches.flag("noninteractive");
     context.repo.hidden = matches.flag("hidden");
     let typed = matches.value("color").filter(|value| !value.is_empty());
     let (painter, warnings) = Painter::new(typed, &config)?;

@@ -180,7 +180,7 @@ pub(crate) fn merge(
         progress: progress.as_ref(),
         stop: &stop,
     };
-    let mut watcher = Watcher::new(ui, config, matches, sides.labels)?;
+    let mut watcher = Watcher::new(ui, config, sides.labels)?;
     let merged = varve_workdir::merge_changeset(&request, dirstate, &mut watcher);
     let told = watcher.finish();
     ui.progress = progress;

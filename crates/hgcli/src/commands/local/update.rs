@@ -247,7 +247,7 @@ pub(crate) fn go_to(
         progress: progress.as_ref(),
         stop: &stop,
     };
-    let mut watcher = Watcher::new(ui, config, matches, &MergeLabels::of_update())?;
+    let mut watcher = Watcher::new(ui, config, &MergeLabels::of_update())?;
     let updated = varve_workdir::update(&request, dirstate, &mut watcher);
     let told = watcher.finish();
     ui.progress = progress;

@@ -112,7 +112,7 @@ pub(super) fn run(
     }
     go_back(
         repo,
-        (ui, config, matches),
+        (ui, config),
         (&repository, &shelved),
         &mut dirstate,
         (parent, (!changes.is_partial).then_some(&of_parent[..])),
@@ -321,7 +321,7 @@ fn save(
 /// Gives the working copy the files of its parent.
 fn go_back(
     repo: &mut Repo,
-    (ui, config, matches): (&mut Ui, &Config, &Matches),
+    (ui, config): (&mut Ui, &Config),
     (repository, view): (&Repository, &RepoView),
     dirstate: &mut Dirstate,
     (parent, branch): (Node, Option<&[u8]>),
@@ -340,7 +340,7 @@ fn go_back(
         progress: progress.as_ref(),
         stop: &stop,
     };
-    let mut watcher = Watcher::new(ui, config, matches, &MergeLabels::of_update())?;
+    let mut watcher = Watcher::new(ui, config, &MergeLabels::of_update())?;
     let updated = varve_workdir::leave_changeset(&request, dirstate, &mut watcher);
     let told = watcher.finish();
     ui.progress = progress;
