@@ -271,6 +271,9 @@ pub enum TagRefusal {
     /// A tag to be removed does not exist.
     #[error("tag '{0}' does not exist")]
     Unknown(String),
+    /// A tag to be removed was removed before.
+    #[error("tag '{0}' is already removed")]
+    AlreadyRemoved(String),
     /// A tag to be removed is tracked, and a local one was asked for.
     #[error("tag '{0}' is not a local tag")]
     NotLocal(String),

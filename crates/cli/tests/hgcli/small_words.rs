@@ -80,3 +80,21 @@ fn an_empty_repository_has_no_changesets() {
         twin.same(&["-R", "empty", "log", "-r", query, "-T", "{rev}\n"]);
     }
 }
+
+#[test]
+fn tags_are_removed_once() {
+    let twin = Twin::writing(neighbours);
+    twin.all_same(&[
+        "tag a",
+        "tag --remove a",
+        "tag --remove a",
+        "tag --remove -l a",
+        "tag --remove none",
+        "tag -l b",
+        "tag --remove -l b",
+        "tag --remove -l b",
+        "tag --remove b",
+        "tags",
+    ]);
+    same_state(&twin);
+}
