@@ -98,3 +98,34 @@ fn tags_are_removed_once() {
     ]);
     same_state(&twin);
 }
+
+#[test]
+fn the_active_bookmark_is_called_by_a_dot() {
+    let twin = Twin::writing(neighbours);
+    twin.all_same(&[
+        "bookmark x",
+        "bookmark -r 0 y",
+        "bookmark -l .",
+        "bookmark -m . z",
+        "bookmark -d . y",
+        "bookmark",
+        "bookmark -d .",
+        "bookmark -l .",
+        "bookmark -m . w --config ui.detailed-exit-code=1",
+    ]);
+}
+
+#[test]
+fn names_of_changesets_are_suspicious_bookmarks() {
+    let twin = Twin::writing(neighbours);
+    let node = hg().ok(twin.theirs(), &["log", "-r", "0", "-T", "{node|short}"]);
+    twin.same(&["tag", "-l", "rel1"]);
+    for name in [&node[..], &node[..4], &node[..3], "rel1", "fine"] {
+        twin.same(&["bookmark", name]);
+        twin.same(&["bookmark", name]);
+        twin.same(&["bookmark", "-d", name]);
+        twin.same(&["bookmark", "-f", name]);
+        twin.same(&["bookmark", "-d", name]);
+    }
+    twin.all_same(&["bookmark x", "bookmark -m x rel1"]);
+}
