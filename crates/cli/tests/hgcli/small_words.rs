@@ -129,3 +129,16 @@ fn names_of_changesets_are_suspicious_bookmarks() {
     }
     twin.all_same(&["bookmark x", "bookmark -m x rel1"]);
 }
+
+#[test]
+fn phase_leaves_the_null_revision_alone() {
+    let twin = Twin::writing(neighbours);
+    twin.all_same(&[
+        "phase -d null",
+        "phase -s null",
+        "phase -s null 1",
+        "phase -d -f null 1",
+        "phase -p null 0",
+        "phase null 0 1",
+    ]);
+}
