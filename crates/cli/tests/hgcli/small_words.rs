@@ -142,3 +142,24 @@ fn phase_leaves_the_null_revision_alone() {
         "phase null 0 1",
     ]);
 }
+
+#[test]
+fn settings_of_names_merges_and_states_count() {
+    let twin = Twin::writing(neighbours);
+    twin.each(|path| write(path, "con.xml", b"x\n"));
+    twin.all_same(&[
+        "add con.xml --config ui.portablefilenames=jump",
+        "add con.xml --config ui.portablefilenames=ABORT",
+        "add con.xml --config ui.portablefilenames=on",
+        "merge --config commands.merge.require-rev=1",
+        "merge 0 --config commands.merge.require-rev=1",
+        "update -q -C 1",
+        "bisect -b",
+    ]);
+    let twin = twin.with("HGPLAIN", "");
+    twin.all_same(&[
+        "status -v a",
+        "status -v a --config commands.status.skipstates=bisect",
+        "status -v a --config commands.status.skipstates=merge",
+    ]);
+}

@@ -53,6 +53,11 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         (Some(typed), None) => Some(typed.to_vec()),
         (None, argument) => argument.cloned(),
     };
+    if typed.is_none() && config.boolean("commands", "merge.require-rev", false)? {
+        return Err(Abort::input(
+            "configuration requires specifying revision to merge with",
+        ));
+    }
     let repository = repo.repository()?;
     if matches.flag("preview") {
         return preview(repo, ui, config, matches, typed.as_deref());
