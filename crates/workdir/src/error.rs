@@ -95,10 +95,10 @@ pub enum WorkdirError {
         path: PathBuf,
     },
     /// A directory with untracked files occupies the path of a file.
-    #[error("Directory not empty: '{directory}'")]
+    #[error("Directory not empty: '{path}'", path = path.display())]
     DirectoryInTheWay {
-        /// Path from the root of the working copy.
-        directory: String,
+        /// The directory.
+        path: PathBuf,
     },
     /// Files that are not tracked would be overwritten by others.
     #[error("untracked files in working directory differ from files in requested revision")]

@@ -163,3 +163,27 @@ fn settings_of_names_merges_and_states_count() {
         "status -v a --config commands.status.skipstates=merge",
     ]);
 }
+
+#[test]
+fn directories_are_lost_and_in_the_way() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        write(path, "a", b"a\n");
+        commit(hg, path, "0");
+        write(path, "d/a", b"a\n");
+        commit(hg, path, "1");
+        hg.ok(path, &["rm", "d/a"]);
+        commit(hg, path, "2");
+        hg.ok(path, &["up", "-q", "1"]);
+        write(path, "b", b"a\n");
+        commit(hg, path, "3");
+    });
+    twin.same_in("d", &["update", "0"]);
+    twin.same(&["update", "3"]);
+    twin.same_in("d", &["merge", "2"]);
+    twin.same(&["update", "-q", "-C", "3"]);
+    twin.same_in("d", &["rm", "a"]);
+    twin.same(&["update", "-q", "-C", "null"]);
+    twin.each(|path| write(path, "b/untracked", b"x\n"));
+    twin.same(&["update", "3"]);
+}

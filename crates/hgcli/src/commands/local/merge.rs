@@ -191,6 +191,7 @@ pub(crate) fn merge(
     ui.progress = progress;
     told?;
     update::warn_of_untracked(ui, &merged)?;
+    update::warn_of_lost_directory(ui, repository)?;
     Ok(merged?)
 }
 
