@@ -129,3 +129,23 @@ fn the_editor_is_asked_for_a_description() {
     let twin = twin.with("HGEDITOR", "true");
     twin.all_same(&["ci"]);
 }
+
+#[test]
+fn branches_are_closed_where_they_begin() {
+    let twin = Twin::writing(|hg, path| {
+        begin(hg, path);
+        hg.ok(path, &["branch", "-q", "other"]);
+        write(path, "a", b"other\n");
+        commit(hg, path, "one");
+        hg.ok(path, &["up", "-q", "0"]);
+    });
+    twin.all_same(&[
+        "branch -q -f other",
+        "commit --close-branch -m closed",
+        "commit --amend --close-branch -m again",
+        "update -q -C 0",
+        "commit --amend --close-branch -m first",
+        "log -G -T {rev}{branch}{extras}\n",
+    ]);
+    same_state(&twin);
+}
