@@ -274,6 +274,7 @@ fn description(
     let draft = metadata::DescriptionDraft {
         typed: text,
         edits: matches.flag("edit"),
+        form: "shelve.shelve",
     };
     let text = metadata::edited(ui, draft, &notes)?;
     Ok(message::tidy(&ui.decode(&text)?))
