@@ -58,6 +58,11 @@ impl BookmarkEdit {
         self.parent
     }
 
+    /// Whether there is a bookmark of this name.
+    pub fn has(&self, name: &[u8]) -> bool {
+        self.after.contains_key(name)
+    }
+
     /// The active bookmark.
     pub fn active(&self) -> Option<&[u8]> {
         self.active.as_deref()

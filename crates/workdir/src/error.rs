@@ -95,10 +95,10 @@ pub enum WorkdirError {
         path: PathBuf,
     },
     /// A directory with untracked files occupies the path of a file.
-    #[error("Directory not empty: '{directory}'")]
+    #[error("Directory not empty: '{path}'", path = path.display())]
     DirectoryInTheWay {
-        /// Path from the root of the working copy.
-        directory: String,
+        /// The directory.
+        path: PathBuf,
     },
     /// Files that are not tracked would be overwritten by others.
     #[error("untracked files in working directory differ from files in requested revision")]
@@ -271,6 +271,9 @@ pub enum TagRefusal {
     /// A tag to be removed does not exist.
     #[error("tag '{0}' does not exist")]
     Unknown(String),
+    /// A tag to be removed was removed before.
+    #[error("tag '{0}' is already removed")]
+    AlreadyRemoved(String),
     /// A tag to be removed is tracked, and a local one was asked for.
     #[error("tag '{0}' is not a local tag")]
     NotLocal(String),

@@ -48,9 +48,10 @@ pub fn check_tags(
         let is_known = known.contains_key(name);
         let is_local = locals.contains(name);
         let refusal: fn(String) -> TagRefusal = match (options.removes, is_known) {
-            (true, false) => TagRefusal::Unknown,
-            (true, true) if options.local && !is_local => TagRefusal::NotLocal,
-            (true, true) if !options.local && is_local => TagRefusal::NotGlobal,
+            (true, false) if !is_local && view.is_removed_tag(name)? => TagRefusal::AlreadyRemoved,
+            (true, false) if !is_local => TagRefusal::Unknown,
+            (true, _) if options.local && !is_local => TagRefusal::NotLocal,
+            (true, _) if !options.local && is_local => TagRefusal::NotGlobal,
             (false, true) if !options.force => TagRefusal::Exists,
             _ => continue,
         };

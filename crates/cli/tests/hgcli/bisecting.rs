@@ -213,3 +213,33 @@ fn both_programs_take_turns() {
         run(&programs[first_bad % 2], &["bisect", "-r"]);
     }
 }
+
+#[test]
+fn the_null_revision_may_be_marked() {
+    same_bisection(&[
+        &["bisect", "-b", "null"],
+        &["bisect", "-g", "11"],
+        &["bisect", "-g"],
+        &["bisect", "-s"],
+        &["bisect", "-b"],
+        &["bisect", "-r"],
+        &["bisect", "-g", "null"],
+        &["bisect", "-b", "3"],
+        &[
+            "log",
+            "-r",
+            "0: and (bisect(range)+bisect(goods)+bisect(untested))",
+        ],
+        &["bisect", "-r"],
+        &["bisect", "-g", "null"],
+        &["bisect", "-b", "null"],
+        &["bisect", "-r"],
+        &["update", "-q", "null"],
+        &["bisect", "-g"],
+        &["bisect", "-U", "-b", "16"],
+        &["bisect", "-r"],
+        &["bisect", "-b", "4"],
+        &["bisect", "-g", "null"],
+        &["bisect", "-c", "true"],
+    ]);
+}

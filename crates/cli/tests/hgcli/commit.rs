@@ -3,7 +3,7 @@
 use super::Twin;
 use super::state::same_state;
 use std::path::Path;
-use varve_testkit::peers::Hg;
+use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos::{commit, write};
 
 fn begin(hg: &Hg, path: &Path) {
@@ -128,4 +128,61 @@ fn the_editor_is_asked_for_a_description() {
     twin.each(|path| write(path, "a", b"and again\n"));
     let twin = twin.with("HGEDITOR", "true");
     twin.all_same(&["ci"]);
+}
+
+#[test]
+fn branches_are_closed_where_they_begin() {
+    let twin = Twin::writing(|hg, path| {
+        begin(hg, path);
+        hg.ok(path, &["branch", "-q", "other"]);
+        write(path, "a", b"other\n");
+        commit(hg, path, "one");
+        hg.ok(path, &["up", "-q", "0"]);
+    });
+    twin.all_same(&[
+        "branch -q -f other",
+        "commit --close-branch -m closed",
+        "commit --amend --close-branch -m again",
+        "update -q -C 0",
+        "commit --amend --close-branch -m first",
+        "log -G -T {rev}{branch}{extras}\n",
+    ]);
+    same_state(&twin);
+}
+
+#[test]
+fn editors_are_told_the_kind_of_commit() {
+    let twin = Twin::writing(|hg, path| {
+        begin(hg, path);
+        let extensions = b"[extensions]\nrebase=\nhistedit=\nshelve=\n";
+        write(path, ".hg/hgrc", extensions);
+        write(path, "a", b"1\n");
+        commit(hg, path, "one");
+        hg.ok(path, &["up", "-q", "0"]);
+        write(path, "b", b"2\n");
+        commit(hg, path, "two");
+    });
+    twin.each(|path| {
+        let script = b"echo form=$HGEDITFORM. >&2\necho more >> $1\n";
+        write(path.parent().unwrap(), "ed", script);
+        let patch = hg().ok(path, &["export", "1"]);
+        write(path.parent().unwrap(), "p", patch.as_bytes());
+    });
+    let twin = twin.with("HGEDITOR", "sh ../ed");
+    twin.all_same(&[
+        "graft 1 -e",
+        "commit --amend",
+        "backout tip -e",
+        "update -q -C 2",
+        "import -e ../p",
+        "import --bypass -e ../p",
+        "merge -q 1 -t :local",
+        "commit",
+        "commit --amend",
+        "rebase -r 3 -d 0 -e",
+        "rebase -s 2 -d 1 --collapse --keep",
+        "commit --close-branch",
+    ]);
+    twin.each(|path| write(path, "c", b"shelved\n"));
+    twin.same(&["shelve", "-e"]);
 }

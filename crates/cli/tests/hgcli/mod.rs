@@ -8,6 +8,7 @@ mod absent;
 mod amend;
 mod amend_extension;
 mod annotate;
+mod answers;
 mod archiving;
 mod bisecting;
 mod bundle_repository;

@@ -240,3 +240,18 @@ fn pools_are_refused_by_name() {
     // Without the extension the setting means nothing.
     assert_eq!(clone(&[], "plain").code, Some(0));
 }
+
+#[test]
+fn the_source_of_a_share_has_a_root() {
+    let twin = Twin::writing(history);
+    twin.all_same(&[
+        &format!("share -q src s {ON}"),
+        &format!("share -q src relative --relative {ON}"),
+        "-R s root --share-source",
+        "-R s root --share-source -T json",
+        "-R relative root --share-source -T json",
+        "-R s root -T json",
+        "-R src root --share-source",
+        "-R src root --share-source -T json",
+    ]);
+}

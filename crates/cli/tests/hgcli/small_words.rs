@@ -80,3 +80,110 @@ fn an_empty_repository_has_no_changesets() {
         twin.same(&["-R", "empty", "log", "-r", query, "-T", "{rev}\n"]);
     }
 }
+
+#[test]
+fn tags_are_removed_once() {
+    let twin = Twin::writing(neighbours);
+    twin.all_same(&[
+        "tag a",
+        "tag --remove a",
+        "tag --remove a",
+        "tag --remove -l a",
+        "tag --remove none",
+        "tag -l b",
+        "tag --remove -l b",
+        "tag --remove -l b",
+        "tag --remove b",
+        "tags",
+    ]);
+    same_state(&twin);
+}
+
+#[test]
+fn the_active_bookmark_is_called_by_a_dot() {
+    let twin = Twin::writing(neighbours);
+    twin.all_same(&[
+        "bookmark x",
+        "bookmark -r 0 y",
+        "bookmark -l .",
+        "bookmark -m . z",
+        "bookmark -d . y",
+        "bookmark",
+        "bookmark -d .",
+        "bookmark -l .",
+        "bookmark -m . w --config ui.detailed-exit-code=1",
+    ]);
+}
+
+#[test]
+fn names_of_changesets_are_suspicious_bookmarks() {
+    let twin = Twin::writing(neighbours);
+    let node = hg().ok(twin.theirs(), &["log", "-r", "0", "-T", "{node|short}"]);
+    twin.same(&["tag", "-l", "rel1"]);
+    for name in [&node[..], &node[..4], &node[..3], "rel1", "fine"] {
+        twin.same(&["bookmark", name]);
+        twin.same(&["bookmark", name]);
+        twin.same(&["bookmark", "-d", name]);
+        twin.same(&["bookmark", "-f", name]);
+        twin.same(&["bookmark", "-d", name]);
+    }
+    twin.all_same(&["bookmark x", "bookmark -m x rel1"]);
+}
+
+#[test]
+fn phase_leaves_the_null_revision_alone() {
+    let twin = Twin::writing(neighbours);
+    twin.all_same(&[
+        "phase -d null",
+        "phase -s null",
+        "phase -s null 1",
+        "phase -d -f null 1",
+        "phase -p null 0",
+        "phase null 0 1",
+    ]);
+}
+
+#[test]
+fn settings_of_names_merges_and_states_count() {
+    let twin = Twin::writing(neighbours);
+    twin.each(|path| write(path, "con.xml", b"x\n"));
+    twin.all_same(&[
+        "add con.xml --config ui.portablefilenames=jump",
+        "add con.xml --config ui.portablefilenames=ABORT",
+        "add con.xml --config ui.portablefilenames=on",
+        "merge --config commands.merge.require-rev=1",
+        "merge 0 --config commands.merge.require-rev=1",
+        "update -q -C 1",
+        "bisect -b",
+    ]);
+    let twin = twin.with("HGPLAIN", "");
+    twin.all_same(&[
+        "status -v a",
+        "status -v a --config commands.status.skipstates=bisect",
+        "status -v a --config commands.status.skipstates=merge",
+    ]);
+}
+
+#[test]
+fn directories_are_lost_and_in_the_way() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        write(path, "a", b"a\n");
+        commit(hg, path, "0");
+        write(path, "d/a", b"a\n");
+        commit(hg, path, "1");
+        hg.ok(path, &["rm", "d/a"]);
+        commit(hg, path, "2");
+        hg.ok(path, &["up", "-q", "1"]);
+        write(path, "b", b"a\n");
+        commit(hg, path, "3");
+    });
+    twin.same_in("d", &["update", "0"]);
+    twin.same(&["update", "3"]);
+    twin.same_in("d", &["merge", "2"]);
+    twin.same(&["update", "-q", "-C", "3"]);
+    twin.same_in("d", &["rm", "a"]);
+    twin.same(&["update", "-q", "-C", "null"]);
+    twin.each(|path| write(path, "b/untracked", b"x\n"));
+    twin.same(&["update", "3"]);
+}

@@ -158,6 +158,6 @@ fn edit(repo: &Repo, ui: &mut Ui, matches: &Matches) -> Result<u8, Abort> {
     if existing.is_none() {
         std::fs::write(file, SAMPLE).map_err(|error| Abort::file(&error, file))?;
     }
-    editor::run(ui, file)?;
+    editor::run(ui, file, None)?;
     Ok(0)
 }

@@ -7,8 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
-/// Runs the editor on a file; returns how it ended.
-pub fn status(ui: &mut Ui, file: &Path) -> Result<ExitStatus, Abort> {
+/// Runs the editor on a file, with `form` as `HGEDITFORM`; returns how it ended.
+pub fn status(ui: &mut Ui, file: &Path, form: Option<&str>) -> Result<ExitStatus, Abort> {
     ui.out.flush()?;
     let editor = ui.editor();
     let line = [&editor[..], b" \"$1\""].concat();
@@ -18,13 +18,16 @@ pub fn status(ui: &mut Ui, file: &Path) -> Result<ExitStatus, Abort> {
         .arg(OsStr::from_bytes(&line))
         .arg("sh")
         .arg(file);
+    if let Some(form) = form {
+        command.env("HGEDITFORM", form);
+    }
     let ended = ui.streams.run(&mut command);
     ended.map_err(|error| Abort::file(&error, "sh"))
 }
 
 /// Lets the user change a file.
-pub fn run(ui: &mut Ui, file: &Path) -> Result<(), Abort> {
-    let status = status(ui, file)?;
+pub fn run(ui: &mut Ui, file: &Path, form: Option<&str>) -> Result<(), Abort> {
+    let status = status(ui, file, form)?;
     if status.success() {
         return Ok(());
     }

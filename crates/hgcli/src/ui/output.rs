@@ -37,6 +37,8 @@ pub struct Ui {
     pub streams: Streams,
     /// How much is printed.
     pub verbosity: Verbosity,
+    /// Set by `--noninteractive`: every question gets its default answer.
+    pub unattended: bool,
     /// Receives how far long steps are.
     pub progress: Box<dyn Progress>,
     /// Raised when the user wants the command to stop.
@@ -72,6 +74,7 @@ impl Ui {
             out: BufWriter::with_capacity(OUTPUT_BUFFER, streams.out()),
             streams,
             verbosity: Verbosity::default(),
+            unattended: false,
             progress,
             stop,
             guard: Guard::default(),
@@ -90,6 +93,7 @@ impl Ui {
     pub(crate) fn beside(&self) -> Ui {
         Ui {
             verbosity: self.verbosity,
+            unattended: self.unattended,
             encoding: self.encoding,
             painter: self.painter.clone(),
             stop: self.stop.clone(),

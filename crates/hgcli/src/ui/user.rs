@@ -64,7 +64,7 @@ impl Ui {
     /// Whether questions can be answered.
     pub fn is_interactive(&self) -> Result<bool, Abort> {
         let terminal = self.streams.has_terminal_input();
-        Ok(self.config.boolean("ui", "interactive", terminal)?)
+        Ok(!self.unattended && self.config.boolean("ui", "interactive", terminal)?)
     }
 
     /// Asks for a password, which a terminal does not show.
@@ -83,7 +83,8 @@ impl Ui {
             let _ = rustix::termios::tcsetattr(&stdin, OptionalActions::Flush, shown);
         }
         self.warn("\n")?;
-        Ok(String::from_utf8_lossy(&line?).into_owned())
+        let line = line?.ok_or_else(no_response)?;
+        Ok(String::from_utf8_lossy(&line).into_owned())
     }
 
     /// Asks for a line; `None` if questions cannot be answered.
@@ -93,7 +94,7 @@ impl Ui {
             self.write("\n")?;
             return Ok(None);
         }
-        self.read_line().map(Some)
+        self.read_answer(b"").map(Some)
     }
 
     /// Asks a question that is answered by y or n; yes is the default.
@@ -104,8 +105,8 @@ impl Ui {
                 self.write("y\n")?;
                 return Ok(true);
             }
-            match &self.read_line()?.to_ascii_lowercase()[..] {
-                b"y" | b"" => return Ok(true),
+            match &self.read_answer(b"y")?.to_ascii_lowercase()[..] {
+                b"y" => return Ok(true),
                 b"n" => return Ok(false),
                 _ => self.write("unrecognized response\n")?,
             }
@@ -120,20 +121,42 @@ impl Ui {
                 self.write("n\n")?;
                 return Ok(false);
             }
-            match &self.read_line()?.to_ascii_lowercase()[..] {
+            match &self.read_answer(b"n")?.to_ascii_lowercase()[..] {
                 b"y" => return Ok(true),
-                b"n" | b"" => return Ok(false),
+                b"n" => return Ok(false),
                 _ => self.write("unrecognized response\n")?,
             }
         }
     }
 
-    /// A line of the standard input, without its end.
-    pub(crate) fn read_line(&mut self) -> Result<Vec<u8>, Abort> {
+    /// The answer to a question, `default` for an empty line; `ui.promptecho` shows the answer, as a terminal would.
+    pub(crate) fn read_answer(&mut self, default: &[u8]) -> Result<Vec<u8>, Abort> {
+        self.read_optional_answer(default)?.ok_or_else(no_response)
+    }
+
+    /// The same; `None` at the end of the input.
+    pub(crate) fn read_optional_answer(
+        &mut self,
+        default: &[u8],
+    ) -> Result<Option<Vec<u8>>, Abort> {
+        let Some(mut answer) = self.read_line()? else {
+            return Ok(None);
+        };
+        if answer.is_empty() {
+            answer.extend_from_slice(default);
+        }
+        if self.config.boolean("ui", "promptecho", false)? {
+            self.write([&answer[..], b"\n"].concat())?;
+        }
+        Ok(Some(answer))
+    }
+
+    /// A line of the standard input, without its end; `None` at the end of the input.
+    fn read_line(&mut self) -> Result<Option<Vec<u8>>, Abort> {
         std::io::Write::flush(&mut self.out)?;
         let mut line = self.streams.read_line()?;
         if line.is_empty() {
-            return Err(Abort::new("response expected"));
+            return Ok(None);
         }
         while line
             .last()
@@ -141,8 +164,12 @@ impl Ui {
         {
             line.pop();
         }
-        Ok(line)
+        Ok(Some(line))
     }
+}
+
+fn no_response() -> Abort {
+    Abort::new("response expected")
 }
 
 /// The name under which the user logged in.

@@ -19,10 +19,10 @@ pub enum RepoError {
     #[error("starting revisions are not directly related")]
     UnrelatedBisection,
     /// A changeset is good and bad.
-    #[error("inconsistent state, {}:{} is good and bad", rev.0, &node.to_string()[..12])]
+    #[error("inconsistent state, {rev}:{} is good and bad", &node.to_string()[..12])]
     InconsistentBisection {
-        /// Number of the changeset.
-        rev: Rev,
+        /// Number of the changeset, -1 of the null revision.
+        rev: i64,
         /// The changeset.
         node: Node,
     },

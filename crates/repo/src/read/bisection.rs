@@ -107,10 +107,10 @@ impl BisectState {
     pub fn next(&self, view: &RepoView) -> Result<BisectStep, RepoError> {
         let revs = |nodes: &[Node]| {
             let revs = nodes.iter().map(|node| known(view, node));
-            revs.collect::<Result<Vec<Rev>, _>>()
+            revs.collect::<Result<Vec<Option<Rev>>, _>>()
         };
         let (bad, good, skip) = (revs(&self.bad)?, revs(&self.good)?, revs(&self.skip)?);
-        let skip: HashSet<Rev> = skip.into_iter().collect();
+        let skip: HashSet<Rev> = skip.into_iter().flatten().collect();
         if let Some(range) = BisectRange::between(view, &bad, &good) {
             return Ok(range.step(&skip, false));
         }
@@ -120,8 +120,9 @@ impl BisectState {
         if self.bad.len() == 1 && self.good.len() == 1 && self.bad != self.good {
             return Err(RepoError::UnrelatedBisection);
         }
-        let rev = good.iter().min().copied().unwrap_or(Rev(0));
-        let node = view.changelog().node(rev);
+        let oldest = good.iter().min().copied().flatten();
+        let node = view.changelog().node_or_null(oldest);
+        let rev = oldest.map_or(-1, |rev| i64::from(rev.0));
         Err(RepoError::InconsistentBisection { rev, node })
     }
 }
@@ -130,9 +131,13 @@ fn path(root: &Path) -> PathBuf {
     root.join(".hg/bisect.state")
 }
 
-fn known(view: &RepoView, node: &Node) -> Result<Rev, RepoError> {
+/// Number of a marked changeset; `None` is the null revision.
+fn known(view: &RepoView, node: &Node) -> Result<Option<Rev>, RepoError> {
+    if node.is_null() {
+        return Ok(None);
+    }
     let rev = view.changelog().rev(node);
-    rev.ok_or_else(|| RepoError::MissingNode {
+    rev.map(Some).ok_or_else(|| RepoError::MissingNode {
         what: "changeset",
         node: *node,
         path: path(view.root()),
@@ -182,10 +187,16 @@ struct BisectRange {
 
 impl BisectRange {
     /// Between `after`, which has what is looked for, and `before`, which lacks it; `None` if no member of `before` is
-    /// an ancestor.
-    fn between(view: &RepoView, after: &[Rev], before: &[Rev]) -> Option<BisectRange> {
+    /// an ancestor, as the null revision is of all changesets.
+    fn between(
+        view: &RepoView,
+        after: &[Option<Rev>],
+        before: &[Option<Rev>],
+    ) -> Option<BisectRange> {
         let changelog = view.changelog();
-        let last = *after.iter().min()?;
+        let last = (*after.iter().min()?)?;
+        let from_null = before.contains(&None);
+        let before: Vec<Rev> = before.iter().copied().flatten().collect();
         let count = last.index() + 1;
         let parents = |rev: Rev| changelog.parents(rev).into_iter().flatten();
         // Members of `before` that are newer have ancestors among the candidates too.
@@ -195,7 +206,7 @@ impl BisectRange {
             .map_or(count, |rev| count.max(rev.index() + 1));
         let mut lacking = vec![false; newest];
         before.iter().for_each(|rev| lacking[rev.index()] = true);
-        let mut descends = lacking.clone();
+        let mut descends: Vec<bool> = lacking.iter().map(|is| *is || from_null).collect();
         for at in (0..newest).rev() {
             if lacking[at] {
                 parents(Rev(at as u32)).for_each(|parent| lacking[parent.index()] = true);

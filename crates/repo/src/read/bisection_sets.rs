@@ -75,9 +75,13 @@ impl BisectSets {
         let marked = |nodes: &[Node]| marked(view, nodes);
         let (good, bad) = (marked(&state.good)?, marked(&state.bad)?);
         let before = |of: &Flags| ancestors(view, of.clone());
-        let after = |of: &Flags| descendants(view, of.clone());
-        let (before_good, after_good) = (before(&good), after(&good));
-        let (before_bad, after_bad) = (before(&bad), after(&bad));
+        // All changesets descend from the null revision.
+        let after = |of: &Flags, nodes: &[Node]| match nodes.contains(&Node::NULL) {
+            true => vec![true; of.len()],
+            false => descendants(view, of.clone()),
+        };
+        let (before_good, after_good) = (before(&good), after(&good, &state.good));
+        let (before_bad, after_bad) = (before(&bad), after(&bad, &state.bad));
         let from_good = both(&after_good, &before_bad);
         let from_bad = both(&after_bad, &before_good);
         let range = combined(&from_good, &from_bad, |one, other| one | other);
@@ -135,7 +139,7 @@ impl BisectSets {
 fn marked(view: &RepoView, nodes: &[Node]) -> Result<Flags, RepoError> {
     let changelog = view.changelog();
     let mut flags = vec![false; changelog.len()];
-    for node in nodes {
+    for node in nodes.iter().filter(|node| !node.is_null()) {
         let rev = changelog.rev(node).ok_or_else(|| RepoError::MissingNode {
             what: "changeset",
             node: *node,

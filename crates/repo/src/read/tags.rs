@@ -185,6 +185,14 @@ fn merged(
 }
 
 /// Names in `.hg/localtags`.
+/// Whether the tracked files say that this tag was removed.
+pub(crate) fn is_removed(view: &RepoView, name: &[u8]) -> Result<bool, RepoError> {
+    let last = global(view)?
+        .get(name)
+        .and_then(|nodes| nodes.last().copied());
+    Ok(last.is_some_and(|node| node.is_null()))
+}
+
 pub(crate) fn local_names(view: &RepoView) -> Result<Vec<Vec<u8>>, RepoError> {
     Ok(local(view)?.into_keys().collect())
 }

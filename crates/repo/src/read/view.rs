@@ -362,6 +362,14 @@ impl RepoView {
         Ok(self.tags.get_or_init(|| tags).clone())
     }
 
+    /// Whether a tracked tag of this name was removed, and none is there any more.
+    ///
+    /// # Errors
+    /// A damaged changeset, manifest or file of tags.
+    pub fn is_removed_tag(&self, name: &[u8]) -> Result<bool, RepoError> {
+        tags::is_removed(self, name)
+    }
+
     /// Names of tags that only this repository has, sorted; they may be of changesets that are not
     /// shown.
     ///

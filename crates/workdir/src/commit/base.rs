@@ -123,12 +123,15 @@ impl CommitBase {
             // The amended changeset goes; the branch must have begun before it.
             let parents = parent.map(|rev| self.view.changelog().parents(rev));
             let mut parents = parents.into_iter().flatten().flatten();
-            return match parents.any(|rev| self.is_on_branch(rev)) {
+            // The null revision is on the default branch.
+            let begins = self.branch == DEFAULT_BRANCH;
+            return match begins || parents.any(|rev| self.is_on_branch(rev)) {
                 true => Ok(()),
                 false => Err(CloseRefusal::NotAHead.into()),
             };
         }
-        if !options.forced && parent.is_some_and(|rev| !heads.contains(&rev)) {
+        let is_inside = |rev: Rev| self.is_on_branch(rev) && !heads.contains(&rev);
+        if !options.forced && parent.is_some_and(is_inside) {
             return Err(CloseRefusal::NotAHead.into());
         }
         Ok(())

@@ -265,7 +265,10 @@ fn renamed_directories(
         true => Vec::new(),
         false => [directory, b"/"].concat(),
     };
-    let renamed = renamed.into_iter().filter(|(from, _)| !kept.contains(from));
+    renamed.retain(|(from, _)| !kept.contains(from));
+    // A file moves with the innermost of the directories above it.
+    renamed.sort_unstable_by(|(one, _), (other, _)| other.cmp(one));
+    let renamed = renamed.into_iter();
     Ok(renamed
         .map(|(from, to)| (with_slash(from), with_slash(to)))
         .collect())

@@ -258,7 +258,8 @@ impl<'a> Planner<'a> {
             None => self.set(path, FileAction::KeepNew),
             Some(base) => {
                 self.note(path).removal_candidate = true;
-                let action = match base == ours {
+                // A file of which only the kind changed counts as unchanged here.
+                let action = match base.0 == ours.0 {
                     true => FileAction::Remove,
                     false => FileAction::ChangedDeleted(self.merge(Some(path), None, Some(path))),
                 };
@@ -296,7 +297,7 @@ impl<'a> Planner<'a> {
             self.set(path, FileAction::Get(theirs.1));
             return Ok(());
         };
-        if base == theirs {
+        if base.0 == theirs.0 {
             // Mercurial notes this only where it looks at all files.
             if self.is_one_of_several {
                 self.note(path).removal_candidate = true;

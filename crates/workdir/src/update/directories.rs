@@ -1,7 +1,7 @@
 //! Checks that directories and files do not collide with the files that an update writes.
 
 use super::plan::Plan;
-use crate::files::{directories_above, shown};
+use crate::files::directories_above;
 use crate::{WorkdirError, WorkingFiles};
 use std::collections::{BTreeMap, HashSet};
 
@@ -59,9 +59,7 @@ fn check_goes_away(
         if found.is_some_and(|found| found.is_dir()) {
             check_goes_away(files, &inside, changed_paths)?;
         } else if changed_paths.get(&inside[..]) != Some(&false) {
-            return Err(WorkdirError::DirectoryInTheWay {
-                directory: shown(directory),
-            });
+            return Err(WorkdirError::DirectoryInTheWay { path });
         }
     }
     Ok(())

@@ -201,3 +201,42 @@ fn dates_and_missing_destinations() {
         "up --config commands.update.requiredest=1 0",
     ]);
 }
+
+#[test]
+fn a_changed_mode_does_not_keep_a_file_that_the_other_side_removes() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        write(path, "a", b"a\n");
+        write(path, "b", b"b\n");
+        commit(hg, path, "0");
+        executable(path, "a");
+        commit(hg, path, "1");
+        hg.ok(path, &["up", "-q", "0"]);
+        hg.ok(path, &["rm", "a"]);
+        commit(hg, path, "2");
+    });
+    twin.all_same(&["merge 1", "status", "commit -m one"]);
+    twin.all_same(&["update -q -C 1", "merge 2", "status", "commit -m other"]);
+    twin.same(&["log", "-T", "{node} {files}\n"]);
+    same_state_of_merge(&twin);
+}
+
+#[test]
+fn files_move_with_the_innermost_renamed_directory() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        for file in ["d/a", "d/b", "d/sub/c", "d/sub/e"] {
+            write(path, file, file.as_bytes());
+        }
+        commit(hg, path, "0");
+        hg.ok(path, &["mv", "-q", "d", "new"]);
+        hg.ok(path, &["mv", "-q", "new/sub", "new/other"]);
+        commit(hg, path, "1");
+        hg.ok(path, &["up", "-q", "0"]);
+        write(path, "d/sub/added", b"x\n");
+        write(path, "d/added", b"x\n");
+        commit(hg, path, "2");
+    });
+    twin.all_same(&["merge 1", "status -A"]);
+    same_state_of_merge(&twin);
+}

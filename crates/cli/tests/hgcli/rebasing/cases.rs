@@ -2,6 +2,7 @@
 
 use super::{MARKERS, after_each, both_ways, history};
 use crate::hgcli::Twin;
+use varve_testkit::peers::hg;
 use varve_testkit::repos::write;
 
 #[test]
@@ -166,4 +167,28 @@ fn the_extension_is_asked_for() {
     );
     assert_eq!(both.ours.code, both.theirs.code);
     after_each(&twin, &["--config extensions.rebase= rebase -s 1 -d 4"]);
+}
+
+#[test]
+fn closed_heads_are_reopened_and_changed_files_are_in_the_way() {
+    for twin in both_ways() {
+        twin.each(|path| {
+            hg().ok(path, &["update", "-q", "2"]);
+            hg().ok(path, &["branch", "-q", "b"]);
+            hg().ok(path, &["commit", "-m", "on b"]);
+            hg().ok(path, &["commit", "--close-branch", "-m", "closed"]);
+            hg().ok(path, &["update", "-q", "4"]);
+        });
+        twin.each(|path| write(path, "n", b"dirty\n"));
+        after_each(
+            &twin,
+            &[
+                "rebase -s 4 -d 2 --dry-run",
+                "rebase -s 4 -d 2 --confirm",
+                "rebase -r 5 -d 1 --dry-run",
+                "update -q -C 4",
+                "rebase -s 4 -d b",
+            ],
+        );
+    }
 }

@@ -5,7 +5,7 @@ use crate::commands::names;
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::render::Formatter;
 use crate::ui::{Abort, Ui, columns, short_hex};
-use varve_repo::LockKind;
+use varve_repo::{LockKind, RepoView};
 use varve_workdir::{BookmarkEdit, BookmarkRefusal, WorkdirError};
 
 /// See [`Command`].
@@ -34,6 +34,8 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
+/// From this length on, a new name that a changeset has already is taken for a mistake.
+const SUSPICIOUS: usize = 4;
 /// Where the number of the changeset begins.
 const COLUMNS: usize = 25;
 
@@ -60,7 +62,11 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let mut edit = BookmarkEdit::new(&repository, repo.view()?, matches.flag("force"))?;
     match (action, matches.value("rename")) {
         (Some("delete"), _) => delete(&mut edit, names)?,
-        (_, Some(old)) => edit.rename(old, &new_name(names)?)?,
+        (_, Some(old)) => {
+            let (old, new) = (expanded(old, edit.active())?, new_name(names)?);
+            edit.rename(&old, &new)?;
+            warn_of_changeset(ui, &*repo.view()?, &new, matches)?;
+        }
         _ if names.is_empty() => deactivate(&mut edit, ui)?,
         _ => set((repo, ui), matches, &mut edit)?,
     }
@@ -96,12 +102,37 @@ fn typed_action(matches: &Matches) -> Result<Option<&'static str>, Abort> {
     }
 }
 
+/// A typed bookmark; `.` is the active one.
+fn expanded(name: &[u8], active: Option<&[u8]>) -> Result<Vec<u8>, Abort> {
+    match (name, active) {
+        (b".", Some(active)) => Ok(active.to_vec()),
+        (b".", None) => Err(Abort::input("no active bookmark")),
+        _ => Ok(name.to_vec()),
+    }
+}
+
+/// Says that a new bookmark has a name that a changeset has already.
+fn warn_of_changeset(
+    ui: &mut Ui,
+    view: &RepoView,
+    name: &[u8],
+    matches: &Matches,
+) -> Result<(), Abort> {
+    if name.len() < SUSPICIOUS || matches.flag("force") || view.lookup(name).is_err() {
+        return Ok(());
+    }
+    let words =
+        b" matches a changeset hash\n(did you leave a -r out of an 'hg bookmark' command?)\n";
+    ui.warn([b"bookmark ", &ui.local(name)[..], words].concat())
+}
+
 fn delete(edit: &mut BookmarkEdit, names: &[Vec<u8>]) -> Result<(), Abort> {
     if names.is_empty() {
         return Err(Abort::input("bookmark name required"));
     }
     for name in names {
-        edit.remove(name.trim_ascii())?;
+        let name = expanded(name.trim_ascii(), edit.active())?;
+        edit.remove(&name)?;
     }
     Ok(())
 }
@@ -141,9 +172,13 @@ fn set(
             edit.deactivate();
             return Ok(());
         }
+        let is_new = !edit.has(&name);
         if let Some(from) = edit.set(&name, target)? {
             let (shown, from) = (String::from_utf8_lossy(&name), short_hex(&from));
             ui.status(format!("moving bookmark '{shown}' forward from {from}\n"))?;
+        }
+        if is_new {
+            warn_of_changeset(ui, &*repo.view()?, &name, matches)?;
         }
         first.get_or_insert(name);
     }
@@ -162,6 +197,8 @@ fn list(
     let repository = repo.repository()?;
     let active = varve_workdir::active_bookmark(&repository)?;
     let all = view.bookmarks();
+    let names = names.iter().map(|name| expanded(name, active.as_deref()));
+    let names = names.collect::<Result<Vec<_>, Abort>>()?;
     if let Some(name) = names.iter().find(|name| !all.contains_key(*name)) {
         let name = String::from_utf8_lossy(name).into_owned();
         return Err(WorkdirError::from(BookmarkRefusal::Unknown(name)).into());

@@ -90,7 +90,10 @@ fn change(
     if named.is_empty() {
         return Err(Abort::input("empty revision set"));
     }
-    // The null revision is public and stays so.
+    let nulls = named.iter().filter(|rev| rev.is_none()).count();
+    if nulls > 0 && force && target != Phase::Public {
+        return Err(Abort::new("cannot change null revision phase"));
+    }
     let revs: Vec<Rev> = named.into_iter().flatten().collect();
     let repository = repo.repository()?;
     let reports = config.evolution()?.markers;
@@ -102,7 +105,11 @@ fn change(
         ),
         false => None,
     };
-    let moved = repository.move_phases(lock, &revs, target, force)?;
+    let mut moved = repository.move_phases(lock, &revs, target, force)?;
+    // Mercurial takes the null revision for a draft one here.
+    if target == Phase::Secret {
+        moved.rejected += nulls;
+    }
     repo.refresh();
     if let Some(unstable) = unstable {
         rewrite::report_instabilities(ui, &repository, &unstable)?;

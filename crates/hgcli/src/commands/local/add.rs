@@ -98,7 +98,7 @@ impl Collisions {
         }
         let shown = String::from_utf8_lossy(file);
         let message = format!("possible case-folding collision for {shown}");
-        match portability(config) {
+        match portability(config)? {
             Portability::Ignore => Ok(()),
             Portability::Warn => ui.warn(format!("warning: {message}\n")),
             Portability::Abort => Err(Abort::input(message)),

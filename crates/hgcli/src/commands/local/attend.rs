@@ -1,6 +1,5 @@
 //! Watching an update at the terminal: its output, its prompts, and the merge tools.
 
-use crate::arguments::Matches;
 use crate::commands::local::conflict_labels::{self, Describer};
 use crate::context::Config;
 use crate::ui::{Abort, Ui, environment, short_hex};
@@ -33,13 +32,10 @@ impl<'s> Watcher<'s> {
     pub(crate) fn new(
         ui: &'s mut Ui,
         config: &Config,
-        matches: &Matches,
         labels: &MergeLabels,
     ) -> Result<Self, Abort> {
-        let is_there = ui.streams.has_terminal_input();
-        let interactive = config.boolean("ui", "interactive", is_there)?;
         Ok(Watcher {
-            interactive: interactive && !matches.flag("noninteractive"),
+            interactive: ui.is_interactive()?,
             labels: labels.clone(),
             config: config.clone(),
             describer: None,
@@ -136,14 +132,9 @@ impl<'s> Watcher<'s> {
                 self.ui.write("n\n")?;
                 return Ok(false);
             }
-            self.ui.out.flush()?;
-            let typed = self.ui.streams.read_line()?;
-            if typed.is_empty() {
-                return Err(Abort::input("response expected"));
-            }
-            match &typed.trim_ascii().to_ascii_lowercase()[..] {
+            match &self.ui.read_answer(b"n")?.to_ascii_lowercase()[..] {
                 b"y" => return Ok(true),
-                b"n" | b"" => return Ok(false),
+                b"n" => return Ok(false),
                 _ => self.ui.write("unrecognized response\n")?,
             }
         }
@@ -156,14 +147,12 @@ impl<'s> Watcher<'s> {
                 self.ui.write("u\n")?;
                 return Ok(Resolution::Unresolved);
             }
-            self.ui.out.flush()?;
-            let typed = self.ui.streams.read_line()?;
-            if typed.is_empty() {
+            let Some(typed) = self.ui.read_optional_answer(b"u")? else {
                 self.ui.write("\n")?;
                 return Ok(Resolution::Unresolved);
-            }
+            };
             let letter = typed.trim_ascii().to_ascii_lowercase();
-            if letter.is_empty() || letter == b"u" {
+            if letter == b"u" {
                 return Ok(Resolution::Unresolved);
             }
             let known = answers.iter().find(|(known, _)| letter == [*known]);
@@ -242,36 +231,6 @@ fn print_auction(ui: &mut Ui, [ours, theirs]: [&Node; 2], auction: &Auction) -> 
         }
     }
     ui.note("end of auction\n\n")
-}
-
-/// Asks a question that is answered by yes or no; without a terminal the answer is yes.
-pub(crate) fn confirm(
-    ui: &mut Ui,
-    config: &Config,
-    matches: &Matches,
-    question: &str,
-) -> Result<bool, Abort> {
-    let is_there = ui.streams.has_terminal_input();
-    let asks = config.boolean("ui", "interactive", is_there)?;
-    let asks = asks && !matches.flag("noninteractive");
-    loop {
-        ui.write(format!("{question} (yn)? "))?;
-        if !asks {
-            ui.write("y\n")?;
-            return Ok(true);
-        }
-        ui.out.flush()?;
-        let typed = ui.streams.read_line()?;
-        if typed.is_empty() {
-            ui.write("\n")?;
-            return Err(Abort::input("response expected"));
-        }
-        match &typed.trim_ascii().to_ascii_lowercase()[..] {
-            b"" | b"y" => return Ok(true),
-            b"n" => return Ok(false),
-            _ => ui.write("unrecognized response\n")?,
-        }
-    }
 }
 
 fn possible_conflict(source: &[u8], what: &[u8], names: &[Vec<u8>]) -> Vec<u8> {

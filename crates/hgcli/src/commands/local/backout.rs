@@ -263,6 +263,7 @@ impl Backout<'_> {
             status: &status,
         };
         let draft = metadata::DescriptionDraft {
+            form: "backout",
             edits: typed.is_none() || matches.flag("edit"),
             typed: typed.unwrap_or_else(|| {
                 format!("Backed out changeset {}", short_hex(&self.node)).into_bytes()

@@ -155,7 +155,7 @@ pub(crate) fn warn_unportable(ui: &mut Ui, config: &Config, file: &[u8]) -> Resu
             "'\\n' and '\\r' disallowed in filenames: {shown}"
         )));
     }
-    let mode = portability(config);
+    let mode = portability(config)?;
     let Some(reason) = varve_repo::unportable(file).filter(|_| mode != Portability::Ignore) else {
         return Ok(());
     };
@@ -178,12 +178,16 @@ pub(crate) enum Portability {
 }
 
 /// As configured.
-pub(crate) fn portability(config: &Config) -> Portability {
-    let setting = config.get("ui", "portablefilenames");
-    match &setting.unwrap_or(b"warn").to_ascii_lowercase()[..] {
-        b"ignore" | b"false" | b"0" | b"no" | b"off" => Portability::Ignore,
-        b"abort" => Portability::Abort,
-        _ => Portability::Warn,
+pub(crate) fn portability(config: &Config) -> Result<Portability, Abort> {
+    let setting = config.get("ui", "portablefilenames").unwrap_or(b"warn");
+    match &setting.to_ascii_lowercase()[..] {
+        b"ignore" | b"false" | b"0" | b"no" | b"off" | b"never" => Ok(Portability::Ignore),
+        b"abort" => Ok(Portability::Abort),
+        b"warn" | b"true" | b"1" | b"yes" | b"on" | b"always" => Ok(Portability::Warn),
+        _ => Err(Abort::Definition(format!(
+            "ui.portablefilenames value is invalid ('{}')",
+            String::from_utf8_lossy(setting)
+        ))),
     }
 }
 

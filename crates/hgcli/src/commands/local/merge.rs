@@ -53,6 +53,11 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         (Some(typed), None) => Some(typed.to_vec()),
         (None, argument) => argument.cloned(),
     };
+    if typed.is_none() && config.boolean("commands", "merge.require-rev", false)? {
+        return Err(Abort::input(
+            "configuration requires specifying revision to merge with",
+        ));
+    }
     let repository = repo.repository()?;
     if matches.flag("preview") {
         return preview(repo, ui, config, matches, typed.as_deref());
@@ -180,12 +185,13 @@ pub(crate) fn merge(
         progress: progress.as_ref(),
         stop: &stop,
     };
-    let mut watcher = Watcher::new(ui, config, matches, sides.labels)?;
+    let mut watcher = Watcher::new(ui, config, sides.labels)?;
     let merged = varve_workdir::merge_changeset(&request, dirstate, &mut watcher);
     let told = watcher.finish();
     ui.progress = progress;
     told?;
     update::warn_of_untracked(ui, &merged)?;
+    update::warn_of_lost_directory(ui, repository)?;
     Ok(merged?)
 }
 

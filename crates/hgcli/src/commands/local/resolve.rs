@@ -6,7 +6,7 @@ use crate::arguments::{Flag, Matches};
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::render::formatter::Formatter;
 use crate::ui::{Abort, FailureKind, Ui};
-use varve_lang::patterns::Matcher;
+use varve_lang::patterns::{Pattern, PatternKind};
 use varve_repo::{LockKind, Repository};
 use varve_workdir::{Dirstate, FileState, MergeState, ResolveRequest};
 
@@ -97,7 +97,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         return print_list(repo, ui, config, matches);
     };
     let all = matches.flag("all");
-    if all && !confirms(ui, config, matches, action)? {
+    if !confirms(ui, config, matches, action)? {
         return Err(Abort::of_kind(FailureKind::Canceled, "user quit"));
     }
     let repository = repo.repository()?;
@@ -129,7 +129,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         Action::Unmark => set_all(&mut state, &chosen, false),
     }
     if chosen.is_empty() && names_files(matches) {
-        warn_of_no_match(repo, ui, matches, &matcher, &state)?;
+        warn_of_no_match(ui, matches, &state)?;
     }
     state.write(&repository)?;
     dirstate.write(&repository)?;
@@ -144,7 +144,8 @@ fn set_all(state: &mut MergeState, chosen: &[Vec<u8>], resolved: bool) {
     }
 }
 
-/// Asks before all files are merged or marked, if `commands.resolve.confirm` says so.
+/// Asks before all files are merged or marked, if `commands.resolve.confirm` says so; patterns of options name no
+/// files here.
 fn confirms(
     ui: &mut Ui,
     config: &Config,
@@ -154,12 +155,14 @@ fn confirms(
     if !config.boolean("commands", "resolve.confirm", false)? {
         return Ok(true);
     }
-    let question = match action {
-        Action::Merge => "re-merge all unresolved files",
-        Action::Mark => "mark all unresolved files as resolved",
-        Action::Unmark => "mark all resolved files as unresolved",
-    };
-    attend::confirm(ui, config, matches, question)
+    if matches.flag("all") && !ui.confirm("re-merge all unresolved files")? {
+        return Ok(false);
+    }
+    match (action, matches.arguments()) {
+        (Action::Mark, []) => ui.confirm("mark all unresolved files as resolved"),
+        (Action::Unmark, []) => ui.confirm("mark all resolved files as unresolved"),
+        _ => Ok(true),
+    }
 }
 
 fn letter(file: &FileState) -> &'static str {
@@ -177,6 +180,7 @@ fn print_list(
     let state = MergeState::read(&repository)?;
     let matcher = repo.working_matcher(matches, matches.arguments())?;
     let mut out = Formatter::new(ui, config, matches, "resolve")?;
+    let relative = repo.uses_relative_paths(false)?;
     let files = state.iter().flat_map(MergeState::files);
     for file in files.filter(|file| matcher.matches(&file.path)) {
         out.item(ui)?;
@@ -185,8 +189,11 @@ fn print_list(
             out.field(ui, "mergestatus", letter, letter)?;
             out.plain(ui, " ")?;
         }
-        let shown = repo.display_path(&file.path)?;
-        out.field(ui, "path", &shown, &shown)?;
+        let shown = match relative {
+            true => repo.relative_path(&file.path)?,
+            false => file.path.clone(),
+        };
+        out.field(ui, "path", &file.path, &shown)?;
         out.plain(ui, "\n")?;
     }
     out.end(ui)?;
@@ -212,7 +219,7 @@ fn merge(
         tool: &tool,
         stop: &stop,
     };
-    let mut watcher = Watcher::new(ui, config, matches, &state.labels)?;
+    let mut watcher = Watcher::new(ui, config, &state.labels)?;
     let mut resolved = true;
     for path in chosen {
         resolved &= varve_workdir::merge_again(&request, state, path, dirstate, &mut watcher)?;
@@ -249,25 +256,17 @@ fn check_markers(
         ui.warn([b"  ", &path[..], b"\n"].concat())?;
     }
     match check == "abort" && !all {
-        true => Err(Abort::input("conflict markers detected").hint("use --all to mark anyway")),
+        true => Err(Abort::state("conflict markers detected").hint("use --all to mark anyway")),
         false => Ok(()),
     }
 }
 
 /// Nothing that was named is part of the merge; names that would be, relative to the repository, are offered.
-fn warn_of_no_match(
-    repo: &Repo,
-    ui: &mut Ui,
-    matches: &Matches,
-    matcher: &Matcher,
-    state: &MergeState,
-) -> Result<(), Abort> {
+fn warn_of_no_match(ui: &mut Ui, matches: &Matches, state: &MergeState) -> Result<(), Abort> {
     ui.warn("arguments do not match paths that need resolving\n")?;
-    let from_root = matches
-        .arguments()
-        .iter()
-        .all(|name| state.file(name).is_some());
-    if !from_root || matches.arguments().is_empty() || matcher.is_everything() {
+    let names = matches.arguments();
+    let has_kind = names.iter().any(|name| has_kind(name));
+    if has_kind || !names.iter().any(|name| state.file(name).is_some()) {
         return Ok(());
     }
     let mut flags = String::new();
@@ -275,6 +274,7 @@ fn warn_of_no_match(
         ("all", "-a"),
         ("mark", "-m"),
         ("unmark", "-u"),
+        ("re-merge", "--re-merge"),
         ("no-status", "-n"),
     ] {
         if matches.flag(name) {
@@ -282,12 +282,14 @@ fn warn_of_no_match(
             flags.push(' ');
         }
     }
-    let mut names = Vec::new();
-    for name in matches.arguments() {
-        names.push(String::from_utf8_lossy(&repo.display_path(name)?).into_owned());
-    }
-    let names: Vec<String> = names.iter().map(|name| format!("path:{name}")).collect();
+    let names = names.iter().map(|name| String::from_utf8_lossy(name));
+    let names: Vec<String> = names.map(|name| format!("path:{name}")).collect();
     ui.warn(format!("(try: hg resolve {flags}{})\n", names.join(" ")))
+}
+
+/// Whether a pattern says what kind it is of.
+fn has_kind(pattern: &[u8]) -> bool {
+    Pattern::parse(pattern, PatternKind::RelPath).text.len() < pattern.len()
 }
 
 /// The lines at the end, once nothing is unresolved.

@@ -23,18 +23,21 @@ pub(crate) const COMMAND: Command = Command {
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let repository = context.repo.repository()?;
-    let root = repository.root();
-    let path = |name: &str| root.join(name).into_os_string().into_vec();
+    let store = match repository.share_source() {
+        Some(source) => source.join("store"),
+        None => repository.root().join(".hg/store"),
+    };
+    let (root, control) = match (matches.flag("share-source"), repository.share_source()) {
+        (true, Some(source)) => (source.parent().unwrap_or(source), source.join("")),
+        (true, None) => (repository.root(), repository.root().join(".hg/")),
+        (false, _) => (repository.root(), repository.root().join(".hg")),
+    };
     let mut out = Formatter::new(&mut context.ui, &context.config, matches, "root")?;
     out.item(&mut context.ui)?;
     let text = root.as_os_str().as_bytes();
     out.field(&mut context.ui, "reporoot", text, [text, b"\n"].concat())?;
-    out.data("hgpath", path(".hg"));
-    let store = match repository.share_source() {
-        Some(source) => source.join("store").into_os_string().into_vec(),
-        None => path(".hg/store"),
-    };
-    out.data("storepath", store);
+    out.data("hgpath", control.into_os_string().into_vec());
+    out.data("storepath", store.into_os_string().into_vec());
     out.end(&mut context.ui)?;
     Ok(0)
 }

@@ -137,7 +137,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let verbose = ui.verbosity.verbose || config.boolean("commands", "status.verbose", false)?;
     let is_scripted = matches.value("template").is_some() || environment::is_plain(None);
     if verbose && !ui.verbosity.quiet && !is_scripted {
-        unfinished::print(ui, &repo.repository()?)?;
+        unfinished::print(ui, config, &repo.repository()?)?;
     }
     Ok(0)
 }

@@ -1,5 +1,6 @@
 //! Commands that wait for the user, as other commands know of them.
 
+use crate::context::Config;
 use crate::ui::{Abort, Ui};
 use varve_repo::{BisectState, Repository};
 use varve_workdir::{Dirstate, GraftState, HisteditState, MergeState, RebaseState, UnshelveState};
@@ -137,9 +138,14 @@ pub(crate) fn continuation(repository: &Repository) -> Result<Option<&'static st
     Ok(GraftState::is_there(repository)?.then_some("hg graft --continue"))
 }
 
-/// Prints the lines that `status --verbose` has below the files.
-pub(crate) fn print(ui: &mut Ui, repository: &Repository) -> Result<(), Abort> {
+/// Prints the lines that `status --verbose` has below the files, none for an operation of
+/// `commands.status.skipstates`.
+pub(crate) fn print(ui: &mut Ui, config: &Config, repository: &Repository) -> Result<(), Abort> {
     let operation = Operation::find(repository)?;
+    let skipped = config.list("commands", "status.skipstates");
+    if operation.is_some_and(|found| skipped.iter().any(|name| name == found.name().as_bytes())) {
+        return Ok(());
+    }
     if let Some(operation) = operation {
         let name = operation.name();
         ui.write(format!(

@@ -247,13 +247,25 @@ pub(crate) fn go_to(
         progress: progress.as_ref(),
         stop: &stop,
     };
-    let mut watcher = Watcher::new(ui, config, matches, &MergeLabels::of_update())?;
+    let mut watcher = Watcher::new(ui, config, &MergeLabels::of_update())?;
     let updated = varve_workdir::update(&request, dirstate, &mut watcher);
     let told = watcher.finish();
     ui.progress = progress;
     told?;
     warn_of_untracked(ui, &updated)?;
+    warn_of_lost_directory(ui, repository)?;
     Ok(updated?)
+}
+
+/// Says that the directory from which the command was called is gone, as the last file in it is.
+pub(crate) fn warn_of_lost_directory(ui: &mut Ui, repository: &Repository) -> Result<(), Abort> {
+    if std::env::current_dir().is_ok() {
+        return Ok(());
+    }
+    let root = repository.root().display();
+    ui.warn(format!(
+        "current directory was removed\n(consider changing to repo root: {root})\n"
+    ))
 }
 
 /// Names the files that are in the way.

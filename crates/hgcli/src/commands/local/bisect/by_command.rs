@@ -15,18 +15,19 @@ const SKIP: i32 = 125;
 const NOT_FOUND: i32 = 127;
 
 impl Bisection<'_> {
-    /// Tests one changeset after another until the result is there. `named` is the newest one of those that the call
-    /// names, if it does.
+    /// Tests one changeset after another until the result is there. `named` are those that the call names, of
+    /// which the last is the first to be tested.
     pub(super) fn test_by_command(
         &mut self,
         view: &RepoView,
         line: &[u8],
-        named: Option<Option<Rev>>,
+        named: Option<&[Option<Rev>]>,
     ) -> Result<(), Abort> {
         let mut node = self.begin()?;
         if let Some(named) = named {
-            let rev = named.ok_or_else(|| Abort::input("empty revision set"))?;
-            node = view.changelog().node(rev);
+            let last = named.last();
+            let rev = last.ok_or_else(|| Abort::input("empty revision set"))?;
+            node = view.changelog().node_or_null(*rev);
         }
         let first = node;
         let tested = self.test_all(view, line, node);

@@ -89,22 +89,26 @@ fn marked(
     ui: &mut Ui,
     options: &BisectOptions,
     state: &BisectState,
-) -> Result<Vec<Rev>, Abort> {
+) -> Result<Vec<Option<Rev>>, Abort> {
     let Some(rev) = &options.rev else {
-        return Ok(repo.working_parents()?.into_iter().take(1).collect());
+        return Ok(vec![repo.working_parents()?.first().copied()]);
     };
-    let mut revs = repo.revisions(ui, &[rev])?;
+    let mut revs = repo.revisions_and_null(ui, &[rev])?;
     if !state.good.is_empty() && !state.bad.is_empty() {
         let sets = BisectSets::of(&*repo.view()?)?;
-        revs.retain(|rev| sets.has(BisectSet::Range, *rev));
+        revs.retain(|rev| rev.is_some_and(|rev| sets.has(BisectSet::Range, rev)));
     }
     Ok(revs)
 }
 
 impl Bisection<'_> {
-    fn carry_out(&mut self, options: &BisectOptions, marked: Vec<Rev>) -> Result<u8, Abort> {
+    fn carry_out(
+        &mut self,
+        options: &BisectOptions,
+        marked: Vec<Option<Rev>>,
+    ) -> Result<u8, Abort> {
         let view = self.repo.view()?;
-        let nodes = marked.iter().map(|rev| view.changelog().node(*rev));
+        let nodes = marked.iter().map(|rev| view.changelog().node_or_null(*rev));
         let list = match options.action {
             BisectAction::Good => Some(&mut self.state.good),
             BisectAction::Bad => Some(&mut self.state.bad),
@@ -120,7 +124,7 @@ impl Bisection<'_> {
         }
         match &options.action {
             BisectAction::Command(line) => {
-                let named = options.rev.as_ref().map(|_| marked.last().copied());
+                let named = options.rev.as_ref().map(|_| &marked[..]);
                 self.test_by_command(&view, line, named)?;
             }
             BisectAction::Extend => self.extend(&view)?,

@@ -166,6 +166,10 @@ fn new_metadata(
     let text = metadata::DescriptionDraft {
         typed: typed.unwrap_or_else(|| ui.local(&new.description)),
         edits,
+        form: match notes.is_merge {
+            true => "commit.amend.merge",
+            false => "commit.amend.normal",
+        },
     };
     let description = metadata::edited(ui, text, &notes)?;
     // What the terminal cannot show is kept as long as the text stays as it was shown.

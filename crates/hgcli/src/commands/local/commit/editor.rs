@@ -5,15 +5,15 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitStatus;
 
-/// Lets the user change a description.
-pub(super) fn edit(ui: &mut Ui, text: &[u8]) -> Result<Vec<u8>, Abort> {
-    edit_as(ui, text, "commit")
+/// Lets the user change a description; the editor's environment names its `form`.
+pub(super) fn edit(ui: &mut Ui, text: &[u8], form: &str) -> Result<Vec<u8>, Abort> {
+    edit_as(ui, text, "commit", form)
 }
 
 /// Lets the user change a text, in a file whose name has its `kind`, by which editors know its form.
-pub(crate) fn edit_as(ui: &mut Ui, text: &[u8], kind: &str) -> Result<Vec<u8>, Abort> {
+pub(crate) fn edit_as(ui: &mut Ui, text: &[u8], kind: &str, form: &str) -> Result<Vec<u8>, Abort> {
     let (ended, edited) = edit_file(text, &format!("{kind}.hg.txt"), |path| {
-        editor::run(ui, path)
+        editor::run(ui, path, Some(form))
     })?;
     ended?;
     Ok(edited)
@@ -21,7 +21,7 @@ pub(crate) fn edit_as(ui: &mut Ui, text: &[u8], kind: &str) -> Result<Vec<u8>, A
 
 /// Lets the user change a patch; also returns how the editor ended.
 pub(crate) fn edit_patch(ui: &mut Ui, text: &[u8]) -> Result<(ExitStatus, Vec<u8>), Abort> {
-    let (ended, edited) = edit_file(text, "diff", |path| editor::status(ui, path))?;
+    let (ended, edited) = edit_file(text, "diff", |path| editor::status(ui, path, None))?;
     Ok((ended?, edited))
 }
 

@@ -108,9 +108,8 @@ impl Questions<'_> {
         let line = [question, b"\n(enter ? for help) [Ynesfdaq?] "].concat();
         let typed = loop {
             self.ui.write(&line[..])?;
-            let typed = self.ui.read_line()?.to_ascii_lowercase();
+            let typed = self.ui.read_answer(b"y")?.to_ascii_lowercase();
             match &typed[..] {
-                [] => break b'y',
                 [letter] if b"ynesfdaq?".contains(letter) => break *letter,
                 _ => self.ui.write("unrecognized response\n")?,
             }

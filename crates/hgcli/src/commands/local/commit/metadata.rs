@@ -115,7 +115,12 @@ pub(crate) fn description(
     typed: Option<Vec<u8>>,
     notes: &message::EditorNotes<'_>,
 ) -> Result<Vec<u8>, Abort> {
+    let form = match notes.is_merge {
+        true => "commit.normal.merge",
+        false => "commit.normal.normal",
+    };
     let text = DescriptionDraft {
+        form,
         edits: typed.is_none() || matches.flag("edit"),
         typed: typed.unwrap_or_default(),
     };
@@ -128,6 +133,8 @@ pub(crate) struct DescriptionDraft {
     pub(crate) typed: Vec<u8>,
     /// Whether the editor is called.
     pub(crate) edits: bool,
+    /// The kind of commit, which the editor gets as `HGEDITFORM`.
+    pub(crate) form: &'static str,
 }
 
 /// The description, after the user's editor if that is wanted.
@@ -140,7 +147,7 @@ pub(crate) fn edited(
         false => text.typed,
         true => {
             let shown = message::with_notes(&message::tidy(&text.typed), notes);
-            message::without_notes(&editor::edit(ui, &shown)?)
+            message::without_notes(&editor::edit(ui, &shown, text.form)?)
         }
     };
     let tidied = message::tidy(&text);

@@ -300,6 +300,7 @@ fn description(
     let draft = metadata::DescriptionDraft {
         typed: text,
         edits: true,
+        form: "graft",
     };
     metadata::edited(run.ui, draft, &notes)
 }

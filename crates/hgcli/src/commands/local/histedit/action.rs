@@ -62,7 +62,7 @@ fn is_in_place(run: &HisteditRun<'_>, node: &Node) -> Result<bool, Abort> {
 /// Commits what the working copy has of a changeset.
 fn commit(run: &mut HisteditRun<'_>, rule: &HisteditRule) -> Result<(), Abort> {
     let mut new = run.copy_of(&rule.node)?;
-    new.edits = rule.action == HisteditAction::Mess;
+    new.edits_as = (rule.action == HisteditAction::Mess).then_some("histedit.mess");
     let made = run.commit(&new)?;
     replace(run, rule, made)
 }

@@ -50,7 +50,7 @@ pub(super) fn combine(
         new.metadata.description = [&texts.join(SEPARATOR)[..], b"\n"].concat();
         new.metadata.date = new.metadata.date.max(folded.date);
         // The last of several asks for the description of all.
-        new.edits = next != Some(HisteditAction::Fold);
+        new.edits_as = (next != Some(HisteditAction::Fold)).then_some("histedit.fold");
     }
     let parent = changelog.parents(first)[0];
     let mut dirstate = Dirstate::read(run.repository)?;

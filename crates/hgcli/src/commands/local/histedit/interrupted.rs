@@ -17,7 +17,11 @@ pub(super) fn go_on(run: &mut HisteditRun<'_>) -> Result<u8, Abort> {
     let (_, status) = run.changes()?;
     if !status.is_unchanged() {
         let mut new = run.copy_of(&rule.node)?;
-        new.edits = matches!(rule.action, HisteditAction::Edit | HisteditAction::Mess);
+        new.edits_as = match rule.action {
+            HisteditAction::Edit => Some("histedit.edit"),
+            HisteditAction::Mess => Some("histedit.mess"),
+            _ => None,
+        };
         match rule.action.is_fold() {
             true => drop(fold::commit_part(run, &rule)?),
             false => drop(run.commit(&new)?),

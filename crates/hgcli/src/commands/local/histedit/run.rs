@@ -31,8 +31,8 @@ pub(super) struct HisteditRun<'a> {
 pub(super) struct NewChangeset {
     pub(super) metadata: ChangesetMetadata,
     pub(super) phase: Phase,
-    /// Whether the user changes the description.
-    pub(super) edits: bool,
+    /// Set if the user changes the description: the kind of commit, for the editor.
+    pub(super) edits_as: Option<&'static str>,
 }
 
 impl NewChangeset {
@@ -140,7 +140,7 @@ impl HisteditRun<'_> {
         let mut new = NewChangeset {
             metadata,
             phase: view.phases().of(rev).max(Phase::Draft),
-            edits: false,
+            edits_as: None,
         };
         new.set_sources(&[*node]);
         Ok(new)
@@ -181,12 +181,13 @@ impl HisteditRun<'_> {
             bookmark: None,
             status,
         };
-        let description = match new.edits {
-            false => message::tidy(&old.description),
-            true => {
+        let description = match new.edits_as {
+            None => message::tidy(&old.description),
+            Some(form) => {
                 let draft = metadata::DescriptionDraft {
                     typed: old.description.clone(),
                     edits: true,
+                    form,
                 };
                 metadata::edited(self.ui, draft, &notes)?
             }

@@ -90,7 +90,13 @@ impl ImportRun<'_> {
             bookmark: active.as_deref(),
             status: changes.status,
         };
+        let form = match (self.matches.flag("bypass"), notes.is_merge) {
+            (true, _) => "import.bypass",
+            (false, true) => "import.normal.merge",
+            (false, false) => "import.normal.normal",
+        };
         let draft = metadata::DescriptionDraft {
+            form,
             edits: description.is_empty() || changes.may_edit && self.matches.flag("edit"),
             typed: description,
         };

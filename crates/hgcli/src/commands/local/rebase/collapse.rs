@@ -104,7 +104,10 @@ pub(super) fn commit(run: &mut RebaseRun<'_>) -> Result<(), Abort> {
     let extras: Vec<(&[u8], &[u8])> = extras.iter().map(|(k, v)| (&k[..], &v[..])).collect();
     old.description = text;
     let description = match edits {
-        true => step::edited(run, &old, &branch.name, &status, is_merge)?,
+        true => {
+            let form = (is_merge, "rebase.collapse");
+            step::edited(run, &old, &branch.name, &status, form)?
+        }
         false => old.description.clone(),
     };
     let words = CommitMetadata {

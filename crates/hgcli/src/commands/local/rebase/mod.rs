@@ -14,9 +14,10 @@ use super::commit::metadata;
 use super::{commit, unfinished};
 use crate::arguments::{Flag, Matches};
 use crate::context::{Category, Command, Context};
-use crate::ui::Abort;
+use crate::ui::{Abort, short_hex};
 use run::RebaseRun;
-use varve_repo::LockKind;
+use std::collections::BTreeSet;
+use varve_repo::{LockKind, Rev};
 
 /// See [`Command`]. The extension `rebase` switches it on.
 pub(crate) const COMMAND: Command = Command {
@@ -187,12 +188,33 @@ fn begin(run: &mut RebaseRun<'_>) -> Result<u8, Abort> {
         run.ui.status("nothing to rebase\n")?;
         return Ok(NOTHING);
     }
+    report_reopened(run)?;
     let moves_working_copy = run.moves_working_copy()?;
-    if may_be_dirty && moves_working_copy && !matches.flag("dry-run") {
+    if may_be_dirty && moves_working_copy {
         commit::refuse_changes(run.ui, run.repository)?;
     }
     if matches.flag("dry-run") || matches.flag("confirm") {
         return memory::try_first(run);
     }
     run.rebase_all()
+}
+
+/// Names the closed heads on which branches go on.
+fn report_reopened(run: &mut RebaseRun<'_>) -> Result<(), Abort> {
+    if run.keeps_branches {
+        return Ok(());
+    }
+    let view = run.repo.view()?;
+    let nodes = run.targets.destinations.values();
+    let revs: BTreeSet<Rev> = nodes
+        .filter_map(|node| view.changelog().rev(node))
+        .collect();
+    for rev in revs {
+        if view.with_changeset(rev, |changeset| changeset.closes_branch())? {
+            let node = short_hex(&view.changelog().node(rev));
+            run.ui
+                .status(format!("reopening closed branch head {node}\n"))?;
+        }
+    }
+    Ok(())
 }

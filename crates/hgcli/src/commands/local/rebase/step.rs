@@ -160,7 +160,14 @@ fn commit_one(
         return Ok(None);
     }
     let description = match run.matches.flag("edit") {
-        true => edited(run, &old, &branch.name, &status, is_merge)?,
+        true => {
+            let form = if is_merge {
+                "rebase.merge"
+            } else {
+                "rebase.normal"
+            };
+            edited(run, &old, &branch.name, &status, (is_merge, form))?
+        }
         false => old.description.clone(),
     };
     let extras = extras(view, rev, &old);
@@ -264,7 +271,7 @@ pub(super) fn edited(
     old: &ChangesetMetadata,
     branch: &[u8],
     status: &Status,
-    is_merge: bool,
+    (is_merge, form): (bool, &'static str),
 ) -> Result<Vec<u8>, Abort> {
     let notes = message::EditorNotes {
         user: &old.user,
@@ -276,6 +283,7 @@ pub(super) fn edited(
     let draft = metadata::DescriptionDraft {
         typed: old.description.clone(),
         edits: true,
+        form,
     };
     metadata::edited(run.ui, draft, &notes)
 }

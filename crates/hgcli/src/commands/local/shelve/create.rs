@@ -112,7 +112,7 @@ pub(super) fn run(
     }
     go_back(
         repo,
-        (ui, config, matches),
+        (ui, config),
         (&repository, &shelved),
         &mut dirstate,
         (parent, (!changes.is_partial).then_some(&of_parent[..])),
@@ -274,6 +274,7 @@ fn description(
     let draft = metadata::DescriptionDraft {
         typed: text,
         edits: matches.flag("edit"),
+        form: "shelve.shelve",
     };
     let text = metadata::edited(ui, draft, &notes)?;
     Ok(message::tidy(&ui.decode(&text)?))
@@ -321,7 +322,7 @@ fn save(
 /// Gives the working copy the files of its parent.
 fn go_back(
     repo: &mut Repo,
-    (ui, config, matches): (&mut Ui, &Config, &Matches),
+    (ui, config): (&mut Ui, &Config),
     (repository, view): (&Repository, &RepoView),
     dirstate: &mut Dirstate,
     (parent, branch): (Node, Option<&[u8]>),
@@ -340,7 +341,7 @@ fn go_back(
         progress: progress.as_ref(),
         stop: &stop,
     };
-    let mut watcher = Watcher::new(ui, config, matches, &MergeLabels::of_update())?;
+    let mut watcher = Watcher::new(ui, config, &MergeLabels::of_update())?;
     let updated = varve_workdir::leave_changeset(&request, dirstate, &mut watcher);
     let told = watcher.finish();
     ui.progress = progress;
