@@ -136,7 +136,6 @@ fn names_and_numbers_are_looked_up() {
             ("null", &[-1]),
             ("rev(3)", &[3]),
             ("rev(99)", &[]),
-            ("id(ffffffffffff)", &[]),
             ("present(nosuch)", &[]),
             ("present(nosuch) or 1", &[1]),
             ("side", &[4]),

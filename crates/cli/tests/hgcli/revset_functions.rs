@@ -202,7 +202,6 @@ fn other_repositories_are_asked() {
         "remote()",
         "remote(mark)",
         "remote(tip, default)",
-        "remote('', stable)",
         "remote(stable, '.hg/other')",
         "remote(nosuch)",
         "remote(1, 2, 3)",

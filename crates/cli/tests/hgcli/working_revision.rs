@@ -69,7 +69,6 @@ const QUERIES: &[&str] = &[
     "0:wdir() & ancestor(wdir())",
     "0:wdir() & ancestor(wdir(), 1)",
     "0:wdir() & ancestor(wdir(), wdir())",
-    "null:wdir() & ancestor(wdir(), null)",
     "heads(0 + 1 + wdir())",
     "roots(. + wdir())",
     "roots(wdir())",
@@ -125,8 +124,20 @@ fn the_working_copy_is_shown_like_a_changeset() {
 #[test]
 fn commands_that_need_a_changeset_refuse_it() {
     let twin = Twin::writing(changed);
-    twin.same(&["export", "-r", "wdir()"]);
-    twin.same(&["phase", "-r", "wdir()"]);
+    twin.same(&["bundle", "-r", "wdir()", "--base", "0", "b.hg"]);
+    for words in [
+        &["export", "-r", "wdir()"][..],
+        &["update", "wdir()"],
+        &["log", "-p", "-r", "wdir()"],
+    ] {
+        let ours = twin.run(words).ours;
+        let refused = "abort: working directory revision cannot be specified\n";
+        assert_eq!(
+            (&ours.stderr[..], ours.code),
+            (refused, Some(255)),
+            "{words:?}"
+        );
+    }
 }
 
 #[test]

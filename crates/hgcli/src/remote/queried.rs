@@ -1,4 +1,4 @@
-//! What queries ask besides the repository: others, by `outgoing()` and `remote()`, and the working copy.
+//! Surroundings of queries: other repositories, for `outgoing()` and `remote()`, and the working copy.
 
 use crate::context::{Config, Repo, RepoParts};
 use crate::remote::{PeerAddress, outgoing, peers};

@@ -161,7 +161,8 @@ fn mode(typed: Option<&[u8]>, config: &Hgrc) -> Result<PaintMode, Abort> {
         other => match boolean(other) {
             Some(true) => typed.is_some(),
             Some(false) => return Ok(PaintMode::Off),
-            None => false,
+            // Mercurial takes no other word for a wish.
+            None => return Ok(PaintMode::Off),
         },
     };
     let wanted = match config.get("color", "mode") {

@@ -268,9 +268,13 @@ fn common_ancestor(engine: &Engine<'_>, a: Member, b: Member) -> Member {
     if a == b {
         return a;
     }
-    let mut common = engine.with_ancestors(&BitSet::of([Some(a?)]));
-    common.remove(WORKING_COPY);
-    let other = engine.with_ancestors(&BitSet::of([Some(b?)]));
+    // Of a merge that is not committed Mercurial looks at the first parent only.
+    let stored = |member: Member| match member {
+        Some(WORKING_COPY) => engine.context().parents.first().copied(),
+        stored => stored,
+    };
+    let mut common = bitset::ancestors(changelog, BitSet::of([Some(stored(a)?)]));
+    let other = bitset::ancestors(changelog, BitSet::of([Some(stored(b)?)]));
     common.retain(|rev| other.contains(Some(rev)));
     let mut heads = common.clone();
     for rev in common.revs() {

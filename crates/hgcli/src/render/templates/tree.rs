@@ -28,6 +28,8 @@ enum Node<'e> {
     /// A kind and a value.
     Leaf(&'static str, &'e [u8]),
     Number(i64),
+    /// Arguments of a call without any.
+    Absent,
     Inner(&'static str, Vec<Node<'e>>),
 }
 
@@ -48,7 +50,7 @@ impl<'e> Node<'e> {
             Expr::Map(list, body) => Node::Inner("%", vec![Node::of(list), Node::of(body)]),
             Expr::Call(name, arguments) => {
                 let mut parts = vec![symbol(name)];
-                parts.extend(Node::list(arguments));
+                parts.push(Node::list(arguments).unwrap_or(Node::Absent));
                 Node::Inner("func", parts)
             }
             Expr::Named(name, value) => {
@@ -79,6 +81,7 @@ impl<'e> Node<'e> {
     fn shown(&self, depth: usize) -> String {
         match self {
             Node::Leaf(kind, value) => format!("({kind} {})", python_repr(value)),
+            Node::Absent => "None".to_owned(),
             Node::Number(number) => format!("(integer '{number}')"),
             Node::Inner(kind, parts) => {
                 let inner = "  ".repeat(depth + 1);
