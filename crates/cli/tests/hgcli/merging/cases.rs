@@ -240,3 +240,24 @@ fn files_move_with_the_innermost_renamed_directory() {
     twin.all_same(&["merge 1", "status -A"]);
     same_state_of_merge(&twin);
 }
+
+#[test]
+fn a_merge_that_leaves_the_files_of_the_first_parent_has_its_manifest() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        write(path, "a", b"a\n");
+        commit(hg, path, "0");
+        write(path, "b", b"b\n");
+        commit(hg, path, "1");
+        hg.ok(path, &["up", "-q", "0"]);
+        write(path, "b", b"b\n");
+        executable(path, "b");
+        commit(hg, path, "2");
+    });
+    let log = "log -r tip -T {node}{manifest}{files}\\n";
+    twin.all_same(&["merge", "commit -m keeps", log]);
+    twin.all_same(&["update -q -C 1", "merge 2"]);
+    twin.each(|path| executable(path, "b"));
+    twin.all_same(&["commit -m takes", log]);
+    same_state_of_merge(&twin);
+}

@@ -51,7 +51,11 @@ impl CommitBatch {
         Ok(found.map(|entry| (entry.node, entry.kind)))
     }
 
-    fn tracked_in(&self, parent: &Parent, path: &[u8]) -> Result<Option<Tracked>, RepoError> {
+    pub(super) fn tracked_in(
+        &self,
+        parent: &Parent,
+        path: &[u8],
+    ) -> Result<Option<Tracked>, RepoError> {
         self.tracked(&parent.manifest, &parent.files, path)
     }
 

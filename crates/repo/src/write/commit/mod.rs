@@ -211,7 +211,10 @@ impl CommitBatch {
             .map(|(path, stored)| (&path[..], stored.after))
             .collect();
         // Mercurial, too, makes no manifest for a merge that leaves all files of the first parent.
-        let unchanged = edits.is_empty() || changed.is_empty() && sides.p2.rev.is_none();
+        let mut unchanged = changed.is_empty();
+        for (path, after) in edits.iter().filter(|_| sides.p2.rev.is_some()) {
+            unchanged = unchanged && self.tracked_in(&sides.p1, path)? == *after;
+        }
         let manifest = if unchanged {
             sides.p1.manifest
         } else {
