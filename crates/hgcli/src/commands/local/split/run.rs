@@ -165,7 +165,7 @@ impl<'a> SplitRun<'a> {
         before::report(self.repo, self.ui, &base, (&node, false))
     }
 
-    /// What the editor shows above the description.
+    /// Lines of the editor above the description.
     fn header(&mut self) -> Result<Vec<u8>, Abort> {
         let old = short_hex(&self.node);
         if self.new.is_empty() {
