@@ -16,10 +16,20 @@ const PAUSE: Duration = Duration::from_micros(200);
 
 /// A program without output and without a user's configuration.
 pub(crate) fn start(program: &Path, directory: &Path, arguments: &[&str]) -> Child {
+    start_with_input(program, directory, arguments, Stdio::null())
+}
+
+/// The same with an input.
+pub(crate) fn start_with_input(
+    program: &Path,
+    directory: &Path,
+    arguments: &[&str],
+    input: Stdio,
+) -> Child {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(directory);
     command.env("HGRCPATH", "").env("HGPLAIN", "1");
-    command.env("HGUSER", "ada").stdin(Stdio::null());
+    command.env("HGUSER", "ada").stdin(input);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().unwrap()
 }

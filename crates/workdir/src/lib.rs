@@ -48,7 +48,8 @@ pub use commit::{
     AMEND, AmendContext, AmendMarker, AmendRequest, AmendResult, ChangesetMetadata, ChosenFiles,
     CloseOptions, CommitBase, CommitContext, CommitMetadata, HeadChanges, ParentReplacement,
     PartialChangeset, ReplaceContext, UncommitObstacle, UncommitRefusal, add_and_remove, amend,
-    amended_status, check_named_files, commit, message, replace_parent, uncommit_refusal,
+    amended_status, check_named_files, commit, message, replace_parent, return_to_parent,
+    uncommit_refusal,
 };
 pub use dirstate::{
     Dirstate, DirstateEntry, EntryState, Stat, StatMatch, Timestamp, Tracking, V1Fields,

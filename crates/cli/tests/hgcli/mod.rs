@@ -81,6 +81,7 @@ mod sharing;
 mod shelving;
 mod signals;
 mod small_words;
+mod splitting;
 mod state;
 mod status;
 mod store_streams;

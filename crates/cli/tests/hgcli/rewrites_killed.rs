@@ -2,10 +2,10 @@
 //! and no change is lost.
 
 use super::our_hg;
-use crate::killing::{is_caught, kill, looks, start};
+use crate::killing::{is_caught, kill, looks, start_with_input};
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use varve_testkit::peers::{Hg, Outcome, hg};
 use varve_testkit::repos::write;
 
@@ -14,7 +14,8 @@ const USUAL: u32 = 3;
 /// Changes how many there are.
 const COUNT: &str = "VARVE_KILLS";
 
-const SETTINGS: &str = "[extensions]\nrebase =\nhistedit =\nuncommit =\namend =\n";
+const SETTINGS: &str = "[extensions]\nrebase =\nhistedit =\nuncommit =\namend =\nsplit =\n[ui]\ninteractive = yes\neditor = true\n";
+const ANSWERS: &str = ".hg/answers";
 const MARKERS: &str = "[experimental]\nevolution = createmarkers, allowunstable\n";
 
 /// A command that is killed.
@@ -44,6 +45,10 @@ const VICTIMS: &[Victim] = &[
     Victim {
         line: &["uncommit"],
         unfinished: None,
+    },
+    Victim {
+        line: &["split", "2"],
+        unfinished: Some((".hg/rebasestate", &["rebase", "--abort"])),
     },
 ];
 
@@ -78,6 +83,16 @@ fn history(path: &Path, settings: &str, victim: &Victim) {
     if victim.is("amend") {
         write(path, "f0", b"local\n");
     }
+    if victim.is("split") {
+        write(path, ANSWERS, b"y\ny\nd\ny\ny\nd\na\n");
+    }
+}
+
+/// Starts the command, which finds the answers to its questions in a file if there is one.
+fn start(path: &Path, victim: &Victim) -> Child {
+    let answers = std::fs::File::open(path.join(ANSWERS));
+    let input = answers.map_or_else(|_| Stdio::null(), Stdio::from);
+    start_with_input(&our_hg(), path, victim.line, input)
 }
 
 fn commit(hg: &Hg, path: &Path, number: usize) {
@@ -177,13 +192,13 @@ fn killed_at_many_moments(victim: &Victim) {
         let is_locked = |path: &Path| path.join(".hg/wlock").symlink_metadata().is_ok();
         let undisturbed = directory.path().join("undisturbed");
         copy(&whole, &undisturbed);
-        let mut worker = start(&our_hg(), &undisturbed, victim.line);
+        let mut worker = start(&undisturbed, victim);
         let all = looks(&mut worker, || is_locked(&undisturbed));
         assert!(worker.wait().unwrap().success(), "{:?}", victim.line);
         for moment in 0..moments {
             let path = directory.path().join(format!("killed{moment}"));
             copy(&whole, &path);
-            let mut worker = start(&our_hg(), &path, victim.line);
+            let mut worker = start(&path, victim);
             is_caught(&mut worker, || is_locked(&path), all * moment / moments);
             killed += u32::from(kill(worker));
             let programs = [our_hg(), varve_testkit::peers::hg_program()];
@@ -217,6 +232,11 @@ fn a_killed_histedit_loses_nothing() {
 #[test]
 fn a_killed_amend_loses_nothing() {
     killed_at_many_moments(victim("amend"));
+}
+
+#[test]
+fn a_killed_split_loses_nothing() {
+    killed_at_many_moments(victim("split"));
 }
 
 #[test]

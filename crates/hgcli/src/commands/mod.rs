@@ -212,6 +212,12 @@ pub(crate) const OF_EXTENSIONS: &[ExtensionCommands] = &[
         description: &["share a common history between several working directories"],
     },
     ExtensionCommands {
+        extensions: &["split"],
+        commands: &[&local::split::COMMAND],
+        file: None,
+        description: &["command to split a changeset into smaller ones (EXPERIMENTAL)"],
+    },
+    ExtensionCommands {
         extensions: &["strip", "mq"],
         commands: &[&local::strip::STRIP],
         file: None,

@@ -54,7 +54,10 @@ impl CommitBase {
         let active = branch_and_bookmark::active_bookmark(repository)?;
         Ok(CommitBase {
             branch: branch_and_bookmark::branch(repository)?,
-            bookmark: active.filter(|name| view.bookmarks().contains_key(name)),
+            bookmark: active.filter(|name| {
+                let at = view.bookmarks().get(name);
+                at.is_some_and(|at| dirstate.parents().contains(at))
+            }),
             view,
             parents,
         })
@@ -70,7 +73,7 @@ impl CommitBase {
         &self.branch
     }
 
-    /// The active bookmark, if it exists.
+    /// The active bookmark, if it is at a parent.
     pub fn bookmark(&self) -> Option<&[u8]> {
         self.bookmark.as_deref()
     }

@@ -16,7 +16,9 @@ pub use base::{CloseOptions, CommitBase, HeadChanges};
 pub use chosen::ChosenFiles;
 pub use metadata::{ChangesetMetadata, CommitMetadata};
 pub use named_files::{add_and_remove, check_named_files};
-pub use replace_parent::{ParentReplacement, PartialChangeset, ReplaceContext, replace_parent};
+pub use replace_parent::{
+    ParentReplacement, PartialChangeset, ReplaceContext, replace_parent, return_to_parent,
+};
 pub use uncommit::{UncommitObstacle, UncommitRefusal, uncommit_refusal};
 
 use crate::branch_and_bookmark;

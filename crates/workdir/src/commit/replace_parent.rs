@@ -106,6 +106,32 @@ pub fn replace_parent(
     Ok((node, lock))
 }
 
+/// Puts the working copy from its only parent `old` at the first parent of that. Its files stay, so that what `old` changed
+/// and copied shows as local changes. The caller writes the dirstate.
+///
+/// # Errors
+/// Damage in the repository.
+pub fn return_to_parent(
+    view: &RepoView,
+    dirstate: &mut Dirstate,
+    old: Rev,
+) -> Result<(), WorkdirError> {
+    let what = ParentReplacement {
+        view,
+        old,
+        new: None,
+        operation: "",
+        marker: None,
+        files: &Matcher::everything(),
+    };
+    let parent = view.changelog().parents(old)[0];
+    move_entries(dirstate, &what, &Tree::of(view, parent)?)?;
+    move_copies(dirstate, &what, view, parent)?;
+    let node = view.changelog().node_or_null(parent);
+    dirstate.set_parents([node, Node::NULL]);
+    Ok(())
+}
+
 fn commit_partial(
     batch: &mut CommitBatch,
     view: &RepoView,

@@ -279,7 +279,7 @@ impl Backout<'_> {
             phase: metadata::new_phase(self.config)?,
         };
         let whom = (&mut *self.repo, &mut *self.ui, self.config);
-        let (made, base) = commit::commit_changes(whom, &mut dirstate, &status, &words)?;
+        let (made, base) = commit::commit_changes(whom, &mut dirstate, (&status, None), &words)?;
         commit::before::report(self.repo, self.ui, &base, (&made, false))?;
         let made_shown = self.shown(&made)?;
         let shown = self.shown(&self.node.clone())?;

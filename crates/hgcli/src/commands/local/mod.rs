@@ -30,6 +30,7 @@ pub(crate) mod rollback;
 pub(crate) mod root;
 pub(crate) mod share;
 pub(crate) mod shelve;
+pub(crate) mod split;
 pub(crate) mod status;
 pub(crate) mod strip;
 pub(crate) mod tag;

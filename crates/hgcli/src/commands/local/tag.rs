@@ -96,7 +96,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             description: &description,
             phase: metadata::new_phase(config)?,
         };
-        commit_changes((repo, ui, config), &mut dirstate, &status, &words)?;
+        commit_changes((repo, ui, config), &mut dirstate, (&status, None), &words)?;
     }
     for name in &names {
         repo.notify_hooks(ui, "tag", &hook_args(name, &node, options.local))?;

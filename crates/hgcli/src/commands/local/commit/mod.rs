@@ -196,12 +196,12 @@ fn make(
     Ok(varve_workdir::commit(place, dirstate, status, words)?)
 }
 
-/// Commits the changes in `status`, between its hooks; returns the new changeset, and the state that it was built on.
+/// Commits the changes in `status`, chosen ones if the user was asked, between its hooks; returns the new changeset, and the state that it was built on.
 /// The caller holds the lock of the working copy.
 pub(crate) fn commit_changes(
     (repo, ui, config): (&mut Repo, &mut Ui, &Config),
     dirstate: &mut Dirstate,
-    status: &Status,
+    (status, chosen): (&Status, Option<&ChosenFiles>),
     words: &CommitMetadata<'_>,
 ) -> Result<(Node, CommitBase), Abort> {
     let repository = repo.repository()?;
@@ -213,7 +213,7 @@ pub(crate) fn commit_changes(
     let lock = repo.lock(ui, LockKind::Store)?;
     let base = before::read_base(repo, ui, &repository, dirstate)?;
     let parts = (&base, dirstate);
-    let node = make(repo, ui, config, lock, parts, (status, None), words)?;
+    let node = make(repo, ui, config, lock, parts, (status, chosen), words)?;
     repo.after_commit(&node, &parents);
     repo.refresh();
     Ok((node, base))

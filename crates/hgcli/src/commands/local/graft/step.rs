@@ -241,7 +241,7 @@ fn commit_one(
         phase: metadata::new_phase(run.config)?,
     };
     let whom = (&mut *run.repo, &mut *run.ui, run.config);
-    let (node, _) = commit::commit_changes(whom, &mut dirstate, &status, &words)?;
+    let (node, _) = commit::commit_changes(whom, &mut dirstate, (&status, None), &words)?;
     Ok(Some(node))
 }
 

@@ -203,7 +203,7 @@ impl HisteditRun<'_> {
             phase: new.phase,
         };
         let whom = (&mut *self.repo, &mut *self.ui, self.config);
-        let (node, _) = commit::commit_changes(whom, dirstate, status, &words)?;
+        let (node, _) = commit::commit_changes(whom, dirstate, (status, None), &words)?;
         Ok(node)
     }
 }

@@ -119,7 +119,7 @@ pub(super) fn commit(run: &mut RebaseRun<'_>) -> Result<(), Abort> {
         phase: step::phase(&view, newest),
     };
     let whom = (&mut *run.repo, &mut *run.ui, run.config);
-    let (node, _) = commit::commit_changes(whom, &mut dirstate, &status, &words)?;
+    let (node, _) = commit::commit_changes(whom, &mut dirstate, (&status, None), &words)?;
     varve_workdir::set_branch(repository, &branch.name)?;
     for new in run.targets.done.values_mut() {
         *new = Some(node);

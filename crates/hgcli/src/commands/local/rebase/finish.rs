@@ -32,7 +32,7 @@ pub(super) fn finish(run: &mut RebaseRun<'_>) -> Result<(), Abort> {
         note: None,
     };
     let whom = (&mut *run.repo, &mut *run.ui, run.config);
-    rewrite::finish(whom, run.repository, &replacements, &end)?;
+    rewrite::finish_all(whom, run.repository, &run.before, (&replacements, &end))?;
     forget(run, false)?;
     run.ui.note("rebase completed\n")?;
     let skipped = run.targets.skipped.len() + run.notes.len();

@@ -1,6 +1,7 @@
 //! `rebase`: changesets move to other parents.
 
 mod collapse;
+mod descendants;
 mod each_source;
 mod finish;
 mod interrupted;
@@ -9,6 +10,8 @@ mod permission;
 mod run;
 mod selection;
 mod step;
+
+pub(crate) use descendants::{descendants, rebase_onto};
 
 use super::commit::metadata;
 use super::{commit, unfinished};

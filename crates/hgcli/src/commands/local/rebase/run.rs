@@ -3,6 +3,7 @@
 use super::{collapse, finish, memory, step};
 use crate::arguments::Matches;
 use crate::commands::local::commit::metadata;
+use crate::commands::local::rewrite::{self, Replacement, RewriteEnd};
 use crate::context::{Config, Repo};
 use crate::render::changesets::ChangesetNames;
 use crate::ui::{Abort, Ui, short_hex};
@@ -41,6 +42,8 @@ pub(super) struct RebaseRun<'a> {
     pub(super) resumes: bool,
     /// A changeset that was announced already, before it turned out to need the working copy.
     pub(super) announced: Option<Rev>,
+    /// Replacements of the command that rebases the descendants of what it has replaced.
+    pub(super) before: Vec<(Replacement, RewriteEnd<'static>)>,
     /// Tags and bookmarks at the beginning.
     names: ChangesetNames,
 }
@@ -71,6 +74,7 @@ impl<'a> RebaseRun<'a> {
             left_at: None,
             resumes: false,
             announced: None,
+            before: Vec::new(),
             names: ChangesetNames::read(&view, ui.encoding)?,
             repo,
             ui,
@@ -97,19 +101,8 @@ impl<'a> RebaseRun<'a> {
 
     /// A changeset as messages name it.
     pub(super) fn describe(&mut self, view: &RepoView, rev: Rev) -> Result<Vec<u8>, Abort> {
-        let shown = self.repo.rev_and_hex(self.ui, rev)?;
-        let first = view.with_changeset(rev, |changeset| {
-            let line = changeset.description.split(|byte| *byte == b'\n').next();
-            line.unwrap_or_default().to_vec()
-        })?;
-        let mut out = shown.into_bytes();
-        let names = [self.names.bookmarks(rev), self.names.tags(rev)].concat();
-        for name in names {
-            out.push(b' ');
-            out.extend_from_slice(&name);
-        }
-        out.extend([b" \"", &first[..], b"\""].concat());
-        Ok(out)
+        let whom = (&mut *self.repo, &mut *self.ui);
+        rewrite::described(whom, &mut self.names, view, rev)
     }
 
     /// Writes the state for a later call, or for another program.

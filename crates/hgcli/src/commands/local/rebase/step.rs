@@ -181,7 +181,7 @@ fn commit_one(
         phase: phase(view, rev),
     };
     let whom = (&mut *run.repo, &mut *run.ui, run.config);
-    let (node, _) = commit::commit_changes(whom, &mut dirstate, &status, &words)?;
+    let (node, _) = commit::commit_changes(whom, &mut dirstate, (&status, None), &words)?;
     varve_workdir::set_branch(repository, &branch.name)?;
     if is_unchanged {
         let shown = run.describe(view, rev)?;

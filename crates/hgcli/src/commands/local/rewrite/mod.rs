@@ -1,11 +1,13 @@
 //! The common end of all commands that rewrite history: that of the old changesets, by obsolescence markers or by
 //! stripping them after a bundle has got them.
 
+mod described;
 mod effects;
 pub(crate) mod refusal;
 mod strip;
 
-pub(crate) use strip::strip;
+pub(crate) use described::described;
+pub(crate) use strip::{strip, strip_without_backup};
 
 use crate::commands::local::commit::metadata;
 use crate::context::{Config, Repo};
@@ -57,14 +59,30 @@ pub(crate) fn finish(
     replacements: &[Replacement],
     end: &RewriteEnd<'_>,
 ) -> Result<(), Abort> {
+    finish_all((repo, ui, config), repository, &[], (replacements, end))
+}
+
+/// As [`finish`], for the replacements of an earlier step of the same command too, whose own names only markers have.
+pub(crate) fn finish_all(
+    (repo, ui, config): (&mut Repo, &mut Ui, &Config),
+    repository: &Repository,
+    before: &[(Replacement, RewriteEnd<'_>)],
+    (last, end): (&[Replacement], &RewriteEnd<'_>),
+) -> Result<(), Abort> {
     let lock = repo.lock(ui, LockKind::Store)?;
     let view = repository.view_for(ViewFilter::Unfiltered)?;
     let markers = config.evolution()?.markers && !end.keeps;
     let unstable = view.instabilities()?;
+    let earlier = before.iter().map(|(of, _)| of.clone());
+    let replacements: Vec<Replacement> = earlier.chain(last.iter().cloned()).collect();
     let mut made = Vec::new();
     if markers && !replacements.is_empty() {
         let user = marker_user(ui, config)?;
-        made = effects::markers(&view, replacements, end, &user)?;
+        for (of, end) in before {
+            let of = std::slice::from_ref(of);
+            made.extend(effects::markers(&view, of, end, &user)?);
+        }
+        made.extend(effects::markers(&view, last, end, &user)?);
     }
     let mut bookmarks = view.bookmarks().clone();
     let moves: BTreeMap<Node, Node> = replacements

@@ -9,10 +9,28 @@ use varve_workdir::StripPlan;
 /// Strips changesets and what follows them, after a bundle below `.hg/strip-backup`, whose name has `purpose`, has got
 /// them. Takes the store's lock unless it is given.
 pub(crate) fn strip(
-    (repo, ui, config): (&mut Repo, &mut Ui, &Config),
+    whom: (&mut Repo, &mut Ui, &Config),
     repository: &Repository,
     nodes: &[Node],
     (purpose, lock): (&str, Option<Lock>),
+) -> Result<(), Abort> {
+    remove(whom, repository, nodes, (Some(purpose), lock))
+}
+
+/// Strips changesets that a command has made itself, and takes back.
+pub(crate) fn strip_without_backup(
+    whom: (&mut Repo, &mut Ui, &Config),
+    repository: &Repository,
+    nodes: &[Node],
+) -> Result<(), Abort> {
+    remove(whom, repository, nodes, (None, None))
+}
+
+fn remove(
+    (repo, ui, config): (&mut Repo, &mut Ui, &Config),
+    repository: &Repository,
+    nodes: &[Node],
+    (purpose, lock): (Option<&str>, Option<Lock>),
 ) -> Result<(), Abort> {
     let lock = match lock {
         Some(lock) => lock,
@@ -23,7 +41,7 @@ pub(crate) fn strip(
     let revs: Vec<Rev> = revs.collect();
     let plan = StripPlan::of_replaced(&view, &revs);
     let place = (repository, &*view);
-    let lost_markers = strip::remove(ui, config, place, lock, (&plan, Some(purpose)))?;
+    let lost_markers = strip::remove(ui, config, place, lock, (&plan, purpose))?;
     repo.refresh();
     match lost_markers {
         true => repo.warn_of_remaining_markers(ui),

@@ -1,0 +1,246 @@
+//! The command of the extension `split`: the same questions, and the same changesets.
+
+use super::Twin;
+use super::state::same_state;
+use std::path::Path;
+use varve_testkit::peers::{Hg, hg};
+use varve_testkit::repos::{commit, write};
+
+const SETTINGS: &str = "[ui]\ninteractive = yes\neditor = cat\n[devel]\ndefault-date = 9 0\n[extensions]\nsplit =\nrebase =\n";
+const MARKERS: &str = "[experimental]\nevolution = createmarkers, allowunstable\n";
+
+/// Three changesets; the second one changes several files in several places.
+fn begin(hg: &Hg, path: &Path, settings: &str) {
+    hg.ok(path, &["init"]);
+    let hgrc = [SETTINGS, settings].concat();
+    write(path, ".hg/hgrc", hgrc.as_bytes());
+    let lines = |two: &str, twelve: &str| -> String {
+        let line = |number| match number {
+            2 => format!("{two}\n"),
+            12 => format!("{twelve}\n"),
+            other => format!("{other}\n"),
+        };
+        (1..=20).map(line).collect()
+    };
+    write(path, "a", lines("2", "12").as_bytes());
+    for name in ["b", "gone", "moved"] {
+        write(path, name, format!("{name}\n").as_bytes());
+    }
+    commit(hg, path, "zero");
+    write(path, "a", lines("two", "twelve").as_bytes());
+    write(path, "b", b"b\nbb\n");
+    write(path, "new", b"new\n");
+    hg.ok(path, &["add", "new"]);
+    hg.ok(path, &["remove", "gone"]);
+    hg.ok(path, &["rename", "moved", "place"]);
+    commit(hg, path, "one\n\nin detail");
+    write(path, "c", b"c\n");
+    hg.ok(path, &["add", "c"]);
+    commit(hg, path, "two");
+}
+
+fn both_ways() -> [Twin; 2] {
+    [MARKERS, ""].map(|settings| Twin::writing(|hg, path| begin(hg, path, settings)))
+}
+
+/// Answers to the questions of one command, one a letter.
+#[track_caller]
+fn answering(twin: &Twin, line: &str, answers: &str) {
+    println!("{line}: {answers}");
+    let words: Vec<&str> = line.split(' ').collect();
+    let typed: String = answers
+        .chars()
+        .map(|letter| format!("{letter}\n"))
+        .collect();
+    twin.same_answering(&words, &typed);
+    same_state(twin);
+    let read = |path: &Path| {
+        let backups = std::fs::read_dir(path.join(".hg/strip-backup"));
+        let backups = backups.into_iter().flatten().flatten();
+        let mut backups: Vec<_> = backups.map(|entry| entry.file_name()).collect();
+        backups.sort();
+        (hg().run(path, &["debugobsolete"]).stdout, backups)
+    };
+    assert_eq!(read(twin.theirs()), read(twin.ours()), "{line}");
+}
+
+#[test]
+fn answers_divide_a_changeset() {
+    for answers in [
+        "yynnnnnya",
+        "ynydynda",
+        "nnnnnyyyyyyyyyyyyyyyy",
+        "dddnya",
+        "a",
+        "yyyyyyyyyyyyyyyyyyyyyyyyyyyyy",
+    ] {
+        for twin in both_ways() {
+            answering(&twin, "split 1", answers);
+        }
+    }
+}
+
+#[test]
+fn users_and_dates_are_those_of_the_call() {
+    for line in [
+        "split 1 -d 7.0",
+        "split -r 1 -u bob",
+        "split -r 1 -u ",
+        "split 1 -d nope",
+        "split 1 2 -d nope",
+    ] {
+        let twin = both_ways().into_iter().next().unwrap();
+        answering(&twin, line, "yynnnda");
+    }
+}
+
+#[test]
+fn what_is_given_up_is_taken_back() {
+    for before in ["update -q 1", "update -q 0", "update -q 2"] {
+        for answers in ["q", "yq", "yyda", "yydq", "yydynq", "yyd"] {
+            for (number, twin) in both_ways().into_iter().enumerate() {
+                twin.each(|path| {
+                    let words: Vec<&str> = before.split(' ').collect();
+                    hg().ok(path, &words);
+                    if number == 0 {
+                        hg().ok(path, &["bookmark", "active"]);
+                    }
+                });
+                answering(&twin, "split 1", answers);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_failing_editor_takes_all_back() {
+    for editor in ["false", "echo > "] {
+        for twin in both_ways() {
+            let line = ["split", "1", "--config", &format!("ui.editor={editor}")];
+            twin.same_answering(&line, "a\n");
+            same_state(&twin);
+        }
+    }
+}
+
+#[test]
+fn bookmarks_and_the_working_copy_follow() {
+    for place in ["0", "1", "2"] {
+        for answers in ["yynnda", "a"] {
+            for twin in both_ways() {
+                twin.each(|path| {
+                    hg().ok(path, &["update", "-q", place]);
+                    hg().ok(path, &["bookmark", "-r", "1", "at"]);
+                    hg().ok(path, &["bookmark", "-r", "2", "tip-mark"]);
+                    hg().ok(path, &["bookmark", "active"]);
+                });
+                answering(&twin, "split 1", answers);
+            }
+        }
+    }
+}
+
+#[test]
+fn descendants_of_all_kinds_are_rebased() {
+    for twin in both_ways() {
+        twin.each(|path| {
+            let hg = hg();
+            hg.ok(path, &["update", "-q", "1"]);
+            hg.ok(path, &["branch", "-q", "other"]);
+            write(path, "d", b"d\n");
+            hg.ok(path, &["add", "d"]);
+            commit(&hg, path, "on a branch");
+            hg.ok(path, &["phase", "-f", "--secret", "."]);
+            hg.ok(path, &["update", "-q", "2"]);
+            hg.ok(path, &["merge", "-q", "3"]);
+            commit(&hg, path, "merged");
+        });
+        answering(&twin, "split 1", "yynnda");
+        answering(&twin, "split 0", "ya");
+    }
+}
+
+#[test]
+fn without_a_rebase_descendants_become_orphans() {
+    for twin in both_ways() {
+        answering(&twin, "split 1 --no-rebase", "yynnda");
+        answering(&twin, "split 2 --no-rebase", "a");
+    }
+}
+
+#[test]
+fn branches_phases_and_grafts_are_split() {
+    for twin in both_ways() {
+        twin.each(|path| {
+            let hg = hg();
+            hg.ok(path, &["update", "-q", "0"]);
+            hg.ok(path, &["branch", "-q", "other"]);
+            write(path, "more", b"more\n");
+            write(path, "most", b"most\n");
+            hg.ok(path, &["add", "-q"]);
+            hg.ok(path, &["commit", "-q", "-m", "secret", "-s", "-u", "eve"]);
+            hg.ok(path, &["graft", "-q", "1"]);
+        });
+        answering(&twin, "split", "yynnda");
+        answering(&twin, "split 3", "yna");
+        twin.each(|path| drop(hg().ok(path, &["branch", "-q", "third"])));
+        answering(&twin, "split", "ya");
+    }
+}
+
+#[test]
+fn what_cannot_be_split_is_refused() {
+    let lines = [
+        "split null",
+        "split none()",
+        "split 1 2",
+        "split 1 -r 2",
+        "split all()",
+        "split nope",
+        "split 1 --config ui.interactive=no",
+        "split 1 --config ui.interactive=no -d nope",
+    ];
+    for twin in both_ways() {
+        for line in lines {
+            answering(&twin, line, "");
+        }
+        twin.each(|path| write(path, "a", b"dirty\n"));
+        for line in lines.iter().chain(&["split 1", "split"]) {
+            answering(&twin, line, "a");
+        }
+        twin.each(|path| drop(hg().ok(path, &["update", "-q", "-C", "."])));
+        twin.each(|path| {
+            let hg = hg();
+            hg.ok(path, &["branch", "-q", "empty"]);
+            commit(&hg, path, "empty");
+            hg.ok(path, &["update", "-q", "0"]);
+            write(path, "side", b"side\n");
+            hg.ok(path, &["add", "-q", "side"]);
+            commit(&hg, path, "side");
+        });
+        answering(&twin, "split 3", "a");
+        twin.each(|path| drop(hg().ok(path, &["merge", "-q", "2"])));
+        answering(&twin, "split 1", "a");
+        twin.each(|path| commit(&hg(), path, "merged"));
+        answering(&twin, "split", "a");
+        answering(&twin, "split 0 --no-rebase", "q");
+        twin.each(|path| drop(hg().ok(path, &["phase", "--public", "1"])));
+        answering(&twin, "split 1", "a");
+        twin.each(|path| write(path, "a", b"dirty\n"));
+        answering(&twin, "split 1", "a");
+    }
+}
+
+#[test]
+fn an_obsolete_changeset_must_not_diverge() {
+    let twin = both_ways().into_iter().next().unwrap();
+    twin.each(|path| {
+        let hg = hg();
+        let node = |rev| hg.ok(path, &["log", "-r", rev, "-T", "{node}"]);
+        hg.ok(path, &["debugobsolete", &node("2")]);
+        hg.ok(path, &["debugobsolete", &node("1"), &node("0")]);
+    });
+    answering(&twin, "split 1", "a");
+    answering(&twin, "split 1 --hidden", "a");
+    answering(&twin, "split 1 --hidden -v", "a");
+}
