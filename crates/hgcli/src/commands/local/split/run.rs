@@ -144,6 +144,7 @@ impl<'a> SplitRun<'a> {
         let draft = metadata::DescriptionDraft {
             typed: [self.header()?, self.ui.local(&self.old.description)].concat(),
             edits: true,
+            form: "commit.normal.normal",
         };
         let description = metadata::edited(self.ui, draft, &notes)?;
         let date = match self.date {
