@@ -153,7 +153,11 @@ fn add(
         return Ok(0);
     }
     let mut transaction = repository.transaction(lock, "debugobsolete")?;
-    transaction.add_markers(&[marker])?;
+    let added = transaction.add_markers(&[marker]);
+    if added.is_err() {
+        ui.warn("transaction abort!\nrollback completed\n")?;
+    }
+    added?;
     transaction.finish()?;
     repo.refresh();
     ui.status("1 new obsolescence markers\n")?;
