@@ -12,6 +12,7 @@ mod csp;
 pub mod edit;
 mod error;
 mod functions;
+mod hg_server;
 pub mod hgrc;
 mod ini;
 mod jwt;
@@ -38,6 +39,7 @@ pub use cors::Cors;
 pub use csp::Csp;
 pub use error::ConfigError;
 pub use functions::Functions;
+pub use hg_server::HgServer;
 pub use ini::Ini;
 pub use jwt::{Jwt, JwtKey, JwtKeyKind, RequiredClaims, RolesClaim};
 pub use ken::Ken;
@@ -51,9 +53,7 @@ pub use replicator::Replicator;
 pub use requests::{DefaultSecurity, Requests};
 pub use sessions::{HashAlgorithm, LoginHandler, ProxyLogin, SameSite, Sessions};
 pub use setting::Setting;
-pub use settings::{
-    Attachments, Compaction, HgServer, Maintenance, RequiredUser, Settings, bind_address,
-};
+pub use settings::{Attachments, Compaction, Maintenance, RequiredUser, Settings, bind_address};
 pub use smoosh::{Channel, Priority, Smoosh, Window};
 pub use trust::{Network, Trust};
 pub use uuids::{Algorithm, Uuids};

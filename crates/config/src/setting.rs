@@ -132,6 +132,17 @@ pub(crate) fn or<T>(
     setting.map_or(Ok(default), read)
 }
 
+pub(crate) fn level(
+    setting: Option<&Setting>,
+    low: i64,
+    high: i64,
+) -> Result<Option<i32>, ConfigError> {
+    let number = setting
+        .map(|setting| setting.number(low..=high))
+        .transpose()?;
+    Ok(number.and_then(|number| i32::try_from(number).ok()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

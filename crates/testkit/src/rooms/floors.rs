@@ -74,6 +74,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "jwt",
                 "lockout",
                 "passwords",
+                "hg_server",
                 "per_user",
                 "replicator",
                 "answers",

@@ -246,7 +246,7 @@ fn exchange_as_of_old_versions_is_refused_by_name() {
     }
 }
 
-/// What a server says of streams and races under a setting, and the code with which a stock client clones from it.
+/// Capabilities about streams and races that a server has under a setting.
 fn offers(program: &Path, source: &Path, setting: &str) -> Vec<String> {
     let options = [
         "-p",

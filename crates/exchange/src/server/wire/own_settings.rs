@@ -8,7 +8,7 @@ const SECTION: &str = "server";
 /// A setting with values that this server cannot act on.
 struct OneWay {
     key: &'static str,
-    /// What the server does.
+    /// The value that the server acts on.
     does: bool,
     /// Behind "server.KEY is not".
     expected: &'static str,
@@ -33,7 +33,7 @@ const ONE_WAY: &[OneWay] = &[
 ];
 
 impl WireSettings {
-    /// What a repository's configuration says, or else these.
+    /// These settings, unless a repository's configuration says otherwise.
     ///
     /// # Errors
     /// [`HgrcError::Value`], also for settings that this server cannot act on.

@@ -8,7 +8,7 @@ use crate::render::Formatter;
 use crate::render::formatter::{Row, Value};
 use crate::ui::{Abort, Ui};
 use std::collections::BTreeSet;
-use varve_repo::{ListedMarker, LockKind, NewMarker, Node, ViewFilter, python_repr};
+use varve_repo::{ListedMarker, LockKind, NewMarker, Node, RepoError, ViewFilter, python_repr};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -153,11 +153,7 @@ fn add(
         return Ok(0);
     }
     let mut transaction = repository.transaction(lock, "debugobsolete")?;
-    let added = transaction.add_markers(&[marker]);
-    if added.is_err() {
-        ui.warn("transaction abort!\nrollback completed\n")?;
-    }
-    added?;
+    tell_of_abort(ui, transaction.add_markers(&[marker]))?;
     transaction.finish()?;
     repo.refresh();
     ui.status("1 new obsolescence markers\n")?;
@@ -168,6 +164,14 @@ fn add(
     }
     report_instabilities(ui, &repository, &unstable)?;
     Ok(0)
+}
+
+/// Says that a transaction was given up, if it was.
+fn tell_of_abort(ui: &mut Ui, added: Result<(), RepoError>) -> Result<(), Abort> {
+    if added.is_err() {
+        ui.warn("transaction abort!\nrollback completed\n")?;
+    }
+    Ok(added?)
 }
 
 /// Whether a marker is there already.
