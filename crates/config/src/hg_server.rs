@@ -96,7 +96,7 @@ pub(super) fn hg_server(ini: &Ini) -> Result<HgServer, ConfigError> {
     })
 }
 
-/// Whether pushes race only where they change the same heads.
+/// The races of pushes that `concurrent-push-mode` means: only about the same heads, or any.
 fn push_mode(setting: &Setting) -> Result<bool, ConfigError> {
     match setting.value.as_str() {
         "check-related" => Ok(true),

@@ -171,6 +171,11 @@ impl Ui {
         }
     }
 
+    /// Mercurial's words for a transaction that a failure has undone.
+    pub fn warn_of_rollback(&mut self) -> Result<(), Abort> {
+        self.warn("transaction abort!\nrollback completed\n")
+    }
+
     /// Prints to standard error, behind all output so far.
     pub fn warn(&mut self, bytes: impl AsRef<[u8]>) -> Result<(), Abort> {
         self.print_peer_trace()?;

@@ -32,12 +32,18 @@ impl Course {
             .ok(&self.source(), &words.split(' ').collect::<Vec<_>>())
     }
 
+    /// A server of the repository, with these options.
+    fn serve(&self, program: &Path, options: &[&str]) -> Serving {
+        let usual = ["-p", "0", "-a", "127.0.0.1", "-A", "/dev/null"];
+        Serving::start(program, &self.source(), &[&usual[..], options].concat())
+    }
+
     /// The same is said to the client, whichever program serves, and it has the same at the end.
     fn same(&self, settings: &[&str], commands: &[&str]) -> Vec<Told> {
         let [theirs, ours] = programs().map(|(name, program)| {
-            let mut options = vec!["-p", "0", "-a", "127.0.0.1", "-A", "/dev/null"];
-            options.extend(settings.iter().flat_map(|setting| ["--config", setting]));
-            let serving = Serving::start(&program, &self.source(), &options);
+            let options = settings.iter().flat_map(|setting| ["--config", setting]);
+            let options: Vec<&str> = options.collect();
+            let serving = self.serve(&program, &options);
             let work = self.directory.path().join(name);
             std::fs::create_dir(&work).unwrap();
             let told = commands.iter().map(|command| {
@@ -247,18 +253,8 @@ fn exchange_as_of_old_versions_is_refused_by_name() {
 }
 
 /// Capabilities about streams and races that a server has under a setting.
-fn offers(program: &Path, source: &Path, setting: &str) -> Vec<String> {
-    let options = [
-        "-p",
-        "0",
-        "-a",
-        "127.0.0.1",
-        "-A",
-        "/dev/null",
-        "--config",
-        setting,
-    ];
-    let serving = Serving::start(program, source, &options);
+fn offers(course: &Course, program: &Path, setting: &str) -> Vec<String> {
+    let serving = course.serve(program, &["--config", setting]);
     let answer = serving
         .client()
         .request("GET", "/?cmd=capabilities", &[], b"");
@@ -281,7 +277,7 @@ fn streams_and_races_are_offered_alike() {
         "server.maxhttpheaderlen=77",
         "server.uncompressed=no",
     ] {
-        let [theirs, ours] = programs().map(|(_, it)| offers(&it, &course.source(), setting));
+        let [theirs, ours] = programs().map(|(_, program)| offers(&course, &program, setting));
         assert_eq!(theirs, ours, "{setting}");
     }
 }
@@ -292,21 +288,11 @@ fn clients_stream_where_the_server_prefers_it() {
     let [(_, stock), (_, ours)] = programs();
     let preferred = "server.preferuncompressed=yes";
     for server in [&stock, &ours] {
-        let options = [
-            "-p",
-            "0",
-            "-a",
-            "127.0.0.1",
-            "-A",
-            "/dev/null",
-            "--config",
-            preferred,
-        ];
-        let serving = Serving::start(server, &course.source(), &options);
+        let serving = course.serve(server, &["--config", preferred]);
         for client in [&stock, &ours] {
             let first = |options: &[&str]| {
                 let target = tempfile::tempdir().unwrap();
-                let url = format!("http://127.0.0.1:{}/", serving.port());
+                let url = serving.url("/");
                 let line = [&["clone", "-U"][..], options, &[&url[..], "c"]].concat();
                 let told = run(client, target.path(), &line);
                 assert_eq!(told.code, Some(0), "{told:?}");
@@ -326,14 +312,17 @@ fn clients_stream_where_the_server_prefers_it() {
 fn what_a_server_cannot_act_on_is_refused_by_name() {
     let course = Course::new();
     let [_, (_, ours)] = programs();
-    for setting in ["view=immutable", "validate=yes", "streamunbundle=yes"] {
+    for setting in [
+        "view=immutable",
+        "validate=yes",
+        "streamunbundle=yes",
+        "bookmarks-pushkey-compat=no",
+    ] {
         let (key, _) = setting.split_once('=').unwrap();
         let setting = format!("server.{setting}");
         let log = course.directory.path().join(key);
         let log = log.to_str().unwrap();
-        let options = "-p 0 -a 127.0.0.1 -A /dev/null".split(' ');
-        let options: Vec<&str> = options.chain(["-E", log, "--config", &setting]).collect();
-        let serving = Serving::start(&ours, &course.source(), &options);
+        let serving = course.serve(&ours, &["-E", log, "--config", &setting]);
         let told = run(&hg_program(), &course.source(), &["id", &serving.url("/")]);
         assert_ne!(told.code, Some(0), "{setting}");
         let logged = std::fs::read_to_string(log).unwrap();

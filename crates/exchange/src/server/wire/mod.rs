@@ -55,11 +55,11 @@ pub struct WireSettings {
     /// Whether they are offered even if that shows secret changesets
     /// (`server.uncompressedallowsecret`).
     pub streams_secret: bool,
-    /// Whether clients that leave it open are told to stream (`server.preferuncompressed`).
+    /// Streams are what clients get that leave it open (`server.preferuncompressed`).
     pub prefers_streams: bool,
-    /// Whether streams are offered within bundles (`server.bundle2.stream`).
+    /// Streams are offered within bundles, too (`server.bundle2.stream`).
     pub bundle2_streams: bool,
-    /// Whether pushes race only where they change the same heads (`server.concurrent-push-mode`).
+    /// Pushes race only where they change the same heads (`server.concurrent-push-mode`).
     pub compares_heads: bool,
     /// Whether clients may pull that read no bundle2 (`server.bundle1.pull`).
     pub bundle1: bool,

@@ -169,7 +169,7 @@ fn add(
 /// Says that a transaction was given up, if it was.
 fn tell_of_abort(ui: &mut Ui, added: Result<(), RepoError>) -> Result<(), Abort> {
     if added.is_err() {
-        ui.warn("transaction abort!\nrollback completed\n")?;
+        ui.warn_of_rollback()?;
     }
     Ok(added?)
 }

@@ -260,7 +260,7 @@ fn side(member: Member) -> DiffSide {
     }
 }
 
-/// Whether a query is a range as a whole, and so has two ends even if they are the same changeset.
+/// A query that is a range as a whole has two ends, even if they are the same changeset.
 fn is_range(written: &Syntax) -> bool {
     let ranges = ["range", "rangepre", "rangepost", "rangeall"];
     matches!(written, Syntax::Node(name, _) if ranges.contains(name))

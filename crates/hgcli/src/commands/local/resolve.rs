@@ -287,7 +287,7 @@ fn warn_of_no_match(ui: &mut Ui, matches: &Matches, state: &MergeState) -> Resul
     ui.warn(format!("(try: hg resolve {flags}{})\n", names.join(" ")))
 }
 
-/// Whether a pattern says what kind it is of.
+/// A pattern begins with its kind and a colon.
 fn has_kind(pattern: &[u8]) -> bool {
     Pattern::parse(pattern, PatternKind::RelPath).text.len() < pattern.len()
 }

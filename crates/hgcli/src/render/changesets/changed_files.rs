@@ -74,7 +74,7 @@ pub(crate) fn copies(
     Ok(copies)
 }
 
-/// Whether a revision of a file is that of a parent. One that another changeset made before may come
+/// A file's revision is that of a parent. One that another changeset made before may come
 /// back by the same copy.
 fn is_inherited(view: &RepoView, rev: Rev, file: &[u8], node: &Node) -> Result<bool, RepoError> {
     for parent in view.changelog().parents(rev).into_iter().flatten() {

@@ -73,20 +73,29 @@ fn exclusive(
     let mut wanted: Vec<&Node> = going.iter().copied().filter(is_last).collect();
     let mut seen: HashSet<&Node> = wanted.iter().copied().collect();
     let mut chosen = BTreeSet::new();
+    // Markers with successors that are not chosen, by the old changeset.
+    let counts = known
+        .of_old
+        .iter()
+        .map(|(old, markers)| (*old, markers.len()));
+    let mut left: HashMap<&Node, usize> = counts.collect();
     while let Some(node) = wanted.pop() {
         let near = [&known.of_successor, &known.dropped];
         for at in near.iter().filter_map(|map| map.get(node)).flatten() {
             let marker = &markers[*at];
+            let (old, drops) = (&marker.old, marker.successors.is_empty());
             // A child that was dropped is reached first, and its marker chosen if it goes itself.
-            if !marker.successors.is_empty() || marker.old == *node {
-                chosen.insert(*at);
+            let is_new = (!drops || *old == *node) && chosen.insert(*at);
+            if is_new
+                && !drops
+                && let Some(count) = left.get_mut(old)
+            {
+                *count -= 1;
             }
-            let old = &marker.old;
             if seen.contains(old) || is_there(old) && !going.contains(old) {
                 continue;
             }
-            let onward = known.of_old.get(old);
-            if onward.is_none_or(|markers| markers.iter().all(|at| chosen.contains(at))) {
+            if left.get(old).is_none_or(|count| *count == 0) {
                 seen.insert(old);
                 wanted.push(old);
             }
@@ -150,6 +159,15 @@ mod tests {
         // The parent goes, its dropped child never came here.
         assert_eq!(chosen(&drops, &[0], &[0]), [0, 1]);
         assert!(chosen(&drops, &[0], &[0, 1]).is_empty());
+    }
+
+    #[test]
+    fn a_predecessor_is_passed_once_all_its_markers_are_chosen() {
+        let mut repeated = vec![marker(9, &[8], &[])];
+        repeated.extend((0..100_000).map(|_| marker(8, &[1], &[])));
+        assert_eq!(chosen(&repeated, &[1], &[1]).len(), repeated.len());
+        repeated.push(marker(8, &[2], &[]));
+        assert_eq!(chosen(&repeated, &[1], &[1, 2]).len(), 100_000);
     }
 
     #[test]

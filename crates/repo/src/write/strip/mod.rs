@@ -34,7 +34,7 @@ use varve_revlog::{
 pub struct StripOptions {
     /// For revisions that are stored again.
     pub storage: WriteOptions,
-    /// Whether obsolescence markers stay that speak of removed changesets only.
+    /// Obsolescence markers stay, even those that speak of removed changesets only.
     pub keeps_markers: bool,
 }
 

@@ -287,7 +287,7 @@ fn is_streamed(matches: &Matches) -> bool {
     matches.flag("stream") || matches.flag("uncompressed")
 }
 
-/// Whether files are streamed; `None` if that is for the server to say.
+/// The user's choice to stream files or not; `None` leaves it to the server.
 fn streams(matches: &Matches) -> Option<bool> {
     match is_streamed(matches) {
         true => Some(true),

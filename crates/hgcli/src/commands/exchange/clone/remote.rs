@@ -23,7 +23,7 @@ struct ClonePlan {
     source: PeerAddress,
     target: PathBuf,
     wanted: PullRequest,
-    /// Whether the files of the store are to be taken, if all of it is wanted and they can be; `None` if the server says.
+    /// Files of the store are taken, if all of it is wanted and they can be; `None` leaves it to the server.
     streamed: Option<bool>,
     update: Checkout,
 }

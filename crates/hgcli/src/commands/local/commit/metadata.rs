@@ -202,7 +202,7 @@ pub(crate) fn texts(ui: &mut Ui, words: &CommitMetadata<'_>) -> Result<(Vec<u8>,
         Ok((user, description))
     });
     if texts.is_err() {
-        ui.warn("transaction abort!\nrollback completed\n")?;
+        ui.warn_of_rollback()?;
     }
     texts
 }

@@ -101,7 +101,7 @@ impl ImportRun<'_> {
         if self.options.no_commit {
             self.session.finish()?;
         } else if self.session.made() > 0 || self.has_written {
-            self.ui.warn("transaction abort!\nrollback completed\n")?;
+            self.ui.warn_of_rollback()?;
         }
         Ok(error)
     }

@@ -41,10 +41,5 @@ fn remove(
     let revs: Vec<Rev> = revs.collect();
     let plan = StripPlan::of_replaced(&view, &revs);
     let place = (repository, &*view);
-    let lost_markers = strip::remove(ui, config, place, lock, (&plan, purpose))?;
-    repo.refresh();
-    match lost_markers {
-        true => repo.warn_of_remaining_markers(ui),
-        false => Ok(()),
-    }
+    strip::remove((repo, ui, config), place, lock, (&plan, purpose))
 }

@@ -1,4 +1,4 @@
-//! Whether a changeset may be split.
+//! Refusals of a split, before anything is changed.
 
 use crate::commands::local::commit::{self, interactive};
 use crate::commands::local::rewrite::refusal;

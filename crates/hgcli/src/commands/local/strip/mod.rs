@@ -224,12 +224,8 @@ impl Strip<'_> {
         let purpose = (!discards).then_some("backup");
         let lock = self.repo.lock(self.ui, LockKind::Store)?;
         let place = (&self.repository, &*view);
-        let removed = remove(self.ui, self.config, place, lock, (&plan, purpose));
-        self.repo.refresh();
-        match removed? {
-            true => self.repo.warn_of_remaining_markers(self.ui),
-            false => Ok(()),
-        }
+        let whom = (&mut *self.repo, &mut *self.ui, self.config);
+        remove(whom, place, lock, (&plan, purpose))
     }
 
     /// Refuses what is not there, before anything is changed.

@@ -1,7 +1,7 @@
 //! Taking changesets out of the store, for commands that put others in their place too.
 
 use crate::commands::local::commit::metadata;
-use crate::context::Config;
+use crate::context::{Config, Repo};
 use crate::remote::incoming;
 use crate::ui::{Abort, Ui};
 use varve_exchange::generate::{SectionSizes, measure_bundle, save_backup};
@@ -19,15 +19,13 @@ pub(crate) const UNCALLED_HOOKS: &[&str] = &[
 ];
 
 /// Removes the changesets of a plan that was made of the unfiltered `view`, under the store's lock. With a purpose, a
-/// bundle in `.hg/strip-backup` keeps them, whose name tells it. The working copy must be at none of them. Returns whether
-/// obsolescence markers went with them.
+/// bundle in `.hg/strip-backup` keeps them, whose name tells it. The working copy must be at none of them.
 pub(crate) fn remove(
-    ui: &mut Ui,
-    config: &Config,
+    (repo, ui, config): (&mut Repo, &mut Ui, &Config),
     (repository, view): (&Repository, &RepoView),
     lock: Lock,
     (plan, purpose): (&StripPlan, Option<&str>),
-) -> Result<bool, Abort> {
+) -> Result<(), Abort> {
     let storage = repository.storage().as_ref();
     let markers = repository.count_markers()?;
     let mut backup = None;
@@ -47,12 +45,16 @@ pub(crate) fn remove(
     }
     let options = metadata::strip_options(config, repository)?;
     let stripped = repository.strip(lock, &plan.nodes(view), options, &ui.stop);
+    repo.refresh();
     if let (Err(_), Some(path)) = (&stripped, backup) {
         let path = path.display();
         ui.warn(format!("strip failed, backup bundle stored in '{path}'\n"))?;
     }
     stripped?;
-    Ok(repository.count_markers()? != markers)
+    match repository.count_markers()? == markers {
+        true => Ok(()),
+        false => repo.warn_of_remaining_markers(ui),
+    }
 }
 
 /// Mercurial's words about the changesets above the removed ones, which it bundles and adds again.
