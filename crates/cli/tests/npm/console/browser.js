@@ -36,7 +36,7 @@ class Faults {
     page.on('requestfailed', (request) => {
       const { errorText } = request.failure() || {};
       // A page that is left ends its requests.
-      if (errorText !== 'net::ERR_ABORTED') this.found.push(`${errorText} for ${request.url()}`);
+      if (errorText !== 'net::ERR_ABORTED') this.found.push(`${errorText} for ${request.method()} ${request.url()}`);
     });
     page.on('console', (message) => {
       if (message.type() !== 'error') return;
@@ -95,8 +95,21 @@ class Fauxton {
     await this.page.goto(`${origin}/_utils/#${hash}`);
   }
 
+  // Once, where it has come to rest: a click of a locator was seen twice when the page was slow.
   async click(selector) {
-    await this.page.locator(selector).click().catch(named(`cannot click ${selector}`));
+    await this.clickOnce(selector).catch(named(`cannot click ${selector}`));
+  }
+
+  async clickOnce(selector) {
+    const element = await this.page.waitForSelector(selector, { visible: true });
+    const isAtRest = (node) => {
+      const { x, y } = node.getBoundingClientRect();
+      const was = node.restedAt;
+      node.restedAt = `${x} ${y}`;
+      return !node.disabled && was === node.restedAt;
+    };
+    await this.page.waitForFunction(isAtRest, { polling: 'raf' }, element);
+    await element.click();
   }
 
   async fill(selector, text) {
