@@ -80,7 +80,7 @@ pub use merge_state::{
 };
 pub use patching::{
     CheckedOut, PatchObserver, PatchSession, PatchedChangeset, PatchedFiles, SessionStart,
-    apply_chosen,
+    apply_chosen, apply_to_working_copy,
 };
 pub use path_copies::{path_copies, path_copies_to_working_copy};
 pub use rebase::{
@@ -91,7 +91,7 @@ pub use rename_detection::{Rename, RenameCandidate, detect_renames};
 pub use replay::{ReplayPlan, ReplayStep, Replayed, Replayer};
 pub use resolve::{ResolveRequest, has_conflict_markers, merge_again};
 pub use revert::{
-    RevertAction, RevertPlan, RevertStep, plan_revert, record_reverted_copies, revert,
+    RevertAction, RevertPlan, RevertStep, back_up, plan_revert, record_reverted_copies, revert,
 };
 pub use shelve::{
     ListedShelf, ShelfDirectory, ShelfFile, ShelvedChanges, UnshelveState, leave_changeset,

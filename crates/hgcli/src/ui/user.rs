@@ -113,6 +113,22 @@ impl Ui {
         }
     }
 
+    /// The same, where the question shows that yes is the default.
+    pub fn confirm_default(&mut self, question: &[u8]) -> Result<bool, Abort> {
+        loop {
+            self.write([question, b" (Yn)? "].concat())?;
+            if !self.is_interactive()? {
+                self.write("y\n")?;
+                return Ok(true);
+            }
+            match &self.read_line()?.to_ascii_lowercase()[..] {
+                b"y" | b"" => return Ok(true),
+                b"n" => return Ok(false),
+                _ => self.write("unrecognized response\n")?,
+            }
+        }
+    }
+
     /// Asks whether to do what cannot be undone; no is the default.
     pub fn confirm_removal(&mut self, question: &str) -> Result<bool, Abort> {
         loop {

@@ -139,12 +139,22 @@ impl DiffOptions {
         }
     }
 
+    /// The same without the text behind the ranges of hunks.
+    pub(crate) fn without_functions(mut self) -> DiffOptions {
+        self.functions = false;
+        self
+    }
+
     /// Those of changes to choose from: git's form, and of the options only which blanks do not count.
-    pub(crate) fn of_choice(config: &Config, matches: &Matches) -> Result<DiffOptions, Abort> {
+    pub(crate) fn of_choice(
+        config: &Config,
+        matches: &Matches,
+        command: &str,
+    ) -> Result<DiffOptions, Abort> {
         const SECTION: &str = "commands";
-        const PREFIX: &str = "commit.interactive.";
+        let prefix = format!("{command}.interactive.");
         let mut keys = config.section(SECTION).iter().map(|item| &item.key);
-        if let Some(key) = keys.find(|key| key.starts_with(PREFIX.as_bytes())) {
+        if let Some(key) = keys.find(|key| key.starts_with(prefix.as_bytes())) {
             let key = String::from_utf8_lossy(key);
             return Err(Abort::input(format!("{SECTION}.{key} is not supported")));
         }
