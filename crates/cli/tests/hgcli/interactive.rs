@@ -301,6 +301,7 @@ fn files_of_another_changeset_are_applied_hunk_by_hunk() {
         ("revert -i -r 0 a b", "ynyyy"),
         ("revert -i -r 0 gone moved", "yyy"),
         ("revert -i -r null -a", "nyyyyyyyyyyyyyyyyyyy"),
+        ("revert -i -v -r null -a", "yyyyyyyyyyyyyyyyyyyy"),
     ] {
         reverting(line, answers);
     }

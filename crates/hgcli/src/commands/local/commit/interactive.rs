@@ -149,6 +149,10 @@ impl Questions<'_> {
         let line = [question, b"\n(enter ? for help) [Ynesfdaq?] "].concat();
         let typed = loop {
             self.ui.write(&line[..])?;
+            if !self.ui.is_interactive()? {
+                self.ui.write("y\n")?;
+                break b'y';
+            }
             let typed = self.ui.read_answer(b"y")?.to_ascii_lowercase();
             match &typed[..] {
                 [letter] if b"ynesfdaq?".contains(letter) => break *letter,

@@ -34,8 +34,8 @@ impl Revert<'_> {
             }
         }
         let missing = RevertPlan { steps: missing };
-        self.report(&missing, self.backups)?;
-        self.apply(&missing)?;
+        self.report(&missing, &Backups::None)?;
+        self.apply(&missing, &Backups::None)?;
         self.hunks(RevertPlan { steps: written })?;
         for step in after {
             self.whole(RevertPlan { steps: vec![step] })?;
@@ -43,7 +43,7 @@ impl Revert<'_> {
         Ok(())
     }
 
-    /// A step that is done as a whole or not at all.
+    /// A step that is done as a whole or not at all. As in Mercurial, what a yes overwrites is kept nowhere.
     fn whole(&mut self, plan: RevertPlan) -> Result<(), Abort> {
         let Some(step) = plan.steps.first() else {
             return Ok(());
@@ -58,8 +58,8 @@ impl Revert<'_> {
         if !self.ui.confirm_default(&[question, &shown].concat())? {
             return Ok(());
         }
-        self.report(&plan, self.backups)?;
-        self.apply(&plan)
+        self.report(&plan, &Backups::None)?;
+        self.apply(&plan, &Backups::None)
     }
 
     /// The hunks by which files differ from the target.

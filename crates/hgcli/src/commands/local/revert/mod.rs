@@ -70,7 +70,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let (names, at) = (matches.arguments(), FilesetTarget::Working);
     let matcher = context.repo.matcher_with(matches, names, &auditor, at)?;
     let status = commit::working_changes(&context.ui, &repository, &matcher, &mut dirstate)?;
-    if names_nothing && !matches.flag("all") {
+    if names_nothing && !matches.flag("all") && !matches.flag("interactive") {
         return Err(nothing_named(
             &status,
             !p2.is_null(),
@@ -144,7 +144,7 @@ impl Revert<'_> {
         match (is_dry, asks) {
             (true, _) => return Ok(()),
             (_, true) => return self.choose(plan),
-            (_, false) => self.apply(plan)?,
+            (_, false) => self.apply(plan, self.backups)?,
         }
         Ok(self.dirstate.write(self.repository)?)
     }
@@ -155,11 +155,11 @@ impl Revert<'_> {
         report(self.repo, self.ui, plan, self.matcher, (&files, backups))
     }
 
-    fn apply(&mut self, plan: &RevertPlan) -> Result<(), Abort> {
+    fn apply(&mut self, plan: &RevertPlan, backups: &Backups) -> Result<(), Abort> {
         let stop = self.ui.stop.clone();
         let (repository, view) = (self.repository, self.view);
         let dirstate = &mut self.dirstate;
-        varve_workdir::revert(repository, view, dirstate, plan, self.backups, &stop)?;
+        varve_workdir::revert(repository, view, dirstate, plan, backups, &stop)?;
         let (parent, target) = self.target;
         Ok(record_reverted_copies(
             view, dirstate, plan, parent, target,
