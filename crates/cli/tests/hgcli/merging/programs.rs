@@ -364,7 +364,6 @@ fn programs_settle_a_part_of_the_conflicts_before_the_lines_are_merged() {
     for settings in [
         &["partial-merge-tools.settle.disable=yes"][..],
         &["merge.disable-partial-tools=yes"],
-        &["partial-merge-tools.settle.patterns=glob:g.txt, re:h"],
         &["partial-merge-tools.settle.patterns=set:f"],
         &["partial-merge-tools.settle.args=$other"],
         &[
