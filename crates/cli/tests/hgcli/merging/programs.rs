@@ -364,12 +364,6 @@ fn programs_settle_a_part_of_the_conflicts_before_the_lines_are_merged() {
     for settings in [
         &["partial-merge-tools.settle.disable=yes"][..],
         &["merge.disable-partial-tools=yes"],
-        &["partial-merge-tools.settle.patterns=set:f"],
-        &["partial-merge-tools.settle.args=$other"],
-        &[
-            "partial-merge-tools.absent.order=-1",
-            "partial-merge-tools.settle.order=1",
-        ],
     ] {
         merges("exit 0", ":merge3", settings);
     }
