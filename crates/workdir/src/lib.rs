@@ -35,6 +35,7 @@ mod strip;
 mod synthetic;
 mod tags;
 mod tree;
+mod untracked;
 mod update;
 
 pub use audit::PathAuditor;
@@ -73,7 +74,7 @@ pub use local_state::{LocalState, local_state};
 pub use manifest_merge::{Auction, Bid, Verdict};
 pub use merge::{
     FileTraits, MarkerStyle, MergeLabels, MergeOptions, MergeProgram, MergeTool, OnObstacle,
-    PickedTool, ToolObstacle, ToolSelection, ToolTable,
+    PartialTool, PickedTool, ToolObstacle, ToolSelection, ToolTable,
 };
 pub use merge_state::{
     FileState, MergeState, Present, clear_merge, has_unresolved, other_side, unresolved,
@@ -110,6 +111,7 @@ pub use tags::{
     write_local_tags, write_tags,
 };
 pub use tree::{Tree, TreeEntry};
+pub use untracked::{OnUntracked, UntrackedFiles};
 pub use update::{
     BookmarkChange, Destination, DestinationBookmark, LocalChanges, OtherHeads, UpdateRequest,
     bookmark_change, check_update, clone_destination, default_destination, destination,
