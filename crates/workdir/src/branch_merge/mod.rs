@@ -141,7 +141,7 @@ pub fn merge_changeset(
     clear_merge(repository)?;
     merger.keep()?;
     let backups = &request.tool.backups;
-    crate::untracked::keep(&plan.replaced, &files, backups, merger.observer)?;
+    crate::file_merges::keep_replaced(&plan.replaced, &files, backups, merger.observer)?;
     apply(
         &plan,
         view,
