@@ -174,7 +174,7 @@ impl Appender {
             let is_changelog = content == Content::Changelog;
             revlog.set_header(Header {
                 inline: !is_changelog,
-                general_delta: !is_changelog,
+                general_delta: !is_changelog && options.general_delta,
             });
         }
         Ok(Appender {

@@ -51,3 +51,47 @@ fn an_upgrade_changes_the_compression_and_nothing_else() {
         "{refused}"
     );
 }
+
+#[test]
+fn new_repositories_have_the_format_that_is_set() {
+    for setting in [
+        "format.dotencode=no",
+        "format.sparse-revlog=no",
+        "format.use-dirstate-tracked-hint=yes",
+        "format.use-share-safe=no",
+        "format.usegeneraldelta=no",
+    ] {
+        let twin = Twin::writing(|_, path| std::fs::create_dir_all(path).unwrap());
+        twin.all_same(&[&format!("init --config {setting}")]);
+        for path in [twin.theirs(), twin.ours()] {
+            for number in 0..3 {
+                repos::write(path, ".a b", format!("{number}\n").repeat(99).as_bytes());
+                repos::write(path, "b", number.to_string().as_bytes());
+            }
+        }
+        twin.all_same(&["commit -q -A -m one -d 0", "log --debug", "debugformat"]);
+        let read = |path: &std::path::Path| {
+            let names = ["requires", "store/requires", "store/00manifest.i"];
+            let files = names.map(|name| std::fs::read(path.join(".hg").join(name)).ok());
+            let [outside, inside, manifest] = files;
+            // The header tells whether deltas are general.
+            (outside, inside, manifest.map(|bytes| bytes[..4].to_vec()))
+        };
+        assert_eq!(read(twin.theirs()), read(twin.ours()), "{setting}");
+        varve_testkit::peers::hg().ok(twin.ours(), &["verify", "-q"]);
+    }
+}
+
+#[test]
+fn a_new_repository_may_have_the_second_form_of_the_dirstate() {
+    let hg = varve_testkit::peers::hg();
+    let hg = hg.with_config(&["storage.dirstate-v2.slow-path=allow"]);
+    let twin = Twin::writing(|_, path| std::fs::create_dir_all(path).unwrap());
+    let setting = "format.use-dirstate-v2=yes";
+    twin.run(&["init", "--config", setting]).ours.success();
+    repos::write(twin.ours(), "a", b"a");
+    twin.run(&["add", "a"]).ours.success();
+    let requires = std::fs::read_to_string(twin.ours().join(".hg/requires")).unwrap();
+    assert_eq!(requires, "dirstate-v2\nshare-safe\n");
+    assert_eq!(hg.ok(twin.ours(), &["status"]), "A a\n");
+}

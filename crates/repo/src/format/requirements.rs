@@ -57,7 +57,7 @@ pub struct Requirements(BTreeSet<String>);
 
 impl Requirements {
     /// Requirements of a new repository whose chunks are compressed by `engine`.
-    pub(crate) fn of_new_repository(engine: CodecId) -> Requirements {
+    pub fn of_new_repository(engine: CodecId) -> Requirements {
         let names = [
             "dotencode",
             "fncache",
@@ -69,6 +69,16 @@ impl Requirements {
         ];
         let names = names.into_iter().chain(requirement_of(engine));
         Requirements(names.map(str::to_owned).collect())
+    }
+
+    /// The same with one requirement more, or without it.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, is_there: bool) -> Requirements {
+        match is_there {
+            true => _ = self.0.insert(name.to_owned()),
+            false => _ = self.0.remove(name),
+        }
+        self
     }
 
     /// Reads `.hg/requires` of the repository at `root`, and the store's where that one says so.

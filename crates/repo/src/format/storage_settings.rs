@@ -91,6 +91,7 @@ impl StorageSettings {
     pub fn write_options(&self, requirements: &Requirements) -> WriteOptions {
         WriteOptions {
             engine: self.engine(engine_of(requirements)),
+            general_delta: requirements.has("generaldelta"),
             sparse: requirements.has("sparserevlog"),
             reuse_delta: self.reuse_delta,
             reuse_delta_parent: self.reuse_delta_parent,

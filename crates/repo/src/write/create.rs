@@ -33,6 +33,18 @@ impl Repository {
         root: &Path,
         engine: CodecId,
     ) -> Result<Repository, RepoError> {
+        Repository::create_as(storage, root, &Requirements::of_new_repository(engine))
+    }
+
+    /// As [`Repository::create`], with these requirements.
+    ///
+    /// # Errors
+    /// See [`Repository::create`].
+    pub fn create_as(
+        storage: Arc<dyn Storage>,
+        root: &Path,
+        requirements: &Requirements,
+    ) -> Result<Repository, RepoError> {
         let hg = root.join(".hg");
         let store = hg.join("store");
         storage.create_directory(&store)?;
@@ -45,18 +57,17 @@ impl Repository {
             storage.open(&requires, OpenMode::CreateNew)?;
         }
         replace(storage.as_ref(), &hg.join("00changelog.i"), DUMMY_CHANGELOG)?;
-        let requirements = Requirements::of_new_repository(engine);
-        let of_store: String = requirements
-            .iter()
-            .filter(|name| *name != "share-safe")
-            .map(|name| format!("{name}\n"))
-            .collect();
-        replace(
-            storage.as_ref(),
-            &store.join("requires"),
-            of_store.as_bytes(),
-        )?;
-        replace(storage.as_ref(), &requires, b"share-safe\n")?;
+        let is_split = requirements.has("share-safe");
+        let lines = |outside: bool| -> String {
+            let names = requirements.iter();
+            let names = names.filter(|name| !is_split || Requirements::is_outside(name) == outside);
+            names.map(|name| format!("{name}\n")).collect()
+        };
+        if is_split {
+            let beside = store.join("requires");
+            replace(storage.as_ref(), &beside, lines(false).as_bytes())?;
+        }
+        replace(storage.as_ref(), &requires, lines(true).as_bytes())?;
         storage.sync_directory(root)?;
         Repository::open(storage, root)
     }

@@ -8,7 +8,7 @@ use crate::ui::Abort;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use varve_repo::Repository;
+use varve_repo::{Repository, Requirements};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -41,25 +41,45 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         let typed = String::from_utf8_lossy(typed);
         return Err(Abort::new(format!("repository {typed} already exists")));
     }
-    let engine = config.storage_settings()?.engine_of_new()?;
-    refuse_other_formats(config)?;
-    Repository::create_with(disk(), &path, engine)?;
+    Repository::create_as(disk(), &path, &requirements_of_new(config)?)?;
     Ok(0)
 }
 
 /// Settings of formats that new repositories always have or never have here.
 const FORMATS: &[(&str, bool)] = &[
-    ("dotencode", true),
     ("generaldelta", true),
-    ("sparse-revlog", true),
-    ("use-dirstate-tracked-hint", false),
-    ("use-dirstate-v2", false),
     ("use-persistent-nodemap", false),
-    ("use-share-safe", true),
     ("usefncache", true),
-    ("usegeneraldelta", true),
     ("usestore", true),
 ];
+
+/// Settings of formats that are chosen, whether they are usual, and their requirements.
+const CHOSEN: &[(&str, bool, &str)] = &[
+    ("dotencode", true, "dotencode"),
+    ("sparse-revlog", true, "sparserevlog"),
+    (
+        "use-dirstate-tracked-hint",
+        false,
+        "dirstate-tracked-key-v1",
+    ),
+    ("use-dirstate-v2", false, "dirstate-v2"),
+    ("use-share-safe", true, "share-safe"),
+    ("usegeneraldelta", true, "generaldelta"),
+];
+
+/// The requirements that the configuration gives a new repository.
+pub(crate) fn requirements_of_new(config: &Config) -> Result<Requirements, Abort> {
+    refuse_other_formats(config)?;
+    let engine = config.storage_settings()?.engine_of_new()?;
+    let mut requirements = Requirements::of_new_repository(engine);
+    for (key, usual, name) in CHOSEN {
+        let is_there = config.boolean("format", key, *usual)?;
+        requirements = requirements.with(name, is_there);
+    }
+    // Snapshots upon snapshots are deltas against other revisions than the one before.
+    let is_sparse = requirements.has("sparserevlog") && requirements.has("generaldelta");
+    Ok(requirements.with("sparserevlog", is_sparse))
+}
 
 /// A format that was asked for and cannot be made is not passed over in silence.
 fn refuse_other_formats(config: &Config) -> Result<(), Abort> {
