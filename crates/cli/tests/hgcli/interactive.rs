@@ -367,3 +367,20 @@ fn hunks_are_edited_before_they_are_discarded() {
         same(&twin, backups);
     }
 }
+
+#[test]
+fn hunks_may_have_other_context() {
+    for unified in ["0", "1", "5"] {
+        for answers in ["yynynyynnnyynynynyn", "ynnynnnyyyyyy", "a"] {
+            let twin = twin();
+            let line = "commit -i -m one --config commands.commit.interactive.unified=";
+            answering(&twin, &[line, unified].concat(), answers);
+            let line = "commit -i -m two --config commands.commit.interactive.unified=";
+            answering(&twin, &[line, unified].concat(), "a");
+        }
+    }
+    for wrong in ["x", "-1", ""] {
+        let line = "commit -i -m one --config commands.commit.interactive.unified=";
+        answering(&twin(), &[line, wrong].concat(), "a");
+    }
+}

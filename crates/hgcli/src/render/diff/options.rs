@@ -151,7 +151,8 @@ impl DiffOptions {
         self
     }
 
-    /// Those of changes to choose from: git's form, and of the options only which blanks do not count.
+    /// Those of changes to choose from: git's form, and of the options only which blanks do not count. The
+    /// configuration sets the lines of context.
     pub(crate) fn of_choice(
         config: &Config,
         matches: &Matches,
@@ -159,13 +160,17 @@ impl DiffOptions {
     ) -> Result<DiffOptions, Abort> {
         const SECTION: &str = "commands";
         let prefix = format!("{command}.interactive.");
+        let unified = format!("{prefix}unified");
         let mut keys = config.section(SECTION).iter().map(|item| &item.key);
-        if let Some(key) = keys.find(|key| key.starts_with(prefix.as_bytes())) {
+        let refused =
+            keys.find(|key| key.starts_with(prefix.as_bytes()) && ***key != *unified.as_bytes());
+        if let Some(key) = refused {
             let key = String::from_utf8_lossy(key);
             return Err(Abort::input(format!("{SECTION}.{key} is not supported")));
         }
+        let lines = config.get(SECTION, &unified);
         Ok(DiffOptions {
-            context: CONTEXT,
+            context: lines.map_or(Ok(CONTEXT), context_of)?,
             blanks: Blanks {
                 ignore_all: matches.flag("ignore-all-space"),
                 ignore_amount: matches.flag("ignore-space-change"),
