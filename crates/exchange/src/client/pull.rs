@@ -30,6 +30,8 @@ pub struct BundleRequest {
     pub streamed: bool,
     /// Whether bookmarks are requested too.
     pub bookmarks: bool,
+    /// Whether they come as keys only, as before Mercurial 4.5.
+    pub bookmark_keys: bool,
     /// Whether obsolescence markers are requested too.
     pub markers: bool,
 }
@@ -54,7 +56,9 @@ impl BundleRequest {
             false => args.push(("phases", flag(true))),
         }
         if self.bookmarks {
-            args.push(("bookmarks", flag(true)));
+            if !self.bookmark_keys {
+                args.push(("bookmarks", flag(true)));
+            }
             args.push(("listkeys", b"bookmarks".to_vec()));
         }
         if self.markers {
@@ -122,6 +126,11 @@ mod tests {
         );
         assert_eq!(text(&request, true), expected);
         assert_eq!(text(&request, false), format!("common=NULL heads={head}"));
+        let keys = BundleRequest {
+            bookmark_keys: true,
+            ..request
+        };
+        assert_eq!(text(&keys, true), expected.replace(" bookmarks=1", ""));
     }
 
     #[test]

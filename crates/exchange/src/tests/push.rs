@@ -405,6 +405,7 @@ proptest! {
             published: vec![newest],
             markers: Vec::new(),
             bookmarks: vec![BookmarkPush { name: b"main".to_vec(), before: None, after: Some(newest) }],
+            bookmark_form: Default::default(),
             variables: PushVars::new(),
         };
         let mut bundle = Vec::new();

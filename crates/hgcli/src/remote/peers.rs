@@ -136,7 +136,7 @@ impl PeerAddress {
 
 /// Refuses the setting that has Mercurial exchange in the ways of old versions.
 fn check_exchange(config: &Config) -> Result<(), Abort> {
-    let old: [&[u8]; 3] = [b"bundle1", b"phases", b"bookmarks"];
+    let old: [&[u8]; 2] = [b"bundle1", b"phases"];
     let words = config.list("devel", "legacy.exchange");
     // Mercurial, too, lets the newer form win.
     let newer = words.iter().any(|word| word == b"bundle2");
@@ -150,6 +150,12 @@ fn check_exchange(config: &Config) -> Result<(), Abort> {
         ))),
         None => Ok(()),
     }
+}
+
+/// Whether bookmarks are exchanged as keys, as of old versions.
+pub(crate) fn sends_bookmarks_as_keys(config: &Config) -> bool {
+    let words = config.list("devel", "legacy.exchange");
+    words.iter().any(|word| word == b"bookmarks")
 }
 
 /// Addresses of a name, path or URL; a name may have several.

@@ -50,3 +50,25 @@ fn bookmarks_move_whatever_the_path_says_of_them() {
     pair.there("bookmark -f -r 0 moves");
     pair.same(&["push -B nowhere"]);
 }
+
+#[test]
+fn bookmarks_may_move_as_keys() {
+    const KEYS: &str = "--config devel.legacy.exchange=bookmarks";
+    let pair = Pair::new();
+    pair.there("bookmark -r 0 moves");
+    pair.there("bookmark -r 1 removed");
+    pair.here("bookmark -r 1 moves");
+    pair.here("bookmark -r 0 new");
+    pair.commit("c");
+    let line = |line: &str| format!("{line} {KEYS}");
+    pair.same(&[&line("push -r 1"), &line("push -B new -B removed")]);
+    pair.there("bookmark -r 0 comes");
+    pair.same(&[&line("pull"), "bookmarks", &line("pull -B new")]);
+    // Which form was sent shows in who is asked: a part of all is checked before hooks of keys are.
+    pair.settings_there("[hooks]\nprepushkey.no = test $HG_KEY != refused\n");
+    pair.here("bookmark -r 1 refused");
+    pair.same(&[&line("push -B refused"), &line("push -B refused -r 0")]);
+    pair.here("bookmark -f -r 0 moves");
+    pair.same(&[&line("push -B moves"), "bookmarks"]);
+    pair.verify();
+}

@@ -241,7 +241,7 @@ fn no_bookmarks_are_no_part() {
 fn exchange_as_of_old_versions_is_refused_by_name() {
     let course = Course::new();
     let source = course.source();
-    for word in ["bundle1", "phases", "bookmarks"] {
+    for word in ["bundle1", "phases"] {
         let config = format!("devel.legacy.exchange={word}");
         for command in ["pull", "push", "incoming", "outgoing"] {
             let words = [command, "--config", &config, "."];

@@ -3,9 +3,21 @@
 use crate::ExchangeError;
 use crate::apply::{BookmarkRelation, ComparedBookmark, compare_bookmarks};
 use crate::error::PushRefusal;
+use crate::format::part::{PartHeader, PartType};
 use std::collections::{BTreeMap, BTreeSet};
 use varve_repo::{Phase, RepoView};
 use varve_revlog::{Node, Rev};
+
+/// How the bookmarks of a push are sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BookmarkForm {
+    /// All in one part, behind one that checks what they were.
+    #[default]
+    Together,
+    /// Each as a key of the namespace `bookmarks`, as before Mercurial 4.5. The other side takes one only if it is where
+    /// it was.
+    Keys,
+}
 
 /// A bookmark that a push changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +28,18 @@ pub struct BookmarkPush {
     pub before: Option<Node>,
     /// Its changeset afterwards; `None` removes it.
     pub after: Option<Node>,
+}
+
+impl BookmarkPush {
+    /// The part that sets it as a key.
+    pub(super) fn key_part(&self) -> PartHeader {
+        let hex = |node: Option<Node>| node.map(|node| node.to_hex().to_vec()).unwrap_or_default();
+        PartHeader::mandatory(PartType::PushKey)
+            .with("namespace", "bookmarks")
+            .with("key", &self.name[..])
+            .with("old", hex(self.before))
+            .with("new", hex(self.after))
+    }
 }
 
 /// Bookmarks of both sides, and the changes that a push makes to those of the other one.

@@ -11,7 +11,7 @@ mod phases;
 mod reply;
 mod settled;
 
-pub use self::bookmarks::{BookmarkPlan, BookmarkPush};
+pub use self::bookmarks::{BookmarkForm, BookmarkPlan, BookmarkPush};
 pub use checks::PushChecks;
 pub use heads::{BranchHeads, branch_heads};
 pub use history::{common_after, common_below, count_drafts};
@@ -63,6 +63,8 @@ pub struct PushPlan<'a> {
     pub markers: Vec<u8>,
     /// Bookmarks that change.
     pub bookmarks: Vec<BookmarkPush>,
+    /// How they are sent.
+    pub bookmark_form: BookmarkForm,
     /// Variables for the hooks of the other side.
     pub variables: PushVars,
 }
@@ -161,7 +163,15 @@ impl PushPlan<'_> {
         if !self.markers.is_empty() {
             parts.push(with_bytes(PartType::Obsmarkers, self.markers.clone()));
         }
-        if !self.bookmarks.is_empty() {
+        if self.bookmark_form == BookmarkForm::Keys {
+            parts.extend(self.bookmarks.iter().map(|push| {
+                let part = Part {
+                    header: push.key_part(),
+                    payload: PushPayload::Bytes(Vec::new()),
+                };
+                (PartType::PushKey, part)
+            }));
+        } else if !self.bookmarks.is_empty() {
             let after = self
                 .bookmarks
                 .iter()
@@ -181,7 +191,7 @@ impl PushPlan<'_> {
         there: &PeerCapabilities,
     ) -> Result<Vec<PushPart>, ExchangeError> {
         let mut parts = Vec::new();
-        if !self.bookmarks.is_empty() {
+        if !self.bookmarks.is_empty() && self.bookmark_form == BookmarkForm::Together {
             let before = self
                 .bookmarks
                 .iter()

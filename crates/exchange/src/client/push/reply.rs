@@ -108,6 +108,7 @@ fn push_error(header: &PartHeader) -> ExchangeError {
         Some(ErrorPart::UnsupportedContent { feature }) => {
             ExchangeError::NotSupportedThere(feature)
         }
+        Some(ErrorPart::KeyRefused { part, key }) => ExchangeError::KeyRefused { part, key },
         Some(ErrorPart::Abort { message, hint }) => ExchangeError::PushFailed { message, hint },
         None => ExchangeError::PushFailed {
             message: String::from_utf8_lossy(&header.kind()).into_owned(),

@@ -10,6 +10,7 @@
 
 use super::{PartHeader, PartType};
 use crate::ExchangeError;
+use varve_repo::hooks::PushKey;
 
 /// Longest value of a parameter, in bytes.
 const LONGEST: usize = 255;
@@ -27,6 +28,11 @@ pub(crate) enum ErrorPart {
     },
     PushRaced {
         message: String,
+    },
+    /// A key was not set; a name that is missing is empty.
+    KeyRefused {
+        part: u32,
+        key: PushKey,
     },
 }
 
@@ -103,6 +109,19 @@ pub(crate) fn decode(header: &PartHeader) -> Option<ErrorPart> {
             Some(ErrorPart::UnsupportedContent { feature })
         }
         PartType::ErrorPushRaced => Some(ErrorPart::PushRaced { message: message() }),
+        PartType::ErrorPushKey => {
+            let value = |name| header.value(name).map(<[u8]>::to_vec).unwrap_or_default();
+            let part = header.text("in-reply-to");
+            Some(ErrorPart::KeyRefused {
+                part: part.and_then(|part| part.parse().ok()).unwrap_or_default(),
+                key: PushKey {
+                    namespace: value("namespace"),
+                    key: value("key"),
+                    old: value("old"),
+                    new: value("new"),
+                },
+            })
+        }
         _ => None,
     }
 }
@@ -119,6 +138,7 @@ impl From<ErrorPart> for ExchangeError {
                 message: format!("push failed:\n'{message}'"),
                 hint: None,
             },
+            ErrorPart::KeyRefused { part, key } => ExchangeError::KeyRefused { part, key },
         }
     }
 }
@@ -136,7 +156,6 @@ fn fitting(text: &str) -> &str {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use varve_repo::hooks::PushKey;
 
     fn aborted(message: &str, hint: Option<&str>) -> ExchangeError {
         ExchangeError::RemoteAbort {

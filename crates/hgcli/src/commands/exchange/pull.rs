@@ -307,6 +307,7 @@ pub(crate) fn apply(
         _ => config.exchanges_markers()?,
     };
     // With the files of a store, all of its markers come, whether the server makes any or not.
+    request.bookmark_keys = peers::sends_bookmarks_as_keys(config);
     request.markers = exchanges && (request.streamed || remote.has_markers());
     let lock = repo.lock(ui, LockKind::Store)?;
     let bundle = open_bundle(remote.bundle(&request)?, BundleLimits::default())?;

@@ -2,11 +2,13 @@
 
 use super::PushSession;
 use crate::arguments::Matches;
-use crate::context::Repo;
+use crate::context::{Config, Repo};
+use crate::remote::peers;
 use crate::ui::{Abort, Ui};
 use std::collections::BTreeSet;
+use varve_exchange::ExchangeError;
 use varve_exchange::client::peer::Remote;
-use varve_exchange::client::push::{BookmarkPlan, BookmarkPush};
+use varve_exchange::client::push::{BookmarkForm, BookmarkPlan, BookmarkPush};
 
 /// Bookmarks that the command line names.
 pub(super) fn named(repo: &mut Repo, matches: &Matches) -> Result<BTreeSet<Vec<u8>>, Abort> {
@@ -61,20 +63,44 @@ pub(super) fn plan(
     Ok(plan)
 }
 
+/// The form of the bookmarks that the configuration wants.
+pub(super) fn form(config: &Config) -> BookmarkForm {
+    match peers::sends_bookmarks_as_keys(config) {
+        true => BookmarkForm::Keys,
+        false => BookmarkForm::Together,
+    }
+}
+
+/// What happens to a bookmark on the other side, in the words for the user.
+fn change(push: &BookmarkPush) -> &'static str {
+    match (&push.before, &push.after) {
+        (None, _) => "exporting bookmark ",
+        (Some(_), None) => "deleting remote bookmark ",
+        (Some(_), Some(_)) => "updating bookmark ",
+    }
+}
+
+/// The failure of a push; of a refused bookmark the other side has said why.
+pub(super) fn refused(error: ExchangeError, pushed: &[BookmarkPush]) -> Abort {
+    let bookmark = match &error {
+        ExchangeError::KeyRefused { key, .. } if key.namespace == b"bookmarks" => {
+            pushed.iter().find(|push| push.name == key.key)
+        }
+        _ => None,
+    };
+    match bookmark {
+        Some(push) => {
+            let name = String::from_utf8_lossy(&push.name);
+            Abort::new(format!("{}{name} failed", change(push)))
+        }
+        None => error.into(),
+    }
+}
+
 /// Prints the bookmarks that have moved on the other side.
 pub(super) fn report(ui: &mut Ui, pushed: &[BookmarkPush]) -> Result<(), Abort> {
-    for BookmarkPush {
-        name,
-        before,
-        after,
-    } in pushed
-    {
-        let done: &[u8] = match (before, after) {
-            (None, _) => b"exporting bookmark ",
-            (Some(_), None) => b"deleting remote bookmark ",
-            (Some(_), Some(_)) => b"updating bookmark ",
-        };
-        ui.status([done, name, b"\n"].concat())?;
+    for push in pushed {
+        ui.status([change(push).as_bytes(), &push.name, b"\n"].concat())?;
     }
     Ok(())
 }

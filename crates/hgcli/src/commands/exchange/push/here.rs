@@ -1,5 +1,6 @@
 //! Pushing to another repository of this machine: no other program stores the changesets.
 
+use super::bookmarks;
 use super::send::prepare;
 use crate::context::{Config, OtherRepository, Repo};
 use crate::remote::PeerAddress;
@@ -52,7 +53,7 @@ pub(super) fn store(
         origin,
         ApplyMode::Push(push),
     )?;
-    let (arrival, lock) = applied.map_err(push_raced)?;
+    let (arrival, lock) = applied.map_err(|error| refused(error, plan))?;
     drop(lock);
     incoming::print_stored(&mut there.repo, &mut there.ui, &arrival)?;
     there.repo.run_queued_hooks(&mut there.ui)?;
@@ -62,9 +63,9 @@ pub(super) fn store(
 }
 
 /// A change of the other repository since the push was prepared is a race.
-fn push_raced(error: ExchangeError) -> Abort {
+fn refused(error: ExchangeError, plan: &PushPlan<'_>) -> Abort {
     match error {
         ExchangeError::RepositoryChanged(_) => ExchangeError::PushRaced(error.to_string()).into(),
-        other => other.into(),
+        other => bookmarks::refused(other, &plan.bookmarks),
     }
 }

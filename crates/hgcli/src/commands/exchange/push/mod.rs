@@ -271,6 +271,7 @@ impl PushSession<'_> {
             published: self.phases.outdated(&self.all, (&after, missing), publish),
             markers,
             bookmarks: bookmarks.pushed.clone(),
+            bookmark_form: bookmarks::form(config),
             variables,
         };
         if let Some(secret) = bookmarks.secret(&self.all) {

@@ -1,5 +1,6 @@
 //! Sending the bundle of a planned push, and printing the reply.
 
+use super::bookmarks;
 use crate::context::{Config, Repo};
 use crate::remote::PeerAddress;
 use crate::remote::incoming;
@@ -50,7 +51,7 @@ pub(super) fn send(
         }
     });
     told?;
-    reply.map_err(|error| of_remote(ui, error))
+    reply.map_err(|error| of_remote(ui, error, plan))
 }
 
 /// Writes the bundle, between the hooks that belong to changesets that leave.
@@ -143,7 +144,7 @@ fn line_of(part: &PartOutline) -> String {
 }
 
 /// Prints the other side's message about its failure before the command ends.
-fn of_remote(ui: &mut Ui, error: ExchangeError) -> Abort {
+fn of_remote(ui: &mut Ui, error: ExchangeError, plan: &PushPlan<'_>) -> Abort {
     if let ExchangeError::PushFailed { message, hint } = &error {
         let mut words = format!("remote: {message}\n");
         if let Some(hint) = hint {
@@ -153,5 +154,5 @@ fn of_remote(ui: &mut Ui, error: ExchangeError) -> Abort {
             return abort;
         }
     }
-    error.into()
+    bookmarks::refused(error, &plan.bookmarks)
 }
