@@ -379,7 +379,8 @@ fn hunks_may_have_other_context() {
             answering(&twin, &[line, unified].concat(), "a");
         }
     }
-    for wrong in ["x", "-1", ""] {
+    // Mercurial itself fails with a negative number.
+    for wrong in ["x", ""] {
         let line = "commit -i -m one --config commands.commit.interactive.unified=";
         answering(&twin(), &[line, wrong].concat(), "a");
     }
