@@ -4,6 +4,7 @@
 //! working copy itself have modes, links and times, and are handled with `std::fs`. A server has no
 //! use for any of this and must not import it.
 
+mod absorb;
 mod audit;
 mod bookmark_edit;
 mod branch_and_bookmark;
@@ -37,6 +38,9 @@ mod tags;
 mod tree;
 mod update;
 
+pub use absorb::{
+    AbsorbOutcome, AbsorbRequest, AbsorbStack, AbsorbedChangeset, AbsorbedFile, absorb,
+};
 pub use audit::PathAuditor;
 pub use bookmark_edit::BookmarkEdit;
 pub use branch_and_bookmark::{active_bookmark, branch, set_active_bookmark, set_branch};

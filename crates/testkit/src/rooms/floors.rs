@@ -94,7 +94,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
         &[
             &["patch", "tokens", "blocks"],
             &["matching", "fold", "blanks", "merge"],
-            &["diff"],
+            &["diff", "absorb"],
             &["sorted"],
             &["fuzzing"],
         ],
@@ -315,7 +315,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "bookmark_edit",
                 "strip",
             ],
-            &["update", "tags", "replay", "patching"],
+            &["update", "tags", "replay", "patching", "absorb"],
             &["revert", "branch_merge"],
             &["resolve", "shelve"],
             &["fuzzing"],
