@@ -308,7 +308,7 @@ mod tests {
             prop_assert_eq!(&after.text(0), &texts[0]);
             let newest = text_lines(&texts[texts.len() - 1]);
             let lines = text_lines(&changed);
-            let (mut expected, mut at) = (Vec::new(), 0);
+            let (mut expected, mut at): (Vec<&[u8]>, usize) = (Vec::new(), 0);
             for part in hunks.iter().flat_map(|hunk| &hunk.parts) {
                 expected.extend(&newest[at..part.old.start]);
                 expected.extend(&lines[part.new.clone()]);

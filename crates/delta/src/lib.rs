@@ -21,6 +21,6 @@ pub use blanks::{Blanks, same_lines};
 pub use blocks::Block;
 pub use diff::{Grain, diff};
 pub use fold::PatchComposer;
-pub use merge::{MergedRegion, merge};
+pub use merge::{MergedRegion, TouchingChanges, merge};
 pub use patch::{HUNK_HEADER_LEN, Hunk, Hunks, PatchError, apply, patched_len, push_hunk};
 pub use sorted::diff_sorted;

@@ -24,8 +24,21 @@ pub enum MergedRegion<'t> {
     },
 }
 
+/// What becomes of changes of both sides that touch each other and have no line in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TouchingChanges {
+    /// They are one conflict.
+    #[default]
+    Conflict,
+    /// They are merged, unless both sides insert lines in the same place.
+    Merge,
+}
+
 /// Merges the changes of `ours` and `theirs` to `base`, in order; no piece is empty.
-pub fn merge<'t>(base: &'t [u8], ours: &'t [u8], theirs: &'t [u8]) -> Vec<MergedRegion<'t>> {
+pub fn merge<'t>(
+    touching: TouchingChanges,
+    [base, ours, theirs]: [&'t [u8]; 3],
+) -> Vec<MergedRegion<'t>> {
     let mut numbers = HashMap::new();
     let [base, ours, theirs] = [base, ours, theirs].map(|text| Lines::new(text, &mut numbers));
     let (in_ours, in_theirs) = (
@@ -34,7 +47,7 @@ pub fn merge<'t>(base: &'t [u8], ours: &'t [u8], theirs: &'t [u8]) -> Vec<Merged
     );
     let mut pieces = Vec::new();
     let (mut at_base, mut at_ours, mut at_theirs) = (0, 0, 0);
-    for kept in kept_by_both(&in_ours, &in_theirs) {
+    for kept in kept_by_both(&in_ours, &in_theirs, touching) {
         let between = Between {
             base: (&base, at_base..kept.base),
             ours: (&ours, at_ours..kept.ours),
@@ -59,14 +72,16 @@ struct Kept {
     len: usize,
 }
 
-/// Where the runs of both sides meet in the base; ended by an empty one behind all three texts.
-fn kept_by_both(ours: &[Block], theirs: &[Block]) -> Vec<Kept> {
+/// Where the runs of both sides meet in the base; ended by an empty one behind all three texts. If touching changes are
+/// merged, there are empty ones between them too.
+fn kept_by_both(ours: &[Block], theirs: &[Block], touching: TouchingChanges) -> Vec<Kept> {
+    let parts_touching = touching == TouchingChanges::Merge;
     let mut kept = Vec::new();
     let (mut i, mut j) = (0, 0);
     while let (Some(a), Some(b)) = (ours.get(i), theirs.get(j)) {
         let (end_a, end_b) = (a.a + a.len, b.a + b.len);
         let (start, end) = (a.a.max(b.a), end_a.min(end_b));
-        if start < end {
+        if start < end || (parts_touching && start == end) {
             kept.push(Kept {
                 base: start,
                 ours: a.b + (start - a.a),
@@ -74,10 +89,10 @@ fn kept_by_both(ours: &[Block], theirs: &[Block]) -> Vec<Kept> {
                 len: end - start,
             });
         }
-        if end_a < end_b {
-            i += 1;
-        } else {
-            j += 1;
+        i += usize::from(end_a <= end_b);
+        j += usize::from(end_b <= end_a);
+        if parts_touching && end_a == end_b {
+            kept.extend(between_insertion([a, b], [ours.get(i), theirs.get(j)]));
         }
     }
     // Both lists end with an empty run behind their texts.
@@ -90,6 +105,26 @@ fn kept_by_both(ours: &[Block], theirs: &[Block]) -> Vec<Kept> {
         });
     }
     kept
+}
+
+/// The point behind an insertion, where the runs of both sides end in one place and only one side inserts lines there.
+fn between_insertion([a, b]: [&Block; 2], next: [Option<&Block>; 2]) -> Option<Kept> {
+    let base = a.a + a.len;
+    let behind = |run: &Block, next: Option<&Block>| {
+        let next = next.filter(|next| next.a == base && next.b > run.b + run.len)?;
+        Some(next.b)
+    };
+    let (ours, theirs) = match (behind(a, next[0]), behind(b, next[1])) {
+        (Some(ours), None) => (ours, b.b + b.len),
+        (None, Some(theirs)) => (a.b + a.len, theirs),
+        _ => return None,
+    };
+    Some(Kept {
+        base,
+        ours,
+        theirs,
+        len: 0,
+    })
 }
 
 type Side<'l, 't> = (&'l Lines<'t>, Range<usize>);
@@ -157,9 +192,13 @@ mod tests {
 
     /// The merged text with conflicts as `<base|ours|theirs>`.
     fn shown(base: &str, ours: &str, theirs: &str) -> String {
-        let [base, ours, theirs] = [base, ours, theirs].map(texts);
+        shown_with(TouchingChanges::Conflict, [base, ours, theirs])
+    }
+
+    fn shown_with(touching: TouchingChanges, sides: [&str; 3]) -> String {
+        let [base, ours, theirs] = sides.map(texts);
         let line = |bytes: &[u8]| String::from_utf8_lossy(bytes).replace('\n', "");
-        let pieces = merge(&base, &ours, &theirs);
+        let pieces = merge(touching, [&base, &ours, &theirs]);
         let shown = pieces.iter().map(|piece| match piece {
             MergedRegion::Clear(text) => line(text),
             MergedRegion::Conflict { base, ours, theirs } => {
@@ -185,6 +224,22 @@ mod tests {
         assert_eq!(shown("", "a", "b"), "<|a|b>");
     }
 
+    #[test]
+    fn touching_changes_are_merged_if_their_order_is_known() {
+        let merged = |base, ours, theirs| shown_with(TouchingChanges::Merge, [base, ours, theirs]);
+        assert_eq!(merged("abc", "abX", "abcd"), "abXd");
+        assert_eq!(merged("abc", "abX", "aYc"), "aYX");
+        assert_eq!(merged("abc", "ac", "Xbc"), "Xc");
+        assert_eq!(merged("abc", "ac", "aXbc"), "aXc");
+        assert_eq!(merged("abc", "bc", "ac"), "c");
+        assert_eq!(merged("abc", "abX", "abYcd"), "abYXd");
+        assert_eq!(merged("abc", "aXc", "abYc"), "aXYc");
+        assert_eq!(merged("abc", "aXbc", "aYbc"), "a<|X|Y>bc");
+        assert_eq!(merged("abc", "abcX", "abcY"), "abc<|X|Y>");
+        assert_eq!(merged("abc", "aXc", "aYc"), "a<b|X|Y>c");
+        assert_eq!(shown("abc", "abX", "aYc"), "a<bc|bX|Yc>");
+    }
+
     fn any_text() -> impl Strategy<Value = Vec<u8>> {
         proptest::collection::vec(prop_oneof![Just(b'\n'), b'a'..b'd'], 0..60)
     }
@@ -200,20 +255,28 @@ mod tests {
             .map(|texts| texts.concat())
     }
 
+    fn strict(texts: [&[u8]; 3]) -> Vec<MergedRegion<'_>> {
+        merge(TouchingChanges::Conflict, texts)
+    }
+
     proptest! {
         #[test]
         fn one_side_alone_wins(base in any_text(), other in any_text()) {
-            prop_assert_eq!(whole(&merge(&base, &base, &other)), Some(other.clone()));
-            prop_assert_eq!(whole(&merge(&base, &other, &base)), Some(other.clone()));
-            prop_assert_eq!(whole(&merge(&base, &other, &other)), Some(other.clone()));
+            prop_assert_eq!(whole(&strict([&base, &base, &other])), Some(other.clone()));
+            prop_assert_eq!(whole(&strict([&base, &other, &base])), Some(other.clone()));
+            prop_assert_eq!(whole(&strict([&base, &other, &other])), Some(other.clone()));
         }
 
         #[test]
         fn both_sides_meet_in_the_same_conflicts(
-            base in any_text(), ours in any_text(), theirs in any_text(),
+            base in any_text(), ours in any_text(), theirs in any_text(), merges: bool,
         ) {
-            let there = merge(&base, &ours, &theirs);
-            let back: Vec<MergedRegion<'_>> = merge(&base, &theirs, &ours)
+            let touching = match merges {
+                true => TouchingChanges::Merge,
+                false => TouchingChanges::Conflict,
+            };
+            let there = merge(touching, [&base, &ours, &theirs]);
+            let back: Vec<MergedRegion<'_>> = merge(touching, [&base, &theirs, &ours])
                 .into_iter()
                 .map(|piece| match piece {
                     MergedRegion::Conflict { base, ours, theirs } => {

@@ -154,6 +154,17 @@ pub enum WorkdirError {
     /// Conflicts would have to be settled by a tool, or as a setting says, that is not there.
     #[error("{0} is not supported")]
     UnsupportedTool(String),
+    /// A program of `[partial-merge-tools]` has failed, or was ended by a signal.
+    #[error("partial merge tool {tool} {}", match code {
+        Some(code) => format!("exited with code {code}"),
+        None => "was killed".to_owned(),
+    })]
+    PartialToolFailed {
+        /// The name that it is configured by.
+        tool: String,
+        /// Its exit code.
+        code: Option<i32>,
+    },
     /// A parent of the working copy is not in the repository.
     #[error("unknown working parent {}!", &.0.to_string()[..12])]
     UnknownParent(Node),

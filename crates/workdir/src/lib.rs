@@ -36,6 +36,7 @@ mod strip;
 mod synthetic;
 mod tags;
 mod tree;
+mod untracked;
 mod update;
 
 pub use absorb::{
@@ -77,14 +78,14 @@ pub use local_state::{LocalState, local_state};
 pub use manifest_merge::{Auction, Bid, Verdict};
 pub use merge::{
     FileTraits, MarkerStyle, MergeLabels, MergeOptions, MergeProgram, MergeTool, OnObstacle,
-    PickedTool, ToolObstacle, ToolSelection, ToolTable,
+    PartialTool, PickedTool, ToolObstacle, ToolSelection, ToolTable,
 };
 pub use merge_state::{
     FileState, MergeState, Present, clear_merge, has_unresolved, other_side, unresolved,
 };
 pub use patching::{
     CheckedOut, PatchObserver, PatchSession, PatchedChangeset, PatchedFiles, SessionStart,
-    apply_chosen,
+    apply_chosen, apply_to_working_copy,
 };
 pub use path_copies::{path_copies, path_copies_to_working_copy};
 pub use rebase::{
@@ -95,7 +96,7 @@ pub use rename_detection::{Rename, RenameCandidate, detect_renames};
 pub use replay::{ReplayPlan, ReplayStep, Replayed, Replayer};
 pub use resolve::{ResolveRequest, has_conflict_markers, merge_again};
 pub use revert::{
-    RevertAction, RevertPlan, RevertStep, plan_revert, record_reverted_copies, revert,
+    RevertAction, RevertPlan, RevertStep, back_up, plan_revert, record_reverted_copies, revert,
 };
 pub use shelve::{
     ListedShelf, ShelfDirectory, ShelfFile, ShelvedChanges, UnshelveState, leave_changeset,
@@ -114,6 +115,7 @@ pub use tags::{
     write_local_tags, write_tags,
 };
 pub use tree::{Tree, TreeEntry};
+pub use untracked::{OnUntracked, UntrackedFiles};
 pub use update::{
     BookmarkChange, Destination, DestinationBookmark, LocalChanges, OtherHeads, UpdateRequest,
     bookmark_change, check_update, clone_destination, default_destination, destination,

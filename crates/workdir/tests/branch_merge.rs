@@ -16,6 +16,7 @@ fn options(tool: MergeTool) -> MergeOptions {
         markers: MarkerStyle::Basic,
         chosen: ToolSelection::Forced(tool),
         backups: Backups::None,
+        ..MergeOptions::default()
     }
 }
 

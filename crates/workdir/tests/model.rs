@@ -144,6 +144,7 @@ impl WorkingCopy {
                 markers: MarkerStyle::Basic,
                 chosen: ToolSelection::Forced(tool),
                 backups: Backups::None,
+                ..MergeOptions::default()
             },
             labels: &MergeLabels::of_graft(),
             progress: &varve_base::Silent,
@@ -214,6 +215,7 @@ impl WorkingCopy {
             markers: MarkerStyle::Basic,
             chosen: ToolSelection::Forced(tool),
             backups: Backups::None,
+            ..MergeOptions::default()
         };
         let request = UpdateRequest {
             repository: &self.repository,

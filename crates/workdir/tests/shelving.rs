@@ -31,6 +31,7 @@ fn leave(copy: &WorkingCopy, parent: Node) {
         markers: MarkerStyle::Basic,
         chosen: ToolSelection::Forced(MergeTool::Fail),
         backups: Backups::None,
+        ..MergeOptions::default()
     };
     let request = UpdateRequest {
         repository: &copy.repository,

@@ -243,3 +243,23 @@ fn the_null_revision_may_be_marked() {
         &["bisect", "-c", "true"],
     ]);
 }
+
+#[test]
+fn marks_on_hidden_changesets_do_not_count_in_queries() {
+    let twin = Twin::writing(make);
+    twin.all_same(&["bisect -g 3", "bisect -b 16", "bisect -r"]);
+    twin.all_same(&["bisect -g 3", "bisect -b tip", "up -q 0"]);
+    let tip = peers::hg().ok(twin.ours(), &["log", "-r", "tip", "-T", "{node}"]);
+    twin.same(&[
+        "debugobsolete",
+        &tip,
+        "-d",
+        "0 0",
+        "--config",
+        "experimental.evolution=createmarkers",
+    ]);
+    for set in ["bad", "bads", "goods", "range", "pruned", "ignored"] {
+        twin.same(&["log", "-r", &format!("bisect({set})"), "-T", "{rev} "]);
+    }
+    twin.same(&["log", "-T", "{rev} {bisect}\n"]);
+}

@@ -246,3 +246,29 @@ fn many_files_are_shown_in_their_order() {
     });
     twin.all_same(&["diff -c tip", "diff --git -r 0", "log -p -r 1"]);
 }
+
+#[test]
+fn statistics_name_files_from_the_directory_if_a_setting_says_so() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        repos::write(path, "d/a", b"a\n");
+        repos::write(path, "e/b", b"b\n");
+        commit(hg, path, "zero");
+        hg.ok(path, &["rename", "d/a", "d/c"]);
+        repos::write(path, "e/b", b"b\nb\n");
+    });
+    for line in [
+        "diff --stat",
+        "diff --stat .",
+        "diff --git --stat",
+        "diff --stat --root ../e",
+        "diff --stat --root .. ../e",
+        "diff",
+    ] {
+        for value in ["yes", "no", "legacy"] {
+            let setting = format!("ui.relative-paths={value}");
+            let words: Vec<&str> = line.split(' ').chain(["--config", &setting]).collect();
+            twin.same_in("d", &words);
+        }
+    }
+}

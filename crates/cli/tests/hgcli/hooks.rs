@@ -339,3 +339,17 @@ fn repositories_of_this_machine_have_absolute_urls() {
         twin.same(&["pull", "-q", path, "--config", hook]);
     }
 }
+
+#[test]
+fn a_bookmark_at_the_null_changeset_has_its_id() {
+    let twin = twin(&[(
+        "txnclose-bookmark",
+        "echo \"$HG_BOOKMARK:$HG_OLDNODE>$HG_NODE\"",
+    )]);
+    twin.all_same(&[
+        "bookmark -r null none",
+        "bookmark -f -r 0 none",
+        "bookmark -f -r null none",
+        "bookmark -d none",
+    ]);
+}

@@ -210,3 +210,121 @@ fn what_is_chosen_is_shelved() {
         assert_eq!(patch(shelved(twin.theirs())), patch(shelved(twin.ours())));
     }
 }
+
+/// Local changes in places where `revert` asks.
+fn begin_revert(hg: &Hg, path: &Path) {
+    begin(hg, path, "");
+    commit(hg, path, "one");
+    let changes = [
+        (2, "zwei"),
+        (4, "four"),
+        (12, "12\ntwelve"),
+        (19, "neunzehn"),
+    ];
+    write(path, "a", numbers(&changes).as_bytes());
+    write(path, "b", b"x\ny\nz\nzz\n");
+    write(path, "added", b"added\n");
+    write(path, "below/added", b"added\n");
+    hg.ok(path, &["add", "added", "below/added"]);
+    hg.ok(path, &["copy", "source", "again"]);
+    hg.ok(path, &["remove", "new"]);
+    std::fs::remove_file(path.join("nothing")).unwrap();
+}
+
+/// Files beside those that are tracked, with their contents.
+fn backups(path: &Path) -> Vec<(String, Vec<u8>)> {
+    let unknown = hg().ok(path, &["status", "-u", "-n"]);
+    let read = |name: &str| (name.to_owned(), std::fs::read(path.join(name)).unwrap());
+    unknown.lines().map(read).collect()
+}
+
+#[track_caller]
+fn reverting(line: &str, answers: &str) {
+    let twin = Twin::writing(begin_revert);
+    answering(&twin, line, answers);
+    assert_eq!(
+        backups(twin.theirs()),
+        backups(twin.ours()),
+        "{line}: {answers}"
+    );
+}
+
+#[test]
+fn local_changes_are_discarded_hunk_by_hunk() {
+    for answers in [
+        "yyyyyyyyyyyyyyyyyyyy",
+        "nnnynynyy",
+        "nnnnnnn",
+        "?",
+        "xyq",
+        "ynnyq",
+        "ynnydy",
+        "ynna",
+        "ynnfn",
+        "ynnysy",
+        "ynnyy?n",
+    ] {
+        reverting("revert -i --all", answers);
+    }
+}
+
+#[test]
+fn names_and_options_narrow_a_revert() {
+    for (line, answers) in [
+        ("revert -i a", "yn"),
+        ("revert -i a b -C", "ynny"),
+        ("revert -i a b -v", "ynny"),
+        ("revert -i added new nothing", "yy"),
+        ("revert -i below", "y"),
+        ("revert -i --cwd below added", "y"),
+        ("revert -i -I a -X b", "yyy"),
+        ("revert -i -n --all", ""),
+        ("revert -i nowhere", ""),
+        ("revert -i", "yyynnnnn"),
+        ("revert -i --all --config ui.interactive=no", ""),
+        (
+            "revert -i -a --config ui.origbackuppath=.hg/kept",
+            "nnnyyyyy",
+        ),
+        ("revert -i a -r 0 -d 0", ""),
+    ] {
+        reverting(line, answers);
+    }
+}
+
+#[test]
+fn files_of_another_changeset_are_applied_hunk_by_hunk() {
+    for (line, answers) in [
+        ("revert -i -r 0 -a", "yyyyyyyyyyyyyyyyyyyyyyyyyyyyy"),
+        ("revert -i -r 0 -a", "nynynynynynynynynynynynynynynyn"),
+        ("revert -i -r 0 -a", "nnnnnnnnnnnnnnnnnnnnnnnn"),
+        ("revert -i -r 0 a b", "ynyyy"),
+        ("revert -i -r 0 gone moved", "yyy"),
+        ("revert -i -r null -a", "nyyyyyyyyyyyyyyyyyyy"),
+        ("revert -i -v -r null -a", "yyyyyyyyyyyyyyyyyyyy"),
+    ] {
+        reverting(line, answers);
+    }
+}
+
+#[test]
+fn hunks_are_edited_before_they_are_discarded() {
+    for (script, answers) in [
+        ("s/^+zwei/+zwo/", "enn"),
+        ("/^+zwei/d; s/^-two/ two/", "enn"),
+        ("s/^-two/-2/", "eny"),
+    ] {
+        let (twin, editor) = (
+            Twin::writing(begin_revert),
+            format!("ui.editor=sed -i -e '{script}'"),
+        );
+        let words = ["revert", "-i", "a", "--config", &editor];
+        let typed: String = answers
+            .chars()
+            .map(|letter| format!("{letter}\n"))
+            .collect();
+        twin.same_answering(&words, &typed);
+        same_state(&twin);
+        assert_eq!(backups(twin.theirs()), backups(twin.ours()), "{script}");
+    }
+}

@@ -78,9 +78,4 @@ fn dates_verbose_words_and_directories_for_backups() {
     same_state(&twin);
     let kept = std::fs::read(twin.ours().join(".hg/kept/a")).unwrap();
     assert_eq!(kept, b"changed again");
-    let ours = twin.run(&["revert", "-i", "a"]).ours;
-    assert_eq!(
-        ours.stderr,
-        "abort: revert --interactive is not supported\n"
-    );
 }

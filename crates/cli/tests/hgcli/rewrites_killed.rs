@@ -148,8 +148,11 @@ fn recover(program: &Path, path: &Path, victim: &Victim) {
     for each in [&our_hg(), &varve_testkit::peers::hg_program()] {
         succeeds(each, path, &["verify", "-q"]);
     }
-    // A kill between the end of the transaction and the new dirstate leaves the working copy at a changeset that is
-    // obsolete already: it is shown, and its files are there.
+    // The dirstate is written within the transaction that makes the old changeset obsolete, or neither is.
+    if victim.is("amend") || victim.is("uncommit") {
+        let hidden = succeeds(program, path, &["log", "-r", ". and obsolete()"]);
+        assert_eq!(hidden, "", "the working copy is at an obsolete changeset");
+    }
     let shown = "not obsolete() or .";
     let template = ["log", "-r", shown, "-T", "{files % '{file}\n'}"];
     let mut known: BTreeSet<String> = succeeds(program, path, &template)

@@ -2,6 +2,9 @@
 
 use super::Twin;
 use super::state::same_state;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use varve_testkit::peers::Hg;
 use varve_testkit::repos::{commit, write};
 
 #[test]
@@ -164,4 +167,91 @@ fn subrepositories_are_said_to_be_left_out() {
     }
     let before = twin.run(&["update", "0"]).ours;
     assert_eq!((before.code, before.stderr.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn untracked_files_make_place_where_settings_say_so() {
+    let make = |hg: &Hg, path: &Path| {
+        hg.ok(path, &["init"]);
+        write(path, ".hgignore", b"[.]x$\n");
+        write(path, ".hg/hgrc", b"[extensions]\nrebase =\n");
+        write(path, "a", b"a\n");
+        commit(hg, path, "zero");
+        write(path, "u", b"u\n");
+        write(path, "v", b"v\n");
+        write(path, "i.x", b"i\n");
+        hg.ok(path, &["add", "i.x"]);
+        commit(hg, path, "one");
+        hg.ok(path, &["update", "-q", "0"]);
+        write(path, "b", b"b\n");
+        commit(hg, path, "two");
+    };
+    for line in ["up 1", "merge 1", "graft 1"] {
+        for [unknown, ignored] in [
+            ["abort", "abort"],
+            ["abort", "warn"],
+            ["warn", "abort"],
+            ["warn", "warn"],
+            ["warn", "ignore"],
+            ["ignore", "warn"],
+            ["ignore", "ignore"],
+            ["gone", "abort"],
+        ] {
+            // A graft says first what it does.
+            if unknown == "gone" && !["up 1", "merge 1"].contains(&line) {
+                continue;
+            }
+            let twin = Twin::writing(make);
+            twin.each(|path| write(path, "u", b"U\n"));
+            twin.each(|path| write(path, "v", b"v\n"));
+            twin.each(|path| write(path, "i.x", b"I\n"));
+            let settings = [
+                format!("merge.checkunknown={unknown}"),
+                format!("merge.checkignored={ignored}"),
+                "ui.merge=:merge3".to_owned(),
+            ];
+            let mut words: Vec<&str> = line.split(' ').collect();
+            for setting in &settings {
+                words.extend(["--config", setting]);
+            }
+            twin.same(&words);
+            twin.all_same(&["status", "log -T {rev}{desc}{files}\n"]);
+            for name in ["u", "u.orig", "v.orig", "i.x", "i.x.orig"] {
+                let read = |root: &Path| std::fs::read_to_string(root.join(name)).ok();
+                assert_eq!(read(twin.ours()), read(twin.theirs()), "{name} {words:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_changed_mode_becomes_that_of_the_target() {
+    let set = |path: &Path, mode: u32| {
+        std::fs::set_permissions(path.join("a"), PermissionsExt::from_mode(mode)).unwrap();
+    };
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        write(path, "a", b"a\n");
+        commit(hg, path, "zero");
+        set(path, 0o755);
+        commit(hg, path, "one");
+    });
+    let mode = |path: &Path| {
+        let found = path.join("a").metadata();
+        found.ok().map(|found| found.permissions().mode())
+    };
+    let same = |line: &str| {
+        twin.all_same(&[line, "status"]);
+        assert_eq!(mode(twin.ours()), mode(twin.theirs()), "{line}");
+    };
+    twin.each(|path| set(path, 0o644));
+    same("up 0");
+    twin.each(|path| set(path, 0o755));
+    same("up 1");
+    same("rm a");
+    same("revert -r 0 a");
+    same("up 0");
+    twin.each(|path| set(path, 0o755));
+    twin.each(|path| write(path, "a", b"b\n"));
+    same("up 1");
 }

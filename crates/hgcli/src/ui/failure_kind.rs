@@ -129,6 +129,7 @@ impl From<&WorkdirError> for FailureKind {
             | WorkdirError::UncommittedMerge
             | WorkdirError::UnresolvedFiles
             | WorkdirError::ChangedFiles
+            | WorkdirError::PartialToolFailed { .. }
             | WorkdirError::Conflicting => FailureKind::State,
             WorkdirError::CannotAmend(AmendRefusal::Merge) => FailureKind::State,
             WorkdirError::CannotClose(_)

@@ -99,8 +99,17 @@ impl Ui {
 
     /// Asks a question that is answered by y or n; yes is the default.
     pub fn confirm(&mut self, question: &str) -> Result<bool, Abort> {
+        self.confirm_by(question.as_bytes(), "(yn)? ")
+    }
+
+    /// The same, where the question shows that yes is the default.
+    pub fn confirm_default(&mut self, question: &[u8]) -> Result<bool, Abort> {
+        self.confirm_by(question, "(Yn)? ")
+    }
+
+    fn confirm_by(&mut self, question: &[u8], letters: &str) -> Result<bool, Abort> {
         loop {
-            self.write(format!("{question} (yn)? "))?;
+            self.write([question, b" ", letters.as_bytes()].concat())?;
             if !self.is_interactive()? {
                 self.write("y\n")?;
                 return Ok(true);

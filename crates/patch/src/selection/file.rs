@@ -30,6 +30,25 @@ impl OfferedHunk {
         count(&self.lines, b'-')
     }
 
+    /// The hunk that takes this one back.
+    pub(super) fn reversed(&self) -> OfferedHunk {
+        let mut lines = self.lines.clone();
+        for line in &mut lines {
+            line[0] = match line[0] {
+                b'-' => b'+',
+                b'+' => b'-',
+                // A note about a missing line end belongs to the line before.
+                other => other,
+            };
+        }
+        OfferedHunk {
+            old_start: self.new_start,
+            new_start: self.old_start,
+            lines,
+            ..self.clone()
+        }
+    }
+
     /// The hunk in the unified form.
     pub fn text(&self) -> Vec<u8> {
         let context = count(&self.before, b' ') + count(&self.after, b' ');

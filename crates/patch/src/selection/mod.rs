@@ -2,10 +2,12 @@
 //! can be taken apart.
 
 mod file;
+mod hunks;
 #[cfg(test)]
 mod tests;
 
 pub use file::{OfferedFile, OfferedHunk};
+pub use hunks::reversed_hunks;
 
 use file::push_chosen;
 

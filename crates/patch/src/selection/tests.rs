@@ -148,3 +148,17 @@ fn edits_replace_a_hunk() {
     assert_eq!(choose(&files, &mut script), Ok(Vec::new()));
     assert!(script.answers.is_empty());
 }
+
+#[test]
+fn hunks_are_taken_back() {
+    let patch = b"diff --git a/a b/b\nold mode 100644\nnew mode 100755\n--- a/a\n+++ b/b\n\
+        @@ -1,3 +2,3 @@\n 1\n-2\n\\ No newline at end of file\n+two\n+more\n\
+        diff --git a/c b/c\nold mode 100644\nnew mode 100755\n";
+    let begin = "diff --git a/b b/b\n--- a/b\n+++ b/b\n";
+    let back = reversed_hunks(patch);
+    let lines = "@@ -2,3 +1,2 @@\n 1\n+2\n\\ No newline at end of file\n-two\n-more\n";
+    assert_eq!(String::from_utf8_lossy(&back), [begin, lines].concat());
+    let lines = "@@ -1,2 +2,3 @@\n 1\n-2\n\\ No newline at end of file\n+two\n+more\n";
+    let forth = reversed_hunks(&back);
+    assert_eq!(String::from_utf8_lossy(&forth), [begin, lines].concat());
+}

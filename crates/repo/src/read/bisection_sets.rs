@@ -72,7 +72,14 @@ impl BisectSets {
     /// A state that is damaged or names other changesets.
     pub fn of(view: &RepoView) -> Result<BisectSets, RepoError> {
         let state = BisectState::of(view)?;
-        let marked = |nodes: &[Node]| marked(view, nodes);
+        // Marks on changesets that the view hides do not count.
+        let marked = |nodes: &[Node]| {
+            let mut flags = marked(view, nodes)?;
+            for (at, flag) in flags.iter_mut().enumerate() {
+                *flag &= view.is_visible(Rev(at as u32));
+            }
+            Ok::<Flags, RepoError>(flags)
+        };
         let (good, bad) = (marked(&state.good)?, marked(&state.bad)?);
         let before = |of: &Flags| ancestors(view, of.clone());
         // All changesets descend from the null revision.

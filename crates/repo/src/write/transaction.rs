@@ -99,8 +99,6 @@ enum Change {
     Remove,
     /// Written by an [`varve_revlog::Appender`]: a file of a revlog.
     ByAppender,
-    /// Written elsewhere; hooks may read its pending content.
-    PendingOnly(Vec<u8>),
 }
 
 impl Repository {
@@ -182,14 +180,8 @@ impl Transaction {
         }
     }
 
-    /// As [`Transaction::keep_backup`], for a file that will be written when the transaction is final:
-    /// hooks may look at it already.
-    pub fn write_pending(&mut self, place: BaseDir, name: &[u8], bytes: Vec<u8>) {
-        self.set(place, name, Change::PendingOnly(bytes));
-    }
-
     /// Whether any hook reads pending data.
-    pub fn has_pending_readers(&self) -> bool {
+    fn has_pending_readers(&self) -> bool {
         self.hooks
             .as_ref()
             .is_some_and(TransactionHooks::has_pending_readers)
@@ -385,7 +377,7 @@ impl Transaction {
         hooks.run_pretxnchangegroup()?;
         hooks.run_prepushkey()?;
         for (place, name, change) in &self.files {
-            if let Change::Replace(bytes) | Change::PendingOnly(bytes) = change
+            if let Change::Replace(bytes) = change
                 && PENDING.contains(&(*place, name))
             {
                 let path = self.path(*place, &pending::name_of(name))?;
@@ -467,7 +459,7 @@ impl Transaction {
             }
             let path = self.path(*place, name)?;
             match change {
-                Change::BackupOnly | Change::ByAppender | Change::PendingOnly(_) => {}
+                Change::BackupOnly | Change::ByAppender => {}
                 Change::Replace(bytes) => replace(storage, &path, bytes)?,
                 Change::Remove => remove_if_exists(&self.context, &path)?,
             }

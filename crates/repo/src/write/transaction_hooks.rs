@@ -206,10 +206,15 @@ impl TransactionHooks {
         names.dedup();
         names.retain(|name| before.get(*name) != after.get(*name));
         let args = names.into_iter().map(|name| {
+            // A bookmark may be at the null changeset, which then is named.
+            let place = |marks: &BTreeMap<Vec<u8>, Node>| {
+                let node = marks.get(name);
+                node.map(|node| node.to_hex().to_vec()).unwrap_or_default()
+            };
             HookArgs::from([
                 ("bookmark", name.clone()),
-                ("node", hex_or_empty(after.get(name))),
-                ("oldnode", hex_or_empty(before.get(name))),
+                ("node", place(after)),
+                ("oldnode", place(before)),
             ])
         });
         self.bookmarks = args.collect();

@@ -91,12 +91,15 @@ impl AbsorbedFile {
     }
 }
 
-/// The lines below the stack, and the versions in it. `None` if one is a link.
+/// The lines below the stack, and the versions in it, oldest first.
+type FollowedFile = (Vec<u8>, Vec<FileVersion>);
+
+/// Follows a file down the stack, along its names. `None` if one version is a link.
 fn follow(
     view: &RepoView,
     stack: &AbsorbStack,
     path: &[u8],
-) -> Result<Option<(Vec<u8>, Vec<FileVersion>)>, WorkdirError> {
+) -> Result<Option<FollowedFile>, WorkdirError> {
     let mut path = path.to_vec();
     let mut versions = Vec::new();
     let mut base = None;

@@ -119,10 +119,11 @@ pub fn merge_changeset(
     };
     let mut plan = trees.plan(&merged)?;
     let files = WorkingFiles::new(repository.root());
+    let (on_disk, settings) = ((&files, repository.root()), &request.tool.untracked);
     if request.base.chosen().is_some() {
-        untracked::merge(&files, &mut plan, &trees)?;
+        untracked::merge(on_disk, &mut plan, &trees, settings)?;
     }
-    untracked::check(&files, &plan, &trees)?;
+    untracked::check(on_disk, &mut plan, &trees, settings)?;
     directories::check(&files, &plan)?;
     let settings = MergeSettings {
         repository,
@@ -146,6 +147,8 @@ pub fn merge_changeset(
     note_begin(repository, &node)?;
     clear_merge(repository)?;
     merger.keep()?;
+    let backups = &request.tool.backups;
+    crate::untracked::keep(&plan.replaced, &files, backups, merger.observer)?;
     apply(
         &plan,
         view,

@@ -4,7 +4,9 @@ use super::Sides;
 use crate::file_merges::MergeFile;
 use crate::tree::TreeEntry;
 use crate::update::{Plan, UpdateStep};
-use crate::{WorkdirError, WorkingFiles};
+use crate::{OnUntracked, UntrackedFiles, WorkdirError, WorkingFiles};
+use std::collections::BTreeSet;
+use std::path::Path;
 use varve_repo::{FileKind, Node};
 
 /// Whether an untracked file is at `path` and differs from their file `source`.
@@ -25,11 +27,12 @@ fn differs(
     Ok(is_link(kind) != is_link(entry.1) || content != sides.theirs.content(source, &entry.0)?)
 }
 
-/// Merges untracked files with those that would take their place, without a base.
+/// Merges untracked files with those that would take their place, without a base. Those that are replaced are left.
 pub(super) fn merge(
-    files: &WorkingFiles,
+    (files, root): (&WorkingFiles, &Path),
     plan: &mut Plan,
     sides: &Sides<'_>,
+    untracked: &UntrackedFiles,
 ) -> Result<(), WorkdirError> {
     let mut merges = Vec::new();
     for (path, step) in &plan.steps {
@@ -46,6 +49,13 @@ pub(super) fn merge(
             });
         }
     }
+    if !untracked.refuse_all() {
+        let paths = merges.iter().map(|merge| merge.dest.clone()).collect();
+        let merged = untracked.treatments(root, paths)?.into_iter();
+        let merged = merged.filter(|(_, how)| *how == OnUntracked::Refuse);
+        let merged: BTreeSet<Vec<u8>> = merged.map(|(path, _)| path).collect();
+        merges.retain(|merge| merged.contains(&merge.dest));
+    }
     for merge in &merges {
         plan.steps.remove(&merge.dest);
     }
@@ -54,16 +64,18 @@ pub(super) fn merge(
     Ok(())
 }
 
-/// Refuses to overwrite files that are not tracked and differ from those that would take their place.
+/// Refuses to overwrite files that are not tracked and differ from those that would take their place, or plans to keep
+/// them as backups.
 pub(super) fn check(
-    files: &WorkingFiles,
-    plan: &Plan,
+    (files, root): (&WorkingFiles, &Path),
+    plan: &mut Plan,
     sides: &Sides<'_>,
+    untracked: &UntrackedFiles,
 ) -> Result<(), WorkdirError> {
     let mut colliding = Vec::new();
     let mut check = |path: &[u8], source: &[u8], entry: TreeEntry| {
         if differs(files, sides, (path, source), entry)? {
-            colliding.push(crate::files::shown(path));
+            colliding.push(path.to_vec());
         }
         Ok::<_, WorkdirError>(())
     };
@@ -82,9 +94,6 @@ pub(super) fn check(
             check(&merge.dest, source, *entry)?;
         }
     }
-    if colliding.is_empty() {
-        return Ok(());
-    }
-    colliding.sort();
-    Err(WorkdirError::UntrackedDiffer(colliding))
+    plan.replaced = untracked.permit(root, colliding)?;
+    Ok(())
 }

@@ -31,8 +31,7 @@ use std::collections::BTreeMap;
 use varve_base::Interrupt;
 use varve_lang::patterns::PathCheck;
 use varve_repo::{
-    BaseDir, CommitBatch, FileChange, FileKind, Lock, Node, RepoView, Repository, ViewFilter,
-    WriteOptions,
+    CommitBatch, FileChange, FileKind, Lock, Node, RepoView, Repository, ViewFilter, WriteOptions,
 };
 
 /// The repository, locks and options of a commit.
@@ -69,22 +68,12 @@ pub fn commit(
     let work = (repository, place.stop, place.chosen);
     let (node, seen) = store_changes(&mut batch, work, dirstate, status, words)?;
     move_bookmark(repository, &mut batch, dirstate.parents(), node)?;
-    for name in [&b"dirstate"[..], b"branch"] {
-        batch.transaction().keep_backup(BaseDir::Hg, name);
-    }
-    if batch.transaction().has_pending_readers() {
-        let mut after = dirstate.clone();
-        note_committed(&mut after, &seen, status, boundary);
-        after.set_parents([node, Node::NULL]);
-        if let Some(bytes) = after.pending(repository)? {
-            batch
-                .transaction()
-                .write_pending(BaseDir::Hg, b"dirstate", bytes);
-        }
-    }
+    let mut after = dirstate.clone();
+    note_committed(&mut after, &seen, status, boundary);
+    after.set_parents([node, Node::NULL]);
+    after.write_within(repository, batch.transaction())?;
     batch.finish()?;
-    note_committed(dirstate, &seen, status, boundary);
-    dirstate.set_parents([node, Node::NULL]);
+    *dirstate = after;
     dirstate.write(repository)?;
     clear_merge(repository)?;
     Ok(node)

@@ -7,8 +7,8 @@ use crate::{Dirstate, Tracking, Tree, WorkdirError, path_copies};
 use varve_base::Interrupt;
 use varve_lang::patterns::Matcher;
 use varve_repo::{
-    BaseDir, CommitBatch, FileChange, FileText, Lock, NewMarker, Node, Phase, RepoView, Repository,
-    Rev, ViewFilter,
+    CommitBatch, FileChange, FileText, Lock, NewMarker, Node, Phase, RepoView, Repository, Rev,
+    ViewFilter,
 };
 
 /// The repository and batch in which a parent is replaced.
@@ -81,27 +81,18 @@ pub fn replace_parent(
     if let Some(marker) = what.marker {
         add_marker(&mut batch, what, (&old, &node), marker)?;
     }
-    for name in [&b"dirstate"[..], b"branch"] {
-        batch.transaction().keep_backup(BaseDir::Hg, name);
-    }
-    if batch.transaction().has_pending_readers() {
-        let mut after = dirstate.clone();
-        let manifest = batch.manifest_text(&node)?;
-        let tree = Tree::of_text(what.view, node, manifest);
-        move_entries(&mut after, what, &tree)?;
-        after.set_parents([node, Node::NULL]);
-        if let Some(bytes) = after.pending(repository)? {
-            batch
-                .transaction()
-                .write_pending(BaseDir::Hg, b"dirstate", bytes);
-        }
-    }
+    let mut after = dirstate.clone();
+    let manifest = batch.manifest_text(&node)?;
+    let tree = Tree::of_text(what.view, node, manifest);
+    move_entries(&mut after, what, &tree)?;
+    after.set_parents([node, Node::NULL]);
+    after.write_within(repository, batch.transaction())?;
     let (_, lock) = batch.finish_locked()?;
+    *dirstate = after;
+    // Copies are found between changesets that are there. A kill before loses no more than them.
     let view = repository.view_for(ViewFilter::Unfiltered)?;
     let rev = view.changelog().rev(&node);
-    move_entries(dirstate, what, &Tree::of(&view, rev)?)?;
     move_copies(dirstate, what, &view, rev)?;
-    dirstate.set_parents([node, Node::NULL]);
     dirstate.write(repository)?;
     Ok((node, lock))
 }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use table::Table;
 use varve_base::storage::read_if_there;
 use varve_base::{OpenMode, Storage, StorageFile};
-use varve_repo::{Node, Repository};
+use varve_repo::{BaseDir, Node, Repository, Transaction};
 
 type Parents = [Node; 2];
 
@@ -279,35 +279,54 @@ impl Dirstate {
         if !self.changed {
             return Ok(());
         }
-        let storage = repository.storage().as_ref();
-        let path = path(repository);
-        // The hint comes first: a reader that sees it changed reads the dirstate, at worst in vain.
-        if self.tracked_changed && repository.requirements().has("dirstate-tracked-key-v1") {
-            let hint = format!("1\n{}\n", random_name::<16>()?);
-            let beside = path.with_file_name("dirstate-tracked-hint");
-            replace(storage, &beside, hint.as_bytes())?;
-        }
+        self.write_hint(repository)?;
         if is_v2(repository) {
             self.write_v2(repository)?;
         } else {
-            let bytes = v1::encode(&self.parents, &self.table).ok_or_else(|| too_large(&path))?;
-            replace(storage, &path, &bytes)?;
+            let bytes = self.encode_v1(repository)?;
+            replace(repository.storage().as_ref(), &path(repository), &bytes)?;
         }
         (self.changed, self.tracked_changed) = (false, false);
         Ok(())
     }
 
-    /// The file as [`Dirstate::write`] would write it, for hooks; `None` in the second format, where
-    /// it would be two.
+    /// Has a transaction write the file, so that a command that is killed leaves both or none, and hooks see it. The
+    /// second format has two files, of which one names the other: there [`Dirstate::write`] has to follow the transaction.
+    /// Both keep the old file for `rollback`.
     ///
     /// # Errors
-    /// [`WorkdirError::TooLarge`].
-    pub fn pending(&self, repository: &Repository) -> Result<Option<Vec<u8>>, WorkdirError> {
-        if is_v2(repository) {
-            return Ok(None);
+    /// As of [`Dirstate::write`].
+    pub fn write_within(
+        &mut self,
+        repository: &Repository,
+        transaction: &mut Transaction,
+    ) -> Result<(), WorkdirError> {
+        for name in [&b"dirstate"[..], b"branch"] {
+            transaction.keep_backup(BaseDir::Hg, name);
         }
+        if is_v2(repository) {
+            return Ok(());
+        }
+        self.write_hint(repository)?;
+        let bytes = self.encode_v1(repository)?;
+        transaction.replace(BaseDir::Hg, b"dirstate", bytes);
+        (self.changed, self.tracked_changed) = (false, false);
+        Ok(())
+    }
+
+    /// The hint comes first: a reader that sees it changed reads the dirstate, at worst in vain.
+    fn write_hint(&self, repository: &Repository) -> Result<(), WorkdirError> {
+        if self.tracked_changed && repository.requirements().has("dirstate-tracked-key-v1") {
+            let hint = format!("1\n{}\n", random_name::<16>()?);
+            let beside = path(repository).with_file_name("dirstate-tracked-hint");
+            replace(repository.storage().as_ref(), &beside, hint.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn encode_v1(&self, repository: &Repository) -> Result<Vec<u8>, WorkdirError> {
         let bytes = v1::encode(&self.parents, &self.table);
-        bytes.map(Some).ok_or_else(|| too_large(&path(repository)))
+        bytes.ok_or_else(|| too_large(&path(repository)))
     }
 
     fn write_v2(&self, repository: &Repository) -> Result<(), WorkdirError> {

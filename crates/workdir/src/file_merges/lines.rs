@@ -46,7 +46,21 @@ impl Merger<'_, '_> {
             false => {
                 let labels = self.marker_labels(file, tool);
                 let texts = [before, &ours.content, &theirs.content];
-                Some(merge_texts(tool, &labels, texts))
+                let takes_sides = matches!(tool, MergeTool::MergeLocal | MergeTool::MergeOther);
+                let settled = match takes_sides {
+                    true => None,
+                    false => self.settle_partly(&file.dest, texts)?,
+                };
+                let texts = settled.as_ref().map_or(texts, |settled| {
+                    let [base, ours, theirs] = settled;
+                    [base, ours, theirs]
+                });
+                Some(merge_texts(
+                    tool,
+                    self.settings.tool.touching,
+                    &labels,
+                    texts,
+                ))
             }
         };
         match merged {

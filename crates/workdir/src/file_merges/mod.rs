@@ -5,6 +5,7 @@ mod file;
 mod lines;
 mod observer;
 mod outcome;
+mod partial;
 mod program;
 
 pub(crate) use file::MergeFile;
@@ -111,6 +112,7 @@ impl<'a, 'b> Merger<'a, 'b> {
                 let base = base.as_ref().map_or(&b""[..], |base| &base.content);
                 merge_texts(
                     MergeTool::Merge,
+                    self.settings.tool.touching,
                     self.settings.labels,
                     [base, &ours.content, &theirs.content],
                 )

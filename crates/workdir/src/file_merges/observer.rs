@@ -29,6 +29,8 @@ pub enum UpdateEvent<'a> {
         /// The new path.
         to: &'a [u8],
     },
+    /// An untracked file is about to be replaced.
+    ReplacingUntracked(&'a [u8]),
     /// Several common ancestors have each had a say.
     Auction {
         /// The first parent.

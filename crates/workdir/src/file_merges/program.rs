@@ -39,8 +39,16 @@ impl Merger<'_, '_> {
             Premerge::Keep(tool) => tool,
             _ => MergeTool::Merge,
         };
+        let texts = [before, &ours.content, &theirs.content];
+        let settled = match needs_prompt(base, ours, theirs) {
+            true => None,
+            false => self.settle_partly(&file.dest, texts)?,
+        };
         if premerge != Premerge::Skip {
-            let texts = [before, &ours.content, &theirs.content];
+            let texts = settled.as_ref().map_or(texts, |settled| {
+                let [base, ours, theirs] = settled;
+                [base, ours, theirs]
+            });
             let labels = match (premerge, table.markers(program)) {
                 (Premerge::Keep(_), MarkerStyle::Detailed) => {
                     self.aligned_labels(file, &program.name, tool)
@@ -49,7 +57,7 @@ impl Merger<'_, '_> {
                 // The result is taken only if there is no conflict.
                 _ => self.settings.labels.clone(),
             };
-            let merged = merge_texts(tool, &labels, texts);
+            let merged = merge_texts(tool, self.settings.tool.touching, &labels, texts);
             if !merged.conflicts || matches!(premerge, Premerge::Keep(_)) {
                 start.content = merged.content;
             }
@@ -204,11 +212,11 @@ fn with_line_ends(text: &[u8], like: &[u8]) -> Vec<u8> {
 }
 
 /// A directory for the versions of a file; it goes with this value.
-struct Scratch(PathBuf);
+pub(super) struct Scratch(PathBuf);
 
 impl Scratch {
     /// Only the user can read it.
-    fn new() -> Result<Scratch, WorkdirError> {
+    pub(super) fn new() -> Result<Scratch, WorkdirError> {
         const OWNER_ONLY: u32 = 0o700;
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(|_| WorkdirError::NoRandomness)?;
@@ -220,7 +228,12 @@ impl Scratch {
     }
 
     /// Writes `NAME~SIDE.EXTENSION`.
-    fn write(&self, file: &[u8], side: &str, content: &[u8]) -> Result<PathBuf, WorkdirError> {
+    pub(super) fn write(
+        &self,
+        file: &[u8],
+        side: &str,
+        content: &[u8],
+    ) -> Result<PathBuf, WorkdirError> {
         let name = file.rsplit(|byte| *byte == b'/').next().unwrap_or(file);
         let dot = name.iter().rposition(|byte| *byte == b'.');
         let (stem, extension) = name.split_at(dot.filter(|at| *at > 0).unwrap_or(name.len()));

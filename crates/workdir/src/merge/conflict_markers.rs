@@ -1,7 +1,7 @@
 //! The text of a merge: clear lines as they are, conflicts as the tool writes them.
 
 use super::{MergeLabels, MergeTool, Merged};
-use varve_delta::MergedRegion;
+use varve_delta::{MergedRegion, TouchingChanges};
 
 const OURS: &[u8] = b"<<<<<<< ";
 const BASE: &[u8] = b"||||||| ";
@@ -35,13 +35,13 @@ struct ConflictSides<'t> {
 }
 
 pub(super) fn merge(
-    tool: MergeTool,
+    (tool, touching): (MergeTool, TouchingChanges),
     labels: &MergeLabels,
-    [base, ours, theirs]: [&[u8]; 3],
+    texts: [&[u8]; 3],
 ) -> Merged {
-    let markers = Markers::new(labels, newline_of(ours));
+    let markers = Markers::new(labels, newline_of(texts[1]));
     let (mut content, mut conflicts) = (Vec::new(), false);
-    for piece in varve_delta::merge(base, ours, theirs) {
+    for piece in varve_delta::merge(touching, texts) {
         match piece {
             MergedRegion::Clear(text) => content.extend_from_slice(text),
             MergedRegion::Conflict { base, ours, theirs } => {

@@ -8,8 +8,9 @@ mod tool;
 pub(crate) use conflict_markers::has_markers;
 pub use labels::MergeLabels;
 pub use program::{FileTraits, MergeProgram, OnObstacle, PickedTool, ToolObstacle, ToolTable};
-pub(crate) use program::{Premerge, fill};
-pub use tool::{MarkerStyle, MergeOptions, MergeTool, ToolSelection};
+pub(crate) use program::{Premerge, fill, quote};
+pub use tool::{MarkerStyle, MergeOptions, MergeTool, PartialTool, ToolSelection};
+use varve_delta::TouchingChanges;
 
 use varve_repo::FileKind;
 
@@ -40,8 +41,13 @@ pub(crate) struct Merged {
 }
 
 /// Merges three texts, the base, ours and theirs; `tool` selects the text in place of a conflict.
-pub(crate) fn merge_texts(tool: MergeTool, labels: &MergeLabels, texts: [&[u8]; 3]) -> Merged {
-    conflict_markers::merge(tool, labels, texts)
+pub(crate) fn merge_texts(
+    tool: MergeTool,
+    touching: TouchingChanges,
+    labels: &MergeLabels,
+    texts: [&[u8]; 3],
+) -> Merged {
+    conflict_markers::merge((tool, touching), labels, texts)
 }
 
 /// The mode of a merged file, and whether it is ambiguous because there is no `base`.

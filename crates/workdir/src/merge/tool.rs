@@ -1,8 +1,10 @@
 //! Tools that merge a file that both sides have changed.
 
 use super::ToolTable;
-use crate::Backups;
+use crate::{Backups, UntrackedFiles};
 use std::sync::Arc;
+use varve_delta::TouchingChanges;
+use varve_lang::patterns::Matcher;
 
 /// A way to merge that needs no other program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,8 +113,7 @@ pub enum ToolSelection {
 }
 
 impl ToolSelection {
-    /// Whether files without conflicts end as a plain merge of their lines leaves them.
-    pub fn merges_only_lines(&self) -> bool {
+    fn merges_only_lines(&self) -> bool {
         match self {
             ToolSelection::Default => true,
             ToolSelection::Forced(tool) | ToolSelection::Configured(tool) => {
@@ -147,6 +148,19 @@ impl MarkerStyle {
     }
 }
 
+/// A program that settles a part of the conflicts of a file, before its lines are merged.
+#[derive(Clone, Debug)]
+pub struct PartialTool {
+    /// The name that it is configured by.
+    pub name: Vec<u8>,
+    /// The program.
+    pub executable: Vec<u8>,
+    /// Its arguments, with variables for the three files.
+    pub arguments: Vec<u8>,
+    /// The files that it looks at.
+    pub files: Matcher,
+}
+
 /// How files are merged.
 #[derive(Clone, Debug, Default)]
 pub struct MergeOptions {
@@ -156,4 +170,18 @@ pub struct MergeOptions {
     pub markers: MarkerStyle,
     /// Where files are kept as they were before a merge with conflicts.
     pub backups: Backups,
+    /// Changes that touch each other.
+    pub touching: TouchingChanges,
+    /// Programs that come before the merge of lines, in the order in which they are run.
+    pub partial: Vec<PartialTool>,
+    /// Untracked files in the way.
+    pub untracked: UntrackedFiles,
+}
+
+impl MergeOptions {
+    /// Whether files without conflicts end as a plain merge of their lines leaves them.
+    pub fn merges_only_lines(&self) -> bool {
+        let is_plain = self.partial.is_empty() && self.touching == TouchingChanges::Conflict;
+        is_plain && self.chosen.merges_only_lines()
+    }
 }

@@ -2,7 +2,8 @@
 
 use super::PatchObserver;
 use super::memory::{MemoryTarget, PatchedChangeset};
-use crate::{ChosenFiles, Tree, WorkdirError, WorkingFiles};
+use super::working::WorkingTarget;
+use crate::{ChosenFiles, Dirstate, Tree, WorkdirError, WorkingFiles};
 use varve_patch::{ApplyOptions, PatchError, apply};
 use varve_repo::{RepoView, Repository, Rev};
 
@@ -36,5 +37,32 @@ pub fn apply_chosen(
     match apply(patch, &mut target, &options)?.has_rejects {
         true => Err(PatchError::Rejected.into()),
         false => Ok(target.changes.into_chosen()),
+    }
+}
+
+/// Applies a patch in git's form to the working copy, which the dirstate then looks at anew. Hunks that do not fit are kept
+/// in files beside it. The caller writes the dirstate.
+///
+/// # Errors
+/// A patch that does not apply; a failure of the file system.
+pub fn apply_to_working_copy(
+    repository: &Repository,
+    dirstate: &mut Dirstate,
+    patch: &[u8],
+    observer: PatchObserver<'_>,
+) -> Result<(), WorkdirError> {
+    let mut target = WorkingTarget::new(repository, dirstate, observer);
+    let options = ApplyOptions {
+        strip: 1,
+        fuzz: FUZZ,
+        ..ApplyOptions::default()
+    };
+    let outcome = apply(patch, &mut target, &options)?;
+    for path in target.into_changed() {
+        dirstate.set_possibly_dirty(&path);
+    }
+    match outcome.has_rejects {
+        true => Err(PatchError::Rejected.into()),
+        false => Ok(()),
     }
 }

@@ -10,7 +10,7 @@ mod session;
 mod working;
 
 pub use checkout::CheckedOut;
-pub use chosen::apply_chosen;
+pub use chosen::{apply_chosen, apply_to_working_copy};
 pub use memory::PatchedChangeset;
 pub use session::{PatchSession, SessionStart};
 pub use working::PatchedFiles;

@@ -12,7 +12,7 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use varve_base::Interrupt;
 use varve_patch::{ApplyOptions, PatchError, apply};
-use varve_repo::{BaseDir, CommitBatch, DEFAULT_BRANCH, Node, RepoView, Repository};
+use varve_repo::{CommitBatch, DEFAULT_BRANCH, Node, RepoView, Repository};
 
 /// The repository at the start of an import.
 pub struct SessionStart<'a> {
@@ -266,16 +266,8 @@ impl<'a> PatchSession<'a> {
         let repository = self.repository;
         let is_new = !self.made.is_empty();
         if let Some(mut batch) = self.batch.filter(|_| is_new) {
-            for name in [&b"dirstate"[..], b"branch"] {
-                batch.transaction().keep_backup(BaseDir::Hg, name);
-            }
-            if batch.transaction().has_pending_readers()
-                && let Some(bytes) = self.dirstate.pending(repository)?
-            {
-                batch
-                    .transaction()
-                    .write_pending(BaseDir::Hg, b"dirstate", bytes);
-            }
+            self.dirstate
+                .write_within(repository, batch.transaction())?;
             batch.finish()?;
         }
         branch_and_bookmark::set_branch(repository, &self.branch)?;

@@ -55,6 +55,11 @@ impl<'a> WorkingTarget<'a> {
         }
     }
 
+    /// The files that were written or removed.
+    pub(super) fn into_changed(self) -> BTreeSet<Vec<u8>> {
+        self.changed
+    }
+
     pub(super) fn into_changes(self) -> WorkingChanges {
         WorkingChanges {
             files: self.files,

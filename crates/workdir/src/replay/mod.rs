@@ -14,6 +14,7 @@ use crate::tree::differences;
 use crate::tree::{Tree, TreeEntry};
 use crate::{CommitMetadata, MergeLabels, MergeTool, WorkdirError};
 use copies::CopySources;
+use varve_delta::TouchingChanges;
 use varve_repo::{CommitBatch, FileChange, FileKind, Node, RepoView, Rev};
 
 /// A changeset and the place where its changes are made again.
@@ -188,7 +189,12 @@ impl<'a> Replayer<'a> {
         if after.1 == FileKind::Symlink || sides.iter().any(|side| is_binary(side)) {
             return Ok(FileFate::Unclear);
         }
-        let merged = merge_texts(MergeTool::Merge, &MergeLabels::unnamed(), sides);
+        let merged = merge_texts(
+            MergeTool::Merge,
+            TouchingChanges::Conflict,
+            &MergeLabels::unnamed(),
+            sides,
+        );
         Ok(match merged.conflicts {
             true => FileFate::Conflict,
             false if merged.content == ours => FileFate::Merged(None),

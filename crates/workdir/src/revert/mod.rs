@@ -69,6 +69,28 @@ pub fn revert(
     Ok(())
 }
 
+/// Copies the files of a plan that lose content, for callers that then change a part of it.
+///
+/// # Errors
+/// A failure to read or write.
+pub fn back_up(
+    repository: &Repository,
+    plan: &RevertPlan,
+    backups: &Backups,
+) -> Result<(), WorkdirError> {
+    let files = WorkingFiles::new(repository.root());
+    for step in plan.steps.iter().filter(|step| step.loses_content) {
+        if files.look(&step.path)?.is_some()
+            && let Some(place) = backups.place(&step.path)
+        {
+            let (content, kind) = files.read(&step.path)?;
+            files.make_directories(&place)?;
+            files.write(&place, &content, kind)?;
+        }
+    }
+    Ok(())
+}
+
 /// Records copies between the first parent `from` and the changeset `to` for files that a plan has brought back from
 /// there.
 ///

@@ -356,8 +356,10 @@ impl Canvas {
         let is_line = match byte {
             b'/' => matches!(below, b'/' | b'|' | b'+' | b'-'),
             b'\\' => matches!(below, b'\\' | b'|' | b'+' | b'-'),
+            // An upright line turns to the left only below itself.
+            b'|' => matches!(below, b'|' | b'+' | b'-' | b'/'),
             // Below a line that goes sideways an upright one goes on.
-            _ => matches!(below, b'|' | b'+' | b'-' | b'/' | b'\\'),
+            _ => matches!(below, b'|' | b'+' | b'-'),
         };
         if is_line || Canvas::is_name(below) {
             wanted.push((row + 1, next, Heading::Down));
@@ -421,6 +423,9 @@ mod tests {
                 "H I   J\n| |   |\nF G1 G2\n| |  /\nC D E\n \\|/\n  B",
                 "B() C(B) D(B) E(B) F(C) G1(D) G2(E) H(F) I(G1) J(G2)",
             ),
+            (" X\n |\n /\nA", "A() X(A)"),
+            ("X\n|\n\\\n A", "A() X()"),
+            ("D-+\n  \\\n   A", "A() D()"),
             ("A\n|\nA", "circle"),
             ("A-B", "circle"),
             (

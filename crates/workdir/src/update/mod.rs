@@ -17,6 +17,7 @@ use crate::branch_and_bookmark::set_branch;
 use crate::dirstate::replace;
 use crate::file_merges::{MergeSettings, Merger, Outcome, note_possibly_dirty};
 use crate::merge_state::{FileExtras, clear_merge};
+use crate::untracked;
 use crate::{
     Dirstate, MergeLabels, MergeOptions, Tree, UpdateEvent, UpdateObserver, UpdateStats,
     WorkdirError, WorkingFiles,
@@ -105,6 +106,7 @@ fn update_files(
         old,
         new: request.target,
         files: &files,
+        untracked: &request.tool.untracked,
         local: request.local,
         is_linear: is_linear(view, old, request.target),
         local_states: HashMap::new(),
@@ -151,6 +153,9 @@ pub(crate) fn carry_out(
     }
     clear_merge(repository)?;
     merger.keep()?;
+    let backups = &request.tool.backups;
+    let files = WorkingFiles::new(repository.root());
+    untracked::keep(&plan.replaced, &files, backups, merger.observer)?;
     let work = (request.progress, request.stop);
     let written = apply(plan, view, repository.root(), work)?;
     let outcomes = merger.merge_all([p1, node], FileExtras::default())?;

@@ -3,11 +3,12 @@
 use super::directories;
 use super::renames::{RenameNote, Renames};
 use crate::file_merges::MergeFile;
-use crate::files::{kind_of, shown};
+use crate::files::kind_of;
 use crate::tree::{Tree, TreeEntry, differences};
+use crate::untracked::ReplacedFile;
 use crate::{
-    Dirstate, Ignore, LocalState, Status, StatusLists, StatusRequest, WorkdirError, WorkingFiles,
-    working_status,
+    Dirstate, Ignore, LocalState, Status, StatusLists, StatusRequest, UntrackedFiles, WorkdirError,
+    WorkingFiles, working_status,
 };
 use std::collections::{BTreeMap, HashMap};
 use varve_base::Interrupt;
@@ -51,6 +52,8 @@ pub(crate) struct Plan {
     pub merges: Vec<MergeFile>,
     /// Files that follow a renamed directory; only a merge of changesets has any.
     pub relocations: Vec<Relocation>,
+    /// Untracked files that make place; they are kept as backups.
+    pub replaced: Vec<ReplacedFile>,
     /// Remarks for the user.
     pub notes: Vec<RenameNote>,
 }
@@ -117,6 +120,7 @@ pub(crate) struct Planner<'a> {
     pub old: Option<Rev>,
     pub new: Option<Rev>,
     pub files: &'a WorkingFiles,
+    pub untracked: &'a UntrackedFiles,
     pub local: LocalChanges,
     /// Whether one of the two changesets descends from the other.
     pub is_linear: bool,
@@ -147,15 +151,17 @@ impl Planner<'_> {
                     plan.steps.insert(path.to_vec(), step);
                 }
                 Decision::Nothing => {}
-                Decision::Collides => colliding.push(shown(path)),
+                Decision::Collides => {
+                    colliding.push(path.to_vec());
+                    let write = new.map(UpdateStep::Write);
+                    plan.steps.extend(write.map(|step| (path.to_vec(), step)));
+                }
                 Decision::Merges => plan.merges.push(self.merge(path, (old, new), &renames)?),
             }
         }
         self.forget_missing(&mut plan)?;
-        colliding.sort();
-        if !colliding.is_empty() {
-            return Err(WorkdirError::UntrackedDiffer(colliding));
-        }
+        let root = self.repository.root();
+        plan.replaced = self.untracked.permit(root, colliding)?;
         if self.local == LocalChanges::KeepApart && !plan.merges.is_empty() {
             return Err(WorkdirError::Conflicting);
         }
@@ -266,14 +272,14 @@ impl Planner<'_> {
     }
 
     /// New paths of merged files that an untracked file occupies.
-    fn check_new_names(&self, plan: &Plan) -> Result<Vec<String>, WorkdirError> {
+    fn check_new_names(&self, plan: &Plan) -> Result<Vec<Vec<u8>>, WorkdirError> {
         let mut colliding = Vec::new();
         for merge in &plan.merges {
             if let Some((path, new)) = &merge.theirs
                 && !self.is_here(&merge.dest)
                 && let Decision::Collides = self.collision(path, *new)?
             {
-                colliding.push(shown(&merge.dest));
+                colliding.push(merge.dest.clone());
             }
         }
         Ok(colliding)
@@ -336,8 +342,9 @@ impl Planner<'_> {
             _ if [Some(old), Some(new), here].contains(&Some(FileKind::Symlink)) => {
                 Decision::Merges
             }
-            Some(here) if here == old => Decision::Do(UpdateStep::Mode(new)),
-            _ => Decision::Nothing,
+            // Also a file that has the mode already: its entry in the dirstate becomes that of the target.
+            Some(_) => Decision::Do(UpdateStep::Mode(new)),
+            None => Decision::Nothing,
         })
     }
 

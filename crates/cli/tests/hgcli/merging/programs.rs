@@ -315,3 +315,96 @@ fn wrong_settings_are_refused_before_anything_changes() {
     );
     assert_eq!(hg().ok(twin.ours(), &["status"]), "");
 }
+
+/// Shortens the texts it gets as `DOES` says, and tells their names without directories.
+const SETTLES: &str = r#"#!/bin/sh
+echo "settle $*" | sed 's#/[^ ]*/##g'
+for file in "$@"; do head -n 1 "$file" > "$file.short"; mv "$file.short" "$file"; done
+eval "$DOES"
+"#;
+
+#[test]
+fn programs_settle_a_part_of_the_conflicts_before_the_lines_are_merged() {
+    let programs = tempfile::tempdir().unwrap();
+    let tool = programs.path().join("settle.sh");
+    std::fs::write(&tool, SETTLES).unwrap();
+    std::fs::set_permissions(&tool, PermissionsExt::from_mode(0o755)).unwrap();
+    let executable = format!("partial-merge-tools.settle.executable={}", tool.display());
+    let merges = |does: &str, tool: &str, settings: &[&str]| {
+        let twin = Twin::writing(texts).with("DOES", does);
+        let mut line = vec!["merge", "2", "--tool", tool, "--config", &executable];
+        for setting in settings {
+            line.extend(["--config", setting]);
+        }
+        twin.same(&line);
+        // Mercurial has made its backup before a program that fails.
+        if does != "exit 0" {
+            return;
+        }
+        twin.all_same(&["status", "resolve -l"]);
+        for name in ["f", "g.txt", "f.local", "f.base", "f.other"] {
+            let read = |root: &Path| std::fs::read(root.join(name)).ok();
+            assert_eq!(read(twin.ours()), read(twin.theirs()), "{name} {line:?}");
+        }
+    };
+    for tool in [
+        ":merge3",
+        ":union",
+        ":merge-local",
+        ":merge-other",
+        ":mergediff",
+        ":dump",
+        ":forcedump",
+        ":other",
+        "false",
+    ] {
+        merges("exit 0", tool, &[]);
+    }
+    merges("exit 3", ":merge3", &[]);
+    for settings in [
+        &["partial-merge-tools.settle.disable=yes"][..],
+        &["merge.disable-partial-tools=yes"],
+    ] {
+        merges("exit 0", ":merge3", settings);
+    }
+}
+
+#[test]
+fn touching_changes_are_merged_if_they_may_be() {
+    let sides = [
+        ("a\nb\nX\n", "a\nb\nc\nd\n"),
+        ("a\nb\nX\n", "a\nY\nc\n"),
+        ("a\nc\n", "X\nb\nc\n"),
+        ("a\nc\n", "a\nX\nb\nc\n"),
+        ("b\nc\n", "a\nc\n"),
+        ("a\nb\nX\n", "a\nb\nY\nc\nd\n"),
+        ("a\nX\nc\n", "a\nb\nY\nc\n"),
+        ("a\nX\nb\nc\n", "a\nY\nb\nc\n"),
+        ("a\nb\nc\nX\n", "a\nb\nc\nY\n"),
+        ("X\na\nb\nc\n", "Y\nb\nc\n"),
+        ("a\nb\nX\nY\n", "a\nb\nc\nZ\n"),
+        ("a\nX\nY\nc\n", "a\nZ\nc\n"),
+    ];
+    for (ours, theirs) in sides {
+        for (ours, theirs) in [(ours, theirs), (theirs, ours)] {
+            let twin = Twin::writing(|hg, path| {
+                hg.ok(path, &["init"]);
+                write(path, "f", b"a\nb\nc\n");
+                commit(hg, path, "base");
+                write(path, "f", theirs.as_bytes());
+                commit(hg, path, "theirs");
+                hg.ok(path, &["update", "-q", "0"]);
+                write(path, "f", ours.as_bytes());
+                commit(hg, path, "ours");
+            });
+            let setting = "experimental.relaxed-block-sync-merge=yes";
+            twin.same(&["merge", "1", "-t", ":merge3", "--config", setting]);
+            let read = |root: &Path| std::fs::read_to_string(root.join("f")).unwrap();
+            assert_eq!(
+                read(twin.ours()),
+                read(twin.theirs()),
+                "{ours:?} {theirs:?}"
+            );
+        }
+    }
+}

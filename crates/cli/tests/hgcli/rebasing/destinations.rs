@@ -1,9 +1,10 @@
 //! Destinations that depend on the changeset that moves, and orphans.
 
 use super::merges::{both_ways, two_lines};
-use super::{MARKERS, after_each};
+use super::{MARKERS, after_each, history};
 use crate::hgcli::Twin;
 use varve_testkit::peers::hg;
+use varve_testkit::repos::{commit, write};
 
 #[test]
 fn each_changeset_has_its_own_destination() {
@@ -50,4 +51,48 @@ fn orphans_follow_their_parents() {
             "rebase --auto-orphans 0:",
         ],
     );
+}
+
+#[test]
+fn a_base_without_a_common_ancestor_keeps_all_in_place() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        write(path, ".hg/hgrc", b"[extensions]\nrebase =\n");
+        for (name, parent) in [
+            ("a", None),
+            ("b", None),
+            ("c", Some("null")),
+            ("d", None),
+            ("e", Some("0")),
+        ] {
+            if let Some(parent) = parent {
+                hg.ok(path, &["update", "-q", parent]);
+            }
+            write(path, name, b"x\n");
+            commit(hg, path, name);
+        }
+    });
+    twin.all_same(&[
+        "rebase -b 1+3 -d 4",
+        "rebase -b 3 -d 4",
+        "log -G -T {rev}{desc}",
+        "rebase -b 1 -d 4",
+        "log -G -T {rev}{desc}",
+    ]);
+}
+
+#[test]
+fn the_branch_that_is_set_at_the_destination_counts() {
+    let twin = Twin::writing(|hg, path| {
+        history(hg, path, "");
+        hg.ok(path, &["update", "-q", "4"]);
+    });
+    twin.all_same(&[
+        "branch new",
+        "rebase -r 1:2 -d .",
+        "branch",
+        "log -T {rev}{desc}{branch}\n",
+        "rebase -r 1 -d 0",
+        "log -T {rev}{desc}{branch}\n",
+    ]);
 }

@@ -82,6 +82,11 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if let Some(root) = matches.value("root").filter(|root| !root.is_empty()) {
         options.root = below(&context.repo, &mut context.ui, root, &mut matcher)?;
     }
+    // Below another root files are named from there.
+    if options.root.is_empty() && context.repo.uses_relative_paths(false)? {
+        let root = context.repo.root()?.to_owned();
+        options.stat_directory = Some((root, context.repo.cwd.clone()));
+    }
     if is_working {
         let dirstate = Dirstate::read(&context.repo.repository()?)?;
         context

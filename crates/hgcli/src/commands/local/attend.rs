@@ -1,6 +1,7 @@
 //! Watching an update at the terminal: its output, its prompts, and the merge tools.
 
 use crate::commands::local::conflict_labels::{self, Describer};
+use crate::commands::local::merge_settings;
 use crate::context::Config;
 use crate::ui::{Abort, Ui, environment, short_hex};
 use std::io::{self, Write};
@@ -64,6 +65,9 @@ impl<'s> Watcher<'s> {
             UpdateEvent::Getting(path) => ui.note(line(&[b"getting ", path])),
             UpdateEvent::Moving { from, to } => ui.note(line(&[b"moving ", from, b" to ", to])),
             UpdateEvent::GettingAs { from, to } => ui.note(line(&[b"getting ", from, b" to ", to])),
+            UpdateEvent::ReplacingUntracked(path) => {
+                ui.warn(line(&[path, b": replacing untracked file"]))
+            }
             UpdateEvent::Auction {
                 ours,
                 theirs,
@@ -329,6 +333,9 @@ pub(crate) fn tool_choice(config: &Config, tool: Option<&[u8]>) -> Result<MergeO
         chosen: chosen_tool(config, tool)?,
         markers: conflict_labels::style(config)?,
         backups: backup_directory(config),
+        touching: merge_settings::touching_changes(config)?,
+        partial: merge_settings::partial_tools(config)?,
+        untracked: merge_settings::untracked_files(config)?,
     })
 }
 

@@ -19,6 +19,7 @@ pub(crate) mod histedit;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod merge;
+mod merge_settings;
 pub(crate) mod purge;
 pub(crate) mod rebase;
 pub(crate) mod record;

@@ -146,9 +146,10 @@ impl<'a> Comparison<'a> {
             if !self.is_worth_showing(&shown, &texts) {
                 continue;
             }
-            let mut name = self.options.shown(&shown.change.path).to_vec();
+            let mut name = self.options.shown_in_stat(&shown.change.path);
             if let Some(source) = shown.source.filter(|_| shown.is_renamed) {
-                name = [self.options.shown(&source.path), b" => ", &name].concat();
+                let source = self.options.shown_in_stat(&source.path);
+                name = [&source[..], b" => ", &name].concat();
             }
             stats.push(FileStat::of(name, &texts.hunks, texts.is_binary()));
         }

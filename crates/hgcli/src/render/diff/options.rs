@@ -2,7 +2,9 @@
 
 use crate::arguments::{Flag, Matches};
 use crate::context::Config;
+use crate::context::matching::relative_to;
 use crate::ui::{Abort, Ui, clock, environment};
+use std::path::PathBuf;
 use varve_delta::Blanks;
 use varve_lang::date::{self, Date};
 
@@ -33,6 +35,8 @@ pub(crate) struct DiffOptions {
     pub(super) working_date: Option<Date>,
     /// Prefix that is left out of shown names: a directory, or nothing.
     pub(crate) root: Vec<u8>,
+    /// The root of the repository and the directory from which statistics name files, instead of from `root`.
+    pub(crate) stat_directory: Option<(PathBuf, PathBuf)>,
 }
 
 /// `-g`.
@@ -108,6 +112,7 @@ impl DiffOptions {
             xdiff: config.boolean("experimental", "xdiff", false)?,
             working_date: working_date(config),
             root: Vec::new(),
+            stat_directory: None,
         })
     }
 
@@ -127,6 +132,7 @@ impl DiffOptions {
             xdiff: false,
             working_date: None,
             root: Vec::new(),
+            stat_directory: None,
         }
     }
 
@@ -139,12 +145,22 @@ impl DiffOptions {
         }
     }
 
+    /// The same without the text behind the ranges of hunks.
+    pub(crate) fn without_functions(mut self) -> DiffOptions {
+        self.functions = false;
+        self
+    }
+
     /// Those of changes to choose from: git's form, and of the options only which blanks do not count.
-    pub(crate) fn of_choice(config: &Config, matches: &Matches) -> Result<DiffOptions, Abort> {
+    pub(crate) fn of_choice(
+        config: &Config,
+        matches: &Matches,
+        command: &str,
+    ) -> Result<DiffOptions, Abort> {
         const SECTION: &str = "commands";
-        const PREFIX: &str = "commit.interactive.";
+        let prefix = format!("{command}.interactive.");
         let mut keys = config.section(SECTION).iter().map(|item| &item.key);
-        if let Some(key) = keys.find(|key| key.starts_with(PREFIX.as_bytes())) {
+        if let Some(key) = keys.find(|key| key.starts_with(prefix.as_bytes())) {
             let key = String::from_utf8_lossy(key);
             return Err(Abort::input(format!("{SECTION}.{key} is not supported")));
         }
@@ -159,6 +175,14 @@ impl DiffOptions {
             functions: true,
             ..DiffOptions::comparable()
         })
+    }
+
+    /// A path as statistics show it.
+    pub(super) fn shown_in_stat(&self, path: &[u8]) -> Vec<u8> {
+        match &self.stat_directory {
+            Some((root, directory)) => relative_to(root, directory, path),
+            None => self.shown(path).to_vec(),
+        }
     }
 
     /// A path as it is shown.

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use varve_base::Interrupt;
 use varve_lang::patterns::Matcher;
 use varve_repo::{
-    BaseDir, CommitBatch, CommitFiles, FileChange, FileKind, FileText, Lock, NewMarker, Node,
-    Phase, RepoView, Repository, Rev,
+    CommitBatch, CommitFiles, FileChange, FileKind, FileText, Lock, NewMarker, Node, Phase,
+    RepoView, Repository, Rev,
 };
 
 /// Name of the transaction in which changesets are amended.
@@ -134,22 +134,12 @@ pub fn amend(
             metadata: &facts,
         }])?;
     }
-    for name in [&b"dirstate"[..], b"branch"] {
-        batch.transaction().keep_backup(BaseDir::Hg, name);
-    }
-    if batch.transaction().has_pending_readers() {
-        let mut after = dirstate.clone();
-        note_committed(&mut after, &reading.seen, status, boundary);
-        after.set_parents([node, Node::NULL]);
-        if let Some(bytes) = after.pending(repository)? {
-            batch
-                .transaction()
-                .write_pending(BaseDir::Hg, b"dirstate", bytes);
-        }
-    }
+    let mut after = dirstate.clone();
+    note_committed(&mut after, &reading.seen, status, boundary);
+    after.set_parents([node, Node::NULL]);
+    after.write_within(repository, batch.transaction())?;
     let (node, lock) = batch.finish_locked()?;
-    note_committed(dirstate, &reading.seen, status, boundary);
-    dirstate.set_parents([node, Node::NULL]);
+    *dirstate = after;
     dirstate.write(repository)?;
     Ok(AmendResult { node, lock })
 }

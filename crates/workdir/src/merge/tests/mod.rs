@@ -19,7 +19,12 @@ const DECIDING: [MergeTool; 4] = [
 
 fn merged(tool: MergeTool, base: &str, ours: &str, theirs: &str) -> (String, bool) {
     let texts = [base, ours, theirs].map(str::as_bytes);
-    let merged = merge_texts(tool, &MergeLabels::of_update(), texts);
+    let merged = merge_texts(
+        tool,
+        varve_delta::TouchingChanges::Conflict,
+        &MergeLabels::of_update(),
+        texts,
+    );
     (String::from_utf8(merged.content).unwrap(), merged.conflicts)
 }
 

@@ -9,7 +9,7 @@ use crate::ui::{Abort, FailureKind, Ui};
 use varve_lang::patterns::Matcher;
 use varve_patch::{Answer, Chooser, OfferedFile, PatchNotice, Question, choose};
 use varve_repo::{RepoView, Repository};
-use varve_workdir::{ChosenFiles, Dirstate, apply_chosen};
+use varve_workdir::{ChosenFiles, Dirstate, PatchObserver, WorkdirError, apply_chosen};
 
 /// The flag that asks for questions.
 pub(crate) const INTERACTIVE: crate::arguments::Flag =
@@ -18,9 +18,27 @@ pub(crate) const INTERACTIVE: crate::arguments::Flag =
 /// Message where nothing was chosen.
 const NOTHING: &str = "no changes to record\n";
 
-/// Letters of the answers, and what they mean to the user.
+/// The fate of a change that is answered by yes, as the questions name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChoiceVerb {
+    Record,
+    Discard,
+    Apply,
+}
+
+impl ChoiceVerb {
+    fn name(self) -> &'static str {
+        match self {
+            ChoiceVerb::Record => "record",
+            ChoiceVerb::Discard => "discard",
+            ChoiceVerb::Apply => "apply",
+        }
+    }
+}
+
+/// Letters of the answers, and what they mean to the user, where VERB stands for that of the questions.
 const ANSWERS: &[(u8, Answer, &str)] = &[
-    (b'y', Answer::Yes, "yes, record this change"),
+    (b'y', Answer::Yes, "yes, VERB this change"),
     (b'n', Answer::No, "no, skip this change"),
     (b'e', Answer::Edit, "edit this change manually"),
     (
@@ -31,14 +49,10 @@ const ANSWERS: &[(u8, Answer, &str)] = &[
     (
         b'f',
         Answer::WholeFile,
-        "record remaining changes to this file",
+        "VERB remaining changes to this file",
     ),
     (b'd', Answer::Done, "done, skip remaining changes and files"),
-    (
-        b'a',
-        Answer::All,
-        "record all changes to all remaining files",
-    ),
+    (b'a', Answer::All, "VERB all changes to all remaining files"),
 ];
 
 /// Behind a patch that is edited.
@@ -49,9 +63,14 @@ const EDIT_NOTES: &[u8] = b"# ---\n\
 
 /// Refuses questions that have no answers, and the interface that is not there.
 pub(crate) fn check(ui: &Ui, config: &Config) -> Result<(), Abort> {
-    if !ui.is_interactive()? {
-        return Err(Abort::input("running non-interactively"));
+    match ui.is_interactive()? {
+        false => Err(Abort::input("running non-interactively")),
+        true => check_interface(ui, config),
     }
+}
+
+/// Refuses the interface that is not there.
+pub(crate) fn check_interface(ui: &Ui, config: &Config) -> Result<(), Abort> {
     for key in ["interface", "interface.chunkselector"] {
         // Without a terminal, Mercurial falls back on questions too.
         let has_screen = ui.streams.has_terminal_input();
@@ -72,34 +91,56 @@ pub(crate) fn choose_changes(
     matcher: &Matcher,
 ) -> Result<Option<ChosenFiles>, Abort> {
     let parent = view.changelog().rev(&dirstate.parents()[0]);
-    let options = DiffOptions::of_choice(config, matches)?;
+    let options = DiffOptions::of_choice(config, matches, "commit")?;
     let place = (repository, dirstate);
     let changes = with_dirstate(place, ui, view, parent, matcher, true)?;
     let sides = (DiffSide::Rev(parent), DiffSide::Working);
     let comparison = Comparison::new(view, sides, &options, 0)?.with_dirstate(dirstate.clone());
     let mut patch = Vec::new();
     comparison.push_all(&changes, &mut patch)?;
-    let files = OfferedFile::read_all(&patch);
-    let mut questions = Questions { ui, matcher };
-    let chosen = choose(&files, &mut questions)?;
+    let chosen = choose_hunks(ui, &patch, matcher, ChoiceVerb::Record)?;
     if chosen.is_empty() {
         ui.status(NOTHING)?;
         return Ok(None);
     }
+    let chosen = observed(ui, |observer| {
+        apply_chosen((repository, view), parent, &chosen, observer)
+    })?;
+    Ok(Some(chosen))
+}
+
+/// Asks about the hunks of a patch; returns the patch that is left.
+pub(crate) fn choose_hunks(
+    ui: &mut Ui,
+    patch: &[u8],
+    matcher: &Matcher,
+    verb: ChoiceVerb,
+) -> Result<Vec<u8>, Abort> {
+    let files = OfferedFile::read_all(patch);
+    let mut questions = Questions { ui, matcher, verb };
+    choose(&files, &mut questions)
+}
+
+/// Applies a patch, and prints what there is to tell about its hunks.
+pub(crate) fn observed<T>(
+    ui: &mut Ui,
+    apply: impl FnOnce(PatchObserver<'_>) -> Result<T, WorkdirError>,
+) -> Result<T, Abort> {
     let mut told = Ok(());
     let mut observer = |notice: &PatchNotice<'_>| {
         if told.is_ok() {
             told = print_notice(ui, notice);
         }
     };
-    let applied = apply_chosen((repository, view), parent, &chosen, &mut observer);
+    let applied = apply(&mut observer);
     told?;
-    Ok(Some(applied?))
+    Ok(applied?)
 }
 
 struct Questions<'a> {
     ui: &'a mut Ui,
     matcher: &'a Matcher,
+    verb: ChoiceVerb,
 }
 
 impl Questions<'_> {
@@ -108,6 +149,10 @@ impl Questions<'_> {
         let line = [question, b"\n(enter ? for help) [Ynesfdaq?] "].concat();
         let typed = loop {
             self.ui.write(&line[..])?;
+            if !self.ui.is_interactive()? {
+                self.ui.write("y\n")?;
+                break b'y';
+            }
             let typed = self.ui.read_answer(b"y")?.to_ascii_lowercase();
             match &typed[..] {
                 [letter] if b"ynesfdaq?".contains(letter) => break *letter,
@@ -122,12 +167,15 @@ impl Questions<'_> {
         if let Some((_, answer, _)) = known {
             return Ok(Some(*answer));
         }
+        let verb = self.verb.name();
         for (letter, _, meaning) in ANSWERS {
+            let meaning = meaning.replace("VERB", verb);
             self.ui
                 .write(format!("{} - {meaning}\n", char::from(*letter)))?;
         }
-        self.ui
-            .write("q - quit, recording no changes\n? - ? (display help)\n")?;
+        self.ui.write(format!(
+            "q - quit, {verb}ing no changes\n? - ? (display help)\n"
+        ))?;
         Ok(None)
     }
 }
@@ -157,9 +205,10 @@ impl Chooser for Questions<'_> {
                 total,
             } => {
                 let name = file.paths().last().map(quoted).unwrap_or_default();
+                let verb = self.verb.name();
                 let which = match total {
-                    1 => "record this change to ".to_owned(),
-                    _ => format!("record change {number}/{total} to "),
+                    1 => format!("{verb} this change to "),
+                    _ => format!("{verb} change {number}/{total} to "),
                 };
                 [which.as_bytes(), &name, b"?"].concat()
             }

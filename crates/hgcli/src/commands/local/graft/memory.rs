@@ -33,7 +33,7 @@ fn is_possible(run: &GraftRun<'_>, settings: &GraftSettings) -> Result<bool, Abo
     let is_plain = settings.base.is_none() && !settings.no_commit;
     Ok(is_plain
         && !is_seen
-        && tool.chosen.merges_only_lines()
+        && tool.merges_only_lines()
         && !run.repo.has_hooks()
         && !["edit", "dry-run"]
             .iter()

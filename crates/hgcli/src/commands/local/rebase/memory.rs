@@ -39,7 +39,7 @@ struct MemoryRun {
 fn is_possible(run: &RebaseRun<'_>) -> Result<bool, Abort> {
     let tool = attend::tool_choice(run.config, run.matches.value("tool"))?;
     let is_seen = run.ui.verbosity.verbose || run.ui.verbosity.debug;
-    Ok(tool.chosen.merges_only_lines()
+    Ok(tool.merges_only_lines()
         && !is_seen
         && !run.repo.has_hooks()
         && !run.matches.flag("edit")

@@ -29,6 +29,8 @@ pub(super) struct RebaseRun<'a> {
     pub(super) message: Option<Vec<u8>>,
     /// The parent of the working copy before.
     pub(super) original: Node,
+    /// The branch that was set there.
+    pub(super) original_branch: Vec<u8>,
     /// The bookmark that was active.
     pub(super) active: Option<Vec<u8>>,
     pub(super) targets: RebaseTargets,
@@ -63,6 +65,7 @@ impl<'a> RebaseRun<'a> {
             external: Node::NULL,
             message: metadata::typed_message(repo, ui, matches)?,
             original: Dirstate::read(repository)?.parents()[0],
+            original_branch: varve_workdir::branch(repository)?,
             active: varve_workdir::active_bookmark(repository)?,
             targets: RebaseTargets {
                 destinations: BTreeMap::new(),

@@ -162,6 +162,10 @@ fn below_branching(view: &RepoView, bases: &[Rev], destination: Node) -> Vec<Rev
     let mut roots = BTreeSet::new();
     for base in bases {
         let points = view.common_ancestor_heads(*base, destination);
+        // As in Mercurial, one base without a common ancestor keeps all where they are.
+        if points.is_empty() {
+            return Vec::new();
+        }
         for rev in view.missing_ancestors(&[*base], &points) {
             let mut parents = view.changelog().parents(rev).into_iter().flatten();
             if parents.any(|parent| points.contains(&parent)) {

@@ -153,7 +153,7 @@ fn replay(
     let verbosity = &unshelve.ui.verbosity;
     let is_seen = verbosity.verbose || verbosity.debug;
     let tool = attend::tool_choice(unshelve.config, unshelve.matches.value("tool"))?;
-    if is_seen || unshelve.repo.has_hooks() || !tool.chosen.merges_only_lines() {
+    if is_seen || unshelve.repo.has_hooks() || !tool.merges_only_lines() {
         return Ok(None);
     }
     let lock = restoring.overlay.try_lock(LockKind::Store)?;

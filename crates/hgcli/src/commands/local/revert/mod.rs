@@ -1,15 +1,19 @@
 //! `revert`: files as they are in a changeset.
 
+mod interactive;
+
 use super::attend;
+use super::commit;
+use super::commit::interactive::{INTERACTIVE, check_interface};
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::ui::{Abort, Ui};
 use varve_lang::patterns::Matcher;
-use varve_repo::{LockKind, Repository, Rev};
+use varve_repo::{LockKind, RepoView, Repository, Rev};
 use varve_workdir::filesets::FilesetTarget;
 use varve_workdir::{
-    Backups, Dirstate, Ignore, PathAuditor, RevertAction, RevertPlan, Status, StatusLists,
-    StatusRequest, Tree, WorkingFiles, plan_revert, record_reverted_copies, working_status,
+    Backups, Dirstate, PathAuditor, RevertAction, RevertPlan, Status, Tree, WorkingFiles,
+    plan_revert, record_reverted_copies,
 };
 
 /// See [`Command`].
@@ -25,7 +29,7 @@ pub(crate) const COMMAND: Command = Command {
         ),
         Flag::value('r', "rev", "REV", "the changeset to take the files from"),
         Flag::flag('C', "no-backup", "do not keep what is overwritten"),
-        Flag::flag('i', "interactive", "choose the changes; not supported"),
+        INTERACTIVE,
         INCLUDE,
         EXCLUDE,
         Flag::flag('n', "dry-run", "only say what would be done"),
@@ -45,7 +49,7 @@ pub(crate) const COMMAND: Command = Command {
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if matches.flag("interactive") {
-        return Err(Abort::input("revert --interactive is not supported"));
+        check_interface(&context.ui, &context.config)?;
     }
     let (rev, date) = asked(matches)?;
     let repository = context.repo.repository()?;
@@ -58,27 +62,15 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     }
     let view = context.repo.view()?;
     let parent = view.changelog().rev(&p1);
-    let target = match (rev, date) {
-        (Some(spec), _) => context.repo.revision(&mut context.ui, Some(spec))?,
-        (_, Some(date)) => Some(context.repo.tipmost_of_date(&mut context.ui, date)?),
-        _ => parent,
-    };
+    let target = target((&mut context.repo, &mut context.ui), (rev, date), parent)?;
     let names_nothing = matches.arguments().is_empty()
         && matches.list("include").is_empty()
         && matches.list("exclude").is_empty();
     let auditor = PathAuditor::new(repository.root());
     let (names, at) = (matches.arguments(), FilesetTarget::Working);
     let matcher = context.repo.matcher_with(matches, names, &auditor, at)?;
-    let status = working_status(&StatusRequest {
-        repository: &repository,
-        dirstate: &dirstate,
-        matcher: &matcher,
-        ignore: &Ignore::default(),
-        listing: StatusLists::default(),
-        stop: &context.ui.stop,
-    })?
-    .status;
-    if names_nothing && !matches.flag("all") {
+    let status = commit::working_changes(&context.ui, &repository, &matcher, &mut dirstate)?;
+    if names_nothing && !matches.flag("all") && !matches.flag("interactive") {
         return Err(nothing_named(
             &status,
             !p2.is_null(),
@@ -93,25 +85,86 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         plan.steps.sort_by(|a, b| a.path.cmp(&b.path));
     }
     let backups = backups(&context.config, matches);
-    let (repo, ui) = (&mut context.repo, &mut context.ui);
-    report(repo, ui, &plan, &matcher, (&files, &backups))?;
-    print_named(
-        &mut context.repo,
-        &mut context.ui,
-        (&repository, &dirstate),
-        &matcher,
-        (&from, &to),
-        &plan,
-        target,
-    )?;
-    if !matches.flag("dry-run") {
-        let stop = context.ui.stop.clone();
-        varve_workdir::revert(&repository, &view, &mut dirstate, &plan, &backups, &stop)?;
-        record_reverted_copies(&view, &mut dirstate, &plan, parent, target)?;
-        dirstate.write(&repository)?;
-    }
+    let mut revert = Revert {
+        repo: &mut context.repo,
+        ui: &mut context.ui,
+        config: &context.config,
+        matches,
+        repository: &repository,
+        view: &view,
+        dirstate,
+        matcher: &matcher,
+        backups: &backups,
+        target: (parent, target),
+    };
+    revert.carry_out(&plan, (&from, &to))?;
     drop(working_copy);
     Ok(0)
+}
+
+/// The changeset that the options name, or the first parent.
+fn target(
+    (repo, ui): (&mut Repo, &mut Ui),
+    (rev, date): RevisionOptions<'_>,
+    parent: Option<Rev>,
+) -> Result<Option<Rev>, Abort> {
+    match (rev, date) {
+        (Some(spec), _) => repo.revision(ui, Some(spec)),
+        (_, Some(date)) => Ok(Some(repo.tipmost_of_date(ui, date)?)),
+        _ => Ok(parent),
+    }
+}
+
+/// One call of the command, under the lock of the working copy.
+struct Revert<'a> {
+    repo: &'a mut Repo,
+    ui: &'a mut Ui,
+    config: &'a Config,
+    matches: &'a Matches,
+    repository: &'a Repository,
+    view: &'a RepoView,
+    dirstate: Dirstate,
+    matcher: &'a Matcher,
+    backups: &'a Backups,
+    /// The first parent of the working copy, and the changeset that the files are taken from.
+    target: (Option<Rev>, Option<Rev>),
+}
+
+impl Revert<'_> {
+    /// Says what the plan does and does it, as far as the options want that.
+    fn carry_out(&mut self, plan: &RevertPlan, trees: (&Tree<'_>, &Tree<'_>)) -> Result<(), Abort> {
+        let is_dry = self.matches.flag("dry-run");
+        let asks = self.matches.flag("interactive") && !is_dry;
+        if !asks {
+            self.report(plan, self.backups)?;
+        }
+        let (repo, ui) = (&mut *self.repo, &mut *self.ui);
+        let place = (self.repository, &self.dirstate);
+        print_named(repo, ui, place, self.matcher, trees, plan, self.target.1)?;
+        match (is_dry, asks) {
+            (true, _) => return Ok(()),
+            (_, true) => return self.choose(plan),
+            (_, false) => self.apply(plan, self.backups)?,
+        }
+        Ok(self.dirstate.write(self.repository)?)
+    }
+
+    /// Says what is done to each file, and with `--verbose` where it is kept.
+    fn report(&mut self, plan: &RevertPlan, backups: &Backups) -> Result<(), Abort> {
+        let files = WorkingFiles::new(self.repository.root());
+        report(self.repo, self.ui, plan, self.matcher, (&files, backups))
+    }
+
+    fn apply(&mut self, plan: &RevertPlan, backups: &Backups) -> Result<(), Abort> {
+        let stop = self.ui.stop.clone();
+        let (repository, view) = (self.repository, self.view);
+        let dirstate = &mut self.dirstate;
+        varve_workdir::revert(repository, view, dirstate, plan, backups, &stop)?;
+        let (parent, target) = self.target;
+        Ok(record_reverted_copies(
+            view, dirstate, plan, parent, target,
+        )?)
+    }
 }
 
 /// Where the files are kept that the command overwrites.

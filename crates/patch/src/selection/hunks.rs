@@ -1,0 +1,20 @@
+//! Taking back the hunks of a patch.
+
+use super::file::OfferedFile;
+
+/// A patch in git's form that takes back the hunks of another one. What that changes besides, modes and files as a whole,
+/// is left out.
+pub fn reversed_hunks(patch: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for file in OfferedFile::read_all(patch) {
+        let Some(path) = file.paths().last().filter(|_| !file.hunks().is_empty()) else {
+            continue;
+        };
+        out.extend_from_slice(&[b"diff --git a/", &path[..], b" b/", path, b"\n"].concat());
+        out.extend_from_slice(&[b"--- a/", &path[..], b"\n+++ b/", path, b"\n"].concat());
+        for hunk in file.hunks() {
+            out.extend_from_slice(&hunk.reversed().text());
+        }
+    }
+    out
+}
