@@ -7,7 +7,7 @@ use crate::{ChangesetMetadata, CommitMetadata, Dirstate, Tracking, WorkdirError}
 use std::collections::{BTreeMap, BTreeSet};
 use varve_base::Interrupt;
 use varve_repo::{
-    BaseDir, CommitBatch, FileChange, FileKind, Node, RepoView, Repository, Rev, ViewFilter,
+    CommitBatch, FileChange, FileKind, Node, RepoView, Repository, Rev, ViewFilter,
 };
 
 /// What is absorbed, and how.
@@ -84,47 +84,55 @@ pub fn absorb(
     request: &AbsorbRequest<'_>,
 ) -> Result<Vec<AbsorbedChangeset>, WorkdirError> {
     let mut made: Vec<AbsorbedChangeset> = Vec::new();
-    let mut last = None;
+    let changelog = request.view.changelog();
+    // The changeset below the next one: the newest that was made or stays. As in Mercurial, what follows a dropped bottom
+    // of the stack stays on it.
+    let mut base = None;
     for rev in &request.stack.revs {
         request.stop.check()?;
-        if let Some(done) = rewrite(&mut batch, request, *rev, last)? {
-            last = done.node().or(last);
-            made.push(done);
+        match rewrite(&mut batch, request, *rev, base)? {
+            Some(done) => {
+                base = done.node().or(base);
+                made.push(done);
+            }
+            None => base = Some(changelog.node(*rev)),
         }
     }
     if made.is_empty() {
         return Ok(made);
     }
     move_bookmarks(&mut batch, &made)?;
-    for name in [&b"dirstate"[..], b"branch"] {
-        batch.transaction().keep_backup(BaseDir::Hg, name);
-    }
-    batch.finish()?;
-    let changelog = request.view.changelog();
     let below = made
         .first()
         .and_then(|first| changelog.parents(first.rev)[0]);
-    let parent = last.unwrap_or_else(|| changelog.node_or_null(below));
-    move_parent(repository, dirstate, request, parent)?;
+    let parent = base.unwrap_or_else(|| changelog.node_or_null(below));
+    let mut after = dirstate.clone();
+    let tree = Tree::of_text(request.view, parent, batch.manifest_text(&parent)?);
+    move_parent(&mut after, request, (parent, &tree))?;
+    after.write_within(repository, batch.transaction())?;
+    batch.finish()?;
+    *dirstate = after;
+    dirstate.write(repository)?;
+    leave_deleted_bookmark(repository)?;
     Ok(made)
 }
 
-/// Commits one changeset on the `last` new one. `None` if it stays.
+/// Commits one changeset on `base`, or on its own parent. `None` if it stays.
 fn rewrite(
     batch: &mut CommitBatch,
     request: &AbsorbRequest<'_>,
     rev: Rev,
-    last: Option<Node>,
+    base: Option<Node>,
 ) -> Result<Option<AbsorbedChangeset>, WorkdirError> {
     let view = request.view;
     let overlays = request.files.iter();
     let overlays: BTreeMap<&[u8], &[u8]> = overlays.filter_map(|file| file.overlay(rev)).collect();
-    if last.is_none() && overlays.is_empty() {
+    let changelog = view.changelog();
+    let below = changelog.node_or_null(changelog.parents(rev)[0]);
+    let parent = base.unwrap_or(below);
+    if parent == below && overlays.is_empty() {
         return Ok(None);
     }
-    let changelog = view.changelog();
-    let below = changelog.parents(rev)[0];
-    let parent = last.unwrap_or_else(|| changelog.node_or_null(below));
     let old = ChangesetMetadata::read(view, rev)?;
     let files = new_files(view, rev, &overlays)?;
     let done = |outcome| AbsorbedChangeset {
@@ -273,15 +281,12 @@ fn move_bookmarks(batch: &mut CommitBatch, made: &[AbsorbedChangeset]) -> Result
 
 /// Makes `parent` that of the working copy, whose files stay.
 fn move_parent(
-    repository: &Repository,
     dirstate: &mut Dirstate,
     request: &AbsorbRequest<'_>,
-    parent: Node,
+    (parent, new): (Node, &Tree<'_>),
 ) -> Result<(), WorkdirError> {
-    let view = repository.view_for(ViewFilter::Unfiltered)?;
     let old = Tree::of(request.view, request.stack.revs.last().copied())?;
-    let new = Tree::of(&view, view.changelog().rev(&parent))?;
-    for (path, _, after) in differences(&old, &new)? {
+    for (path, _, after) in differences(&old, new)? {
         let (working, p1) = (dirstate.is_tracked(path), after.is_some());
         match working || p1 {
             false => dirstate.forget(path),
@@ -296,7 +301,12 @@ fn move_parent(
         }
     }
     dirstate.set_parents([parent, Node::NULL]);
-    dirstate.write(repository)?;
+    Ok(())
+}
+
+/// The active bookmark may have been that of a dropped changeset.
+fn leave_deleted_bookmark(repository: &Repository) -> Result<(), WorkdirError> {
+    let view = repository.view_for(ViewFilter::Unfiltered)?;
     if let Some(active) = crate::active_bookmark(repository)?
         && !view.bookmarks().contains_key(&active)
     {
