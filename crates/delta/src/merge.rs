@@ -24,7 +24,7 @@ pub enum MergedRegion<'t> {
     },
 }
 
-/// What becomes of changes of both sides that touch each other and have no line in common.
+/// Changes of both sides that touch each other and have no line in common, as they are merged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TouchingChanges {
     /// They are one conflict.

@@ -1,6 +1,6 @@
 //! Untracked files in the way of those that an update or a merge brings.
 
-use crate::{Backups, IgnoreFiles, UpdateEvent, UpdateObserver, WorkdirError, WorkingFiles};
+use crate::{IgnoreFiles, WorkdirError};
 use std::path::{Path, PathBuf};
 
 /// The treatment of an untracked file that differs from the tracked one that would take its place.
@@ -95,24 +95,4 @@ pub(crate) struct ReplacedFile {
     pub path: Vec<u8>,
     /// Whether the user is told.
     pub is_told: bool,
-}
-
-/// Keeps the files that are replaced as backups.
-pub(crate) fn keep(
-    replaced: &[ReplacedFile],
-    files: &WorkingFiles,
-    backups: &Backups,
-    observer: &mut dyn UpdateObserver,
-) -> Result<(), WorkdirError> {
-    for file in replaced {
-        if file.is_told {
-            observer.on_event(&UpdateEvent::ReplacingUntracked(&file.path));
-        }
-        if let Some(place) = backups.place(&file.path) {
-            let (content, kind) = files.read(&file.path)?;
-            files.make_directories(&place)?;
-            files.write(&place, &content, kind)?;
-        }
-    }
-    Ok(())
 }

@@ -305,6 +305,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "histedit",
                 "synthetic",
             ],
+            &["untracked"],
             &["merge", "manifest_merge"],
             &["merge_state", "path_copies"],
             &[

@@ -119,12 +119,7 @@ pub fn merge_changeset(
     };
     let mut plan = trees.plan(&merged)?;
     let files = WorkingFiles::new(repository.root());
-    let (on_disk, settings) = ((&files, repository.root()), &request.tool.untracked);
-    if request.base.chosen().is_some() {
-        untracked::merge(on_disk, &mut plan, &trees, settings)?;
-    }
-    untracked::check(on_disk, &mut plan, &trees, settings)?;
-    directories::check(&files, &plan)?;
+    check_in_the_way(request, &files, &mut plan, &trees)?;
     let settings = MergeSettings {
         repository,
         view,
@@ -133,22 +128,20 @@ pub fn merge_changeset(
         stop: request.stop,
     };
     let merger = Merger::prepare(settings, &plan.merges, observer)?;
-    if let Some(auction) = &merged.auction {
-        let (ours, theirs) = (&first, &node);
-        merger.observer.on_event(&UpdateEvent::Auction {
-            ours,
-            theirs,
+    merger.observer.on_event(&match &merged.auction {
+        Some(auction) => UpdateEvent::Auction {
+            ours: &first,
+            theirs: &node,
             auction,
-        });
-    } else {
-        merger.observer.on_event(&UpdateEvent::Planned);
-    }
+        },
+        None => UpdateEvent::Planned,
+    });
     report(&plan, merger.observer);
     note_begin(repository, &node)?;
     clear_merge(repository)?;
     merger.keep()?;
     let backups = &request.tool.backups;
-    crate::untracked::keep(&plan.replaced, &files, backups, merger.observer)?;
+    crate::file_merges::keep_replaced(&plan.replaced, &files, backups, merger.observer)?;
     apply(
         &plan,
         view,
@@ -164,6 +157,21 @@ pub fn merge_changeset(
     let mut stats = count(&plan, &outcomes);
     stats.updated += plan.relocations.len();
     Ok(stats)
+}
+
+/// Refuses untracked files and directories where files are to be written, or takes the former into the plan.
+fn check_in_the_way(
+    request: &MergeRequest<'_>,
+    files: &WorkingFiles,
+    plan: &mut Plan,
+    trees: &Sides<'_>,
+) -> Result<(), WorkdirError> {
+    let (on_disk, settings) = ((files, request.repository.root()), &request.tool.untracked);
+    if request.base.chosen().is_some() {
+        untracked::merge(on_disk, plan, trees, settings)?;
+    }
+    untracked::check(on_disk, plan, trees, settings)?;
+    directories::check(files, plan)
 }
 
 /// Puts the result into the dirstate, with the parents.

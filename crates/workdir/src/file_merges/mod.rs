@@ -7,6 +7,7 @@ mod observer;
 mod outcome;
 mod partial;
 mod program;
+mod replaced;
 
 pub(crate) use file::MergeFile;
 pub use observer::{
@@ -14,6 +15,7 @@ pub use observer::{
 };
 pub use outcome::UpdateStats;
 pub(crate) use outcome::{Outcome, note_possibly_dirty};
+pub(crate) use replaced::keep_replaced;
 
 use crate::merge::{
     FileTraits, PickedTool, ToolTable, Version, is_binary, merge_kinds, merge_texts,

@@ -15,9 +15,9 @@ mod renames;
 
 use crate::branch_and_bookmark::set_branch;
 use crate::dirstate::replace;
+use crate::file_merges::keep_replaced;
 use crate::file_merges::{MergeSettings, Merger, Outcome, note_possibly_dirty};
 use crate::merge_state::{FileExtras, clear_merge};
-use crate::untracked;
 use crate::{
     Dirstate, MergeLabels, MergeOptions, Tree, UpdateEvent, UpdateObserver, UpdateStats,
     WorkdirError, WorkingFiles,
@@ -155,7 +155,7 @@ pub(crate) fn carry_out(
     merger.keep()?;
     let backups = &request.tool.backups;
     let files = WorkingFiles::new(repository.root());
-    untracked::keep(&plan.replaced, &files, backups, merger.observer)?;
+    keep_replaced(&plan.replaced, &files, backups, merger.observer)?;
     let work = (request.progress, request.stop);
     let written = apply(plan, view, repository.root(), work)?;
     let outcomes = merger.merge_all([p1, node], FileExtras::default())?;

@@ -85,7 +85,7 @@ pub(super) fn partial_tools(config: &Config) -> Result<Vec<PartialTool>, Abort> 
         };
         tools.push((order.unwrap_or_default(), tool));
     }
-    tools.sort_by(|(a, _), (b, _)| a.cmp(b));
+    tools.sort_by_key(|(order, _)| *order);
     Ok(tools.into_iter().map(|(_, tool)| tool).collect())
 }
 
