@@ -6,9 +6,7 @@ use crate::tree::{Tree, differences};
 use crate::{ChangesetMetadata, CommitMetadata, Dirstate, Tracking, WorkdirError};
 use std::collections::{BTreeMap, BTreeSet};
 use varve_base::Interrupt;
-use varve_repo::{
-    CommitBatch, FileChange, FileKind, Node, RepoView, Repository, Rev, ViewFilter,
-};
+use varve_repo::{CommitBatch, FileChange, FileKind, Node, RepoView, Repository, Rev, ViewFilter};
 
 /// What is absorbed, and how.
 #[derive(Clone, Copy, Debug)]
