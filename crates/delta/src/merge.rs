@@ -72,7 +72,7 @@ struct Kept {
     len: usize,
 }
 
-/// Where the runs of both sides meet in the base; ended by an empty one behind all three texts. If touching changes are
+/// The runs of lines that both sides keep of the base, and an empty one behind all three texts. If touching changes are
 /// merged, there are empty ones between them too.
 fn kept_by_both(ours: &[Block], theirs: &[Block], touching: TouchingChanges) -> Vec<Kept> {
     let parts_touching = touching == TouchingChanges::Merge;

@@ -200,6 +200,21 @@ impl WorkingFiles {
         let path = self.path(file);
         fs::rename(&path, self.path(backup)).map_err(WorkdirError::io("rename", &path))
     }
+
+    /// Copies a file to the place of its backup, if both are there.
+    ///
+    /// # Errors
+    /// A failure of the file system.
+    pub(crate) fn back_up(&self, file: &[u8], backups: &Backups) -> Result<(), WorkdirError> {
+        let there = self.look(file)?;
+        let Some(place) = backups.place(file).filter(|_| there.is_some()) else {
+            return Ok(());
+        };
+        let (content, kind) = self.read(file)?;
+        self.make_directories(&place)?;
+        self.write(&place, &content, kind)?;
+        Ok(())
+    }
 }
 
 /// Where files are kept that are overwritten.

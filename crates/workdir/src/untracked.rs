@@ -36,7 +36,7 @@ pub struct UntrackedFiles {
 }
 
 impl UntrackedFiles {
-    /// Whether no file is ever replaced.
+    /// True if no file is ever replaced.
     pub(crate) fn refuse_all(&self) -> bool {
         [self.unknown, self.ignored] == [OnUntracked::Refuse; 2]
     }
@@ -93,6 +93,6 @@ impl UntrackedFiles {
 pub(crate) struct ReplacedFile {
     /// Its path.
     pub path: Vec<u8>,
-    /// Whether the user is told.
+    /// True if the user is told.
     pub is_told: bool,
 }

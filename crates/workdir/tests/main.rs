@@ -18,6 +18,7 @@ mod merge_laws;
 mod model;
 mod named_files;
 mod obstacles;
+mod parent_crash;
 mod patching;
 mod path_copies;
 mod rebasing;

@@ -67,12 +67,13 @@ fn answering(twin: &Twin, line: &str, answers: &str) {
     println!("{line}: {answers}");
     twin.same_answering(&words, &typed);
     same_state(twin);
-    let differences = |path: &Path| hg().ok(path, &["diff", "--git"]);
-    assert_eq!(
-        differences(twin.theirs()),
-        differences(twin.ours()),
-        "{line}: {answers}"
-    );
+    same(twin, |path| hg().ok(path, &["diff", "--git"]));
+}
+
+/// Looks at both sides, which then have to show the same.
+#[track_caller]
+fn same<T: PartialEq + std::fmt::Debug>(twin: &Twin, look: impl Fn(&Path) -> T) {
+    assert_eq!(look(twin.theirs()), look(twin.ours()));
 }
 
 #[test]
@@ -205,9 +206,11 @@ fn what_is_chosen_is_shelved() {
     ] {
         let twin = twin();
         answering(&twin, line, answers);
-        let shelved = |path: &Path| hg().ok(path, &["shelve", "-l", "-p"]);
-        let patch = |text: String| text.split_once("diff ").map(|(_, patch)| patch.to_owned());
-        assert_eq!(patch(shelved(twin.theirs())), patch(shelved(twin.ours())));
+        same(&twin, |path| {
+            let shelved = hg().ok(path, &["shelve", "-l", "-p"]);
+            let patch = shelved.split_once("diff ");
+            patch.map(|(_, patch)| patch.to_owned())
+        });
     }
 }
 
@@ -242,11 +245,47 @@ fn backups(path: &Path) -> Vec<(String, Vec<u8>)> {
 fn reverting(line: &str, answers: &str) {
     let twin = Twin::writing(begin_revert);
     answering(&twin, line, answers);
-    assert_eq!(
-        backups(twin.theirs()),
-        backups(twin.ours()),
-        "{line}: {answers}"
-    );
+    same(&twin, backups);
+}
+
+/// Changed files whose names or contents are unusual.
+fn begin_odd(hg: &Hg, path: &Path) {
+    hg.ok(path, &["init"]);
+    write(path, ".hg/hgrc", b"[ui]\ninteractive = yes\n");
+    let versions: [(&str, &[u8], &[u8]); 9] = [
+        ("with blanks in it", b"1\n", b"one\n"),
+        (" before", b"1\n", b"one\n"),
+        ("quo\"ted", b"1\n", b"one\n"),
+        ("\u{fc}mlaut", b"1\n", b"one\n"),
+        ("no line end", b"1\n2\n3", b"1\n2\n3\n4"),
+        ("carriage returns", b"1\r\n2\r\n3\r\n", b"1\r\ntwo\r\n3\r\n"),
+        ("binary", b"a\0b\n", b"a\0c\n"),
+        ("empty", b"", b"no longer\n"),
+        ("dashes", b"-- a\n++ b\n", b"-- a\n"),
+    ];
+    for (name, before, _) in versions {
+        write(path, name, before);
+    }
+    std::os::unix::fs::symlink("binary", path.join("link")).unwrap();
+    hg.ok(path, &["commit", "-A", "-m", "zero", "-d", "0 0", "-q"]);
+    for (name, _, after) in versions {
+        write(path, name, after);
+    }
+    std::fs::remove_file(path.join("link")).unwrap();
+    std::os::unix::fs::symlink("empty", path.join("link")).unwrap();
+}
+
+#[test]
+fn unusual_names_and_contents_are_reverted() {
+    for answers in [
+        "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy",
+        "nynynynynynynynynynynynynynynynynyn",
+        "a",
+    ] {
+        let twin = Twin::writing(begin_odd);
+        answering(&twin, "revert -i --all", answers);
+        same(&twin, backups);
+    }
 }
 
 #[test]
@@ -325,6 +364,6 @@ fn hunks_are_edited_before_they_are_discarded() {
             .collect();
         twin.same_answering(&words, &typed);
         same_state(&twin);
-        assert_eq!(backups(twin.theirs()), backups(twin.ours()), "{script}");
+        same(&twin, backups);
     }
 }

@@ -144,6 +144,28 @@ fn phase_leaves_the_null_revision_alone() {
 }
 
 #[test]
+fn commits_that_track_files_look_at_their_names() {
+    let twin = Twin::writing(neighbours);
+    twin.each(|path| {
+        write(path, "two\nlines", b"x\n");
+        write(path, ".hg/hgrc", b"[extensions]\nshelve =\n");
+    });
+    twin.all_same(&["commit -A -m x", "status"]);
+    twin.each(|path| {
+        std::fs::remove_file(path.join("two\nlines")).unwrap();
+        write(path, "con.xml", b"x\n");
+    });
+    twin.all_same(&[
+        "commit -A -m x --config ui.portablefilenames=abort",
+        "commit -A -m x -q con.xml --config ui.portablefilenames=abort",
+        "status",
+        "commit -A -m x -q con.xml -d 0.0",
+        "commit -A -m x -d 0.0",
+        "log -r tip --debug",
+    ]);
+}
+
+#[test]
 fn settings_of_names_merges_and_states_count() {
     let twin = Twin::writing(neighbours);
     twin.each(|path| write(path, "con.xml", b"x\n"));

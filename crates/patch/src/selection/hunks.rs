@@ -10,8 +10,13 @@ pub fn reversed_hunks(patch: &[u8]) -> Vec<u8> {
         let Some(path) = file.paths().last().filter(|_| !file.hunks().is_empty()) else {
             continue;
         };
+        // A tab, so that a reader sees where a name with blanks ends.
+        let end: &[u8] = match path.contains(&b' ') {
+            true => b"\t\n",
+            false => b"\n",
+        };
         out.extend_from_slice(&[b"diff --git a/", &path[..], b" b/", path, b"\n"].concat());
-        out.extend_from_slice(&[b"--- a/", &path[..], b"\n+++ b/", path, b"\n"].concat());
+        out.extend_from_slice(&[b"--- a/", &path[..], end, b"+++ b/", path, end].concat());
         for hunk in file.hunks() {
             out.extend_from_slice(&hunk.reversed().text());
         }

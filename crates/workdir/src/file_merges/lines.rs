@@ -3,6 +3,7 @@
 use super::{MergeFile, Merger, UpdateEvent, needs_prompt};
 use crate::merge::{Merged, Version, merge_texts};
 use crate::{MergeTool, WorkdirError};
+use std::borrow::Cow;
 use varve_repo::FileKind;
 
 impl Merger<'_, '_> {
@@ -47,20 +48,13 @@ impl Merger<'_, '_> {
                 let labels = self.marker_labels(file, tool);
                 let texts = [before, &ours.content, &theirs.content];
                 let takes_sides = matches!(tool, MergeTool::MergeLocal | MergeTool::MergeOther);
-                let settled = match takes_sides {
-                    true => None,
+                let texts = match takes_sides {
+                    true => texts.map(Cow::Borrowed),
                     false => self.settle_partly(&file.dest, texts)?,
                 };
-                let texts = settled.as_ref().map_or(texts, |settled| {
-                    let [base, ours, theirs] = settled;
-                    [base, ours, theirs]
-                });
-                Some(merge_texts(
-                    tool,
-                    self.settings.tool.touching,
-                    &labels,
-                    texts,
-                ))
+                let texts = texts.each_ref().map(|text| &**text);
+                let touching = self.settings.tool.touching;
+                Some(merge_texts(tool, touching, &labels, texts))
             }
         };
         match merged {

@@ -4,6 +4,7 @@ use super::Merger;
 use super::program::Scratch;
 use crate::WorkdirError;
 use crate::merge::{fill, quote};
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -11,20 +12,20 @@ use std::path::Path;
 use std::process::Command;
 
 impl Merger<'_, '_> {
-    /// The base, our and their text as the programs for this file leave them; `None` if there are no such programs.
+    /// The base, our and their text as the programs for this file leave them; as they are if there are no such programs.
     ///
     /// # Errors
     /// [`WorkdirError::PartialToolFailed`]; a failure to write or read the texts.
-    pub(super) fn settle_partly(
+    pub(super) fn settle_partly<'t>(
         &mut self,
         path: &[u8],
-        texts: [&[u8]; 3],
-    ) -> Result<Option<[Vec<u8>; 3]>, WorkdirError> {
+        texts: [&'t [u8]; 3],
+    ) -> Result<[Cow<'t, [u8]>; 3], WorkdirError> {
         let options = self.settings.tool;
         let tools = options.partial.iter();
         let tools: Vec<_> = tools.filter(|tool| tool.files.matches(path)).collect();
         if tools.is_empty() {
-            return Ok(None);
+            return Ok(texts.map(Cow::Borrowed));
         }
         let scratch = Scratch::new()?;
         let [base, local, other] = texts;
@@ -52,7 +53,10 @@ impl Merger<'_, '_> {
                 });
             }
         }
-        let read = |path: &Path| fs::read(path).map_err(WorkdirError::io("read", path));
-        Ok(Some([read(&base)?, read(&local)?, read(&other)?]))
+        let read = |path: &Path| {
+            let content = fs::read(path).map_err(WorkdirError::io("read", path));
+            content.map(Cow::Owned)
+        };
+        Ok([read(&base)?, read(&local)?, read(&other)?])
     }
 }

@@ -4,6 +4,7 @@ use super::described::base_node;
 use super::{MergeFile, Merger, ToolCheck, UpdateEvent, needs_prompt};
 use crate::merge::{MergeProgram, Premerge, ToolTable, Version, fill, has_markers, merge_texts};
 use crate::{MarkerStyle, MergeTool, WorkdirError};
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -40,15 +41,12 @@ impl Merger<'_, '_> {
             _ => MergeTool::Merge,
         };
         let texts = [before, &ours.content, &theirs.content];
-        let settled = match needs_prompt(base, ours, theirs) {
-            true => None,
+        let texts = match needs_prompt(base, ours, theirs) {
+            true => texts.map(Cow::Borrowed),
             false => self.settle_partly(&file.dest, texts)?,
         };
         if premerge != Premerge::Skip {
-            let texts = settled.as_ref().map_or(texts, |settled| {
-                let [base, ours, theirs] = settled;
-                [base, ours, theirs]
-            });
+            let texts = texts.each_ref().map(|text| &**text);
             let labels = match (premerge, table.markers(program)) {
                 (Premerge::Keep(_), MarkerStyle::Detailed) => {
                     self.aligned_labels(file, &program.name, tool)

@@ -14,11 +14,7 @@ pub(crate) fn keep_replaced(
         if file.is_told {
             observer.on_event(&UpdateEvent::ReplacingUntracked(&file.path));
         }
-        if let Some(place) = backups.place(&file.path) {
-            let (content, kind) = files.read(&file.path)?;
-            files.make_directories(&place)?;
-            files.write(&place, &content, kind)?;
-        }
+        files.back_up(&file.path, backups)?;
     }
     Ok(())
 }

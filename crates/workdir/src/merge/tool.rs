@@ -179,7 +179,7 @@ pub struct MergeOptions {
 }
 
 impl MergeOptions {
-    /// Whether files without conflicts end as a plain merge of their lines leaves them.
+    /// True if a plain merge of lines leaves files without conflicts as these options do.
     pub fn merges_only_lines(&self) -> bool {
         let is_plain = self.partial.is_empty() && self.touching == TouchingChanges::Conflict;
         is_plain && self.chosen.merges_only_lines()

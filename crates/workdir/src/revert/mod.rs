@@ -80,13 +80,7 @@ pub fn back_up(
 ) -> Result<(), WorkdirError> {
     let files = WorkingFiles::new(repository.root());
     for step in plan.steps.iter().filter(|step| step.loses_content) {
-        if files.look(&step.path)?.is_some()
-            && let Some(place) = backups.place(&step.path)
-        {
-            let (content, kind) = files.read(&step.path)?;
-            files.make_directories(&place)?;
-            files.write(&place, &content, kind)?;
-        }
+        files.back_up(&step.path, backups)?;
     }
     Ok(())
 }

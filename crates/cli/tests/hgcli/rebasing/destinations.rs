@@ -3,6 +3,7 @@
 use super::merges::{both_ways, two_lines};
 use super::{MARKERS, after_each, history};
 use crate::hgcli::Twin;
+use crate::hgcli::state::same_state;
 use varve_testkit::peers::hg;
 use varve_testkit::repos::{commit, write};
 
@@ -83,16 +84,24 @@ fn a_base_without_a_common_ancestor_keeps_all_in_place() {
 
 #[test]
 fn the_branch_that_is_set_at_the_destination_counts() {
-    let twin = Twin::writing(|hg, path| {
-        history(hg, path, "");
-        hg.ok(path, &["update", "-q", "4"]);
-    });
-    twin.all_same(&[
-        "branch new",
-        "rebase -r 1:2 -d .",
-        "branch",
-        "log -T {rev}{desc}{branch}\n",
-        "rebase -r 1 -d 0",
-        "log -T {rev}{desc}{branch}\n",
-    ]);
+    for (at, line) in [
+        ("4", "rebase -r 1:3 -d ."),
+        ("4", "rebase -r 1:3 -d 5"),
+        ("4", "rebase -r 1:3 -d . --collapse -m all"),
+        ("4", "rebase -r 1:3 -d . --keepbranches"),
+        ("5", "rebase -r 1:3 -d 4"),
+        ("3", "rebase -s 2 -d 4"),
+        ("3", "rebase -s 1 -d 0"),
+        ("0", "rebase -s 1 -d 0"),
+        ("4", "rebase -r 1:3 -d . -n"),
+        ("4", "rebase -r 1:3 -d . --tool :local"),
+    ] {
+        let twin = Twin::writing(|hg, path| {
+            history(hg, path, "");
+            hg.ok(path, &["update", "-q", at]);
+            hg.ok(path, &["branch", "-q", "new"]);
+        });
+        twin.all_same(&[line, "branch", "log -T {rev}{desc}{branch}\n"]);
+        same_state(&twin);
+    }
 }

@@ -95,21 +95,8 @@ class Fauxton {
     await this.page.goto(`${origin}/_utils/#${hash}`);
   }
 
-  // Once, where it has come to rest: a click of a locator was seen twice when the page was slow.
   async click(selector) {
-    await this.clickOnce(selector).catch(named(`cannot click ${selector}`));
-  }
-
-  async clickOnce(selector) {
-    const element = await this.page.waitForSelector(selector, { visible: true });
-    const isAtRest = (node) => {
-      const { x, y } = node.getBoundingClientRect();
-      const was = node.restedAt;
-      node.restedAt = `${x} ${y}`;
-      return !node.disabled && was === node.restedAt;
-    };
-    await this.page.waitForFunction(isAtRest, { polling: 'raf' }, element);
-    await element.click();
+    await this.page.locator(selector).click().catch(named(`cannot click ${selector}`));
   }
 
   async fill(selector, text) {

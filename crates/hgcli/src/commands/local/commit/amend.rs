@@ -122,7 +122,12 @@ fn changes(
         &auditor,
         FilesetTarget::Working,
     )?;
-    let status = look(repo, ui, matches, (repository, &matcher), dirstate)?;
+    let status = look(
+        repo,
+        (ui, config, matches),
+        (repository, &matcher),
+        dirstate,
+    )?;
     let whom = (ui, config, matches);
     WorkingChanges::of(whom, (repository, view), status, dirstate, &matcher)
 }

@@ -1,7 +1,8 @@
 //! Checks before a commit, and its messages afterwards.
 
 use crate::arguments::Matches;
-use crate::context::Repo;
+use crate::commands::local::change::warn_unportable;
+use crate::context::{Config, Repo};
 use crate::ui::{Abort, Ui, system_words};
 use varve_lang::patterns::Matcher;
 use varve_repo::{Node, Repository};
@@ -75,10 +76,10 @@ pub(super) fn print_committed(repo: &mut Repo, ui: &mut Ui, node: &Node) -> Resu
     ui.note(format!("committed changeset {rev}:{shown}\n"))
 }
 
-/// `--addremove`: tracks new files and stops tracking missing ones.
+/// `--addremove`: tracks new files, if their names are permitted, and stops tracking missing ones.
 pub(super) fn add_and_remove(
     repo: &Repo,
-    ui: &mut Ui,
+    (ui, config): (&mut Ui, &Config),
     dirstate: &mut Dirstate,
     status: &mut Status,
     matcher: &Matcher,
@@ -98,6 +99,10 @@ pub(super) fn add_and_remove(
             };
             ui.status([verb.as_bytes(), b" ", &shown, b"\n"].concat())?;
         }
+    }
+    // Before anything is tracked: a name may be refused.
+    for path in &status.unknown {
+        warn_unportable(ui, config, path)?;
     }
     Ok(varve_workdir::add_and_remove(dirstate, status)?)
 }

@@ -317,7 +317,12 @@ fn changes(
     }
     refuse_unresolved(repository)?;
     refuse_interrupted(repository)?;
-    let status = look(repo, ui, matches, (repository, &matcher), dirstate)?;
+    let status = look(
+        repo,
+        (ui, config, matches),
+        (repository, &matcher),
+        dirstate,
+    )?;
     if closes(matches) {
         before::check_close(base, matches, false, is_empty(&status))?;
     }
@@ -338,8 +343,7 @@ pub(crate) fn refuse_interrupted(repository: &Repository) -> Result<(), Abort> {
 /// Changed files, after `--addremove` if that is asked for.
 pub(crate) fn look(
     repo: &Repo,
-    ui: &mut Ui,
-    matches: &Matches,
+    (ui, config, matches): (&mut Ui, &Config, &Matches),
     (repository, matcher): (&Repository, &Matcher),
     dirstate: &mut Dirstate,
 ) -> Result<Status, Abort> {
@@ -363,7 +367,8 @@ pub(crate) fn look(
     let mut status = looked.status;
     if adds {
         let missing = repo.warn_of_missing_files(ui, matcher, dirstate)?;
-        before::add_and_remove(repo, ui, dirstate, &mut status, matcher)?;
+        let whom = (&mut *ui, config);
+        before::add_and_remove(repo, whom, dirstate, &mut status, matcher)?;
         if !missing.is_empty() {
             return Err(Abort::new(
                 "failed to mark all new/missing files as added/removed",

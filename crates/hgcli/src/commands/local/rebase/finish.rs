@@ -24,6 +24,10 @@ pub(super) fn finish(run: &mut RebaseRun<'_>) -> Result<(), Abort> {
         run.ui
             .note("update back to initial working directory parent\n")?;
         step::go_to(run, &view, target)?;
+    } else {
+        // As after an update, the branch that was set is forgotten.
+        let branch = step::branch_of(&view, &target)?;
+        varve_workdir::set_branch(run.repository, &branch)?;
     }
     let replacements = replacements(run, &view);
     let end = RewriteEnd {

@@ -217,26 +217,26 @@ pub(super) struct NewBranch {
     pub(super) is_same_as_parent: bool,
 }
 
-/// The branch of the old changeset if branches are kept, else that of the new parent. If the first changeset goes onto the
-/// parent of the working copy, there is no update to it, and the branch that is set there counts.
+/// The branch of the old changeset if branches are kept, else that of the new parent. If the first changeset, or the only
+/// one of a collapse, goes onto the parent of the working copy, there is no update to it, and the branch that is set there counts.
 pub(super) fn branch(
     run: &RebaseRun<'_>,
     view: &RepoView,
     old: &ChangesetMetadata,
     parent: Node,
 ) -> Result<NewBranch, Abort> {
-    let is_first = run.targets.done.values().all(Option::is_none);
+    let mut new = of_branches(run, old, branch_of(view, &parent)?);
+    let is_first = run.collapses || run.targets.done.values().all(Option::is_none);
     if is_first && parent == run.original && !run.keeps_branches {
-        let mut set = of_branches(run, old, view_branch(view, parent)?);
-        set.name.clone_from(&run.original_branch);
-        set.is_same_as_parent = true;
-        return Ok(set);
+        new.name.clone_from(&run.original_branch);
+        new.is_same_as_parent = true;
     }
-    Ok(of_branches(run, old, view_branch(view, parent)?))
+    Ok(new)
 }
 
-fn view_branch(view: &RepoView, parent: Node) -> Result<Vec<u8>, Abort> {
-    Ok(match view.changelog().rev(&parent) {
+/// The branch of a changeset, which may be the null one.
+pub(super) fn branch_of(view: &RepoView, node: &Node) -> Result<Vec<u8>, Abort> {
+    Ok(match view.changelog().rev(node) {
         Some(rev) => view.with_changeset(rev, |changeset| changeset.branch().into_owned())?,
         None => varve_repo::DEFAULT_BRANCH.to_vec(),
     })

@@ -193,7 +193,12 @@ fn changes(
     let auditor = PathAuditor::new(repository.root());
     let (names, at) = (matches.arguments(), FilesetTarget::Working);
     let matcher = repo.matcher_with(matches, names, &auditor, at)?;
-    let mut status = commit::look(repo, ui, matches, (repository, &matcher), dirstate)?;
+    let mut status = commit::look(
+        repo,
+        (ui, config, matches),
+        (repository, &matcher),
+        dirstate,
+    )?;
     let unknown = match matches.flag("unknown") {
         true => unknown_files(repo, ui, (repository, &matcher), dirstate)?,
         false => Vec::new(),
