@@ -17,6 +17,7 @@ mod files;
 pub mod filesets;
 pub mod fuzzing;
 mod graft;
+mod hash_references;
 mod histedit;
 mod ignore;
 mod local_state;
@@ -40,7 +41,8 @@ mod untracked;
 mod update;
 
 pub use absorb::{
-    AbsorbOutcome, AbsorbRequest, AbsorbStack, AbsorbedChangeset, AbsorbedFile, absorb,
+    AbsorbOutcome, AbsorbRequest, AbsorbStack, AbsorbedChangeset, AbsorbedFile, FollowedSources,
+    absorb,
 };
 pub use audit::PathAuditor;
 pub use bookmark_edit::BookmarkEdit;
@@ -69,6 +71,7 @@ pub use files::{Backups, WorkingFiles};
 pub use graft::{
     GraftChoice, GraftOptions, GraftSkip, GraftSkipReason, GraftState, choose_grafts, graft_extras,
 };
+pub use hash_references::{HashReferences, StaleReference};
 pub use histedit::{
     HisteditAction, HisteditPlanError, HisteditResult, HisteditRule, HisteditState, PlanCheck,
     parse_plan,

@@ -122,3 +122,134 @@ fn added_removed_and_renamed_files_stay_local_changes() {
         same_state(&twin);
     }
 }
+
+/// Makes the same history in both programs' repositories, with and without markers, and runs one line in each.
+#[track_caller]
+fn absorbing_over(line: &[&str], answers: &str, make: impl Fn(&Hg, &Path)) {
+    for settings in [MARKERS, ""] {
+        let twin = Twin::writing(|hg, path| {
+            hg.ok(path, &["init"]);
+            let hgrc = [SETTINGS, settings].concat();
+            write(path, ".hg/hgrc", hgrc.as_bytes());
+            make(hg, path);
+        });
+        twin.same_answering(line, answers);
+        same_state(&twin);
+        twin.same(&["diff"]);
+        twin.same(&[
+            "log",
+            "-T",
+            "{node} {branch} {desc}\n{extras}\n",
+            "-p",
+            "--git",
+        ]);
+    }
+}
+
+#[test]
+fn one_of_several_new_names_takes_lines_below() {
+    absorbing_over(&["absorb", "-a", "-p"], "", |hg, path| {
+        write(path, "b", b"1\n");
+        hg.ok(path, &["add", "b"]);
+        commit(hg, path, "zero");
+        for name in ["a", "c", "d"] {
+            hg.ok(path, &["copy", "-q", "b", name]);
+        }
+        hg.ok(path, &["remove", "b"]);
+        write(path, "a", b"1\n2\n");
+        write(path, "c", b"1\n3\n");
+        write(path, "d", b"1\n4\n");
+        commit(hg, path, "copies");
+        hg.ok(path, &["rename", "-q", "a", "e"]);
+        hg.ok(path, &["remove", "c"]);
+        commit(hg, path, "moved");
+        write(path, "e", b"1e\n2e\n");
+        write(path, "d", b"1d\n4d\n");
+    });
+}
+
+#[test]
+fn names_of_rewritten_changesets_in_descriptions_follow() {
+    absorbing_over(&["absorb", "-a"], "", |hg, path| {
+        let node = |rev| hg.run(path, &["log", "-r", rev, "-T", "{node}"]).stdout;
+        write(path, "a", b"1\n");
+        hg.ok(path, &["add", "a"]);
+        commit(hg, path, "zero");
+        let zero = node(".");
+        write(path, "b", b"b\n");
+        hg.ok(path, &["add", "b"]);
+        commit(hg, path, &format!("goes, after {}", &zero[..12]));
+        hg.ok(
+            path,
+            &[
+                "commit",
+                "-q",
+                "--config",
+                "ui.allowemptycommit=yes",
+                "-m",
+                "stays empty",
+            ],
+        );
+        write(path, "b", b"b\nmore\n");
+        commit(hg, path, "is dropped");
+        let dropped = node(".");
+        write(path, "c", b"c\n");
+        hg.ok(path, &["add", "c"]);
+        let message = format!(
+            "all {zero} {}, short {} and {}, glued x{}y, long {zero}0, dropped {}",
+            &zero[..12],
+            &zero[..6],
+            &zero[..5],
+            &zero[..9],
+            &dropped[..12]
+        );
+        commit(hg, path, &message);
+        write(path, "a", b"one\n");
+        write(path, "b", b"b\n");
+    });
+}
+
+#[test]
+fn changesets_that_close_or_change_a_branch_stay_when_they_are_empty() {
+    absorbing_over(&["absorb", "-a"], "", |hg, path| {
+        write(path, "a", b"1\n");
+        write(path, "b", b"");
+        hg.ok(path, &["add", "-q", "a", "b"]);
+        commit(hg, path, "zero");
+        write(path, "b", b"b\n");
+        hg.ok(path, &["commit", "-q", "--close-branch", "-m", "closes"]);
+        write(path, "b", b"b\nc\n");
+        commit(hg, path, "reopens, and has nothing else");
+        hg.ok(path, &["branch", "-q", "other"]);
+        write(path, "b", b"b\nc\nd\n");
+        commit(hg, path, "other branch");
+        write(path, "a", b"2\n");
+        write(path, "b", b"");
+    });
+}
+
+#[test]
+fn changes_are_chosen_one_by_one() {
+    let make = |hg: &Hg, path: &Path| {
+        write(path, "a", b"1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+        write(path, "b", b"b\n");
+        hg.ok(path, &["add", "-q", "a", "b"]);
+        commit(hg, path, "zero");
+        write(path, "a", b"ONE\n2\n3\n4\n5\n6\n7\n8\nNINE\n");
+        write(path, "b", b"b\nmore\n");
+        write(path, "new", b"new\n");
+        hg.ok(path, &["add", "new"]);
+    };
+    for (line, answers) in [
+        (&["absorb", "-i"][..], "y\nn\ny\nn\nn\ny\n"),
+        (&["absorb", "-i", "-a"], "y\ny\nn\nn\nn\n"),
+        (&["absorb", "-i", "-n"], "n\nn\nn\n"),
+        (&["absorb", "-i"], "n\nn\nn\n"),
+        (&["absorb", "-i", "b"], "y\ny\n"),
+        (&["absorb", "-i"], "q\n"),
+        (&["absorb", "-i", "-a"], "a\n"),
+        (&["absorb", "-i", "-n", "--config", "ui.interactive=no"], ""),
+    ] {
+        absorbing_over(line, answers, make);
+    }
+}

@@ -301,6 +301,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "files",
                 "branch_and_bookmark",
                 "graft",
+                "hash_references",
                 "rebase",
                 "histedit",
                 "synthetic",

@@ -5,8 +5,14 @@ use crate::commit::recorded_source;
 use crate::merge::is_binary;
 use crate::tree::Tree;
 use crate::{TreeEntry, WorkdirError};
+use std::collections::BTreeSet;
 use varve_delta::{AbsorbedHunk, LineHistory};
-use varve_repo::{FileKind, RepoView, Rev};
+use varve_repo::{FileKind, Node, RepoView, Rev};
+
+/// Files of changesets that others were followed to along a rename. Each goes on in one file only: the lines that came to
+/// further ones stay.
+#[derive(Clone, Debug, Default)]
+pub struct FollowedSources(BTreeSet<(Vec<u8>, Node)>);
 
 /// A changed file of the working copy, whose changes were assigned to changesets of a stack.
 #[derive(Clone, Debug)]
@@ -36,17 +42,17 @@ struct FileVersion {
 
 impl AbsorbedFile {
     /// Assigns the changes from the file at the end of the stack to `changed`. `None` if there are no lines to follow: the
-    /// file is binary or a link somewhere.
+    /// file is binary or a link somewhere. `followed` has what earlier files were followed to.
     ///
     /// # Errors
     /// Damage in the repository.
     pub fn read(
         view: &RepoView,
         stack: &AbsorbStack,
-        path: &[u8],
-        changed: Vec<u8>,
+        (path, changed): (&[u8], Vec<u8>),
+        followed: &mut FollowedSources,
     ) -> Result<Option<AbsorbedFile>, WorkdirError> {
-        let Some((base, mut versions)) = follow(view, stack, path)? else {
+        let Some((base, mut versions)) = follow(view, stack, path, followed)? else {
             return Ok(None);
         };
         let texts = versions.iter().map(|version| &version.content);
@@ -99,6 +105,7 @@ fn follow(
     view: &RepoView,
     stack: &AbsorbStack,
     path: &[u8],
+    followed: &mut FollowedSources,
 ) -> Result<Option<FollowedFile>, WorkdirError> {
     let mut path = path.to_vec();
     let mut versions = Vec::new();
@@ -125,8 +132,11 @@ fn follow(
         let below = Tree::of(view, view.changelog().parents(*rev)[0])?;
         if let Some(source) = recorded_source(view, &path, &node)? {
             // A renamed file goes on under its old name, and the lines of a copied one stay.
-            if tree.get(&source)?.is_some() {
-                base = Some((source.clone(), below.get(&source)?));
+            let entry = below.get(&source)?;
+            let is_renamed = tree.get(&source)?.is_none();
+            let mut is_first = |node: Node| followed.0.insert((source.clone(), node));
+            if !is_renamed || !entry.is_some_and(|(node, _)| is_first(node)) {
+                base = Some((source, entry));
                 break;
             }
             path = source;

@@ -8,6 +8,6 @@ mod file;
 mod rewrite;
 mod stack;
 
-pub use file::AbsorbedFile;
+pub use file::{AbsorbedFile, FollowedSources};
 pub use rewrite::{AbsorbOutcome, AbsorbRequest, AbsorbedChangeset, absorb};
 pub use stack::AbsorbStack;

@@ -3,7 +3,10 @@
 use super::{AbsorbStack, AbsorbedFile};
 use crate::commit::recorded_source;
 use crate::tree::{Tree, differences};
-use crate::{ChangesetMetadata, CommitMetadata, Dirstate, Tracking, WorkdirError};
+use crate::{
+    ChangesetMetadata, CommitMetadata, Dirstate, HashReferences, StaleReference, Tracking,
+    WorkdirError,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use varve_base::Interrupt;
 use varve_repo::{CommitBatch, FileChange, FileKind, Node, RepoView, Repository, Rev, ViewFilter};
@@ -53,6 +56,8 @@ pub enum AbsorbOutcome {
         files: Vec<Vec<u8>>,
         /// Whether its files differ from its parent's.
         has_manifest: bool,
+        /// Names in its description that were left as they are, though they are those of replaced changesets.
+        stale: Vec<StaleReference>,
     },
 }
 
@@ -88,7 +93,7 @@ pub fn absorb(
     let mut base = None;
     for rev in &request.stack.revs {
         request.stop.check()?;
-        match rewrite(&mut batch, request, *rev, base)? {
+        match rewrite(&mut batch, request, (*rev, base), &made)? {
             Some(done) => {
                 base = done.node().or(base);
                 made.push(done);
@@ -119,8 +124,8 @@ pub fn absorb(
 fn rewrite(
     batch: &mut CommitBatch,
     request: &AbsorbRequest<'_>,
-    rev: Rev,
-    base: Option<Node>,
+    (rev, base): (Rev, Option<Node>),
+    made: &[AbsorbedChangeset],
 ) -> Result<Option<AbsorbedChangeset>, WorkdirError> {
     let view = request.view;
     let overlays = request.files.iter();
@@ -131,7 +136,7 @@ fn rewrite(
     if parent == below && overlays.is_empty() {
         return Ok(None);
     }
-    let old = ChangesetMetadata::read(view, rev)?;
+    let mut old = ChangesetMetadata::read(view, rev)?;
     let files = new_files(view, rev, &overlays)?;
     let done = |outcome| AbsorbedChangeset {
         rev,
@@ -143,6 +148,11 @@ fn rewrite(
     if is_empty && !request.keeps_empty {
         return Ok(Some(done(AbsorbOutcome::Dropped)));
     }
+    let replaced = made.iter().map(|done| (done.old, done.node()));
+    let references = HashReferences {
+        replaced: &replaced.collect(),
+    };
+    let stale = references.update(view, &mut old.description)?;
     let node = commit(batch, request, (rev, parent), (&old, &files))?;
     let written = files.iter().filter(|(_, file)| file.is_some());
     Ok(Some(done(AbsorbOutcome::Committed {
@@ -150,6 +160,7 @@ fn rewrite(
         is_empty,
         files: written.map(|(path, _)| path.clone()).collect(),
         has_manifest: !batch.same_files(&parent, &node)?,
+        stale,
     })))
 }
 
@@ -186,8 +197,8 @@ fn new_files(
     Ok(new)
 }
 
-/// Whether nothing is left of what a changeset has changed. One that was empty before, or that changes its branch, says
-/// something all the same.
+/// Whether nothing is left of what a changeset has changed. One that was empty before, or that changes or closes its
+/// branch, says something all the same.
 fn becomes_empty(
     batch: &CommitBatch,
     request: &AbsorbRequest<'_>,
@@ -202,6 +213,7 @@ fn becomes_empty(
     let below = view.changelog().parents(rev)[0];
     if view.with_changeset(rev, |changeset| changeset.files().next().is_none())?
         || branch(Some(rev))? != branch(below)?
+        || view.with_changeset(rev, |changeset| changeset.closes_branch())?
     {
         return Ok(false);
     }

@@ -12,7 +12,9 @@ use crate::ui::{Abort, FailureKind, Ui};
 use varve_lang::patterns::Matcher;
 use varve_repo::{LockKind, Repository, ViewFilter};
 use varve_workdir::filesets::FilesetTarget;
-use varve_workdir::{AbsorbStack, AbsorbedFile, Dirstate, PathAuditor, WorkdirError, WorkingFiles};
+use varve_workdir::{
+    AbsorbStack, AbsorbedFile, Dirstate, FollowedSources, PathAuditor, WorkdirError, WorkingFiles,
+};
 
 /// See [`Command`]. The extension `absorb` switches it on.
 pub(crate) const COMMAND: Command = Command {
@@ -76,9 +78,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let mut dirstate = Dirstate::read(&repository)?;
     let stack = stack((repo, ui, config), &repository, &dirstate)?;
     let place = (&repository, &stack);
-    let Some(files) = files((repo, ui, config), matches, place, &mut dirstate)? else {
-        return Ok(NOTHING);
-    };
+    let files = files((repo, ui, config), matches, place, &mut dirstate)?;
     let is_dry = matches.flag("dry-run");
     let applies = matches.flag("apply-changes");
     let affects = files.iter().any(|file| file.applied() > 0);
@@ -136,31 +136,32 @@ fn stack(
     Ok(stack)
 }
 
-/// The changed files, and where their changes belong. `None` if the user has chosen no change.
+/// The changed files, and where their changes belong.
 fn files(
     (repo, ui, config): (&mut Repo, &mut Ui, &Config),
     matches: &Matches,
     (repository, stack): (&Repository, &AbsorbStack),
     dirstate: &mut Dirstate,
-) -> Result<Option<Vec<AbsorbedFile>>, Abort> {
+) -> Result<Vec<AbsorbedFile>, Abort> {
     let auditor = PathAuditor::new(repo.root()?);
     let arguments = matches.arguments();
     let target = FilesetTarget::Working;
     let matcher: Matcher = repo.matcher_with(matches, arguments, &auditor, target)?;
+    repo.warn_of_missing_files(ui, &matcher, dirstate)?;
     let status = commit::working_changes(ui, repository, &matcher, dirstate)?;
     let view = repository.view_for(ViewFilter::Unfiltered)?;
     let mut chosen = None;
     if matches.flag("interactive") {
-        interactive::check(ui, config)?;
+        interactive::check_interface(ui, config)?;
         let whom = (&mut *ui, config, matches);
         let place = (repository, &*view);
-        chosen = interactive::choose_changes(whom, place, dirstate, &matcher)?;
-        if chosen.is_none() {
-            return Ok(None);
-        }
+        chosen = match interactive::choose_to_absorb(whom, place, dirstate, &matcher)? {
+            None => return Ok(Vec::new()),
+            chosen => chosen,
+        };
     }
     let working = WorkingFiles::new(repository.root());
-    let mut files = Vec::new();
+    let (mut files, mut followed) = (Vec::new(), FollowedSources::default());
     for path in &status.modified {
         ui.stop.check().map_err(WorkdirError::from)?;
         ui.debug([b"calculating fixups for ", &path[..], b"\n"].concat())?;
@@ -174,8 +175,13 @@ fn files(
         if kind == varve_repo::FileKind::Symlink {
             continue;
         }
-        files.extend(AbsorbedFile::read(&view, stack, path, content)?);
+        files.extend(AbsorbedFile::read(
+            &view,
+            stack,
+            (path, content),
+            &mut followed,
+        )?);
     }
     files.retain(|file| !file.hunks.is_empty());
-    Ok(Some(files))
+    Ok(files)
 }
