@@ -4,6 +4,7 @@
 //! whole chain into one before it is applied, so that the text is copied once however long the
 //! chain is.
 
+mod absorb;
 mod blanks;
 mod blocks;
 mod diff;
@@ -15,6 +16,7 @@ mod patch;
 mod sorted;
 mod tokens;
 
+pub use absorb::{AbsorbedHunk, AbsorbedPart, LineHistory};
 pub use blanks::{Blanks, same_lines};
 pub use blocks::Block;
 pub use diff::{Grain, diff};

@@ -4,6 +4,7 @@
 //! working copy itself have modes, links and times, and are handled with `std::fs`. A server has no
 //! use for any of this and must not import it.
 
+mod absorb;
 mod audit;
 mod bookmark_edit;
 mod branch_and_bookmark;
@@ -16,6 +17,7 @@ mod files;
 pub mod filesets;
 pub mod fuzzing;
 mod graft;
+mod hash_references;
 mod histedit;
 mod ignore;
 mod local_state;
@@ -38,6 +40,10 @@ mod tree;
 mod untracked;
 mod update;
 
+pub use absorb::{
+    AbsorbOutcome, AbsorbRequest, AbsorbStack, AbsorbedChangeset, AbsorbedFile, FollowedSources,
+    absorb,
+};
 pub use audit::PathAuditor;
 pub use bookmark_edit::BookmarkEdit;
 pub use branch_and_bookmark::{active_bookmark, branch, set_active_bookmark, set_branch};
@@ -65,6 +71,7 @@ pub use files::{Backups, WorkingFiles};
 pub use graft::{
     GraftChoice, GraftOptions, GraftSkip, GraftSkipReason, GraftState, choose_grafts, graft_extras,
 };
+pub use hash_references::{HashReferences, StaleReference};
 pub use histedit::{
     HisteditAction, HisteditPlanError, HisteditResult, HisteditRule, HisteditState, PlanCheck,
     parse_plan,

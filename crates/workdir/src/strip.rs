@@ -66,6 +66,20 @@ impl StripPlan {
         plan
     }
 
+    /// Divides changesets that others have taken the place of into those that may go, and those that stay because a
+    /// descendant stays.
+    pub fn without_orphans(view: &RepoView, replaced: &[Rev]) -> (Vec<Rev>, Vec<Rev>) {
+        let chosen: BTreeSet<Rev> = replaced.iter().copied().collect();
+        let mut stays = BTreeSet::new();
+        for rev in view.with_descendants(replaced).into_iter().rev() {
+            if !chosen.contains(&rev) || stays.contains(&rev) {
+                stays.insert(rev);
+                stays.extend(view.changelog().parents(rev).into_iter().flatten());
+            }
+        }
+        chosen.into_iter().partition(|rev| !stays.contains(rev))
+    }
+
     /// All that go, oldest first.
     pub fn removed(&self) -> &[Rev] {
         &self.removed

@@ -173,6 +173,12 @@ pub(crate) fn replaces_file(value: &[u8]) -> bool {
 /// All commands of this crate that belong to extensions of Mercurial.
 pub(crate) const OF_EXTENSIONS: &[ExtensionCommands] = &[
     ExtensionCommands {
+        extensions: &["absorb"],
+        commands: &[&local::absorb::COMMAND],
+        file: None,
+        description: &["apply working directory changes to changesets (EXPERIMENTAL)"],
+    },
+    ExtensionCommands {
         extensions: &["amend"],
         commands: &[&local::amend::COMMAND],
         file: None,

@@ -2,6 +2,9 @@
 
 /// Labels with their effects, sorted by label.
 pub(super) const STYLES: &[(&str, &str)] = &[
+    ("absorb.description", "yellow"),
+    ("absorb.node", "blue bold"),
+    ("absorb.path", "bold"),
     ("bookmarks.active", "green"),
     ("branches.active", "none"),
     ("branches.closed", "black bold"),

@@ -127,11 +127,7 @@ impl OfferedFile {
                 break;
             }
             if line.starts_with(b"---") {
-                let changed = |hunk: &OfferedHunk| hunk.added().max(hunk.removed());
-                let lines: usize = self.hunks.iter().map(changed).sum();
-                let hunks = self.hunks.len();
-                let words = format!("{hunks} hunks, {lines} lines changed\n");
-                shown.extend_from_slice(words.as_bytes());
+                shown.extend_from_slice(self.counts().as_bytes());
                 break;
             }
             shown.extend_from_slice(line);
@@ -143,6 +139,23 @@ impl OfferedFile {
             }
         }
         shown
+    }
+
+    /// The same where files are not shown in git's form: the changeset `parent` and the name introduce them.
+    pub fn shown_plain_header(&self, parent: &str) -> Vec<u8> {
+        let name = self.paths.last().map_or(&[][..], Vec::as_slice);
+        let mut shown = [b"diff -r ", parent.as_bytes(), b" ", name, b"\n"].concat();
+        if !self.hunks.is_empty() {
+            shown.extend_from_slice(self.counts().as_bytes());
+        }
+        shown
+    }
+
+    fn counts(&self) -> String {
+        let changed = |hunk: &OfferedHunk| hunk.added().max(hunk.removed());
+        let lines: usize = self.hunks.iter().map(changed).sum();
+        let hunks = self.hunks.len();
+        format!("{hunks} hunks, {lines} lines changed\n")
     }
 }
 

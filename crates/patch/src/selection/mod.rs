@@ -54,6 +54,11 @@ pub trait Chooser {
     /// Whether a file was named, so that only its hunks are in question.
     fn is_named(&self, file: &OfferedFile) -> bool;
 
+    /// The lines that introduce a file.
+    fn header(&self, file: &OfferedFile) -> Vec<u8> {
+        file.shown_header()
+    }
+
     /// Shows the beginning of a file, or a hunk.
     ///
     /// # Errors
@@ -112,7 +117,8 @@ impl<C: Chooser> Choosing<'_, C> {
         if let Some(takes) = self.rest {
             return Ok(whole().filter(|_| takes));
         }
-        self.chooser.show(&file.shown_header())?;
+        let header = self.chooser.header(file);
+        self.chooser.show(&header)?;
         let mut answer = Answer::Yes;
         if !self.chooser.is_named(file) {
             answer = self.chooser.ask(&Question::File(file))?;

@@ -7,6 +7,8 @@ use varve_repo::{Changeset, NewChangeset, Node, Phase, RepoView, Rev};
 const CLOSE: &[u8] = b"close";
 /// Extra key under which an amended changeset names the one that it replaces.
 const AMEND_SOURCE: &[u8] = b"amend_source";
+/// Extra key under which a changeset that has absorbed changes names the one whose place it takes.
+const ABSORB_SOURCE: &[u8] = b"absorb_source";
 /// Extra key of the branch, which has a field of its own.
 const BRANCH: &[u8] = b"branch";
 
@@ -112,6 +114,11 @@ impl ChangesetMetadata {
     /// Names the amended changeset whose place this one takes.
     pub fn set_unamend_source(&mut self, source: &Node) {
         self.set_extra(Self::UNAMEND_SOURCE, source.to_hex().to_vec());
+    }
+
+    /// Names the changeset whose place this one takes, with absorbed changes.
+    pub(crate) fn set_absorb_source(&mut self, source: &Node) {
+        self.set_extra(ABSORB_SOURCE, source.to_hex().to_vec());
     }
 
     /// Replaces or adds an extra; it becomes the last one.

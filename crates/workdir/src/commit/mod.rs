@@ -16,6 +16,7 @@ pub use base::{CloseOptions, CommitBase, HeadChanges};
 pub use chosen::ChosenFiles;
 pub use metadata::{ChangesetMetadata, CommitMetadata};
 pub use named_files::{add_and_remove, check_named_files};
+pub(crate) use replace_parent::recorded_source;
 pub use replace_parent::{
     ParentReplacement, PartialChangeset, ReplaceContext, replace_parent, return_to_parent,
 };

@@ -165,7 +165,7 @@ fn commit_partial(
 }
 
 /// The copy source that a revision of a file names.
-fn recorded_source(
+pub(crate) fn recorded_source(
     view: &RepoView,
     path: &[u8],
     node: &Node,

@@ -1,6 +1,7 @@
 //! Commands that change the working copy or add to the history of this repository.
 
 pub(crate) mod abort_and_continue;
+pub(crate) mod absorb;
 pub(crate) mod add;
 pub(crate) mod addremove;
 pub(crate) mod amend;

@@ -5,7 +5,7 @@ use crate::arguments::Matches;
 use crate::commands::local::import::print_notice;
 use crate::context::Config;
 use crate::render::diff::{Comparison, DiffOptions, DiffSide, with_dirstate};
-use crate::ui::{Abort, FailureKind, Ui};
+use crate::ui::{Abort, FailureKind, Ui, short_hex};
 use varve_lang::patterns::Matcher;
 use varve_patch::{Answer, Chooser, OfferedFile, PatchNotice, Question, choose};
 use varve_repo::{RepoView, Repository};
@@ -86,21 +86,53 @@ pub(crate) fn check_interface(ui: &Ui, config: &Config) -> Result<(), Abort> {
 /// Asks about the changes against the first parent that match. `None` if nothing is chosen, which is then said.
 pub(crate) fn choose_changes(
     (ui, config, matches): (&mut Ui, &Config, &Matches),
-    (repository, view): (&Repository, &RepoView),
+    place: (&Repository, &RepoView),
     dirstate: &Dirstate,
     matcher: &Matcher,
 ) -> Result<Option<ChosenFiles>, Abort> {
+    let whom = (&mut *ui, config, matches);
+    let chosen = choose_files(whom, place, (dirstate, matcher), "commit", None)?;
+    if chosen.is_none() {
+        ui.status(NOTHING)?;
+    }
+    Ok(chosen)
+}
+
+/// The same for `absorb`, which names the files without git's form and says nothing if nothing is chosen.
+pub(crate) fn choose_to_absorb(
+    whom: (&mut Ui, &Config, &Matches),
+    place: (&Repository, &RepoView),
+    dirstate: &Dirstate,
+    matcher: &Matcher,
+) -> Result<Option<ChosenFiles>, Abort> {
+    let parent = short_hex(&dirstate.parents()[0]);
+    choose_files(whom, place, (dirstate, matcher), "absorb", Some(parent))
+}
+
+fn choose_files(
+    (ui, config, matches): (&mut Ui, &Config, &Matches),
+    (repository, view): (&Repository, &RepoView),
+    (dirstate, matcher): (&Dirstate, &Matcher),
+    command: &str,
+    plain_parent: Option<String>,
+) -> Result<Option<ChosenFiles>, Abort> {
     let parent = view.changelog().rev(&dirstate.parents()[0]);
-    let options = DiffOptions::of_choice(config, matches, "commit")?;
+    let options = DiffOptions::of_choice(config, matches, command)?;
     let place = (repository, dirstate);
     let changes = with_dirstate(place, ui, view, parent, matcher, true)?;
     let sides = (DiffSide::Rev(parent), DiffSide::Working);
     let comparison = Comparison::new(view, sides, &options, 0)?.with_dirstate(dirstate.clone());
     let mut patch = Vec::new();
     comparison.push_all(&changes, &mut patch)?;
-    let chosen = choose_hunks(ui, &patch, matcher, ChoiceVerb::Record)?;
+    let files = OfferedFile::read_all(&patch);
+    let mut questions = Questions {
+        ui,
+        matcher,
+        verb: ChoiceVerb::Record,
+        plain_parent,
+    };
+    let chosen = choose(&files, &mut questions)?;
     if chosen.is_empty() {
-        ui.status(NOTHING)?;
         return Ok(None);
     }
     let chosen = observed(ui, |observer| {
@@ -117,7 +149,12 @@ pub(crate) fn choose_hunks(
     verb: ChoiceVerb,
 ) -> Result<Vec<u8>, Abort> {
     let files = OfferedFile::read_all(patch);
-    let mut questions = Questions { ui, matcher, verb };
+    let mut questions = Questions {
+        ui,
+        matcher,
+        verb,
+        plain_parent: None,
+    };
     choose(&files, &mut questions)
 }
 
@@ -141,6 +178,8 @@ struct Questions<'a> {
     ui: &'a mut Ui,
     matcher: &'a Matcher,
     verb: ChoiceVerb,
+    /// The changeset that introduces files, where git's form does not.
+    plain_parent: Option<String>,
 }
 
 impl Questions<'_> {
@@ -186,6 +225,13 @@ impl Chooser for Questions<'_> {
     fn is_named(&self, file: &OfferedFile) -> bool {
         let mut paths = file.paths().iter();
         paths.any(|path| self.matcher.is_exact(path))
+    }
+
+    fn header(&self, file: &OfferedFile) -> Vec<u8> {
+        match &self.plain_parent {
+            Some(parent) => file.shown_plain_header(parent),
+            None => file.shown_header(),
+        }
     }
 
     fn show(&mut self, text: &[u8]) -> Result<(), Abort> {

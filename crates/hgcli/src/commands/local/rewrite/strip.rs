@@ -2,7 +2,7 @@
 
 use crate::commands::local::strip;
 use crate::context::{Config, Repo};
-use crate::ui::{Abort, Ui};
+use crate::ui::{Abort, Ui, short_hex};
 use varve_repo::{Lock, LockKind, Node, Repository, Rev, ViewFilter};
 use varve_workdir::StripPlan;
 
@@ -38,7 +38,19 @@ fn remove(
     };
     let view = repository.view_for(ViewFilter::Unfiltered)?;
     let revs = nodes.iter().filter_map(|node| view.changelog().rev(node));
-    let revs: Vec<Rev> = revs.collect();
+    let (revs, kept) = StripPlan::without_orphans(&view, &revs.collect::<Vec<Rev>>());
+    if !kept.is_empty() {
+        let kept = kept
+            .iter()
+            .map(|rev| short_hex(&view.changelog().node(*rev)));
+        let kept = kept.collect::<Vec<_>>().join(", ");
+        ui.warn(format!(
+            "warning: orphaned descendants detected, not stripping {kept}\n"
+        ))?;
+    }
+    if revs.is_empty() {
+        return Ok(());
+    }
     let plan = StripPlan::of_replaced(&view, &revs);
     let place = (repository, &*view);
     strip::remove((repo, ui, config), place, lock, (&plan, purpose))

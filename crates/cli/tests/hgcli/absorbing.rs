@@ -1,0 +1,255 @@
+//! The command of the extension `absorb`: the same words, and the same changesets.
+
+use super::Twin;
+use super::state::same_state;
+use std::path::Path;
+use varve_testkit::peers::{Hg, hg};
+use varve_testkit::repos::{commit, write};
+
+const SETTINGS: &str =
+    "[ui]\ninteractive = yes\n[devel]\ndefault-date = 9 0\n[extensions]\nabsorb =\n";
+const MARKERS: &str = "[experimental]\nevolution = createmarkers, allowunstable\n";
+
+/// A public changeset below three drafts, which add to two files each in its own place.
+fn begin(hg: &Hg, path: &Path, settings: &str) {
+    hg.ok(path, &["init"]);
+    let hgrc = [SETTINGS, settings].concat();
+    write(path, ".hg/hgrc", hgrc.as_bytes());
+    write(path, "a", b"1\n2\n3\n");
+    write(path, "b", b"b\n");
+    commit(hg, path, "zero");
+    hg.ok(path, &["phase", "--public", "."]);
+    write(path, "a", b"1\n2\n3\none\n");
+    commit(hg, path, "one\n\nin detail");
+    write(path, "a", b"1\n2\n3\none\ntwo\n");
+    write(path, "b", b"b\ntwo\n");
+    commit(hg, path, "two");
+    write(path, "c", b"three\n");
+    hg.ok(path, &["add", "c"]);
+    commit(hg, path, "three");
+    hg.ok(path, &["bookmark", "-r", "1", "first"]);
+    hg.ok(path, &["bookmark", "top"]);
+}
+
+/// Runs one line in both programs, with and without markers, over the changed files; answers are typed.
+#[track_caller]
+fn absorbing(line: &str, changes: &[(&str, &str)], answers: &str) {
+    for settings in [MARKERS, ""] {
+        let twin = Twin::writing(|hg, path| {
+            begin(hg, path, settings);
+            for (name, text) in changes {
+                write(path, name, text.as_bytes());
+            }
+        });
+        println!("{line}: {changes:?}");
+        let words: Vec<&str> = line.split(' ').collect();
+        twin.same_answering(&words, answers);
+        same_state(&twin);
+        let read = |path: &Path| {
+            let backups = std::fs::read_dir(path.join(".hg/strip-backup"));
+            let backups = backups.into_iter().flatten().flatten();
+            let mut backups: Vec<_> = backups.map(|entry| entry.file_name()).collect();
+            backups.sort();
+            (hg().run(path, &["debugobsolete"]).stdout, backups)
+        };
+        assert_eq!(read(twin.theirs()), read(twin.ours()), "{line}");
+    }
+}
+
+#[test]
+fn changes_go_into_the_changesets_of_their_lines() {
+    for changes in [
+        &[("a", "1\n2\n3\nONE\nTWO\n")][..],
+        &[("a", "1\n2\n3\nONE\ntwo\n"), ("b", "b\nTWO\n")],
+        &[("c", "THREE\nmore\n")],
+        &[("b", "b\n"), ("a", "1\n2\n3\none\n")],
+        &[("a", "1\n2\n3\n")],
+        &[("a", "1\nchanged\n3\none\ntwo\n")],
+        &[("a", "1\nchanged\n3\none\nTWO\n"), ("c", "")],
+        &[],
+    ] {
+        absorbing("absorb -a", changes, "");
+    }
+}
+
+#[test]
+fn changes_are_shown_and_asked_for() {
+    let changes = &[("a", "1\nchanged\n3\nONE\nTWO\n"), ("c", "more\nthree\n")];
+    for (line, answers) in [
+        ("absorb", "y\n"),
+        ("absorb", "n\n"),
+        ("absorb", ""),
+        ("absorb -n", ""),
+        ("absorb -a -p", ""),
+        ("absorb -n -T {node|short}\\n", ""),
+        ("absorb a", "y\n"),
+        ("absorb -X a -a", ""),
+        ("absorb -a nowhere", ""),
+    ] {
+        absorbing(line, changes, answers);
+    }
+}
+
+#[test]
+fn settings_limit_the_stack_and_keep_what_is_empty() {
+    let changes = &[("a", "1\n2\n3\nONE\nTWO\n"), ("c", "")];
+    for setting in [
+        "absorb.max-stack-size=1",
+        "absorb.max-stack-size=2",
+        "absorb.add-noise=no",
+        "rewrite.empty-successor=keep",
+        "rewrite.empty-successor=skip",
+        "phases.new-commit=secret",
+    ] {
+        absorbing(&format!("absorb -a --config {setting}"), changes, "");
+    }
+}
+
+#[test]
+fn added_removed_and_renamed_files_stay_local_changes() {
+    for settings in [MARKERS, ""] {
+        let twin = Twin::writing(|hg, path| {
+            begin(hg, path, settings);
+            hg.ok(path, &["rename", "-q", "a", "moved"]);
+            commit(hg, path, "four");
+            write(path, "moved", b"1\n2\n3\nONE\ntwo\n");
+            write(path, "new", b"new\n");
+            hg.ok(path, &["add", "new"]);
+            hg.ok(path, &["remove", "c"]);
+            write(path, "b", b"b\0\n");
+        });
+        twin.same_answering(&["absorb", "-a"], "");
+        same_state(&twin);
+    }
+}
+
+/// Makes the same history in both programs' repositories, with and without markers, and runs one line in each.
+#[track_caller]
+fn absorbing_over(line: &[&str], answers: &str, make: impl Fn(&Hg, &Path)) {
+    for settings in [MARKERS, ""] {
+        let twin = Twin::writing(|hg, path| {
+            hg.ok(path, &["init"]);
+            let hgrc = [SETTINGS, settings].concat();
+            write(path, ".hg/hgrc", hgrc.as_bytes());
+            make(hg, path);
+        });
+        twin.same_answering(line, answers);
+        same_state(&twin);
+        twin.same(&["diff"]);
+        twin.same(&[
+            "log",
+            "-T",
+            "{node} {branch} {desc}\n{extras}\n",
+            "-p",
+            "--git",
+        ]);
+    }
+}
+
+#[test]
+fn one_of_several_new_names_takes_lines_below() {
+    absorbing_over(&["absorb", "-a", "-p"], "", |hg, path| {
+        write(path, "b", b"1\n");
+        hg.ok(path, &["add", "b"]);
+        commit(hg, path, "zero");
+        for name in ["a", "c", "d"] {
+            hg.ok(path, &["copy", "-q", "b", name]);
+        }
+        hg.ok(path, &["remove", "b"]);
+        write(path, "a", b"1\n2\n");
+        write(path, "c", b"1\n3\n");
+        write(path, "d", b"1\n4\n");
+        commit(hg, path, "copies");
+        hg.ok(path, &["rename", "-q", "a", "e"]);
+        hg.ok(path, &["remove", "c"]);
+        commit(hg, path, "moved");
+        write(path, "e", b"1e\n2e\n");
+        write(path, "d", b"1d\n4d\n");
+    });
+}
+
+#[test]
+fn names_of_rewritten_changesets_in_descriptions_follow() {
+    absorbing_over(&["absorb", "-a"], "", |hg, path| {
+        let node = |rev| hg.run(path, &["log", "-r", rev, "-T", "{node}"]).stdout;
+        write(path, "a", b"1\n");
+        hg.ok(path, &["add", "a"]);
+        commit(hg, path, "zero");
+        let zero = node(".");
+        write(path, "b", b"b\n");
+        hg.ok(path, &["add", "b"]);
+        commit(hg, path, &format!("goes, after {}", &zero[..12]));
+        hg.ok(
+            path,
+            &[
+                "commit",
+                "-q",
+                "--config",
+                "ui.allowemptycommit=yes",
+                "-m",
+                "stays empty",
+            ],
+        );
+        write(path, "b", b"b\nmore\n");
+        commit(hg, path, "is dropped");
+        let dropped = node(".");
+        write(path, "c", b"c\n");
+        hg.ok(path, &["add", "c"]);
+        let message = format!(
+            "all {zero} {}, short {} and {}, glued x{}y, long {zero}0, dropped {}",
+            &zero[..12],
+            &zero[..6],
+            &zero[..5],
+            &zero[..9],
+            &dropped[..12]
+        );
+        commit(hg, path, &message);
+        write(path, "a", b"one\n");
+        write(path, "b", b"b\n");
+    });
+}
+
+#[test]
+fn changesets_that_close_or_change_a_branch_stay_when_they_are_empty() {
+    absorbing_over(&["absorb", "-a"], "", |hg, path| {
+        write(path, "a", b"1\n");
+        write(path, "b", b"");
+        hg.ok(path, &["add", "-q", "a", "b"]);
+        commit(hg, path, "zero");
+        write(path, "b", b"b\n");
+        hg.ok(path, &["commit", "-q", "--close-branch", "-m", "closes"]);
+        write(path, "b", b"b\nc\n");
+        commit(hg, path, "reopens, and has nothing else");
+        hg.ok(path, &["branch", "-q", "other"]);
+        write(path, "b", b"b\nc\nd\n");
+        commit(hg, path, "other branch");
+        write(path, "a", b"2\n");
+        write(path, "b", b"");
+    });
+}
+
+#[test]
+fn changes_are_chosen_one_by_one() {
+    let make = |hg: &Hg, path: &Path| {
+        write(path, "a", b"1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+        write(path, "b", b"b\n");
+        hg.ok(path, &["add", "-q", "a", "b"]);
+        commit(hg, path, "zero");
+        write(path, "a", b"ONE\n2\n3\n4\n5\n6\n7\n8\nNINE\n");
+        write(path, "b", b"b\nmore\n");
+        write(path, "new", b"new\n");
+        hg.ok(path, &["add", "new"]);
+    };
+    for (line, answers) in [
+        (&["absorb", "-i"][..], "y\nn\ny\nn\nn\ny\n"),
+        (&["absorb", "-i", "-a"], "y\ny\nn\nn\nn\n"),
+        (&["absorb", "-i", "-n"], "n\nn\nn\n"),
+        (&["absorb", "-i"], "n\nn\nn\n"),
+        (&["absorb", "-i", "b"], "y\ny\n"),
+        (&["absorb", "-i"], "q\n"),
+        (&["absorb", "-i", "-a"], "a\n"),
+        (&["absorb", "-i", "-n", "--config", "ui.interactive=no"], ""),
+    ] {
+        absorbing_over(line, answers, make);
+    }
+}

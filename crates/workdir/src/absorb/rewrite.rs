@@ -1,0 +1,326 @@
+//! The changesets of a stack once more, with what they absorb.
+
+use super::{AbsorbStack, AbsorbedFile};
+use crate::commit::recorded_source;
+use crate::tree::{Tree, differences};
+use crate::{
+    ChangesetMetadata, CommitMetadata, Dirstate, HashReferences, StaleReference, Tracking,
+    WorkdirError,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use varve_base::Interrupt;
+use varve_repo::{CommitBatch, FileChange, FileKind, Node, RepoView, Repository, Rev, ViewFilter};
+
+/// What is absorbed, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct AbsorbRequest<'a> {
+    /// The repository as it is, hidden changesets included.
+    pub view: &'a RepoView,
+    /// The changesets that may change; the last one is the only parent of the working copy.
+    pub stack: &'a AbsorbStack,
+    /// The changed files.
+    pub files: &'a [AbsorbedFile],
+    /// Whether a changeset that becomes empty is made all the same.
+    pub keeps_empty: bool,
+    /// Whether new changesets name the old ones, so that they never equal an earlier one.
+    pub names_source: bool,
+    /// Ends the work between two changesets.
+    pub stop: &'a Interrupt,
+}
+
+/// A changeset of the stack that does not stay as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AbsorbedChangeset {
+    /// The old changeset.
+    pub rev: Rev,
+    /// Its name.
+    pub old: Node,
+    /// How many files have another content.
+    pub changed: usize,
+    /// The changeset in its place.
+    pub outcome: AbsorbOutcome,
+}
+
+/// The changeset in the place of an old one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AbsorbOutcome {
+    /// None, because nothing is left of the old one's changes.
+    Dropped,
+    /// A new one.
+    Committed {
+        /// Its name.
+        node: Node,
+        /// Whether nothing is left of the old one's changes.
+        is_empty: bool,
+        /// Files that were looked at for it.
+        files: Vec<Vec<u8>>,
+        /// Whether its files differ from its parent's.
+        has_manifest: bool,
+        /// Names in its description that were left as they are, though they are those of replaced changesets.
+        stale: Vec<StaleReference>,
+    },
+}
+
+impl AbsorbedChangeset {
+    /// The new changeset.
+    pub fn node(&self) -> Option<Node> {
+        match &self.outcome {
+            AbsorbOutcome::Dropped => None,
+            AbsorbOutcome::Committed { node, .. } => Some(*node),
+        }
+    }
+}
+
+/// Files of a new changeset: content, kind and copy source, or none for one that goes.
+type NewFiles = BTreeMap<Vec<u8>, Option<(Vec<u8>, FileKind, Option<Vec<u8>>)>>;
+
+/// Commits the changesets again, moves their bookmarks, and makes the last one the parent of the working copy, all in
+/// one transaction. Bookmarks of dropped changesets go. The old changesets stay for the caller to end; it holds the lock
+/// of the working copy.
+///
+/// # Errors
+/// As of [`crate::commit`].
+pub fn absorb(
+    repository: &Repository,
+    mut batch: CommitBatch,
+    dirstate: &mut Dirstate,
+    request: &AbsorbRequest<'_>,
+) -> Result<Vec<AbsorbedChangeset>, WorkdirError> {
+    let mut made: Vec<AbsorbedChangeset> = Vec::new();
+    let changelog = request.view.changelog();
+    // The changeset below the next one: the newest that was made or stays. As in Mercurial, what follows a dropped bottom
+    // of the stack stays on it.
+    let mut base = None;
+    for rev in &request.stack.revs {
+        request.stop.check()?;
+        match rewrite(&mut batch, request, (*rev, base), &made)? {
+            Some(done) => {
+                base = done.node().or(base);
+                made.push(done);
+            }
+            None => base = Some(changelog.node(*rev)),
+        }
+    }
+    if made.is_empty() {
+        return Ok(made);
+    }
+    move_bookmarks(&mut batch, &made)?;
+    let below = made
+        .first()
+        .and_then(|first| changelog.parents(first.rev)[0]);
+    let parent = base.unwrap_or_else(|| changelog.node_or_null(below));
+    let mut after = dirstate.clone();
+    let tree = Tree::of_text(request.view, parent, batch.manifest_text(&parent)?);
+    move_parent(&mut after, request, (parent, &tree))?;
+    after.write_within(repository, batch.transaction())?;
+    batch.finish()?;
+    *dirstate = after;
+    dirstate.write(repository)?;
+    leave_deleted_bookmark(repository)?;
+    Ok(made)
+}
+
+/// Commits one changeset on `base`, or on its own parent. `None` if it stays.
+fn rewrite(
+    batch: &mut CommitBatch,
+    request: &AbsorbRequest<'_>,
+    (rev, base): (Rev, Option<Node>),
+    made: &[AbsorbedChangeset],
+) -> Result<Option<AbsorbedChangeset>, WorkdirError> {
+    let view = request.view;
+    let overlays = request.files.iter();
+    let overlays: BTreeMap<&[u8], &[u8]> = overlays.filter_map(|file| file.overlay(rev)).collect();
+    let changelog = view.changelog();
+    let below = changelog.node_or_null(changelog.parents(rev)[0]);
+    let parent = base.unwrap_or(below);
+    if parent == below && overlays.is_empty() {
+        return Ok(None);
+    }
+    let mut old = ChangesetMetadata::read(view, rev)?;
+    let files = new_files(view, rev, &overlays)?;
+    let done = |outcome| AbsorbedChangeset {
+        rev,
+        old: changelog.node(rev),
+        changed: overlays.len(),
+        outcome,
+    };
+    let is_empty = becomes_empty(batch, request, (rev, parent), &files)?;
+    if is_empty && !request.keeps_empty {
+        return Ok(Some(done(AbsorbOutcome::Dropped)));
+    }
+    let replaced = made.iter().map(|done| (done.old, done.node()));
+    let references = HashReferences {
+        replaced: &replaced.collect(),
+    };
+    let stale = references.update(view, &mut old.description)?;
+    let node = commit(batch, request, (rev, parent), (&old, &files))?;
+    let written = files.iter().filter(|(_, file)| file.is_some());
+    Ok(Some(done(AbsorbOutcome::Committed {
+        node,
+        is_empty,
+        files: written.map(|(path, _)| path.clone()).collect(),
+        has_manifest: !batch.same_files(&parent, &node)?,
+        stale,
+    })))
+}
+
+/// The files of the old changeset and those with another content.
+fn new_files(
+    view: &RepoView,
+    rev: Rev,
+    overlays: &BTreeMap<&[u8], &[u8]>,
+) -> Result<NewFiles, WorkdirError> {
+    let files = view.with_changeset(rev, |changeset| {
+        changeset
+            .files()
+            .map(<[u8]>::to_vec)
+            .collect::<BTreeSet<_>>()
+    })?;
+    let tree = Tree::of(view, Some(rev))?;
+    let mut new = NewFiles::new();
+    let names = files.iter().map(Vec::as_slice);
+    for path in names.chain(overlays.keys().copied()) {
+        let Some((node, kind)) = tree.get(path)? else {
+            new.insert(path.to_vec(), None);
+            continue;
+        };
+        let content = match overlays.get(path) {
+            Some(content) => content.to_vec(),
+            None => view.file_content(path, &node)?,
+        };
+        let source = match files.contains(path) {
+            true => recorded_source(view, path, &node)?,
+            false => None,
+        };
+        new.insert(path.to_vec(), Some((content, kind, source)));
+    }
+    Ok(new)
+}
+
+/// Whether nothing is left of what a changeset has changed. One that was empty before, or that changes or closes its
+/// branch, says something all the same.
+fn becomes_empty(
+    batch: &CommitBatch,
+    request: &AbsorbRequest<'_>,
+    (rev, parent): (Rev, Node),
+    files: &NewFiles,
+) -> Result<bool, WorkdirError> {
+    let view = request.view;
+    let branch = |rev: Option<Rev>| match rev {
+        Some(rev) => view.with_changeset(rev, |changeset| changeset.branch().into_owned()),
+        None => Ok(varve_repo::DEFAULT_BRANCH.to_vec()),
+    };
+    let below = view.changelog().parents(rev)[0];
+    if view.with_changeset(rev, |changeset| changeset.files().next().is_none())?
+        || branch(Some(rev))? != branch(below)?
+        || view.with_changeset(rev, |changeset| changeset.closes_branch())?
+    {
+        return Ok(false);
+    }
+    let tree = Tree::of_text(view, parent, batch.manifest_text(&parent)?);
+    for (path, new) in files {
+        let is_same = match (tree.get(path)?, new) {
+            (None, None) => true,
+            (Some((node, before)), Some((content, kind, _))) => {
+                before == *kind && batch.file_content(path, &node)? == *content
+            }
+            _ => false,
+        };
+        if !is_same {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn commit(
+    batch: &mut CommitBatch,
+    request: &AbsorbRequest<'_>,
+    (rev, parent): (Rev, Node),
+    (old, new): (&ChangesetMetadata, &NewFiles),
+) -> Result<Node, WorkdirError> {
+    let view = request.view;
+    let mut metadata = old.clone();
+    if request.names_source {
+        metadata.set_absorb_source(&view.changelog().node(rev));
+    }
+    let parents = [parent, Node::NULL];
+    let tree = Tree::of_text(view, parent, batch.manifest_text(&parent)?);
+    let mut files = batch.files_from(parents)?;
+    for (path, file) in new {
+        let change = match file {
+            None if tree.get(path)?.is_none() => continue,
+            None => FileChange::Remove { path },
+            Some((content, kind, source)) => FileChange::Write {
+                path,
+                content,
+                kind: *kind,
+                copied_from: source.as_deref(),
+            },
+        };
+        batch.change(&mut files, &change)?;
+    }
+    let extras = metadata.extras.iter();
+    let extras: Vec<(&[u8], &[u8])> = extras.map(|(key, value)| (&key[..], &value[..])).collect();
+    let words = CommitMetadata {
+        user: &metadata.user,
+        date: metadata.date,
+        branch: &metadata.branch,
+        extras: &extras,
+        description: &metadata.description,
+        phase: view.phases().of(rev),
+    };
+    Ok(batch.commit_files(files, &words.changeset(parents))?)
+}
+
+fn move_bookmarks(batch: &mut CommitBatch, made: &[AbsorbedChangeset]) -> Result<(), WorkdirError> {
+    let before = batch.bookmarks().clone();
+    let mut after = before.clone();
+    for done in made {
+        after.retain(|_, at| *at != done.old || done.node().is_some());
+        if let Some(node) = done.node() {
+            let moved = after.values_mut().filter(|at| **at == done.old);
+            moved.for_each(|at| *at = node);
+        }
+    }
+    if after != before {
+        batch.transaction().set_bookmarks(&after)?;
+    }
+    Ok(())
+}
+
+/// Makes `parent` that of the working copy, whose files stay.
+fn move_parent(
+    dirstate: &mut Dirstate,
+    request: &AbsorbRequest<'_>,
+    (parent, new): (Node, &Tree<'_>),
+) -> Result<(), WorkdirError> {
+    let old = Tree::of(request.view, request.stack.revs.last().copied())?;
+    for (path, _, after) in differences(&old, new)? {
+        let (working, p1) = (dirstate.is_tracked(path), after.is_some());
+        match working || p1 {
+            false => dirstate.forget(path),
+            true => dirstate.set_tracking(
+                path,
+                Tracking {
+                    working,
+                    p1,
+                    p2_info: false,
+                },
+            ),
+        }
+    }
+    dirstate.set_parents([parent, Node::NULL]);
+    Ok(())
+}
+
+/// The active bookmark may have been that of a dropped changeset.
+fn leave_deleted_bookmark(repository: &Repository) -> Result<(), WorkdirError> {
+    let view = repository.view_for(ViewFilter::Unfiltered)?;
+    if let Some(active) = crate::active_bookmark(repository)?
+        && !view.bookmarks().contains_key(&active)
+    {
+        crate::set_active_bookmark(repository, None)?;
+    }
+    Ok(())
+}
