@@ -15,7 +15,7 @@ const MOST: usize = 40;
 /// The changesets that are being replaced. Markers name further ones.
 #[derive(Clone, Copy, Debug)]
 pub struct HashReferences<'a> {
-    /// What takes the place of each one, if anything.
+    /// The changeset in the place of each one, if any.
     pub replaced: &'a BTreeMap<Node, Option<Node>>,
 }
 
@@ -65,7 +65,7 @@ impl HashReferences<'_> {
     }
 }
 
-/// What may be names, in order.
+/// Words that may be names, in order.
 fn names(description: &[u8]) -> Vec<Vec<u8>> {
     let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     let runs = description.split(|byte| !is_digit(byte));

@@ -14,7 +14,7 @@ const USUAL: u32 = 3;
 /// Changes how many there are.
 const COUNT: &str = "VARVE_KILLS";
 
-const SETTINGS: &str = "[extensions]\nrebase =\nhistedit =\nuncommit =\namend =\nsplit =\n[ui]\ninteractive = yes\neditor = true\n";
+const SETTINGS: &str = "[extensions]\nrebase =\nhistedit =\nuncommit =\namend =\nsplit =\nabsorb =\n[ui]\ninteractive = yes\neditor = true\n";
 const ANSWERS: &str = ".hg/answers";
 const MARKERS: &str = "[experimental]\nevolution = createmarkers, allowunstable\n";
 
@@ -47,6 +47,10 @@ const VICTIMS: &[Victim] = &[
         unfinished: None,
     },
     Victim {
+        line: &["absorb", "-a"],
+        unfinished: None,
+    },
+    Victim {
         line: &["split", "2"],
         unfinished: Some((".hg/rebasestate", &["rebase", "--abort"])),
     },
@@ -55,6 +59,11 @@ const VICTIMS: &[Victim] = &[
 impl Victim {
     fn is(&self, name: &str) -> bool {
         self.line[0] == name
+    }
+
+    /// Whether it replaces the parent of the working copy and leaves all files alone.
+    fn keeps_files(&self) -> bool {
+        ["amend", "uncommit", "absorb"].contains(&self.line[0])
     }
 }
 
@@ -83,6 +92,11 @@ fn history(path: &Path, settings: &str, victim: &Victim) {
     if victim.is("amend") {
         write(path, "f0", b"local\n");
     }
+    if victim.is("absorb") {
+        for number in [2, 3] {
+            write(path, &corrected(number), correction(number).as_bytes());
+        }
+    }
     if victim.is("split") {
         write(path, ANSWERS, b"y\ny\nd\ny\ny\nd\na\n");
     }
@@ -93,6 +107,15 @@ fn start(path: &Path, victim: &Victim) -> Child {
     let answers = std::fs::File::open(path.join(ANSWERS));
     let input = answers.map_or_else(|_| Stdio::null(), Stdio::from);
     start_with_input(&our_hg(), path, victim.line, input)
+}
+
+/// The file of a changeset that `absorb` is to correct.
+fn corrected(number: usize) -> String {
+    format!("f{number}-0")
+}
+
+fn correction(number: usize) -> String {
+    format!("corrected\n{}", format!("{number} 0\n").repeat(49))
 }
 
 fn commit(hg: &Hg, path: &Path, number: usize) {
@@ -149,7 +172,7 @@ fn recover(program: &Path, path: &Path, victim: &Victim) {
         succeeds(each, path, &["verify", "-q"]);
     }
     // The dirstate is written within the transaction that makes the old changeset obsolete, or neither is.
-    if victim.is("amend") || victim.is("uncommit") {
+    if victim.keeps_files() {
         let hidden = succeeds(program, path, &["log", "-r", ". and obsolete()"]);
         assert_eq!(hidden, "", "the working copy is at an obsolete changeset");
     }
@@ -169,10 +192,16 @@ fn recover(program: &Path, path: &Path, victim: &Victim) {
         }
     }
     // These never touch the working copy.
-    if victim.is("amend") || victim.is("uncommit") {
+    if victim.keeps_files() {
         let text = if victim.is("amend") { "local\n" } else { "0\n" };
         assert_eq!(std::fs::read_to_string(path.join("f0")).unwrap(), text);
         assert_eq!(std::fs::read_to_string(path.join("f3")).unwrap(), "3\n");
+    }
+    if victim.is("absorb") {
+        for number in [2, 3] {
+            let text = std::fs::read_to_string(path.join(corrected(number)));
+            assert_eq!(text.unwrap(), correction(number));
+        }
     }
     // The repository takes new changesets.
     write(path, "afterwards", b"afterwards\n");
@@ -248,4 +277,9 @@ fn a_killed_split_loses_nothing() {
 #[test]
 fn a_killed_uncommit_loses_nothing() {
     killed_at_many_moments(victim("uncommit"));
+}
+
+#[test]
+fn a_killed_absorb_loses_nothing() {
+    killed_at_many_moments(victim("absorb"));
 }

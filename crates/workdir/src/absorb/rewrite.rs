@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use varve_base::Interrupt;
 use varve_repo::{CommitBatch, FileChange, FileKind, Node, RepoView, Repository, Rev, ViewFilter};
 
-/// What is absorbed, and how.
+/// Changes to absorb, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct AbsorbRequest<'a> {
     /// The repository as it is, hidden changesets included.

@@ -64,7 +64,7 @@ fn bookmarks_may_move_as_keys() {
     pair.same(&[&line("push -r 1"), &line("push -B new -B removed")]);
     pair.there("bookmark -r 0 comes");
     pair.same(&[&line("pull"), "bookmarks", &line("pull -B new")]);
-    // Which form was sent shows in who is asked: a part of all is checked before hooks of keys are.
+    // A refused key fails in words of its own, which a part of all bookmarks has not.
     pair.settings_there("[hooks]\nprepushkey.no = test $HG_KEY != refused\n");
     pair.here("bookmark -r 1 refused");
     pair.same(&[&line("push -B refused"), &line("push -B refused -r 0")]);

@@ -220,12 +220,18 @@ mod tests {
             old: b"1".to_vec(),
             new: b"0".to_vec(),
         };
-        let refused = encode(&ExchangeError::KeyRefused { part: 4, key });
+        let refused = encode(&ExchangeError::KeyRefused {
+            part: 4,
+            key: key.clone(),
+        });
         let expected: &[u8] =
             b"\x0dERROR:PUSHKEY\0\0\0\0\x01\x04\x0b\x01\x09\x06\x03\x01\x03\x01\x03\x01\
             in-reply-to4namespacephaseskeyknew0old1";
         assert_eq!(refused.encode().unwrap(), expected);
-        assert_eq!(decode(&refused), None);
+        assert_eq!(
+            decode(&refused),
+            Some(ErrorPart::KeyRefused { part: 4, key })
+        );
     }
 
     proptest! {

@@ -71,7 +71,7 @@ pub(super) fn form(config: &Config) -> BookmarkForm {
     }
 }
 
-/// What happens to a bookmark on the other side, in the words for the user.
+/// The change of a bookmark on the other side, in the words for the user.
 fn change(push: &BookmarkPush) -> &'static str {
     match (&push.before, &push.after) {
         (None, _) => "exporting bookmark ",
