@@ -15,6 +15,7 @@ mod error;
 mod file_merges;
 mod files;
 pub mod filesets;
+mod fix;
 pub mod fuzzing;
 mod graft;
 mod hash_references;
@@ -68,6 +69,10 @@ pub use file_merges::{
     DescribedSide, Resolution, ToolCheck, UpdateEvent, UpdateObserver, UpdateQuestion, UpdateStats,
 };
 pub use files::{Backups, WorkingFiles};
+pub use fix::{
+    FixItem, FixPlace, FixPlan, FixRequest, FixScope, FixedChangeset, FixedFiles, changed_lines,
+    fix_changesets, fix_items, move_to_fixed,
+};
 pub use graft::{
     GraftChoice, GraftOptions, GraftSkip, GraftSkipReason, GraftState, choose_grafts, graft_extras,
 };

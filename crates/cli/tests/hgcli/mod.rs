@@ -37,6 +37,7 @@ mod exit_codes;
 mod export;
 mod files;
 mod filesets;
+mod fixing;
 mod following;
 mod format;
 mod grafting;

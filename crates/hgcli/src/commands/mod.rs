@@ -185,6 +185,15 @@ pub(crate) const OF_EXTENSIONS: &[ExtensionCommands] = &[
         description: &["provide the amend command (EXPERIMENTAL)"],
     },
     ExtensionCommands {
+        extensions: &["fix"],
+        commands: &[&local::fix::COMMAND],
+        file: None,
+        description: &[
+            "rewrite file content in changesets or working copy",
+            "(EXPERIMENTAL)",
+        ],
+    },
+    ExtensionCommands {
         extensions: &["histedit"],
         commands: &[&local::histedit::COMMAND],
         file: None,

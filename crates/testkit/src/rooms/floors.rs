@@ -317,7 +317,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "bookmark_edit",
                 "strip",
             ],
-            &["update", "tags", "replay", "patching", "absorb"],
+            &["update", "tags", "replay", "patching", "absorb", "fix"],
             &["revert", "branch_merge"],
             &["resolve", "shelve"],
             &["fuzzing"],

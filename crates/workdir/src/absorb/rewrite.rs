@@ -1,15 +1,12 @@
 //! The changesets of a stack once more, with what they absorb.
 
 use super::{AbsorbStack, AbsorbedFile};
-use crate::commit::recorded_source;
+use crate::commit::{NewFiles, recommit, recorded_source};
 use crate::tree::{Tree, differences};
-use crate::{
-    ChangesetMetadata, CommitMetadata, Dirstate, HashReferences, StaleReference, Tracking,
-    WorkdirError,
-};
+use crate::{ChangesetMetadata, Dirstate, HashReferences, StaleReference, Tracking, WorkdirError};
 use std::collections::{BTreeMap, BTreeSet};
 use varve_base::Interrupt;
-use varve_repo::{CommitBatch, FileChange, FileKind, Node, RepoView, Repository, Rev, ViewFilter};
+use varve_repo::{CommitBatch, Node, RepoView, Repository, Rev, ViewFilter};
 
 /// Changes to absorb, and how.
 #[derive(Clone, Copy, Debug)]
@@ -70,9 +67,6 @@ impl AbsorbedChangeset {
         }
     }
 }
-
-/// Files of a new changeset: content, kind and copy source, or none for one that goes.
-type NewFiles = BTreeMap<Vec<u8>, Option<(Vec<u8>, FileKind, Option<Vec<u8>>)>>;
 
 /// Commits the changesets again, moves their bookmarks, and makes the last one the parent of the working copy, all in
 /// one transaction. Bookmarks of dropped changesets go. The old changesets stay for the caller to end; it holds the lock
@@ -244,33 +238,12 @@ fn commit(
     if request.names_source {
         metadata.set_absorb_source(&view.changelog().node(rev));
     }
-    let parents = [parent, Node::NULL];
-    let tree = Tree::of_text(view, parent, batch.manifest_text(&parent)?);
-    let mut files = batch.files_from(parents)?;
-    for (path, file) in new {
-        let change = match file {
-            None if tree.get(path)?.is_none() => continue,
-            None => FileChange::Remove { path },
-            Some((content, kind, source)) => FileChange::Write {
-                path,
-                content,
-                kind: *kind,
-                copied_from: source.as_deref(),
-            },
-        };
-        batch.change(&mut files, &change)?;
-    }
-    let extras = metadata.extras.iter();
-    let extras: Vec<(&[u8], &[u8])> = extras.map(|(key, value)| (&key[..], &value[..])).collect();
-    let words = CommitMetadata {
-        user: &metadata.user,
-        date: metadata.date,
-        branch: &metadata.branch,
-        extras: &extras,
-        description: &metadata.description,
-        phase: view.phases().of(rev),
-    };
-    Ok(batch.commit_files(files, &words.changeset(parents))?)
+    recommit(
+        (batch, view),
+        [parent, Node::NULL],
+        new,
+        (&metadata, view.phases().of(rev)),
+    )
 }
 
 fn move_bookmarks(batch: &mut CommitBatch, made: &[AbsorbedChangeset]) -> Result<(), WorkdirError> {

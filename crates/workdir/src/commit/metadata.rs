@@ -9,6 +9,8 @@ const CLOSE: &[u8] = b"close";
 const AMEND_SOURCE: &[u8] = b"amend_source";
 /// Extra key under which a changeset that has absorbed changes names the one whose place it takes.
 const ABSORB_SOURCE: &[u8] = b"absorb_source";
+/// Extra key under which a changeset with fixed files names the one that it replaces.
+const FIX_SOURCE: &[u8] = b"fix_source";
 /// Extra key of the branch, which has a field of its own.
 const BRANCH: &[u8] = b"branch";
 
@@ -119,6 +121,11 @@ impl ChangesetMetadata {
     /// Names the changeset whose place this one takes, with absorbed changes.
     pub(crate) fn set_absorb_source(&mut self, source: &Node) {
         self.set_extra(ABSORB_SOURCE, source.to_hex().to_vec());
+    }
+
+    /// Names the changeset whose files were fixed.
+    pub(crate) fn set_fix_source(&mut self, source: &Node) {
+        self.set_extra(FIX_SOURCE, source.to_hex().to_vec());
     }
 
     /// Replaces or adds an extra; it becomes the last one.

@@ -6,6 +6,7 @@ mod chosen;
 pub mod message;
 mod metadata;
 mod named_files;
+mod recommit;
 mod replace_parent;
 mod uncommit;
 
@@ -16,6 +17,7 @@ pub use base::{CloseOptions, CommitBase, HeadChanges};
 pub use chosen::ChosenFiles;
 pub use metadata::{ChangesetMetadata, CommitMetadata};
 pub use named_files::{add_and_remove, check_named_files};
+pub(crate) use recommit::{NewFiles, recommit};
 pub(crate) use replace_parent::recorded_source;
 pub use replace_parent::{
     ParentReplacement, PartialChangeset, ReplaceContext, replace_parent, return_to_parent,

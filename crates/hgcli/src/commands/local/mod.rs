@@ -13,6 +13,7 @@ pub(crate) mod change;
 pub(crate) mod commit;
 pub(crate) mod conflict_labels;
 pub(crate) mod copy;
+pub(crate) mod fix;
 pub(crate) mod forget;
 pub(crate) mod graft;
 pub(crate) mod histedit;

@@ -128,6 +128,28 @@ fn not_a_value() -> SyntaxError {
 /// [`Abort::Parse`], with a hint that shows the position in the text.
 pub(super) fn parse(text: &[u8]) -> Result<Expr, Abort> {
     let parsed = template(&mut Cursor::new(text), None, 0);
+    told(parsed, text)
+}
+
+/// The same of a line for the shell, which has backslashes of its own: they mean nothing outside of braces.
+///
+/// # Errors
+/// As of [`parse`].
+pub(super) fn parse_line(text: &[u8]) -> Result<Expr, Abort> {
+    let mut cursor = Cursor::new(text);
+    let mut parts = Vec::new();
+    loop {
+        let plain = cursor.take_while(|byte| byte != b'{');
+        parts.push(Expr::Text(plain.to_vec()));
+        if cursor.peek().is_none() {
+            return Ok(Expr::Template(parts));
+        }
+        parts.push(told(braced(&mut cursor, 0), text)?);
+    }
+}
+
+/// The tree, or the error with a mark below the place.
+fn told(parsed: Result<Tree<Expr>, SyntaxError>, text: &[u8]) -> Result<Expr, Abort> {
     parsed.map(|tree| tree.root).map_err(|error| {
         let shown = String::from_utf8_lossy(text).replace('\n', "\\n");
         let mark = |at: usize| {

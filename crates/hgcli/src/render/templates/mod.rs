@@ -42,6 +42,14 @@ impl Template {
         Template::parse(text)?.expanded(&TemplateAliases::of(config))
     }
 
+    /// Reads a line for the shell, as [`Template::configured`] otherwise; backslashes outside of braces are the shell's.
+    ///
+    /// # Errors
+    /// As of [`Template::configured`].
+    pub(crate) fn of_line(config: &Config, text: &[u8]) -> Result<Template, Abort> {
+        Template(grammar::parse_line(text)?).expanded(&TemplateAliases::of(config))
+    }
+
     /// The template with all aliases replaced.
     ///
     /// # Errors

@@ -7,7 +7,6 @@ use crate::ui::{Abort, FailureKind, Ui, short_hex};
 use varve_repo::{LockKind, Node, RepoView, Repository, ViewFilter};
 use varve_workdir::{
     AbsorbOutcome, AbsorbRequest, AbsorbStack, AbsorbedChangeset, AbsorbedFile, Dirstate,
-    StaleReference,
 };
 
 /// Name of the command, for markers and bundles.
@@ -89,7 +88,7 @@ fn note_changeset(ui: &mut Ui, view: &RepoView, done: &AbsorbedChangeset) -> Res
             stale,
         } => {
             for reference in stale {
-                note_stale(ui, reference)?;
+                rewrite::note_stale(ui, reference)?;
             }
             (node, *is_empty, files, *has_manifest)
         }
@@ -113,17 +112,6 @@ fn note_changeset(ui: &mut Ui, view: &RepoView, done: &AbsorbedChangeset) -> Res
         "{old}: {} file(s) changed, {became} {}\n",
         done.changed,
         named(node, rev)
-    ))
-}
-
-fn note_stale(ui: &mut Ui, reference: &StaleReference) -> Result<(), Abort> {
-    let why = match reference.is_split {
-        true => "split into multiple commits",
-        false => "dropped",
-    };
-    let name = String::from_utf8_lossy(&reference.name);
-    ui.note(format!(
-        "The stale commit message reference to {name} could not be updated\n(The referenced commit was {why})\n"
     ))
 }
 

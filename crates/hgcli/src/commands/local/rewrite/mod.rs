@@ -14,6 +14,7 @@ use crate::context::{Config, Repo};
 use crate::ui::{Abort, Ui};
 use std::collections::BTreeMap;
 use varve_repo::{Instabilities, LockKind, NewMarker, Node, Repository, Rev, ViewFilter};
+use varve_workdir::StaleReference;
 
 /// Changesets that others take the place of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -205,4 +206,16 @@ pub(crate) fn report_instabilities(
         ui.warn(format!("{count} new {name} changesets\n"))?;
     }
     Ok(())
+}
+
+/// Says with `--verbose` which name in a description could not follow.
+pub(crate) fn note_stale(ui: &mut Ui, reference: &StaleReference) -> Result<(), Abort> {
+    let why = match reference.is_split {
+        true => "split into multiple commits",
+        false => "dropped",
+    };
+    let name = String::from_utf8_lossy(&reference.name);
+    ui.note(format!(
+        "The stale commit message reference to {name} could not be updated\n(The referenced commit was {why})\n"
+    ))
 }
