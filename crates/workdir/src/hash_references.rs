@@ -4,7 +4,7 @@
 //! first digits of the new one take their place, as many as there were.
 
 use crate::WorkdirError;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use varve_repo::{Node, PrefixMatch, RepoView};
 
 /// The fewest digits that name a changeset.
@@ -39,6 +39,8 @@ impl HashReferences<'_> {
         description: &mut Vec<u8>,
     ) -> Result<Vec<StaleReference>, WorkdirError> {
         let mut stale = Vec::new();
+        // A long description may have one name many times over.
+        let mut seen = BTreeSet::new();
         for name in names(description) {
             let PrefixMatch::One(rev) = view.changelog().rev_by_prefix(&name) else {
                 continue;
@@ -51,8 +53,10 @@ impl HashReferences<'_> {
             match sets.first().map_or(&[][..], Vec::as_slice) {
                 [new] if sets.len() == 1 => {
                     let new = &new.to_hex()[..name.len()];
-                    // As in Mercurial, wherever these digits are, in later names too.
-                    *description = replaced(description, &name, new);
+                    if seen.insert(name.clone()) {
+                        // As in Mercurial, wherever these digits are, in later names too.
+                        *description = replaced(description, &name, new);
+                    }
                 }
                 set if sets.len() < 2 => stale.push(StaleReference {
                     is_split: !set.is_empty(),

@@ -30,7 +30,7 @@ pub struct BundleRequest {
     pub streamed: bool,
     /// Whether bookmarks are requested too.
     pub bookmarks: bool,
-    /// Whether they come as keys only, as before Mercurial 4.5.
+    /// Bookmarks come as keys only, as before Mercurial 4.5.
     pub bookmark_keys: bool,
     /// Whether obsolescence markers are requested too.
     pub markers: bool,

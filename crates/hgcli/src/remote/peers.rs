@@ -152,7 +152,7 @@ fn check_exchange(config: &Config) -> Result<(), Abort> {
     }
 }
 
-/// Whether bookmarks are exchanged as keys, as of old versions.
+/// True if `devel.legacy.exchange` has bookmarks exchanged as keys, as before Mercurial 4.5.
 pub(crate) fn sends_bookmarks_as_keys(config: &Config) -> bool {
     let words = config.list("devel", "legacy.exchange");
     words.iter().any(|word| word == b"bookmarks")

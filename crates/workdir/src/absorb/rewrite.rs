@@ -1,11 +1,12 @@
 //! The changesets of a stack once more, with what they absorb.
 
 use super::{AbsorbStack, AbsorbedFile};
-use crate::commit::{NewFiles, recommit, recorded_source};
-use crate::tree::{Tree, differences};
-use crate::{ChangesetMetadata, Dirstate, HashReferences, StaleReference, Tracking, WorkdirError};
+use crate::commit::{NewFile, compare_entries, recommit, recorded_source};
+use crate::tree::Tree;
+use crate::{ChangesetMetadata, Dirstate, HashReferences, StaleReference, WorkdirError};
 use std::collections::{BTreeMap, BTreeSet};
 use varve_base::Interrupt;
+use varve_lang::patterns::Matcher;
 use varve_repo::{CommitBatch, Node, RepoView, Repository, Rev, ViewFilter};
 
 /// Changes to absorb, and how.
@@ -17,9 +18,9 @@ pub struct AbsorbRequest<'a> {
     pub stack: &'a AbsorbStack,
     /// The changed files.
     pub files: &'a [AbsorbedFile],
-    /// Whether a changeset that becomes empty is made all the same.
+    /// Changesets that become empty are made all the same.
     pub keeps_empty: bool,
-    /// Whether new changesets name the old ones, so that they never equal an earlier one.
+    /// New changesets name the old ones, so that they never equal an earlier one.
     pub names_source: bool,
     /// Ends the work between two changesets.
     pub stop: &'a Interrupt,
@@ -47,11 +48,11 @@ pub enum AbsorbOutcome {
     Committed {
         /// Its name.
         node: Node,
-        /// Whether nothing is left of the old one's changes.
+        /// Nothing is left of the old one's changes.
         is_empty: bool,
         /// Files that were looked at for it.
         files: Vec<Vec<u8>>,
-        /// Whether its files differ from its parent's.
+        /// Its files differ from its parent's.
         has_manifest: bool,
         /// Names in its description that were left as they are, though they are those of replaced changesets.
         stale: Vec<StaleReference>,
@@ -105,7 +106,9 @@ pub fn absorb(
     let parent = base.unwrap_or_else(|| changelog.node_or_null(below));
     let mut after = dirstate.clone();
     let tree = Tree::of_text(request.view, parent, batch.manifest_text(&parent)?);
-    move_parent(&mut after, request, (parent, &tree))?;
+    let old = Tree::of(request.view, request.stack.revs.last().copied())?;
+    compare_entries(&mut after, (&old, &tree), &Matcher::everything())?;
+    after.set_parents([parent, Node::NULL]);
     after.write_within(repository, batch.transaction())?;
     batch.finish()?;
     *dirstate = after;
@@ -130,15 +133,16 @@ fn rewrite(
     if parent == below && overlays.is_empty() {
         return Ok(None);
     }
-    let mut old = ChangesetMetadata::read(view, rev)?;
-    let files = new_files(view, rev, &overlays)?;
+    let mut metadata = ChangesetMetadata::read(view, rev)?;
+    let files = NewFiles::of(view, rev, overlays)?;
     let done = |outcome| AbsorbedChangeset {
         rev,
         old: changelog.node(rev),
-        changed: overlays.len(),
+        changed: files.overlays.len(),
         outcome,
     };
-    let is_empty = becomes_empty(batch, request, (rev, parent), &files)?;
+    let below = Tree::of_text(view, parent, batch.manifest_text(&parent)?);
+    let is_empty = becomes_empty((view, batch), (rev, &below), &files)?;
     if is_empty && !request.keeps_empty {
         return Ok(Some(done(AbsorbOutcome::Dropped)));
     }
@@ -146,60 +150,95 @@ fn rewrite(
     let references = HashReferences {
         replaced: &replaced.collect(),
     };
-    let stale = references.update(view, &mut old.description)?;
-    let node = commit(batch, request, (rev, parent), (&old, &files))?;
-    let written = files.iter().filter(|(_, file)| file.is_some());
+    let stale = references.update(view, &mut metadata.description)?;
+    if request.names_source {
+        metadata.set_absorb_source(&changelog.node(rev));
+    }
+    let mut paths = Vec::new();
+    for path in files.paths() {
+        // A file that goes may be one that a dropped changeset had brought.
+        if files.tree.get(path)?.is_some() || below.get(path)?.is_some() {
+            paths.push(path);
+        }
+    }
+    let metadata = (&metadata, view.phases().of(rev));
+    let parents = [parent, Node::NULL];
+    let node = recommit(batch, parents, metadata, paths.iter().copied(), |path| {
+        files.read(path)
+    })?;
+    let mut written = Vec::new();
+    for path in paths {
+        if files.tree.get(path)?.is_some() {
+            written.push(path.to_vec());
+        }
+    }
     Ok(Some(done(AbsorbOutcome::Committed {
         node,
         is_empty,
-        files: written.map(|(path, _)| path.clone()).collect(),
+        files: written,
         has_manifest: !batch.same_files(&parent, &node)?,
         stale,
     })))
 }
 
 /// The files of the old changeset and those with another content.
-fn new_files(
-    view: &RepoView,
-    rev: Rev,
-    overlays: &BTreeMap<&[u8], &[u8]>,
-) -> Result<NewFiles, WorkdirError> {
-    let files = view.with_changeset(rev, |changeset| {
-        changeset
-            .files()
-            .map(<[u8]>::to_vec)
-            .collect::<BTreeSet<_>>()
-    })?;
-    let tree = Tree::of(view, Some(rev))?;
-    let mut new = NewFiles::new();
-    let names = files.iter().map(Vec::as_slice);
-    for path in names.chain(overlays.keys().copied()) {
-        let Some((node, kind)) = tree.get(path)? else {
-            new.insert(path.to_vec(), None);
-            continue;
-        };
-        let content = match overlays.get(path) {
-            Some(content) => content.to_vec(),
-            None => view.file_content(path, &node)?,
-        };
-        let source = match files.contains(path) {
-            true => recorded_source(view, path, &node)?,
-            false => None,
-        };
-        new.insert(path.to_vec(), Some((content, kind, source)));
-    }
-    Ok(new)
+struct NewFiles<'a> {
+    view: &'a RepoView,
+    tree: Tree<'a>,
+    named: BTreeSet<Vec<u8>>,
+    overlays: BTreeMap<&'a [u8], &'a [u8]>,
 }
 
-/// Whether nothing is left of what a changeset has changed. One that was empty before, or that changes or closes its
+impl<'a> NewFiles<'a> {
+    fn of(
+        view: &'a RepoView,
+        rev: Rev,
+        overlays: BTreeMap<&'a [u8], &'a [u8]>,
+    ) -> Result<Self, WorkdirError> {
+        let named = view.with_changeset(rev, |changeset| {
+            changeset.files().map(<[u8]>::to_vec).collect()
+        })?;
+        Ok(NewFiles {
+            tree: Tree::of(view, Some(rev))?,
+            view,
+            named,
+            overlays,
+        })
+    }
+
+    fn paths(&self) -> BTreeSet<&[u8]> {
+        let named = self.named.iter().map(Vec::as_slice);
+        named.chain(self.overlays.keys().copied()).collect()
+    }
+
+    /// One of them; `None` if it goes.
+    fn read(&self, path: &[u8]) -> Result<Option<NewFile>, WorkdirError> {
+        let Some((node, kind)) = self.tree.get(path)? else {
+            return Ok(None);
+        };
+        let content = match self.overlays.get(path) {
+            Some(content) => content.to_vec(),
+            None => self.view.file_content(path, &node)?,
+        };
+        let copied_from = match self.named.contains(path) {
+            true => recorded_source(self.view, path, &node)?,
+            false => None,
+        };
+        Ok(Some(NewFile {
+            content,
+            kind,
+            copied_from,
+        }))
+    }
+}
+
+/// True if nothing is left of what a changeset has changed. One that was empty before, or that changes or closes its
 /// branch, says something all the same.
 fn becomes_empty(
-    batch: &CommitBatch,
-    request: &AbsorbRequest<'_>,
-    (rev, parent): (Rev, Node),
-    files: &NewFiles,
+    (view, batch): (&RepoView, &CommitBatch),
+    (rev, parent): (Rev, &Tree<'_>),
+    files: &NewFiles<'_>,
 ) -> Result<bool, WorkdirError> {
-    let view = request.view;
     let branch = |rev: Option<Rev>| match rev {
         Some(rev) => view.with_changeset(rev, |changeset| changeset.branch().into_owned()),
         None => Ok(varve_repo::DEFAULT_BRANCH.to_vec()),
@@ -211,12 +250,11 @@ fn becomes_empty(
     {
         return Ok(false);
     }
-    let tree = Tree::of_text(view, parent, batch.manifest_text(&parent)?);
-    for (path, new) in files {
-        let is_same = match (tree.get(path)?, new) {
+    for path in files.paths() {
+        let is_same = match (parent.get(path)?, files.read(path)?) {
             (None, None) => true,
-            (Some((node, before)), Some((content, kind, _))) => {
-                before == *kind && batch.file_content(path, &node)? == *content
+            (Some((node, kind)), Some(new)) => {
+                kind == new.kind && batch.file_content(path, &node)? == new.content
             }
             _ => false,
         };
@@ -225,25 +263,6 @@ fn becomes_empty(
         }
     }
     Ok(true)
-}
-
-fn commit(
-    batch: &mut CommitBatch,
-    request: &AbsorbRequest<'_>,
-    (rev, parent): (Rev, Node),
-    (old, new): (&ChangesetMetadata, &NewFiles),
-) -> Result<Node, WorkdirError> {
-    let view = request.view;
-    let mut metadata = old.clone();
-    if request.names_source {
-        metadata.set_absorb_source(&view.changelog().node(rev));
-    }
-    recommit(
-        (batch, view),
-        [parent, Node::NULL],
-        new,
-        (&metadata, view.phases().of(rev)),
-    )
 }
 
 fn move_bookmarks(batch: &mut CommitBatch, made: &[AbsorbedChangeset]) -> Result<(), WorkdirError> {
@@ -259,31 +278,6 @@ fn move_bookmarks(batch: &mut CommitBatch, made: &[AbsorbedChangeset]) -> Result
     if after != before {
         batch.transaction().set_bookmarks(&after)?;
     }
-    Ok(())
-}
-
-/// Makes `parent` that of the working copy, whose files stay.
-fn move_parent(
-    dirstate: &mut Dirstate,
-    request: &AbsorbRequest<'_>,
-    (parent, new): (Node, &Tree<'_>),
-) -> Result<(), WorkdirError> {
-    let old = Tree::of(request.view, request.stack.revs.last().copied())?;
-    for (path, _, after) in differences(&old, new)? {
-        let (working, p1) = (dirstate.is_tracked(path), after.is_some());
-        match working || p1 {
-            false => dirstate.forget(path),
-            true => dirstate.set_tracking(
-                path,
-                Tracking {
-                    working,
-                    p1,
-                    p2_info: false,
-                },
-            ),
-        }
-    }
-    dirstate.set_parents([parent, Node::NULL]);
     Ok(())
 }
 

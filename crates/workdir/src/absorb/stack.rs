@@ -7,7 +7,7 @@ use varve_repo::{Phase, RepoView, Rev};
 pub struct AbsorbStack {
     /// Oldest first.
     pub revs: Vec<Rev>,
-    /// Whether there may be older ones than the limit allows.
+    /// There may be older ones than the limit allows.
     pub is_cut: bool,
 }
 

@@ -17,11 +17,11 @@ pub use base::{CloseOptions, CommitBase, HeadChanges};
 pub use chosen::ChosenFiles;
 pub use metadata::{ChangesetMetadata, CommitMetadata};
 pub use named_files::{add_and_remove, check_named_files};
-pub(crate) use recommit::{NewFiles, recommit};
-pub(crate) use replace_parent::recorded_source;
+pub(crate) use recommit::{NewFile, recommit};
 pub use replace_parent::{
     ParentReplacement, PartialChangeset, ReplaceContext, replace_parent, return_to_parent,
 };
+pub(crate) use replace_parent::{compare_entries, recorded_source};
 pub use uncommit::{UncommitObstacle, UncommitRefusal, uncommit_refusal};
 
 use crate::branch_and_bookmark;

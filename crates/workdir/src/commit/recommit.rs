@@ -2,32 +2,35 @@
 
 use super::{ChangesetMetadata, CommitMetadata};
 use crate::WorkdirError;
-use crate::tree::Tree;
-use std::collections::BTreeMap;
-use varve_repo::{CommitBatch, FileChange, FileKind, Node, Phase, RepoView};
+use varve_repo::{CommitBatch, FileChange, FileKind, Node, Phase};
 
-/// Files of a new changeset: content, kind and copy source, or none for one that goes.
-pub(crate) type NewFiles = BTreeMap<Vec<u8>, Option<(Vec<u8>, FileKind, Option<Vec<u8>>)>>;
+/// A file of a new changeset.
+pub(crate) struct NewFile {
+    pub(crate) content: Vec<u8>,
+    pub(crate) kind: FileKind,
+    /// File of the first parent that it was copied from.
+    pub(crate) copied_from: Option<Vec<u8>>,
+}
 
-/// Commits `files` on parents that may be of the batch; all others are those of the first parent.
-pub(crate) fn recommit(
-    (batch, view): (&mut CommitBatch, &RepoView),
+/// Commits the files at `paths` on parents that may be of the batch; all others are those of the first parent. `read` is
+/// asked for one file after the other, so that only one is in memory; `None` removes a file of a parent.
+pub(crate) fn recommit<'p>(
+    batch: &mut CommitBatch,
     parents: [Node; 2],
-    new: &NewFiles,
     (metadata, phase): (&ChangesetMetadata, Phase),
+    paths: impl Iterator<Item = &'p [u8]>,
+    mut read: impl FnMut(&[u8]) -> Result<Option<NewFile>, WorkdirError>,
 ) -> Result<Node, WorkdirError> {
-    let below = parents[0];
-    let tree = Tree::of_text(view, below, batch.manifest_text(&below)?);
     let mut files = batch.files_from(parents)?;
-    for (path, file) in new {
-        let change = match file {
-            None if tree.get(path)?.is_none() => continue,
+    for path in paths {
+        let file = read(path)?;
+        let change = match &file {
             None => FileChange::Remove { path },
-            Some((content, kind, source)) => FileChange::Write {
+            Some(file) => FileChange::Write {
                 path,
-                content,
-                kind: *kind,
-                copied_from: source.as_deref(),
+                content: &file.content,
+                kind: file.kind,
+                copied_from: file.copied_from.as_deref(),
             },
         };
         batch.change(&mut files, &change)?;

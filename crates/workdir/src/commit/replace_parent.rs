@@ -1,14 +1,14 @@
 //! Replacing the working copy's parent by a changeset with fewer files, or by an earlier one. The working copy keeps its
 //! files, so that the difference shows as local changes.
 
-use super::{AmendMarker, ChangesetMetadata, CommitMetadata};
+use super::recommit::{NewFile, recommit};
+use super::{AmendMarker, ChangesetMetadata};
 use crate::tree::differences;
 use crate::{Dirstate, Tracking, Tree, WorkdirError, path_copies};
 use varve_base::Interrupt;
 use varve_lang::patterns::Matcher;
 use varve_repo::{
-    CommitBatch, FileChange, FileText, Lock, NewMarker, Node, Phase, RepoView, Repository, Rev,
-    ViewFilter,
+    CommitBatch, FileText, Lock, NewMarker, Node, Phase, RepoView, Repository, Rev, ViewFilter,
 };
 
 /// The repository and batch in which a parent is replaced.
@@ -133,35 +133,19 @@ fn commit_partial(
     let parents = changelog.parents(new.source);
     let nodes = parents.map(|parent| changelog.node_or_null(parent));
     let tree = Tree::of(view, Some(new.source))?;
-    let mut files = batch.files_from(nodes)?;
-    for path in &new.files {
+    let read = |path: &[u8]| {
         stop.check()?;
         let Some((node, kind)) = tree.get(path)? else {
-            batch.change(&mut files, &FileChange::Remove { path })?;
-            continue;
+            return Ok(None);
         };
-        let content = view.file_content(path, &node)?;
-        let copied_from = recorded_source(view, path, &node)?;
-        let write = FileChange::Write {
-            path,
-            content: &content,
+        Ok(Some(NewFile {
+            content: view.file_content(path, &node)?,
             kind,
-            copied_from: copied_from.as_deref(),
-        };
-        batch.change(&mut files, &write)?;
-    }
-    let metadata = &new.metadata;
-    let extras = metadata.extras.iter();
-    let extras: Vec<(&[u8], &[u8])> = extras.map(|(key, value)| (&key[..], &value[..])).collect();
-    let words = CommitMetadata {
-        user: &metadata.user,
-        date: metadata.date,
-        branch: &metadata.branch,
-        extras: &extras,
-        description: &metadata.description,
-        phase: new.phase,
+            copied_from: recorded_source(view, path, &node)?,
+        }))
     };
-    Ok(batch.commit_files(files, &words.changeset(nodes))?)
+    let paths = new.files.iter().map(Vec::as_slice);
+    recommit(batch, nodes, (&new.metadata, new.phase), paths, read)
 }
 
 /// The copy source that a revision of a file names.
@@ -226,12 +210,21 @@ fn move_entries(
     new: &Tree<'_>,
 ) -> Result<(), WorkdirError> {
     let old = Tree::of(what.view, Some(what.old))?;
-    for (path, before, _) in differences(new, &old)? {
-        if !what.files.matches(path) {
+    compare_entries(dirstate, (&old, new), what.files)
+}
+
+/// Compares the entries of matching files that differ between the only old parent and the only new one with the latter,
+/// where the working copy keeps its files.
+pub(crate) fn compare_entries(
+    dirstate: &mut Dirstate,
+    (old, new): (&Tree<'_>, &Tree<'_>),
+    files: &Matcher,
+) -> Result<(), WorkdirError> {
+    for (path, _, after) in differences(old, new)? {
+        if !files.matches(path) {
             continue;
         }
-        let working = dirstate.is_tracked(path);
-        let p1 = before.is_some();
+        let (working, p1) = (dirstate.is_tracked(path), after.is_some());
         match working || p1 {
             false => dirstate.forget(path),
             true => dirstate.set_tracking(

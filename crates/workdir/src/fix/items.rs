@@ -38,7 +38,7 @@ pub struct FixScope<'a> {
     pub ignore: &'a Ignore,
     /// Files that may be fixed.
     pub matcher: &'a Matcher,
-    /// Whether these were named, so that unchanged and untracked ones count too.
+    /// These were named, so that unchanged and untracked ones count too.
     pub is_named: bool,
     /// Ends the work between two places.
     pub stop: &'a Interrupt,

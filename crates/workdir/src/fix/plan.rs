@@ -74,7 +74,7 @@ impl FixPlan {
         })
     }
 
-    /// Whether the working copy is fixed.
+    /// True if the working copy is fixed.
     pub fn has_working_copy(&self) -> bool {
         self.0.contains_key(&FixPlace::Working)
     }

@@ -1,10 +1,11 @@
 //! The new changesets, and the working copy on them.
 
-use crate::commit::{NewFiles, recommit, recorded_source};
+use crate::commit::{NewFile, compare_entries, recommit, recorded_source};
 use crate::tree::{Difference, Tree, differences};
 use crate::{ChangesetMetadata, Dirstate, HashReferences, StaleReference, WorkdirError};
 use std::collections::{BTreeMap, BTreeSet};
 use varve_base::Interrupt;
+use varve_lang::patterns::Matcher;
 use varve_repo::{CommitBatch, Node, RepoView, Repository, Rev};
 
 /// New contents by path.
@@ -39,7 +40,7 @@ pub struct FixedChangeset {
     pub differing: Vec<Vec<u8>>,
     /// Files that were looked at for the new one.
     pub files: Vec<Vec<u8>>,
-    /// Whether its files differ from its parent's.
+    /// Its files differ from its parent's.
     pub has_manifest: bool,
     /// Names in the description that could not follow.
     pub stale: Vec<StaleReference>,
@@ -85,45 +86,57 @@ fn rewrite(
     let tree = Tree::of(view, Some(rev))?;
     let below = Tree::of_text(view, parents[0], batch.manifest_text(&parents[0])?);
     let differing = differences(&below, &tree)?;
-    let paths: BTreeSet<&[u8]> = differing.iter().map(|(path, _, _)| *path).collect();
-    let before = Tree::of(view, view.changelog().parents(rev)[0])?;
-    let mut files = NewFiles::new();
-    for path in paths.into_iter().chain(fixed.keys().map(Vec::as_slice)) {
-        let Some((node, kind)) = tree.get(path)? else {
-            files.insert(path.to_vec(), None);
-            continue;
-        };
-        let content = match fixed.get(path) {
-            Some(content) => content.clone(),
-            None => view.file_content(path, &node)?,
-        };
-        // A file that the changeset leaves as its parent has it does not come from elsewhere here.
-        let source = match before.get(path)?.is_some_and(|entry| entry.0 == node) {
-            true => None,
-            false => recorded_source(view, path, &node)?,
-        };
-        files.insert(path.to_vec(), Some((content, kind, source)));
-    }
     let (present, removed): (Vec<_>, Vec<_>) =
         differing.iter().partition(|(_, _, after)| after.is_some());
-    let paths =
-        |files: Vec<&Difference<'_>>| files.iter().map(|(path, ..)| path.to_vec()).collect();
-    let (differing, removed) = (paths(present), paths(removed));
+    let paths = |files: &[&Difference<'_>]| -> Vec<Vec<u8>> {
+        files.iter().map(|(path, ..)| path.to_vec()).collect()
+    };
+    let (differing, removed) = (paths(&present), paths(&removed));
+    let mut written: BTreeSet<&Vec<u8>> = differing.iter().collect();
+    written.extend(fixed.keys());
+    let all: BTreeSet<&Vec<u8>> = written.iter().copied().chain(&removed).collect();
     let mut metadata = ChangesetMetadata::read(view, rev)?;
     metadata.set_fix_source(&old);
     let stale = HashReferences { replaced }.update(view, &mut metadata.description)?;
-    let phase = view.phases().of(rev);
-    let node = recommit((batch, view), parents, &files, (&metadata, phase))?;
-    let written = files.iter().filter(|(_, file)| file.is_some());
+    let metadata = (&metadata, view.phases().of(rev));
+    let before = Tree::of(view, view.changelog().parents(rev)[0])?;
+    let paths = all.iter().map(|path| &path[..]);
+    let node = recommit(batch, parents, metadata, paths, |path| {
+        new_file([&before, &tree], path, fixed.get(path))
+    })?;
     Ok(FixedChangeset {
         old,
         node,
+        files: written.into_iter().cloned().collect(),
         removed,
         differing,
-        files: written.map(|(path, _)| path.clone()).collect(),
         has_manifest: !batch.same_files(&parents[0], &node)?,
         stale,
     })
+}
+
+/// A file of the changeset with the tree `own`, or the fixed content of it; `None` if it goes.
+fn new_file(
+    [parent, own]: [&Tree<'_>; 2],
+    path: &[u8],
+    fixed: Option<&Vec<u8>>,
+) -> Result<Option<NewFile>, WorkdirError> {
+    let Some((node, kind)) = own.get(path)? else {
+        return Ok(None);
+    };
+    // A file that the changeset leaves as its parent has it does not come from elsewhere here.
+    let copied_from = match parent.get(path)?.is_some_and(|entry| entry.0 == node) {
+        true => None,
+        false => recorded_source(own.view(), path, &node)?,
+    };
+    Ok(Some(NewFile {
+        content: match fixed {
+            Some(content) => content.clone(),
+            None => own.content(path, &node)?,
+        },
+        kind,
+        copied_from,
+    }))
 }
 
 /// Puts the working copy on the changesets in the place of its parents; its files stay. To be written within the batch.
@@ -146,9 +159,7 @@ pub fn move_to_fixed(
     }
     let before = Tree::of(view, view.changelog().rev(&old[0]))?;
     let after = Tree::of_text(view, parents[0], batch.manifest_text(&parents[0])?);
-    for (path, _, _) in differences(&before, &after)? {
-        dirstate.set_possibly_dirty(path);
-    }
+    compare_entries(dirstate, (&before, &after), &Matcher::everything())?;
     dirstate.set_parents(parents);
     dirstate.write_within(repository, batch.transaction())
 }

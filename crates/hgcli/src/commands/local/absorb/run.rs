@@ -50,16 +50,12 @@ pub(super) fn carry_out(
             keeps_diff: false,
         })
         .collect();
-    let end = RewriteEnd {
-        operation: OPERATION,
-        keeps: false,
-        note: None,
-    };
+    let end = RewriteEnd::replacing(OPERATION);
     rewrite::finish((repo, ui, config), repository, &replacements, &end)?;
     report(ui, files)
 }
 
-/// Whether a changeset that becomes empty is made all the same.
+/// The value of `rewrite.empty-successor`: true if changesets that become empty are kept.
 fn keeps_empty(config: &Config) -> Result<bool, Abort> {
     match config.text("rewrite", "empty-successor").as_deref() {
         Some("keep") => Ok(true),

@@ -15,11 +15,7 @@ pub(super) fn finish(run: &mut HisteditRun<'_>) -> Result<(), Abort> {
     let result = run.state.result();
     let view = run.view()?;
     let replacements = replacements(run, &view, &result);
-    let end = RewriteEnd {
-        operation: OPERATION,
-        keeps: false,
-        note: None,
-    };
+    let end = RewriteEnd::replacing(OPERATION);
     let whom = (&mut *run.repo, &mut *run.ui, run.config);
     rewrite::finish(whom, run.repository, &replacements, &end)?;
     HisteditState::clear(run.repository)?;

@@ -40,6 +40,17 @@ pub(crate) struct RewriteEnd<'a> {
     pub(crate) note: Option<&'a [u8]>,
 }
 
+impl<'a> RewriteEnd<'a> {
+    /// Old changesets go, without a note.
+    pub(crate) const fn replacing(operation: &'a str) -> Self {
+        RewriteEnd {
+            operation,
+            keeps: false,
+            note: None,
+        }
+    }
+}
+
 /// The user that an obsolescence marker names.
 pub(crate) fn marker_user(ui: &mut Ui, config: &Config) -> Result<Vec<u8>, Abort> {
     match config.get("devel", "user.obsmarker") {
@@ -163,11 +174,7 @@ pub(crate) fn add_markers(
             keeps_diff: false,
         };
         let with_effects = rewrite.new.len() == 1;
-        let end = RewriteEnd {
-            operation: rewrite.operation,
-            keeps: false,
-            note: None,
-        };
+        let end = RewriteEnd::replacing(rewrite.operation);
         let mut of = effects::markers(&view, &[replacement], &end, &user)?;
         if !with_effects {
             of.iter_mut()

@@ -223,11 +223,7 @@ impl<'a> SplitRun<'a> {
             bookmarks_to: last,
             keeps_diff: false,
         };
-        let end = RewriteEnd {
-            operation: "split",
-            keeps: false,
-            note: None,
-        };
+        let end = RewriteEnd::replacing("split");
         let followers = match rebases {
             true => rebase::descendants(&view, self.rev)?,
             false => Vec::new(),
