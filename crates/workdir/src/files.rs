@@ -20,6 +20,9 @@ const READ_BITS: u32 = 0o444;
 /// From a bit for reading to the one for executing.
 const READ_TO_EXECUTE: u32 = 2;
 
+/// The new content of a file until it takes the place of the old one.
+const REPLACEMENT: &str = ".hg/replacement~";
+
 /// The files below one root.
 #[derive(Debug)]
 pub struct WorkingFiles {
@@ -156,6 +159,34 @@ impl WorkingFiles {
             set_executable(&opened, before, kind).map_err(wrong)?;
         }
         Ok(Stat::from(&opened.metadata().map_err(wrong)?))
+    }
+
+    /// Replaces a plain file by one of the same mode. If that fails or the program is killed, the file has its old content
+    /// or the new one. The caller holds the lock of the working copy.
+    ///
+    /// # Errors
+    /// A failure of the file system; the file is gone.
+    pub fn replace(&self, file: &[u8], content: &[u8]) -> Result<(), WorkdirError> {
+        let path = self.path(file);
+        let wrong = |error| WorkdirError::io("replace", &path)(error);
+        let before = fs::symlink_metadata(&path).map_err(wrong)?;
+        let new = self.root.join(REPLACEMENT);
+        let written = fs::write(&new, content)
+            .and_then(|()| fs::set_permissions(&new, before.permissions()))
+            .and_then(|()| fs::rename(&new, &path));
+        let Err(error) = written else {
+            return Ok(());
+        };
+        // Nothing is left to do if even that fails.
+        let _ = fs::remove_file(&new);
+        match error.kind() {
+            // A part of the working copy is another file system.
+            io::ErrorKind::CrossesDevices => {
+                self.write(file, content, kind_of(&before))?;
+                Ok(())
+            }
+            _ => Err(wrong(error)),
+        }
     }
 
     /// Lets a file be executed, or not.

@@ -1,6 +1,7 @@
 //! Working copies on a real file system, against naive models.
 #![allow(clippy::unwrap_used, reason = "a test that cannot do its work fails")]
 
+mod absorbing;
 mod amend;
 mod bookmarks;
 mod branch_merge;
@@ -8,6 +9,7 @@ mod commit;
 mod criss_cross;
 mod destination;
 mod dirstate;
+mod fixing;
 mod graft;
 mod histedit;
 mod histories;

@@ -51,6 +51,22 @@ proptest! {
         prop_assert!(!plan.removes_everything());
     }
 
+    /// Replaced changesets go unless another descendant stays.
+    #[test]
+    fn ancestors_of_what_was_not_replaced_stay((graph, chosen) in chosen()) {
+        let (view, _) = History::of(&graph, &[]);
+        let replaced: Vec<Rev> = chosen.iter().map(|number| rev(*number)).collect();
+        let (going, kept) = StripPlan::without_orphans(&view, &replaced);
+        let is_chosen = |number: &usize| chosen.contains(number);
+        let mut all: Vec<usize> = chosen.clone();
+        all.sort_unstable();
+        all.dedup();
+        let (expected, others): (Vec<usize>, Vec<usize>) = all
+            .into_iter()
+            .partition(|number| descendants(&graph, &[*number]).iter().all(is_chosen));
+        prop_assert_eq!((numbers(&going), numbers(&kept)), (expected, others));
+    }
+
     /// A working copy stays if its parents do, and else goes to a changeset that stays.
     #[test]
     fn the_working_copy_never_ends_at_a_removed_changeset(

@@ -1,7 +1,7 @@
 //! The command of the extension `fix`: the same words, the same changesets, the same files.
 
 use super::Twin;
-use super::state::same_state;
+use super::state::{backups, same_state};
 use std::path::Path;
 use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos::{commit, write};
@@ -54,14 +54,14 @@ fn executable(path: &Path, file: &str) {
 fn same_end(twin: &Twin, about: &str) {
     same_state(twin);
     let read = |path: &Path| {
-        let backups = std::fs::read_dir(path.join(".hg/strip-backup"));
-        let backups = backups.into_iter().flatten().flatten();
-        let mut backups: Vec<_> = backups.map(|entry| entry.file_name()).collect();
-        backups.sort();
         let hg = hg();
+        let untracked = hg.ok(path, &["status", "-n", "-u", "-i"]);
+        let untracked = untracked.lines();
+        let untracked = untracked.map(|name| std::fs::read(path.join(name)).unwrap());
         (
+            untracked.collect::<Vec<_>>(),
             hg.run(path, &["debugobsolete"]).stdout,
-            backups,
+            backups(path),
             hg.run(path, &["diff", "--git", "-r", "null"]).stdout,
         )
     };
@@ -241,6 +241,8 @@ fn tools_fail_and_are_wrong() {
         hg.ok(path, &["add", "-q"]);
         commit(hg, path, "files");
         write(path, "emptied", b"");
+        write(path, "bin/mytool", b"#!/bin/sh\necho mine\n");
+        executable(path, "bin/mytool");
     };
     for line in [
         "fix -w",
@@ -259,6 +261,8 @@ fn tools_fail_and_are_wrong() {
         "fix -w bad --config fix.bad:command={nofunction(1)}",
         "fix -w --config fix.bad:pattern=set:(",
         "fix -w named",
+        "fix -w named --config fix.path:command=mytool",
+        "fix -w named --config fix.path:command=mytool --config fix.extra-bin-paths=nowhere,bin",
         // Of several that lack something, Mercurial warns in any order.
         "fix -w --config fix.nothing:priority=3",
         "fix -w --config fix.none:command=cat",

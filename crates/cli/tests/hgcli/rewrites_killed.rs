@@ -14,7 +14,7 @@ const USUAL: u32 = 3;
 /// Changes how many there are.
 const COUNT: &str = "VARVE_KILLS";
 
-const SETTINGS: &str = "[extensions]\nrebase =\nhistedit =\nuncommit =\namend =\nsplit =\nabsorb =\n[ui]\ninteractive = yes\neditor = true\n";
+const SETTINGS: &str = "[extensions]\nrebase =\nhistedit =\nuncommit =\namend =\nsplit =\nabsorb =\nfix =\n[fix]\nletters:command = tr 0-9 a-j\nletters:pattern = glob:f?-0\n[ui]\ninteractive = yes\neditor = true\n";
 const ANSWERS: &str = ".hg/answers";
 const MARKERS: &str = "[experimental]\nevolution = createmarkers, allowunstable\n";
 
@@ -51,6 +51,10 @@ const VICTIMS: &[Victim] = &[
         unfinished: None,
     },
     Victim {
+        line: &["fix", "-s", "1"],
+        unfinished: None,
+    },
+    Victim {
         line: &["split", "2"],
         unfinished: Some((".hg/rebasestate", &["rebase", "--abort"])),
     },
@@ -61,7 +65,12 @@ impl Victim {
         self.line[0] == name
     }
 
-    /// Whether it replaces the parent of the working copy and leaves all files alone.
+    /// True of commands that write the dirstate within the transaction that makes the old changeset obsolete.
+    fn replaces_parent(&self) -> bool {
+        self.keeps_files() || self.is("fix")
+    }
+
+    /// True of commands that replace the parent of the working copy and leave all files alone.
     fn keeps_files(&self) -> bool {
         ["amend", "uncommit", "absorb"].contains(&self.line[0])
     }
@@ -171,8 +180,7 @@ fn recover(program: &Path, path: &Path, victim: &Victim) {
     for each in [&our_hg(), &varve_testkit::peers::hg_program()] {
         succeeds(each, path, &["verify", "-q"]);
     }
-    // The dirstate is written within the transaction that makes the old changeset obsolete, or neither is.
-    if victim.keeps_files() {
+    if victim.replaces_parent() {
         let hidden = succeeds(program, path, &["log", "-r", ". and obsolete()"]);
         assert_eq!(hidden, "", "the working copy is at an obsolete changeset");
     }
@@ -201,6 +209,14 @@ fn recover(program: &Path, path: &Path, victim: &Victim) {
         for number in [2, 3] {
             let text = std::fs::read_to_string(path.join(corrected(number)));
             assert_eq!(text.unwrap(), correction(number));
+        }
+    }
+    if victim.is("fix") {
+        for number in 1..4 {
+            let text = std::fs::read_to_string(path.join(format!("f{number}-0"))).unwrap();
+            let (before, after) = (number.to_string(), "abcd"[number..][..1].to_owned());
+            let lines = [format!("{before} 0\n"), format!("{after} a\n")];
+            assert!(lines.iter().any(|line| text == line.repeat(50)), "{text}");
         }
     }
     // The repository takes new changesets.
@@ -282,4 +298,9 @@ fn a_killed_uncommit_loses_nothing() {
 #[test]
 fn a_killed_absorb_loses_nothing() {
     killed_at_many_moments(victim("absorb"));
+}
+
+#[test]
+fn a_killed_fix_loses_nothing() {
+    killed_at_many_moments(victim("fix"));
 }

@@ -1,6 +1,7 @@
 //! The two copies of a [`Twin`], looked at with the real program.
 
 use super::Twin;
+use std::ffi::OsString;
 use std::path::Path;
 use varve_testkit::peers::hg;
 
@@ -39,4 +40,13 @@ fn described(root: &Path) -> String {
 pub fn same_state(twin: &Twin) {
     let (theirs, ours) = (described(twin.theirs()), described(twin.ours()));
     assert!(theirs == ours, "--- theirs\n{theirs}--- ours\n{ours}");
+}
+
+/// Names of the bundles that a repository keeps of removed changesets.
+pub fn backups(root: &Path) -> Vec<OsString> {
+    let found = std::fs::read_dir(root.join(".hg/strip-backup"));
+    let found = found.into_iter().flatten().flatten();
+    let mut names: Vec<_> = found.map(|entry| entry.file_name()).collect();
+    names.sort();
+    names
 }

@@ -69,6 +69,9 @@ pub(super) fn carry_out(
     if plan.has_working_copy() || !markers {
         move_to_fixed(repository, &mut batch, &mut after, (view, &made))?;
     }
+    for path in fixed.working.keys() {
+        after.set_possibly_dirty(path);
+    }
     if let Err(refused) = run_last_hook((repo, ui), &made, &fixed) {
         drop(batch);
         ui.warn_of_rollback()?;
@@ -76,14 +79,23 @@ pub(super) fn carry_out(
     }
     batch.finish()?;
     *dirstate = after;
-    let working = WorkingFiles::new(repository.root());
-    for (path, content) in &fixed.working {
-        let (_, kind) = working.read(path)?;
-        working.write(path, content, kind)?;
-        dirstate.set_possibly_dirty(path);
-    }
     dirstate.write(repository)?;
     repo.refresh();
+    end_old((repo, ui, config), repository, &made)?;
+    // Last: a file that cannot be written shows as a local change, and all else is done.
+    let working = WorkingFiles::new(repository.root());
+    for (path, content) in &fixed.working {
+        working.replace(path, content)?;
+    }
+    Ok(())
+}
+
+/// Puts the new changesets in the place of the old ones.
+fn end_old(
+    (repo, ui, config): (&mut Repo, &mut Ui, &Config),
+    repository: &Repository,
+    made: &[FixedChangeset],
+) -> Result<(), Abort> {
     let replacements: Vec<Replacement> = made
         .iter()
         .map(|done| Replacement {
@@ -93,11 +105,7 @@ pub(super) fn carry_out(
             keeps_diff: false,
         })
         .collect();
-    let end = RewriteEnd {
-        operation: OPERATION,
-        keeps: false,
-        note: None,
-    };
+    let end = RewriteEnd::replacing(OPERATION);
     match replacements.is_empty() {
         true => Ok(()),
         false => rewrite::finish((repo, ui, config), repository, &replacements, &end),

@@ -49,7 +49,8 @@ pub(crate) const COMMAND: Command = Command {
            NAME:enabled      whether it runs at all\n\n\
            It runs in the root of the repository, reads the content from its standard input and writes the new one \
            to its standard output. One that fails changes nothing; with fix.failure = abort, nothing is changed at \
-           all then. Files of more than fix.maxfilesize bytes are left alone. The hooks postfixfile and postfix are \
+           all then. Files of more than fix.maxfilesize bytes are left alone. Tools are looked for in \
+           fix.extra-bin-paths first. The hooks postfixfile and postfix are \
            run for each file and at the end.\n\n\
            Ends with 0.",
     category: Some(Category::Contents),
@@ -93,6 +94,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         scope: &scope,
         whole: matches.flag("whole"),
         max_size: config.bytes("fix", "maxfilesize")?.unwrap_or(MAX_FILE_SIZE),
+        extra_directories: tools::extra_directories(config, repository.root()),
     };
     let fixed = fix_all((repo, ui, config), &session, &items)?;
     let revs: Vec<_> = plan.revs().collect();

@@ -4,11 +4,12 @@ use super::metadata;
 use super::tools::{FixTool, Matchers};
 use crate::context::{Config, Repo};
 use crate::ui::{Abort, Ui, short_hex};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, ErrorKind, Read, Write};
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use varve_workdir::{FixItem, FixPlace, FixScope, changed_lines};
 
@@ -16,10 +17,12 @@ use varve_workdir::{FixItem, FixPlace, FixScope, changed_lines};
 pub(super) struct FixRun<'a> {
     pub(super) tools: &'a [FixTool],
     pub(super) scope: &'a FixScope<'a>,
-    /// Whether all lines count as changed.
+    /// All lines count as changed.
     pub(super) whole: bool,
     /// Larger files are left alone; bytes.
     pub(super) max_size: u64,
+    /// Directories in which tools are looked for first.
+    pub(super) extra_directories: Vec<PathBuf>,
 }
 
 /// One file after all tools.
@@ -122,11 +125,19 @@ impl FixRun<'_> {
         ui.debug([b"subprocess: ", line, b"\n"].concat())
     }
 
+    fn search_path(&self) -> Result<OsString, Abort> {
+        let usual = std::env::var_os("PATH").unwrap_or_default();
+        let extra = self.extra_directories.iter().cloned();
+        let all = std::env::join_paths(extra.chain(std::env::split_paths(&usual)));
+        all.map_err(|error| Abort::input(format!("fix.extra-bin-paths: {error}")))
+    }
+
     /// Runs the line in the root of the repository, with the content as its input.
     fn run(&self, line: &[u8], content: &[u8]) -> Result<Ended, Abort> {
         let mut process = Command::new("/bin/sh")
             .arg("-c")
             .arg(OsStr::from_bytes(line))
+            .env("PATH", self.search_path()?)
             .current_dir(self.scope.repository.root())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -200,7 +211,7 @@ fn warn_of_errors(ui: &mut Ui, (place, tool): (&str, &str), ended: &Ended) -> Re
     Ok(())
 }
 
-/// Whether to go on after a failure.
+/// Fails where `fix.failure` has a failed tool end the command.
 fn check_failure(config: &Config) -> Result<(), Abort> {
     match config.text("fix", "failure").as_deref() {
         None | Some("continue") => Ok(()),

@@ -5,7 +5,10 @@ use crate::render::formatter::Value;
 use crate::render::templates::{Keywords, Template};
 use crate::ui::{Abort, Ui};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use varve_lang::patterns::{FileResolver, MatchRequest, Matcher, NameCheck, PatternKind};
 use varve_repo::fileset::FilesetEvaluator;
 use varve_workdir::FixPlace;
@@ -22,9 +25,9 @@ pub(super) struct FixTool {
     linerange: Option<Template>,
     pattern: Vec<u8>,
     priority: i64,
-    /// Whether JSON comes before the content.
+    /// The tool writes JSON before the content.
     pub(super) has_metadata: bool,
-    /// Whether it is not run on a file without changed lines.
+    /// The tool is not run on files without changed lines.
     skips_clean: bool,
 }
 
@@ -70,12 +73,19 @@ pub(super) fn read(ui: &mut Ui, config: &Config) -> Result<Vec<FixTool>, Abort> 
     Ok(tools)
 }
 
+/// Directories of programs before those of the environment; relative ones are in the repository.
+pub(super) fn extra_directories(config: &Config, root: &Path) -> Vec<PathBuf> {
+    let paths = config.list(SECTION, "extra-bin-paths");
+    let paths = paths.iter().map(|path| root.join(OsStr::from_bytes(path)));
+    paths.collect()
+}
+
 /// Matchers of the pattern of each tool at each place.
 #[derive(Default)]
 pub(super) struct Matchers(BTreeMap<(String, FixPlace), Matcher>);
 
 impl Matchers {
-    /// Whether a tool fixes a file of a place.
+    /// True if the pattern of the tool matches a file of a place.
     pub(super) fn matches(
         &mut self,
         repo: &mut Repo,
@@ -161,7 +171,7 @@ impl FixTool {
         Ok(Some(line))
     }
 
-    /// Whether it is told which lines have changed.
+    /// True if the tool gets the changed lines in its arguments.
     pub(super) fn takes_lines(&self) -> bool {
         self.linerange.is_some()
     }
