@@ -1,7 +1,7 @@
 //! The command of the extension `absorb`: the same words, and the same changesets.
 
 use super::Twin;
-use super::state::same_state;
+use super::state::{backups, same_state};
 use std::path::Path;
 use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos::{commit, write};
@@ -45,13 +45,7 @@ fn absorbing(line: &str, changes: &[(&str, &str)], answers: &str) {
         let words: Vec<&str> = line.split(' ').collect();
         twin.same_answering(&words, answers);
         same_state(&twin);
-        let read = |path: &Path| {
-            let backups = std::fs::read_dir(path.join(".hg/strip-backup"));
-            let backups = backups.into_iter().flatten().flatten();
-            let mut backups: Vec<_> = backups.map(|entry| entry.file_name()).collect();
-            backups.sort();
-            (hg().run(path, &["debugobsolete"]).stdout, backups)
-        };
+        let read = |path: &Path| (hg().run(path, &["debugobsolete"]).stdout, backups(path));
         assert_eq!(read(twin.theirs()), read(twin.ours()), "{line}");
     }
 }
@@ -101,7 +95,10 @@ fn settings_limit_the_stack_and_keep_what_is_empty() {
         "rewrite.empty-successor=skip",
         "phases.new-commit=secret",
     ] {
-        absorbing(&format!("absorb -a --config {setting}"), changes, "");
+        let line = format!("absorb -a --config {setting}");
+        absorbing(&line, changes, "");
+        // Nothing is left of the second changeset.
+        absorbing(&line, &[("a", "1\n2\n3\n")], "");
     }
 }
 
@@ -121,6 +118,23 @@ fn added_removed_and_renamed_files_stay_local_changes() {
         twin.same_answering(&["absorb", "-a"], "");
         same_state(&twin);
     }
+}
+
+#[test]
+fn changesets_below_others_beside_the_stack_stay() {
+    absorbing_over(&["absorb", "-a"], "", |hg, path| {
+        write(path, "a", b"one\n");
+        commit(hg, path, "one");
+        write(path, "b", b"side\n");
+        hg.ok(path, &["add", "b"]);
+        commit(hg, path, "side");
+        hg.ok(path, &["update", "-q", "0"]);
+        write(path, "c", b"two\n");
+        hg.ok(path, &["add", "c"]);
+        commit(hg, path, "two");
+        write(path, "a", b"ONE\n");
+        write(path, "c", b"TWO\n");
+    });
 }
 
 /// Makes the same history in both programs' repositories, with and without markers, and runs one line in each.

@@ -1,7 +1,7 @@
 //! The command of the extension `split`: the same questions, and the same changesets.
 
 use super::Twin;
-use super::state::same_state;
+use super::state::{backups, same_state};
 use std::path::Path;
 use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos::{commit, write};
@@ -54,13 +54,7 @@ fn answering(twin: &Twin, line: &str, answers: &str) {
         .collect();
     twin.same_answering(&words, &typed);
     same_state(twin);
-    let read = |path: &Path| {
-        let backups = std::fs::read_dir(path.join(".hg/strip-backup"));
-        let backups = backups.into_iter().flatten().flatten();
-        let mut backups: Vec<_> = backups.map(|entry| entry.file_name()).collect();
-        backups.sort();
-        (hg().run(path, &["debugobsolete"]).stdout, backups)
-    };
+    let read = |path: &Path| (hg().run(path, &["debugobsolete"]).stdout, backups(path));
     assert_eq!(read(twin.theirs()), read(twin.ours()), "{line}");
 }
 

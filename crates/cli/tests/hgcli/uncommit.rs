@@ -1,7 +1,7 @@
 //! The commands of the extension `uncommit`.
 
 use super::Twin;
-use super::state::same_state;
+use super::state::{backups, same_state};
 use std::path::Path;
 use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos::{commit, write};
@@ -43,11 +43,7 @@ fn after_each(twin: &Twin, lines: &[&str]) {
                 "--config",
                 "devel.default-date=1700000000 0",
             ];
-            let backups = std::fs::read_dir(path.join(".hg/strip-backup"));
-            let backups = backups.into_iter().flatten().flatten();
-            let mut backups: Vec<_> = backups.map(|entry| entry.file_name()).collect();
-            backups.sort();
-            (hg().run(path, &date).stdout, backups)
+            (hg().run(path, &date).stdout, backups(path))
         };
         assert_eq!(read(twin.theirs()), read(twin.ours()), "{line}");
     }

@@ -6,7 +6,7 @@ mod killed;
 mod random;
 
 use super::Twin;
-use super::state::same_state;
+use super::state::{backups, same_state};
 use std::path::Path;
 use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos::write;
@@ -89,13 +89,14 @@ fn after_each(twin: &Twin, lines: &[&str]) {
 fn same(twin: &Twin) {
     let read = |path: &Path| {
         let state = std::fs::read_to_string(path.join(".hg/histedit-state")).unwrap_or_default();
-        let backups = std::fs::read_dir(path.join(".hg/strip-backup"));
-        let backups = backups.into_iter().flatten().flatten();
-        let mut backups: Vec<_> = backups.map(|entry| entry.file_name()).collect();
-        backups.sort();
         let said = ["debugmergestate", "debugobsolete"].map(|command| hg().run(path, &[command]));
         let hidden = hg().run(path, &["log", "--hidden", "-T", "{rev} {node} {phase}\n"]);
-        (said.map(|said| said.stdout), state, backups, hidden.stdout)
+        (
+            said.map(|said| said.stdout),
+            state,
+            backups(path),
+            hidden.stdout,
+        )
     };
     let (theirs, ours) = (read(twin.theirs()), read(twin.ours()));
     assert!(theirs == ours, "--- theirs\n{theirs:#?}--- ours\n{ours:#?}");

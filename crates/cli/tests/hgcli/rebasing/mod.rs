@@ -8,7 +8,7 @@ mod merges;
 mod random;
 
 use super::Twin;
-use super::state::same_state;
+use super::state::{backups, same_state};
 use std::path::Path;
 use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos::{commit, write};
@@ -60,16 +60,12 @@ fn after_each(twin: &Twin, lines: &[&str]) {
 fn same_rewrite(twin: &Twin) {
     let read = |path: &Path| {
         let state = std::fs::read_to_string(path.join(".hg/rebasestate")).unwrap_or_default();
-        let backups = std::fs::read_dir(path.join(".hg/strip-backup"));
-        let backups = backups.into_iter().flatten().flatten();
-        let mut backups: Vec<_> = backups.map(|entry| entry.file_name()).collect();
-        backups.sort();
         let said = ["debugmergestate", "debugobsolete"].map(|command| {
             let arguments = [command, "--config", "devel.default-date=1700000000 0"];
             hg().run(path, &arguments).stdout
         });
         let hidden = hg().run(path, &["log", "--hidden", "-T", "{node} {phase}\n"]);
-        (said, state, backups, hidden.stdout)
+        (said, state, backups(path), hidden.stdout)
     };
     let (theirs, ours) = (read(twin.theirs()), read(twin.ours()));
     assert!(theirs == ours, "--- theirs\n{theirs:#?}--- ours\n{ours:#?}");
