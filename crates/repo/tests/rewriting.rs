@@ -9,11 +9,13 @@ const WITHOUT: Evolution = Evolution {
     markers: false,
     unstable: false,
     exchange: false,
+    divergence: false,
 };
 const WITH_UNSTABLE: Evolution = Evolution {
     markers: true,
     unstable: true,
     exchange: false,
+    divergence: false,
 };
 
 #[test]
@@ -74,6 +76,12 @@ fn a_second_successor_would_diverge() {
         refusal.unwrap(),
         Some(RewriteRefusal::Divergence { successor })
     );
+    let allowed = Evolution {
+        divergence: true,
+        ..WITH_UNSTABLE
+    };
+    let refusal = view.rewrite_refusal(repo.rev(&nodes[1]), allowed);
+    assert_eq!(refusal.unwrap(), None);
     let newest = view.rewrite_refusal(repo.rev(&nodes[3]), WITH_UNSTABLE);
     assert_eq!(newest.unwrap(), None);
 }

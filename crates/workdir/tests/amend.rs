@@ -13,6 +13,7 @@ const WITHOUT_MARKERS: Evolution = Evolution {
     markers: false,
     unstable: false,
     exchange: false,
+    divergence: false,
 };
 
 fn base_of(copy: &WorkingCopy) -> Result<CommitBase, WorkdirError> {

@@ -13,6 +13,8 @@ pub struct Evolution {
     pub unstable: bool,
     /// Markers go from one repository to the other.
     pub exchange: bool,
+    /// A changeset that was rewritten may be so again, in another way.
+    pub divergence: bool,
 }
 
 impl Evolution {
@@ -33,6 +35,7 @@ impl Evolution {
             markers,
             unstable: markers && allows("allowunstable")?,
             exchange: markers && allows("exchange")?,
+            divergence: config.boolean(SECTION, "evolution.allowdivergence", false)?,
         })
     }
 }

@@ -39,7 +39,7 @@ impl RepoView {
         if descendants > 0 && !evolution.unstable {
             return Ok(Some(RewriteRefusal::Orphans { descendants }));
         }
-        if !self.obsolete()?.contains(&rev) {
+        if evolution.divergence || !self.obsolete()?.contains(&rev) {
             return Ok(None);
         }
         let latest = self.latest_successors(self.changelog().node(rev))?;

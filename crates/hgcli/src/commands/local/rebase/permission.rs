@@ -88,9 +88,7 @@ fn without_rebased(
     if run.keeps || !skips || !view.has_obsolete()? {
         return Ok(revs.to_vec());
     }
-    let may_diverge = run
-        .config
-        .boolean("experimental", "evolution.allowdivergence", false)?;
+    let may_diverge = run.config.evolution()?.divergence;
     let obsolete = view.obsolete()?;
     let (mut moved, mut diverging) = (Vec::new(), Vec::new());
     for rev in revs {
