@@ -130,6 +130,7 @@ fn the_working_directory_is_fixed_alone() {
         "fix -w b.up",
         "fix -w glob:*.up",
         "fix -r wdir()",
+        "fix -w a.txt --debug --config fix.whole:enabled=no",
     ] {
         fixing_after(dirty, UNSTABLE, line);
     }
@@ -209,6 +210,8 @@ fn what_must_stay_is_refused() {
     fixing_after(conflict, UNSTABLE, "fix -s 0");
     let twin = Twin::writing(|hg, path| begin(hg, path, UNSTABLE));
     twin.all_same(&["fix -r 1", "fix -r 1 --hidden", "fix -r 1 --hidden -v"]);
+    const ALLOWED: &str = "--config experimental.evolution.allowdivergence=yes";
+    twin.all_same(&[&format!("fix -r 1 --hidden --whole {ALLOWED}")]);
     same_end(&twin, "diverging");
 }
 

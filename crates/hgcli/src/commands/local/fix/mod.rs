@@ -39,14 +39,11 @@ pub(crate) const COMMAND: Command = Command {
            changed is the difference to the nearest ancestors that are not fixed, or to those that --base names. \
            With --rev only the named changesets are replaced; what follows them is orphaned.\n\n\
            With --working-dir, changed files of the working directory are fixed. No backups are made.\n\n\
-           A tool NAME is configured by keys in [fix]:\n\n\
-           NAME:command      the line for the shell; {rootpath} is the path and {basename} its last part\n\
-           NAME:pattern      files that it fixes\n\
-           NAME:linerange    added to the line for each run of changed lines, from {first} to {last}\n\
-           NAME:priority     tools with a higher number run first; 0 if not set\n\
-           NAME:skipclean    whether to skip files without changed lines, if there is a linerange\n\
-           NAME:metadata     whether it writes JSON and a zero byte before the content, for hooks\n\
-           NAME:enabled      whether it runs at all\n\n\
+           The key NAME:command of [fix] is the line for the shell that runs the tool NAME, where {rootpath} is the path \
+           of the file and {basename} its last part; NAME:pattern says which files it fixes. NAME:linerange is added to \
+           the line for each run of changed lines, from {first} to {last}; a file without any is skipped, unless \
+           NAME:skipclean says no. Tools with a higher NAME:priority run first. NAME:metadata is set for a tool that \
+           writes JSON and a zero byte before the content, for hooks. NAME:enabled switches it off.\n\n\
            It runs in the root of the repository, reads the content from its standard input and writes the new one \
            to its standard output. One that fails changes nothing; with fix.failure = abort, nothing is changed at \
            all then. Files of more than fix.maxfilesize bytes are left alone. Tools are looked for in \

@@ -48,6 +48,7 @@ pub(super) fn read(ui: &mut Ui, config: &Config) -> Result<Vec<FixTool>, Abort> 
         let has_metadata = config.boolean(SECTION, &key("metadata"), false)?;
         let skips_clean = config.boolean(SECTION, &key("skipclean"), true)?;
         if !enabled {
+            ui.debug(format!("ignoring disabled fixer tool: {name}\n"))?;
             continue;
         }
         let Some(command) = text("command") else {
