@@ -41,6 +41,15 @@ fn pushes_that_race_land_whole_or_not_at_all() {
     }
 }
 
+/// A client that was killed while it wrote down which of its changesets are public leaves an
+/// abandoned transaction, which its next user is told to recover from.
+fn recover(talk: &Talk, below: &str) {
+    if talk.path(below).join(".hg/store/journal").exists() {
+        let recovered = talk.run(below, &["recover"]);
+        assert_eq!(recovered.code, Some(0), "{recovered}");
+    }
+}
+
 #[test]
 fn clients_that_are_killed_leave_nothing_behind() {
     for pair in PAIRS {
@@ -56,6 +65,7 @@ fn clients_that_are_killed_leave_nothing_behind() {
                 child.wait().unwrap();
             }
             let _ = std::fs::remove_dir_all(talk.path("half"));
+            recover(&talk, "c");
         }
         // The servers end when they notice; the next push waits for their locks.
         let last = talk.run("c", &["push", &url]);
