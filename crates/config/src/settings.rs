@@ -44,7 +44,7 @@ pub struct Settings {
     /// false.
     pub users_security_editable: bool,
     /// `[couchdb] cache_size`: bytes of memory for the tree nodes of all databases and views; default
-    /// 128 MiB.
+    /// 96 MiB.
     pub cache_size: u64,
     /// `[couchdb] max_partition_size`: bytes of a partition's documents before compression, from which on it takes no
     /// more; default 10 GiB, 0 for no limit.
@@ -185,7 +185,7 @@ impl Settings {
                 Setting::boolean,
                 false,
             )?,
-            cache_size: or(couchdb("cache_size"), Setting::size, 128 << 20)?,
+            cache_size: or(couchdb("cache_size"), Setting::size, 96 << 20)?,
             max_partition_size: or(couchdb("max_partition_size"), Setting::size, 10 << 30)?,
             max_document_size: or(couchdb("max_document_size"), Setting::size, 8_000_000)?,
             max_attachment_size: or(couchdb("max_attachment_size"), Setting::size, 1 << 30)?,
@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(settings.bind_address.to_string(), "127.0.0.1");
         assert_eq!(settings.port, 5984);
         assert_eq!(settings.max_document_size, 8_000_000);
-        assert_eq!(settings.cache_size, 128 << 20);
+        assert_eq!(settings.cache_size, 96 << 20);
         assert_eq!(settings.sessions.timeout.as_secs(), 600);
         assert_eq!(settings.sessions.iterations, 600_000);
         assert!(settings.hg.uncompressed && settings.cors.is_none());

@@ -46,7 +46,7 @@ pub struct CouchContext {
 }
 
 /// This part of the memory for caches may hold changes of indexes that are not in their files yet.
-const MEMTABLE_PART: usize = 8;
+const MEMTABLE_PART: usize = 6;
 
 fn compressible(settings: &Attachments) -> Compressible {
     let usual = Compressible::default();
