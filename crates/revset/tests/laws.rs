@@ -50,7 +50,7 @@ pub enum Query {
 
 /// Functions and operators with the place of their operands.
 const NAMED: [&str; 3] = ["all()", "none()", "merge()"];
-const UNARY: [&str; 9] = [
+pub const UNARY: [&str; 9] = [
     "not (x)",
     "::(x)",
     "(x)::",
@@ -61,7 +61,7 @@ const UNARY: [&str; 9] = [
     "reverse(x)",
     "sort(x, -rev)",
 ];
-const BINARY: [&str; 6] = [
+pub const BINARY: [&str; 6] = [
     "(x) or (y)",
     "(x) and (y)",
     "(x) - (y)",
@@ -90,13 +90,19 @@ pub fn queries() -> impl Strategy<Value = Query> {
 impl Query {
     /// The query as text, for a history of `len` changesets.
     pub fn text(&self, len: usize) -> String {
+        self.text_over(&Vec::from_iter(0..len))
+    }
+
+    /// The query as text, over those changesets alone that have these numbers.
+    pub fn text_over(&self, revs: &[usize]) -> String {
+        let number = |rev: &usize| revs[rev % revs.len()];
         match self {
-            Query::Rev(rev) => (rev % len).to_string(),
-            Query::Numbers(from, to) => format!("{}:{}", from % len, to % len),
+            Query::Rev(rev) => number(rev).to_string(),
+            Query::Numbers(from, to) => format!("{}:{}", number(from), number(to)),
             Query::Named(name) => (*name).to_owned(),
             // Letters of names do not occur as operands.
-            Query::Unary(form, x) => fill(form, &x.text(len), ""),
-            Query::Binary(form, x, y) => fill(form, &x.text(len), &y.text(len)),
+            Query::Unary(form, x) => fill(form, &x.text_over(revs), ""),
+            Query::Binary(form, x, y) => fill(form, &x.text_over(revs), &y.text_over(revs)),
         }
     }
 
@@ -151,7 +157,7 @@ impl Query {
 }
 
 /// Replaces the operands of a form. They are marked before, because names have an `x` too.
-fn fill(form: &str, x: &str, y: &str) -> String {
+pub fn fill(form: &str, x: &str, y: &str) -> String {
     let mut out = String::new();
     let letters: Vec<char> = form.chars().collect();
     for (at, letter) in letters.iter().enumerate() {
@@ -169,7 +175,7 @@ fn fill(form: &str, x: &str, y: &str) -> String {
     out
 }
 
-fn ancestors(graph: &Graph, mut set: BTreeSet<usize>) -> BTreeSet<usize> {
+pub fn ancestors(graph: &Graph, mut set: BTreeSet<usize>) -> BTreeSet<usize> {
     for rev in (0..graph.len()).rev() {
         if set.contains(&rev) {
             set.extend(&graph[rev]);
@@ -178,7 +184,7 @@ fn ancestors(graph: &Graph, mut set: BTreeSet<usize>) -> BTreeSet<usize> {
     set
 }
 
-fn descendants(graph: &Graph, mut set: BTreeSet<usize>) -> BTreeSet<usize> {
+pub fn descendants(graph: &Graph, mut set: BTreeSet<usize>) -> BTreeSet<usize> {
     for (rev, parents) in graph.iter().enumerate() {
         if parents.iter().any(|parent| set.contains(parent)) {
             set.insert(rev);
@@ -187,7 +193,7 @@ fn descendants(graph: &Graph, mut set: BTreeSet<usize>) -> BTreeSet<usize> {
     set
 }
 
-fn sorted(engine: &Engine<'_>, query: &str) -> Vec<i64> {
+pub fn sorted(engine: &Engine<'_>, query: &str) -> Vec<i64> {
     let mut members = answer(engine, query);
     members.sort_unstable();
     members

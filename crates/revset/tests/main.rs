@@ -4,8 +4,11 @@
 
 mod answers;
 mod derived;
+mod forms;
 mod functions;
 mod laws;
 mod memory;
+mod named;
 mod orders;
 mod peers;
+mod rewritten;

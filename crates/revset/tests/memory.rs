@@ -66,7 +66,13 @@ impl History {
     }
 
     pub fn finish(self) -> Arc<RepoView> {
+        self.finish_with(|_, _| {})
+    }
+
+    /// The view after further changes of the repository, which get the nodes by number.
+    pub fn finish_with(self, change: impl FnOnce(&Repository, &[Node])) -> Arc<RepoView> {
         self.batch.finish().unwrap();
+        change(&self.repository, &self.nodes);
         self.repository.view_for(ViewFilter::Visible).unwrap()
     }
 }

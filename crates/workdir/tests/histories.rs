@@ -74,18 +74,35 @@ impl History {
     }
 
     /// A changeset over others, by their numbers.
-    pub fn commit(&mut self, parents: &[usize], branch: &str, changes: &[FileChange<'_>]) {
+    pub fn commit<'a>(
+        &mut self,
+        parents: &[usize],
+        branch: &'a str,
+        changes: &'a [FileChange<'a>],
+    ) {
+        self.commit_with(parents, |new| {
+            (new.branch, new.changes) = (branch.as_bytes(), changes);
+        });
+    }
+
+    /// The same, with the settings of `change`.
+    pub fn commit_with<'a>(
+        &mut self,
+        parents: &[usize],
+        change: impl FnOnce(&mut NewChangeset<'a>),
+    ) {
         let parent = |at: usize| parents.get(at).map_or(Node::NULL, |rev| self.nodes[*rev]);
-        let new = NewChangeset {
+        let mut new = NewChangeset {
             parents: [parent(0), parent(1)],
             user: b"Ada",
             date: (self.nodes.len() as i64, 0),
-            branch: branch.as_bytes(),
+            branch: b"default",
             extras: &[],
             description: b"one of many",
             phase: Phase::Draft,
-            changes,
+            changes: &[],
         };
+        change(&mut new);
         self.nodes.push(self.batch.commit(&new).unwrap());
     }
 

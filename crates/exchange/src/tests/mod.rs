@@ -15,6 +15,7 @@ mod phases;
 mod pull;
 mod push;
 mod push_checks;
+mod push_plans;
 mod requests;
 mod rollback;
 mod secrets;
