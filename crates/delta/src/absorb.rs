@@ -13,22 +13,25 @@ const NEVER: usize = usize::MAX;
 /// The lines of several versions of a text, of which each follows from the one before it.
 #[derive(Clone, Debug)]
 pub struct LineHistory<'t> {
-    lines: Vec<Line<'t>>,
+    lines: Vec<HistoryLine<'t>>,
     /// Number of the newest version.
     newest: usize,
 }
 
+/// A line of one version or several.
 #[derive(Clone, Copy, Debug)]
-struct Line<'t> {
-    text: &'t [u8],
+pub struct HistoryLine<'t> {
+    /// The line with its end.
+    pub text: &'t [u8],
     /// The version that brought it.
     born: usize,
     /// The version that removed it.
     gone: usize,
 }
 
-impl Line<'_> {
-    fn is_in(&self, version: usize) -> bool {
+impl HistoryLine<'_> {
+    /// True if the version has the line.
+    pub fn is_in(&self, version: usize) -> bool {
         self.born <= version && version < self.gone
     }
 }
@@ -76,7 +79,7 @@ impl AbsorbedHunk {
 impl<'t> LineHistory<'t> {
     /// A history that begins with `base`, version 0, whose lines stay.
     pub fn new(base: &'t [u8]) -> Self {
-        let line = |text| Line {
+        let line = |text| HistoryLine {
             text,
             born: 0,
             gone: NEVER,
@@ -108,6 +111,11 @@ impl<'t> LineHistory<'t> {
     /// One version.
     pub fn text(&self, version: usize) -> Vec<u8> {
         self.lines(version).concat()
+    }
+
+    /// The lines of all versions in one order, those included that are in none.
+    pub fn all_lines(&self) -> &[HistoryLine<'t>] {
+        &self.lines
     }
 
     /// The changes from the newest version to `text`, and where they belong.
@@ -152,12 +160,12 @@ impl<'t> LineHistory<'t> {
 
     /// All lines after `parts` of the newest version, which ascend, were replaced by `new` lines. These come before the
     /// first line that they replace or push down, behind older ones that were there and are gone.
-    fn edited(&self, parts: &[AbsorbedPart], new: &[&'t [u8]]) -> Vec<Line<'t>> {
+    fn edited(&self, parts: &[AbsorbedPart], new: &[&'t [u8]]) -> Vec<HistoryLine<'t>> {
         let mut lines = Vec::with_capacity(self.lines.len());
         let mut parts = parts.iter().peekable();
         let born = |part: &AbsorbedPart| {
             let version = part.version;
-            new[part.new.clone()].iter().map(move |text| Line {
+            new[part.new.clone()].iter().map(move |text| HistoryLine {
                 text,
                 born: version,
                 gone: NEVER,

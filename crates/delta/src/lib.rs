@@ -16,7 +16,7 @@ mod patch;
 mod sorted;
 mod tokens;
 
-pub use absorb::{AbsorbedHunk, AbsorbedPart, LineHistory};
+pub use absorb::{AbsorbedHunk, AbsorbedPart, HistoryLine, LineHistory};
 pub use blanks::{Blanks, same_lines};
 pub use blocks::Block;
 pub use diff::{Grain, diff};

@@ -197,6 +197,12 @@ pub enum WorkdirError {
         /// The path to be written.
         path: PathBuf,
     },
+    /// The user has left nothing of the text that says which lines belong to which changesets.
+    #[error("empty editor text")]
+    EmptyEditedLines,
+    /// A line of that text does not say where it belongs.
+    #[error("malformed line: {0}")]
+    MalformedEditedLine(String),
     /// An imported changeset is not the one that was exported.
     #[error("patch is damaged or loses information")]
     LossyPatch,

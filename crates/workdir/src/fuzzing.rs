@@ -11,6 +11,11 @@ pub fn ignore_file(data: &[u8]) {
     crate::ignore::fuzz(data);
 }
 
+/// Never panics on any text in place of the lines that a user of `absorb` edits.
+pub fn edited_lines(data: &[u8]) {
+    crate::absorb::edited::fuzz(data);
+}
+
 /// Never panics on any drawing of history, nor on its order.
 pub fn drawing(data: &[u8]) {
     let _ = crate::Drawing::parse(data).order();

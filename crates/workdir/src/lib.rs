@@ -43,7 +43,7 @@ mod update;
 
 pub use absorb::{
     AbsorbOutcome, AbsorbRequest, AbsorbStack, AbsorbedChangeset, AbsorbedFile, FollowedSources,
-    absorb,
+    absorb, parse_edited_lines,
 };
 pub use audit::PathAuditor;
 pub use bookmark_edit::BookmarkEdit;

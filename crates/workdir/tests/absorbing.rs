@@ -61,7 +61,7 @@ proptest! {
         let place = (&b"a"[..], changed.clone().into_bytes());
         let absorbed = AbsorbedFile::read(&view, &stack, place, &mut followed).unwrap().unwrap();
         let expected = with_parts(&absorbed);
-        let applied = absorbed.applied();
+        let applied = absorbed.applied;
         let request = AbsorbRequest {
             view: &view,
             stack: &stack,

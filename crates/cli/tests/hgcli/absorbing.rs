@@ -267,3 +267,154 @@ fn changes_are_chosen_one_by_one() {
         absorbing_over(line, answers, make);
     }
 }
+
+/// As [`absorbing_over`], with an editor that this script is.
+#[track_caller]
+fn editing_over(line: &[&str], editor: &str, make: impl Fn(&Hg, &Path)) {
+    let editor = format!("ui.editor={editor}");
+    let line = [line, &["--config", &editor]].concat();
+    absorbing_over(&line, "", make);
+}
+
+/// A public changeset below drafts that add, copy and rename, and local changes.
+fn many_names(hg: &Hg, path: &Path) {
+    write(path, "a", b"1\n2\n");
+    write(path, "b", b"b\n");
+    write(path, "r", b"r\n");
+    hg.ok(path, &["add", "-q", "a", "b", "r"]);
+    commit(hg, path, "zero");
+    hg.ok(path, &["phase", "--public", "."]);
+    write(path, "b", b"b\nlast");
+    commit(hg, path, "one\n\nin detail");
+    write(path, "a", b"1\n2\none\n");
+    commit(
+        hg,
+        path,
+        "two: a first line that is longer than all terminals have columns, and so is shown whole",
+    );
+    hg.ok(path, &["copy", "-q", "a", "copied"]);
+    hg.ok(path, &["rename", "-q", "r", "renamed"]);
+    write(path, "copied", b"1\n2\none\nthree\n");
+    write(path, "renamed", b"r\nthree\n");
+    write(path, "binary", b"\0\n");
+    write(path, "new", b"new\n");
+    hg.ok(path, &["add", "-q", "binary", "new"]);
+    commit(hg, path, "three");
+    write(path, "a", b"1\nTWO\nONE\n");
+    write(path, "b", b"b\nLAST");
+    write(path, "copied", b"1\n2\none\nTHREE\n");
+    write(path, "renamed", b"r\nTHREE\n");
+    write(path, "binary", b"\0\nmore\n");
+    write(path, "new", b"NEW\n");
+}
+
+#[test]
+fn lines_of_all_versions_are_edited() {
+    for (line, editor) in [
+        // The name of the file ends in the same way.
+        (
+            &["absorb", "-e"][..],
+            "sh -c 'cat $0; echo $0 | sed s/.*absorb/absorb/'",
+        ),
+        (&["absorb", "-e"], "true"),
+        (&["absorb", "-e", "a", "-v"], "sed -i \"s/ : 2/ : two/\""),
+        (&["absorb", "-e", "a", "-a"], "sed -i \"s/^    yy/     y/\""),
+        (
+            &["absorb", "-e", "-p", "a", "new"],
+            "sed -i \"s/ : ONE/ : one/\"",
+        ),
+        (&["absorb", "-e", "-n", "-p", "a"], "false"),
+        (&["absorb", "-e", "-n"], "false"),
+        (&["absorb", "-e"], "sed -i \"/^HG/!s/^..../xxxx/\""),
+        (&["absorb", "-e"], "sed -i \"/^HG/!d\""),
+        (
+            &["absorb", "-e", "-X", "b", "-X", "copied"],
+            "sed -i \"/^HG/d;s/ : r/ : R/;s/ : 1/ : 11/\"",
+        ),
+        (&["absorb", "-e", "copied"], "sed -i \"s/ : 1/ : 11/\""),
+        (&["absorb", "-e", "a", "copied"], "sed -i \"s/ : 1/ : 11/\""),
+        (
+            &["absorb", "-e", "a", "--config", "absorb.max-stack-size=1"],
+            "sed -i \"s/ : 1/ : 11/\"",
+        ),
+        (
+            &["absorb", "-e", "a", "--config", "absorb.max-stack-size=1"],
+            "true",
+        ),
+    ] {
+        println!("{line:?} with {editor}");
+        editing_over(line, editor, many_names);
+    }
+}
+
+#[test]
+fn edits_that_take_all_changes_back_apply_nothing() {
+    let edits = [
+        "sed -i \"s/ : ONE/ : one/;/^ *: one/d;/TWO/d\"",
+        "sed -i \"/ : ONE/d;s/^ *: one/     y : one/\"",
+    ];
+    for editor in edits {
+        editing_over(&["absorb", "-e", "a"], editor, many_names);
+        editing_over(&["absorb", "-e", "a", "-v"], editor, many_names);
+    }
+    // Nothing was found to be absorbed, and nothing is edited.
+    let changed_base = |hg: &Hg, path: &Path| {
+        many_names(hg, path);
+        write(path, "a", b"changed\n2\none\n");
+    };
+    for editor in [
+        "true",
+        "sed -i s/^..../xxxx/",
+        "sed -i \"s/ : one/ : other/\"",
+    ] {
+        editing_over(&["absorb", "-e", "a"], editor, changed_base);
+    }
+    let executable = |hg: &Hg, path: &Path| {
+        many_names(hg, path);
+        hg.ok(path, &["revert", "-q", "--no-backup", "a"]);
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(path.join("a"), mode).unwrap();
+    };
+    editing_over(
+        &["absorb", "-e", "a"],
+        "sed -i \"s/ : one/ : other/\"",
+        executable,
+    );
+}
+
+#[test]
+fn edited_lines_are_refused_when_their_place_is_unknown() {
+    for editor in [
+        "false",
+        "sh -c \"exit 3\"",
+        "sed -i d",
+        "sed -i \"s/ : one/ :/\"",
+        "sed -i \"s/ : one/: one/\"",
+        "sed -i \"s/^    yy : 1/    y : 1/\"",
+        "sed -i \"s/^HG:/HG/\"",
+        "sed -i 1G",
+        "echo >",
+    ] {
+        println!("{editor}");
+        editing_over(&["absorb", "-e", "a"], editor, many_names);
+    }
+}
+
+#[test]
+fn chosen_changes_are_edited() {
+    for answers in ["y\ny\nn\nn\nn\nn\nn\nn\nn\n", "n\nn\nn\nn\nn\nn\n"] {
+        absorbing_over(
+            &[
+                "absorb",
+                "-e",
+                "-i",
+                "-X",
+                "binary",
+                "--config",
+                "ui.editor=cat",
+            ],
+            answers,
+            many_names,
+        );
+    }
+}

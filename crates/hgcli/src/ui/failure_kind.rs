@@ -135,6 +135,8 @@ impl From<&WorkdirError> for FailureKind {
             WorkdirError::CannotClose(_)
             | WorkdirError::CannotAmend(_)
             | WorkdirError::UnknownBranch(_)
+            | WorkdirError::EmptyEditedLines
+            | WorkdirError::MalformedEditedLine(_)
             | WorkdirError::Uncommittable { .. } => FailureKind::Input,
             WorkdirError::Bookmark(refusal) => refusal.into(),
             WorkdirError::Patch(error) if error.is_malformed() => FailureKind::Input,

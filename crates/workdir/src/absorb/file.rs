@@ -1,6 +1,6 @@
 //! One changed file and its versions in a stack.
 
-use super::AbsorbStack;
+use super::{AbsorbStack, edited};
 use crate::commit::recorded_source;
 use crate::merge::is_binary;
 use crate::tree::Tree;
@@ -25,8 +25,28 @@ pub struct AbsorbedFile {
     pub newest: Vec<u8>,
     /// The file with all changes.
     pub changed: Vec<u8>,
+    /// How many changes are absorbed, at least in part.
+    pub applied: usize,
+    /// How many changes there are; what the user has edited is one.
+    pub count: usize,
+    /// The file below the stack.
+    base: BaseVersion,
     /// Oldest first.
     versions: Vec<FileVersion>,
+}
+
+/// The file below its versions in the stack.
+#[derive(Clone, Debug)]
+struct BaseVersion {
+    /// Of which changeset; `None` if the file is not there.
+    rev: Option<Rev>,
+    /// Its name there.
+    path: Vec<u8>,
+    content: Vec<u8>,
+    /// The content for changesets of the stack below the first version.
+    absorbed: Vec<u8>,
+    /// The file goes on through the stack. That of which a copy was made is another file.
+    is_below_stack: bool,
 }
 
 /// The file as one changeset of the stack has changed it.
@@ -56,25 +76,68 @@ impl AbsorbedFile {
             return Ok(None);
         };
         let texts = versions.iter().map(|version| &version.content);
-        if is_binary(&changed) || is_binary(&base) || texts.into_iter().any(|text| is_binary(text))
+        if is_binary(&changed)
+            || is_binary(&base.content)
+            || texts.into_iter().any(|text| is_binary(text))
         {
             return Ok(None);
         }
-        let contents: Vec<Vec<u8>> = versions.iter().map(|of| of.content.clone()).collect();
-        let mut history = LineHistory::new(&base);
-        contents.iter().for_each(|content| history.push(content));
+        let history = history(&base, &versions);
         let hunks = history.assign(&changed);
         let absorbed = history.absorb(&changed, &hunks);
-        for (number, version) in versions.iter_mut().enumerate() {
-            version.absorbed = absorbed.text(number + 1);
-        }
+        let newest = history.text(versions.len());
+        let texts: Vec<Vec<u8>> = (1..=versions.len()).map(|of| absorbed.text(of)).collect();
+        let into = versions.iter_mut().zip(texts);
+        into.for_each(|(version, text)| version.absorbed = text);
         Ok(Some(AbsorbedFile {
             path: path.to_vec(),
-            newest: history.text(contents.len()),
+            newest,
+            applied: hunks.iter().filter(|hunk| !hunk.parts.is_empty()).count(),
+            count: hunks.len(),
             hunks,
             changed,
+            base,
             versions,
         }))
+    }
+
+    /// The changesets whose versions the user may edit, oldest first. The first is the one below the versions in the stack,
+    /// if the file is there: it stays, but what is edited goes to changesets of the stack below the next version.
+    pub fn edited_revs(&self) -> Vec<Rev> {
+        let versions = self.versions.iter().map(|version| version.rev);
+        self.base.rev.into_iter().chain(versions).collect()
+    }
+
+    /// The text in which the user says which lines belong to which of [`AbsorbedFile::edited_revs`], each with a title.
+    pub fn editable_lines(&self, titles: &[Vec<u8>]) -> Vec<u8> {
+        let history = history(&self.base, &self.versions);
+        let absorbed = history.absorb(&self.changed, &self.hunks);
+        let first = usize::from(self.base.rev.is_none());
+        edited::encode(&self.path, titles, &absorbed, first)
+    }
+
+    /// Takes what the user has made of `shown`, from [`AbsorbedFile::editable_lines`], in the place of all changes.
+    ///
+    /// # Errors
+    /// The text is empty or has a malformed line.
+    pub fn take_edited_lines(&mut self, shown: &[u8], text: &[u8]) -> Result<(), WorkdirError> {
+        let columns = self.edited_revs().len();
+        let mut edited = edited::parse_edited_lines(text, columns)?.into_iter();
+        if self.base.rev.is_some() {
+            self.base.absorbed = edited.next().unwrap_or_default();
+        }
+        let into = self.versions.iter_mut().zip(edited);
+        into.for_each(|(version, text)| version.absorbed = text);
+        if text != shown {
+            (self.applied, self.count) = (1, 1);
+        }
+        Ok(())
+    }
+
+    /// True if some changeset of the stack gets another version.
+    pub fn changes(&self, stack: &AbsorbStack) -> bool {
+        let mut revs = stack.revs.iter();
+        revs.any(|rev| self.overlay(*rev).is_some())
     }
 
     /// The changeset that a part with this version belongs to.
@@ -83,22 +146,30 @@ impl AbsorbedFile {
         self.versions.get(at).map(|version| version.rev)
     }
 
-    /// How many changes are absorbed, at least in part.
-    pub fn applied(&self) -> usize {
-        let hunks = self.hunks.iter();
-        hunks.filter(|hunk| !hunk.parts.is_empty()).count()
-    }
-
     /// Name and new content of the file in a changeset of the stack; `None` if it changes there in nothing.
     pub(super) fn overlay(&self, rev: Rev) -> Option<(&[u8], &[u8])> {
         let mut versions = self.versions.iter().rev();
-        let version = versions.find(|version| version.rev <= rev)?;
-        (version.absorbed != version.content).then_some((&version.path[..], &version.absorbed[..]))
+        let (path, content, absorbed) = match versions.find(|version| version.rev <= rev) {
+            Some(version) => (&version.path, &version.content, &version.absorbed),
+            None if self.base.is_below_stack => {
+                (&self.base.path, &self.base.content, &self.base.absorbed)
+            }
+            None => return None,
+        };
+        (absorbed != content).then_some((&path[..], &absorbed[..]))
     }
 }
 
-/// The lines below the stack, and the versions in it, oldest first.
-type FollowedFile = (Vec<u8>, Vec<FileVersion>);
+/// The lines of all versions.
+fn history<'t>(base: &'t BaseVersion, versions: &'t [FileVersion]) -> LineHistory<'t> {
+    let mut history = LineHistory::new(&base.content);
+    let contents = versions.iter().map(|version| &version.content);
+    contents.for_each(|content| history.push(content));
+    history
+}
+
+/// The version below the stack, and those in it, oldest first.
+type FollowedFile = (BaseVersion, Vec<FileVersion>);
 
 /// Follows a file down the stack, along its names. `None` if one version is a link.
 fn follow(
@@ -129,35 +200,45 @@ fn follow(
             content: view.file_content(&path, &node)?,
             absorbed: Vec::new(),
         });
-        let below = Tree::of(view, view.changelog().parents(*rev)[0])?;
+        let parent = view.changelog().parents(*rev)[0];
+        let below = Tree::of(view, parent)?;
         if let Some(source) = recorded_source(view, &path, &node)? {
             // A renamed file goes on under its old name, and the lines of a copied one stay.
             let entry = below.get(&source)?;
             let is_renamed = tree.get(&source)?.is_none();
             let mut is_first = |node: Node| followed.0.insert((source.clone(), node));
             if !is_renamed || !entry.is_some_and(|(node, _)| is_first(node)) {
-                base = Some((source, entry));
+                base = Some((source, entry, parent));
                 break;
             }
             path = source;
         } else if below.get(&path)?.is_none() {
-            base = Some((path.clone(), None));
+            base = Some((path.clone(), None, None));
             break;
         }
     }
     versions.reverse();
-    let (path, entry): (Vec<u8>, Option<TreeEntry>) = match base {
+    let is_below_stack = base.is_none();
+    let (path, entry, rev): (Vec<u8>, Option<TreeEntry>, Option<Rev>) = match base {
         Some(base) => base,
         None => {
             let first = stack.revs.first();
             let below = first.and_then(|rev| view.changelog().parents(*rev)[0]);
             let entry = Tree::of(view, below)?.get(&path)?;
-            (path, entry)
+            (path, entry, below)
         }
     };
-    Ok(match entry {
-        Some((_, FileKind::Symlink)) => None,
-        Some((node, _)) => Some((view.file_content(&path, &node)?, versions)),
-        None => Some((Vec::new(), versions)),
-    })
+    let content = match entry {
+        Some((_, FileKind::Symlink)) => return Ok(None),
+        Some((node, _)) => view.file_content(&path, &node)?,
+        None => Vec::new(),
+    };
+    let base = BaseVersion {
+        rev: rev.filter(|_| entry.is_some()),
+        path,
+        absorbed: content.clone(),
+        content,
+        is_below_stack,
+    };
+    Ok(Some((base, versions)))
 }

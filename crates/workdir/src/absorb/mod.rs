@@ -4,10 +4,12 @@
 //! through it ([`AbsorbedFile`]); which lines belong to which changeset is for [`varve_delta::LineHistory`] to say. Then
 //! the changesets are committed again with the new contents ([`absorb`]).
 
+pub(crate) mod edited;
 mod file;
 mod rewrite;
 mod stack;
 
+pub use edited::parse_edited_lines;
 pub use file::{AbsorbedFile, FollowedSources};
 pub use rewrite::{AbsorbOutcome, AbsorbRequest, AbsorbedChangeset, absorb};
 pub use stack::AbsorbStack;

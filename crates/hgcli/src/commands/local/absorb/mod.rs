@@ -1,5 +1,6 @@
 //! `absorb`: changes of the working copy become part of the changesets that brought the lines around them.
 
+mod editing;
 mod preview;
 mod run;
 
@@ -34,7 +35,7 @@ pub(crate) const COMMAND: Command = Command {
         Flag::flag(
             'e',
             "edit-lines",
-            "change what belongs to which changeset in an editor, which is not possible here",
+            "change in an editor which lines belong to which changeset",
         ),
         Flag::flag('n', "dry-run", "show what would be done"),
         STYLE,
@@ -52,6 +53,8 @@ pub(crate) const COMMAND: Command = Command {
            as do all changes of file names and of binary files. The files of the working directory stay as they \
            are.\n\n\
            Shows the changes and asks whether to apply them. --apply-changes neither shows nor asks.\n\n\
+           --edit-lines does not ask either. It opens the editor on each changed file, with the lines of all its \
+           versions: a y in a column says that the line belongs to the changeset of that column.\n\n\
            A changeset that becomes empty goes, unless rewrite.empty-successor is keep. The old changesets are \
            marked as obsolete if experimental.evolution allows createmarkers; else they are removed, and a bundle \
            in .hg/strip-backup keeps them.\n\n\
@@ -69,36 +72,40 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let Context {
         repo, ui, config, ..
     } = context;
-    if matches.flag("edit-lines") {
-        return Err(Abort::input("--edit-lines is not supported"));
-    }
     let repository = repo.repository()?;
     let working_copy = repo.lock(ui, LockKind::WorkingCopy)?;
     repo.refresh();
     let mut dirstate = Dirstate::read(&repository)?;
     let stack = stack((repo, ui, config), &repository, &dirstate)?;
     let place = (&repository, &stack);
-    let files = files((repo, ui, config), matches, place, &mut dirstate)?;
+    let mut files = files((repo, ui, config), matches, place, &mut dirstate)?;
     let is_dry = matches.flag("dry-run");
-    let applies = matches.flag("apply-changes");
-    let affects = files.iter().any(|file| file.applied() > 0);
-    if matches.flag("print-changes") || is_dry || !applies {
+    let edits = matches.flag("edit-lines");
+    let asks = !edits && !matches.flag("apply-changes");
+    let affects = |files: &[AbsorbedFile]| match files.iter().any(|file| file.applied > 0) {
+        true => 0,
+        false => NOTHING,
+    };
+    if matches.flag("print-changes") || asks || is_dry && !edits {
         preview::print((repo, ui, config), matches, &files)?;
     }
     if is_dry {
-        return Ok(if affects { 0 } else { NOTHING });
+        return Ok(affects(&files));
     }
-    if !affects {
+    if edits {
+        editing::edit((repo, ui), &mut files)?;
+    }
+    if !files.iter().any(|file| file.changes(&stack)) {
         ui.status("nothing applied\n")?;
-        return Ok(NOTHING);
+        return Ok(affects(&files));
     }
-    if !applies && !preview::confirms(ui)? {
+    if asks && !preview::confirms(ui)? {
         return Err(Abort::of_kind(FailureKind::Canceled, "absorb cancelled\n"));
     }
     let parts = (&repository, &mut dirstate);
     run::carry_out((repo, ui, config), parts, (&stack, &files))?;
     drop(working_copy);
-    Ok(0)
+    Ok(affects(&files))
 }
 
 /// The changesets that may absorb changes.
@@ -182,6 +189,8 @@ fn files(
             &mut followed,
         )?);
     }
-    files.retain(|file| !file.hunks.is_empty());
+    if !matches.flag("edit-lines") {
+        files.retain(|file| !file.hunks.is_empty());
+    }
     Ok(files)
 }

@@ -133,12 +133,12 @@ fn note_bookmarks(ui: &mut Ui, before: &RepoView, made: &[AbsorbedChangeset]) ->
 fn report(ui: &mut Ui, files: &[AbsorbedFile]) -> Result<(), Abort> {
     let words = |applied: usize, all: usize| format!("{applied} of {all} chunk(s) applied\n");
     if !ui.verbosity.verbose {
-        let applied = files.iter().map(AbsorbedFile::applied).sum();
-        let all = files.iter().map(|file| file.hunks.len()).sum();
+        let applied = files.iter().map(|file| file.applied).sum();
+        let all = files.iter().map(|file| file.count).sum();
         return ui.status(words(applied, all));
     }
-    for file in files.iter().filter(|file| file.applied() > 0) {
-        let words = words(file.applied(), file.hunks.len());
+    for file in files.iter().filter(|file| file.applied > 0) {
+        let words = words(file.applied, file.count);
         ui.note([&file.path[..], b": ", words.as_bytes()].concat())?;
     }
     Ok(())

@@ -7,13 +7,18 @@ use std::process::ExitStatus;
 
 /// Lets the user change a description; the editor's environment names its `form`.
 pub(super) fn edit(ui: &mut Ui, text: &[u8], form: &str) -> Result<Vec<u8>, Abort> {
-    edit_as(ui, text, "commit", form)
+    edit_as(ui, text, "commit", Some(form))
 }
 
 /// Lets the user change a text, in a file whose name has its `kind`, by which editors know its form.
-pub(crate) fn edit_as(ui: &mut Ui, text: &[u8], kind: &str, form: &str) -> Result<Vec<u8>, Abort> {
+pub(crate) fn edit_as(
+    ui: &mut Ui,
+    text: &[u8],
+    kind: &str,
+    form: Option<&str>,
+) -> Result<Vec<u8>, Abort> {
     let (ended, edited) = edit_file(text, &format!("{kind}.hg.txt"), |path| {
-        editor::run(ui, path, Some(form))
+        editor::run(ui, path, form)
     })?;
     ended?;
     Ok(edited)
