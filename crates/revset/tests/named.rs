@@ -144,7 +144,8 @@ proptest! {
         let one = rows[of];
         type Row = (usize, usize, i64, usize);
         // The first two texts have the same first line.
-        let cases: [(&str, &dyn Fn(&Row) -> bool); 6] = [
+        type Case<'a> = (&'a str, &'a dyn Fn(&Row) -> bool);
+        let cases: [Case<'_>; 6] = [
             ("user", &|row| row.0 == one.0),
             ("branch date", &|row| (row.1, row.2) == (one.1, one.2)),
             ("description", &|row| row.3 == one.3),

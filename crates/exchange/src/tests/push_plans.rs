@@ -15,6 +15,9 @@ use varve_repo::{
 
 type Numbers = BTreeSet<usize>;
 
+/// Where a bookmark is here and there, and whether it was named.
+type Place = (Option<usize>, Option<usize>, bool);
+
 /// The shape of `history`, with its changesets on two branches, and those public that are numbered so.
 struct Local {
     repository: Repository,
@@ -253,9 +256,9 @@ proptest! {
     ) {
         let local = Local::new(&history, &[false], &Numbers::new());
         let name = |number: usize| format!("bookmark {number}").into_bytes();
-        let places: Vec<(Option<usize>, Option<usize>, bool)> = places.into_iter()
+        let places: Vec<Place> = places.into_iter()
             .map(|(here, there, named)| (here.map(|at| at % history.len()), there.map(|at| at % history.len()), named)).collect();
-        let side = |of: fn(&(Option<usize>, Option<usize>, bool)) -> Option<usize>| -> BTreeMap<Vec<u8>, Node> {
+        let side = |of: fn(&Place) -> Option<usize>| -> BTreeMap<Vec<u8>, Node> {
             let set = places.iter().enumerate().filter_map(|(number, all)| Some((name(number), local.nodes[of(all)?])));
             set.collect()
         };
