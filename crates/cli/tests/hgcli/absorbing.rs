@@ -317,7 +317,17 @@ fn lines_of_all_versions_are_edited() {
             "sh -c 'cat $0; echo $0 | sed s/.*absorb/absorb/'",
         ),
         (&["absorb", "-e"], "true"),
-        (&["absorb", "-e", "a", "-v"], "sed -i \"s/ : 2/ : two/\""),
+        (
+            &[
+                "absorb",
+                "-e",
+                "a",
+                "-v",
+                "--config",
+                "experimental.evolution=createmarkers, allowunstable",
+            ],
+            "sed -i \"s/ : 2/ : two/\"",
+        ),
         (&["absorb", "-e", "a", "-a"], "sed -i \"s/^    yy/     y/\""),
         (
             &["absorb", "-e", "-p", "a", "new"],

@@ -156,7 +156,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is shown is read as what it was made of.
+        /// Text that was not changed is read as the versions that it was made of.
         #[test]
         fn unchanged_text_has_the_same_versions(
             versions in proptest::collection::vec("(([a-d:y H]|HG:){0,3}\n){0,6}", 1..6),
