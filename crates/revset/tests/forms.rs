@@ -95,7 +95,7 @@ proptest! {
         }
     }
 
-    /// What stands where a set is needed is refused in the same words, wherever in a query it is.
+    /// Operands that are no sets are refused in the same words, wherever in a query it is.
     #[test]
     fn a_wrong_operand_is_refused_at_any_depth(graph in graphs(), x in queries(), unary in prop::sample::select(&UNARY[..])) {
         let view = view(&graph);

@@ -9,7 +9,7 @@ use varve_workdir::{GraftOptions, GraftSkipReason, choose_grafts, graft_extras};
 
 /// The changeset that one is said to be a graft of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+enum GraftSource {
     None,
     Earlier(usize),
     /// One of two changesets that the repository lacks.
@@ -20,7 +20,7 @@ enum Source {
 #[derive(Clone, Debug)]
 struct Grafts {
     graph: Graph,
-    sources: Vec<Source>,
+    sources: Vec<GraftSource>,
     named: Vec<usize>,
     onto: usize,
 }
@@ -32,16 +32,16 @@ fn grafts() -> impl Strategy<Value = Grafts> {
     let parts = (graphs(), sources, order, 1..7_usize, 0..14_usize);
     parts.prop_map(|(graph, sources, order, count, onto)| {
         let len = graph.len();
-        let mut made: Vec<Source> = Vec::new();
+        let mut made: Vec<GraftSource> = Vec::new();
         for (rev, (kind, at)) in sources.into_iter().take(len).enumerate() {
             made.push(match kind {
                 // A graft of a graft names the first of them.
                 0 | 1 if rev > 0 => match made[at.index(rev)] {
-                    Source::None => Source::Earlier(at.index(rev)),
+                    GraftSource::None => GraftSource::Earlier(at.index(rev)),
                     origin => origin,
                 },
-                2 => Source::Elsewhere(at.index(2) as u8),
-                _ => Source::None,
+                2 => GraftSource::Elsewhere(at.index(2) as u8),
+                _ => GraftSource::None,
             });
         }
         let named = order.into_iter().filter(|rev| *rev < len).take(count);
@@ -63,9 +63,9 @@ impl Grafts {
         let mut history = History::new();
         for (parents, source) in self.graph.iter().zip(&self.sources) {
             let node = match source {
-                Source::None => None,
-                Source::Earlier(rev) => Some(history.nodes[*rev]),
-                Source::Elsewhere(which) => Some(elsewhere(*which)),
+                GraftSource::None => None,
+                GraftSource::Earlier(rev) => Some(history.nodes[*rev]),
+                GraftSource::Elsewhere(which) => Some(elsewhere(*which)),
             };
             let hex = node.map(|node| node.to_hex());
             let extra = hex.as_ref().map(|hex| [(&b"source"[..], &hex[..])]);
@@ -89,9 +89,9 @@ impl Grafts {
     /// Whether `rev` is a graft of `other` or the other way, or both are grafts of the same changeset.
     fn are_related(&self, rev: usize, other: usize) -> bool {
         let (one, two) = (self.sources[rev], self.sources[other]);
-        two == Source::Earlier(rev)
-            || one == Source::Earlier(other)
-            || (one == two && one != Source::None)
+        two == GraftSource::Earlier(rev)
+            || one == GraftSource::Earlier(other)
+            || (one == two && one != GraftSource::None)
     }
 
     /// Whether no two of these changesets are known by the same node: their own, or that of their origin.
@@ -130,15 +130,15 @@ proptest! {
             let holds = match &skip.reason {
                 GraftSkipReason::Merge => !merges && is_merge(rev),
                 GraftSkipReason::Ancestor => below.contains(&rev) && (merges || !is_merge(rev)),
-                GraftSkipReason::GraftedTo(to) => below.contains(&number(*to)) && of(*to) == Source::Earlier(rev),
+                GraftSkipReason::GraftedTo(to) => below.contains(&number(*to)) && of(*to) == GraftSource::Earlier(rev),
                 GraftSkipReason::GraftedFrom(from) => {
-                    below.contains(&number(*from)) && source == Source::Earlier(number(*from))
+                    below.contains(&number(*from)) && source == GraftSource::Earlier(number(*from))
                 }
                 GraftSkipReason::SameOrigin(other, origin) => {
-                    below.contains(&number(*other)) && of(*other) == source && source == Source::Earlier(number(*origin))
+                    below.contains(&number(*other)) && of(*other) == source && source == GraftSource::Earlier(number(*origin))
                 }
                 GraftSkipReason::UnknownOrigin(other, hex) => {
-                    let Source::Elsewhere(which) = source else {
+                    let GraftSource::Elsewhere(which) = source else {
                         return Err(TestCaseError::fail(format!("{skip:?}")));
                     };
                     below.contains(&number(*other)) && of(*other) == source && *hex == elsewhere(which).to_hex()
@@ -180,9 +180,9 @@ proptest! {
         for (rev, source) in grafts.sources.iter().enumerate() {
             let own = nodes[rev].to_hex().to_vec();
             let origin = match source {
-                Source::None => None,
-                Source::Earlier(rev) => Some(nodes[*rev]),
-                Source::Elsewhere(which) => Some(elsewhere(*which)),
+                GraftSource::None => None,
+                GraftSource::Earlier(rev) => Some(nodes[*rev]),
+                GraftSource::Elsewhere(which) => Some(elsewhere(*which)),
             };
             let expected = match origin {
                 None => vec![(b"source".to_vec(), own)],

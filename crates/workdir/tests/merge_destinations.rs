@@ -13,7 +13,7 @@ use varve_workdir::{
 const BRANCHES: [&str; 2] = ["default", "side"];
 
 #[derive(Clone, Debug)]
-struct Place {
+struct MergePlace {
     graph: Graph,
     /// The branch of each changeset, by number.
     branches: Vec<usize>,
@@ -23,14 +23,14 @@ struct Place {
     working: usize,
 }
 
-fn places() -> impl Strategy<Value = Place> {
+fn places() -> impl Strategy<Value = MergePlace> {
     let kinds = proptest::collection::vec((prop::sample::select(vec![0_usize, 0, 1]), 0..6_u8), 14);
     let name = prop::sample::select(vec!["x", "x@1", "x@2", "y"]);
     let bookmarks =
         proptest::collection::btree_map(name.prop_map(str::to_owned), 0..14_usize, 0..4);
     (graphs(), kinds, bookmarks, 0..14_usize).prop_map(|(graph, kinds, bookmarks, working)| {
         let len = graph.len();
-        Place {
+        MergePlace {
             branches: kinds.iter().take(len).map(|kind| kind.0).collect(),
             closing: kinds.iter().take(len).map(|kind| kind.1 == 0).collect(),
             bookmarks: bookmarks
@@ -49,7 +49,7 @@ struct Made {
     dirstate: Dirstate,
 }
 
-impl Place {
+impl MergePlace {
     /// The repository, with the working copy at its place and on the branch of that.
     fn made(&self) -> Made {
         let mut history = History::new();

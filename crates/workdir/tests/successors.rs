@@ -1,4 +1,4 @@
-//! What follows from obsolescence markers: where orphans belong, and the names of changesets in descriptions.
+//! Effects of obsolescence markers: where orphans belong, and the names of changesets in descriptions.
 
 use super::histories::{Graph, History, graphs};
 use proptest::prelude::*;
@@ -59,7 +59,7 @@ fn view(graph: &Graph, replaced: &Replaced) -> (Arc<RepoView>, Vec<Node>) {
     (repository.view_for(ViewFilter::Unfiltered).unwrap(), nodes)
 }
 
-/// What a changeset has become in the end.
+/// The last successors of a changeset.
 fn latest(replaced: &Replaced, rev: usize) -> BTreeSet<usize> {
     match replaced.get(&rev) {
         None => BTreeSet::from([rev]),
@@ -130,7 +130,7 @@ proptest! {
         prop_assert_eq!(String::from_utf8(description).unwrap(), after);
     }
 
-    /// What is being replaced goes before the markers.
+    /// Replacements that are under way go before the markers.
     #[test]
     fn changesets_that_are_being_replaced_go_first((graph, replaced) in histories(), of in 0..14_usize, drops: bool) {
         let (view, nodes) = view(&graph, &replaced);

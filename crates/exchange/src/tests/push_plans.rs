@@ -1,4 +1,4 @@
-//! What a push finds out about the other side before it sends anything, over random histories and against definitions:
+//! Facts that a push finds out about the other side before it sends anything, over random histories and against definitions:
 //! the heads of its branches, its phases and its bookmarks.
 
 use super::history::{History, histories, some_heads};
@@ -16,7 +16,7 @@ use varve_repo::{
 type Numbers = BTreeSet<usize>;
 
 /// Where a bookmark is here and there, and whether it was named.
-type Place = (Option<usize>, Option<usize>, bool);
+type BookmarkPlaces = (Option<usize>, Option<usize>, bool);
 
 /// The shape of `history`, with its changesets on two branches, and those public that are numbered so.
 struct Local {
@@ -256,9 +256,9 @@ proptest! {
     ) {
         let local = Local::new(&history, &[false], &Numbers::new());
         let name = |number: usize| format!("bookmark {number}").into_bytes();
-        let places: Vec<Place> = places.into_iter()
+        let places: Vec<BookmarkPlaces> = places.into_iter()
             .map(|(here, there, named)| (here.map(|at| at % history.len()), there.map(|at| at % history.len()), named)).collect();
-        let side = |of: fn(&Place) -> Option<usize>| -> BTreeMap<Vec<u8>, Node> {
+        let side = |of: fn(&BookmarkPlaces) -> Option<usize>| -> BTreeMap<Vec<u8>, Node> {
             let set = places.iter().enumerate().filter_map(|(number, all)| Some((name(number), local.nodes[of(all)?])));
             set.collect()
         };
