@@ -11,10 +11,11 @@ use varve_repo::{LookupError, Phase, Repository, Rev, ViewFilter};
 fn clone_of(source: &MemoryRepo, heads: &[Rev]) -> Repository {
     let view = source.view(ViewFilter::Served);
     let work = (&Silent as &dyn varve_base::Progress, &Interrupt::default());
-    let (root, write) = (Path::new("clone"), EngineSetting::ZLIB.into());
+    let place = (Path::new("clone"), source.repository.requirements());
+    let write = EngineSetting::ZLIB.into();
     let made = source
         .repository
-        .clone_revisions(&view, root, heads, write, work);
+        .clone_revisions(&view, place, heads, write, work);
     made.unwrap().0
 }
 

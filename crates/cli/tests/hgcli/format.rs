@@ -1,6 +1,7 @@
 //! `debugformat` and `debugrequires`.
 
 use super::Twin;
+use std::path::Path;
 use varve_testkit::repos;
 
 #[test]
@@ -71,15 +72,81 @@ fn new_repositories_have_the_format_that_is_set() {
             twin.same(&["commit", "-q", "-A", "-m", "one", "-d", "0 0", "-u", "ada"]);
         }
         twin.all_same(&["log --debug", "debugformat"]);
-        let read = |path: &std::path::Path| {
-            let names = ["requires", "store/requires", "store/00manifest.i"];
-            let files = names.map(|name| std::fs::read(path.join(".hg").join(name)).ok());
-            let [outside, inside, manifest] = files;
-            // The header tells whether deltas are general.
-            (outside, inside, manifest.unwrap()[..4].to_vec())
-        };
-        assert_eq!(read(twin.theirs()), read(twin.ours()), "{setting}");
+        assert_eq!(
+            format_of(twin.theirs()),
+            format_of(twin.ours()),
+            "{setting}"
+        );
         varve_testkit::peers::hg().ok(twin.ours(), &["verify", "-q"]);
+    }
+}
+
+/// Requirements, and the first bytes of the manifest's index, which tell whether deltas are general.
+fn format_of(repository: &Path) -> [Option<Vec<u8>>; 3] {
+    let names = ["requires", "store/requires", "store/00manifest.i"];
+    names.map(|name| {
+        let bytes = std::fs::read(repository.join(".hg").join(name)).ok()?;
+        Some(bytes[..if name.ends_with(".i") { 4 } else { bytes.len() }].to_vec())
+    })
+}
+
+const FORMAT_SETTINGS: [&str; 6] = [
+    "format.dotencode=no",
+    "format.revlog-compression=zlib",
+    "format.sparse-revlog=no",
+    "format.use-dirstate-tracked-hint=yes",
+    "format.use-share-safe=no",
+    "format.usegeneraldelta=no",
+];
+
+#[test]
+fn clones_and_shares_have_the_format_that_is_set() {
+    for of_source in [
+        &[][..],
+        &FORMAT_SETTINGS[2..3],
+        &FORMAT_SETTINGS[3..4],
+        &FORMAT_SETTINGS[4..5],
+    ] {
+        let twin = Twin::writing(|hg, path| {
+            let source = path.join("source");
+            std::fs::create_dir_all(&source).unwrap();
+            let hg = hg.with_config(of_source);
+            hg.ok(&source, &["init"]);
+            for number in 0..4 {
+                repos::write(&source, ".a b", format!("{number}\n").repeat(99).as_bytes());
+                repos::write(&source, &format!("b{number}"), b"");
+                repos::commit(&hg, &source, &number.to_string());
+            }
+        });
+        let commands = [
+            "clone",
+            "clone --pull",
+            "clone -r 2",
+            "clone -U --stream",
+            "--config extensions.share= share -U",
+        ];
+        for (number, command) in commands.into_iter().enumerate() {
+            for (other, setting) in FORMAT_SETTINGS.into_iter().enumerate() {
+                let name = format!("made{number}-{other}");
+                let line = format!("{command} --config {setting} source {name}");
+                let ended = twin.run(&line.split(' ').collect::<Vec<_>>());
+                assert_eq!(ended.ours.code, ended.theirs.code, "{}", ended.ours);
+                let [ours, theirs] =
+                    [twin.ours(), twin.theirs()].map(|path| format_of(&path.join(&name)));
+                assert_eq!(ours, theirs, "{of_source:?}: {line}");
+                assert!(ours[0].is_some(), "{line}");
+            }
+        }
+        for number in 0..commands.len() {
+            for other in 0..FORMAT_SETTINGS.len() {
+                let path = twin.ours().join(format!("made{number}-{other}"));
+                varve_testkit::peers::hg().ok(&path, &["verify", "-q"]);
+            }
+        }
+        twin.all_same(&[
+            "clone --config format.usegeneraldelta=perhaps source refused",
+            "clone --pull --config format.use-share-safe=perhaps source refused",
+        ]);
     }
 }
 

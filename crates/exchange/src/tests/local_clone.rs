@@ -14,7 +14,8 @@ fn cloned(source: &Repository) -> Repository {
     let work = (&Silent as &dyn varve_base::Progress, &Interrupt::default());
     let write = EngineSetting::ZLIB.into();
     let heads = others.heads();
-    let made = source.clone_revisions(&others, Path::new("clone"), &heads, write, work);
+    let place = (Path::new("clone"), source.requirements());
+    let made = source.clone_revisions(&others, place, &heads, write, work);
     let (target, counts) = made.unwrap();
     assert_eq!(counts.changesets, target.view().unwrap().changelog().len());
     target.copy_phases(&others).unwrap();

@@ -51,6 +51,9 @@ const OUTSIDE: &[&str] = &[
     "shared",
 ];
 
+/// Requirements of the format of the dirstate.
+const OF_DIRSTATE: [&str; 2] = ["dirstate-tracked-key-v1", "dirstate-v2"];
+
 /// The requirements of one repository, all of them known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirements(BTreeSet<String>);
@@ -121,6 +124,20 @@ impl Requirements {
     /// Whether a requirement stands outside of the store where it is share-safe.
     pub(crate) fn is_outside(name: &str) -> bool {
         OUTSIDE.contains(&name)
+    }
+
+    /// Those of a clone that takes the files of the store as they are; `new` are those of a new repository, and count for all that
+    /// is not in the store.
+    #[must_use]
+    pub fn of_copy(&self, new: &Requirements) -> Requirements {
+        let of_store = self.iter().filter(|name| !Requirements::is_outside(name));
+        let outside = new.iter().filter(|name| Requirements::is_outside(name));
+        Requirements(of_store.chain(outside).map(str::to_owned).collect())
+    }
+
+    /// Whether a requirement is one of the dirstate's format, which each working copy has for itself.
+    pub(crate) fn is_of_dirstate(name: &str) -> bool {
+        OF_DIRSTATE.contains(&name)
     }
 
     /// Whether the store is that of another repository.

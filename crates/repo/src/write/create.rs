@@ -57,18 +57,28 @@ impl Repository {
             storage.open(&requires, OpenMode::CreateNew)?;
         }
         replace(storage.as_ref(), &hg.join("00changelog.i"), DUMMY_CHANGELOG)?;
-        let is_split = requirements.has("share-safe");
-        let lines = |outside: bool| -> String {
-            let names = requirements.iter();
-            let names = names.filter(|name| !is_split || Requirements::is_outside(name) == outside);
-            names.map(|name| format!("{name}\n")).collect()
-        };
-        if is_split {
-            let beside = store.join("requires");
-            replace(storage.as_ref(), &beside, lines(false).as_bytes())?;
-        }
-        replace(storage.as_ref(), &requires, lines(true).as_bytes())?;
+        write_requirements(storage.as_ref(), &hg, requirements)?;
         storage.sync_directory(root)?;
         Repository::open(storage, root)
     }
+}
+
+/// Writes the files of requirements below `.hg`, that of the repository last.
+pub(super) fn write_requirements(
+    storage: &dyn Storage,
+    hg: &Path,
+    requirements: &Requirements,
+) -> Result<(), RepoError> {
+    let is_split = requirements.has("share-safe");
+    let lines = |outside: bool| -> String {
+        let names = requirements.iter();
+        let names = names.filter(|name| !is_split || Requirements::is_outside(name) == outside);
+        names.map(|name| format!("{name}\n")).collect()
+    };
+    if is_split {
+        let beside = hg.join("store/requires");
+        replace(storage, &beside, lines(false).as_bytes())?;
+    }
+    replace(storage, &hg.join("requires"), lines(true).as_bytes())?;
+    Ok(())
 }

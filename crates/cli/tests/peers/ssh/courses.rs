@@ -17,6 +17,45 @@ fn clones() {
 }
 
 #[test]
+fn clones_have_the_format_that_is_set() {
+    all_same(|talk| {
+        talk.stock("", "init --config format.sparse-revlog=no src");
+        talk.commit("src", "a");
+        talk.commit("src", "b");
+        for setting in [
+            "use-share-safe=no",
+            "use-dirstate-tracked-hint=yes",
+            "usegeneraldelta=no",
+        ] {
+            let setting = format!("format.{setting}");
+            for (number, option) in ["--pull", "--stream"].into_iter().enumerate() {
+                let name = format!("{setting}{number}");
+                let words = [
+                    "clone",
+                    "-q",
+                    "-U",
+                    option,
+                    "--config",
+                    &setting,
+                    &talk.url("src"),
+                    &name,
+                ];
+                let outcome = talk.run("", &words);
+                assert_eq!(outcome.code, Some(0), "{outcome}");
+                talk.stock(&name, "verify -q");
+                for file in ["requires", "store/requires"] {
+                    let text = std::fs::read_to_string(talk.path(&name).join(".hg").join(file));
+                    talk.note(&format!(
+                        "{setting} {option} {file}: {text:?}",
+                        text = text.ok()
+                    ));
+                }
+            }
+        }
+    });
+}
+
+#[test]
 fn streams() {
     all_same(|talk| {
         talk.stock("", "init src");

@@ -7,21 +7,14 @@ mod share;
 pub use select::CloneCounts;
 
 use crate::format::lock::Lock;
-use crate::format::{RepoError, fncache};
+use crate::format::{RepoError, Requirements, fncache};
 use crate::read::{Repository, ViewFilter};
-use crate::write::create::DUMMY_CHANGELOG;
-use std::path::{Path, PathBuf};
+use crate::write::create::{DUMMY_CHANGELOG, write_requirements};
+use std::path::Path;
 use std::sync::Arc;
 use varve_base::storage::{read_if_there, replace};
 use varve_base::{Interrupt, OpenMode, Progress, Storage, Unit};
 
-/// Requirements of the working copy: a clone has its own.
-const OF_WORKING_COPY: [&str; 4] = [
-    "dirstate-tracked-key-v1",
-    "dirstate-v2",
-    "relshared",
-    "shared",
-];
 /// Bytes that are copied at a time.
 const SPAN: usize = 1 << 20;
 
@@ -34,7 +27,7 @@ impl Repository {
         Ok(!self.view_for(ViewFilter::Served)?.hides_anything())
     }
 
-    /// Makes a repository in the directory `root` that shares the files of this one: they get second
+    /// Makes a repository in the directory `root`, with the `requirements` that [`Requirements::of_copy`] gives, that shares the files of this one: they get second
     /// names, and a later append to one makes a copy first. With `link` false they are
     /// copied. All changesets are public unless `phases` asks for those of this repository.
     ///
@@ -45,14 +38,14 @@ impl Repository {
     pub fn clone_by_copying(
         &self,
         _lock: &Lock,
-        root: &Path,
+        (root, requirements): (&Path, &Requirements),
         (link, phases): (bool, bool),
         progress: &dyn Progress,
         stop: &Interrupt,
     ) -> Result<Repository, RepoError> {
         let storage = self.storage();
         let (from, to) = (self.context().store(), root.join(".hg/store"));
-        self.create_clone(root)?;
+        self.create_clone(root, requirements)?;
         let files = self.store_files()?;
         progress.begin("cloning", Unit::Items, Some(files.len() as u64));
         for file in &files {
@@ -87,22 +80,11 @@ impl Repository {
     }
 
     /// Makes the directories and requirements of a clone, which has no history yet.
-    fn create_clone(&self, root: &Path) -> Result<(), RepoError> {
+    fn create_clone(&self, root: &Path, requirements: &Requirements) -> Result<(), RepoError> {
         let storage = self.storage().as_ref();
         let hg = root.join(".hg");
         storage.create_directory(&hg.join("store"))?;
-        for name in [
-            PathBuf::from("requires"),
-            Path::new("store").join("requires"),
-        ] {
-            let Some(bytes) = read_if_there(storage, &self.context().hg().join(&name))? else {
-                continue;
-            };
-            let text = String::from_utf8_lossy(&bytes);
-            let kept = text.lines().filter(|line| !OF_WORKING_COPY.contains(line));
-            let text: String = kept.map(|line| format!("{line}\n")).collect();
-            replace(storage, &hg.join(name), text.as_bytes())?;
-        }
+        write_requirements(storage, &hg, requirements)?;
         Ok(replace(
             storage,
             &hg.join("00changelog.i"),

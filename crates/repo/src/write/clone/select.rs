@@ -2,7 +2,7 @@
 //! their order, with new numbers, and with their deltas where the bases come along.
 
 use crate::format::store_path::encode_directories;
-use crate::format::{RepoError, fncache};
+use crate::format::{RepoError, Requirements, fncache};
 use crate::read::changed_files::{OutgoingRevisions, OutgoingSet};
 use crate::read::{RepoView, Repository};
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ struct Copier<'a> {
 }
 
 impl Repository {
-    /// Makes a repository in the directory `root` with the changesets `heads` of `source`, which is a
+    /// Makes a repository in the directory `root`, with these requirements, with the changesets `heads` of `source`, which is a
     /// view of this one, and all that those build on.
     ///
     /// # Errors
@@ -44,12 +44,12 @@ impl Repository {
     pub fn clone_revisions(
         &self,
         source: &RepoView,
-        root: &Path,
+        (root, requirements): (&Path, &Requirements),
         heads: &[Rev],
         write: WriteOptions,
         (progress, stop): (&dyn Progress, &Interrupt),
     ) -> Result<(Repository, CloneCounts), RepoError> {
-        self.create_clone(root)?;
+        self.create_clone(root, requirements)?;
         let target = Repository::open(Arc::clone(self.storage()), root)?;
         let renumbered = renumber(source, heads);
         let all = source.changelog().revs();

@@ -7,6 +7,7 @@ use crate::format::share::{BOOKMARKS, NAMES, PATH};
 use crate::format::{RepoError, Requirements};
 use crate::read::Repository;
 use crate::write::create::DUMMY_CHANGELOG;
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,14 +18,15 @@ use varve_base::{Interrupt, Progress};
 const SCRATCH: &str = "unshare";
 
 impl Repository {
-    /// Makes a repository in the directory `root` that has the store of this one. Its file of requirements is written
+    /// Makes a repository in the directory `root` that has the store of this one. Of `new`, the requirements of a new
+    /// repository, those of the dirstate are added. Its file of requirements is written
     /// last: without it nothing is a repository.
     ///
     /// # Errors
     /// Errors of the storage.
     pub fn create_share(
         &self,
-        root: &Path,
+        (root, new): (&Path, &Requirements),
         (is_relative, shares_bookmarks): (bool, bool),
         opening: OpenOptions,
     ) -> Result<Repository, RepoError> {
@@ -52,15 +54,14 @@ impl Repository {
         }
         let requirements = self.requirements();
         let is_safe = requirements.has("share-safe");
-        let mut names: Vec<&str> = requirements
-            .iter()
-            .filter(|name| !is_safe || Requirements::is_outside(name))
-            .filter(|name| *name != "relshared")
-            .chain([if is_relative { "relshared" } else { "shared" }])
-            .collect();
-        names.sort_unstable();
-        names.dedup();
-        let text: String = names.iter().map(|name| format!("{name}\n")).collect();
+        let place = if is_relative { "relshared" } else { "shared" };
+        let kept = requirements.clone().with("relshared", false);
+        let added = new.iter().filter(|name| Requirements::is_of_dirstate(name));
+        let names: BTreeSet<&str> = kept.iter().chain(added).chain([place]).collect();
+        let names = names
+            .into_iter()
+            .filter(|name| !is_safe || Requirements::is_outside(name));
+        let text: String = names.map(|name| format!("{name}\n")).collect();
         replace(storage.as_ref(), &hg.join("requires"), text.as_bytes())?;
         Repository::open_with(Arc::clone(storage), root, opening)
     }
@@ -86,7 +87,13 @@ impl Repository {
         if own.kind(&scratch)?.is_some() {
             own.remove_tree(&scratch)?;
         }
-        self.clone_by_copying(lock, &scratch, (false, phases), progress, stop)?;
+        let own_store = self
+            .requirements()
+            .clone()
+            .with("shared", false)
+            .with("relshared", false);
+        let place = (scratch.as_path(), &own_store);
+        self.clone_by_copying(lock, place, (false, phases), progress, stop)?;
         let store = hg.join("store");
         if own.kind(&store)?.is_some() {
             // Of an attempt that was interrupted.

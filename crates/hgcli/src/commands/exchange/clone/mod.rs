@@ -6,6 +6,7 @@ mod to_ssh;
 
 use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH};
 use crate::commands::exchange::exchanged::{BRANCH, REV};
+use crate::commands::local::init::requirements_of_new;
 use crate::commands::local::update;
 use crate::context::{Category, Command, Config, Context, Repo, disk};
 use crate::remote::PeerAddress;
@@ -366,7 +367,9 @@ fn clone(
         let lock = repo.lock(ui, LockKind::Store)?;
         let work = (ui.progress.as_ref(), &ui.stop);
         let how = (plan.link, !plan.publishing);
-        source.clone_by_copying(&lock, &plan.target, how, work.0, work.1)?
+        let requirements = source.requirements().of_copy(&requirements_of_new(config)?);
+        let place = (plan.target.as_path(), &requirements);
+        source.clone_by_copying(&lock, place, how, work.0, work.1)?
     };
     target.copy_bookmarks(others.bookmarks())?;
     target.write_default_path(&plan.address)?;
@@ -382,7 +385,8 @@ fn pull(
     others: &RepoView,
 ) -> Result<Repository, Abort> {
     let settings = config.storage_settings()?;
-    let write = settings.write_options(source.requirements());
+    let requirements = requirements_of_new(config)?;
+    let write = settings.write_options(&requirements);
     let all = plan.heads.is_empty();
     let heads = match all {
         true => others.heads(),
@@ -391,7 +395,8 @@ fn pull(
     others.check_visible(&heads)?;
     print_steps(ui, all, heads.is_empty())?;
     let work = (ui.progress.as_ref(), &ui.stop);
-    let (target, counts) = source.clone_revisions(others, &plan.target, &heads, write, work)?;
+    let place = (plan.target.as_path(), &requirements);
+    let (target, counts) = source.clone_revisions(others, place, &heads, write, work)?;
     if !plan.publishing {
         target.copy_phases(others)?;
     }

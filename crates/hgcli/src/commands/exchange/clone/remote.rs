@@ -3,6 +3,7 @@
 use super::{Checkout, bundles, check_out, free_directory, keep_or_remove};
 use crate::arguments::Matches;
 use crate::commands::exchange::pull::{PullRequest, apply, bring, heads_of_branches};
+use crate::commands::local::init::requirements_of_new;
 use crate::context::disk;
 use crate::context::{Config, Repo};
 use crate::remote::PeerAddress;
@@ -112,8 +113,7 @@ fn fill(
     plan: &ClonePlan,
     remote: &mut Remote,
 ) -> Result<(), Abort> {
-    let engine = config.storage_settings()?.engine_of_new()?;
-    let target = Repository::create_with(disk(), &plan.target, engine)?;
+    let target = Repository::create_as(disk(), &plan.target, &requirements_of_new(config)?)?;
     repo.switch_to(plan.target.as_os_str().as_bytes());
     repo.move_hooks(&plan.target);
     let everything = plan.wanted.heads.is_empty();
