@@ -163,7 +163,8 @@ fn editors_are_told_the_kind_of_commit() {
         commit(hg, path, "two");
     });
     twin.each(|path| {
-        let script = b"echo form=$HGEDITFORM. >&2\necho more >> $1\n";
+        let script = b"echo ${HG:+HG} form=$HGEDITFORM. user=$HGUSER. >&2\n\
+            echo ${HGEDITFORM-none} >&2\necho more >> $1\n";
         write(path.parent().unwrap(), "ed", script);
         let patch = hg().ok(path, &["export", "1"]);
         write(path.parent().unwrap(), "p", patch.as_bytes());
@@ -171,7 +172,7 @@ fn editors_are_told_the_kind_of_commit() {
     let twin = twin.with("HGEDITOR", "sh ../ed");
     twin.all_same(&[
         "graft 1 -e",
-        "commit --amend",
+        "commit --amend -u Bob",
         "backout tip -e",
         "update -q -C 2",
         "import -e ../p",
@@ -185,4 +186,8 @@ fn editors_are_told_the_kind_of_commit() {
     ]);
     twin.each(|path| write(path, "c", b"shelved\n"));
     twin.same(&["shelve", "-e"]);
+    twin.all_same(&["histedit 1", "config --edit --local"]);
+    twin.each(|path| write(path, ".hg/hgrc", b""));
+    twin.each(|path| write(path, "a", b"1\n2\n"));
+    twin.same_answering(&["commit", "-i", "-m", "part", "-d", "0 0"], "y\ne\nn\n");
 }

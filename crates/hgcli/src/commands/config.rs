@@ -4,7 +4,8 @@ use crate::arguments::{Flag, Matches, TEMPLATE};
 use crate::context::{Category, Command, Context, Repo};
 use crate::render::Formatter;
 use crate::render::formatter::Value;
-use crate::ui::{Abort, Ui, editor, environment};
+use crate::ui::editor::{self, EditorVariables};
+use crate::ui::{Abort, Ui, environment};
 use std::path::PathBuf;
 use varve_config::hgrc::{ConfigItem, Hgrc, SettingSource};
 
@@ -158,6 +159,6 @@ fn edit(repo: &Repo, ui: &mut Ui, matches: &Matches) -> Result<u8, Abort> {
     if existing.is_none() {
         std::fs::write(file, SAMPLE).map_err(|error| Abort::file(&error, file))?;
     }
-    editor::run(ui, file, None)?;
+    editor::run(ui, file, &EditorVariables::default())?;
     Ok(0)
 }

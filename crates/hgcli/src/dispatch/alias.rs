@@ -281,9 +281,7 @@ pub(crate) fn run_shell(streams: &Streams, script: &[u8], words: &[Vec<u8>]) -> 
     command.arg("-c").arg(OsStr::from_bytes(script));
     command.args(words.iter().map(|word| OsStr::from_bytes(word)));
     command.env("HG_ARGS", OsStr::from_bytes(&words.join(&b' ')));
-    if let Ok(program) = std::env::current_exe() {
-        command.env("HG", program);
-    }
+    crate::ui::environment::name_this_program(&mut command);
     let status = streams.run(&mut command)?;
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     Ok(code.unwrap_or(FAILED_SHELL))

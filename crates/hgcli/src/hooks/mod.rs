@@ -138,11 +138,7 @@ impl HookRunner {
             let _ = self.streams.out().write_all(&line.concat());
         }
         let mut process = script.process((args, &self.given_now()), &self.directory, pending);
-        if crate::ui::environment::variable("HG").is_none()
-            && let Ok(program) = std::env::current_exe()
-        {
-            process.env("HG", program);
-        }
+        crate::ui::environment::name_this_program(&mut process);
         script.judge(self.streams.run(&mut process))
     }
 

@@ -1,14 +1,27 @@
 //! The user's editor.
 
-use crate::ui::{Abort, FailureKind, Ui};
+use crate::ui::{Abort, FailureKind, Ui, environment};
 use std::ffi::OsStr;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
-/// Runs the editor on a file, with `form` as `HGEDITFORM`; returns how it ended.
-pub fn status(ui: &mut Ui, file: &Path, form: Option<&str>) -> Result<ExitStatus, Abort> {
+/// Variables of the environment that an editor gets besides those of all programs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EditorVariables<'a> {
+    /// `HGEDITFORM`: the kind of text.
+    pub form: Option<&'a str>,
+    /// `HGUSER`: the author of the text.
+    pub user: Option<&'a [u8]>,
+}
+
+/// Runs the editor on a file; returns how it ended.
+pub fn status(
+    ui: &mut Ui,
+    file: &Path,
+    variables: &EditorVariables<'_>,
+) -> Result<ExitStatus, Abort> {
     ui.out.flush()?;
     let editor = ui.editor();
     let line = [&editor[..], b" \"$1\""].concat();
@@ -18,16 +31,20 @@ pub fn status(ui: &mut Ui, file: &Path, form: Option<&str>) -> Result<ExitStatus
         .arg(OsStr::from_bytes(&line))
         .arg("sh")
         .arg(file);
-    if let Some(form) = form {
+    environment::name_this_program(&mut command);
+    if let Some(form) = variables.form {
         command.env("HGEDITFORM", form);
+    }
+    if let Some(user) = variables.user {
+        command.env("HGUSER", OsStr::from_bytes(user));
     }
     let ended = ui.streams.run(&mut command);
     ended.map_err(|error| Abort::file(&error, "sh"))
 }
 
 /// Lets the user change a file.
-pub fn run(ui: &mut Ui, file: &Path, form: Option<&str>) -> Result<(), Abort> {
-    let status = status(ui, file, form)?;
+pub fn run(ui: &mut Ui, file: &Path, variables: &EditorVariables<'_>) -> Result<(), Abort> {
+    let status = status(ui, file, variables)?;
     if status.success() {
         return Ok(());
     }

@@ -4,10 +4,20 @@ use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use varve_config::hgrc::{Files, Hgrc, HgrcError, SettingSource};
 
 /// The directory of the system's configuration.
 const SYSTEM: &str = "/etc/mercurial";
+
+/// Tells a program that is started by which one, as `HG`, unless that is told already.
+pub fn name_this_program(command: &mut Command) {
+    if variable("HG").is_none()
+        && let Ok(program) = std::env::current_exe()
+    {
+        command.env("HG", program);
+    }
+}
 
 /// Files on the disk, with the variables of this process.
 #[derive(Clone, Copy, Debug)]

@@ -254,9 +254,7 @@ impl UpdateObserver for Watcher<'_> {
     fn run_program(&mut self, command: &mut Command) -> io::Result<ExitStatus> {
         self.ui.print_peer_trace()?;
         self.ui.out.flush()?;
-        if let Ok(program) = std::env::current_exe() {
-            command.env("HG", program);
-        }
+        crate::ui::environment::name_this_program(command);
         self.ui.streams.run(command)
     }
 

@@ -17,7 +17,7 @@ pub(super) fn edit(
         let titles = revs.map(|rev| title(ui, &view, rev));
         let titles = titles.collect::<Result<Vec<Vec<u8>>, Abort>>()?;
         let shown = file.editable_lines(&titles);
-        let edited = editor::edit_as(ui, &shown, "absorb", None)?;
+        let edited = editor::edit_as(ui, &shown, "absorb")?;
         file.take_edited_lines(&shown, &edited)?;
     }
     Ok(())

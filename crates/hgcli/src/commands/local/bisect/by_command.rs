@@ -88,11 +88,7 @@ impl Bisection<'_> {
         command.arg("-c").arg(OsStr::from_bytes(line));
         command.current_dir(&self.repo.cwd);
         command.env("HG_NODE", node.to_string());
-        if crate::ui::environment::variable("HG").is_none()
-            && let Ok(program) = std::env::current_exe()
-        {
-            command.env("HG", program);
-        }
+        crate::ui::environment::name_this_program(&mut command);
         let status = self.ui.streams.run(&mut command)?;
         let shown = String::from_utf8_lossy(line);
         match (status.code(), status.signal()) {

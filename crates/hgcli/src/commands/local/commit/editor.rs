@@ -1,24 +1,38 @@
 //! Texts in the user's editor.
 
-use crate::ui::{Abort, Ui, editor};
+use crate::ui::editor::{self, EditorVariables};
+use crate::ui::{Abort, Ui};
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitStatus;
 
-/// Lets the user change a description; the editor's environment names its `form`.
-pub(super) fn edit(ui: &mut Ui, text: &[u8], form: &str) -> Result<Vec<u8>, Abort> {
-    edit_as(ui, text, "commit", Some(form))
+/// Lets the user change a description.
+pub(super) fn edit(
+    ui: &mut Ui,
+    text: &[u8],
+    variables: &EditorVariables<'_>,
+) -> Result<Vec<u8>, Abort> {
+    edit_kind(ui, text, "commit", variables)
 }
 
 /// Lets the user change a text, in a file whose name has its `kind`, by which editors know its form.
-pub(crate) fn edit_as(
+pub(crate) fn edit_as(ui: &mut Ui, text: &[u8], kind: &str) -> Result<Vec<u8>, Abort> {
+    let user = ui.username()?;
+    let variables = EditorVariables {
+        user: Some(&user),
+        form: None,
+    };
+    edit_kind(ui, text, kind, &variables)
+}
+
+fn edit_kind(
     ui: &mut Ui,
     text: &[u8],
     kind: &str,
-    form: Option<&str>,
+    variables: &EditorVariables<'_>,
 ) -> Result<Vec<u8>, Abort> {
     let (ended, edited) = edit_file(text, &format!("{kind}.hg.txt"), |path| {
-        editor::run(ui, path, form)
+        editor::run(ui, path, variables)
     })?;
     ended?;
     Ok(edited)
@@ -26,7 +40,13 @@ pub(crate) fn edit_as(
 
 /// Lets the user change a patch; also returns how the editor ended.
 pub(crate) fn edit_patch(ui: &mut Ui, text: &[u8]) -> Result<(ExitStatus, Vec<u8>), Abort> {
-    let (ended, edited) = edit_file(text, "diff", |path| editor::status(ui, path, None))?;
+    let user = ui.username()?;
+    let variables = EditorVariables {
+        user: Some(&user),
+        form: None,
+    };
+    let run = |path: &Path| editor::status(ui, path, &variables);
+    let (ended, edited) = edit_file(text, "diff", run)?;
     Ok((ended?, edited))
 }
 

@@ -3,6 +3,7 @@
 use super::editor;
 use crate::arguments::{Flag, Matches};
 use crate::context::{Config, Repo};
+use crate::ui::editor::EditorVariables;
 use crate::ui::{Abort, FailureKind, Ui};
 use std::ffi::OsStr;
 use std::io::Read;
@@ -147,7 +148,11 @@ pub(crate) fn edited(
         false => text.typed,
         true => {
             let shown = message::with_notes(&message::tidy(&text.typed), notes);
-            message::without_notes(&editor::edit(ui, &shown, text.form)?)
+            let variables = EditorVariables {
+                form: Some(text.form),
+                user: Some(notes.user),
+            };
+            message::without_notes(&editor::edit(ui, &shown, &variables)?)
         }
     };
     let tidied = message::tidy(&text);

@@ -146,7 +146,7 @@ fn edited(
          # Commands:\n#\n{ACTIONS}"
     );
     let text = [&source.shown[..], notes.as_bytes()].concat();
-    let edited = editor::edit_as(ui, &text, "histedit", Some(""))?;
+    let edited = editor::edit_as(ui, &text, "histedit")?;
     // For the user, should the plan be refused.
     let _ = std::fs::write(repo.root()?.join(LAST_EDIT), &edited);
     Ok(edited)
