@@ -143,7 +143,38 @@ fn clones_and_shares_have_the_format_that_is_set() {
                 varve_testkit::peers::hg().ok(&path, &["verify", "-q"]);
             }
         }
+        // These are about stores that are made anew.
+        for setting in [
+            "usestore=no",
+            "usefncache=no",
+            "generaldelta=no",
+            "use-persistent-nodemap=yes",
+        ] {
+            for command in ["clone -U", "--config extensions.share= share -U"] {
+                let name = format!("kept-{}-{setting}", command.len());
+                twin.all_same(&[&format!(
+                    "{command} --config format.{setting} source {name}"
+                )]);
+                let [ours, theirs] =
+                    [twin.ours(), twin.theirs()].map(|path| format_of(&path.join(&name)));
+                assert_eq!(ours, theirs, "{of_source:?}: {command} {setting}");
+            }
+            let refused = twin
+                .run(&[
+                    "clone",
+                    "--pull",
+                    "--config",
+                    &format!("format.{setting}"),
+                    "source",
+                    "refused",
+                ])
+                .ours;
+            assert_eq!(refused.code, Some(10), "{refused}");
+            assert!(refused.stderr.contains(setting), "{refused}");
+            assert!(!twin.ours().join("refused").exists());
+        }
         twin.all_same(&[
+            "clone --config format.usestore=perhaps source refused",
             "clone --config format.usegeneraldelta=perhaps source refused",
             "clone --pull --config format.use-share-safe=perhaps source refused",
         ]);

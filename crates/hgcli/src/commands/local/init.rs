@@ -70,6 +70,19 @@ const CHOSEN: &[(&str, bool, &str)] = &[
 /// The requirements that the configuration gives a new repository.
 pub(crate) fn requirements_of_new(config: &Config) -> Result<Requirements, Abort> {
     refuse_other_formats(config)?;
+    chosen_requirements(config)
+}
+
+/// Those of a repository around the files or the store of another one, whose formats are not chosen. The settings of these must
+/// be booleans all the same.
+pub(crate) fn requirements_around_store(config: &Config) -> Result<Requirements, Abort> {
+    for (key, usual) in FORMATS {
+        config.boolean("format", key, *usual)?;
+    }
+    chosen_requirements(config)
+}
+
+fn chosen_requirements(config: &Config) -> Result<Requirements, Abort> {
     let engine = config.storage_settings()?.engine_of_new()?;
     let mut requirements = Requirements::of_new_repository(engine);
     for (key, usual, name) in CHOSEN {

@@ -1,7 +1,7 @@
 //! `share`: a working copy that has the history of another repository.
 
 use crate::arguments::{Flag, Matches};
-use crate::commands::local::init::requirements_of_new;
+use crate::commands::local::init::requirements_around_store;
 use crate::commands::local::update;
 use crate::context::{Command, Config, Context, Repo, disk};
 use crate::remote::{paths, peers};
@@ -64,7 +64,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     };
     let history = varve_repo::Repository::open(disk(), &root)?;
     let how = (matches.flag("relative"), matches.flag("bookmarks"));
-    let new = requirements_of_new(&context.config)?;
+    let new = requirements_around_store(&context.config)?;
     let made = history.create_share((&directory, &new), how, opening)?;
     context.switch_to(root.as_os_str().as_bytes())?;
     let known = paths::paths(&context.repo, &mut context.ui, &context.config)?;

@@ -6,7 +6,7 @@ mod to_ssh;
 
 use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH};
 use crate::commands::exchange::exchanged::{BRANCH, REV};
-use crate::commands::local::init::requirements_of_new;
+use crate::commands::local::init::{requirements_around_store, requirements_of_new};
 use crate::commands::local::update;
 use crate::context::{Category, Command, Config, Context, Repo, disk};
 use crate::remote::PeerAddress;
@@ -367,7 +367,9 @@ fn clone(
         let lock = repo.lock(ui, LockKind::Store)?;
         let work = (ui.progress.as_ref(), &ui.stop);
         let how = (plan.link, !plan.publishing);
-        let requirements = source.requirements().of_copy(&requirements_of_new(config)?);
+        let requirements = source
+            .requirements()
+            .of_copy(&requirements_around_store(config)?);
         let place = (plan.target.as_path(), &requirements);
         source.clone_by_copying(&lock, place, how, work.0, work.1)?
     };
