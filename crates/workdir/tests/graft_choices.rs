@@ -86,7 +86,7 @@ impl Grafts {
         found
     }
 
-    /// Whether `rev` is a graft of `other` or the other way, or both are grafts of the same changeset.
+    /// True if `rev` is a graft of `other` or the other way, or both are grafts of the same changeset.
     fn are_related(&self, rev: usize, other: usize) -> bool {
         let (one, two) = (self.sources[rev], self.sources[other]);
         two == GraftSource::Earlier(rev)
@@ -94,7 +94,7 @@ impl Grafts {
             || (one == two && one != GraftSource::None)
     }
 
-    /// Whether no two of these changesets are known by the same node: their own, or that of their origin.
+    /// True if no two of these changesets are known by the same node: their own, or that of their origin.
     fn are_distinct(&self, revs: &BTreeSet<usize>) -> bool {
         let mut all = revs
             .iter()

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
 use varve_base::{DiskStorage, Interrupt};
-use varve_lang::patterns::Matcher;
+use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, PatternKind};
 use varve_repo::{
     CommitBatch, FileChange, FileKind, NewChangeset, Node, Phase, RepoView, Repository,
     StorageSettings, ViewFilter,
@@ -107,6 +107,16 @@ pub struct WorkingCopy {
     pub repository: Repository,
 }
 
+/// A working copy at the first of two changesets, and both of these.
+pub fn at_first_of_two(old: &Files, new: &Files) -> (WorkingCopy, Node, Node) {
+    let copy = WorkingCopy::new();
+    let first = copy.commit(Node::NULL, &Files::new(), old);
+    let second = copy.commit(first, old, new);
+    copy.update(first, LocalChanges::Refuse, MergeTool::Fail)
+        .unwrap();
+    (copy, first, second)
+}
+
 impl WorkingCopy {
     pub fn new() -> WorkingCopy {
         let directory = tempfile::tempdir().unwrap();
@@ -182,6 +192,21 @@ impl WorkingCopy {
     }
 
     /// Status with all lists, after the ignore files.
+    /// Matches files that are, or are below, one of `names`; all without a name.
+    pub fn named(&self, names: &[&str]) -> Matcher {
+        let patterns: Vec<Vec<u8>> = names.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let request = MatchRequest {
+            root: self.repository.root(),
+            cwd: self.repository.root(),
+            patterns: &patterns,
+            include: &[],
+            exclude: &[],
+            default: PatternKind::RelPath,
+            files: None,
+        };
+        Matcher::new(&request, &NameCheck).unwrap()
+    }
+
     pub fn status_of(&self, dirstate: &Dirstate) -> WorkingStatus {
         let files = IgnoreFiles::read(self.repository.root(), &[]).unwrap();
         let request = StatusRequest {

@@ -2,7 +2,6 @@
 
 use super::model::{Files, WorkingCopy, file, letters};
 use std::collections::BTreeMap;
-use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, PatternKind};
 use varve_repo::Node;
 use varve_workdir::{
     LocalChanges, MergeTool, Status, UncommittableReason, WorkdirError, add_and_remove,
@@ -21,21 +20,10 @@ fn clean() -> WorkingCopy {
 
 /// Checks one name against the present status.
 fn check(copy: &WorkingCopy, name: &str) -> Result<(), WorkdirError> {
-    let matcher = Matcher::new(
-        &MatchRequest {
-            root: copy.repository.root(),
-            cwd: copy.repository.root(),
-            patterns: &[name.as_bytes().to_vec()],
-            include: &[],
-            exclude: &[],
-            default: PatternKind::RelPath,
-            files: None,
-        },
-        &NameCheck,
-    );
+    let matcher = copy.named(&[name]);
     let dirstate = copy.dirstate();
     let status = copy.status_of(&dirstate).status;
-    check_named_files(&copy.repository, &dirstate, &matcher.unwrap(), &status)
+    check_named_files(&copy.repository, &dirstate, &matcher, &status)
 }
 
 fn refusal(copy: &WorkingCopy, name: &str) -> UncommittableReason {

@@ -1,6 +1,6 @@
 //! Obstacles to an update: a refused update changes nothing.
 
-use super::model::{Files, WorkingCopy, file, files, letters, plain_files};
+use super::model::{Files, WorkingCopy, at_first_of_two, file, files, letters, plain_files};
 use proptest::prelude::*;
 use std::os::unix::fs::symlink;
 use varve_repo::Node;
@@ -12,16 +12,6 @@ const MODES: [LocalChanges; 4] = [
     LocalChanges::KeepApart,
     LocalChanges::Refuse,
 ];
-
-/// A working copy at the first of two changesets, and the second.
-fn between(old: &Files, new: &Files) -> (WorkingCopy, Node, Node) {
-    let copy = WorkingCopy::new();
-    let first = copy.commit(Node::NULL, &Files::new(), old);
-    let second = copy.commit(first, old, new);
-    copy.update(first, LocalChanges::Refuse, MergeTool::Fail)
-        .unwrap();
-    (copy, first, second)
-}
 
 /// Updates and expects a refusal that changes nothing.
 fn refusal(copy: &WorkingCopy, target: Node, local: LocalChanges) -> WorkdirError {
@@ -43,7 +33,7 @@ fn refusal(copy: &WorkingCopy, target: Node, local: LocalChanges) -> WorkdirErro
 
 #[test]
 fn an_untracked_file_in_place_of_a_directory_refuses() {
-    let (copy, _, second) = between(
+    let (copy, _, second) = at_first_of_two(
         &plain_files(&[("a", "1")]),
         &plain_files(&[("a", "1"), ("d/e/b", "2")]),
     );
@@ -64,7 +54,7 @@ fn an_untracked_file_in_place_of_a_directory_refuses() {
 
 #[test]
 fn a_directory_with_untracked_files_in_place_of_a_file_refuses() {
-    let (copy, _, second) = between(
+    let (copy, _, second) = at_first_of_two(
         &plain_files(&[("a", "1")]),
         &plain_files(&[("a", "1"), ("d", "2")]),
     );
@@ -85,7 +75,7 @@ fn a_directory_with_untracked_files_in_place_of_a_file_refuses() {
 
 #[test]
 fn a_link_in_place_of_a_directory_is_never_followed() {
-    let (copy, _, second) = between(
+    let (copy, _, second) = at_first_of_two(
         &plain_files(&[("a", "1")]),
         &plain_files(&[("a", "1"), ("d/b", "2")]),
     );
@@ -104,7 +94,7 @@ fn a_link_in_place_of_a_directory_is_never_followed() {
 
 #[test]
 fn another_repository_is_never_written_into() {
-    let (copy, _, second) = between(
+    let (copy, _, second) = at_first_of_two(
         &plain_files(&[("a", "1")]),
         &plain_files(&[("a", "1"), ("d/b", "2")]),
     );
@@ -124,7 +114,7 @@ fn ignored_files_that_differ_are_in_the_way_too() {
     let old = plain_files(&[(".hgignore", "syntax: glob\n*.o\n")]);
     let mut new = old.clone();
     new.insert("x.o".to_owned(), file("theirs"));
-    let (copy, _, second) = between(&old, &new);
+    let (copy, _, second) = at_first_of_two(&old, &new);
     copy.write("x.o", &file("mine"));
     let refused = refusal(&copy, second, LocalChanges::Merge);
     assert!(matches!(refused, WorkdirError::UntrackedDiffer(paths) if paths == ["x.o"]));
@@ -137,7 +127,7 @@ fn ignored_files_that_differ_are_in_the_way_too() {
 #[test]
 fn all_files_in_the_way_are_named_in_order() {
     let paths = [("c", "1"), ("b/d", "1"), ("a", "1"), ("same", "1")];
-    let (copy, _, second) = between(&plain_files(&[("z", "1")]), &plain_files(&paths));
+    let (copy, _, second) = at_first_of_two(&plain_files(&[("z", "1")]), &plain_files(&paths));
     for path in ["a", "b/d", "c"] {
         copy.write(path, &file("mine"));
     }
@@ -155,7 +145,7 @@ proptest! {
     /// is touched.
     #[test]
     fn untracked_files_are_never_lost(old in files(), new in files(), mine in files()) {
-        let (copy, _, second) = between(&old, &new);
+        let (copy, _, second) = at_first_of_two(&old, &new);
         // Only names that are free here; directories of others do not occur in the model.
         let mine: Files = mine.into_iter().filter(|(path, _)| !old.contains_key(path)).collect();
         for (path, file) in &mine {
@@ -188,7 +178,7 @@ proptest! {
     /// An update there and back is no change, whatever was between.
     #[test]
     fn there_and_back_is_no_change(old in files(), new in files(), local in prop::sample::select(MODES.to_vec())) {
-        let (copy, first, second) = between(&old, &new);
+        let (copy, first, second) = at_first_of_two(&old, &new);
         for _ in 0..2 {
             copy.update(second, local, MergeTool::Fail).unwrap();
             prop_assert_eq!(&copy.on_disk(), &new);

@@ -77,7 +77,7 @@ fn again(copy: &WorkingCopy, state: &mut MergeState, name: &str, tool: MergeTool
     merge_again(&request, state, name.as_bytes(), &mut dirstate, observer).unwrap()
 }
 
-/// Whether a merge with this tool resolves files that differ in their only line, and the content after it.
+/// A merge by this tool of files that differ in their only line: true if it resolves them, and the content after it.
 fn merged(tool: MergeTool) -> (bool, String) {
     let (resolves, content) = match tool {
         MergeTool::Local => (true, "ours\n"),

@@ -5,7 +5,6 @@ use super::model::{Files, WorkingCopy, file, files, letters};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use varve_base::Interrupt;
-use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, PatternKind};
 use varve_repo::Node;
 use varve_workdir::{
     IgnoreFiles, LocalChanges, MergeTool, Status, StatusLists, StatusRequest, matching_directories,
@@ -25,24 +24,12 @@ fn requested<T>(
     listing: StatusLists,
     read: impl FnOnce(&StatusRequest<'_>) -> T,
 ) -> T {
-    let patterns: Vec<Vec<u8>> = names.iter().map(|name| name.as_bytes().to_vec()).collect();
-    let matcher = Matcher::new(
-        &MatchRequest {
-            root: copy.repository.root(),
-            cwd: copy.repository.root(),
-            patterns: &patterns,
-            include: &[],
-            exclude: &[],
-            default: PatternKind::Path,
-            files: None,
-        },
-        &NameCheck,
-    );
+    let matcher = copy.named(names);
     let files = IgnoreFiles::read(copy.repository.root(), &[]).unwrap();
     read(&StatusRequest {
         repository: &copy.repository,
         dirstate: &copy.dirstate(),
-        matcher: &matcher.unwrap(),
+        matcher: &matcher,
         ignore: &files.ignore,
         listing,
         stop: &Interrupt::default(),

@@ -67,7 +67,7 @@ fn latest(replaced: &Replaced, rev: usize) -> BTreeSet<usize> {
     }
 }
 
-/// Where what built on `rev` belongs.
+/// The new place of changesets that were built on `rev`.
 fn place(graph: &Graph, replaced: &Replaced, rev: usize) -> BTreeSet<usize> {
     let found = latest(replaced, rev);
     match found.is_empty() {

@@ -1,10 +1,9 @@
 //! The working copy below a changeset that it was on, files that leave a changeset, and copies up to the working copy.
 
 use super::commit::{bring_about, commit_all};
-use super::model::{Files, WorkingCopy, file, files, letters};
+use super::model::{Files, WorkingCopy, at_first_of_two, file, files, letters};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
-use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, PatternKind};
 use varve_repo::{Node, Rev};
 use varve_workdir::{
     LocalChanges, MergeTool, UncommitObstacle, UncommitRefusal, path_copies,
@@ -13,9 +12,7 @@ use varve_workdir::{
 
 /// A working copy on the second of two changesets.
 fn two_changesets(first: &Files, second: &Files) -> (WorkingCopy, Node, Rev) {
-    let copy = WorkingCopy::new();
-    let parent = copy.commit(Node::NULL, &Files::new(), first);
-    let node = copy.commit(parent, first, second);
+    let (copy, parent, node) = at_first_of_two(first, second);
     copy.update(node, LocalChanges::Refuse, MergeTool::Fail)
         .unwrap();
     let rev = copy.view().changelog().rev(&node).unwrap();
@@ -55,19 +52,7 @@ proptest! {
     ) {
         let (copy, _, rev) = two_changesets(&first, &second);
         copy.write("new", &file("untracked\n"));
-        let patterns: Vec<Vec<u8>> = named.iter().map(|name| name.as_bytes().to_vec()).collect();
-        let matcher = Matcher::new(
-            &MatchRequest {
-                root: copy.repository.root(),
-                cwd: copy.repository.root(),
-                patterns: &patterns,
-                include: &[],
-                exclude: &[],
-                default: PatternKind::RelPath,
-                files: None,
-            },
-            &NameCheck,
-        );
+        let matcher = copy.named(&named);
         let all = first.keys().chain(second.keys());
         let changed: BTreeSet<&String> = all.filter(|path| first.get(*path) != second.get(*path)).collect();
         let is_changed = |name: &&str| {
@@ -82,7 +67,7 @@ proptest! {
             };
             UncommitRefusal { path: name.as_bytes().to_vec(), reason }
         }).collect();
-        let found = uncommit_refusal(&copy.repository, &copy.view(), rev, &matcher.unwrap()).unwrap();
+        let found = uncommit_refusal(&copy.repository, &copy.view(), rev, &matcher).unwrap();
         match found {
             None => prop_assert_eq!(expected, Vec::new()),
             Some(found) => prop_assert!(expected.contains(&found), "{:?} of {:?}", found, expected),

@@ -1,6 +1,8 @@
 //! Updates of the working copy against a naive merge of each file.
 
-use super::model::{Content, Files, WorkingCopy, file, files, letters, paths, plain_files};
+use super::model::{
+    Content, Files, WorkingCopy, at_first_of_two, file, files, letters, paths, plain_files,
+};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use varve_repo::{FileKind, Node};
@@ -79,21 +81,12 @@ fn merged(base: &Files, ours: &Files, theirs: &Files, keep_ours: bool) -> Files 
     files.collect()
 }
 
-fn two_changesets(old: &Files, new: &Files) -> (WorkingCopy, Node, Node) {
-    let copy = WorkingCopy::new();
-    let first = copy.commit(Node::NULL, &Files::new(), old);
-    let second = copy.commit(first, old, new);
-    copy.update(first, LocalChanges::Refuse, MergeTool::Fail)
-        .unwrap();
-    (copy, first, second)
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
     fn a_clean_working_copy_becomes_the_target(old in files(), new in files()) {
-        let (copy, first, second) = two_changesets(&old, &new);
+        let (copy, first, second) = at_first_of_two(&old, &new);
         copy.write("untracked", &(b"mine".to_vec(), FileKind::Plain));
         for (target, expected) in [(second, &new), (first, &old), (Node::NULL, &Files::new())] {
             let (stats, _) = copy.update(target, LocalChanges::Refuse, MergeTool::Fail).unwrap();
@@ -113,7 +106,7 @@ proptest! {
     fn local_changes_are_merged_with_the_target(
         old in plain(), new in plain(), changes in local_changes(), keep_ours: bool,
     ) {
-        let (copy, _, second) = two_changesets(&old, &new);
+        let (copy, _, second) = at_first_of_two(&old, &new);
         let ours = change(&copy, &old, &changes);
         let tool = if keep_ours { MergeTool::Local } else { MergeTool::Other };
         let (stats, _) = copy.update(second, LocalChanges::Merge, tool).unwrap();
@@ -137,7 +130,7 @@ proptest! {
     fn unresolved_files_are_those_that_both_sides_changed(
         old in plain(), new in plain(), changes in local_changes(),
     ) {
-        let (copy, _, second) = two_changesets(&old, &new);
+        let (copy, _, second) = at_first_of_two(&old, &new);
         let ours = change(&copy, &old, &changes);
         let (stats, _) = copy.update(second, LocalChanges::Merge, MergeTool::Fail).unwrap();
         let all: BTreeSet<&String> = old.keys().chain(ours.keys()).chain(new.keys()).collect();
@@ -154,7 +147,7 @@ proptest! {
     fn discarded_changes_leave_the_target(
         old in plain(), new in plain(), changes in local_changes(),
     ) {
-        let (copy, _, second) = two_changesets(&old, &new);
+        let (copy, _, second) = at_first_of_two(&old, &new);
         change(&copy, &old, &changes);
         copy.update(second, LocalChanges::Discard, MergeTool::Fail).unwrap();
         let mut on_disk = copy.on_disk();
@@ -170,7 +163,7 @@ proptest! {
     fn a_refused_update_changes_nothing(
         old in plain(), new in plain(), changes in local_changes(),
     ) {
-        let (copy, first, second) = two_changesets(&old, &new);
+        let (copy, first, second) = at_first_of_two(&old, &new);
         let ours = change(&copy, &old, &changes);
         let before = (copy.on_disk(), letters(&copy.status()));
         let refused = copy.update(second, LocalChanges::Refuse, MergeTool::Fail);
@@ -187,7 +180,7 @@ proptest! {
     fn changes_that_are_kept_apart_are_never_merged(
         old in plain(), new in plain(), changes in local_changes(),
     ) {
-        let (copy, first, second) = two_changesets(&old, &new);
+        let (copy, first, second) = at_first_of_two(&old, &new);
         let ours = change(&copy, &old, &changes);
         let all: BTreeSet<&String> = old.keys().chain(ours.keys()).chain(new.keys()).collect();
         let touched = |path: &&String| {
@@ -211,7 +204,7 @@ fn an_untracked_file_in_the_way_refuses_the_update() {
         plain_files(&[("a", "1")]),
         plain_files(&[("a", "1"), ("b", "2")]),
     );
-    let (copy, _, second) = two_changesets(&old, &new);
+    let (copy, _, second) = at_first_of_two(&old, &new);
     copy.write("b", &file("mine"));
     let refused = copy
         .update(second, LocalChanges::Keep, MergeTool::Fail)
@@ -230,7 +223,7 @@ fn a_file_can_become_a_directory_and_back() {
         plain_files(&[("d", "file")]),
         plain_files(&[("d/a", "1"), ("d/e/b", "2")]),
     );
-    let (copy, first, second) = two_changesets(&old, &new);
+    let (copy, first, second) = at_first_of_two(&old, &new);
     for (target, expected) in [(second, &new), (first, &old), (second, &new)] {
         copy.update(target, LocalChanges::Refuse, MergeTool::Fail)
             .unwrap();
@@ -249,7 +242,7 @@ fn a_file_can_become_a_directory_and_back() {
 fn lines_of_both_sides_are_merged() {
     let old = plain_files(&[("a", "1\n2\n3\n4\n5\n")]);
     let new = plain_files(&[("a", "1\n2\n3\n4\nfive\n")]);
-    let (copy, _, second) = two_changesets(&old, &new);
+    let (copy, _, second) = at_first_of_two(&old, &new);
     copy.write("a", &file("one\n2\n3\n4\n5\n"));
     let (stats, events) = copy
         .update(second, LocalChanges::Merge, MergeTool::Merge)
@@ -282,7 +275,7 @@ fn conflicts_are_written_into_the_file() {
         (MergeTool::Union, "1\nTWO\ntwo\n3\n", 0),
         (MergeTool::UnionOtherFirst, "1\ntwo\nTWO\n3\n", 0),
     ] {
-        let (copy, _, second) = two_changesets(&old, &new);
+        let (copy, _, second) = at_first_of_two(&old, &new);
         copy.write("a", &file("1\nTWO\n3\n"));
         let (stats, _) = copy.update(second, LocalChanges::Merge, tool).unwrap();
         assert_eq!(copy.on_disk()["a"], file(expected), "{tool:?}");
@@ -293,7 +286,7 @@ fn conflicts_are_written_into_the_file() {
 #[test]
 fn all_versions_are_dumped_beside_the_file() {
     let (old, new) = (plain_files(&[("a", "1\n")]), plain_files(&[("a", "two\n")]));
-    let (copy, _, second) = two_changesets(&old, &new);
+    let (copy, _, second) = at_first_of_two(&old, &new);
     copy.write("a", &file("TWO\n"));
     copy.update(second, LocalChanges::Merge, MergeTool::ForceDump)
         .unwrap();
@@ -309,7 +302,7 @@ fn all_versions_are_dumped_beside_the_file() {
 #[test]
 fn a_branch_aside_is_refused_when_there_are_changes() {
     let (old, new) = (plain_files(&[("a", "1")]), plain_files(&[("a", "2")]));
-    let (copy, first, second) = two_changesets(&old, &new);
+    let (copy, first, second) = at_first_of_two(&old, &new);
     let aside = copy.commit(first, &old, &plain_files(&[("a", "3")]));
     copy.update(second, LocalChanges::Refuse, MergeTool::Fail)
         .unwrap();
@@ -328,7 +321,7 @@ fn a_branch_aside_is_refused_when_there_are_changes() {
 #[test]
 fn the_destination_is_the_newest_head_of_the_branch_ahead() {
     let (old, new) = (plain_files(&[("a", "1")]), plain_files(&[("a", "2")]));
-    let (copy, first, second) = two_changesets(&old, &new);
+    let (copy, first, second) = at_first_of_two(&old, &new);
     let third = copy.commit(second, &new, &old);
     copy.commit(first, &old, &plain_files(&[("b", "3")]));
     let view = copy.view();

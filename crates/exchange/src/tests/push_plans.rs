@@ -15,7 +15,7 @@ use varve_repo::{
 
 type Numbers = BTreeSet<usize>;
 
-/// Where a bookmark is here and there, and whether it was named.
+/// A bookmark as it is here and there; a push may name it.
 type BookmarkPlaces = (Option<usize>, Option<usize>, bool);
 
 /// The shape of `history`, with its changesets on two branches, and those public that are numbered so.
@@ -110,7 +110,7 @@ fn below(history: &History, roots: &Numbers, all: &Numbers) -> Numbers {
     all.iter().copied().filter(follows).collect()
 }
 
-/// Whether all that only `head` keeps, down to the public ones, is replaced by something that is sent.
+/// True if all that only `head` keeps, down to the public ones, is replaced by something that is sent.
 fn is_replaced(
     history: &History,
     (head, others): (usize, &Numbers),

@@ -135,7 +135,7 @@ impl Requirements {
         Requirements(of_store.chain(outside).map(str::to_owned).collect())
     }
 
-    /// Whether a requirement is one of the dirstate's format, which each working copy has for itself.
+    /// True for a requirement of the dirstate's format, which each working copy has for itself.
     pub(crate) fn is_of_dirstate(name: &str) -> bool {
         OF_DIRSTATE.contains(&name)
     }
