@@ -159,19 +159,13 @@ fn clones_and_shares_have_the_format_that_is_set() {
                     [twin.ours(), twin.theirs()].map(|path| format_of(&path.join(&name)));
                 assert_eq!(ours, theirs, "{of_source:?}: {command} {setting}");
             }
-            let refused = twin
-                .run(&[
-                    "clone",
-                    "--pull",
-                    "--config",
-                    &format!("format.{setting}"),
-                    "source",
-                    "refused",
-                ])
-                .ours;
+            let name = format!("anew-{setting}");
+            let setting = format!("format.{setting}");
+            let words = ["clone", "--pull", "--config", &setting, "source", &name];
+            let refused = twin.run(&words).ours;
             assert_eq!(refused.code, Some(10), "{refused}");
-            assert!(refused.stderr.contains(setting), "{refused}");
-            assert!(!twin.ours().join("refused").exists());
+            assert!(refused.stderr.contains(&setting), "{refused}");
+            assert!(!twin.ours().join(&name).exists());
         }
         twin.all_same(&[
             "clone --config format.usestore=perhaps source refused",
