@@ -2,6 +2,7 @@
 
 use super::Twin;
 use std::path::Path;
+use varve_testkit::peers::Hg;
 use varve_testkit::repos;
 
 #[test]
@@ -99,6 +100,19 @@ const FORMAT_SETTINGS: [&str; 6] = [
     "format.usegeneraldelta=no",
 ];
 
+/// A repository `source` with some history.
+fn make_source(hg: &Hg, path: &Path, settings: &[&str]) {
+    let source = path.join("source");
+    std::fs::create_dir_all(&source).unwrap();
+    let hg = hg.with_config(settings);
+    hg.ok(&source, &["init"]);
+    for number in 0..4 {
+        repos::write(&source, ".a b", format!("{number}\n").repeat(99).as_bytes());
+        repos::write(&source, &format!("b{number}"), b"");
+        repos::commit(&hg, &source, &number.to_string());
+    }
+}
+
 #[test]
 fn clones_and_shares_have_the_format_that_is_set() {
     for of_source in [
@@ -107,17 +121,7 @@ fn clones_and_shares_have_the_format_that_is_set() {
         &FORMAT_SETTINGS[3..4],
         &FORMAT_SETTINGS[4..5],
     ] {
-        let twin = Twin::writing(|hg, path| {
-            let source = path.join("source");
-            std::fs::create_dir_all(&source).unwrap();
-            let hg = hg.with_config(of_source);
-            hg.ok(&source, &["init"]);
-            for number in 0..4 {
-                repos::write(&source, ".a b", format!("{number}\n").repeat(99).as_bytes());
-                repos::write(&source, &format!("b{number}"), b"");
-                repos::commit(&hg, &source, &number.to_string());
-            }
-        });
+        let twin = Twin::writing(|hg, path| make_source(hg, path, of_source));
         let commands = [
             "clone",
             "clone --pull",
@@ -143,36 +147,40 @@ fn clones_and_shares_have_the_format_that_is_set() {
                 varve_testkit::peers::hg().ok(&path, &["verify", "-q"]);
             }
         }
-        // These are about stores that are made anew.
-        for setting in [
-            "usestore=no",
-            "usefncache=no",
-            "generaldelta=no",
-            "use-persistent-nodemap=yes",
-        ] {
-            for command in ["clone -U", "--config extensions.share= share -U"] {
-                let name = format!("kept-{}-{setting}", command.len());
-                twin.all_same(&[&format!(
-                    "{command} --config format.{setting} source {name}"
-                )]);
-                let [ours, theirs] =
-                    [twin.ours(), twin.theirs()].map(|path| format_of(&path.join(&name)));
-                assert_eq!(ours, theirs, "{of_source:?}: {command} {setting}");
-            }
-            let name = format!("anew-{setting}");
-            let setting = format!("format.{setting}");
-            let words = ["clone", "--pull", "--config", &setting, "source", &name];
-            let refused = twin.run(&words).ours;
-            assert_eq!(refused.code, Some(10), "{refused}");
-            assert!(refused.stderr.contains(&setting), "{refused}");
-            assert!(!twin.ours().join(&name).exists());
-        }
-        twin.all_same(&[
-            "clone --config format.usestore=perhaps source refused",
-            "clone --config format.usegeneraldelta=perhaps source refused",
-            "clone --pull --config format.use-share-safe=perhaps source refused",
-        ]);
     }
+}
+
+#[test]
+fn settings_of_stores_count_where_one_is_made() {
+    let twin = Twin::writing(|hg, path| make_source(hg, path, &[]));
+    for setting in [
+        "usestore=no",
+        "usefncache=no",
+        "generaldelta=no",
+        "use-persistent-nodemap=yes",
+    ] {
+        for command in ["clone -U", "--config extensions.share= share -U"] {
+            let name = format!("kept-{}-{setting}", command.len());
+            twin.all_same(&[&format!(
+                "{command} --config format.{setting} source {name}"
+            )]);
+            let [ours, theirs] =
+                [twin.ours(), twin.theirs()].map(|path| format_of(&path.join(&name)));
+            assert_eq!(ours, theirs, "{command} {setting}");
+        }
+        let name = format!("anew-{setting}");
+        let setting = format!("format.{setting}");
+        let words = ["clone", "--pull", "--config", &setting, "source", &name];
+        let refused = twin.run(&words).ours;
+        assert_eq!(refused.code, Some(10), "{refused}");
+        assert!(refused.stderr.contains(&setting), "{refused}");
+        assert!(!twin.ours().join(&name).exists());
+    }
+    twin.all_same(&[
+        "clone --config format.usestore=perhaps source refused",
+        "clone --config format.usegeneraldelta=perhaps source refused",
+        "clone --pull --config format.use-share-safe=perhaps source refused",
+    ]);
 }
 
 #[test]
