@@ -1,7 +1,7 @@
 //! The working copy below a changeset that it was on, files that leave a changeset, and copies up to the working copy.
 
 use super::commit::{bring_about, commit_all};
-use super::model::{Files, WorkingCopy, at_first_of_two, file, files, letters};
+use super::model::{Files, WorkingCopy, at_first_of_two, file, files, letters, plain_files};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use varve_repo::{Node, Rev};
@@ -17,6 +17,20 @@ fn two_changesets(first: &Files, second: &Files) -> (WorkingCopy, Node, Rev) {
         .unwrap();
     let rev = copy.view().changelog().rev(&node).unwrap();
     (copy, parent, rev)
+}
+
+#[test]
+fn a_file_is_not_below_another_whose_name_it_begins_with() {
+    let (copy, _, rev) = two_changesets(&Files::new(), &plain_files(&[("f.o", "1")]));
+    let refusal = |names: &[&str]| {
+        uncommit_refusal(&copy.repository, &copy.view(), rev, &copy.named(names)).unwrap()
+    };
+    assert_eq!(refusal(&["f.o"]), None);
+    let expected = UncommitRefusal {
+        path: b"f".to_vec(),
+        reason: UncommitObstacle::Missing,
+    };
+    assert_eq!(refusal(&["f.o", "f"]), Some(expected));
 }
 
 proptest! {
@@ -48,7 +62,7 @@ proptest! {
     /// Of named files, the first that the changeset does not change is refused, unless it is a directory above one.
     #[test]
     fn named_files_must_be_changed_by_the_changeset(
-        first in files(), second in files(), named in proptest::collection::vec(prop::sample::select(vec!["a", "b", "d", "d/a", "d/e", "f", "f", "z", "new"]), 1..3),
+        first in files(), second in files(), named in proptest::collection::vec(prop::sample::select(vec!["a", "b", "d", "d/a", "d/e", "f", "z", "new"]), 1..5),
     ) {
         let (copy, _, rev) = two_changesets(&first, &second);
         copy.write("new", &file("untracked\n"));
