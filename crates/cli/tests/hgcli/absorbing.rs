@@ -393,6 +393,37 @@ fn edits_that_take_all_changes_back_apply_nothing() {
 }
 
 #[test]
+fn lines_of_named_files_are_edited_without_any_change() {
+    let clean = |hg: &Hg, path: &Path| {
+        many_names(hg, path);
+        hg.ok(path, &["revert", "-q", "--no-backup", "-a"]);
+    };
+    let only_b = |hg: &Hg, path: &Path| {
+        clean(hg, path);
+        write(path, "b", b"b\nLAST");
+    };
+    let editor = "sh -c 'sed -i \"s/ : one/ : other/\" $0; head -n 1 $0'";
+    for words in [
+        &["absorb", "-e"][..],
+        &["absorb", "-e", "a"],
+        &["absorb", "-e", "copied", "a"],
+        &["absorb", "-e", "."],
+        &["absorb", "-e", "-I", "a"],
+        &["absorb", "-e", "a", "-n"],
+        &["absorb", "-e", "a", "-p"],
+        &["absorb", "-e", "-i", "a"],
+        &["absorb", "-e", "renamed", "binary", "new"],
+    ] {
+        println!("{words:?}");
+        editing_over(words, editor, clean);
+    }
+    for words in [&["absorb", "-e", "a"][..], &["absorb", "-e", "a", "b"]] {
+        editing_over(words, editor, only_b);
+    }
+    editing_over(&["absorb", "-e", "a"], "true", clean);
+}
+
+#[test]
 fn edited_lines_are_refused_when_their_place_is_unknown() {
     for editor in [
         "false",

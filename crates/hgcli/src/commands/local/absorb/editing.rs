@@ -3,8 +3,21 @@
 use crate::commands::local::commit::editor;
 use crate::context::Repo;
 use crate::ui::{Abort, Ui, short_hex};
+use varve_lang::patterns::Matcher;
 use varve_repo::{RepoView, Rev, ViewFilter};
-use varve_workdir::AbsorbedFile;
+use varve_workdir::{AbsorbedFile, Dirstate, Status};
+
+/// The files that were named and have no changes.
+pub(super) fn named_unchanged(
+    matcher: &Matcher,
+    dirstate: &Dirstate,
+    status: &Status,
+) -> Vec<Vec<u8>> {
+    let is_changed = |path: &Vec<u8>| status.added.contains(path) || status.deleted.contains(path);
+    let named = matcher.named().iter();
+    let named = named.filter(|path| dirstate.is_tracked(path) && !is_changed(path));
+    named.cloned().collect()
+}
 
 /// Opens the editor on each of the files.
 pub(super) fn edit(

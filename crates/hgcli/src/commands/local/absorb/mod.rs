@@ -157,8 +157,14 @@ fn files(
     repo.warn_of_missing_files(ui, &matcher, dirstate)?;
     let status = commit::working_changes(ui, repository, &matcher, dirstate)?;
     let view = repository.view_for(ViewFilter::Unfiltered)?;
+    let edits = matches.flag("edit-lines");
+    // Without any change, the lines of files that are named may be moved between changesets all the same.
+    let unchanged = match edits && status.modified.is_empty() {
+        true => editing::named_unchanged(&matcher, dirstate, &status),
+        false => Vec::new(),
+    };
     let mut chosen = None;
-    if matches.flag("interactive") {
+    if matches.flag("interactive") && unchanged.is_empty() {
         interactive::check_interface(ui, config)?;
         let whom = (&mut *ui, config, matches);
         let place = (repository, &*view);
@@ -169,7 +175,7 @@ fn files(
     }
     let working = WorkingFiles::new(repository.root());
     let (mut files, mut followed) = (Vec::new(), FollowedSources::default());
-    for path in &status.modified {
+    for path in status.modified.iter().chain(&unchanged) {
         ui.stop.check().map_err(WorkdirError::from)?;
         ui.debug([b"calculating fixups for ", &path[..], b"\n"].concat())?;
         let (content, kind) = match &chosen {
@@ -189,7 +195,7 @@ fn files(
             &mut followed,
         )?);
     }
-    if !matches.flag("edit-lines") {
+    if !edits {
         files.retain(|file| !file.hunks.is_empty());
     }
     Ok(files)
