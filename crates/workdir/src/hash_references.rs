@@ -19,17 +19,14 @@ pub struct HashReferences<'a> {
     pub replaced: &'a BTreeMap<Node, Option<Node>>,
 }
 
-/// A name that stays, though its changeset was replaced: not by exactly one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StaleReference {
-    /// The digits.
-    pub name: Vec<u8>,
-    /// Whether several changesets took its place, and not none.
-    pub is_split: bool,
-}
-
 impl HashReferences<'_> {
-    /// Puts new names in the place of old ones, and returns those that stay. `view` shows hidden changesets too.
+    /// False if there is nothing in a description that could be a name.
+    pub fn may_be_in(description: &[u8]) -> bool {
+        !names(description).is_empty()
+    }
+
+    /// Puts new names in the place of old ones, and returns those that stay though their changesets were replaced: not by
+    /// exactly one. `view` shows hidden changesets too.
     ///
     /// # Errors
     /// Damage in the repository.
@@ -37,7 +34,7 @@ impl HashReferences<'_> {
         &self,
         view: &RepoView,
         description: &mut Vec<u8>,
-    ) -> Result<Vec<StaleReference>, WorkdirError> {
+    ) -> Result<Vec<Vec<u8>>, WorkdirError> {
         let mut stale = Vec::new();
         // A long description may have one name many times over.
         let mut seen = BTreeSet::new();
@@ -58,10 +55,7 @@ impl HashReferences<'_> {
                         *description = replaced(description, &name, new);
                     }
                 }
-                set if sets.len() < 2 => stale.push(StaleReference {
-                    is_split: !set.is_empty(),
-                    name,
-                }),
+                _ if sets.len() < 2 => stale.push(name),
                 _ => {}
             }
         }

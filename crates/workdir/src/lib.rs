@@ -76,7 +76,7 @@ pub use fix::{
 pub use graft::{
     GraftChoice, GraftOptions, GraftSkip, GraftSkipReason, GraftState, choose_grafts, graft_extras,
 };
-pub use hash_references::{HashReferences, StaleReference};
+pub use hash_references::HashReferences;
 pub use histedit::{
     HisteditAction, HisteditPlanError, HisteditResult, HisteditRule, HisteditState, PlanCheck,
     parse_plan,

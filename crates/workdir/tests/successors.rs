@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use varve_repo::{LockKind, NewMarker, Node, RepoView, Rev, ViewFilter};
-use varve_workdir::{HashReferences, StaleReference, orphan_destinations};
+use varve_workdir::{HashReferences, orphan_destinations};
 
 /// Successors of rewritten changesets, by number; each is newer than what it replaces.
 type Replaced = BTreeMap<usize, Vec<usize>>;
@@ -116,8 +116,8 @@ proptest! {
             before += &format!("{old}{rest}");
             let new = match replaced.get(&rev).map(Vec::as_slice) {
                 Some([only]) => name(*only, digits),
-                Some(several) => {
-                    stale.push(StaleReference { name: old.clone().into_bytes(), is_split: !several.is_empty() });
+                Some(_) => {
+                    stale.push(old.clone().into_bytes());
                     old
                 }
                 None => old,
@@ -141,7 +141,7 @@ proptest! {
         let under_way = BTreeMap::from([(nodes[of], new)]);
         let stale = HashReferences { replaced: &under_way }.update(&view, &mut description).unwrap();
         let (expected, is_stale) = match drops {
-            true => (format!("see {}", &hex[..12]), vec![StaleReference { name: hex[..12].into(), is_split: false }]),
+            true => (format!("see {}", &hex[..12]), vec![hex.as_bytes()[..12].to_vec()]),
             false => ("see abababababab".to_owned(), Vec::new()),
         };
         prop_assert_eq!(String::from_utf8(description).unwrap(), expected);

@@ -3,7 +3,7 @@
 use super::{AbsorbStack, AbsorbedFile};
 use crate::commit::{NewFile, compare_entries, recommit, recorded_source};
 use crate::tree::Tree;
-use crate::{ChangesetMetadata, Dirstate, HashReferences, StaleReference, WorkdirError};
+use crate::{ChangesetMetadata, Dirstate, HashReferences, WorkdirError};
 use std::collections::{BTreeMap, BTreeSet};
 use varve_base::Interrupt;
 use varve_lang::patterns::Matcher;
@@ -55,7 +55,7 @@ pub enum AbsorbOutcome {
         /// Its files differ from its parent's.
         has_manifest: bool,
         /// Names in its description that were left as they are, though they are those of replaced changesets.
-        stale: Vec<StaleReference>,
+        stale: Vec<Vec<u8>>,
     },
 }
 

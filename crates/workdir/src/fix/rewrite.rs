@@ -2,7 +2,7 @@
 
 use crate::commit::{NewFile, compare_entries, recommit, recorded_source};
 use crate::tree::{Difference, Tree, differences};
-use crate::{ChangesetMetadata, Dirstate, HashReferences, StaleReference, WorkdirError};
+use crate::{ChangesetMetadata, Dirstate, HashReferences, WorkdirError};
 use std::collections::{BTreeMap, BTreeSet};
 use varve_base::Interrupt;
 use varve_lang::patterns::Matcher;
@@ -43,7 +43,7 @@ pub struct FixedChangeset {
     /// Its files differ from its parent's.
     pub has_manifest: bool,
     /// Names in the description that could not follow.
-    pub stale: Vec<StaleReference>,
+    pub stale: Vec<Vec<u8>>,
 }
 
 /// Commits the changesets again that have fixed files or a parent with such; the others stay. Their bookmarks and the old

@@ -5,6 +5,7 @@ mod collapsing;
 mod destinations;
 mod interrupted;
 mod merges;
+mod named;
 mod random;
 
 use super::Twin;

@@ -191,7 +191,8 @@ impl MemoryRun {
         shown: &[u8],
     ) -> Result<(), Abort> {
         let view = Arc::clone(&self.view);
-        let old = ChangesetMetadata::read(&view, rev)?;
+        let mut old = ChangesetMetadata::read(&view, rev)?;
+        old.description = run.with_new_names(old.description)?;
         let [parent, second] = plan.parents();
         let branch = match self.branches.get(&parent) {
             Some(branch) => step::of_branches(run, &old, branch.clone()),

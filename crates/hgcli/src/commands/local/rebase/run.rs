@@ -8,8 +8,11 @@ use crate::context::{Config, Repo};
 use crate::render::changesets::ChangesetNames;
 use crate::ui::{Abort, Ui, short_hex};
 use std::collections::{BTreeMap, BTreeSet};
-use varve_repo::{Node, RepoView, Repository, Rev};
-use varve_workdir::{Dirstate, RebaseState, RebaseStep, RebaseTargets, rebase_order};
+use std::sync::Arc;
+use varve_repo::{Node, RepoView, Repository, Rev, ViewFilter};
+use varve_workdir::{
+    Dirstate, HashReferences, RebaseState, RebaseStep, RebaseTargets, rebase_order,
+};
 
 pub(super) struct RebaseRun<'a> {
     pub(super) repo: &'a mut Repo,
@@ -46,6 +49,8 @@ pub(super) struct RebaseRun<'a> {
     pub(super) announced: Option<Rev>,
     /// Replacements of the command that rebases the descendants of what it has replaced.
     pub(super) before: Vec<(Replacement, RewriteEnd<'static>)>,
+    /// What there was at the beginning, hidden changesets too, once a description has asked for it.
+    all: Option<Arc<RepoView>>,
     /// Tags and bookmarks at the beginning.
     names: ChangesetNames,
 }
@@ -78,6 +83,7 @@ impl<'a> RebaseRun<'a> {
             resumes: false,
             announced: None,
             before: Vec::new(),
+            all: None,
             names: ChangesetNames::read(&view, ui.encoding)?,
             repo,
             ui,
@@ -192,6 +198,31 @@ impl<'a> RebaseRun<'a> {
         let line = [b"already rebased ", &shown[..], end.as_bytes()].concat();
         self.ui.status(line)?;
         Ok(true)
+    }
+
+    /// The description of an old changeset, with the names of the new ones, and of other successors, in the place of those
+    /// of the old.
+    pub(super) fn with_new_names(&mut self, description: Vec<u8>) -> Result<Vec<u8>, Abort> {
+        if !HashReferences::may_be_in(&description) {
+            return Ok(description);
+        }
+        let view = match self.all.take() {
+            Some(view) => view,
+            None => self.repository.view_for(ViewFilter::Unfiltered)?,
+        };
+        let done = self.targets.done.iter();
+        let done = done.filter(|(_, new)| new.is_some());
+        let references = HashReferences {
+            replaced: &done
+                .map(|(rev, new)| (view.changelog().node(*rev), *new))
+                .collect(),
+        };
+        let mut description = description;
+        for name in references.update(&view, &mut description)? {
+            rewrite::note_stale(self.ui, &name)?;
+        }
+        self.all = Some(view);
+        Ok(description)
     }
 
     /// Notes that a changeset has no changes of its own in its new place.

@@ -150,7 +150,8 @@ fn commit_one(
     let mut dirstate = Dirstate::read(repository)?;
     let everything = Matcher::everything();
     let status = commit::working_changes(run.ui, repository, &everything, &mut dirstate)?;
-    let old = ChangesetMetadata::read(view, rev)?;
+    let mut old = ChangesetMetadata::read(view, rev)?;
+    old.description = run.with_new_names(old.description)?;
     let branch = branch(run, view, &old, place.parents[0])?;
     let is_merge = !place.parents[1].is_null();
     let is_unchanged = status.is_unchanged() && branch.is_same_as_parent && !is_merge;

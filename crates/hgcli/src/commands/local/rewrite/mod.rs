@@ -14,7 +14,6 @@ use crate::context::{Config, Repo};
 use crate::ui::{Abort, Ui};
 use std::collections::BTreeMap;
 use varve_repo::{Instabilities, LockKind, NewMarker, Node, Repository, Rev, ViewFilter};
-use varve_workdir::StaleReference;
 
 /// Changesets that others take the place of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -216,13 +215,9 @@ pub(crate) fn report_instabilities(
 }
 
 /// Says with `--verbose` which name in a description could not follow.
-pub(crate) fn note_stale(ui: &mut Ui, reference: &StaleReference) -> Result<(), Abort> {
-    let why = match reference.is_split {
-        true => "split into multiple commits",
-        false => "dropped",
-    };
-    let name = String::from_utf8_lossy(&reference.name);
+pub(crate) fn note_stale(ui: &mut Ui, name: &[u8]) -> Result<(), Abort> {
+    let name = String::from_utf8_lossy(name);
     ui.note(format!(
-        "The stale commit message reference to {name} could not be updated\n(The referenced commit was {why})\n"
+        "The stale commit message reference to {name} could not be updated\n"
     ))
 }
