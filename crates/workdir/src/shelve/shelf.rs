@@ -260,6 +260,20 @@ impl ShelvedChanges<'_> {
         fs::rename(&beside, &path).map_err(WorkdirError::io("write", &path))
     }
 
+    /// Moves the files over those of another shelved change.
+    ///
+    /// # Errors
+    /// A failure of the file system.
+    pub fn take_place_of(&self, other: &ShelvedChanges<'_>) -> Result<(), WorkdirError> {
+        // Without the name of a node, the last changeset of a bundle is meant: of either bundle that is the right one.
+        remove(&other.path(ShelfFile::Info))?;
+        for file in ShelfFile::ALL {
+            let path = self.path(file);
+            fs::rename(&path, other.path(file)).map_err(WorkdirError::io("move", &path))?;
+        }
+        Ok(())
+    }
+
     /// Moves the files to those that were used.
     ///
     /// # Errors
@@ -328,6 +342,30 @@ mod tests {
             shelve(&directory, format!("x-{number:02}").as_bytes(), 0);
         }
         assert_eq!(directory.free_name(b"x"), None);
+    }
+
+    #[test]
+    fn one_shelf_takes_the_place_of_another() {
+        let keep = tempfile::tempdir().unwrap();
+        let directory = directory(keep.path());
+        shelve(&directory, b"x", 9);
+        shelve(&directory, b".x", 1);
+        let shelf = directory.shelf(b"x");
+        let rest = directory.shelf(b".x");
+        for file in ShelfFile::ALL {
+            rest.write(file, &ShelvedChanges::info(&Node([8; 20])))
+                .unwrap();
+        }
+        rest.take_place_of(&shelf).unwrap();
+        assert!(!rest.exists());
+        assert_eq!(shelf.node().unwrap(), Some(Node([8; 20])));
+        for file in ShelfFile::ALL {
+            assert_eq!(
+                fs::read(shelf.path(file)).unwrap(),
+                ShelvedChanges::info(&Node([8; 20]))
+            );
+        }
+        assert_eq!(names(&directory.shelved).unwrap().len(), 3);
     }
 
     #[test]

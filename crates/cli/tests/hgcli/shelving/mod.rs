@@ -1,6 +1,7 @@
 //! Shelving and unshelving: the same words, the same files below `.hg`, the same working copy.
 
 mod cases;
+mod chosen;
 mod interrupted;
 mod killed;
 mod random;

@@ -104,7 +104,8 @@ pub(super) fn run(
     )?;
     let shelved = overlay.view_for(ViewFilter::Unfiltered)?;
     directory.create()?;
-    save(ui, &shelved, &node, &directory.shelf(&name))?;
+    let shelf = directory.shelf(&name);
+    save(ui, &shelved, &node, (&shelf, &shelf))?;
     ui.status([b"shelved as ", &name[..], b"\n"].concat())?;
     if matches.flag("keep") {
         keep_tracked(before, &changes.status).write(&repository)?;
@@ -304,12 +305,12 @@ pub(crate) fn commit_beside(
     Ok(varve_workdir::commit(place, dirstate, status, words)?)
 }
 
-/// Writes the files of a shelved change.
-fn save(
+/// Writes the files of a shelved change, which is named as another one where that will have them.
+pub(crate) fn save(
     ui: &mut Ui,
     view: &RepoView,
     node: &Node,
-    shelf: &ShelvedChanges<'_>,
+    (shelf, named): (&ShelvedChanges<'_>, &ShelvedChanges<'_>),
 ) -> Result<(), Abort> {
     let Some(rev) = view.changelog().rev(node) else {
         return Ok(());
@@ -320,7 +321,7 @@ fn save(
     shelf.write(ShelfFile::Info, &ShelvedChanges::info(node))?;
     let patch = export::patch(view, rev, &DiffOptions::of_kept_patch())?;
     shelf.write(ShelfFile::Patch, &patch)?;
-    let path = shelf.path(ShelfFile::Patch);
+    let path = named.path(ShelfFile::Patch);
     ui.note(format!("{}\n", path.display()))
 }
 

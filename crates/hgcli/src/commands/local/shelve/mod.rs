@@ -3,7 +3,7 @@
 mod create;
 mod list;
 
-pub(crate) use create::{INTERNAL, UNCALLED_HOOKS, UNKNOWN_FILES, USER, commit_beside};
+pub(crate) use create::{INTERNAL, UNCALLED_HOOKS, UNKNOWN_FILES, USER, commit_beside, save};
 
 use super::commit::interactive::INTERACTIVE;
 use super::commit::{metadata, options};

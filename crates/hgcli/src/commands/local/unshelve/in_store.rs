@@ -4,6 +4,7 @@
 //! The state is written first, and names all that is added; giving up an unshelve that was cut short removes what of it
 //! is there.
 
+use super::merged::MergedChanges;
 use super::restore::{Restoring, known, pending_words};
 use super::{Unshelve, finish, interrupted};
 use crate::commands::local::commit::metadata;
@@ -27,10 +28,18 @@ pub(super) fn merge(
 ) -> Result<u8, Abort> {
     let state = state(unshelve, restoring)?;
     state.write(unshelve.repository)?;
+    let before = dirstate.clone();
     let merged = add(unshelve, restoring, &mut dirstate)
         .and_then(|()| merge_files(unshelve, &state, &mut dirstate));
     match merged {
-        Ok(0) => interrupted::finish(unshelve, &state, restoring.shelf),
+        Ok(0) => match MergedChanges::look(unshelve, &state) {
+            Ok(merged) => merged.finish(unshelve, &state, restoring.shelf),
+            Err(abort) if state.is_interactive => {
+                interrupted::leave(unshelve, &state, before)?;
+                Err(abort)
+            }
+            Err(abort) => Err(abort),
+        },
         Ok(_) => Err(Abort::Intervention(
             "unresolved conflicts (see 'hg resolve', then 'hg unshelve --continue')",
         )),
@@ -61,7 +70,7 @@ fn state(unshelve: &mut Unshelve<'_>, restoring: &Restoring<'_>) -> Result<Unshe
         branch: finish::begun_branch(&beside, rev)?,
         keeps: unshelve.matches.flag("keep"),
         active_bookmark: varve_workdir::active_bookmark(unshelve.repository)?,
-        is_interactive: false,
+        is_interactive: unshelve.matches.flag("interactive"),
     })
 }
 

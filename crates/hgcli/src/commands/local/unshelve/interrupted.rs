@@ -1,17 +1,14 @@
 //! An unshelve that left conflicts: going on, and giving it up.
 
+use super::merged::MergedChanges;
+use super::restore::known;
 use super::{Unshelve, finish};
-use crate::commands::local::commit::{self, metadata};
-use crate::commands::local::shelve::commit_beside;
+use crate::commands::local::commit::metadata;
 use crate::commands::local::{unfinished, update};
 use crate::ui::Abort;
 use std::collections::BTreeSet;
-use varve_lang::patterns::Matcher;
-use varve_repo::{LockKind, Node, RepoView, ViewFilter};
-use varve_workdir::{
-    ChangesetMetadata, Dirstate, LocalChanges, ShelfDirectory, ShelvedChanges, Tracking, Tree,
-    UnshelveState, WorkdirError,
-};
+use varve_repo::{LockKind, Node, ViewFilter};
+use varve_workdir::{Dirstate, LocalChanges, ShelfDirectory, UnshelveState, WorkdirError};
 
 /// `--abort` or `--continue`.
 pub(super) fn run(unshelve: &mut Unshelve<'_>) -> Result<u8, Abort> {
@@ -45,15 +42,21 @@ pub(super) fn run(unshelve: &mut Unshelve<'_>) -> Result<u8, Abort> {
     if aborts {
         return abort(unshelve, &state);
     }
-    if state.is_interactive {
-        return Err(Abort::input("unshelve --interactive is not supported"));
+    if unshelve.matches.flag("interactive") {
+        let message = "cannot use both continue and interactive";
+        return Err(Abort::input(message));
+    }
+    if Dirstate::read(unshelve.repository)?.parents() != [state.pending, state.shelved] {
+        let message = "working directory parents do not match unshelve state";
+        return Err(Abort::new(message));
     }
     if varve_workdir::has_unresolved(unshelve.repository)? {
         return Err(Abort::new("unresolved conflicts, can't continue")
             .hint("see 'hg resolve', then 'hg unshelve --continue'"));
     }
     let directory = ShelfDirectory::of(unshelve.repository);
-    let code = finish(unshelve, &state, &directory.shelf(&state.name))?;
+    let merged = MergedChanges::look(unshelve, &state)?;
+    let code = merged.finish(unshelve, &state, &directory.shelf(&state.name))?;
     let name = String::from_utf8_lossy(&state.name).into_owned();
     unshelve
         .ui
@@ -109,7 +112,41 @@ pub(super) fn undo(unshelve: &mut Unshelve<'_>, state: &UnshelveState) -> Result
 }
 
 /// Removes changesets and the state, and activates the bookmark that was active.
-fn clean_up(unshelve: &mut Unshelve<'_>, state: &UnshelveState) -> Result<(), Abort> {
+pub(super) fn clean_up(unshelve: &mut Unshelve<'_>, state: &UnshelveState) -> Result<(), Abort> {
+    remove_temporary(unshelve, state)?;
+    if let Some(active) = &state.active_bookmark
+        && unshelve.repo.view()?.bookmarks().contains_key(active)
+    {
+        varve_workdir::set_active_bookmark(unshelve.repository, Some(active))?;
+    }
+    Ok(UnshelveState::clear(unshelve.repository)?)
+}
+
+/// The user has left instead of choosing changes. As with Mercurial, the files stay as they are merged over the parent
+/// that was there before, and no bookmark is active.
+pub(super) fn leave(
+    unshelve: &mut Unshelve<'_>,
+    state: &UnshelveState,
+    mut before: Dirstate,
+) -> Result<(), Abort> {
+    let view = unshelve.repository.view_for(ViewFilter::Unfiltered)?;
+    let rev = known(&view, &state.shelved)?;
+    let paths = |changeset: varve_repo::Changeset<'_>| {
+        let files = changeset.files();
+        files.map(<[u8]>::to_vec).collect::<Vec<_>>()
+    };
+    for path in view.with_changeset(rev, paths)? {
+        if before.is_tracked(&path) {
+            before.set_possibly_dirty(&path);
+        }
+    }
+    before.write(unshelve.repository)?;
+    remove_temporary(unshelve, state)?;
+    Ok(UnshelveState::clear(unshelve.repository)?)
+}
+
+/// Removes the changesets that are in the store for the time being.
+fn remove_temporary(unshelve: &mut Unshelve<'_>, state: &UnshelveState) -> Result<(), Abort> {
     let Unshelve {
         repo,
         ui,
@@ -122,79 +159,12 @@ fn clean_up(unshelve: &mut Unshelve<'_>, state: &UnshelveState) -> Result<(), Ab
     let there: Vec<Node> = nodes
         .filter(|node| view.changelog().rev(node).is_some())
         .collect();
-    if !there.is_empty() {
-        let lock = repo.lock(ui, LockKind::Store)?;
-        let options = metadata::strip_options(config, repository)?;
-        repository.strip(lock, &there, options, &ui.stop)?;
-        repo.refresh();
+    if there.is_empty() {
+        return Ok(());
     }
-    if let Some(active) = &state.active_bookmark
-        && repo.view()?.bookmarks().contains_key(active)
-    {
-        varve_workdir::set_active_bookmark(repository, Some(active))?;
-    }
-    Ok(UnshelveState::clear(repository)?)
-}
-
-/// Makes local changes of what the working copy has now, over the parent that it had before.
-pub(super) fn finish(
-    unshelve: &mut Unshelve<'_>,
-    state: &UnshelveState,
-    shelf: &ShelvedChanges<'_>,
-) -> Result<u8, Abort> {
-    let repository = unshelve.repository;
-    let here = repository.view_for(ViewFilter::Unfiltered)?;
-    let mut dirstate = Dirstate::read(repository)?;
-    drop_second_parent(&here, &mut dirstate, &state.pending)?;
-    let everything = Matcher::everything();
-    let status = commit::working_changes(unshelve.ui, repository, &everything, &mut dirstate)?;
-    let rev = super::restore::known(&here, &state.shelved)?;
-    let mut unknown = finish::unknown_files(&here, rev)?;
-    unknown.retain(|path| status.added.contains(path));
-    let overlay = unshelve.repo.scratch_overlay()?;
-    let result = match status.is_unchanged() {
-        true => {
-            finish::note_unchanged(unshelve.ui)?;
-            state.pending
-        }
-        false => {
-            let old = ChangesetMetadata::read(&here, rev)?;
-            let words = finish::words(&old);
-            let whom = (&*unshelve.ui, unshelve.config);
-            commit_beside(whom, &overlay, &mut dirstate, (&status, None, &words))?
-        }
-    };
-    let view = overlay.view_for(ViewFilter::Unfiltered)?;
-    let revs = [state.original, result].map(|node| view.changelog().rev(&node));
-    varve_workdir::show_as_local_changes((repository, &view), &mut dirstate, revs, &unknown)?;
-    finish::set_branch_of_parent(unshelve, &view, &state.original)?;
-    clean_up(unshelve, state)?;
-    finish::restore_branch(unshelve, state.branch.as_deref())?;
-    let keeps = state.keeps || unshelve.matches.flag("keep");
-    finish::put_away(unshelve, shelf, keeps)?;
-    Ok(0)
-}
-
-/// Files of a merge become local changes over its first parent.
-fn drop_second_parent(
-    view: &RepoView,
-    dirstate: &mut Dirstate,
-    parent: &Node,
-) -> Result<(), Abort> {
-    let tree = Tree::of(view, view.changelog().rev(parent))?;
-    let merged = dirstate.iter();
-    let merged = merged.filter(|(_, entry)| entry.tracking().p2_info);
-    let merged: Vec<(Vec<u8>, bool)> = merged
-        .map(|(path, entry)| (path.to_vec(), entry.is_tracked()))
-        .collect();
-    for (path, working) in merged {
-        let tracking = Tracking {
-            working,
-            p1: tree.get(&path)?.is_some(),
-            p2_info: false,
-        };
-        dirstate.set_tracking(&path, tracking);
-    }
-    dirstate.set_parents([*parent, Node::NULL]);
+    let lock = repo.lock(ui, LockKind::Store)?;
+    let options = metadata::strip_options(config, repository)?;
+    repository.strip(lock, &there, options, &ui.stop)?;
+    repo.refresh();
     Ok(())
 }

@@ -3,6 +3,7 @@
 mod finish;
 mod in_store;
 mod interrupted;
+mod merged;
 mod restore;
 
 use super::{commit, shelve, unfinished};
@@ -18,11 +19,7 @@ pub(crate) const COMMAND: Command = Command {
     options: &[
         Flag::flag('a', "abort", "give up the unshelve that is under way"),
         Flag::flag('c', "continue", "go on with the unshelve that is under way"),
-        Flag::flag(
-            'i',
-            "interactive",
-            "choose changes one by one (not there yet)",
-        ),
+        Flag::flag('i', "interactive", "choose changes one by one"),
         Flag::flag('k', "keep", "keep the shelved change"),
         Flag::value('n', "name", "NAME", "the shelved change"),
         Flag::value('t', "tool", "TOOL", "what merges files"),
@@ -41,6 +38,8 @@ pub(crate) const COMMAND: Command = Command {
            go on with 'hg unshelve --continue'; --abort brings everything back as it was. Files of \
            changes that were brought back stay in .hg/shelve-backup, the newest shelve.maxbackups of \
            them.\n\n\
+           --interactive asks about the changes once they are merged; those that are not taken stay \
+           shelved.\n\n\
            Ends with 0; with 1 if files are unresolved.",
     category: Some(Category::WorkingDirectory),
     run,
@@ -59,13 +58,17 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let Context {
         repo, ui, config, ..
     } = context;
+    let (aborts, continues) = (matches.flag("abort"), matches.flag("continue"));
+    let repository = repo.repository()?;
+    if !aborts && !continues {
+        unfinished::refuse(&repository)?;
+    }
     if matches.flag("interactive") && matches.flag("keep") {
         return Err(Abort::input("--keep on --interactive is not yet supported"));
     }
     let mut names = matches.arguments().to_vec();
     let option = matches.value("name").filter(|name| !name.is_empty());
     names.extend(option.map(<[u8]>::to_vec));
-    let (aborts, continues) = (matches.flag("abort"), matches.flag("continue"));
     if (aborts || continues) && aborts == continues {
         return Err(Abort::input("cannot use both abort and continue"));
     }
@@ -74,7 +77,6 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             "cannot combine abort/continue with naming a shelved change",
         ));
     }
-    let repository = repo.repository()?;
     let _lock = repo.lock(ui, LockKind::WorkingCopy)?;
     repo.refresh();
     let mut unshelve = Unshelve {
@@ -107,12 +109,6 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if !Dirstate::read(&repository)?.parents()[1].is_null() {
         return Err(Abort::state("outstanding uncommitted merge")
             .hint("use 'hg commit' or 'hg merge --abort'"));
-    }
-    if unshelve.matches.flag("interactive") {
-        return Err(match unshelve.ui.is_interactive()? {
-            false => Abort::input("running non-interactively"),
-            true => Abort::input("unshelve --interactive is not supported"),
-        });
     }
     restore::run(&mut unshelve, &shelf)
 }

@@ -19,6 +19,8 @@ use varve_workdir::{
 
 /// Description of the commit of local changes.
 const PENDING: &[u8] = b"pending changes temporary commit";
+/// Message before the shelved changes are merged.
+const REBASING: &str = "rebasing shelved changes\n";
 
 /// A shelved change over the working copy.
 pub(super) struct Restoring<'a> {
@@ -45,13 +47,17 @@ pub(super) fn run(unshelve: &mut Unshelve<'_>, shelf: &ShelvedChanges<'_>) -> Re
     let view = restoring.overlay.view_for(ViewFilter::Unfiltered)?;
     let rev = known(&view, &restoring.shelved)?;
     refuse_missing(&view, rev, &restoring.status)?;
+    if unshelve.matches.flag("interactive") {
+        unshelve.ui.status(REBASING)?;
+        return in_store::merge(unshelve, &restoring, dirstate);
+    }
     let parent = view.changelog().parents(rev)[0];
     if view.changelog().node_or_null(parent) == restoring.pending {
         let result = restoring.shelved;
         show(unshelve, &restoring, &mut dirstate, (&view, result))?;
         return finish::end(unshelve, &restoring, (&view, rev));
     }
-    unshelve.ui.status("rebasing shelved changes\n")?;
+    unshelve.ui.status(REBASING)?;
     let Some(result) = replay(unshelve, &restoring, (&view, rev))? else {
         return in_store::merge(unshelve, &restoring, dirstate);
     };
@@ -204,6 +210,30 @@ fn show(
     dirstate: &mut Dirstate,
     (view, result): (&RepoView, Node),
 ) -> Result<(), Abort> {
+    let changelog = view.changelog();
+    let parents = [restoring.original, Node::NULL];
+    unshelve.repo.before_update(unshelve.ui, &parents)?;
+    unshelve.repo.after_update(unshelve.ui, &parents, 0)?;
+    let original = changelog.rev(&restoring.original);
+    let revs = [restoring.pending, result].map(|node| changelog.rev(&node));
+    give_changes(unshelve, (view, original), dirstate, revs)?;
+    let shelved = known(view, &restoring.shelved)?;
+    let unknown: BTreeSet<Vec<u8>> = finish::unknown_files(view, shelved)?;
+    let was_added = |path: &Vec<u8>| restoring.status.added.contains(path);
+    for path in unknown.iter().filter(|path| !was_added(path)) {
+        dirstate.remove(path);
+    }
+    Ok(dirstate.write(unshelve.repository)?)
+}
+
+/// From the changes of `before` over `original`, which the working copy has, to those of `after`. The caller writes the
+/// dirstate.
+pub(super) fn give_changes(
+    unshelve: &mut Unshelve<'_>,
+    (view, original): (&RepoView, Option<Rev>),
+    dirstate: &mut Dirstate,
+    [before, after]: [Option<Rev>; 2],
+) -> Result<(), Abort> {
     let Unshelve {
         repo,
         ui,
@@ -211,12 +241,6 @@ fn show(
         repository,
         ..
     } = unshelve;
-    let changelog = view.changelog();
-    let before = changelog.rev(&restoring.pending);
-    let after = changelog.rev(&result);
-    let parents = [restoring.original, Node::NULL];
-    repo.before_update(ui, &parents)?;
-    repo.after_update(ui, &parents, 0)?;
     let stop = ui.stop.clone();
     let place = (*repository, view);
     let plan = varve_workdir::plan_local_changes(place, dirstate, [before, after], &stop)?;
@@ -227,13 +251,6 @@ fn show(
         revert::report(repo, ui, &plan, &Matcher::everything(), (&files, &backups))?;
     }
     varve_workdir::revert(repository, view, dirstate, &plan, &backups, &stop)?;
-    let parent = changelog.rev(&restoring.original);
-    varve_workdir::record_reverted_copies(view, dirstate, &plan, parent, after)?;
-    let shelved = known(view, &restoring.shelved)?;
-    let unknown: BTreeSet<Vec<u8>> = finish::unknown_files(view, shelved)?;
-    let was_added = |path: &Vec<u8>| restoring.status.added.contains(path);
-    for path in unknown.iter().filter(|path| !was_added(path)) {
-        dirstate.remove(path);
-    }
-    Ok(dirstate.write(repository)?)
+    varve_workdir::record_reverted_copies(view, dirstate, &plan, original, after)?;
+    Ok(())
 }
