@@ -138,19 +138,31 @@ fn an_amendment_without_a_marker_cannot_be_undone() {
     after_each(&twin, &["amend", "unamend"]);
 }
 
+/// What markers say of a changeset goes with it, into the backup.
 #[test]
-fn markers_are_not_removed() {
-    let twin = Twin::writing(|hg, path| begin(hg, path, MARKERS));
-    twin.each(|path| write(path, "a", b"amended\n"));
-    after_each(&twin, &["amend"]);
-    twin.each(|path| write(path, ".hg/hgrc", EXTENSIONS.as_bytes()));
-    let log = || hg().ok(twin.ours(), &["log", "--hidden", "--debug"]);
-    let before = log();
-    for command in ["unamend", "uncommit"] {
-        let ours = twin.run(&[command, "-v"]).ours;
-        let words = format!("{command} does not remove changesets with obsolescence markers");
-        assert!(ours.stderr.contains(&words), "{}", ours.stderr);
-        assert_eq!((ours.code, log()), (Some(255), before.clone()));
+fn changesets_with_markers_are_stripped() {
+    for evolution in ["", "allowunstable", "exchange", "createmarkers", "all"] {
+        for lines in [&["unamend"][..], &["uncommit a -v", "uncommit"]] {
+            let twin = Twin::writing(|hg, path| begin(hg, path, MARKERS));
+            twin.each(|path| write(path, "a", b"amended\n"));
+            twin.all_same(&["amend -m amended"]);
+            let settings = format!("{EXTENSIONS}[experimental]\nevolution = {evolution}\n");
+            twin.each(|path| write(path, ".hg/hgrc", settings.as_bytes()));
+            after_each(&twin, lines);
+            let read = |path: &Path| {
+                let bundles = backups(path).into_iter();
+                let bundles = bundles.map(|name| path.join(".hg/strip-backup").join(name));
+                let show = |name: std::path::PathBuf| {
+                    hg().ok(path, &["debugbundle", name.to_str().unwrap()])
+                };
+                bundles.map(show).collect::<Vec<_>>()
+            };
+            assert_eq!(
+                read(twin.theirs()),
+                read(twin.ours()),
+                "{evolution} {lines:?}"
+            );
+        }
     }
 }
 

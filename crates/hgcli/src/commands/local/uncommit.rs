@@ -301,16 +301,10 @@ impl Replacement {
         dirstate: &mut Dirstate,
     ) -> Result<(), Abort> {
         let markers = config.evolution()?.markers;
+        repo.warn_of_disabled_markers(ui)?;
         let lock = repo.lock(ui, LockKind::Store)?;
         let view = repository.view_for(ViewFilter::Unfiltered)?;
         let old = view.changelog().node(self.old);
-        if !markers && !view.relevant_markers(&[old])?.is_empty() {
-            let operation = self.operation;
-            return Err(Abort::new(format!(
-                "{operation} does not remove changesets with obsolescence markers"
-            ))
-            .hint("let experimental.evolution create markers"));
-        }
         let unstable = view.instabilities()?;
         if let Some(new) = &self.new {
             print_files(ui, &view, new)?;
