@@ -183,6 +183,79 @@ fn branches_phases_and_grafts_are_split() {
 }
 
 #[test]
+fn parts_have_the_phase_of_the_whole() {
+    for (phase, setting) in [
+        ("--draft", "secret"),
+        ("--secret", "draft"),
+        ("--draft", "public"),
+    ] {
+        let twin = Twin::writing(|hg, path| begin(hg, path, MARKERS));
+        twin.each(|path| drop(hg().run(path, &["phase", "-q", "-f", phase, "1"])));
+        let line = format!("split 1 --config phases.new-commit={setting}");
+        answering(&twin, &line, "yynnda");
+    }
+}
+
+#[test]
+fn hidden_changesets_are_split() {
+    let twin = Twin::writing(|hg, path| {
+        begin(hg, path, MARKERS);
+        let node = |rev| hg.ok(path, &["log", "--hidden", "-r", rev, "-T", "{node}"]);
+        hg.ok(path, &["update", "-q", "0"]);
+        write(path, "side", b"side\n");
+        hg.ok(path, &["add", "-q", "side"]);
+        commit(hg, path, "side");
+        hg.ok(path, &["debugobsolete", "-d", "0 0", &node("2")]);
+        hg.ok(
+            path,
+            &["debugobsolete", "-d", "0 0", &node("1"), &node("3")],
+        );
+    });
+    answering(&twin, "split --hidden 1", "a");
+    let setting = "experimental.evolution.allowdivergence=yes";
+    let line = format!("split --hidden 1 --config {setting}");
+    answering(&twin, &line, "yynnda");
+}
+
+/// Parts may be there already; they are not removed if the user quits.
+#[test]
+fn parts_that_are_there_already_are_taken() {
+    let user = "Ada Lovelace <ada@example.org>";
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        write(path, ".hg/hgrc", [SETTINGS, MARKERS].concat().as_bytes());
+        let commit = |files: &[&str], message| {
+            for file in files {
+                write(path, file, b"content\n");
+            }
+            hg.ok(
+                path,
+                &["commit", "-q", "-A", "-d", "0 0", "-u", user, "-m", message],
+            );
+        };
+        commit(&["a"], "zero");
+        commit(&["b", "c"], "one");
+        commit(&["d"], "two");
+        hg.ok(path, &["update", "-q", "0"]);
+        commit(&["b"], "one");
+        hg.ok(path, &["update", "-q", "2"]);
+    });
+    let twin = twin.with("HGEDITOR", "true");
+    twin.same_answering(&["split", "2", "-d", "0 0"], "a\n");
+    twin.same_answering(&["split", "1", "-d", "0 0"], "y\ny\nn\nq\n");
+    same_state(&twin);
+    twin.same_answering(&["split", "1", "-d", "0 0"], "a\n");
+    twin.same_answering(&["split", "1", "-d", "0 0"], "y\ny\nn\na\n");
+    same_state(&twin);
+    // A commit of one that is there, too.
+    twin.all_same(&["update -q 0"]);
+    twin.each(|path| write(path, "b", b"content\n"));
+    twin.all_same(&["add b"]);
+    twin.same(&["commit", "-d", "0 0", "-u", user, "-m", "one"]);
+    same_state(&twin);
+}
+
+#[test]
 fn what_cannot_be_split_is_refused() {
     let lines = [
         "split null",
@@ -192,6 +265,7 @@ fn what_cannot_be_split_is_refused() {
         "split all()",
         "split nope",
         "split 1 --config ui.interactive=no",
+        "split 1 -y",
         "split 1 --config ui.interactive=no -d nope",
     ];
     for twin in both_ways() {

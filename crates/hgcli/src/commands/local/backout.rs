@@ -280,7 +280,12 @@ impl Backout<'_> {
         };
         let whom = (&mut *self.repo, &mut *self.ui, self.config);
         let (made, base) = commit::commit_changes(whom, &mut dirstate, (&status, None), &words)?;
-        commit::before::report(self.repo, self.ui, &base, (&made, false))?;
+        let report = commit::before::MadeCommit {
+            node: &made,
+            closes: false,
+            was_there: base.view().changelog().rev(&made).is_some(),
+        };
+        commit::before::report(self.repo, self.ui, &base, report)?;
         let made_shown = self.shown(&made)?;
         let shown = self.shown(&self.node.clone())?;
         let line = format!("changeset {made_shown} backs out changeset {shown}\n");

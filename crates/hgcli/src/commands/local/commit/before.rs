@@ -48,15 +48,32 @@ pub(super) fn check_close(
     })
 }
 
+/// A changeset that a commit has made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MadeCommit<'a> {
+    pub(crate) node: &'a Node,
+    /// Whether it closes its branch.
+    pub(crate) closes: bool,
+    /// Whether the same changeset was there before.
+    pub(crate) was_there: bool,
+}
+
 /// Prints the changes of the branch's heads, and with `--verbose` the new changeset.
 pub(crate) fn report(
     repo: &mut Repo,
     ui: &mut Ui,
     base: &CommitBase,
-    (node, closes): (&Node, bool),
+    made: MadeCommit<'_>,
 ) -> Result<(), Abort> {
+    let MadeCommit {
+        node,
+        closes,
+        was_there,
+    } = made;
     let changes = base.head_changes(closes)?;
-    if changes.created {
+    if was_there {
+        ui.warn("warning: commit already existed in the repository!\n")?;
+    } else if changes.created {
         ui.status("created new head\n")?;
     }
     for rev in changes.reopened {

@@ -163,7 +163,12 @@ pub(crate) fn commit_working_copy(
     repo.after_commit(&node, &parents);
     drop(working_copy);
     repo.refresh();
-    before::report(repo, ui, &base, (&node, close))?;
+    let made = before::MadeCommit {
+        node: &node,
+        closes: close,
+        was_there: base.view().changelog().rev(&node).is_some(),
+    };
+    before::report(repo, ui, &base, made)?;
     Ok(0)
 }
 

@@ -31,6 +31,8 @@ pub(super) struct SplitRun<'a> {
     active: Option<Vec<u8>>,
     /// The new changesets, oldest first.
     new: Vec<Node>,
+    /// Those of them that were not there before.
+    made: Vec<Node>,
 }
 
 impl<'a> SplitRun<'a> {
@@ -47,6 +49,7 @@ impl<'a> SplitRun<'a> {
             original: Dirstate::read(repository)?.parents()[0],
             active: varve_workdir::active_bookmark(repository)?,
             new: Vec::new(),
+            made: Vec::new(),
             repo,
             ui,
             config,
@@ -157,13 +160,23 @@ impl<'a> SplitRun<'a> {
             branch: base.branch(),
             extras: &[],
             description: &description,
-            phase: metadata::new_phase(self.config)?.max(view.phases().of(self.rev)),
+            // Not `phases.new-commit`.
+            phase: view.phases().of(self.rev),
         };
         let whom = (&mut *self.repo, &mut *self.ui, self.config);
         let changes = (status, Some(chosen));
         let (node, base) = commit::commit_changes(whom, dirstate, changes, &words)?;
         self.new.push(node);
-        before::report(self.repo, self.ui, &base, (&node, false))
+        let was_there = view.changelog().rev(&node).is_some();
+        if !was_there {
+            self.made.push(node);
+        }
+        let made = before::MadeCommit {
+            node: &node,
+            closes: false,
+            was_there,
+        };
+        before::report(self.repo, self.ui, &base, made)
     }
 
     /// Lines of the editor above the description.
@@ -203,11 +216,11 @@ impl<'a> SplitRun<'a> {
             keep_working_files(self.repository, &view, &mut dirstate, Some(self.rev))?;
         }
         self.activate()?;
-        if self.new.is_empty() {
+        if self.made.is_empty() {
             return Ok(());
         }
         let whom = (&mut *self.repo, &mut *self.ui, self.config);
-        rewrite::strip_without_backup(whom, self.repository, &self.new)
+        rewrite::strip_without_backup(whom, self.repository, &self.made)
     }
 
     /// Rebases the descendants, and ends the old changeset.
@@ -228,6 +241,13 @@ impl<'a> SplitRun<'a> {
             true => rebase::descendants(&view, self.rev)?,
             false => Vec::new(),
         };
+        if last == self.node {
+            // All changes are in one, which is the same again.
+            if !followers.is_empty() {
+                self.ui.status("nothing to rebase\n")?;
+            }
+            return Ok(0);
+        }
         let whom = (&mut *self.repo, &mut *self.ui, self.config);
         if followers.is_empty() {
             rewrite::finish(whom, self.repository, &[replacement], &end)?;
