@@ -142,7 +142,7 @@ fn an_amendment_without_a_marker_cannot_be_undone() {
 #[test]
 fn changesets_with_markers_are_stripped() {
     for evolution in ["", "allowunstable", "exchange", "createmarkers", "all"] {
-        for lines in [&["unamend"][..], &["uncommit a -v", "uncommit"]] {
+        for lines in [&["unamend"][..], &["uncommit a", "uncommit"]] {
             let twin = Twin::writing(|hg, path| begin(hg, path, MARKERS));
             twin.each(|path| write(path, "a", b"amended\n"));
             twin.all_same(&["amend -m amended"]);

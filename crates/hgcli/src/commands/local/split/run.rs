@@ -205,7 +205,7 @@ impl<'a> SplitRun<'a> {
 
     /// Removes the new changesets, and gives the working copy back its parent.
     fn take_back(&mut self) -> Result<(), Abort> {
-        if !self.new.is_empty() {
+        if !self.made.is_empty() {
             self.ui.warn_of_rollback()?;
         }
         if self.original != self.node {

@@ -69,7 +69,9 @@ impl MergedChanges {
         let repository = unshelve.repository;
         let rev = known(&self.here, &state.shelved)?;
         let mut unknown = finish::unknown_files(&self.here, rev)?;
-        unknown.retain(|path| self.status.added.contains(path));
+        // As in Mercurial, files that were not tracked are after `--continue`.
+        let continues = unshelve.matches.flag("continue");
+        unknown.retain(|path| !continues && self.status.added.contains(path));
         let made = self.commit(unshelve, state, rev)?;
         let view = made.overlay.view_for(ViewFilter::Unfiltered)?;
         let mut dirstate = self.dirstate;
