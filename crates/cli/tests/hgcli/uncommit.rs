@@ -138,7 +138,7 @@ fn an_amendment_without_a_marker_cannot_be_undone() {
     after_each(&twin, &["amend", "unamend"]);
 }
 
-/// What markers say of a changeset goes with it, into the backup.
+/// Markers of a changeset go with it, into the backup.
 #[test]
 fn changesets_with_markers_are_stripped() {
     for evolution in ["", "allowunstable", "exchange", "createmarkers", "all"] {

@@ -280,12 +280,7 @@ impl Backout<'_> {
         };
         let whom = (&mut *self.repo, &mut *self.ui, self.config);
         let (made, base) = commit::commit_changes(whom, &mut dirstate, (&status, None), &words)?;
-        let report = commit::before::MadeCommit {
-            node: &made,
-            closes: false,
-            was_there: base.view().changelog().rev(&made).is_some(),
-        };
-        commit::before::report(self.repo, self.ui, &base, report)?;
+        commit::before::report(self.repo, self.ui, &base, (&made, false))?;
         let made_shown = self.shown(&made)?;
         let shown = self.shown(&self.node.clone())?;
         let line = format!("changeset {made_shown} backs out changeset {shown}\n");

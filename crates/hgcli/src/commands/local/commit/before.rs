@@ -48,28 +48,14 @@ pub(super) fn check_close(
     })
 }
 
-/// A changeset that a commit has made.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MadeCommit<'a> {
-    pub(crate) node: &'a Node,
-    /// Whether it closes its branch.
-    pub(crate) closes: bool,
-    /// Whether the same changeset was there before.
-    pub(crate) was_there: bool,
-}
-
 /// Prints the changes of the branch's heads, and with `--verbose` the new changeset.
 pub(crate) fn report(
     repo: &mut Repo,
     ui: &mut Ui,
     base: &CommitBase,
-    made: MadeCommit<'_>,
+    (node, closes): (&Node, bool),
 ) -> Result<(), Abort> {
-    let MadeCommit {
-        node,
-        closes,
-        was_there,
-    } = made;
+    let was_there = base.view().changelog().rev(node).is_some();
     let changes = base.head_changes(closes)?;
     if was_there {
         ui.warn("warning: commit already existed in the repository!\n")?;

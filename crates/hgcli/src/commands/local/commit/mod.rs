@@ -163,12 +163,7 @@ pub(crate) fn commit_working_copy(
     repo.after_commit(&node, &parents);
     drop(working_copy);
     repo.refresh();
-    let made = before::MadeCommit {
-        node: &node,
-        closes: close,
-        was_there: base.view().changelog().rev(&node).is_some(),
-    };
-    before::report(repo, ui, &base, made)?;
+    before::report(repo, ui, &base, (&node, close))?;
     Ok(0)
 }
 

@@ -49,7 +49,7 @@ pub(super) struct RebaseRun<'a> {
     pub(super) announced: Option<Rev>,
     /// Replacements of the command that rebases the descendants of what it has replaced.
     pub(super) before: Vec<(Replacement, RewriteEnd<'static>)>,
-    /// What there was at the beginning, hidden changesets too, once a description has asked for it.
+    /// The repository at the beginning, hidden changesets too, once a description has asked for it.
     all: Option<Arc<RepoView>>,
     /// Tags and bookmarks at the beginning.
     names: ChangesetNames,

@@ -167,16 +167,10 @@ impl<'a> SplitRun<'a> {
         let changes = (status, Some(chosen));
         let (node, base) = commit::commit_changes(whom, dirstate, changes, &words)?;
         self.new.push(node);
-        let was_there = view.changelog().rev(&node).is_some();
-        if !was_there {
+        if view.changelog().rev(&node).is_none() {
             self.made.push(node);
         }
-        let made = before::MadeCommit {
-            node: &node,
-            closes: false,
-            was_there,
-        };
-        before::report(self.repo, self.ui, &base, made)
+        before::report(self.repo, self.ui, &base, (&node, false))
     }
 
     /// Lines of the editor above the description.
