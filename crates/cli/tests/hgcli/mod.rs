@@ -49,6 +49,7 @@ mod hooks;
 mod importing;
 mod incoming;
 mod interactive;
+mod item_templates;
 mod labels;
 mod locate;
 mod log;

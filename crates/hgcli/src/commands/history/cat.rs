@@ -19,10 +19,7 @@ pub(crate) const COMMAND: Command = Command {
             "write to files whose names have this form",
         ),
         Flag::value('r', "rev", "REV", "the content in this changeset"),
-        Flag::long_flag(
-            "decode",
-            "as filters of [decode] would write it; there may be none",
-        ),
+        Flag::long_flag("decode", "as filters of [decode] would write it; there may be none"),
         INCLUDE,
         EXCLUDE,
         TEMPLATE,
@@ -70,17 +67,14 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         return Ok(u8::from(entries.is_empty()));
     }
     let mut out = Formatter::new(&mut context.ui, &context.config, matches, "cat")?;
-    out = out.within(&context.repo, &context.ui, &context.config)?;
+    out = out.within(&mut context.repo, &context.config)?;
     for entry in &entries {
         let content = view.file_content(entry.path, &entry.node)?;
         out.item(&mut context.ui)?;
+        out.about_file(rev, entry.path);
         out.plain(&mut context.ui, &content)?;
         out.data("data", content);
         out.data("path", entry.path);
-        if out.is_template() {
-            out.data("rev", rev);
-            out.data("node", node);
-        }
     }
     out.end(&mut context.ui)?;
     Ok(u8::from(entries.is_empty()))
