@@ -1,7 +1,7 @@
 //! Merging the lines of one file, and what is left for the user where they conflict.
 
 use super::{MergeFile, Merger, UpdateEvent, needs_prompt};
-use crate::merge::{Merged, Version, merge_texts};
+use crate::merge::{Merged, Version, merge_tags, merge_texts};
 use crate::{MergeTool, WorkdirError};
 use std::borrow::Cow;
 use varve_repo::FileKind;
@@ -70,6 +70,31 @@ impl Merger<'_, '_> {
                 }
                 self.observer.on_event(&UpdateEvent::Conflicts(&file.dest));
                 Ok((merged.map_or_else(Vec::new, |merged| merged.content), false))
+            }
+        }
+    }
+
+    /// The content with the tags of both sides, and whether they do not conflict.
+    pub(super) fn merge_tags(
+        &mut self,
+        file: &MergeFile,
+        base: &Option<Version>,
+        ours: &Version,
+        theirs: &Version,
+    ) -> Result<(Vec<u8>, bool), WorkdirError> {
+        self.on_merging(file);
+        let before = base.as_ref().map_or(&b""[..], |base| &base.content);
+        match merge_tags([before, &ours.content, &theirs.content]) {
+            Ok(content) => {
+                self.observer.on_event(&UpdateEvent::MergedTags);
+                Ok((content, true))
+            }
+            Err(conflicts) => {
+                self.back_up(&file.dest, ours)?;
+                let (tags, path) = (&conflicts[..], &file.dest[..]);
+                self.observer
+                    .on_event(&UpdateEvent::TagConflicts { tags, path });
+                Ok((ours.content.clone(), false))
             }
         }
     }
