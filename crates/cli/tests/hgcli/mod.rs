@@ -35,6 +35,7 @@ mod evolution;
 mod exchange_words;
 mod exit_codes;
 mod export;
+mod file_filters;
 mod files;
 mod filesets;
 mod fixing;

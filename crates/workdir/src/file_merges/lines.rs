@@ -112,8 +112,9 @@ impl Merger<'_, '_> {
     /// Keeps the file as it was for the user.
     pub(super) fn back_up(&self, path: &[u8], ours: &Version) -> Result<(), WorkdirError> {
         if let Some(place) = self.settings.tool.backups.place(path) {
-            self.files.make_directories(&place)?;
-            self.files.write(&place, &ours.content, ours.kind)?;
+            let (files, content) = (&self.files, self.files.decoded(path, &ours.content)?);
+            files.make_directories(&place)?;
+            files.unfiltered().write(&place, &content, ours.kind)?;
         }
         Ok(())
     }
@@ -126,11 +127,12 @@ impl Merger<'_, '_> {
         ours: &Version,
         theirs: &Version,
     ) -> Result<(), WorkdirError> {
-        let versions = [
-            (&b".base"[..], base),
-            (b".local", &ours.content),
-            (b".other", &theirs.content),
-        ];
+        let ours = self.files.decoded(path, &ours.content)?;
+        let local = [path, b".local"].concat();
+        self.files.audit(&local)?;
+        let disk = self.files.unfiltered();
+        disk.write(&local, &ours, FileKind::Plain)?;
+        let versions = [(&b".base"[..], base), (b".other", &theirs.content)];
         for (suffix, content) in versions {
             let version = Version {
                 content: content.to_vec(),

@@ -62,7 +62,7 @@ impl<'a, 'b> Merger<'a, 'b> {
         merges: &[MergeFile],
         observer: &'b mut dyn UpdateObserver,
     ) -> Result<Self, WorkdirError> {
-        let files = WorkingFiles::new(settings.repository.root());
+        let files = WorkingFiles::of(settings.repository);
         let mut prepared = Vec::new();
         for file in merges {
             let ours = match &file.ours {

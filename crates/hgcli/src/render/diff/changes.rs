@@ -258,6 +258,6 @@ pub(super) fn text(
     match version.map(|version| version.content) {
         None => Ok(Vec::new()),
         Some(Content::Stored(node)) => Ok(view.file_content_with(path, &node, reader)?),
-        Some(Content::Disk) => Ok(WorkingFiles::new(view.root()).read(path)?.0),
+        Some(Content::Disk) => Ok(WorkingFiles::of_view(view).read(path)?.0),
     }
 }

@@ -92,7 +92,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             if scope == Scope::Changed && done.contains(file.path()) {
                 continue;
             }
-            let content = Content::read(repo, &view, &file)?;
+            let content = Content::read(&view, &file)?;
             let matched: Vec<_> = search.lines(content.bytes()).collect();
             let before = match scope {
                 Scope::Differences => file.before(&view, matches.flag("follow"))?,
