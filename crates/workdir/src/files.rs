@@ -66,7 +66,7 @@ impl WorkingFiles {
         WorkingFiles::new(&self.root)
     }
 
-    /// What is stored of a content on the disk.
+    /// The content to store for one on the disk.
     fn encoded(&self, file: &[u8], content: Vec<u8>) -> Result<Vec<u8>, WorkdirError> {
         match &self.filters {
             Some(filters) => filters.encode(file, content).map_err(WorkdirError::Filter),
@@ -74,7 +74,7 @@ impl WorkingFiles {
         }
     }
 
-    /// What is on the disk of a stored content.
+    /// The content on the disk for one that is stored.
     ///
     /// # Errors
     /// A filter that fails.

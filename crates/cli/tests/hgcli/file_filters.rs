@@ -54,8 +54,11 @@ fn what_is_stored_is_encoded_and_what_is_written_is_decoded() {
         "diff --nodates",
         "annotate -r wdir() d/b.txt",
         "grep -a WORLD",
-        "files -r wdir() -T {path}:{size};",
+        "files -T {path}:{size};",
         "files set:grep('WORLD!')",
+        "shelve -q --config extensions.shelve=",
+        "unshelve -q --config extensions.shelve=",
+        "status",
         "revert d/b.txt",
         "archive -q -t files ../archived -r 0",
     ]);

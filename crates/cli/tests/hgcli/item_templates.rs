@@ -108,7 +108,7 @@ fn items_of_no_changeset_have_settings_only() {
     let twin = Twin::writing(history);
     for command in [&["config", "paths"][..], &["paths"], &["version"]] {
         for template in [
-            "{rev}{desc}{verbosity}{termwidth}{index}{config('paths', 'up')}{label('x', 'y')}\\n",
+            "{rev}{desc}{verbosity}{termwidth}{index}{config('ui', 'x', 'd')}{label('x', 'y')}\\n",
             "{revset('tip')}",
             "{files('a')}",
             "{latesttag()}",

@@ -75,8 +75,7 @@ impl Keywords for Defined<'_> {
     fn value(&self, name: &str) -> Result<Option<Value>, Abort> {
         let mut defined = self.0.iter().rev();
         let found = defined.find(|(known, _)| known == name);
-        let beside = || self.1.and_then(|source| source.keyword(name));
-        Ok(found.map(|(_, value)| Value::from(value)).or_else(beside))
+        Ok(found.map(|(_, value)| Value::from(value)))
     }
 
     fn source(&self) -> Option<&dyn TemplateData> {

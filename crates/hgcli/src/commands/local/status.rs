@@ -154,7 +154,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 
 type Copies = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// What is printed.
+/// The files to print.
 struct StatusOutput {
     status: Status,
     copies: Copies,

@@ -1,4 +1,4 @@
-//! What a printer of changesets needs of a call's repository.
+//! The parts of a call's repository that a printer of changesets needs.
 
 use crate::context::{Config, Repo};
 use crate::ui::Abort;
@@ -19,7 +19,7 @@ pub(super) struct WorkingCopy {
     pub(super) cwd: PathBuf,
 }
 
-/// What a printer needs of a call's repository; reading it costs little.
+/// Parts of a call's repository that a printer needs; reading them costs little.
 pub(crate) struct PrinterInputs {
     pub(super) view: Arc<RepoView>,
     pub(super) working_copy: WorkingCopy,

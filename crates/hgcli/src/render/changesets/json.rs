@@ -32,7 +32,7 @@ impl Printer {
                 if self.verbosity.debug {
                     self.push_details(subject.rev, subject.changeset, &mut out)?;
                 }
-                if self.style.copies && !self.verbosity.debug {
+                if self.style.copies && self.verbosity.verbose && !self.verbosity.debug {
                     self.push_copies(subject.rev, subject.changeset, &mut out)?;
                 }
                 self.push_differences(subject.rev, &mut out)

@@ -1,4 +1,4 @@
-//! What templates of items ask beside the values of an item: settings, the terminal, the repository.
+//! Settings, the terminal and the repository, for templates that ask for more than the values of an item.
 
 use crate::context::Config;
 use crate::render::changesets::{Printer, PrinterInputs};

@@ -263,7 +263,11 @@ fn member(of: &Expr, name: &str, keywords: &dyn Keywords) -> Result<Value, Abort
             return Err(unsupported("not a dictionary".to_owned(), of, "member"));
         }
         other => {
-            let message = format!("{} is not a dictionary", described(other));
+            let shown = match other {
+                Value::Null => "None".to_owned(),
+                other => described(other),
+            };
+            let message = format!("{shown} is not a dictionary");
             return Err(unsupported(message, of, "member"));
         }
     };

@@ -67,7 +67,7 @@ impl Template {
         names
     }
 
-    /// Whether it may ask a repository for something that an item does not have.
+    /// True if it may ask a repository for something that an item does not have.
     fn asks_beyond(&self, item: &FormatterItem) -> bool {
         let is_known = |name: &&str| *name == "index" || item.get(name).is_some();
         let mut functions = tree::functions(&self.0).into_iter();
