@@ -6,7 +6,7 @@ use crate::format::bundle::Bundle;
 use std::sync::Arc;
 use varve_base::storage::OverlayStorage;
 use varve_base::{Interrupt, Silent, Storage, StorageFile};
-use varve_repo::{Lock, LockKind, Repository, WriteOptions};
+use varve_repo::{Lock, LockKind, OpenOptions, Repository, WriteOptions};
 
 /// Locks of other processes, which do not concern writes to the overlay.
 const LOCKS: [&str; 2] = [".hg/wlock", ".hg/store/lock"];
@@ -50,7 +50,11 @@ pub fn open_overlay(
             storage.remove(&lock)?;
         }
     }
-    let overlay = Repository::open(Arc::new(storage), below.root())?;
+    let opening = OpenOptions {
+        filters: below.file_filters().cloned(),
+        ..OpenOptions::default()
+    };
+    let overlay = Repository::open_with(Arc::new(storage), below.root(), opening)?;
     let lock = overlay.try_lock(LockKind::Store)?;
     overlay.recover(&lock)?;
     drop(lock);

@@ -19,8 +19,8 @@ pub use format::{
     ListedMarker, Lock, LockEvent, LockKind, LockOwner, LockWait, LookupError, ManifestEntries,
     ManifestEntry, NewMarker, OpenOptions, Phase, Phases, RepoError, Requirements, ShareAccess,
     StorageSettings, TAGS_FILE, WORKING_NODE, check_label, decode_directories, encode_directories,
-    encode_markers_v0, engine_of, format_markers, python_repr, uncommitted_changeset, unportable,
-    with_tags,
+    encode_markers_v0, engine_of, format_markers, python_repr, tag_lines, uncommitted_changeset,
+    unportable, with_tags,
 };
 pub use read::fileset;
 pub use read::{

@@ -27,7 +27,7 @@ pub use follow::{FileHistory, FollowedParents};
 pub use grammar::{parse, parse_syntax};
 pub use lower::{concatenated, lower};
 pub use optimize::{analyzed, optimized};
-pub use peers::{PeerError, PeerRepositories, UncommittedFiles, WorkingCopySource};
+pub use peers::{PeerError, PeerName, PeerRepositories, UncommittedFiles, WorkingCopySource};
 pub use set::{Members, Set};
 pub use syntax::Syntax;
 pub use text::TextMatcher;

@@ -19,11 +19,28 @@ pub trait PeerRepositories: Debug + Send + Sync {
     /// No such repository or name, or the repository cannot be asked.
     fn lookup(&self, source: &[u8], name: &[u8]) -> Result<Node, PeerError>;
 
+    /// The configured names of other repositories, sorted, each with its URL and its options.
+    ///
+    /// # Errors
+    /// If the configuration is wrong.
+    fn names(&self) -> Result<Vec<PeerName>, PeerError>;
+
     /// The branch of the working copy.
     ///
     /// # Errors
     /// If it cannot be read.
     fn working_branch(&self) -> Result<Vec<u8>, PeerError>;
+}
+
+/// A configured name of another repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PeerName {
+    /// The name.
+    pub name: Vec<u8>,
+    /// The URL or the absolute path.
+    pub url: Vec<u8>,
+    /// Further options with their values.
+    pub options: Vec<(&'static str, Vec<u8>)>,
 }
 
 /// Reads the working copy as the changeset that a commit would make of it.
@@ -50,6 +67,10 @@ pub struct UncommittedFiles {
     pub added: Vec<Vec<u8>>,
     /// No longer tracked.
     pub removed: Vec<Vec<u8>>,
+    /// Tracked, but not on the disk.
+    pub deleted: Vec<Vec<u8>>,
+    /// All tracked files, sorted.
+    pub tracked: Vec<Vec<u8>>,
     /// New names with the sources of copies, sorted.
     pub copies: Vec<(Vec<u8>, Vec<u8>)>,
 }

@@ -3,7 +3,7 @@
 use super::memory::{History, answer, engine};
 use std::sync::Arc;
 use varve_repo::{Node, RepoView, Rev};
-use varve_revset::{Engine, PeerError, PeerRepositories, RevsetError};
+use varve_revset::{Engine, PeerError, PeerName, PeerRepositories, RevsetError};
 
 /// Lacks all changesets but the first two, and knows two names.
 #[derive(Debug)]
@@ -33,6 +33,10 @@ impl PeerRepositories for MadeUp {
             (_, b"there") => Ok(self.unknown),
             _ => Err(PeerError("unknown revision".into())),
         }
+    }
+
+    fn names(&self) -> Result<Vec<PeerName>, PeerError> {
+        Ok(Vec::new())
     }
 
     fn working_branch(&self) -> Result<Vec<u8>, PeerError> {

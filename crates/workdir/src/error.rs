@@ -58,6 +58,9 @@ pub enum WorkdirError {
     /// The system gave no random bytes for a file's name.
     #[error("the system gives no random numbers")]
     NoRandomness,
+    /// A program that filters a file failed. In Mercurial's words.
+    #[error("{0}")]
+    Filter(String),
     /// A setting has a wrong value.
     #[error(transparent)]
     Setting(#[from] HgrcError),

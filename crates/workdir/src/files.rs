@@ -2,14 +2,17 @@
 //! and never outside of the repository.
 
 use crate::{PathAuditor, Stat, WorkdirError};
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use varve_lang::patterns::PathCheck;
-use varve_repo::FileKind;
+use varve_repo::hooks::FileFilters;
+use varve_repo::{FileKind, RepoView, Repository};
 
 /// Modes of new files, executable and not; the system applies the umask.
 const MODE_EXECUTABLE: u32 = 0o777;
@@ -28,14 +31,64 @@ const REPLACEMENT: &str = ".hg/replacement~";
 pub struct WorkingFiles {
     root: PathBuf,
     auditor: PathAuditor,
+    /// Between the contents on the disk and those that are read and written here.
+    filters: Option<Arc<dyn FileFilters>>,
 }
 
 impl WorkingFiles {
-    /// Those of the repository whose `.hg` lies in `root`.
+    /// Those of the repository whose `.hg` lies in `root`, as they are on the disk.
     pub fn new(root: &Path) -> Self {
         WorkingFiles {
             root: root.to_owned(),
             auditor: PathAuditor::new(root),
+            filters: None,
+        }
+    }
+
+    /// Those of a repository, as they are stored: what is read is encoded, what is written is decoded.
+    pub fn of(repository: &Repository) -> Self {
+        WorkingFiles {
+            filters: repository.file_filters().cloned(),
+            ..WorkingFiles::new(repository.root())
+        }
+    }
+
+    /// The same, of the repository of a view.
+    pub fn of_view(view: &RepoView) -> Self {
+        WorkingFiles {
+            filters: view.file_filters().cloned(),
+            ..WorkingFiles::new(view.root())
+        }
+    }
+
+    /// The same files as they are on the disk.
+    pub fn unfiltered(&self) -> Self {
+        WorkingFiles::new(&self.root)
+    }
+
+    /// The content to store for one on the disk.
+    fn encoded(&self, file: &[u8], content: Vec<u8>) -> Result<Vec<u8>, WorkdirError> {
+        match &self.filters {
+            Some(filters) => filters.encode(file, content).map_err(WorkdirError::Filter),
+            None => Ok(content),
+        }
+    }
+
+    /// The content on the disk for one that is stored.
+    ///
+    /// # Errors
+    /// A filter that fails.
+    pub fn decoded<'c>(
+        &self,
+        file: &[u8],
+        content: &'c [u8],
+    ) -> Result<Cow<'c, [u8]>, WorkdirError> {
+        match &self.filters {
+            Some(filters) => {
+                let decoded = filters.decode(file, content.to_vec());
+                Ok(Cow::Owned(decoded.map_err(WorkdirError::Filter)?))
+            }
+            None => Ok(Cow::Borrowed(content)),
         }
     }
 
@@ -100,9 +153,11 @@ impl WorkingFiles {
         let found = fs::symlink_metadata(&path).map_err(wrong)?;
         if found.is_symlink() {
             let target = fs::read_link(&path).map_err(wrong)?;
-            return Ok((target.into_os_string().into_vec(), FileKind::Symlink));
+            let target = self.encoded(file, target.into_os_string().into_vec())?;
+            return Ok((target, FileKind::Symlink));
         }
-        Ok((fs::read(&path).map_err(wrong)?, kind_of(&found)))
+        let content = fs::read(&path).map_err(wrong)?;
+        Ok((self.encoded(file, content)?, kind_of(&found)))
     }
 
     /// Makes the directories above a file.
@@ -127,6 +182,7 @@ impl WorkingFiles {
     pub fn write(&self, file: &[u8], content: &[u8], kind: FileKind) -> Result<Stat, WorkdirError> {
         let path = self.path(file);
         let wrong = |error| WorkdirError::io("write", &path)(error);
+        let content = &*self.decoded(file, content)?;
         let found = self.look(file)?;
         // Another name of the same file, in a copied working copy for instance, must not change.
         let keep = found
@@ -171,7 +227,8 @@ impl WorkingFiles {
         let wrong = |error| WorkdirError::io("replace", &path)(error);
         let before = fs::symlink_metadata(&path).map_err(wrong)?;
         let new = self.root.join(REPLACEMENT);
-        let written = fs::write(&new, content)
+        let decoded = self.decoded(file, content)?;
+        let written = fs::write(&new, &*decoded)
             .and_then(|()| fs::set_permissions(&new, before.permissions()))
             .and_then(|()| fs::rename(&new, &path));
         let Err(error) = written else {
@@ -241,9 +298,10 @@ impl WorkingFiles {
         let Some(place) = backups.place(file).filter(|_| there.is_some()) else {
             return Ok(());
         };
-        let (content, kind) = self.read(file)?;
-        self.make_directories(&place)?;
-        self.write(&place, &content, kind)?;
+        let disk = self.unfiltered();
+        let (content, kind) = disk.read(file)?;
+        disk.make_directories(&place)?;
+        disk.write(&place, &content, kind)?;
         Ok(())
     }
 }

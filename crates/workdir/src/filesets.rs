@@ -173,7 +173,7 @@ impl TargetFiles {
     }
 
     fn on_disk(&self) -> WorkingFiles {
-        WorkingFiles::new(self.places.repository.root())
+        WorkingFiles::of(&self.places.repository)
     }
 }
 

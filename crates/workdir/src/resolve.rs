@@ -128,7 +128,7 @@ fn merge_file(
 /// # Errors
 /// A failure to read it.
 pub fn has_conflict_markers(repository: &Repository, path: &[u8]) -> Result<bool, WorkdirError> {
-    let files = WorkingFiles::new(repository.root());
+    let files = WorkingFiles::of(repository);
     if files.stat(path)?.is_none() {
         return Ok(false);
     }

@@ -126,7 +126,6 @@ fn what_is_not_there_says_so() {
         ("{onelinesummary}", "onelinesummary"),
         ("{rstdoc(desc, 'html')}", "rstdoc"),
         ("{desc|cbor}", "cbor"),
-        ("cbor", "cbor"),
     ] {
         let ours = twin.run(&["log", "-r", "0", "-T", template]).ours;
         assert_eq!(ours.code, Some(10), "{ours}");

@@ -14,14 +14,18 @@ use varve_workdir::filesets::{FilesetContext, FilesetTarget, RevsetQuery, Target
 impl Repo {
     /// The files of a place; nothing is read before a fileset asks.
     pub fn files_of(&mut self, at: FilesetTarget) -> Result<Arc<dyn FileSource>, Abort> {
-        let places = FilesetContext {
+        Ok(Arc::new(TargetFiles::new(self.fileset_context()?, at)))
+    }
+
+    /// The repository and the settings for filesets.
+    pub(crate) fn fileset_context(&mut self) -> Result<Arc<FilesetContext>, Abort> {
+        Ok(Arc::new(FilesetContext {
             repository: self.repository()?,
             view: self.view()?,
             ignore_files: self.ignore_files()?,
             query: self.fileset_query()?,
             stop: self.stop.clone(),
-        };
-        Ok(Arc::new(TargetFiles::new(Arc::new(places), at)))
+        }))
     }
 
     /// Answers the queries for changesets in `revs()` and `status()`.

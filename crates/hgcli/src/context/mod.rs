@@ -3,6 +3,7 @@
 mod bundles;
 mod command;
 mod config;
+mod file_filters;
 pub(crate) mod files;
 mod filesets;
 mod hooks;

@@ -2,6 +2,7 @@
 
 use crate::context::bundles::Placeholder;
 use crate::context::config::{lock_wait, storage_settings};
+use crate::context::file_filters::ConfiguredFilters;
 use crate::context::location::RepoLocation;
 use crate::context::revision::aliases;
 use crate::hooks::HookRunner;
@@ -112,6 +113,7 @@ impl Repo {
         let opening = OpenOptions {
             pending: environment::shows_pending(self.root()?),
             hooks: Some(hooks),
+            filters: ConfiguredFilters::read(&self.config, self.root()?)?,
             shares: match self.config.get("extensions", "share") {
                 Some(value) if !value.starts_with(b"!") => ShareAccess::Bookmarks,
                 _ => ShareAccess::Store,

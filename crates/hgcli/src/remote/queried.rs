@@ -1,14 +1,14 @@
 //! Surroundings of queries: other repositories, for `outgoing()` and `remote()`, and the working copy.
 
 use crate::context::{Config, Repo, RepoParts};
-use crate::remote::{PeerAddress, outgoing, peers};
+use crate::remote::{PeerAddress, outgoing, paths, peers};
 use crate::ui::clock::clock;
 use crate::ui::{Abort, Ui, Verbosity};
 use std::sync::Arc;
 use varve_exchange::client::discovery::Discovery;
 use varve_exchange::client::outgoing::Outgoing;
 use varve_repo::{Node, RepoView, Rev, uncommitted_changeset};
-use varve_revset::{PeerError, PeerRepositories, UncommittedFiles, WorkingCopySource};
+use varve_revset::{PeerError, PeerName, PeerRepositories, UncommittedFiles, WorkingCopySource};
 use varve_workdir::Dirstate;
 
 /// Reaches other repositories with the settings of one call, and prints nothing but warnings.
@@ -67,6 +67,18 @@ impl PeerRepositories for QuerySurroundings {
         })
     }
 
+    fn names(&self) -> Result<Vec<PeerName>, PeerError> {
+        self.with_repo(|repo, ui, config| {
+            let paths = paths::paths(repo, ui, config)?.into_iter();
+            let named = paths.map(|path| PeerName {
+                name: path.name,
+                url: path.url,
+                options: path.options,
+            });
+            Ok(named.collect())
+        })
+    }
+
     fn working_branch(&self) -> Result<Vec<u8>, PeerError> {
         self.with_repo(|repo, _, _| repo.working_branch())
     }
@@ -96,6 +108,7 @@ impl WorkingCopySource for QuerySurroundings {
             let status = repo.working_changes()?;
             let dirstate = Dirstate::read(&repo.repository()?)?;
             let copies = dirstate.copies();
+            let tracked = dirstate.iter().filter(|(_, item)| item.is_tracked());
             Ok(UncommittedFiles {
                 copies: copies
                     .map(|(name, source)| (name.to_vec(), source.to_vec()))
@@ -103,6 +116,8 @@ impl WorkingCopySource for QuerySurroundings {
                 modified: status.modified,
                 added: status.added,
                 removed: status.removed,
+                deleted: status.deleted,
+                tracked: tracked.map(|(path, _)| path.to_vec()).collect(),
             })
         })
     }

@@ -29,6 +29,18 @@ pub struct Verbosity {
     pub debug: bool,
 }
 
+impl Verbosity {
+    /// The word for it in templates; empty for the usual one.
+    pub(crate) fn name(self) -> &'static str {
+        match (self.debug, self.quiet, self.verbose) {
+            (true, _, _) => "debug",
+            (_, true, _) => "quiet",
+            (_, _, true) => "verbose",
+            _ => "",
+        }
+    }
+}
+
 /// Output, prompts, progress and interruption of one command.
 pub struct Ui {
     /// Results; everything else goes to standard error through [`Ui::warn`].

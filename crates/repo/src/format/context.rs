@@ -3,7 +3,7 @@
 use crate::format::share::SharedStore;
 use crate::format::store_path::StoreLayout;
 use crate::format::{Changeset, RepoError, Requirements};
-use crate::hooks::Hooks;
+use crate::hooks::{FileFilters, Hooks};
 use std::path::PathBuf;
 use std::sync::Arc;
 use varve_base::Storage;
@@ -25,6 +25,8 @@ pub(crate) struct RepoContext {
 pub struct OpenOptions {
     /// Runs the hooks; none run without it.
     pub hooks: Option<Arc<dyn Hooks>>,
+    /// Filters files of the working copy; they are as they are stored without it.
+    pub filters: Option<Arc<dyn FileFilters>>,
     /// Reads the pending files of a transaction: for a program that a hook started.
     pub pending: bool,
     /// Whether a repository may have its store elsewhere.

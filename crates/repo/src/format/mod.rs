@@ -36,4 +36,4 @@ pub use portable_names::unportable;
 pub use requirements::Requirements;
 pub use storage_settings::{StorageSettings, engine_of};
 pub use store_path::{decode_directories, encode_directories};
-pub use tags::{TAGS_FILE, with_tags};
+pub use tags::{TAGS_FILE, tag_lines, with_tags};

@@ -14,15 +14,18 @@ pub(crate) type TagHistory = BTreeMap<Vec<u8>, Vec<Node>>;
 /// Lines that are not tags are passed over: users edit the file.
 pub(crate) fn parse(text: &[u8]) -> TagHistory {
     let mut tags = TagHistory::new();
-    for line in text.split(|byte| *byte == b'\n') {
-        let node = line.get(..2 * Node::LEN).and_then(Node::from_hex);
-        if let Some((node, name)) = node.zip(name_of(line)) {
-            tags.entry(name.trim_ascii().to_vec())
-                .or_default()
-                .push(node);
-        }
+    for (node, name) in tag_lines(text) {
+        tags.entry(name.to_vec()).or_default().push(node);
     }
     tags
+}
+
+/// The nodes and names of the lines that are tags.
+pub fn tag_lines(text: &[u8]) -> impl Iterator<Item = (Node, &[u8])> {
+    text.split(|byte| *byte == b'\n').filter_map(|line| {
+        let node = line.get(..2 * Node::LEN).and_then(Node::from_hex)?;
+        Some((node, name_of(line)?.trim_ascii()))
+    })
 }
 
 fn name_of(line: &[u8]) -> Option<&[u8]> {

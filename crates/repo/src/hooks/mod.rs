@@ -18,8 +18,10 @@
 //! passes the implementation in.
 
 mod configured;
+mod file_filters;
 
 pub use configured::{ConfiguredHooks, HookCommand};
+pub use file_filters::FileFilters;
 
 /// Hooks that may follow a first one: if one of those cannot be run, nothing is begun.
 const FOLLOWERS: &[(&str, &[&str])] = &[

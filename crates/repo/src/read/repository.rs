@@ -4,6 +4,7 @@ use crate::format::context::{OpenOptions, RepoContext, ShareAccess};
 use crate::format::share::SharedStore;
 use crate::format::store_path::StoreLayout;
 use crate::format::{RepoError, Requirements};
+use crate::hooks::FileFilters;
 use crate::read::stamp::Stamp;
 use crate::read::{RepoView, ViewFilter};
 use parking_lot::{Mutex, MutexGuard};
@@ -111,6 +112,11 @@ impl Repository {
     /// Whether the data of a pending transaction shows.
     pub fn shows_pending(&self) -> bool {
         self.context.opening.pending
+    }
+
+    /// The filters of the working copy's files.
+    pub fn file_filters(&self) -> Option<&Arc<dyn FileFilters>> {
+        self.context.opening.filters.as_ref()
     }
 
     /// The storage that the repository lies on.

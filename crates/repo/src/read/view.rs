@@ -5,6 +5,7 @@ use crate::format::obsstore;
 use crate::format::{
     Changeset, Phase, Phases, RepoError, Requirements, bookmarks, fncache, pending,
 };
+use crate::hooks::FileFilters;
 use crate::read::branches::{self, Branches};
 use crate::read::caches::CacheDirectory;
 use crate::read::stamp::Stamp;
@@ -192,6 +193,11 @@ impl RepoView {
 
     pub(crate) fn storage(&self) -> &dyn Storage {
         self.context.storage.as_ref()
+    }
+
+    /// The filters of the working copy's files.
+    pub fn file_filters(&self) -> Option<&Arc<dyn FileFilters>> {
+        self.context.opening.filters.as_ref()
     }
 
     /// The directory that holds `.hg`.

@@ -36,6 +36,7 @@ pub(super) fn receive(
     let hooks = Arc::new(PushHooks::new(config, absolute(repos, found), &output)?);
     let opening = OpenOptions {
         hooks: Some(hooks.clone()),
+        filters: None,
         pending: false,
         shares: repos.share_access(),
     };

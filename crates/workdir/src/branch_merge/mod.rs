@@ -118,7 +118,7 @@ pub fn merge_changeset(
         bases: &bases,
     };
     let mut plan = trees.plan(&merged)?;
-    let files = WorkingFiles::new(repository.root());
+    let files = WorkingFiles::of(repository);
     check_in_the_way(request, &files, &mut plan, &trees)?;
     let settings = MergeSettings {
         repository,
@@ -142,12 +142,7 @@ pub fn merge_changeset(
     merger.keep()?;
     let backups = &request.tool.backups;
     crate::file_merges::keep_replaced(&plan.replaced, &files, backups, merger.observer)?;
-    apply(
-        &plan,
-        view,
-        repository.root(),
-        (request.progress, request.stop),
-    )?;
+    apply(&plan, view, (request.progress, request.stop))?;
     relocate(&plan, view, &files, merger.observer)?;
     let outcomes = merger.merge_all([first, node], extras(&merged))?;
     let sides = (&parent, &node);

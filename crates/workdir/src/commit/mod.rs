@@ -138,7 +138,7 @@ struct Reading<'a> {
 impl<'a> Reading<'a> {
     fn new((repository, stop, chosen): CommitWork<'a>) -> Self {
         Reading {
-            working: WorkingFiles::new(repository.root()),
+            working: WorkingFiles::of(repository),
             auditor: PathAuditor::new(repository.root()),
             stop,
             chosen,

@@ -1,7 +1,7 @@
 //! Merging the lines of one file, and what is left for the user where they conflict.
 
 use super::{MergeFile, Merger, UpdateEvent, needs_prompt};
-use crate::merge::{Merged, Version, merge_texts};
+use crate::merge::{Merged, Version, merge_tags, merge_texts};
 use crate::{MergeTool, WorkdirError};
 use std::borrow::Cow;
 use varve_repo::FileKind;
@@ -74,6 +74,31 @@ impl Merger<'_, '_> {
         }
     }
 
+    /// The content with the tags of both sides, and whether they do not conflict.
+    pub(super) fn merge_tags(
+        &mut self,
+        file: &MergeFile,
+        base: &Option<Version>,
+        ours: &Version,
+        theirs: &Version,
+    ) -> Result<(Vec<u8>, bool), WorkdirError> {
+        self.on_merging(file);
+        let before = base.as_ref().map_or(&b""[..], |base| &base.content);
+        match merge_tags([before, &ours.content, &theirs.content]) {
+            Ok(content) => {
+                self.observer.on_event(&UpdateEvent::MergedTags);
+                Ok((content, true))
+            }
+            Err(conflicts) => {
+                self.back_up(&file.dest, ours)?;
+                let (tags, path) = (&conflicts[..], &file.dest[..]);
+                self.observer
+                    .on_event(&UpdateEvent::TagConflicts { tags, path });
+                Ok((ours.content.clone(), false))
+            }
+        }
+    }
+
     /// Tells that a file is merged, with its names.
     pub(super) fn on_merging(&mut self, file: &MergeFile) {
         let name = |path: Option<&Vec<u8>>| path.unwrap_or(&file.dest).clone();
@@ -87,8 +112,9 @@ impl Merger<'_, '_> {
     /// Keeps the file as it was for the user.
     pub(super) fn back_up(&self, path: &[u8], ours: &Version) -> Result<(), WorkdirError> {
         if let Some(place) = self.settings.tool.backups.place(path) {
-            self.files.make_directories(&place)?;
-            self.files.write(&place, &ours.content, ours.kind)?;
+            let (files, content) = (&self.files, self.files.decoded(path, &ours.content)?);
+            files.make_directories(&place)?;
+            files.unfiltered().write(&place, &content, ours.kind)?;
         }
         Ok(())
     }
@@ -101,11 +127,12 @@ impl Merger<'_, '_> {
         ours: &Version,
         theirs: &Version,
     ) -> Result<(), WorkdirError> {
-        let versions = [
-            (&b".base"[..], base),
-            (b".local", &ours.content),
-            (b".other", &theirs.content),
-        ];
+        let ours = self.files.decoded(path, &ours.content)?;
+        let local = [path, b".local"].concat();
+        self.files.audit(&local)?;
+        let disk = self.files.unfiltered();
+        disk.write(&local, &ours, FileKind::Plain)?;
+        let versions = [(&b".base"[..], base), (b".other", &theirs.content)];
         for (suffix, content) in versions {
             let version = Version {
                 content: content.to_vec(),

@@ -17,9 +17,7 @@ pub use outcome::UpdateStats;
 pub(crate) use outcome::{Outcome, note_possibly_dirty};
 pub(crate) use replaced::keep_replaced;
 
-use crate::merge::{
-    FileTraits, PickedTool, ToolTable, Version, is_binary, merge_kinds, merge_texts,
-};
+use crate::merge::{FileTraits, PickedTool, ToolTable, Version, is_binary, merge_kinds};
 use crate::merge_state::{FileExtras, MergeState};
 use crate::tree::TreeEntry;
 use crate::{
@@ -64,7 +62,7 @@ impl<'a, 'b> Merger<'a, 'b> {
         merges: &[MergeFile],
         observer: &'b mut dyn UpdateObserver,
     ) -> Result<Self, WorkdirError> {
-        let files = WorkingFiles::new(settings.repository.root());
+        let files = WorkingFiles::of(settings.repository);
         let mut prepared = Vec::new();
         for file in merges {
             let ours = match &file.ours {
@@ -83,10 +81,8 @@ impl<'a, 'b> Merger<'a, 'b> {
             parents: [Node::NULL; 2],
             observer,
         };
-        match &settings.tool.chosen {
-            ToolSelection::Unsupported(name) => merger.refuse_conflicts(name)?,
-            ToolSelection::Table(table) => merger.check_settings(table)?,
-            _ => {}
+        if let ToolSelection::Table(table) = &settings.tool.chosen {
+            merger.check_settings(table)?;
         }
         Ok(merger)
     }
@@ -97,31 +93,6 @@ impl<'a, 'b> Merger<'a, 'b> {
             let picked = table.pick(&file.dest, FileTraits::default(), &mut |_, _, _| {})?;
             if let PickedTool::Program(program) = picked {
                 table.premerge(&program)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Only files that merge without conflict need no tool.
-    fn refuse_conflicts(&self, name: &str) -> Result<(), WorkdirError> {
-        for (file, ours) in &self.prepared {
-            let (Some(ours), Some(theirs)) = (ours, self.theirs(file)?) else {
-                continue;
-            };
-            let base = self.base(file)?;
-            let by_lines = !needs_prompt(&base, ours, &theirs);
-            let conflicts = || {
-                let base = base.as_ref().map_or(&b""[..], |base| &base.content);
-                merge_texts(
-                    MergeTool::Merge,
-                    self.settings.tool.touching,
-                    self.settings.labels,
-                    [base, &ours.content, &theirs.content],
-                )
-                .conflicts
-            };
-            if ours.content != theirs.content && (!by_lines || conflicts()) {
-                return Err(WorkdirError::UnsupportedTool(name.to_owned()));
             }
         }
         Ok(())
@@ -353,6 +324,10 @@ impl<'a, 'b> Merger<'a, 'b> {
             MergeTool::Other => Resolution::Theirs,
             MergeTool::Fail => Resolution::Unresolved,
             MergeTool::Prompt => self.observer.decide(&UpdateQuestion::WhoseFile(&file.dest)),
+            MergeTool::Tags => {
+                let (content, resolved) = self.merge_tags(file, &base, ours, theirs)?;
+                return Ok((end(resolved), Some(with_kind(&content))));
+            }
             _ => {
                 let (content, resolved) = self.merge_lines(tool, file, &base, ours, theirs)?;
                 return Ok((end(resolved), Some(with_kind(&content))));
@@ -415,7 +390,7 @@ impl<'a, 'b> Merger<'a, 'b> {
                 self.observer.on_event(&UpdateEvent::NoToolConfigured);
                 MergeTool::Merge
             }
-            ToolSelection::Table(_) | ToolSelection::Unsupported(_) => MergeTool::Merge,
+            ToolSelection::Table(_) => MergeTool::Merge,
         };
         if prompts {
             self.observer.on_event(&UpdateEvent::NoTool(&file.dest));

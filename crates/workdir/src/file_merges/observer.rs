@@ -107,6 +107,15 @@ pub enum UpdateEvent<'a> {
     KeepsMode(&'a [u8]),
     /// A file is left with conflicts in it.
     Conflicts(&'a [u8]),
+    /// The tags of both sides are merged.
+    MergedTags,
+    /// Tags for which neither side is newer, in a file that is left as it was.
+    TagConflicts {
+        /// Their names, sorted.
+        tags: &'a [Vec<u8>],
+        /// The file.
+        path: &'a [u8],
+    },
 }
 
 /// A conflict that the user decides.

@@ -105,12 +105,13 @@ impl Merger<'_, '_> {
         let output = self.files.path(&file.dest);
         let empty: &[u8] = b"";
         let text = base.as_ref().map_or(empty, |base| &base.content);
+        let decoded = |content| self.files.decoded(&file.dest, content);
         let mut local = output.clone();
         if arguments.windows(7).any(|word| word == b"$output") {
-            local = scratch.write(&file.dest, "local", &ours.content)?;
+            local = scratch.write(&file.dest, "local", &decoded(&ours.content)?)?;
         }
-        let base_file = scratch.write(&file.dest, "base", text)?;
-        let other = scratch.write(&file.dest, "other", &theirs.content)?;
+        let base_file = scratch.write(&file.dest, "base", &decoded(text)?)?;
+        let other = scratch.write(&file.dest, "other", &decoded(&theirs.content)?)?;
         let path = |path: &Path| path.as_os_str().as_bytes().to_vec();
         let values = [
             ("local", path(&local)),

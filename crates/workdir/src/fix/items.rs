@@ -53,7 +53,7 @@ impl FixItem {
         match &self.node {
             Some(node) => Ok(scope.view.file_content(&self.path, node)?),
             None => {
-                let files = WorkingFiles::new(scope.repository.root());
+                let files = WorkingFiles::of(scope.repository);
                 Ok(files.read(&self.path)?.0)
             }
         }

@@ -3,12 +3,14 @@
 mod conflict_markers;
 mod labels;
 mod program;
+mod tag_merge;
 mod tool;
 
 pub(crate) use conflict_markers::has_markers;
 pub use labels::MergeLabels;
 pub use program::{FileTraits, MergeProgram, OnObstacle, PickedTool, ToolObstacle, ToolTable};
 pub(crate) use program::{Premerge, fill, quote};
+pub(crate) use tag_merge::merge_tags;
 pub use tool::{MarkerStyle, MergeOptions, MergeTool, PartialTool, ToolSelection};
 use varve_delta::TouchingChanges;
 

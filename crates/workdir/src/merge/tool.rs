@@ -35,6 +35,8 @@ pub enum MergeTool {
     ForceDump,
     /// The user says whose file it is.
     Prompt,
+    /// Merges the histories of tags, of which alone the file consists.
+    Tags,
 }
 
 const NAMES: &[(&str, MergeTool)] = &[
@@ -51,6 +53,7 @@ const NAMES: &[(&str, MergeTool)] = &[
     ("dump", MergeTool::Dump),
     ("forcedump", MergeTool::ForceDump),
     ("prompt", MergeTool::Prompt),
+    ("tagmerge", MergeTool::Tags),
 ];
 
 impl MergeTool {
@@ -91,6 +94,7 @@ impl MergeTool {
                 | MergeTool::Fail
                 | MergeTool::ForceDump
                 | MergeTool::Prompt
+                | MergeTool::Tags
         )
     }
 }
@@ -107,9 +111,6 @@ pub enum ToolSelection {
     Configured(MergeTool),
     /// By the name and kind of each file.
     Table(Arc<ToolTable>),
-    /// A program or setting that is not supported, by its name; files that merge without it are
-    /// merged.
-    Unsupported(String),
 }
 
 impl ToolSelection {
@@ -123,7 +124,6 @@ impl ToolSelection {
                 )
             }
             ToolSelection::Table(table) => table.merges_only_lines(),
-            ToolSelection::Unsupported(_) => false,
         }
     }
 }

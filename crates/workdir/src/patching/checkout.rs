@@ -21,7 +21,7 @@ pub(super) fn check_out(
     batch: Option<&CommitBatch>,
     target: Node,
 ) -> Result<CheckedOut, WorkdirError> {
-    let files = WorkingFiles::new(repository.root());
+    let files = WorkingFiles::of(repository);
     let mut out = CheckedOut::default();
     let changed = differences(from, to)?;
     for (path, _, after) in &changed {

@@ -150,7 +150,7 @@ impl<'a> PatchSession<'a> {
     /// Damage in the repository; a failure of the file system.
     pub fn status(&self, files: &BTreeSet<Vec<u8>>) -> Result<Status, WorkdirError> {
         let tree = self.tree(&self.dirstate.parents()[0])?;
-        let working = WorkingFiles::new(self.repository.root());
+        let working = WorkingFiles::of(self.repository);
         let mut status = Status::default();
         for path in files {
             let is_tracked = self.dirstate.is_tracked(path);

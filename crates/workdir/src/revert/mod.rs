@@ -26,7 +26,7 @@ pub fn revert(
     backups: &Backups,
     stop: &Interrupt,
 ) -> Result<(), WorkdirError> {
-    let files = WorkingFiles::new(repository.root());
+    let files = WorkingFiles::of(repository);
     let parent = Tree::of(view, view.changelog().rev(&dirstate.parents()[0]))?;
     let mut written = Vec::new();
     for step in &plan.steps {
@@ -78,7 +78,7 @@ pub fn back_up(
     plan: &RevertPlan,
     backups: &Backups,
 ) -> Result<(), WorkdirError> {
-    let files = WorkingFiles::new(repository.root());
+    let files = WorkingFiles::of(repository);
     for step in plan.steps.iter().filter(|step| step.loses_content) {
         files.back_up(&step.path, backups)?;
     }

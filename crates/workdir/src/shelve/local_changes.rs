@@ -45,7 +45,7 @@ pub fn plan_local_changes(
     changed.extend(differing.into_iter().map(|(path, ..)| path.to_vec()));
     let matcher = Matcher::exactly(changed);
     let status = look(&matcher)?;
-    let files = WorkingFiles::new(repository.root());
+    let files = WorkingFiles::of(repository);
     let mut plan = plan_revert(dirstate, (&from, &to), &status, &files, &matcher)?;
     for step in &mut plan.steps {
         let is_tracked = dirstate.get(&step.path).is_some();
@@ -72,7 +72,7 @@ pub fn leave_changeset(
     let parent = dirstate.parents()[0];
     let old = view.changelog().rev(&parent);
     let (from, to) = (Tree::of(view, old)?, Tree::of(view, request.target)?);
-    let files = WorkingFiles::new(request.repository.root());
+    let files = WorkingFiles::of(request.repository);
     let mut plan = Plan::default();
     for (path, before, after) in differences(&from, &to)? {
         if let Some(before) = before.filter(|_| dirstate.is_tracked(path))

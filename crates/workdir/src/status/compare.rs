@@ -100,6 +100,7 @@ impl<'a> Baseline<'a> {
 
     /// The present content of a file or link; `None` if it no longer exists.
     fn content(&self, path: &[u8], kind: FileKind) -> Result<Option<Vec<u8>>, WorkdirError> {
+        let file = path;
         let path = on_disk(self.root, path);
         let content = match kind {
             FileKind::Symlink => {
@@ -108,7 +109,13 @@ impl<'a> Baseline<'a> {
             FileKind::Plain | FileKind::Executable => std::fs::read(&path),
         };
         match content {
-            Ok(content) => Ok(Some(content)),
+            Ok(content) => match self.view.file_filters() {
+                Some(filters) => {
+                    let encoded = filters.encode(file, content);
+                    encoded.map(Some).map_err(WorkdirError::Filter)
+                }
+                None => Ok(Some(content)),
+            },
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(WorkdirError::io("read", &path)(error)),
         }

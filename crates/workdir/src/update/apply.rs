@@ -4,7 +4,6 @@ use super::plan::{Plan, UpdateStep};
 use crate::tree::TreeEntry;
 use crate::{Stat, WorkdirError, WorkingFiles};
 use std::num::NonZero;
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use varve_base::{Interrupt, Progress, Unit};
@@ -25,7 +24,6 @@ pub(crate) type Written<'a> = Vec<(&'a [u8], Stat)>;
 pub(crate) fn apply<'a>(
     plan: &'a Plan,
     view: &RepoView,
-    root: &Path,
     (progress, stop): (&dyn Progress, &Interrupt),
 ) -> Result<Written<'a>, WorkdirError> {
     let writes: Vec<(&[u8], TreeEntry)> = plan
@@ -37,7 +35,7 @@ pub(crate) fn apply<'a>(
         })
         .collect();
     progress.begin("updating", Unit::Items, Some(plan.steps.len() as u64));
-    let files = WorkingFiles::new(root);
+    let files = WorkingFiles::of_view(view);
     for (path, step) in &plan.steps {
         stop.check()?;
         match step {
@@ -48,7 +46,7 @@ pub(crate) fn apply<'a>(
         progress.advance(1);
     }
     // Obstacles are gone, so that the auditor must check directories again.
-    let files = WorkingFiles::new(root);
+    let files = WorkingFiles::of_view(view);
     let mut last: &[u8] = b"";
     for (path, _) in &writes {
         let directory = path

@@ -96,7 +96,7 @@ fn update_files(
     }
     let old = view.changelog().rev(&p1);
     let (from, to) = (Tree::of(view, old)?, Tree::of(view, request.target)?);
-    let files = WorkingFiles::new(repository.root());
+    let files = WorkingFiles::of(repository);
     let plan = Planner {
         repository,
         stop: request.stop,
@@ -154,10 +154,10 @@ pub(crate) fn carry_out(
     clear_merge(repository)?;
     merger.keep()?;
     let backups = &request.tool.backups;
-    let files = WorkingFiles::new(repository.root());
+    let files = WorkingFiles::of(repository);
     keep_replaced(&plan.replaced, &files, backups, merger.observer)?;
     let work = (request.progress, request.stop);
-    let written = apply(plan, view, repository.root(), work)?;
+    let written = apply(plan, view, work)?;
     let outcomes = merger.merge_all([p1, node], FileExtras::default())?;
     let boundary = Dirstate::clock(repository)?;
     note_entries(plan, dirstate);

@@ -173,22 +173,6 @@ fn links_modes_and_binary_files() {
 }
 
 #[test]
-fn what_is_not_supported_is_refused_before_anything_changes() {
-    for refused in [
-        &["up", "1", "--tool", ":tagmerge"][..],
-        &["up", "1", "--config", "ui.merge=internal:tagmerge"],
-    ] {
-        let twin = Twin::writing(history).with("PATH", "/nowhere");
-        twin.each(|path| write(path, "e", b"mine\n"));
-        let ours = twin.run(refused).ours;
-        assert_eq!(ours.code, Some(255), "{refused:?}");
-        assert!(ours.stderr.contains("is not supported"), "{}", ours.stderr);
-        let changed = hg().ok(twin.ours(), &["status"]);
-        assert_eq!(changed, "M e\n");
-    }
-}
-
-#[test]
 fn dates_and_missing_destinations() {
     let twin = Twin::writing(history);
     twin.all_same(&[

@@ -4,4 +4,5 @@ mod cases;
 mod markers;
 mod programs;
 pub mod random;
+mod tags;
 mod texts;

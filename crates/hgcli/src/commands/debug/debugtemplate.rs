@@ -1,11 +1,11 @@
 //! `debugtemplate`: fills a template, and shows how it was read.
 
 use crate::arguments::{Flag, Matches};
-use crate::context::{Command, Context};
+use crate::context::{Command, Context, RepoLocation};
 use crate::render::changesets::Printer;
 use crate::render::changesets::PrinterStyle;
-use crate::render::formatter::Value;
-use crate::render::templates::{Keywords, Template, TemplateAliases};
+use crate::render::formatter::{ItemSource, Value};
+use crate::render::templates::{Keywords, Template, TemplateAliases, TemplateData};
 use crate::ui::Abort;
 
 /// See [`Command`].
@@ -48,7 +48,13 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let specs = matches.list("rev");
     if specs.is_empty() {
         let mut out = Vec::new();
-        template.fill(&Defined(&defined), &mut out)?;
+        let printer = Printer::new(repo, ui, config, PrinterStyle::default());
+        let source = match repo.location() {
+            RepoLocation::None => ItemSource::new(ui, config),
+            _ => ItemSource::of_repository(ui, config, printer?),
+        };
+        let keywords = Defined(&defined, Some(&source));
+        template.fill(&keywords, &mut out)?;
         ui.write(out)?;
         return Ok(0);
     }
@@ -56,19 +62,23 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let printer = Printer::new(repo, ui, config, PrinterStyle::default())?;
     for rev in revs {
         let mut out = Vec::new();
-        printer.fill_for(rev, &template, &Defined(&defined), &mut out)?;
+        printer.fill_for(rev, &template, &Defined(&defined, None), &mut out)?;
         ui.write(out)?;
     }
     Ok(0)
 }
 
 /// Keywords of the options.
-struct Defined<'a>(&'a [(String, Vec<u8>)]);
+struct Defined<'a>(&'a [(String, Vec<u8>)], Option<&'a ItemSource>);
 
 impl Keywords for Defined<'_> {
     fn value(&self, name: &str) -> Result<Option<Value>, Abort> {
         let mut defined = self.0.iter().rev();
         let found = defined.find(|(known, _)| known == name);
         Ok(found.map(|(_, value)| Value::from(value)))
+    }
+
+    fn source(&self) -> Option<&dyn TemplateData> {
+        self.1.map(|source| source as &dyn TemplateData)
     }
 }

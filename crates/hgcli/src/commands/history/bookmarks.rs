@@ -204,7 +204,7 @@ fn list(
         return Err(WorkdirError::from(BookmarkRefusal::Unknown(name)).into());
     }
     let quiet = ui.verbosity.quiet;
-    let mut out = Formatter::new(ui, config, matches, "bookmarks")?;
+    let mut out = Formatter::new(ui, config, matches, "bookmarks")?.within(repo, config)?;
     if all.is_empty() && out.is_plain() {
         ui.status("no bookmarks set\n")?;
     }
@@ -213,15 +213,14 @@ fn list(
         .filter(|(name, _)| names.is_empty() || names.contains(name))
     {
         let is_active = active.as_ref() == Some(name);
-        let rev = view
-            .changelog()
-            .rev(node)
-            .map_or(-1, |rev| i64::from(rev.0));
+        let known = view.changelog().rev(node);
+        let rev = known.map_or(-1, |rev| i64::from(rev.0));
         let label = match is_active {
             true => "bookmarks.active bookmarks.current",
             false => "",
         };
         out.item(ui)?;
+        out.about_changeset(known);
         if !quiet {
             out.plain_labelled(ui, label, if is_active { " * " } else { "   " })?;
         }

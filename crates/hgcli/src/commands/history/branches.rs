@@ -63,6 +63,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     lines.sort_unstable();
     let current = context.repo.working_branch()?;
     let mut out = Formatter::new(&mut context.ui, &context.config, matches, "branches")?;
+    out = out.within(&mut context.repo, &context.config)?;
     for line in lines.iter().rev() {
         let hidden = matches.flag("active") && !line.active;
         let closed = !line.open && !matches.flag("closed");
@@ -109,6 +110,7 @@ fn print(
 ) -> Result<(), Abort> {
     let node = repo.view()?.changelog().node(line.tip);
     out.item(ui)?;
+    out.about_changeset(Some(line.tip));
     let shown = ui.local(&line.name);
     let label = match (current, line.open, line.active) {
         (true, _, _) => "branches.current",

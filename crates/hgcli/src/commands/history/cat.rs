@@ -6,6 +6,7 @@ use crate::context::{Category, Command, Context, matching};
 use crate::render::Formatter;
 use crate::ui::Abort;
 use std::ffi::OsString;
+use varve_workdir::WorkingFiles;
 use varve_workdir::filesets::FilesetTarget;
 
 /// See [`Command`].
@@ -19,10 +20,7 @@ pub(crate) const COMMAND: Command = Command {
             "write to files whose names have this form",
         ),
         Flag::value('r', "rev", "REV", "the content in this changeset"),
-        Flag::long_flag(
-            "decode",
-            "as filters of [decode] would write it; there may be none",
-        ),
+        Flag::long_flag("decode", "as the filters of [decode] write it"),
         INCLUDE,
         EXCLUDE,
         TEMPLATE,
@@ -41,11 +39,6 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    if matches.flag("decode") && !context.config.section("decode").is_empty() {
-        return Err(Abort::new(
-            "filters of the section decode are not supported",
-        ));
-    }
     let rev = context
         .repo
         .revision(&mut context.ui, matches.value("rev"))?;
@@ -58,29 +51,32 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             .repo
             .warn_not_in_revision(&mut context.ui, name, &node)
     })?;
+    let files = match matches.flag("decode") {
+        true => WorkingFiles::of_view(&view),
+        false => WorkingFiles::new(view.root()),
+    };
     let output = matches
         .value("output")
         .filter(|form| !matches!(*form, b"" | b"-"));
     if let Some(form) = output {
         for entry in &entries {
             let content = view.file_content(entry.path, &entry.node)?;
+            let content = files.decoded(entry.path, &content)?;
             let name = output_name(form, (&view, rev), &OutputContent::File(entry.path))?;
             write_file(&name, &content)?;
         }
         return Ok(u8::from(entries.is_empty()));
     }
     let mut out = Formatter::new(&mut context.ui, &context.config, matches, "cat")?;
-    out = out.within(&context.repo, &context.ui, &context.config)?;
+    out = out.within(&mut context.repo, &context.config)?;
     for entry in &entries {
         let content = view.file_content(entry.path, &entry.node)?;
+        let content = files.decoded(entry.path, &content)?;
         out.item(&mut context.ui)?;
+        out.about_file(rev, entry.path);
         out.plain(&mut context.ui, &content)?;
-        out.data("data", content);
+        out.data("data", content.into_owned());
         out.data("path", entry.path);
-        if out.is_template() {
-            out.data("rev", rev);
-            out.data("node", node);
-        }
     }
     out.end(&mut context.ui)?;
     Ok(u8::from(entries.is_empty()))

@@ -9,6 +9,7 @@ use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use varve_repo::{FileKind, Rev};
+use varve_revset::WORKING_COPY;
 use varve_workdir::Dirstate;
 use varve_workdir::filesets::FilesetTarget;
 
@@ -54,7 +55,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     )?;
     let verbose = context.ui.verbosity.verbose;
     let mut out = Formatter::new(&mut context.ui, &context.config, matches, "files")?;
-    out = out.within(&context.repo, &context.ui, &context.config)?;
+    out = out.within(&mut context.repo, &context.config)?;
     let names = out.names();
     let shows = |name| names.contains(name) || !out.is_template() && !out.is_plain();
     let details = verbose || shows("size") || shows("flags");
@@ -65,6 +66,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let end = if matches.flag("print0") { "\0" } else { "\n" };
     for file in &listed {
         out.item(&mut context.ui)?;
+        out.about_file(rev.unwrap_or(Some(WORKING_COPY)), &file.path);
         if let Some((size, flag)) = file.details
             && (verbose || out.is_template())
         {

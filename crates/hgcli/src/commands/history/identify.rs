@@ -7,6 +7,7 @@ use crate::remote::peers;
 use crate::render::Formatter;
 use crate::ui::{Abort, Ui};
 use varve_repo::{DEFAULT_BRANCH, Node, RepoView, Rev, ViewFilter};
+use varve_revset::WORKING_COPY;
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -63,7 +64,13 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         }
         None => of_working_directory(repo, &view)?,
     };
-    print(ui, config, matches, &view, &subject)
+    let mut out = Formatter::new(ui, config, matches, "identify")?.within(repo, config)?;
+    out.item(ui)?;
+    out.about_changeset(match subject.working {
+        true => Some(WORKING_COPY),
+        false => subject.revs.first().copied().flatten(),
+    });
+    print(ui, out, matches, &view, &subject)
 }
 
 fn of_changeset(view: &RepoView, rev: Option<Rev>) -> Result<Subject, Abort> {
@@ -132,9 +139,10 @@ fn bookmarks(view: &RepoView, nodes: &[Node]) -> Vec<Vec<u8>> {
     names.map(|(name, _)| name.clone()).collect()
 }
 
+/// Prints the item that has begun.
 fn print(
     ui: &mut Ui,
-    config: &Config,
+    mut out: Formatter,
     matches: &Matches,
     view: &RepoView,
     subject: &Subject,
@@ -146,8 +154,6 @@ fn print(
         .collect();
     let words = words(ui, matches, subject, &nodes);
     let dirty = subject.dirty;
-    let mut out = Formatter::new(ui, config, matches, "identify")?;
-    out.item(ui)?;
     let whole = nodes
         .iter()
         .map(|node| String::from_utf8_lossy(&node.to_hex()).into_owned());
@@ -293,7 +299,9 @@ fn of_local(
             view.changelog().rev(&node)
         }
     };
-    print(ui, config, matches, &view, &of_changeset(&view, rev)?)
+    let mut out = Formatter::new(ui, config, matches, "identify")?;
+    out.item(ui)?;
+    print(ui, out, matches, &view, &of_changeset(&view, rev)?)
 }
 
 /// Bookmarks are asked for only where they are shown, and `json` does not show them.

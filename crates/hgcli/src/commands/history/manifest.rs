@@ -4,7 +4,7 @@ use crate::arguments::{Flag, Matches, TEMPLATE};
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::render::Formatter;
 use crate::ui::{Abort, Ui};
-use varve_repo::{FileKind, ManifestEntry};
+use varve_repo::{FileKind, ManifestEntry, Rev};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -42,9 +42,9 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let rev = repo.revision(ui, argument.or(option))?;
     let view = repo.view()?;
     let text = view.manifest_text(rev)?;
-    let mut out = Formatter::new(ui, config, matches, "manifest")?;
+    let mut out = Formatter::new(ui, config, matches, "manifest")?.within(repo, config)?;
     for entry in view.manifest_entries(&text) {
-        print(ui, &mut out, &entry?)?;
+        print(ui, &mut out, rev, &entry?)?;
     }
     out.end(ui)?;
     Ok(0)
@@ -62,13 +62,19 @@ fn all(repo: &mut Repo, ui: &mut Ui, config: &Config, matches: &Matches) -> Resu
     Ok(0)
 }
 
-fn print(ui: &mut Ui, out: &mut Formatter, entry: &ManifestEntry<'_>) -> Result<(), Abort> {
+fn print(
+    ui: &mut Ui,
+    out: &mut Formatter,
+    rev: Option<Rev>,
+    entry: &ManifestEntry<'_>,
+) -> Result<(), Abort> {
     let (kind, mode) = match entry.kind {
         FileKind::Plain => ("", "644"),
         FileKind::Executable => ("*", "755"),
         FileKind::Symlink => ("@", "644"),
     };
     out.item(ui)?;
+    out.about_file(rev, entry.path);
     out.data("hash", entry.node);
     out.data("mode", mode);
     out.data("type", kind);

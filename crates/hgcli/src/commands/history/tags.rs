@@ -35,11 +35,13 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     tags.sort_unstable();
     let (quiet, verbose) = (context.ui.verbosity.quiet, context.ui.verbosity.verbose);
     let mut out = Formatter::new(&mut context.ui, &context.config, matches, "tags")?;
+    out = out.within(&mut context.repo, &context.config)?;
     for (rev, name) in tags.into_iter().rev() {
         let node = changelog.node_or_null(rev);
         let number = rev.map_or(-1, |rev| i64::from(rev.0));
         let kind = if local.contains(&name) { "local" } else { "" };
         out.item(&mut context.ui)?;
+        out.about_changeset(rev);
         let shown = context.ui.local(&name);
         let label = match kind {
             "" => "tags.normal",

@@ -185,7 +185,7 @@ fn find_renames(
             removed.push(RenameCandidate { path, content });
         }
     }
-    let working = WorkingFiles::new(change.repository.root());
+    let working = WorkingFiles::of(&change.repository);
     let mut added = Vec::new();
     for path in came {
         let (path, (content, _)) = (path.clone(), working.read(path)?);

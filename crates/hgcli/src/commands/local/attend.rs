@@ -125,6 +125,8 @@ impl<'s> Watcher<'s> {
                 path,
                 b"! (edit, then use 'hg resolve --mark')",
             ])),
+            UpdateEvent::MergedTags => ui.note(".hgtags merged successfully\n"),
+            UpdateEvent::TagConflicts { tags, path } => print_tag_conflicts(ui, tags, path),
         }
     }
 
@@ -235,6 +237,17 @@ fn print_auction(ui: &mut Ui, [ours, theirs]: [&Node; 2], auction: &Auction) -> 
         }
     }
     ui.note("end of auction\n\n")
+}
+
+/// Says which tags are in conflict, and what may be done about it.
+fn print_tag_conflicts(ui: &mut Ui, tags: &[Vec<u8>], path: &[u8]) -> Result<(), Abort> {
+    let words = format!(
+        "automatic .hgtags merge failed\nthe following {} tags are in conflict: ",
+        tags.len()
+    );
+    let (tags, before) = (tags.join(&b", "[..]), b"\nautomatic tag merging of ");
+    let hint = b" failed! (use 'hg resolve --tool :merge' or another merge tool of your choice)\n";
+    ui.warn([words.as_bytes(), &tags, before, path, hint].concat())
 }
 
 fn possible_conflict(source: &[u8], what: &[u8], names: &[Vec<u8>]) -> Vec<u8> {
@@ -349,11 +362,6 @@ pub(crate) fn backup_directory(config: &Config) -> Backups {
 fn chosen_tool(config: &Config, tool: Option<&[u8]>) -> Result<ToolSelection, Abort> {
     let table = tool_table(config, tool)?;
     let named = table.forced.as_ref().or(table.environment.as_ref());
-    let asked = named.or(table.configured.as_ref());
-    if let Some(name) = asked.filter(|name| with_colon(name) == b":tagmerge") {
-        let name = String::from_utf8_lossy(name);
-        return Ok(ToolSelection::Unsupported(format!("merge tool '{name}'")));
-    }
     if let Some(name) = named {
         let tool = MergeTool::named(name).map(ToolSelection::Forced);
         return Ok(tool.unwrap_or_else(|| ToolSelection::Table(Arc::new(table))));
@@ -370,13 +378,6 @@ fn chosen_tool(config: &Config, tool: Option<&[u8]>) -> Result<ToolSelection, Ab
         }
         _ => ToolSelection::Table(Arc::new(table)),
     })
-}
-
-fn with_colon(name: &[u8]) -> Vec<u8> {
-    match name.strip_prefix(b"internal:") {
-        Some(rest) => [b":", rest].concat(),
-        None => name.to_vec(),
-    }
 }
 
 /// All that the configuration and the environment say about tools.

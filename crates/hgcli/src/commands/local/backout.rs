@@ -203,7 +203,7 @@ impl Backout<'_> {
         let status = commit::working_changes(self.ui, repository, &everything, &mut dirstate)?;
         let tree = |node: &Node| Tree::of(view, view.changelog().rev(node));
         let (from, to) = (tree(&self.node)?, tree(&self.parent)?);
-        let files = WorkingFiles::new(repository.root());
+        let files = WorkingFiles::of(repository);
         let trees = (&from, &to);
         let plan = varve_workdir::plan_revert(&dirstate, trees, &status, &files, &everything)?;
         let backups = Backups::None;

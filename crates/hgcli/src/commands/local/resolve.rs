@@ -8,6 +8,7 @@ use crate::render::formatter::Formatter;
 use crate::ui::{Abort, FailureKind, Ui};
 use varve_lang::patterns::{Pattern, PatternKind};
 use varve_repo::{LockKind, Repository};
+use varve_revset::WORKING_COPY;
 use varve_workdir::{Dirstate, FileState, MergeState, ResolveRequest};
 
 /// See [`Command`].
@@ -179,11 +180,12 @@ fn print_list(
     let repository = repo.repository()?;
     let state = MergeState::read(&repository)?;
     let matcher = repo.working_matcher(matches, matches.arguments())?;
-    let mut out = Formatter::new(ui, config, matches, "resolve")?;
+    let mut out = Formatter::new(ui, config, matches, "resolve")?.within(repo, config)?;
     let relative = repo.uses_relative_paths(false)?;
     let files = state.iter().flat_map(MergeState::files);
     for file in files.filter(|file| matcher.matches(&file.path)) {
         out.item(ui)?;
+        out.about_file(Some(WORKING_COPY), &file.path);
         if !matches.flag("no-status") {
             let letter = letter(file);
             out.field(ui, "mergestatus", letter, letter)?;

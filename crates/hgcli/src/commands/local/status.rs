@@ -7,6 +7,7 @@ use crate::render::Formatter;
 use crate::ui::{Abort, Ui, environment};
 use std::collections::BTreeMap;
 use varve_repo::Rev;
+use varve_revset::WORKING_COPY;
 use varve_workdir::filesets::FilesetTarget;
 use varve_workdir::{
     Dirstate, Status, StatusLists, StatusRequest, path_copies, path_copies_to_working_copy,
@@ -133,7 +134,16 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         };
         working(repo, &request, &sides, with_copies)?
     };
-    print(repo, ui, config, matches, &status, &copies, &shown)?;
+    let subject = match sides {
+        ComparedRevisions::Between(_, new) => new,
+        _ => Some(WORKING_COPY),
+    };
+    let found = StatusOutput {
+        status,
+        copies,
+        subject,
+    };
+    print(repo, ui, config, matches, &found, &shown)?;
     let verbose = ui.verbosity.verbose || config.boolean("commands", "status.verbose", false)?;
     let is_scripted = matches.value("template").is_some() || environment::is_plain(None);
     if verbose && !ui.verbosity.quiet && !is_scripted {
@@ -143,6 +153,14 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 }
 
 type Copies = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// The files to print.
+struct StatusOutput {
+    status: Status,
+    copies: Copies,
+    /// The newer side, whose files are listed.
+    subject: Option<Rev>,
+}
 
 fn working(
     repo: &mut Repo,
@@ -232,12 +250,11 @@ fn label(letter: char) -> &'static str {
 }
 
 fn print(
-    repo: &Repo,
+    repo: &mut Repo,
     ui: &mut Ui,
     config: &Config,
     matches: &Matches,
-    status: &Status,
-    copies: &Copies,
+    found: &StatusOutput,
     shown: &[char],
 ) -> Result<(), Abort> {
     let names_only = matches.flag("no-status");
@@ -246,16 +263,17 @@ fn print(
         Some(_) => config.boolean("commands", "status.relative", false)?,
         None => repo.uses_relative_paths(!matches.arguments().is_empty())?,
     };
-    let mut out = Formatter::new(ui, config, matches, "status")?;
+    let mut out = Formatter::new(ui, config, matches, "status")?.within(repo, config)?;
     for letter in shown {
         let label = label(*letter);
         let letter = letter.to_string();
-        for path in list(status, letter.chars().next().unwrap_or('C')) {
+        for path in list(&found.status, letter.chars().next().unwrap_or('C')) {
             let name = |repo: &Repo, path: &[u8]| match relative {
                 true => repo.relative_path(path),
                 false => Ok(path.to_vec()),
             };
             out.item(ui)?;
+            out.about_file(found.subject, path);
             out.data("itemtype", "file");
             let before = if names_only {
                 ""
@@ -266,7 +284,7 @@ fn print(
             let shown = name(repo, path)?;
             let line = [&shown[..], end].concat();
             out.labelled(ui, label, ("path", shown.as_slice()), line)?;
-            if let Some(source) = copies.get(path) {
+            if let Some(source) = found.copies.get(path) {
                 let shown = name(repo, source)?;
                 let line = [b"  ", &shown[..], end].concat();
                 out.labelled(ui, "status.copied", ("source", shown.as_slice()), line)?;

@@ -67,9 +67,6 @@ impl Filled {
     }
 }
 
-/// Names of templates that are a form of every command's output.
-const FORMATTERS: &[&[u8]] = &[b"cbor"];
-
 impl ChangesetFormat {
     /// A template for each changeset.
     ///
@@ -114,7 +111,7 @@ fn of_template(
     config: &Config,
     template: &[u8],
 ) -> Result<ChangesetFormat, Abort> {
-    if template == b"json" {
+    if matches!(template, b"json" | b"cbor") {
         return Ok(ChangesetFormat::Json);
     }
     if template == b"list" {
@@ -137,9 +134,6 @@ fn of_template(
     }
     if let Some(form) = built_in(ui, template)? {
         return Ok(form);
-    }
-    if FORMATTERS.contains(&template) {
-        return Err(Abort::input(format!("template '{name}' is not supported")));
     }
     if matches!(template, b"pickle" | b"debug") {
         return Err(Abort::new(format!("\"{name}\" not in template map")));

@@ -4,7 +4,6 @@ use super::{Printer, phase_name};
 use crate::arguments::Matches;
 use crate::context::Config;
 use crate::render::Formatter;
-use crate::render::diff::of_changeset;
 use crate::render::formatter::Value;
 use crate::ui::{Abort, Ui};
 use varve_repo::{Changeset, DEFAULT_BRANCH, Node, Rev};
@@ -33,7 +32,7 @@ impl Printer {
                 if self.verbosity.debug {
                     self.push_details(subject.rev, subject.changeset, &mut out)?;
                 }
-                if self.style.copies && !self.verbosity.debug {
+                if self.style.copies && self.verbosity.verbose && !self.verbosity.debug {
                     self.push_copies(subject.rev, subject.changeset, &mut out)?;
                 }
                 self.push_differences(subject.rev, &mut out)
@@ -101,12 +100,8 @@ impl Printer {
         let Some((options, files)) = &self.style.diff else {
             return Ok(());
         };
-        self.refuse_working(rev)?;
         let matcher = &*files.of(rev);
-        let beside = self.working.first().copied();
-        let digits = self.digits();
-        let (comparison, changes) =
-            of_changeset(&self.view, rev, beside, options, digits, matcher)?;
+        let (comparison, changes) = self.compared(rev, options, self.digits(), matcher)?;
         if self.style.stat {
             let part = |name: &str, value: Value| (name.as_bytes().to_vec(), value);
             let stats = comparison.stats(&changes)?.into_iter().map(|stat| {

@@ -7,9 +7,10 @@ use crate::render::formatter::{Row, Value};
 use crate::render::templates::{Keywords, TemplateData};
 use crate::ui::{Abort, columns};
 use std::cell::OnceCell;
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use varve_repo::{DEFAULT_BRANCH, FileKind, Node, Rev, WORKING_NODE};
-use varve_revset::WORKING_COPY;
+use varve_repo::{DEFAULT_BRANCH, Node, Rev, WORKING_NODE};
+use varve_revset::{PeerName, WORKING_COPY};
 
 /// One changeset as a template sees it.
 pub(super) struct OfChangeset<'a> {
@@ -109,41 +110,79 @@ impl OfChangeset<'_> {
         Ok(self.changed_files.get_or_init(|| changed_files))
     }
 
-    /// `status`, `size` or `flags` of a file; `None` for a keyword that is not about files.
+    /// `status` or `size` of a file; `None` for a keyword that is not about files.
     pub(super) fn about_file(&self, path: &[u8], name: &str) -> Result<Option<Value>, Abort> {
-        if !OF_FILE.contains(&name) {
-            return Ok(None);
-        }
         let view = &self.printer.view;
-        if self.subject.rev == Some(WORKING_COPY) && name != "status" {
-            self.printer.refuse_working(self.subject.rev)?;
-        }
-        let stored = self.subject.rev.filter(|rev| *rev != WORKING_COPY);
-        let manifest = view.manifest_text(stored)?;
-        let entry = view.find_in_manifest(&manifest, path)?;
-        Ok(Some(match (name, entry) {
-            ("status", entry) => {
+        let is_working = self.subject.rev == Some(WORKING_COPY);
+        let entry = || -> Result<_, Abort> {
+            let manifest = view.manifest_text(self.subject.rev)?;
+            let entry = view.find_in_manifest(&manifest, path)?;
+            Ok(entry.map(|entry| entry.node))
+        };
+        let is_there = || -> Result<_, Abort> {
+            if !is_working {
+                return Ok(entry()?.is_some());
+            }
+            let tracked = &self.printer.uncommitted()?.files.tracked;
+            Ok(tracked.binary_search_by(|file| file[..].cmp(path)).is_ok())
+        };
+        Ok(Some(match name {
+            "status" => {
                 let changed = self.changed_files()?;
                 let is_in = |files: &[Vec<u8>]| files.iter().any(|file| file == path);
-                match entry {
+                match path {
                     _ if is_in(&changed.modified) => text(b"M"),
                     _ if is_in(&changed.added) => text(b"A"),
                     _ if is_in(&changed.removed) => text(b"R"),
-                    Some(_) => text(b"C"),
-                    None => Value::Null,
+                    _ if is_working && is_in(&self.printer.uncommitted()?.files.deleted) => {
+                        text(b"!")
+                    }
+                    _ if is_there()? => text(b"C"),
+                    _ => Value::Null,
                 }
             }
-            (_, None) => Value::Null,
-            ("size", Some(entry)) => {
-                let content = view.file_content(path, &entry.node)?;
-                Value::Int(content.len() as i64)
+            "size" if is_working => {
+                let file = view.root().join(OsStr::from_bytes(path));
+                let found = file.symlink_metadata();
+                Value::Int(found.map_err(|error| Abort::file(&error, file))?.len() as i64)
             }
-            (_, Some(entry)) => text(match entry.kind {
-                FileKind::Executable => b"x",
-                FileKind::Symlink => b"l",
-                FileKind::Plain => b"",
-            }),
+            "size" => match entry()? {
+                Some(node) => Value::Int(view.file_content(path, &node)?.len() as i64),
+                None => Value::Null,
+            },
+            _ => return Ok(None),
         }))
+    }
+
+    /// Configured names of other repositories.
+    fn peer_urls(&self) -> Result<Value, Abort> {
+        let peers = self.printer.peers.as_deref();
+        let names = peers.map_or_else(|| Ok(Vec::new()), |peers| peers.names())?;
+        let one = |peer: PeerName| {
+            let options = peer.options.iter();
+            let options = options.map(|(option, value)| part(option, value));
+            let urls: Vec<_> = std::iter::once(part("url", &peer.url))
+                .chain(options)
+                .collect();
+            let by_option = urls.iter().map(|(option, value)| Row {
+                name: option.clone(),
+                shown: option.clone(),
+                value: value.clone(),
+                parts: Vec::new(),
+            });
+            let by_option = Value::Table(by_option.collect(), "");
+            Row {
+                shown: [&peer.name[..], b"=", &peer.url].concat(),
+                value: Value::Shown(peer.url, urls.clone()),
+                parts: [
+                    vec![part("name", &peer.name), part("urls", by_option)],
+                    urls,
+                ]
+                .concat(),
+                name: peer.name,
+            }
+        };
+        Ok(Value::Table(names.into_iter().map(one).collect(), " "))
     }
 
     fn copies(&self) -> Result<Value, Abort> {
@@ -223,8 +262,16 @@ impl OfChangeset<'_> {
         Value::List(self.bookmark_names().iter().map(one).collect())
     }
 
-    fn bookmark_names(&self) -> &[Vec<u8>] {
-        self.printer.names.bookmarks(self.subject.rev)
+    /// Of the working copy those of its parents.
+    fn bookmark_names(&self) -> Vec<Vec<u8>> {
+        let names = &self.printer.names;
+        if self.subject.rev != Some(WORKING_COPY) {
+            return names.bookmarks(self.subject.rev).to_vec();
+        }
+        let parents = self.subject.parents.into_iter().flatten();
+        parents
+            .flat_map(|parent| names.bookmarks(parent).to_vec())
+            .collect()
     }
 
     fn tag_names(&self) -> &[Vec<u8>] {
@@ -239,8 +286,9 @@ impl OfChangeset<'_> {
 
     fn namespaces(&self) -> Value {
         let branch = vec![self.subject.changeset.branch().into_owned()];
+        let bookmarks = self.bookmark_names();
         let spaces = [
-            ("bookmarks", "bookmark", self.bookmark_names()),
+            ("bookmarks", "bookmark", &bookmarks[..]),
             ("tags", "tag", self.tag_names()),
             ("branches", "branch", &branch),
         ];
@@ -263,16 +311,6 @@ impl OfChangeset<'_> {
             ],
         };
         Value::Table(spaces.into_iter().map(one).collect(), " ")
-    }
-
-    fn verbosity(&self) -> &'static str {
-        let verbosity = self.printer.verbosity;
-        match (verbosity.debug, verbosity.quiet, verbosity.verbose) {
-            (true, _, _) => "debug",
-            (_, true, _) => "quiet",
-            (_, _, true) => "verbose",
-            _ => "",
-        }
     }
 
     /// Keywords about tags that other changesets have.
@@ -363,7 +401,7 @@ impl OfChangeset<'_> {
             "phaseidx" => Value::Int(i64::from(printer.phase_of(subject.rev).number())),
             "reporoot" => text(printer.view.root().as_os_str().as_bytes()),
             "termwidth" => Value::Int(columns::of_terminal() as i64),
-            "verbosity" => Value::from(self.verbosity()),
+            "verbosity" => Value::from(self.printer.verbosity.name()),
             "activebookmark" | "currentbookmark" => self.active_bookmark(),
             "file_copies_switch" if printer.style.copies => self.copies()?,
             "file_copies_switch" => Value::Table(Vec::new(), ""),
@@ -389,6 +427,7 @@ impl OfChangeset<'_> {
             "predecessors" => self.predecessors()?,
             "successorssets" => self.successor_sets()?,
             "subrepos" => self.subrepos()?,
+            "peerurls" => self.peer_urls()?,
             "index" => Value::Int(subject.index as i64),
             _ if OF_MERCURIAL.contains(&name) => return Err(unsupported(name)),
             _ => return Ok(None),
@@ -396,12 +435,9 @@ impl OfChangeset<'_> {
     }
 }
 
-/// Keywords about one file, which are empty outside of a list of files.
-const OF_FILE: &[&str] = &["flags", "size", "status"];
-
 /// Keywords that Mercurial fills and Varve cannot: empty like an unknown name, they would
 /// give wrong output.
-const OF_MERCURIAL: &[&str] = &["onelinesummary", "peerurls", "succsandmarkers"];
+const OF_MERCURIAL: &[&str] = &["onelinesummary", "succsandmarkers"];
 
 fn unsupported(name: &str) -> Abort {
     Abort::input(format!("template keyword '{name}' is not supported"))

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use varve_repo::{RepoError, RepoView, Rev};
-use varve_revset::TextMatcher;
+use varve_revset::{TextMatcher, WORKING_COPY};
 
 use crate::ui::Abort;
 
@@ -22,13 +22,19 @@ pub(super) struct LatestTag {
 /// All tags that count, by changeset.
 pub(super) struct Latest<'a> {
     view: &'a RepoView,
+    /// Parents of the working copy.
+    working: Vec<Rev>,
     tags: HashMap<Rev, Vec<Vec<u8>>>,
     dates: HashMap<Rev, i64>,
 }
 
 impl<'a> Latest<'a> {
     /// Reads the tags whose names match; those of this repository only do not count.
-    pub(super) fn new(view: &'a RepoView, pattern: Option<&[u8]>) -> Result<Latest<'a>, Abort> {
+    pub(super) fn new(
+        view: &'a RepoView,
+        working: Vec<Rev>,
+        pattern: Option<&[u8]>,
+    ) -> Result<Latest<'a>, Abort> {
         let matcher = pattern
             .map(|pattern| TextMatcher::new(pattern, true))
             .transpose()?;
@@ -46,7 +52,12 @@ impl<'a> Latest<'a> {
             dates.insert(rev, date.map_err(|error: RepoError| Abort::from(error))?);
             tags.entry(rev).or_insert_with(Vec::new).push(name);
         }
-        Ok(Latest { view, tags, dates })
+        Ok(Latest {
+            view,
+            working,
+            tags,
+            dates,
+        })
     }
 
     /// The nearest tags at a changeset or below it.
@@ -93,6 +104,9 @@ impl<'a> Latest<'a> {
     }
 
     fn parents(&self, rev: Rev) -> Vec<Rev> {
+        if rev == WORKING_COPY {
+            return self.working.clone();
+        }
         let parents = self.view.changelog().parents(rev);
         parents.into_iter().flatten().collect()
     }
@@ -117,14 +131,19 @@ impl<'a> Latest<'a> {
             .iter()
             .enumerate()
             .filter(|(index, is)| **is && !below.get(*index).copied().unwrap_or_default());
-        newer.count()
+        newer.count() + usize::from(rev == Some(WORKING_COPY))
     }
 
     fn ancestors(&self, rev: Option<Rev>) -> Vec<bool> {
-        let Some(rev) = rev else { return Vec::new() };
-        let mut is = vec![false; rev.index() + 1];
-        is[rev.index()] = true;
-        for index in (0..=rev.index()).rev() {
+        let starts = match rev {
+            None => Vec::new(),
+            Some(WORKING_COPY) => self.working.clone(),
+            Some(rev) => vec![rev],
+        };
+        let count = starts.iter().map(|rev| rev.index() + 1).max();
+        let mut is = vec![false; count.unwrap_or(0)];
+        starts.iter().for_each(|rev| is[rev.index()] = true);
+        for index in (0..is.len()).rev() {
             if is[index] {
                 for parent in self.parents(Rev(index as u32)) {
                     is[parent.index()] = true;

@@ -3,6 +3,7 @@
 pub(crate) mod changed_files;
 mod form;
 mod graph;
+mod inputs;
 mod json;
 mod keywords;
 mod latest;
@@ -16,10 +17,11 @@ mod shown_files;
 mod source;
 mod styles;
 mod text;
+mod uncommitted;
 
 use crate::arguments::Matches;
 use crate::context::{Config, Repo};
-use crate::render::diff::{DiffOptions, of_changeset, paint};
+use crate::render::diff::{DiffOptions, paint};
 use crate::render::formatter::Value;
 use crate::render::templates::{Keywords, Template, TemplateData};
 use crate::ui::encoding::LocalEncoding;
@@ -29,6 +31,8 @@ use crate::ui::{Abort, Ui, Verbosity, columns};
 use changed_files::{ChangedFiles, Copied, copies};
 pub(crate) use form::{ChangesetFormat, Lines};
 pub(crate) use graph::GraphStyle;
+pub(crate) use inputs::PrinterInputs;
+use inputs::WorkingCopy;
 pub(crate) use names::ChangesetNames;
 pub(crate) use show::show;
 pub(crate) use shown_files::ShownFiles;
@@ -36,13 +40,16 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 pub(crate) use text::{first_line, phase_name};
+use uncommitted::Uncommitted;
 use varve_config::hgrc::Hgrc;
+use varve_repo::fileset::FileSource;
 use varve_repo::{
     BisectSets, Changeset, Instabilities, Node, Phase, RepoView, Repository, Rev, WORKING_NODE,
 };
 use varve_revlog::Reader;
-use varve_revset::{PeerRepositories, RevsetError, WORKING_COPY, WorkingCopySource};
+use varve_revset::{PeerRepositories, WORKING_COPY, WorkingCopySource};
 use varve_workdir::Dirstate;
+use varve_workdir::filesets::{FilesetContext, FilesetTarget, TargetFiles};
 
 /// How changesets are to be printed.
 #[derive(Default)]
@@ -83,6 +90,10 @@ pub(crate) struct Printer {
     peers: Option<Arc<dyn PeerRepositories>>,
     /// Reads the working copy as a changeset.
     working_source: Option<Arc<dyn WorkingCopySource>>,
+    /// The working copy, once something asks for it.
+    uncommitted: OnceLock<Uncommitted>,
+    /// Evaluates filesets; without it they are refused.
+    filesets: Option<Arc<FilesetContext>>,
     /// Instabilities of the changesets.
     unstable: Instabilities,
     /// The user's name, if it is configured.
@@ -95,17 +106,6 @@ pub(crate) struct Printer {
     painter: Painter,
     /// The encoding of texts and names.
     encoding: LocalEncoding,
-}
-
-/// State of the working copy that is shown with changesets.
-struct WorkingCopy {
-    parents: Vec<Rev>,
-    /// The other side of a merge that waits for its conflicts to be resolved.
-    merged: Option<Node>,
-    /// The bookmark that moves with the next commit.
-    active: Option<Vec<u8>>,
-    /// The directory that paths are relative to.
-    cwd: PathBuf,
 }
 
 /// One changeset, or the null revision, with its text.
@@ -135,7 +135,7 @@ impl Printer {
         config: &Config,
         style: PrinterStyle,
     ) -> Result<Printer, Abort> {
-        let view = repo.view()?;
+        let inputs = PrinterInputs::of(repo, config)?;
         let quiet = ui.verbosity.quiet;
         let encoding = match style.form {
             ChangesetFormat::Json => ui.encoding.in_utf8(),
@@ -144,19 +144,30 @@ impl Printer {
         let names = if quiet && !matches!(style.form, ChangesetFormat::Filled(_)) {
             ChangesetNames::default()
         } else {
-            ChangesetNames::read(&view, encoding)?
+            ChangesetNames::read(&inputs.view, encoding)?
         };
-        let working_copy = WorkingCopy {
-            parents: repo.working_parents()?,
-            merged: repo.merge_parent()?,
-            active: repo.active_bookmark()?,
-            cwd: repo.cwd.clone(),
-        };
-        let mut printer = Printer::of_view(view, working_copy, ui, config, style)?;
+        let mut printer = Printer::nameless(inputs, ui, style)?;
         (printer.names, printer.encoding) = (names, encoding);
-        printer.peers = repo.peers.clone();
-        printer.working_source = repo.working_source.clone();
         Ok(printer)
+    }
+
+    /// Gets ready to fill templates about items that are no changesets.
+    pub(crate) fn of_inputs(inputs: PrinterInputs, ui: &mut Ui) -> Result<Printer, Abort> {
+        let names = ChangesetNames::read(&inputs.view, ui.encoding)?;
+        let printer = Printer::nameless(inputs, ui, PrinterStyle::default())?;
+        Ok(Printer { names, ..printer })
+    }
+
+    /// Shows no tags and bookmarks yet.
+    fn nameless(inputs: PrinterInputs, ui: &mut Ui, style: PrinterStyle) -> Result<Printer, Abort> {
+        let config = &inputs.config;
+        let printer = Printer::of_view(inputs.view, inputs.working_copy, ui, config, style)?;
+        Ok(Printer {
+            peers: inputs.peers,
+            working_source: inputs.working_source,
+            filesets: Some(inputs.filesets),
+            ..printer
+        })
     }
 
     /// Gets ready to print changesets during a merge, for which the working copy counts as it was before.
@@ -197,6 +208,8 @@ impl Printer {
             config: config.values(),
             peers: None,
             working_source: None,
+            uncommitted: OnceLock::new(),
+            filesets: None,
             unstable: view.instabilities()?,
             user: ui.known_user(),
             plain_diff: DiffOptions::new(ui, config, &Matches::default())?,
@@ -225,14 +238,31 @@ impl Printer {
     }
 
     /// Value of a keyword of a template for one changeset; `None` for an unknown keyword.
-    pub(crate) fn keyword(&self, rev: Rev, name: &str) -> Result<Option<Value>, Abort> {
+    pub(crate) fn keyword(&self, rev: Option<Rev>, name: &str) -> Result<Option<Value>, Abort> {
         let mut value = None;
-        let mut reader = self.view.changelog().reader();
-        self.with_subject(Some(rev), &mut reader, |subject| {
-            value = keywords::OfChangeset::new(self, subject).value(name)?;
+        self.at(rev, &mut |keywords| {
+            value = keywords.value(name)?;
             Ok(())
         })?;
         Ok(value)
+    }
+
+    /// Calls `look` with the keywords of one changeset.
+    pub(crate) fn at(
+        &self,
+        rev: Option<Rev>,
+        look: &mut dyn FnMut(&dyn Keywords) -> Result<(), Abort>,
+    ) -> Result<(), Abort> {
+        let mut reader = self.view.changelog().reader();
+        self.with_subject(rev, &mut reader, |subject| {
+            look(&keywords::OfChangeset::new(self, subject))
+        })
+    }
+
+    /// The files that filesets are evaluated over.
+    fn files_at(&self, target: FilesetTarget) -> Option<Arc<dyn FileSource>> {
+        let context = self.filesets.clone()?;
+        Some(Arc::new(TargetFiles::new(context, target)))
     }
 
     /// The text of one changeset.
@@ -277,8 +307,8 @@ impl Printer {
         let (node, text) = match rev {
             None => (Node::NULL, NULL_TEXT),
             Some(WORKING_COPY) => {
-                uncommitted = self.working_source()?.changeset_text()?;
-                (WORKING_NODE, &uncommitted[..])
+                uncommitted = self.uncommitted()?;
+                (WORKING_NODE, &uncommitted.text[..])
             }
             Some(rev) => (self.view.changelog().node(rev), reader.text(rev)?),
         };
@@ -297,19 +327,6 @@ impl Printer {
             drawn: 0,
             index: 0,
         })
-    }
-
-    fn working_source(&self) -> Result<&dyn WorkingCopySource, Abort> {
-        let source = self.working_source.as_deref();
-        source.ok_or_else(|| RevsetError::WorkingCopy.into())
-    }
-
-    /// Fails for the working copy, of which only metadata and names of files are shown.
-    fn refuse_working(&self, rev: Option<Rev>) -> Result<(), Abort> {
-        match rev {
-            Some(WORKING_COPY) => Err(RevsetError::WorkingCopy.into()),
-            _ => Ok(()),
-        }
     }
 
     /// Both parents of a changeset or of the working copy.
@@ -343,11 +360,11 @@ impl Printer {
         Ok(match rev {
             None => ChangedFiles::default(),
             Some(WORKING_COPY) => {
-                let files = self.working_source()?.changed_files()?;
+                let files = &self.uncommitted()?.files;
                 ChangedFiles {
-                    modified: files.modified,
-                    added: files.added,
-                    removed: files.removed,
+                    modified: files.modified.clone(),
+                    added: files.added.clone(),
+                    removed: files.removed.clone(),
                 }
             }
             Some(rev) => ChangedFiles::of(&self.view, rev, changeset)?,
@@ -358,7 +375,7 @@ impl Printer {
     fn copies_of(&self, rev: Option<Rev>, changeset: &Changeset<'_>) -> Result<Vec<Copied>, Abort> {
         Ok(match rev {
             None => Vec::new(),
-            Some(WORKING_COPY) => self.working_source()?.changed_files()?.copies,
+            Some(WORKING_COPY) => self.uncommitted()?.files.copies.clone(),
             Some(rev) => copies(&self.view, rev, changeset)?,
         })
     }
@@ -416,13 +433,8 @@ impl Printer {
         let Some((options, files)) = &self.style.diff else {
             return Ok(());
         };
-        self.refuse_working(subject.rev)?;
         let matcher = &*files.of(subject.rev);
-        let digits = self.digits();
-        // Mercurial compares the null revision with the working copy's parent.
-        let beside = self.working.first().copied();
-        let (comparison, changes) =
-            of_changeset(&self.view, subject.rev, beside, options, digits, matcher)?;
+        let (comparison, changes) = self.compared(subject.rev, options, self.digits(), matcher)?;
         if self.style.stat {
             // For scripts the picture beside it does not count.
             let drawn = if is_plain(None) { 0 } else { subject.drawn };

@@ -4,15 +4,17 @@ use super::keywords::OfChangeset;
 use crate::context::matching::relative_to;
 use crate::context::revision::{abort, aliases};
 use crate::render::changesets::latest::Latest;
-use crate::render::diff::{Comparison, DiffedFile, of_changeset};
+use crate::render::diff::{Comparison, DiffedFile};
 use crate::render::formatter::Value;
 use crate::render::templates::{Keywords, TemplateData};
 use crate::ui::{Abort, clock};
 use std::collections::HashSet;
 use std::sync::Arc;
-use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, PatternKind};
+use varve_lang::patterns::{FileResolver, MatchRequest, Matcher, NameCheck, PatternKind};
+use varve_repo::fileset::FilesetEvaluator;
 use varve_repo::{LookupError, Node, Rev};
 use varve_revset::{Engine, QueryContext, WORKING_COPY};
+use varve_workdir::filesets::FilesetTarget;
 
 /// Digits of nodes in the headers of differences.
 const DIGITS: usize = 12;
@@ -24,6 +26,11 @@ impl OfChangeset<'_> {
         include: &[Vec<u8>],
         exclude: &[Vec<u8>],
     ) -> Result<Matcher, Abort> {
+        let target = match self.subject.rev {
+            Some(WORKING_COPY) => FilesetTarget::Working,
+            rev => FilesetTarget::Rev(rev),
+        };
+        let files = self.printer.files_at(target).map(FilesetEvaluator::new);
         let request = MatchRequest {
             root: self.printer.view.root(),
             cwd: &self.printer.cwd,
@@ -31,7 +38,7 @@ impl OfChangeset<'_> {
             include,
             exclude,
             default: PatternKind::Glob,
-            files: None,
+            files: files.as_ref().map(|files| files as &dyn FileResolver),
         };
         Ok(Matcher::new(&request, &NameCheck)?)
     }
@@ -44,7 +51,7 @@ impl OfChangeset<'_> {
             cwd: self.printer.cwd.clone(),
             clock: clock::clock(),
             aliases: Arc::new(aliases(&self.printer.config)),
-            files: None,
+            files: self.printer.files_at(FilesetTarget::Working),
             peers: self.printer.peers.clone(),
             working: self.printer.working_source.clone(),
         })
@@ -52,11 +59,9 @@ impl OfChangeset<'_> {
 
     /// Changes of the changeset to files that match.
     fn compared(&self, matcher: &Matcher) -> Result<(Comparison<'_>, Vec<DiffedFile>), Abort> {
-        let printer = self.printer;
-        printer.refuse_working(self.subject.rev)?;
-        let beside = printer.working.first().copied();
-        let (view, options) = (&printer.view, &printer.plain_diff);
-        of_changeset(view, self.subject.rev, beside, options, DIGITS, matcher)
+        let options = &self.printer.plain_diff;
+        let rev = self.subject.rev;
+        self.printer.compared(rev, options, DIGITS, matcher)
     }
 
     /// `3: +2/-1`.
@@ -72,14 +77,15 @@ impl OfChangeset<'_> {
 
 impl TemplateData for OfChangeset<'_> {
     fn of_changeset(&self, rev: Option<Rev>, name: &str) -> Result<Option<Value>, Abort> {
-        let printer = self.printer;
-        let mut reader = printer.view.changelog().reader();
-        let mut found = None;
-        printer.with_subject(rev, &mut reader, |subject| {
-            found = OfChangeset::new(printer, subject).value(name)?;
-            Ok(())
-        })?;
-        Ok(found)
+        self.printer.keyword(rev, name)
+    }
+
+    fn at_changeset(
+        &self,
+        rev: Option<Rev>,
+        look: &mut dyn FnMut(&dyn Keywords) -> Result<(), Abort>,
+    ) -> Result<(), Abort> {
+        self.printer.at(rev, look)
     }
 
     fn of_file(&self, path: &[u8], name: &str) -> Result<Option<Value>, Abort> {
@@ -99,9 +105,6 @@ impl TemplateData for OfChangeset<'_> {
 
     fn subset_parents(&self, rev: i64, subset: &HashSet<Rev>) -> Result<Vec<Rev>, Abort> {
         let view = &self.printer.view;
-        if rev == i64::from(WORKING_COPY.0) {
-            self.printer.refuse_working(Some(WORKING_COPY))?;
-        }
         let rev = view.changelog().rev_at(rev);
         Ok(rev.map_or_else(Vec::new, |rev| view.parents_in_subset(rev, subset)))
     }
@@ -146,8 +149,9 @@ impl TemplateData for OfChangeset<'_> {
         Ok(node.to_vec())
     }
 
-    fn relative(&self, path: &[u8]) -> Vec<u8> {
-        relative_to(self.printer.view.root(), &self.printer.cwd, path)
+    fn relative(&self, path: &[u8]) -> Result<Vec<u8>, Abort> {
+        let (root, cwd) = (self.printer.view.root(), &self.printer.cwd);
+        Ok(relative_to(root, cwd, path))
     }
 
     fn in_utf8(&self, text: &[u8]) -> Vec<u8> {
@@ -166,8 +170,12 @@ impl TemplateData for OfChangeset<'_> {
     }
 
     fn files(&self, pattern: &[u8]) -> Result<Vec<Vec<u8>>, Abort> {
-        self.printer.refuse_working(self.subject.rev)?;
         let matcher = self.matcher(&[pattern.to_vec()], &[], &[])?;
+        if self.subject.rev == Some(WORKING_COPY) {
+            let tracked = self.printer.uncommitted()?.files.tracked.iter();
+            let matching = tracked.filter(|path| matcher.matches(path));
+            return Ok(matching.cloned().collect());
+        }
         let view = &self.printer.view;
         let text = view.manifest_text(self.subject.rev)?;
         let mut files = Vec::new();
@@ -192,8 +200,8 @@ impl TemplateData for OfChangeset<'_> {
     }
 
     fn latest_tag(&self, pattern: Option<&[u8]>) -> Result<Value, Abort> {
-        self.printer.refuse_working(self.subject.rev)?;
-        let latest = Latest::new(&self.printer.view, pattern)?;
+        let working = self.printer.working.clone();
+        let latest = Latest::new(&self.printer.view, working, pattern)?;
         let found = latest.of(self.subject.rev);
         let changes = latest.changes(self.subject.rev, &found) as i64;
         let one = |tag: &Vec<u8>| {

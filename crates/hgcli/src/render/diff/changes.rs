@@ -3,6 +3,7 @@
 use crate::context::Repo;
 use crate::ui::{Abort, Ui};
 use std::collections::BTreeMap;
+use varve_base::Interrupt;
 use varve_lang::patterns::Matcher;
 use varve_repo::{FileKind, Node, ReaderState, RepoView, Repository, Rev};
 use varve_workdir::{
@@ -154,13 +155,13 @@ pub(crate) fn with_working(
     let repository = repo.repository()?;
     let dirstate = Dirstate::read(&repository)?;
     let place = (&repository, &dirstate);
-    with_dirstate(place, ui, view, from, matcher, with_copies)
+    with_dirstate(place, &ui.stop, view, from, matcher, with_copies)
 }
 
 /// The same by a dirstate that need not be stored.
 pub(crate) fn with_dirstate(
     (repository, dirstate): (&Repository, &Dirstate),
-    ui: &Ui,
+    stop: &Interrupt,
     view: &RepoView,
     from: Option<Rev>,
     matcher: &Matcher,
@@ -173,7 +174,7 @@ pub(crate) fn with_dirstate(
         matcher,
         ignore: &Ignore::default(),
         listing: StatusLists::default(),
-        stop: &ui.stop,
+        stop,
     })?
     .status;
     let (from_text, own_text) = (view.manifest_text(from)?, view.manifest_text(parent)?);
@@ -257,6 +258,6 @@ pub(super) fn text(
     match version.map(|version| version.content) {
         None => Ok(Vec::new()),
         Some(Content::Stored(node)) => Ok(view.file_content_with(path, &node, reader)?),
-        Some(Content::Disk) => Ok(WorkingFiles::new(view.root()).read(path)?.0),
+        Some(Content::Disk) => Ok(WorkingFiles::of_view(view).read(path)?.0),
     }
 }

@@ -10,17 +10,21 @@
 //! out.end(&mut context.ui)
 //! ```
 
+mod cbor;
+mod debug;
 mod item_source;
 mod json;
 mod value;
 
 use crate::arguments::Matches;
 use crate::context::{Config, Repo};
+use crate::render::changesets::PrinterInputs;
 use crate::ui::{Abort, Ui};
 pub(crate) use item_source::ItemSource;
 pub(crate) use json::push_json;
 use std::collections::BTreeSet;
-pub(crate) use value::{FormatterItem, HIDDEN, Row, Value};
+pub(crate) use value::{FormatterItem, HIDDEN, ItemSubject, Row, Value};
+use varve_repo::Rev;
 
 /// Names of values that are text in the terminal's encoding.
 const LOCAL: &[&str] = &["bookmark", "branch", "tag"];
@@ -36,6 +40,9 @@ pub(crate) struct Formatter {
 enum OutputFormat {
     Plain,
     Json,
+    Cbor,
+    /// Python's literals.
+    Debug,
     Template(Box<dyn ItemTemplate>),
 }
 
@@ -47,8 +54,8 @@ pub(crate) trait ItemTemplate {
     /// Prints the end behind the last item.
     fn end(&mut self, ui: &mut Ui) -> Result<(), Abort>;
 
-    /// Gives functions a repository to look at.
-    fn set_source(&mut self, source: ItemSource);
+    /// Gives keywords and functions a repository to look at.
+    fn set_repository(&mut self, repository: PrinterInputs);
 
     /// Names of the values that it shows.
     fn names(&self) -> BTreeSet<&str>;
@@ -68,8 +75,16 @@ impl Formatter {
                 ui.write("[")?;
                 OutputFormat::Json
             }
+            Some(b"cbor") => {
+                ui.write([cbor::BEGIN])?;
+                OutputFormat::Cbor
+            }
+            Some(b"debug") => {
+                ui.write(format!("{topic} = [\n"))?;
+                OutputFormat::Debug
+            }
             Some(template) => OutputFormat::Template(crate::render::templates::for_items(
-                config, template, topic,
+                ui, config, template, topic,
             )?),
         };
         Ok(Formatter {
@@ -79,12 +94,27 @@ impl Formatter {
         })
     }
 
-    /// The same form with functions of templates that look at the repository.
-    pub(crate) fn within(mut self, repo: &Repo, ui: &Ui, config: &Config) -> Result<Self, Abort> {
+    /// The same form with keywords and functions of templates that look at the repository.
+    pub(crate) fn within(mut self, repo: &mut Repo, config: &Config) -> Result<Self, Abort> {
         if let OutputFormat::Template(template) = &mut self.form {
-            template.set_source(ItemSource::new(repo, ui, config)?);
+            template.set_repository(PrinterInputs::of(repo, config)?);
         }
         Ok(self)
+    }
+
+    /// The item is about this changeset; `None` is the null revision.
+    pub(crate) fn about_changeset(&mut self, rev: Option<Rev>) {
+        if self.is_template() {
+            self.current.subject = Some(ItemSubject { rev, path: None });
+        }
+    }
+
+    /// The item is about a file as it is in this changeset.
+    pub(crate) fn about_file(&mut self, rev: Option<Rev>, path: &[u8]) {
+        if self.is_template() {
+            let path = Some(path.to_vec());
+            self.current.subject = Some(ItemSubject { rev, path });
+        }
     }
 
     /// Whether people will read the output.
@@ -101,7 +131,7 @@ impl Formatter {
     pub(crate) fn names(&self) -> BTreeSet<&str> {
         match &self.form {
             OutputFormat::Template(template) => template.names(),
-            OutputFormat::Plain | OutputFormat::Json => BTreeSet::new(),
+            _ => BTreeSet::new(),
         }
     }
 
@@ -122,7 +152,8 @@ impl Formatter {
     ) -> Result<(), Abort> {
         let value = value.into();
         match (&self.form, value) {
-            (OutputFormat::Template(_), Value::Text(stored)) if LOCAL.contains(&name) => {
+            (OutputFormat::Json, value) => self.data(name, value),
+            (_, Value::Text(stored)) if LOCAL.contains(&name) => {
                 self.data(name, ui.local(&stored));
             }
             (_, value) => self.data(name, value),
@@ -164,7 +195,7 @@ impl Formatter {
     pub(crate) fn plain(&self, ui: &mut Ui, text: impl AsRef<[u8]>) -> Result<(), Abort> {
         match self.form {
             OutputFormat::Plain => ui.write(text),
-            OutputFormat::Json | OutputFormat::Template(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -174,6 +205,8 @@ impl Formatter {
         match &mut self.form {
             OutputFormat::Plain => Ok(()),
             OutputFormat::Json => ui.write("\n]\n"),
+            OutputFormat::Cbor => ui.write([cbor::END]),
+            OutputFormat::Debug => ui.write("]\n"),
             OutputFormat::Template(template) => template.end(ui),
         }
     }
@@ -194,6 +227,12 @@ impl Formatter {
                 json::push_item(&item, &mut text);
                 ui.write(text)
             }
+            OutputFormat::Cbor => {
+                let mut out = Vec::new();
+                cbor::push_item(&item, &mut out);
+                ui.write(out)
+            }
+            OutputFormat::Debug => ui.write(debug::item(&item)),
             OutputFormat::Template(template) => template.item(ui, &item, index),
         }
     }

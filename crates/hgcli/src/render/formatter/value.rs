@@ -52,27 +52,38 @@ pub(super) fn is_hidden(name: &[u8]) -> bool {
     matches!(name.first(), None | Some(&HIDDEN))
 }
 
+/// The changeset or the file that an item is about, for keywords that are none of its values.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ItemSubject {
+    /// `None` is the null revision.
+    pub(crate) rev: Option<Rev>,
+    pub(crate) path: Option<Vec<u8>>,
+}
+
 /// The values of one item, sorted by name.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct FormatterItem(Vec<(&'static str, Value)>);
+pub(crate) struct FormatterItem {
+    values: Vec<(&'static str, Value)>,
+    pub(crate) subject: Option<ItemSubject>,
+}
 
 impl FormatterItem {
     /// Sets a value.
     pub(crate) fn set(&mut self, name: &'static str, value: Value) {
-        match self.0.binary_search_by_key(&name, |(known, _)| known) {
-            Ok(at) => self.0[at].1 = value,
-            Err(at) => self.0.insert(at, (name, value)),
+        match self.values.binary_search_by_key(&name, |(known, _)| known) {
+            Ok(at) => self.values[at].1 = value,
+            Err(at) => self.values.insert(at, (name, value)),
         }
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
-        let at = self.0.binary_search_by_key(&name, |(known, _)| known);
-        at.ok().map(|at| &self.0[at].1)
+        let at = self.values.binary_search_by_key(&name, |(known, _)| known);
+        at.ok().map(|at| &self.values[at].1)
     }
 
     /// All values, sorted by name.
     pub(crate) fn values(&self) -> impl Iterator<Item = (&'static str, &Value)> {
-        self.0.iter().map(|(name, value)| (*name, value))
+        self.values.iter().map(|(name, value)| (*name, value))
     }
 }
 

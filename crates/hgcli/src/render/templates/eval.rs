@@ -3,7 +3,7 @@
 use super::filters::filter;
 use super::functions;
 use super::grammar::Expr;
-use super::member::{OfMember, members};
+use super::member::{members, with_member};
 use super::source::TemplateData;
 use crate::render::formatter::Value;
 use crate::ui::Abort;
@@ -188,13 +188,10 @@ fn map(list: &Expr, template: &Expr, keywords: &dyn Keywords) -> Result<Value, A
     })?;
     let mut mapped = Vec::new();
     for (index, member) in members.iter().enumerate() {
-        let inner = OfMember {
-            member,
-            around: keywords,
-            name,
-            index,
-        };
-        mapped.push(Value::Text(text(&evaluate(template, &inner)?)));
+        with_member((member, index), (keywords, name), &mut |inner| {
+            mapped.push(Value::Text(text(&evaluate(template, inner)?)));
+            Ok(())
+        })?;
     }
     Ok(Value::Mapped(mapped))
 }
@@ -266,7 +263,11 @@ fn member(of: &Expr, name: &str, keywords: &dyn Keywords) -> Result<Value, Abort
             return Err(unsupported("not a dictionary".to_owned(), of, "member"));
         }
         other => {
-            let message = format!("{} is not a dictionary", described(other));
+            let shown = match other {
+                Value::Null => "None".to_owned(),
+                other => described(other),
+            };
+            let message = format!("{shown} is not a dictionary");
             return Err(unsupported(message, of, "member"));
         }
     };

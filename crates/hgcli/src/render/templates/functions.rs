@@ -5,7 +5,7 @@ use super::eval::{
     number, parse_error, text,
 };
 use super::grammar::Expr;
-use super::member::members;
+use super::member::{members, with_member};
 use super::{fill, of_repository, search};
 use crate::render::formatter::{Row, Value};
 use crate::ui::{Abort, columns};
@@ -198,15 +198,14 @@ fn filtered(list: &Expr, test: Option<&Expr>, keywords: &dyn Keywords) -> Result
     let name = item_name(list);
     let list = &evaluate(list, keywords)?;
     let keeps = |member: &Value, index: usize| match test {
-        None => Ok(is_true(member)),
+        None => Ok::<_, Abort>(is_true(member)),
         Some(test) => {
-            let inner = super::member::OfMember {
-                member,
-                around: keywords,
-                name,
-                index,
-            };
-            flag(test, &inner)
+            let mut keeps = false;
+            with_member((member, index), (keywords, name), &mut |inner| {
+                keeps = flag(test, inner)?;
+                Ok(())
+            })?;
+            Ok(keeps)
         }
     };
     match list {

@@ -4,6 +4,7 @@ use super::eval::Keywords;
 use super::source::TemplateData;
 use crate::render::formatter::{HIDDEN, Value};
 use crate::ui::Abort;
+use varve_repo::Rev;
 
 /// The keywords of one member of a list, before those around it.
 pub(super) struct OfMember<'a> {
@@ -12,6 +13,8 @@ pub(super) struct OfMember<'a> {
     /// Name of a plain member besides `item`.
     pub(super) name: &'a str,
     pub(super) index: usize,
+    /// The changeset that the member is about, if it is about one.
+    pub(super) about: Option<&'a dyn Keywords>,
 }
 
 /// Name of a member that is a file.
@@ -29,15 +32,78 @@ impl OfMember<'_> {
         }
     }
 
-    /// A keyword about a file.
-    fn of_file(&self, path: &[u8], name: &str) -> Result<Option<Value>, Abort> {
-        if name == "path" {
-            return Ok(Some(Value::from(path)));
+    /// A keyword of the changeset that a member is about, or of a file of it.
+    fn of_subject(
+        &self,
+        about: &dyn Keywords,
+        path: Option<&[u8]>,
+        name: &str,
+    ) -> Result<Option<Value>, Abort> {
+        let found = path.map(|path| of_file(about.source(), path, name));
+        match found.transpose()?.flatten() {
+            None => about.value(name),
+            found => Ok(found),
         }
-        match self.source() {
-            Some(source) => source.of_file(path, name),
-            None => Ok(None),
+    }
+}
+
+/// A keyword about a file of the changeset that `source` looks at.
+pub(super) fn of_file(
+    source: Option<&dyn TemplateData>,
+    path: &[u8],
+    name: &str,
+) -> Result<Option<Value>, Abort> {
+    if name == "path" {
+        return Ok(Some(Value::from(path)));
+    }
+    match source {
+        Some(source) => source.of_file(path, name),
+        None => Ok(None),
+    }
+}
+
+/// Name of the entry with the changeset that a dictionary is about.
+pub(crate) const SUBJECT: &[u8] = &[HIDDEN, b'c', b't', b'x'];
+/// Name of the entry with the file that a dictionary is about.
+pub(crate) const SUBJECT_PATH: &[u8] = &[HIDDEN, b'p', b'a', b't', b'h'];
+
+/// An entry of a dictionary.
+fn entry<'v>(member: &'v Value, name: &[u8]) -> Option<&'v Value> {
+    match member {
+        Value::Dict(parts) => {
+            let found = parts.iter().find(|(key, _)| key == name);
+            found.map(|(_, value)| value)
         }
+        _ => None,
+    }
+}
+
+/// The changeset that a member is about.
+fn subject_of(member: &Value) -> Option<Option<Rev>> {
+    match entry(member, SUBJECT).unwrap_or(member) {
+        Value::Changeset(rev, _) => Some(*rev),
+        _ => None,
+    }
+}
+
+/// Calls `look` with the keywords of one member.
+pub(super) fn with_member(
+    (member, index): (&Value, usize),
+    (around, name): (&dyn Keywords, &str),
+    look: &mut dyn FnMut(&dyn Keywords) -> Result<(), Abort>,
+) -> Result<(), Abort> {
+    let mut look = |about: Option<&dyn Keywords>| {
+        look(&OfMember {
+            member,
+            around,
+            name,
+            index,
+            about,
+        })
+    };
+    match subject_of(member).zip(around.source()) {
+        Some((rev, source)) => source.at_changeset(rev, &mut |about| look(Some(about))),
+        None => look(None),
     }
 }
 
@@ -61,26 +127,39 @@ impl Keywords for OfMember<'_> {
             Value::Changeset(rev, _) if name == self.name => {
                 return Ok(Some(Value::from(*rev)));
             }
-            Value::Changeset(rev, _) => {
-                if let Some(source) = self.source() {
-                    return source.of_changeset(*rev, name);
+            Value::Changeset(..) => {
+                if let Some(about) = self.about {
+                    return about.value(name);
                 }
             }
             _ if name == "item" || name == self.name => {
                 return Ok(Some(self.member.clone()));
             }
             Value::Text(path) if self.name == FILE => {
-                if let Some(value) = self.of_file(path, name)? {
+                if let Some(value) = of_file(self.source(), path, name)? {
                     return Ok(Some(value));
                 }
             }
             _ => {}
         }
+        if let Some(about) = self.about {
+            let path = match entry(self.member, SUBJECT_PATH) {
+                Some(Value::Text(path)) => Some(&path[..]),
+                _ => None,
+            };
+            let found = self.of_subject(about, path, name)?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
         self.around.value(name)
     }
 
     fn source(&self) -> Option<&dyn TemplateData> {
-        self.around.source()
+        match self.about {
+            Some(about) => about.source(),
+            None => self.around.source(),
+        }
     }
 }
 

@@ -13,11 +13,13 @@ mod source;
 mod tree;
 
 use crate::context::Config;
+use crate::render::changesets::PrinterInputs;
 use crate::render::formatter::{FormatterItem, ItemSource, ItemTemplate, Value};
 use crate::ui::{Abort, Ui};
 pub(crate) use aliases::TemplateAliases;
 pub(crate) use eval::Keywords;
 pub(crate) use filters::{brief_age, user as short_user};
+pub(crate) use member::{SUBJECT, SUBJECT_PATH};
 pub(crate) use source::TemplateData;
 use std::collections::BTreeSet;
 
@@ -65,6 +67,13 @@ impl Template {
         names
     }
 
+    /// True if it may ask a repository for something that an item does not have.
+    fn asks_beyond(&self, item: &FormatterItem) -> bool {
+        let is_known = |name: &&str| *name == "index" || item.get(name).is_some();
+        let mut functions = tree::functions(&self.0).into_iter();
+        !self.names().iter().all(is_known) || functions.any(of_repository::is_function)
+    }
+
     /// Its tree, for debugging.
     pub(crate) fn tree(&self) -> String {
         tree::described(&self.0)
@@ -95,9 +104,7 @@ const STYLES: &[&str] = &[
     "status",
     "bisect",
     "xml",
-    "cbor",
     "pickle",
-    "debug",
     "list",
     "help",
 ];
@@ -130,37 +137,48 @@ pub(crate) fn unquoted(text: &[u8]) -> &[u8] {
 /// # Errors
 /// If the template is wrong, or of a kind that is not there.
 pub(crate) fn for_items(
+    ui: &Ui,
     config: &Config,
     template: &[u8],
     _: &str,
 ) -> Result<Box<dyn ItemTemplate>, Abort> {
     Ok(Box::new(TemplateOfItems {
         template: of_argument(config, template)?,
-        source: None,
+        source: ItemSource::new(ui, config),
     }))
 }
 
 /// A template for the items of a command.
 struct TemplateOfItems {
     template: Template,
-    source: Option<ItemSource>,
+    source: ItemSource,
 }
 
 impl ItemTemplate for TemplateOfItems {
     fn item(&mut self, ui: &mut Ui, item: &FormatterItem, index: usize) -> Result<(), Abort> {
+        if self.template.asks_beyond(item) {
+            self.source.open_repository(ui)?;
+        }
         let mut out = Vec::new();
-        let source = self.source.as_ref();
-        let keywords = OfItem {
-            item,
-            index,
-            source,
+        let (template, source) = (&self.template, &self.source);
+        let mut fill = |about: Option<&dyn Keywords>| {
+            let keywords = OfItem {
+                item,
+                index,
+                source,
+                about,
+            };
+            template.fill(&keywords, &mut out)
         };
-        self.template.fill(&keywords, &mut out)?;
+        match item.subject.as_ref().zip(source.printer()) {
+            Some((subject, printer)) => printer.at(subject.rev, &mut |about| fill(Some(about)))?,
+            None => fill(None)?,
+        }
         ui.write(out)
     }
 
-    fn set_source(&mut self, source: ItemSource) {
-        self.source = Some(source);
+    fn set_repository(&mut self, repository: PrinterInputs) {
+        self.source.set_repository(repository);
     }
 
     fn end(&mut self, _: &mut Ui) -> Result<(), Abort> {
@@ -176,7 +194,9 @@ impl ItemTemplate for TemplateOfItems {
 struct OfItem<'a> {
     item: &'a FormatterItem,
     index: usize,
-    source: Option<&'a ItemSource>,
+    source: &'a ItemSource,
+    /// The changeset that the item is about.
+    about: Option<&'a dyn Keywords>,
 }
 
 impl Keywords for OfItem<'_> {
@@ -184,17 +204,34 @@ impl Keywords for OfItem<'_> {
         if name == "index" {
             return Ok(Some(Value::Int(self.index as i64)));
         }
-        Ok(self.item.get(name).cloned())
+        if let Some(value) = self.item.get(name) {
+            return Ok(Some(value.clone()));
+        }
+        let Some(about) = self.about else {
+            return Ok(self.source.keyword(name));
+        };
+        let subject = self.item.subject.as_ref();
+        if let Some(path) = subject.and_then(|subject| subject.path.as_deref()) {
+            let found = member::of_file(about.source(), path, name)?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        about.value(name)
     }
 
     fn source(&self) -> Option<&dyn TemplateData> {
-        self.source.map(|source| source as &dyn TemplateData)
+        match self.about {
+            Some(about) => about.source(),
+            None => Some(self.source),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ui::Streams;
 
     fn filled(template: &str) -> String {
         let mut item = FormatterItem::default();
@@ -210,7 +247,8 @@ mod tests {
                 &OfItem {
                     item: &item,
                     index: 0,
-                    source: None,
+                    source: &ItemSource::new(&Ui::new(&Streams::default()), &Config::default()),
+                    about: None,
                 },
                 &mut out,
             )

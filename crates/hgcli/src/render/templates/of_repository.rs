@@ -85,7 +85,7 @@ pub(super) fn call(
         ("latesttag", []) => source.latest_tag(None),
         ("latesttag", [pattern]) => source.latest_tag(Some(&string(pattern)?)),
         ("latesttag", _) => wrong("expects at most one argument"),
-        ("relpath", [path]) => Ok(Value::Text(source.relative(&string(path)?))),
+        ("relpath", [path]) => Ok(Value::Text(source.relative(&string(path)?)?)),
         ("files" | "formatnode" | "relpath", _) => wrong("expects one argument"),
         ("revset", [query, rest @ ..]) => {
             let values = rest.iter().map(|expr| evaluate(expr, keywords));
@@ -122,7 +122,8 @@ pub(super) fn call(
 fn resource(name: &str) -> &'static str {
     match name {
         "config" | "configbool" | "configint" => "ui",
-        "relpath" | "revset" | "shortest" | "subsetparents" => "repo",
+        "formatnode" => "ui",
+        "latesttag" | "relpath" | "revset" | "shortest" | "subsetparents" => "repo",
         _ => "ctx",
     }
 }

@@ -1,5 +1,6 @@
 //! Requests of template functions to the repository.
 
+use super::eval::Keywords;
 use crate::render::formatter::Value;
 use crate::ui::Abort;
 use std::collections::HashSet;
@@ -9,6 +10,13 @@ use varve_repo::Rev;
 pub(crate) trait TemplateData {
     /// A keyword of another changeset.
     fn of_changeset(&self, rev: Option<Rev>, name: &str) -> Result<Option<Value>, Abort>;
+
+    /// Calls `look` with the keywords of another changeset, whose functions look at that one too.
+    fn at_changeset(
+        &self,
+        rev: Option<Rev>,
+        look: &mut dyn FnMut(&dyn Keywords) -> Result<(), Abort>,
+    ) -> Result<(), Abort>;
 
     /// A keyword about a file of the changeset.
     fn of_file(&self, path: &[u8], name: &str) -> Result<Option<Value>, Abort>;
@@ -26,7 +34,7 @@ pub(crate) trait TemplateData {
     fn shortest(&self, node: &[u8], least: usize) -> Result<Vec<u8>, Abort>;
 
     /// A path as it is called in the current directory.
-    fn relative(&self, path: &[u8]) -> Vec<u8>;
+    fn relative(&self, path: &[u8]) -> Result<Vec<u8>, Abort>;
 
     /// Text of the terminal's encoding in UTF-8.
     fn in_utf8(&self, text: &[u8]) -> Vec<u8>;

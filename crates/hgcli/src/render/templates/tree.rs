@@ -13,14 +13,20 @@ pub(super) fn described(expr: &Expr) -> String {
 pub(super) fn used_names(expr: &Expr) -> String {
     let mut keywords = BTreeSet::new();
     expr.push_names(&mut keywords);
-    let mut functions = BTreeSet::new();
-    push_functions(expr, &mut functions);
+    let functions = functions(expr);
     let joined = |names: BTreeSet<&str>| names.into_iter().collect::<Vec<_>>().join(", ");
     format!(
         "* keywords: {}\n* functions: {}",
         joined(keywords),
         joined(functions)
     )
+}
+
+/// The functions and the filters in a tree.
+pub(super) fn functions(expr: &Expr) -> BTreeSet<&str> {
+    let mut functions = BTreeSet::new();
+    push_functions(expr, &mut functions);
+    functions
 }
 
 /// A node as it is printed.

@@ -16,9 +16,11 @@ use crate::ui::{Abort, Ui, short_hex};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use varve_exchange::client::local_clone::{CloneSummary, CopiedMarkers, copy_markers};
 use varve_repo::{
-    CloneCounts, DEFAULT_BRANCH, Evolution, LockKind, Node, RepoView, Repository, Rev, ViewFilter,
+    CloneCounts, DEFAULT_BRANCH, Evolution, LockKind, Node, OpenOptions, RepoView, Repository, Rev,
+    ViewFilter,
 };
 use varve_workdir::{Destination, DestinationBookmark, Dirstate, LocalChanges};
 
@@ -478,6 +480,11 @@ fn check_out(
     (update, directory): (&Checkout, &Path),
     target: &Repository,
 ) -> Result<u8, Abort> {
+    let opening = OpenOptions {
+        filters: config.clone_filters(directory)?,
+        ..OpenOptions::default()
+    };
+    let target = &Repository::open_with(Arc::clone(target.storage()), directory, opening)?;
     let view = target.view_for(ViewFilter::Visible)?;
     let destination = match update {
         Checkout::Nothing => return Ok(0),

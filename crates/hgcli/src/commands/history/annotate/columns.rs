@@ -76,7 +76,6 @@ impl Page {
     pub(super) fn new(
         repo: &mut Repo,
         ui: &mut Ui,
-        config: &Config,
         columns: Columns,
         place: FileLocation,
         out: &Formatter,
@@ -84,7 +83,7 @@ impl Page {
         Ok(Page {
             view: repo.view()?,
             verbosity: ui.verbosity,
-            wanted: WantedColumns::new(repo, ui, config, &columns.0, out)?,
+            wanted: WantedColumns::new(&columns.0, out),
             columns: columns.0,
             place,
             parent: repo.working_parents()?.first().copied(),

@@ -145,7 +145,7 @@ impl File {
         view: &RepoView,
     ) -> Result<(Vec<u8>, AnnotateStart), Abort> {
         let Some((changeset, node)) = self.stored else {
-            let files = WorkingFiles::new(repo.root()?);
+            let files = WorkingFiles::of_view(view);
             return Ok((files.read(&self.path)?.0, self.origin(repo, view)?));
         };
         let content = view.file_content(&self.path, &node)?;

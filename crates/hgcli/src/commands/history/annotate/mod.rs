@@ -82,7 +82,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let columns = Columns::new(matches)?;
     let place = FileLocation::of(repo, ui, matches.value("rev"))?;
     let blanks = of_annotate(config, matches)?;
-    let mut out = Formatter::new(ui, config, matches, "annotate")?;
+    let mut out = Formatter::new(ui, config, matches, "annotate")?.within(repo, config)?;
     let skipped = match &matches.list("skip")[..] {
         [] => Vec::new(),
         specs => repo.revisions(ui, specs)?,
@@ -94,7 +94,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         follow: !matches.flag("no-follow"),
     };
     let (files, missing) = files::listed(repo, ui, matches, place)?;
-    let page = Page::new(repo, ui, config, columns, place, &out)?;
+    let page = Page::new(repo, ui, columns, place, &out)?;
     for file in &files {
         out.item(ui)?;
         out.data("path", &file.path);

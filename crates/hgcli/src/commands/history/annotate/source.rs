@@ -5,58 +5,31 @@ use crate::arguments::Matches;
 use crate::commands::local::commit::metadata;
 use crate::context::{Config, Repo};
 use crate::render::Formatter;
-use crate::render::changesets::{Printer, PrinterStyle};
-use crate::render::formatter::{HIDDEN, Value};
+use crate::render::formatter::Value;
+use crate::render::templates::{SUBJECT, SUBJECT_PATH};
 use crate::ui::{Abort, Ui};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use varve_lang::date::Date;
 use varve_repo::{AnnotatedLine, FileVersion, Node, RepoView, Rev};
-
-/// The number of the working copy, where it counts as a changeset.
-const WORKING: i64 = 0x7fff_ffff;
+use varve_revset::WORKING_COPY;
 
 /// Values to be found for each version.
-pub(super) struct WantedColumns {
-    columns: Vec<Column>,
-    /// Further keywords of a template, and the printer that fills them.
-    keywords: Vec<String>,
-    printer: Option<Printer>,
-}
+pub(super) struct WantedColumns(Vec<Column>);
 
 impl WantedColumns {
     /// The values that the columns or a template use.
-    pub(super) fn new(
-        repo: &mut Repo,
-        ui: &mut Ui,
-        config: &Config,
-        columns: &[Column],
-        out: &Formatter,
-    ) -> Result<WantedColumns, Abort> {
+    pub(super) fn new(columns: &[Column], out: &Formatter) -> WantedColumns {
         let names = out.names();
-        let of_lines = |wanted: &str| COLUMNS.iter().find(|(_, _, name)| *name == wanted);
         let used = COLUMNS
             .iter()
             .filter(|(column, _, name)| columns.contains(column) || names.contains(name));
-        let columns = used.map(|(column, ..)| *column).collect();
-        let others = names
-            .iter()
-            .filter(|name| of_lines(name).is_none() && !["line", "lines"].contains(name));
-        let keywords: Vec<String> = others.map(|name| (*name).to_owned()).collect();
-        let printer = match keywords[..] {
-            [] => None,
-            _ => Some(Printer::new(repo, ui, config, PrinterStyle::default())?),
-        };
-        Ok(WantedColumns {
-            columns,
-            keywords,
-            printer,
-        })
+        WantedColumns(used.map(|(column, ..)| *column).collect())
     }
 
     fn has(&self, column: Column) -> bool {
-        self.columns.contains(&column)
+        self.0.contains(&column)
     }
 }
 
@@ -68,8 +41,6 @@ pub(super) struct LineOrigin {
     pub(super) path: Vec<u8>,
     pub(super) user: Vec<u8>,
     pub(super) date: Date,
-    /// Further keywords with their values.
-    values: Vec<(Vec<u8>, Value)>,
 }
 
 impl LineOrigin {
@@ -88,11 +59,10 @@ impl LineOrigin {
             path: version.path.clone(),
             user: Vec::new(),
             date: Date::default(),
-            values: Vec::new(),
         };
         match version.changeset {
             Some(rev) => source.fill(view, rev, wanted)?,
-            None => source.fill_working(repo, ui, config, view, wanted)?,
+            None => source.fill_working(repo, ui, config, wanted)?,
         }
         Ok(source)
     }
@@ -107,13 +77,6 @@ impl LineOrigin {
                 };
             })?;
         }
-        for name in wanted.keywords.iter() {
-            let printer = wanted.printer.as_ref();
-            let value = printer.map(|printer| printer.keyword(rev, name));
-            if let Some(value) = value.transpose()?.flatten() {
-                self.values.push((hidden(name), value));
-            }
-        }
         Ok(())
     }
 
@@ -122,7 +85,6 @@ impl LineOrigin {
         repo: &mut Repo,
         ui: &mut Ui,
         config: &Config,
-        view: &RepoView,
         wanted: &WantedColumns,
     ) -> Result<(), Abort> {
         if wanted.has(Column::User) {
@@ -130,26 +92,6 @@ impl LineOrigin {
         }
         if wanted.has(Column::Date) {
             self.date = changed(repo, config, &self.path)?;
-        }
-        for name in wanted.keywords.iter() {
-            let value = match name.as_str() {
-                "author" => Value::from(ui.username()?),
-                "branch" => Value::from(repo.working_branch()?),
-                "desc" => Value::from(""),
-                other => {
-                    let (printer, tip) = (wanted.printer.as_ref(), view.tip());
-                    let known = printer
-                        .zip(tip)
-                        .map(|(printer, tip)| printer.keyword(tip, other));
-                    if known.transpose()?.flatten().is_none() {
-                        continue;
-                    }
-                    return Err(Abort::input(format!(
-                        "template keyword '{other}' is not supported for the working directory"
-                    )));
-                }
-            };
-            self.values.push((hidden(name), value));
         }
         Ok(())
     }
@@ -174,13 +116,15 @@ impl LineOrigin {
             // The text of a line that is printed whole.
             let shown = [self.number().to_string().as_bytes(), b": ", text].concat();
             values.push((Vec::new(), Value::from(shown)));
-            values.extend(self.values.iter().cloned());
+            let rev = self.rev.unwrap_or(WORKING_COPY);
+            values.push((SUBJECT.to_vec(), Value::Changeset(Some(rev), Vec::new())));
+            values.push((SUBJECT_PATH.to_vec(), Value::from(&self.path)));
         }
         Value::Dict(values)
     }
 
     fn number(&self) -> i64 {
-        self.rev.map_or(WORKING, |rev| i64::from(rev.0))
+        i64::from(self.rev.unwrap_or(WORKING_COPY).0)
     }
 
     fn value(&self, column: Column, line: &AnnotatedLine, in_template: bool) -> Value {
@@ -199,11 +143,6 @@ impl LineOrigin {
             Column::Line => Value::Int(line.line as i64 + 1),
         }
     }
-}
-
-/// The name of an entry that is no data of the line.
-fn hidden(name: &str) -> Vec<u8> {
-    [&[HIDDEN], name.as_bytes()].concat()
 }
 
 /// When a file of the working copy was written, in the zone of a commit that is made now.

@@ -15,6 +15,7 @@ use std::path::Path;
 use varve_archive::{ArchiveEntry, ArchiveKind, ArchiveWriter};
 use varve_lang::patterns::{Matcher, NameCheck};
 use varve_repo::{FileKind, RepoView, Rev};
+use varve_workdir::WorkingFiles;
 use varve_workdir::filesets::FilesetTarget;
 
 /// See [`Command`].
@@ -63,12 +64,6 @@ struct ArchiveTarget {
 }
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    if !matches.flag("no-decode") && !context.config.section("decode").is_empty() {
-        return Err(
-            Abort::new("filters of the section decode are not supported")
-                .hint("use --no-decode for files as the repository has them"),
-        );
-    }
     context.repo.refuse_subrepositories(matches)?;
     let rev = context
         .repo
@@ -95,12 +90,18 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         false => None,
     };
     let time = view.with_changeset(rev, |changeset| changeset.time)?;
+    let files = match matches.flag("no-decode") {
+        true => WorkingFiles::new(view.root()),
+        false => WorkingFiles::of_view(&view),
+    };
     let mut writer = FileWriter::begin(repo, ui, &target, time)?;
     if let Some(metadata) = metadata {
+        let metadata = files.decoded(METADATA, &metadata)?;
         writer.add(METADATA, FileKind::Plain, &metadata)?;
     }
     for entry in &entries {
         let content = view.file_content(entry.path, &entry.node)?;
+        let content = files.decoded(entry.path, &content)?;
         writer.add(entry.path, entry.kind, &content)?;
     }
     writer.finish()?;

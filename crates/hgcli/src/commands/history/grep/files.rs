@@ -115,13 +115,9 @@ impl SearchedFile {
 pub(super) struct Content(Vec<u8>);
 
 impl Content {
-    pub(super) fn read(
-        repo: &Repo,
-        view: &RepoView,
-        file: &SearchedFile,
-    ) -> Result<Content, Abort> {
+    pub(super) fn read(view: &RepoView, file: &SearchedFile) -> Result<Content, Abort> {
         Ok(Content(match file {
-            SearchedFile::Working(path) => WorkingFiles::new(repo.root()?).read(path)?.0,
+            SearchedFile::Working(path) => WorkingFiles::of_view(view).read(path)?.0,
             SearchedFile::Stored { path, node, .. } => view.file_content(path, node)?,
         }))
     }

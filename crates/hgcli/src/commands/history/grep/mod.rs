@@ -74,8 +74,8 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     };
     let found = versions(repo, ui, matches, patterns, scope)?;
     let mut out = Formatter::new(ui, config, matches, "grep")?;
-    out = out.within(repo, ui, config)?;
-    let mut page = Page::new(repo, ui, config, matches, found.shows_rev, out)?;
+    out = out.within(repo, config)?;
+    let mut page = Page::new(repo, matches, found.shows_rev, out)?;
     let view = repo.view()?;
     let mut done: HashSet<Vec<u8>> = HashSet::new();
     for version in &found.versions {
@@ -92,7 +92,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             if scope == Scope::Changed && done.contains(file.path()) {
                 continue;
             }
-            let content = Content::read(repo, &view, &file)?;
+            let content = Content::read(&view, &file)?;
             let matched: Vec<_> = search.lines(content.bytes()).collect();
             let before = match scope {
                 Scope::Differences => file.before(&view, matches.flag("follow"))?,

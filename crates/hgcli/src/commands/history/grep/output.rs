@@ -5,36 +5,13 @@ use crate::arguments::Matches;
 use crate::commands::local::commit::metadata;
 use crate::context::{Config, Repo};
 use crate::render::Formatter;
-use crate::render::changesets::{Printer, PrinterStyle};
 use crate::render::formatter::{Row, Value};
 use crate::render::templates::short_user;
 use crate::ui::{Abort, Ui};
 use varve_lang::date::Date;
 use varve_lang::patterns::{LineSearch, MatchedLine};
-use varve_repo::{ChangedLine, Node, RepoView};
-
-/// The number of the working copy, where it counts as a changeset.
-const WORKING: i64 = 0x7fff_ffff;
-
-/// Keywords about the changeset that templates may use besides.
-const KEYWORDS: &[&str] = &[
-    "author",
-    "bookmarks",
-    "branch",
-    "desc",
-    "extras",
-    "files",
-    "p1",
-    "p1node",
-    "p1rev",
-    "p2",
-    "p2node",
-    "p2rev",
-    "parents",
-    "phase",
-    "phaseidx",
-    "tags",
-];
+use varve_repo::{ChangedLine, Node, RepoView, Rev};
+use varve_revset::WORKING_COPY;
 
 /// A line to be printed.
 pub(super) struct Hit<'t> {
@@ -71,11 +48,10 @@ struct ShownColumns {
 /// Facts about the version that is being searched.
 #[derive(Default)]
 struct VersionFacts {
-    number: i64,
+    rev: Option<Rev>,
     node: Vec<u8>,
     user: Vec<u8>,
     date: Date,
-    keywords: Vec<(&'static str, Value)>,
 }
 
 /// Prints lines.
@@ -84,8 +60,6 @@ pub(super) struct Page {
     columns: ShownColumns,
     /// Between fields, and at the end of each line.
     separators: (&'static [u8], &'static [u8]),
-    printer: Option<Printer>,
-    keywords: Vec<&'static str>,
     relative: bool,
     facts: VersionFacts,
     found: bool,
@@ -94,23 +68,11 @@ pub(super) struct Page {
 impl Page {
     /// Gets ready to print.
     pub(super) fn new(
-        repo: &mut Repo,
-        ui: &mut Ui,
-        config: &Config,
+        repo: &Repo,
         matches: &Matches,
         shows_rev: bool,
         out: Formatter,
     ) -> Result<Page, Abort> {
-        let names = out.names();
-        let keywords: Vec<&'static str> = KEYWORDS
-            .iter()
-            .copied()
-            .filter(|name| names.contains(name))
-            .collect();
-        let printer = match keywords[..] {
-            [] => None,
-            _ => Some(Printer::new(repo, ui, config, PrinterStyle::default())?),
-        };
         Ok(Page {
             columns: ShownColumns {
                 rev: shows_rev,
@@ -127,8 +89,6 @@ impl Page {
             facts: VersionFacts::default(),
             found: false,
             out,
-            printer,
-            keywords,
         })
     }
 
@@ -142,50 +102,30 @@ impl Page {
     ) -> Result<(), Abort> {
         let view = repo.view()?;
         self.facts = match version {
-            Version::Working => self.of_working_copy(repo, ui, config)?,
+            Version::Working => self.of_working_copy(ui, config)?,
             Version::Stored(rev) => self.of_changeset(&view, rev)?,
         };
         Ok(())
     }
 
-    fn of_working_copy(
-        &self,
-        repo: &mut Repo,
-        ui: &mut Ui,
-        config: &Config,
-    ) -> Result<VersionFacts, Abort> {
+    fn of_working_copy(&self, ui: &mut Ui, config: &Config) -> Result<VersionFacts, Abort> {
         // A missing user matters only where it is shown.
         let user = match self.columns.user || !self.out.is_plain() {
             true => ui.username()?,
             false => Vec::new(),
         };
         let (time, zone) = metadata::default_date(config)?;
-        let mut keywords = Vec::new();
-        for name in &self.keywords {
-            let value = match *name {
-                "author" => Value::from(&user),
-                "branch" => Value::from(repo.working_branch()?),
-                "desc" => Value::from(""),
-                other => {
-                    return Err(Abort::input(format!(
-                        "template keyword '{other}' is not supported for the working directory"
-                    )));
-                }
-            };
-            keywords.push((*name, value));
-        }
         Ok(VersionFacts {
-            number: WORKING,
+            rev: Some(WORKING_COPY),
             node: vec![b'f'; 2 * Node::LEN],
             user,
             date: Date { time, zone },
-            keywords,
         })
     }
 
-    fn of_changeset(&self, view: &RepoView, rev: varve_repo::Rev) -> Result<VersionFacts, Abort> {
+    fn of_changeset(&self, view: &RepoView, rev: Rev) -> Result<VersionFacts, Abort> {
         let mut facts = VersionFacts {
-            number: i64::from(rev.0),
+            rev: Some(rev),
             node: view.changelog().node(rev).to_hex().to_vec(),
             ..VersionFacts::default()
         };
@@ -196,13 +136,6 @@ impl Page {
                 zone: changeset.zone,
             };
         })?;
-        for name in &self.keywords {
-            let printer = self.printer.as_ref();
-            let value = printer.map(|printer| printer.keyword(rev, name));
-            if let Some(value) = value.transpose()?.flatten() {
-                facts.keywords.push((name, value));
-            }
-        }
         Ok(facts)
     }
 
@@ -218,6 +151,7 @@ impl Page {
     ) -> Result<bool, Abort> {
         for hit in hits {
             self.out.item(ui)?;
+            self.out.about_file(self.facts.rev, path);
             self.print_columns(repo, ui, path, hit)?;
             if !self.columns.names_only {
                 self.print_line(ui, search, &hit.line, is_text)?;
@@ -244,17 +178,19 @@ impl Page {
         };
         self.out.data("node", &self.facts.node);
         self.out.data("path", path);
-        self.out.data("rev", self.facts.number);
+        self.out.data("rev", self.facts.rev);
         self.out.data("lineno", hit.line.number as i64);
         self.out.data("user", &self.facts.user);
         let date = self.facts.date;
         self.out.data("date", Value::Date(date.time, date.zone));
-        for (name, value) in &self.facts.keywords {
-            self.out.data(name, value.clone());
-        }
         self.out.plain_labelled(ui, "grep.filename", shown)?;
+        let number = self
+            .facts
+            .rev
+            .map_or(-1, |rev| i64::from(rev.0))
+            .to_string();
         if self.columns.rev {
-            self.column(ui, "grep.rev", self.facts.number.to_string())?;
+            self.column(ui, "grep.rev", number)?;
         }
         if self.columns.number {
             self.column(ui, "grep.linenumber", hit.line.number.to_string())?;

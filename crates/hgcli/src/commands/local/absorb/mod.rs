@@ -173,7 +173,7 @@ fn files(
             chosen => chosen,
         };
     }
-    let working = WorkingFiles::new(repository.root());
+    let working = WorkingFiles::of(repository);
     let (mut files, mut followed) = (Vec::new(), FollowedSources::default());
     for path in status.modified.iter().chain(&unchanged) {
         ui.stop.check().map_err(WorkdirError::from)?;

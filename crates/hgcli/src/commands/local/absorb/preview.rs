@@ -32,7 +32,7 @@ pub(super) fn print(
     matches: &Matches,
     files: &[AbsorbedFile],
 ) -> Result<(), Abort> {
-    let mut out = Formatter::new(ui, config, matches, "absorb")?.within(repo, ui, config)?;
+    let mut out = Formatter::new(ui, config, matches, "absorb")?.within(repo, config)?;
     let view = repo.repository()?.view_for(ViewFilter::Unfiltered)?;
     let mut affected = BTreeSet::new();
     for file in files {
@@ -73,6 +73,7 @@ fn print_changeset(
     rev: Rev,
 ) -> Result<(), Abort> {
     out.item(ui)?;
+    out.about_changeset(Some(rev));
     out.data("linetype", "changeset");
     print_node(ui, out, view, Some(rev))?;
     let first = view.with_changeset(rev, |changeset| {
@@ -145,6 +146,9 @@ impl Lines<'_> {
             out.data("linetype", name);
             out.data("path", self.file.path.clone());
             let rev = version.and_then(|version| self.file.rev(version));
+            if let Some(rev) = rev {
+                out.about_file(Some(rev), &self.file.path);
+            }
             print_node(ui, out, self.view, rev)?;
             out.data("diffchar", sign);
             let line = line.strip_suffix(b"\n").unwrap_or(line);

@@ -119,7 +119,7 @@ fn choose_files(
     let parent = view.changelog().rev(&dirstate.parents()[0]);
     let options = DiffOptions::of_choice(config, matches, command)?;
     let place = (repository, dirstate);
-    let changes = with_dirstate(place, ui, view, parent, matcher, true)?;
+    let changes = with_dirstate(place, &ui.stop, view, parent, matcher, true)?;
     let sides = (DiffSide::Rev(parent), DiffSide::Working);
     let comparison = Comparison::new(view, sides, &options, 0)?.with_dirstate(dirstate.clone());
     let mut patch = Vec::new();

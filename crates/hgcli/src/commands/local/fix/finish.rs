@@ -83,7 +83,7 @@ pub(super) fn carry_out(
     repo.refresh();
     end_old((repo, ui, config), repository, &made)?;
     // Last: a file that cannot be written shows as a local change, and all else is done.
-    let working = WorkingFiles::new(repository.root());
+    let working = WorkingFiles::of(repository);
     for (path, content) in &fixed.working {
         working.replace(path, content)?;
     }

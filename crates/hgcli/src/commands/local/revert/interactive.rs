@@ -103,7 +103,7 @@ impl Revert<'_> {
         let options = options.without_functions();
         let (view, target) = (self.view, self.target.1);
         let place = (self.repository, &self.dirstate);
-        let mut changes = with_dirstate(place, self.ui, view, target, self.matcher, false)?;
+        let mut changes = with_dirstate(place, &self.ui.stop, view, target, self.matcher, false)?;
         changes.retain(|change| plan.steps.iter().any(|step| step.path == change.path));
         let mut sides = (DiffSide::Rev(target), DiffSide::Working);
         if !discards {

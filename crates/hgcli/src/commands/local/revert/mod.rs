@@ -79,7 +79,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         ));
     }
     let (from, to) = (Tree::of(&view, parent)?, Tree::of(&view, target)?);
-    let files = WorkingFiles::new(repository.root());
+    let files = WorkingFiles::of(&repository);
     let mut plan = plan_revert(&dirstate, (&from, &to), &status, &files, &matcher)?;
     if matches.flag("dry-run") {
         plan.steps.sort_by(|a, b| a.path.cmp(&b.path));
