@@ -66,7 +66,8 @@ pub use error::{
     AmendRefusal, BookmarkRefusal, CloseRefusal, TagRefusal, UncommittableReason, WorkdirError,
 };
 pub use file_merges::{
-    DescribedSide, Resolution, ToolCheck, UpdateEvent, UpdateObserver, UpdateQuestion, UpdateStats,
+    Comparison, DescribedSide, MergedVersion, Resolution, ToolCheck, UpdateEvent, UpdateObserver,
+    UpdateQuestion, UpdateStats,
 };
 pub use files::{Backups, WorkingFiles};
 pub use fix::{
@@ -83,7 +84,7 @@ pub use histedit::{
 };
 pub use ignore::{Ignore, IgnoreFiles};
 pub use local_state::{LocalState, local_state};
-pub use manifest_merge::{Auction, Bid, Verdict};
+pub use manifest_merge::{Auction, Bidder, CopyReport, Reason, TracedCopy, Verdict};
 pub use merge::{
     FileTraits, MarkerStyle, MergeLabels, MergeOptions, MergeProgram, MergeTool, OnObstacle,
     PartialTool, PickedTool, ToolObstacle, ToolSelection, ToolTable,

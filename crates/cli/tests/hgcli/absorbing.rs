@@ -1,7 +1,7 @@
 //! The command of the extension `absorb`: the same words, and the same changesets.
 
-use super::Twin;
 use super::state::{backups, same_state};
+use super::{Twin, made_once};
 use std::path::Path;
 use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos::{commit, write};
@@ -12,6 +12,11 @@ const MARKERS: &str = "[experimental]\nevolution = createmarkers, allowunstable\
 
 /// A public changeset below three drafts, which add to two files each in its own place.
 fn begin(hg: &Hg, path: &Path, settings: &str) {
+    let key = format!("absorbing {settings}");
+    made_once::copy_of(&key, path, |path| make(hg, path, settings));
+}
+
+fn make(hg: &Hg, path: &Path, settings: &str) {
     hg.ok(path, &["init"]);
     let hgrc = [SETTINGS, settings].concat();
     write(path, ".hg/hgrc", hgrc.as_bytes());
@@ -278,6 +283,15 @@ fn editing_over(line: &[&str], editor: &str, make: impl Fn(&Hg, &Path)) {
 
 /// A public changeset below drafts that add, copy and rename, and local changes.
 fn many_names(hg: &Hg, path: &Path) {
+    let hgrc = std::fs::read_to_string(path.join(".hg/hgrc")).unwrap();
+    made_once::copy_of(&format!("many names {hgrc}"), path, |path| {
+        hg.ok(path, &["init"]);
+        write(path, ".hg/hgrc", hgrc.as_bytes());
+        make_many_names(hg, path);
+    });
+}
+
+fn make_many_names(hg: &Hg, path: &Path) {
     write(path, "a", b"1\n2\n");
     write(path, "b", b"b\n");
     write(path, "r", b"r\n");

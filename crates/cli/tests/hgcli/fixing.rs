@@ -1,7 +1,7 @@
 //! The command of the extension `fix`: the same words, the same changesets, the same files.
 
-use super::Twin;
 use super::state::{backups, same_state};
+use super::{Twin, made_once};
 use std::path::Path;
 use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos::{commit, write};
@@ -19,6 +19,11 @@ const ALL_SETTINGS: [&str; 3] = [UNSTABLE, MARKERS, ""];
 
 /// Four drafts in a line, one of which names another, and a branch beside them with a renamed file.
 fn begin(hg: &Hg, path: &Path, settings: &str) {
+    let key = format!("fixing {settings}");
+    made_once::copy_of(&key, path, |path| make(hg, path, settings));
+}
+
+fn make(hg: &Hg, path: &Path, settings: &str) {
     hg.ok(path, &["init"]);
     write(path, ".hg/hgrc", [SETTINGS, settings].concat().as_bytes());
     write(path, "a.txt", b"one\ntwo\nthree\n");

@@ -12,10 +12,8 @@ fn described(root: &Path) -> String {
     for arguments in [
         &["log", "--debug"][..],
         &["status", "-A"],
-        &["bookmarks"],
-        &["branch"],
-        &["phase", "-r", "all()"],
-        &["identify"],
+        // The branch of the next commit and the active bookmark; phases and bookmarks are in the log.
+        &["summary"],
         &["verify", "-q"],
     ] {
         let said = hg.run(root, arguments);

@@ -2,7 +2,7 @@
 
 use crate::arguments::Matches;
 use crate::context::Repo;
-use crate::ui::{Abort, Ui, short_hex};
+use crate::ui::{Abort, short_hex};
 use varve_base::storage::read_if_there;
 use varve_lang::patterns::Matcher;
 use varve_repo::{DEFAULT_BRANCH, Node, RepoError, Rev};
@@ -62,10 +62,10 @@ impl Repo {
         Ok(text.unwrap_or_default())
     }
 
-    /// `12:0123456789ab`.
-    pub(crate) fn rev_and_hex(&mut self, ui: &Ui, rev: Rev) -> Result<String, Abort> {
+    /// `12:0123456789ab`, with `--debug` too.
+    pub(crate) fn rev_and_hex(&mut self, rev: Rev) -> Result<String, Abort> {
         let node = self.view()?.changelog().node(rev);
-        Ok(format!("{}:{}", rev.0, ui.hex(&node)))
+        Ok(format!("{}:{}", rev.0, short_hex(&node)))
     }
 }
 

@@ -6,6 +6,7 @@
 mod check;
 mod chosen_base;
 mod destination;
+mod explain;
 mod record;
 mod uncommitted;
 mod untracked;
@@ -21,11 +22,10 @@ use crate::merge_state::{FILENODE_SOURCE, FileExtras, REMOVAL_CANDIDATE, clear_m
 use crate::tree::TreeEntry;
 use crate::update::{
     Plan, Relocation, RenameNote, UpdateStep, apply, count, directories, note_begin, note_end,
-    report,
 };
 use crate::{
-    Dirstate, MergeLabels, MergeOptions, Tree, UpdateEvent, UpdateObserver, UpdateStats,
-    WorkdirError, WorkingFiles, path_copies,
+    Comparison, Dirstate, MergeLabels, MergeOptions, Tree, UpdateEvent, UpdateObserver,
+    UpdateStats, WorkdirError, WorkingFiles, path_copies,
 };
 use record::Recorder;
 pub(crate) use record::record_deletion;
@@ -37,6 +37,8 @@ use varve_repo::{FileKind, Node, RepoView, Repository, Rev};
 pub enum MergeBase {
     /// The common ancestors. The other changeset becomes the second parent.
     CommonAncestors,
+    /// As [`MergeBase::CommonAncestors`], with one of several common ancestors that the user prefers.
+    Ancestor(Rev),
     /// A chosen changeset, `None` for the null one: what the other changeset changed since then is brought here. The
     /// first parent stays the only one. Untracked files in the way are merged.
     Chosen(Option<Rev>),
@@ -55,7 +57,7 @@ impl MergeBase {
     /// The chosen changeset, if one was chosen.
     fn chosen(self) -> Option<Option<Rev>> {
         match self {
-            MergeBase::CommonAncestors => None,
+            MergeBase::CommonAncestors | MergeBase::Ancestor(_) => None,
             MergeBase::Chosen(base) | MergeBase::Moved { base, .. } => Some(base),
         }
     }
@@ -104,9 +106,10 @@ pub fn merge_changeset(
         } => uncommitted::working_tree(repository, dirstate, &parent, request.stop)?,
         _ => parent.clone(),
     };
-    let bases = match request.base.chosen() {
-        None => common_ancestors(view, local, request.other)?,
-        Some(rev) => vec![chosen_base(view, rev, [local, Some(request.other)])?],
+    let bases = match (request.base, request.base.chosen()) {
+        (_, Some(rev)) => vec![chosen_base(view, rev, [local, Some(request.other)])?],
+        (MergeBase::Ancestor(rev), None) => vec![base(view, Some(rev))?],
+        (_, None) => common_ancestors(view, local, request.other)?,
     };
     let mut merged = merge_manifests(&ours, &theirs, &bases)?;
     if follows_from(request, local) {
@@ -128,22 +131,24 @@ pub fn merge_changeset(
         stop: request.stop,
     };
     let merger = Merger::prepare(settings, &plan.merges, observer)?;
-    merger.observer.on_event(&match &merged.auction {
-        Some(auction) => UpdateEvent::Auction {
-            ours: &first,
-            theirs: &node,
-            auction,
-        },
-        None => UpdateEvent::Planned,
-    });
-    report(&plan, merger.observer);
+    let comparison = Comparison {
+        ancestor: bases.first().map_or(Node::NULL, |base| base.node),
+        ours: first,
+        theirs: node,
+        is_branch_merge: true,
+        discards: false,
+        is_forced: request.base.chosen().is_some(),
+        copies: merged.copies.as_ref(),
+    };
+    let report = explain::report(&plan, (&ours, &merged), &comparison, merger.observer)?;
     note_begin(repository, &node)?;
     clear_merge(repository)?;
     merger.keep()?;
     let backups = &request.tool.backups;
-    crate::file_merges::keep_replaced(&plan.replaced, &files, backups, merger.observer)?;
+    crate::file_merges::keep_replaced(&plan.replaced, &files, backups)?;
     apply(&plan, view, (request.progress, request.stop))?;
     relocate(&plan, view, &files, merger.observer)?;
+    report.before_merges(merger.observer);
     let outcomes = merger.merge_all([first, node], extras(&merged))?;
     let sides = (&parent, &node);
     record(request, dirstate, &plan, &outcomes, sides)?;
@@ -185,7 +190,9 @@ fn record(
     .record(dirstate)?;
     let first = dirstate.parents()[0];
     match request.base {
-        MergeBase::CommonAncestors => dirstate.set_parents([first, *node]),
+        MergeBase::CommonAncestors | MergeBase::Ancestor(_) => {
+            dirstate.set_parents([first, *node]);
+        }
         MergeBase::Moved { second, .. } if !second.is_null() => {
             dirstate.set_parents([first, second]);
         }
@@ -195,7 +202,7 @@ fn record(
     }
     let changelog = request.view.changelog();
     let before = match request.base {
-        MergeBase::CommonAncestors => return Ok(()),
+        MergeBase::CommonAncestors | MergeBase::Ancestor(_) => return Ok(()),
         MergeBase::Chosen(base) => base,
         MergeBase::Moved {
             collapses: true, ..
@@ -324,6 +331,8 @@ impl Sides<'_> {
                 .push(RenameNote::Deleted(source.clone(), names.clone()));
         }
         plan.merges.sort_by(|a, b| a.order().cmp(&b.order()));
+        plan.relocations
+            .sort_by_key(|file| (file.theirs.is_some(), file.to.clone()));
         Ok(plan)
     }
 
@@ -396,13 +405,14 @@ fn relocate(
     files: &WorkingFiles,
     observer: &mut dyn UpdateObserver,
 ) -> Result<(), WorkdirError> {
-    for Relocation {
-        from,
-        to,
-        theirs,
-        kind,
-    } in &plan.relocations
-    {
+    for relocation in &plan.relocations {
+        let Relocation {
+            from,
+            to,
+            theirs,
+            kind,
+        } = relocation;
+        observer.on_event(&UpdateEvent::Decided(to, &explain::relocation(relocation)));
         let content = match theirs {
             Some((node, _)) => {
                 observer.on_event(&UpdateEvent::GettingAs { from, to });

@@ -1,5 +1,6 @@
 //! A file that both sides of a merge have changed.
 
+use crate::manifest_merge::Reason;
 use crate::tree::TreeEntry;
 use varve_repo::Node;
 
@@ -21,6 +22,13 @@ pub(crate) struct MergeFile {
 }
 
 impl MergeFile {
+    /// Why the file is merged.
+    pub fn reason(&self) -> Reason {
+        let theirs = self.theirs.as_ref().map(|(path, _)| &path[..]);
+        let base = self.base.as_ref().map(|(path, _)| &path[..]);
+        Reason::to_merge([self.ours.as_deref(), theirs, base], self.moves)
+    }
+
     /// The order of the merges: files that they deleted come first, then those that we deleted.
     pub fn order(&self) -> (bool, bool, &[u8]) {
         let (here, there) = (self.ours.is_some(), self.theirs.is_some());

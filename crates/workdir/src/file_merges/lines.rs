@@ -1,6 +1,7 @@
 //! Merging the lines of one file, and what is left for the user where they conflict.
 
-use super::{MergeFile, Merger, UpdateEvent, needs_prompt};
+use super::described::base_node;
+use super::{MergeFile, MergedVersion, Merger, UpdateEvent, needs_prompt};
 use crate::merge::{Merged, Version, merge_tags, merge_texts};
 use crate::{MergeTool, WorkdirError};
 use std::borrow::Cow;
@@ -61,7 +62,13 @@ impl Merger<'_, '_> {
             Some(Merged {
                 content,
                 conflicts: false,
-            }) => Ok((content, true)),
+                settled,
+            }) => {
+                if !settled && !matches!(tool, MergeTool::MergeLocal | MergeTool::MergeOther) {
+                    self.observer.on_event(&UpdateEvent::MergedBefore);
+                }
+                Ok((content, true))
+            }
             merged => {
                 self.back_up(&file.dest, ours)?;
                 if matches!(tool, MergeTool::Dump | MergeTool::ForceDump) {
@@ -99,14 +106,20 @@ impl Merger<'_, '_> {
         }
     }
 
-    /// Tells that a file is merged, with its names.
+    /// Tells that a file is merged, with its names and versions.
     pub(super) fn on_merging(&mut self, file: &MergeFile) {
-        let name = |path: Option<&Vec<u8>>| path.unwrap_or(&file.dest).clone();
+        let dest = &file.dest[..];
+        let theirs = file.theirs.as_ref().map_or(dest, |(path, _)| path);
         self.observer.on_event(&UpdateEvent::Merging {
-            ours: &name(file.ours.as_ref()),
-            theirs: &name(file.theirs.as_ref().map(|(path, _)| path)),
-            dest: &file.dest,
+            ours: file.ours.as_deref().unwrap_or(dest),
+            theirs,
+            dest,
         });
+        let base = file.base.as_ref().map_or(dest, |(path, _)| path);
+        let [local, other] = self.parents;
+        let named = [(dest, local), (theirs, other), (base, base_node(file))];
+        let versions = named.map(|(path, node)| MergedVersion { path, node });
+        self.observer.on_event(&UpdateEvent::Versions(versions));
     }
 
     /// Keeps the file as it was for the user.

@@ -11,11 +11,12 @@ mod replaced;
 
 pub(crate) use file::MergeFile;
 pub use observer::{
-    DescribedSide, Resolution, ToolCheck, UpdateEvent, UpdateObserver, UpdateQuestion,
+    Comparison, DescribedSide, MergedVersion, Resolution, ToolCheck, UpdateEvent, UpdateObserver,
+    UpdateQuestion,
 };
 pub use outcome::UpdateStats;
 pub(crate) use outcome::{Outcome, note_possibly_dirty};
-pub(crate) use replaced::keep_replaced;
+pub(crate) use replaced::{keep_replaced, tell_replaced};
 
 use crate::merge::{FileTraits, PickedTool, ToolTable, Version, is_binary, merge_kinds};
 use crate::merge_state::{FileExtras, MergeState};
@@ -120,6 +121,8 @@ impl<'a, 'b> Merger<'a, 'b> {
         let mut states = Vec::new();
         for (file, ours) in std::mem::take(&mut self.prepared) {
             self.settings.stop.check()?;
+            self.observer
+                .on_event(&UpdateEvent::Decided(&file.dest, &file.reason()));
             let kind = ours.as_ref().map_or(FileKind::Plain, |ours| ours.kind);
             let outcome = self.merge_one(file, ours)?;
             states.push(state(&outcome, kind));
@@ -237,6 +240,7 @@ impl<'a, 'b> Merger<'a, 'b> {
             }
             _ => MergeTool::Prompt,
         };
+        self.on_picked(&PickedTool::Internal(tool), &file.dest, traits);
         let answer = match tool {
             MergeTool::Local => Resolution::Ours,
             MergeTool::Other => Resolution::Theirs,
@@ -305,19 +309,22 @@ impl<'a, 'b> Merger<'a, 'b> {
             }
         };
         let options = self.settings.tool;
-        let tool = match &options.chosen {
-            ToolSelection::Table(table) => match self.pick_for(table, file, &base, ours, theirs)? {
-                PickedTool::Internal(tool) => tool,
-                PickedTool::Nothing => MergeTool::Prompt,
-                PickedTool::Program(program) => {
-                    let ours = &with_kind(&ours.content);
-                    let base = &base;
-                    let sides = FileSides { base, ours, theirs };
-                    let merged = self.merge_by_program((table, &program), file, &sides)?;
-                    return Ok((end(merged.1), merged.0));
-                }
-            },
-            _ => self.tool(file, &base, ours, theirs),
+        let traits = traits_of(&base, ours, theirs);
+        let picked = match &options.chosen {
+            ToolSelection::Table(table) => self.pick_for(table, file, traits)?,
+            _ => PickedTool::Internal(self.tool(file, &base, ours, theirs)),
+        };
+        self.on_picked(&picked, &file.dest, traits);
+        let tool = match (picked, &options.chosen) {
+            (PickedTool::Program(program), ToolSelection::Table(table)) => {
+                let ours = &with_kind(&ours.content);
+                let base = &base;
+                let sides = FileSides { base, ours, theirs };
+                let merged = self.merge_by_program((table, &program), file, &sides)?;
+                return Ok((end(merged.1), merged.0));
+            }
+            (PickedTool::Internal(tool), _) => tool,
+            _ => MergeTool::Prompt,
         };
         let answer = match tool {
             MergeTool::Local => Resolution::Ours,
@@ -345,25 +352,21 @@ impl<'a, 'b> Merger<'a, 'b> {
         &mut self,
         table: &ToolTable,
         file: &MergeFile,
-        base: &Option<Version>,
-        ours: &Version,
-        theirs: &Version,
+        traits: FileTraits,
     ) -> Result<PickedTool, WorkdirError> {
-        let sides = || {
-            [Some(ours), Some(theirs), base.as_ref()]
-                .into_iter()
-                .flatten()
-        };
-        let traits = FileTraits {
-            binary: sides().any(|side| is_binary(&side.content)),
-            symlink: [ours, theirs].into_iter().any(Version::is_link),
-            deleted: false,
-        };
         let picked = self.pick(table, &file.dest, traits)?;
         if picked == PickedTool::Nothing {
             self.observer.on_event(&UpdateEvent::NoTool(&file.dest));
         }
         Ok(picked)
+    }
+
+    fn on_picked(&mut self, picked: &PickedTool, path: &[u8], traits: FileTraits) {
+        self.observer.on_event(&UpdateEvent::ToolPicked {
+            tool: &picked.name(),
+            path,
+            traits,
+        });
     }
 
     /// Which tool merges a file that there is on both sides.
@@ -377,15 +380,6 @@ impl<'a, 'b> Merger<'a, 'b> {
         let prompts = needs_prompt(base, ours, theirs);
         let default = match &self.settings.tool.chosen {
             ToolSelection::Forced(tool) => return *tool,
-            ToolSelection::Configured(tool) if !prompts => return *tool,
-            ToolSelection::Configured(tool) => {
-                let is_link = ours.is_link() || theirs.is_link();
-                let what = if is_link { "symlink" } else { "binary" };
-                let (tool, path) = (&tool.name()[..], &file.dest[..]);
-                self.observer
-                    .on_event(&UpdateEvent::ToolCannot { tool, path, what });
-                MergeTool::Prompt
-            }
             ToolSelection::Default => {
                 self.observer.on_event(&UpdateEvent::NoToolConfigured);
                 MergeTool::Merge
@@ -397,6 +391,18 @@ impl<'a, 'b> Merger<'a, 'b> {
             return MergeTool::Prompt;
         }
         default
+    }
+}
+
+/// The properties of a file that there is on both sides.
+fn traits_of(base: &Option<Version>, ours: &Version, theirs: &Version) -> FileTraits {
+    let mut sides = [Some(ours), Some(theirs), base.as_ref()]
+        .into_iter()
+        .flatten();
+    FileTraits {
+        binary: sides.any(|side| is_binary(&side.content)),
+        symlink: [ours, theirs].into_iter().any(Version::is_link),
+        deleted: false,
     }
 }
 

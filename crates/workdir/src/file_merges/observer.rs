@@ -1,7 +1,7 @@
 //! Events and questions of a running update.
 
-use crate::manifest_merge::Auction;
-use crate::merge::ToolObstacle;
+use crate::manifest_merge::{Auction, CopyReport, Reason};
+use crate::merge::{FileTraits, ToolObstacle};
 use std::io;
 use std::process::{Command, ExitStatus};
 use varve_repo::{Node, Repository};
@@ -10,7 +10,18 @@ use varve_repo::{Node, Repository};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpdateEvent<'a> {
     /// The plan is complete.
-    Planned,
+    Planned(&'a Comparison<'a>),
+    /// The reason for the treatment of a file; events about the treatment follow, if there are any.
+    Decided(&'a [u8], &'a Reason),
+    /// Our version of a file is kept for a later try.
+    Preserving {
+        /// Its path.
+        path: &'a [u8],
+        /// The path of the result.
+        dest: &'a [u8],
+    },
+    /// A file goes because the result of its merge has another path.
+    MergedElsewhere(&'a [u8]),
     /// A file is about to be removed.
     Removing(&'a [u8]),
     /// A file is about to be written as in the target.
@@ -33,10 +44,8 @@ pub enum UpdateEvent<'a> {
     ReplacingUntracked(&'a [u8]),
     /// Several common ancestors have each had a say.
     Auction {
-        /// The first parent.
-        ours: &'a Node,
-        /// The changeset that is merged.
-        theirs: &'a Node,
+        /// The changesets; the ancestor and the copies are those of the first that had a say.
+        comparison: &'a Comparison<'a>,
         /// The choices.
         auction: &'a Auction,
     },
@@ -56,15 +65,6 @@ pub enum UpdateEvent<'a> {
     },
     /// No tool is configured; the default ones are next.
     NoToolConfigured,
-    /// The configured tool cannot merge this kind of file.
-    ToolCannot {
-        /// Name of the merge tool.
-        tool: &'a str,
-        /// The file.
-        path: &'a [u8],
-        /// `binary` or `symlink`.
-        what: &'static str,
-    },
     /// A configured tool is passed over.
     ToolObstacle {
         /// Name of the merge tool.
@@ -74,6 +74,26 @@ pub enum UpdateEvent<'a> {
         /// The reason.
         obstacle: ToolObstacle<'a>,
     },
+    /// A tool has been chosen.
+    ToolPicked {
+        /// Name of the merge tool.
+        tool: &'a [u8],
+        /// The file.
+        path: &'a [u8],
+        /// The properties that the tool was chosen for.
+        traits: FileTraits,
+    },
+    /// The versions that are about to be merged; follows [`UpdateEvent::Merging`].
+    Versions([MergedVersion<'a>; 3]),
+    /// The lines merge without a conflict, and need no tool.
+    MergedBefore,
+    /// A program is about to be run.
+    LaunchingTool {
+        /// The line for the shell.
+        line: &'a [u8],
+    },
+    /// A program has ended with this code.
+    ToolEnded(i32),
     /// A program with a window of its own is about to be run.
     RunningTool {
         /// Name of the merge tool.
@@ -116,6 +136,34 @@ pub enum UpdateEvent<'a> {
         /// The file.
         path: &'a [u8],
     },
+}
+
+/// The changesets of an update or a merge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comparison<'a> {
+    /// The base.
+    pub ancestor: Node,
+    /// The first parent of the working copy.
+    pub ours: Node,
+    /// The other changeset.
+    pub theirs: Node,
+    /// Whether another branch is merged; else the working copy goes to the other changeset.
+    pub is_branch_merge: bool,
+    /// Whether local changes are given up, so that the working copy is the base.
+    pub discards: bool,
+    /// Whether changesets are merged that have no common history, or local changes are given up.
+    pub is_forced: bool,
+    /// Copies since the base, if there are any.
+    pub copies: Option<&'a CopyReport>,
+}
+
+/// One version of a file that is merged: ours, theirs, or that of the base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MergedVersion<'a> {
+    /// Its path.
+    pub path: &'a [u8],
+    /// Its changeset.
+    pub node: Node,
 }
 
 /// A conflict that the user decides.

@@ -9,6 +9,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use varve_repo::{FileKind, Node};
@@ -60,6 +61,7 @@ impl Merger<'_, '_> {
                 start.content = merged.content;
             }
             if !merged.conflicts {
+                self.observer.on_event(&UpdateEvent::MergedBefore);
                 return Ok((Some(start), true));
             }
         }
@@ -143,8 +145,14 @@ impl Merger<'_, '_> {
             command.env(format!("HG_{name}_LABEL"), OsStr::from_bytes(label));
             command.env(format!("HG_{name}_ISLINK"), if is_link { "1" } else { "0" });
         }
+        self.observer
+            .on_event(&UpdateEvent::LaunchingTool { line: &line });
         let ended = self.observer.run_program(&mut command);
         let ended = ended.map_err(WorkdirError::io("run", Path::new("/bin/sh")))?;
+        // A signal counts as its negative number, as in Python.
+        let code = ended.code().or(ended.signal().map(|signal| -signal));
+        self.observer
+            .on_event(&UpdateEvent::ToolEnded(code.unwrap_or_default()));
         Ok(ended.success())
     }
 

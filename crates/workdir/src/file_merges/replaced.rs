@@ -3,17 +3,20 @@
 use crate::untracked::ReplacedFile;
 use crate::{Backups, UpdateEvent, UpdateObserver, WorkdirError, WorkingFiles};
 
+/// Tells which files are about to be replaced.
+pub(crate) fn tell_replaced(replaced: &[ReplacedFile], observer: &mut dyn UpdateObserver) {
+    for file in replaced.iter().filter(|file| file.is_told) {
+        observer.on_event(&UpdateEvent::ReplacingUntracked(&file.path));
+    }
+}
+
 /// Keeps the files that are replaced as backups.
 pub(crate) fn keep_replaced(
     replaced: &[ReplacedFile],
     files: &WorkingFiles,
     backups: &Backups,
-    observer: &mut dyn UpdateObserver,
 ) -> Result<(), WorkdirError> {
     for file in replaced {
-        if file.is_told {
-            observer.on_event(&UpdateEvent::ReplacingUntracked(&file.path));
-        }
         files.back_up(&file.path, backups)?;
     }
     Ok(())

@@ -3,7 +3,8 @@
 //! After two lines of history were merged into each other there is no single base. The merge is planned over each
 //! ancestor, and the plans bid for every path: agreement wins, then what needs no merging.
 
-use super::{FileAction, FileMerge, ManifestMerge};
+use super::{CopyReport, FileAction, ManifestMerge, Reason};
+use crate::{Tree, WorkdirError};
 use std::collections::BTreeMap;
 use varve_repo::Node;
 
@@ -11,9 +12,33 @@ use varve_repo::Node;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Auction {
     /// The ancestors, in the order of their bids.
-    pub ancestors: Vec<Node>,
+    pub ancestors: Vec<Bidder>,
     /// The choice for each path, sorted by path.
     pub verdicts: Vec<(Vec<u8>, Verdict)>,
+}
+
+/// A common ancestor with its bids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bidder {
+    /// The ancestor.
+    pub node: Node,
+    /// Copies since the ancestor, if there are any.
+    pub copies: Option<CopyReport>,
+    /// A bid for each path, sorted by path.
+    pub bids: Vec<(Vec<u8>, Reason)>,
+}
+
+impl Auction {
+    /// All bids for a path, sorted by their letters, and then in the order of the ancestors.
+    pub fn bids_for(&self, path: &[u8]) -> Vec<&Reason> {
+        let mut bids: Vec<&Reason> = Vec::new();
+        for Bidder { bids: all, .. } in &self.ancestors {
+            let at = all.binary_search_by(|(known, _)| known[..].cmp(path));
+            bids.extend(at.ok().map(|at| &all[at].1));
+        }
+        bids.sort_by_key(|bid| bid.letters);
+        bids
+    }
 }
 
 /// Why an action was chosen.
@@ -24,19 +49,13 @@ pub enum Verdict {
     /// The action needs no merging; its name.
     Simple(&'static str),
     /// The first of several.
-    Ambiguous(Vec<Bid>),
+    Ambiguous(Vec<Reason>),
 }
 
-/// The verdict of one ancestor about a path.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bid {
-    /// The reason.
-    pub reason: String,
-    /// The letters of the action.
-    pub action: &'static str,
-}
-
-pub(super) fn choose(plans: Vec<(Node, ManifestMerge)>) -> ManifestMerge {
+pub(super) fn choose(
+    plans: Vec<(Node, ManifestMerge)>,
+    ours: &Tree<'_>,
+) -> Result<ManifestMerge, WorkdirError> {
     let mut chosen = ManifestMerge::default();
     let mut auction = Auction::default();
     let mut bids: BTreeMap<Vec<u8>, Vec<FileAction>> = BTreeMap::new();
@@ -53,20 +72,28 @@ pub(super) fn choose(plans: Vec<(Node, ManifestMerge)>) -> ManifestMerge {
         .map(|(_, plan)| &plan.renamed_and_deleted)
         .collect();
     chosen.renamed_and_deleted = shortest(&all);
-    for (ancestor, plan) in plans {
-        auction.ancestors.push(ancestor);
+    for (node, plan) in plans {
+        let mut bidder = Bidder {
+            node,
+            copies: plan.copies,
+            bids: Vec::with_capacity(plan.actions.len()),
+        };
         chosen.notes.extend(plan.notes);
         for (path, action) in plan.actions {
+            let is_here = ours.get(&path)?.is_some();
+            bidder.bids.push((path.clone(), action.reason(is_here)));
             bids.entry(path).or_default().push(action);
         }
+        auction.ancestors.push(bidder);
     }
     for (path, bids) in bids {
-        let (action, verdict) = best(bids);
+        let is_here = ours.get(&path)?.is_some();
+        let (action, verdict) = best(bids, is_here);
         auction.verdicts.push((path.clone(), verdict));
         chosen.actions.insert(path, action);
     }
     chosen.auction = Some(auction);
-    chosen
+    Ok(chosen)
 }
 
 type IsWanted = fn(&FileAction) -> bool;
@@ -91,11 +118,11 @@ const SIMPLE: &[(&str, IsWanted)] = &[
     ("get", |bid| matches!(bid, FileAction::Get(_))),
 ];
 
-/// The action that wins.
-fn best(mut bids: Vec<FileAction>) -> (FileAction, Verdict) {
+/// The action that wins; `is_here` says whether our side has the file.
+fn best(mut bids: Vec<FileAction>, is_here: bool) -> (FileAction, Verdict) {
     if bids.iter().all(|bid| *bid == bids[0]) {
         let action = bids.swap_remove(0);
-        let letters = action.letters();
+        let letters = action.reason(is_here).letters;
         return (action, Verdict::Consensus(letters));
     }
     let stays = |bid: &&FileAction| matches!(bid, FileAction::Keep | FileAction::KeepAbsent);
@@ -117,66 +144,7 @@ fn best(mut bids: Vec<FileAction>) -> (FileAction, Verdict) {
             return (first.clone(), Verdict::Simple(name));
         }
     }
-    let all = bids.iter().map(|bid| Bid {
-        reason: bid.reason(),
-        action: bid.letters(),
-    });
+    let all = bids.iter().map(|bid| bid.reason(is_here));
     let verdict = Verdict::Ambiguous(all.collect());
     (bids.swap_remove(0), verdict)
-}
-
-impl FileAction {
-    /// The letters by which Mercurial calls the kind of action.
-    fn letters(&self) -> &'static str {
-        match self {
-            FileAction::Keep => "k",
-            FileAction::KeepAbsent => "ka",
-            FileAction::KeepNew => "kn",
-            FileAction::Get(_) => "g",
-            FileAction::SetKind(_) => "e",
-            FileAction::Remove => "r",
-            FileAction::MoveOurs { .. } => "dm",
-            FileAction::GetMoved { .. } => "dg",
-            FileAction::Merge(_) => "m",
-            FileAction::ChangedDeleted(_) => "cd",
-            FileAction::DeletedChanged(_) => "dc",
-        }
-    }
-
-    /// The reason in Mercurial's words.
-    fn reason(&self) -> String {
-        let of = |words: &str, path: &[u8]| format!("{words} {}", String::from_utf8_lossy(path));
-        match self {
-            FileAction::Keep => "remote unchanged".to_owned(),
-            FileAction::KeepAbsent => "local not present, remote unchanged".to_owned(),
-            FileAction::KeepNew => "ancestor missing, remote missing".to_owned(),
-            FileAction::Get(_) => "remote is newer".to_owned(),
-            FileAction::SetKind(_) => "update permissions".to_owned(),
-            FileAction::Remove => "other deleted".to_owned(),
-            FileAction::MoveOurs { from, .. } => of("remote directory rename - move from", from),
-            FileAction::GetMoved { from, .. } => of("local directory rename - get from", from),
-            FileAction::Merge(merge) => merge.reason(),
-            FileAction::ChangedDeleted(_) => "prompt changed/deleted".to_owned(),
-            FileAction::DeletedChanged(_) => "prompt deleted/changed".to_owned(),
-        }
-    }
-}
-
-impl FileMerge {
-    fn reason(&self) -> String {
-        let base = self.base.as_deref().map(String::from_utf8_lossy);
-        let Some(base) = base else {
-            return match self.ours == self.theirs {
-                true => "both created".to_owned(),
-                false => "directory rename, both created".to_owned(),
-            };
-        };
-        match (self.ours == self.theirs, self.theirs == self.base) {
-            (true, true) => "versions differ".to_owned(),
-            (true, false) => format!("both renamed from {base}"),
-            (false, true) => format!("local copied/moved from {base}"),
-            (false, false) if self.moves => format!("remote moved from {base}"),
-            (false, false) => format!("remote copied from {base}"),
-        }
-    }
 }

@@ -1,5 +1,6 @@
 //! Copies and renames that each side of a merge has made, and directories that it renamed.
 
+use super::copy_report::{CopyReport, NamesBySource};
 use super::file_ancestry::FileAncestry;
 use crate::tree::differences;
 use crate::{Tree, WorkdirError};
@@ -25,9 +26,11 @@ pub(super) struct CopyTracing {
     pub ours: SideCopies,
     pub theirs: SideCopies,
     /// Files that both sides renamed, each to other names.
-    pub divergent: BTreeMap<Vec<u8>, Vec<Vec<u8>>>,
+    pub divergent: NamesBySource,
     /// Files that one side renamed and the other deleted.
-    pub renamed_and_deleted: BTreeMap<Vec<u8>, Vec<Vec<u8>>>,
+    pub renamed_and_deleted: NamesBySource,
+    /// All of it for users, if anything was copied.
+    pub report: Option<CopyReport>,
 }
 
 /// The three trees of a merge.
@@ -79,6 +82,7 @@ impl CopyTracing {
             }
         }
         found.note_directories(trees, new, (&all_ours, &all_theirs))?;
+        found.report = Some(found.reported([&all_ours, &all_theirs], [&new.ours, &new.theirs]));
         Ok(found)
     }
 
@@ -138,6 +142,25 @@ impl CopyTracing {
             copies.insert(name.to_vec(), source.to_vec());
         }
         Ok(())
+    }
+
+    fn reported(&self, all: [&Copies; 2], new: [&BTreeSet<Vec<u8>>; 2]) -> CopyReport {
+        let sides = [&self.ours, &self.theirs];
+        let names = (&self.divergent, &self.renamed_and_deleted);
+        let copies = |side: usize| {
+            let is_merged = |path: &[u8]| sides[side].copies.contains_key(path);
+            CopyReport::traced(all[side], is_merged, names)
+        };
+        CopyReport {
+            unmatched: CopyReport::unmatched_of(new),
+            copies: [copies(0), copies(1)],
+            directories: sides.map(|side| {
+                let mut renamed = side.directories.clone();
+                renamed.sort_unstable();
+                renamed
+            }),
+            moves: sides.map(|side| side.moves.clone().into_iter().collect()),
+        }
     }
 
     fn note_directories(
@@ -235,10 +258,10 @@ fn directory_of(path: &[u8]) -> &[u8] {
 }
 
 /// Old name and new name.
-type DirectoryRename = (Vec<u8>, Vec<u8>);
+pub(crate) type DirectoryRename = (Vec<u8>, Vec<u8>);
 
 /// Directories of the base that a side no longer has, and whose files that it renamed went all to one other directory.
-fn renamed_directories(
+pub(crate) fn renamed_directories(
     side: &Tree<'_>,
     copies: &Copies,
 ) -> Result<Vec<DirectoryRename>, WorkdirError> {

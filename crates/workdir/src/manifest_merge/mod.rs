@@ -5,15 +5,21 @@
 //! every one of them has its say about each file (see [`bids`]).
 
 mod bids;
+mod copy_report;
 mod copy_tracing;
 mod file_ancestry;
+mod reasons;
 pub(crate) use file_ancestry::FileAncestry;
 
-pub use bids::{Auction, Bid, Verdict};
+pub use bids::{Auction, Bidder, Verdict};
+pub(crate) use copy_report::NamesBySource;
+pub use copy_report::{CopyReport, TracedCopy};
+pub use reasons::Reason;
 
 use crate::WorkdirError;
 use crate::tree::differences;
 use crate::tree::{Tree, TreeEntry};
+pub(crate) use copy_tracing::renamed_directories;
 use copy_tracing::{CopyTracing, NewFiles, Trees};
 use std::collections::{BTreeMap, BTreeSet};
 use varve_repo::{FileKind, Node};
@@ -77,9 +83,11 @@ pub(crate) struct ManifestMerge {
     /// By path.
     pub notes: BTreeMap<Vec<u8>, CommitNote>,
     /// Files that both sides renamed, each to other names.
-    pub divergent: BTreeMap<Vec<u8>, Vec<Vec<u8>>>,
+    pub divergent: NamesBySource,
     /// Files that one side renamed and the other deleted.
-    pub renamed_and_deleted: BTreeMap<Vec<u8>, Vec<Vec<u8>>>,
+    pub renamed_and_deleted: NamesBySource,
+    /// Copies since the ancestor, if there is one ancestor and there are any.
+    pub copies: Option<CopyReport>,
     /// How the choice among several ancestors went.
     pub auction: Option<Auction>,
 }
@@ -118,7 +126,10 @@ pub(crate) fn merge_manifests(
     Ok(match plans.len() {
         0 => ManifestMerge::default(),
         1 => plans.swap_remove(0),
-        _ => bids::choose(bases.iter().map(|base| base.node).zip(plans).collect()),
+        _ => bids::choose(
+            bases.iter().map(|base| base.node).zip(plans).collect(),
+            ours,
+        )?,
     })
 }
 
@@ -172,6 +183,7 @@ impl<'a> Planner<'a> {
                 (None, None) => {}
             }
         }
+        self.plan.copies = self.copies.report;
         self.plan.divergent = self.copies.divergent;
         self.plan.renamed_and_deleted = self.copies.renamed_and_deleted;
         Ok(self.plan)

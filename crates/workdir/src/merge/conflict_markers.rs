@@ -40,17 +40,24 @@ pub(super) fn merge(
     texts: [&[u8]; 3],
 ) -> Merged {
     let markers = Markers::new(labels, newline_of(texts[1]));
-    let (mut content, mut conflicts) = (Vec::new(), false);
+    let mut content = Vec::new();
+    let (mut conflicts, mut settled) = (false, false);
     for piece in varve_delta::merge(touching, texts) {
         match piece {
             MergedRegion::Clear(text) => content.extend_from_slice(text),
             MergedRegion::Conflict { base, ours, theirs } => {
                 let sides = ConflictSides { base, ours, theirs };
-                conflicts |= push_conflict(tool, &sides, &markers, &mut content);
+                let remains = push_conflict(tool, &sides, &markers, &mut content);
+                conflicts |= remains;
+                settled |= !remains;
             }
         }
     }
-    Merged { content, conflicts }
+    Merged {
+        content,
+        conflicts,
+        settled,
+    }
 }
 
 /// Whether the conflict remains.

@@ -40,6 +40,8 @@ pub(crate) struct Merged {
     pub content: Vec<u8>,
     /// Whether conflicts remain.
     pub conflicts: bool,
+    /// Whether the tool has settled conflicts.
+    pub settled: bool,
 }
 
 /// Merges three texts, the base, ours and theirs; `tool` selects the text in place of a conflict.

@@ -113,8 +113,11 @@ impl ToolTable {
         traits: FileTraits,
         on_obstacle: OnObstacle<'_>,
     ) -> Result<PickedTool, WorkdirError> {
-        if let Some(name) = self.forced.as_ref().or(self.environment.as_ref()) {
-            return self.unconditional(name, traits);
+        if let Some(name) = &self.forced {
+            return self.unconditional(name, traits, self.find(name)?);
+        }
+        if let Some(name) = &self.environment {
+            return self.unconditional(name, traits, None);
         }
         let strict = self
             .config
@@ -174,14 +177,19 @@ impl ToolTable {
         is_plain && self.patterns.is_empty()
     }
 
-    /// A tool that the user or the environment names, which is not asked what it can do.
-    fn unconditional(&self, name: &[u8], traits: FileTraits) -> Result<PickedTool, WorkdirError> {
+    /// A tool that the user or the environment names, which is not asked what it can do; `found` is its program, if it is
+    /// known where that is.
+    fn unconditional(
+        &self,
+        name: &[u8],
+        traits: FileTraits,
+        found: Option<Vec<u8>>,
+    ) -> Result<PickedTool, WorkdirError> {
         let tool = match MergeTool::named(name) {
             Some(tool) if traits.deleted && !tool.takes_deleted() => MergeTool::Prompt,
             Some(tool) => tool,
             None if traits.deleted => MergeTool::Prompt,
             None => {
-                let found = self.find(name)?;
                 return Ok(PickedTool::Program(MergeProgram {
                     name: name.to_vec(),
                     command: found.unwrap_or_else(|| name.to_vec()),

@@ -107,8 +107,6 @@ pub enum ToolSelection {
     Default,
     /// Given by the caller, for all files.
     Forced(MergeTool),
-    /// Configured, for text files.
-    Configured(MergeTool),
     /// By the name and kind of each file.
     Table(Arc<ToolTable>),
 }
@@ -117,7 +115,7 @@ impl ToolSelection {
     fn merges_only_lines(&self) -> bool {
         match self {
             ToolSelection::Default => true,
-            ToolSelection::Forced(tool) | ToolSelection::Configured(tool) => {
+            ToolSelection::Forced(tool) => {
                 matches!(
                     tool,
                     MergeTool::Merge | MergeTool::Merge3 | MergeTool::Mergediff

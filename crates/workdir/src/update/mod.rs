@@ -12,6 +12,7 @@ mod destination;
 pub(crate) mod directories;
 mod plan;
 mod renames;
+mod report;
 
 use crate::branch_and_bookmark::set_branch;
 use crate::dirstate::replace;
@@ -19,8 +20,8 @@ use crate::file_merges::keep_replaced;
 use crate::file_merges::{MergeSettings, Merger, Outcome, note_possibly_dirty};
 use crate::merge_state::{FileExtras, clear_merge};
 use crate::{
-    Dirstate, MergeLabels, MergeOptions, Tree, UpdateEvent, UpdateObserver, UpdateStats,
-    WorkdirError, WorkingFiles,
+    Comparison, Dirstate, MergeLabels, MergeOptions, Tree, UpdateEvent, UpdateObserver,
+    UpdateStats, WorkdirError, WorkingFiles,
 };
 use plan::Planner;
 use std::collections::HashMap;
@@ -37,6 +38,7 @@ pub use destination::{
 pub use plan::LocalChanges;
 pub(crate) use plan::{Plan, Relocation, UpdateStep};
 pub(crate) use renames::{RenameNote, merge_of_copy};
+pub(crate) use report::PlanReport;
 
 /// Where an update goes and how.
 #[derive(Clone, Copy)]
@@ -140,8 +142,24 @@ pub(crate) fn carry_out(
         stop: request.stop,
     };
     let merger = Merger::prepare(settings, &plan.merges, observer)?;
-    merger.observer.on_event(&UpdateEvent::Planned);
-    report(plan, merger.observer);
+    let discards = request.local == LocalChanges::Discard;
+    merger.observer.on_event(&UpdateEvent::Planned(&Comparison {
+        ancestor: p1,
+        ours: p1,
+        theirs: node,
+        is_branch_merge: false,
+        discards,
+        is_forced: discards,
+        copies: plan.copies.as_ref(),
+    }));
+    let tracked = &*dirstate;
+    let reason = |path: &[u8], step: &UpdateStep| plan.reason_to_update(path, step, tracked);
+    let report = PlanReport { plan, reason };
+    report.before_files_move(merger.observer);
+    if !discards {
+        plan.report_kept(to, merger.observer)?;
+    }
+    report.before_merges(merger.observer);
     let touches = |step: &UpdateStep| {
         matches!(
             step,
@@ -155,7 +173,7 @@ pub(crate) fn carry_out(
     merger.keep()?;
     let backups = &request.tool.backups;
     let files = WorkingFiles::of(repository);
-    keep_replaced(&plan.replaced, &files, backups, merger.observer)?;
+    keep_replaced(&plan.replaced, &files, backups)?;
     let work = (request.progress, request.stop);
     let written = apply(plan, view, work)?;
     let outcomes = merger.merge_all([p1, node], FileExtras::default())?;
@@ -173,29 +191,6 @@ pub(crate) fn carry_out(
     dirstate.write(repository)?;
     note_end(repository)?;
     Ok(count(plan, &outcomes))
-}
-
-/// Reports the plan to the observer.
-pub(crate) fn report(plan: &Plan, observer: &mut dyn UpdateObserver) {
-    for note in &plan.notes {
-        let news = match note {
-            RenameNote::Twice(source, names) => UpdateEvent::RenamedTwice { source, names },
-            RenameNote::Deleted(source, names) => UpdateEvent::RenamedAndDeleted { source, names },
-        };
-        observer.on_event(&news);
-    }
-    for (path, _) in plan
-        .steps
-        .iter()
-        .filter(|(_, step)| **step == UpdateStep::Remove)
-    {
-        observer.on_event(&UpdateEvent::Removing(path));
-    }
-    for (path, step) in &plan.steps {
-        if let UpdateStep::Write(_) = step {
-            observer.on_event(&UpdateEvent::Getting(path));
-        }
-    }
 }
 
 pub(crate) fn count(plan: &Plan, outcomes: &[Outcome]) -> UpdateStats {

@@ -4,6 +4,7 @@ use super::directories;
 use super::renames::{RenameNote, Renames};
 use crate::file_merges::MergeFile;
 use crate::files::kind_of;
+use crate::manifest_merge::CopyReport;
 use crate::tree::{Tree, TreeEntry, differences};
 use crate::untracked::ReplacedFile;
 use crate::{
@@ -56,6 +57,10 @@ pub(crate) struct Plan {
     pub replaced: Vec<ReplacedFile>,
     /// Remarks for the user.
     pub notes: Vec<RenameNote>,
+    /// Copies and renames of both sides, where any count.
+    pub copies: Option<CopyReport>,
+    /// States of the tracked files that are not clean; only an update of the working copy looks at them.
+    pub local_states: HashMap<Vec<u8>, LocalState>,
 }
 
 impl Plan {
@@ -160,6 +165,7 @@ impl Planner<'_> {
             }
         }
         self.forget_missing(&mut plan)?;
+        plan.copies = renames.report(&self, &plan.notes)?;
         let root = self.repository.root();
         plan.replaced = self.untracked.permit(root, colliding)?;
         if self.local == LocalChanges::KeepApart && !plan.merges.is_empty() {
@@ -167,6 +173,7 @@ impl Planner<'_> {
         }
         plan.merges.sort_by(|a, b| a.order().cmp(&b.order()));
         directories::check(self.files, &plan)?;
+        plan.local_states = self.local_states;
         Ok(plan)
     }
 
@@ -221,10 +228,8 @@ impl Planner<'_> {
     ) -> Result<(), WorkdirError> {
         let step = match (local_state, self.to.get(path)?) {
             (_, Some(tracked)) => UpdateStep::Write(tracked),
-            (LocalState::Added | LocalState::Removed | LocalState::Unknown, None) => {
-                UpdateStep::Forget
-            }
-            (_, None) => UpdateStep::Remove,
+            (LocalState::Modified | LocalState::Clean, None) => UpdateStep::Remove,
+            (_, None) => UpdateStep::Forget,
         };
         plan.steps.insert(path.to_vec(), step);
         Ok(())

@@ -2,7 +2,8 @@
 
 use super::plan::{Plan, Planner};
 use crate::file_merges::MergeFile;
-use crate::tree::TreeEntry;
+use crate::manifest_merge::{CopyReport, NamesBySource, renamed_directories};
+use crate::tree::{TreeEntry, differences};
 use crate::{LocalState, Tree, WorkdirError, copies_between, status_between};
 use std::collections::{BTreeMap, BTreeSet};
 use varve_lang::patterns::Matcher;
@@ -74,6 +75,60 @@ impl Renames {
             ours,
             theirs: known,
         })
+    }
+
+    /// The renames for users, if there are any.
+    pub(super) fn report(
+        &self,
+        planner: &Planner<'_>,
+        notes: &[RenameNote],
+    ) -> Result<Option<CopyReport>, WorkdirError> {
+        if self.ours.is_empty() && self.theirs.is_empty() {
+            return Ok(None);
+        }
+        let (from, to) = (planner.from, planner.to);
+        let mut new = [BTreeSet::new(), BTreeSet::new()];
+        for path in planner.local_states.keys() {
+            if planner.local_state(path) == LocalState::Added && from.get(path)?.is_none() {
+                new[0].insert(path.clone());
+            }
+        }
+        for (path, old, there) in differences(from, to)? {
+            if old.is_none() && there.is_some() {
+                new[1].insert(path.to_vec());
+            }
+        }
+        let (mut divergent, mut deleted) = (NamesBySource::new(), NamesBySource::new());
+        for note in notes {
+            let (names, (source, paths)) = match note {
+                RenameNote::Twice(source, paths) => (&mut divergent, (source, paths)),
+                RenameNote::Deleted(source, paths) => (&mut deleted, (source, paths)),
+            };
+            names.insert(source.clone(), paths.clone());
+        }
+        let mut merged = BTreeSet::new();
+        for (path, source) in &self.ours {
+            if merge_of_copy((path, source), (from, to), planner.parent())?.is_some() {
+                merged.insert(&path[..]);
+            }
+        }
+        let ours = |path: &[u8]| merged.contains(path);
+        let theirs = |path: &[u8]| {
+            let source = self.theirs.get(path);
+            source.is_some_and(|source| planner.local_state(source) == LocalState::Modified)
+        };
+        let names = (&divergent, &deleted);
+        let mut renamed = renamed_directories(to, &self.theirs)?;
+        renamed.sort_unstable();
+        Ok(Some(CopyReport {
+            unmatched: CopyReport::unmatched_of([&new[0], &new[1]]),
+            copies: [
+                CopyReport::traced(&self.ours, ours, names),
+                CopyReport::traced(&self.theirs, theirs, names),
+            ],
+            directories: [Vec::new(), renamed],
+            moves: Default::default(),
+        }))
     }
 
     /// Source in the first parent of a file that both sides added.

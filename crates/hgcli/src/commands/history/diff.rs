@@ -232,7 +232,11 @@ fn sides(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<(DiffSide, D
 }
 
 /// Both sides for any number of `-r`: the first of the changesets and the last.
-fn pair(repo: &mut Repo, ui: &mut Ui, revs: &[Vec<u8>]) -> Result<(DiffSide, DiffSide), Abort> {
+pub(crate) fn pair(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    revs: &[Vec<u8>],
+) -> Result<(DiffSide, DiffSide), Abort> {
     if revs.is_empty() {
         return Ok((DiffSide::Rev(repo.revision(ui, None)?), DiffSide::Working));
     }

@@ -96,7 +96,7 @@ fn print_parents(
         return ui.write(format!("parent: -1:{hex} {rest}\n"));
     }
     for parent in parents {
-        let line = format!("parent: {} ", repo.rev_and_hex(ui, *parent)?);
+        let line = format!("parent: {} ", repo.rev_and_hex(*parent)?);
         let tags = names.tags(*parent).join(&b' ');
         let state: Vec<&str> = match unstable.obsolete.contains(parent) {
             true => vec!["obsolete"],

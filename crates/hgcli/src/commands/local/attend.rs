@@ -2,18 +2,18 @@
 
 use crate::commands::local::conflict_labels::{self, Describer};
 use crate::commands::local::merge_settings;
+use crate::commands::local::merge_trace;
 use crate::context::Config;
-use crate::ui::{Abort, Ui, environment, short_hex};
+use crate::ui::{Abort, Ui, environment};
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::sync::Arc;
 use varve_config::hgrc::Files;
 use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, PatternKind};
-use varve_repo::Node;
 use varve_workdir::{
-    Auction, Backups, DescribedSide, MergeLabels, MergeOptions, MergeTool, Resolution, ToolCheck,
-    ToolObstacle, ToolSelection, ToolTable, UpdateEvent, UpdateObserver, UpdateQuestion, Verdict,
+    Backups, DescribedSide, MergeLabels, MergeOptions, MergeTool, Resolution, ToolCheck,
+    ToolObstacle, ToolSelection, ToolTable, UpdateEvent, UpdateObserver, UpdateQuestion,
 };
 
 /// Prints the steps of an update, and asks about conflicts.
@@ -60,7 +60,15 @@ impl<'s> Watcher<'s> {
         let ui = &mut *self.ui;
         let line = |parts: &[&[u8]]| [&parts.concat()[..], b"\n"].concat();
         match event {
-            UpdateEvent::Planned => ui.note("resolving manifests\n"),
+            UpdateEvent::Planned(comparison) => merge_trace::print_comparison(ui, comparison),
+            UpdateEvent::Decided(..)
+            | UpdateEvent::Preserving { .. }
+            | UpdateEvent::MergedElsewhere(_)
+            | UpdateEvent::ToolPicked { .. }
+            | UpdateEvent::Versions(_)
+            | UpdateEvent::MergedBefore
+            | UpdateEvent::LaunchingTool { .. }
+            | UpdateEvent::ToolEnded(_) => merge_trace::print_step(ui, event),
             UpdateEvent::Removing(path) => ui.note(line(&[b"removing ", path])),
             UpdateEvent::Getting(path) => ui.note(line(&[b"getting ", path])),
             UpdateEvent::Moving { from, to } => ui.note(line(&[b"moving ", from, b" to ", to])),
@@ -69,10 +77,9 @@ impl<'s> Watcher<'s> {
                 ui.warn(line(&[path, b": replacing untracked file"]))
             }
             UpdateEvent::Auction {
-                ours,
-                theirs,
+                comparison,
                 auction,
-            } => print_auction(ui, [ours, theirs], auction),
+            } => merge_trace::print_auction(ui, comparison, auction),
             UpdateEvent::RenamedTwice { source, names } => {
                 let what = b" was renamed multiple times to:\n";
                 ui.warn(possible_conflict(source, what, names))
@@ -82,14 +89,6 @@ impl<'s> Watcher<'s> {
                 ui.warn(possible_conflict(source, what, names))
             }
             UpdateEvent::NoToolConfigured => ui.note("couldn't find merge tool hgmerge\n"),
-            UpdateEvent::ToolCannot { tool, path, what } => ui.warn(line(&[
-                b"tool ",
-                tool.as_bytes(),
-                b" (for pattern ",
-                path,
-                b") can't handle ",
-                what.as_bytes(),
-            ])),
             UpdateEvent::ToolObstacle {
                 tool,
                 pattern,
@@ -203,40 +202,6 @@ pub(crate) fn print_obstacle(
         }
     };
     ui.warn([b"tool ", tool, &of_pattern[..], &words, b"\n"].concat())
-}
-
-/// Prints how the choice among several common ancestors went, most of it only with `--verbose`.
-fn print_auction(ui: &mut Ui, [ours, theirs]: [&Node; 2], auction: &Auction) -> Result<(), Abort> {
-    let ancestors: Vec<String> = auction.ancestors.iter().map(short_hex).collect();
-    let (ours, theirs) = (short_hex(ours), short_hex(theirs));
-    let all = ancestors.join(" and ");
-    ui.note(format!(
-        "note: merging {ours}+ and {theirs} using bids from ancestors {all}\n"
-    ))?;
-    for ancestor in &ancestors {
-        ui.note(format!("\ncalculating bids for ancestor {ancestor}\n"))?;
-        ui.note("resolving manifests\n")?;
-    }
-    let count = ancestors.len();
-    ui.note(format!(
-        "\nauction for merging merge bids ({count} ancestors)\n"
-    ))?;
-    for (path, verdict) in &auction.verdicts {
-        let about = |words: String| [b" ", &path[..], b": ", words.as_bytes(), b"\n"].concat();
-        match verdict {
-            Verdict::Consensus(action) => ui.note(about(format!("consensus for {action}")))?,
-            Verdict::Simple(name) => ui.note(about(format!("picking '{name}' action")))?,
-            Verdict::Ambiguous(bids) => {
-                ui.note(about("multiple bids for merge action:".to_owned()))?;
-                for bid in bids {
-                    ui.note(format!("  {} -> {}\n", bid.reason, bid.action))?;
-                }
-                let action = bids.first().map_or("", |bid| bid.action);
-                ui.warn(about(format!("ambiguous merge - picked {action} action")))?;
-            }
-        }
-    }
-    ui.note("end of auction\n\n")
 }
 
 /// Says which tags are in conflict, and what may be done about it.
@@ -369,14 +334,10 @@ fn chosen_tool(config: &Config, tool: Option<&[u8]>) -> Result<ToolSelection, Ab
     let has_sections = ["merge-patterns", "merge-tools"]
         .iter()
         .any(|section| !config.section(section).is_empty());
-    let configured = table.configured.as_deref().map(MergeTool::named);
-    Ok(match configured {
-        // No other tool could be chosen.
-        None if !has_sections && !is_on_path("hgmerge") => ToolSelection::Default,
-        Some(Some(tool)) if !has_sections && !tool.takes_deleted() => {
-            ToolSelection::Configured(tool)
-        }
-        _ => ToolSelection::Table(Arc::new(table)),
+    let may_choose = has_sections || table.configured.is_some() || is_on_path("hgmerge");
+    Ok(match may_choose {
+        false => ToolSelection::Default,
+        true => ToolSelection::Table(Arc::new(table)),
     })
 }
 

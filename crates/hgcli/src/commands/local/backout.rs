@@ -291,7 +291,7 @@ impl Backout<'_> {
     fn shown(&mut self, node: &Node) -> Result<String, Abort> {
         let view = self.repo.view()?;
         match view.changelog().rev(node) {
-            Some(rev) => self.repo.rev_and_hex(self.ui, rev),
+            Some(rev) => self.repo.rev_and_hex(rev),
             None => Ok(short_hex(node)),
         }
     }

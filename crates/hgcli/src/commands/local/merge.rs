@@ -73,9 +73,10 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     varve_workdir::check_merge(&repository, &view, &dirstate, other, &ui.stop)?;
     let parents = [dirstate.parents()[0], view.changelog().node(other)];
     repo.before_update(ui, &parents)?;
+    let base = preferred_ancestor(repo, ui, config, (parents[0], other))?;
     let sides = MergeSides {
         other,
-        base: MergeBase::CommonAncestors,
+        base,
         labels: &MergeLabels::of_merge(),
     };
     let place = (&repository, &*view);
@@ -83,6 +84,46 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     repo.after_update(ui, &parents, merged.unresolved)?;
     drop(lock);
     report(ui, &merged)
+}
+
+/// The base among several common ancestors, by `merge.preferancestor`; all of them have a say unless that is set.
+fn preferred_ancestor(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
+    (local, other): (Node, Rev),
+) -> Result<MergeBase, Abort> {
+    const ALL: &[u8] = b"*";
+    let preferred = config.list("merge", "preferancestor");
+    if preferred.is_empty() || preferred == [ALL] {
+        return Ok(MergeBase::CommonAncestors);
+    }
+    let view = repo.view()?;
+    let changelog = view.changelog();
+    let local_rev = changelog.rev(&local);
+    let heads = local_rev.map(|local| view.common_ancestor_heads(local, other));
+    let mut heads: Vec<Rev> = heads.unwrap_or_default().into_iter().collect();
+    heads.sort_by_key(|rev| changelog.node(*rev));
+    if heads.len() < 2 {
+        return Ok(MergeBase::CommonAncestors);
+    }
+    let named = preferred.iter().filter(|name| *name != ALL);
+    // A name of nothing is passed over.
+    let named = named.filter_map(|name| repo.revision(ui, Some(name)).ok().flatten());
+    let chosen = named.into_iter().find(|rev| heads.contains(rev));
+    let chosen = chosen.unwrap_or(heads[0]);
+    let shown = |rev: Rev| short_hex(&changelog.node(rev));
+    let others = heads.iter().filter(|rev| **rev != chosen);
+    let others: Vec<String> = others.map(|rev| shown(*rev)).collect();
+    ui.status(format!(
+        "note: using {} as ancestor of {} and {}\n      alternatively, use --config \
+         merge.preferancestor={}\n",
+        shown(chosen),
+        short_hex(&local),
+        shown(other),
+        others.join(" or "),
+    ))?;
+    Ok(MergeBase::Ancestor(chosen))
 }
 
 /// The changeset to merge; `None` is the null revision.

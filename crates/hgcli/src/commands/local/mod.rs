@@ -21,6 +21,7 @@ pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod merge;
 mod merge_settings;
+mod merge_trace;
 pub(crate) mod purge;
 pub(crate) mod rebase;
 pub(crate) mod record;

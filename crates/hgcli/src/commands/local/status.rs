@@ -2,8 +2,10 @@
 
 use super::unfinished;
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
+use crate::commands::history::diff;
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::render::Formatter;
+use crate::render::diff::DiffSide;
 use crate::ui::{Abort, Ui, environment};
 use std::collections::BTreeMap;
 use varve_repo::Rev;
@@ -202,22 +204,24 @@ fn sides(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<ComparedRevi
         let old = new.and_then(|rev| view.changelog().parents(rev)[0]);
         return Ok(ComparedRevisions::Between(old, new));
     }
-    Ok(match revs[..] {
-        [] => ComparedRevisions::Working,
-        [one] => {
-            let old = repo.revision(ui, Some(one))?;
+    if revs.is_empty() {
+        return Ok(ComparedRevisions::Working);
+    }
+    let revs: Vec<Vec<u8>> = revs.iter().map(|rev| rev.to_vec()).collect();
+    Ok(match diff::pair(repo, ui, &revs)? {
+        (DiffSide::Rev(old), DiffSide::Rev(new)) => ComparedRevisions::Between(old, new),
+        (DiffSide::Rev(old), DiffSide::Working) => {
             let repository = repo.repository()?;
             let parent = Dirstate::read(&repository)?.parents()[0];
-            let view = repo.view()?;
-            if view.changelog().rev(&parent) == old {
-                ComparedRevisions::Working
-            } else {
-                ComparedRevisions::Since(old)
+            match repo.view()?.changelog().rev(&parent) == old {
+                true => ComparedRevisions::Working,
+                false => ComparedRevisions::Since(old),
             }
         }
-        [first, .., last] => {
-            let first = repo.revision(ui, Some(first))?;
-            ComparedRevisions::Between(first, repo.revision(ui, Some(last))?)
+        (DiffSide::Working, _) => {
+            return Err(Abort::new(
+                "the working directory is compared with changesets only",
+            ));
         }
     })
 }

@@ -218,7 +218,7 @@ impl Bisection<'_> {
 
     /// Number, id, names and first line of a changeset.
     fn summary(&mut self, view: &RepoView, rev: Rev) -> Result<Vec<u8>, Abort> {
-        let mut out = self.repo.rev_and_hex(self.ui, rev)?.into_bytes();
+        let mut out = self.repo.rev_and_hex(rev)?.into_bytes();
         let names = ChangesetNames::read(view, self.ui.encoding)?;
         for name in [names.bookmarks(rev), names.tags(rev)].concat() {
             out.push(b' ');

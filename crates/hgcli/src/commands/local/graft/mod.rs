@@ -164,7 +164,8 @@ fn begin(run: &mut GraftRun<'_>) -> Result<u8, Abort> {
         force: matches.flag("force") || base.is_some(),
     };
     let choice = choose_grafts(&view, onto, &revs, options)?;
-    skipped::print(repo, ui, &choice.skipped)?;
+    let scans = !options.force && skipped::needs_scan(&choice);
+    skipped::print(repo, ui, &choice.skipped, scans)?;
     if choice.revs.is_empty() {
         return Ok(NOTHING);
     }

@@ -134,7 +134,7 @@ const UNRESOLVED: u8 = 1;
 
 /// Says that a changeset brings nothing new.
 pub(super) fn note_unchanged(run: &mut GraftRun<'_>, rev: Rev) -> Result<(), Abort> {
-    let shown = run.repo.rev_and_hex(run.ui, rev)?;
+    let shown = run.repo.rev_and_hex(rev)?;
     let line = format!("note: graft of {shown} created no changes to commit\n");
     run.ui.warn(line)
 }
@@ -146,7 +146,7 @@ pub(super) fn announce(
     rev: Rev,
     has_new: bool,
 ) -> Result<(), Abort> {
-    let shown = run.repo.rev_and_hex(run.ui, rev)?;
+    let shown = run.repo.rev_and_hex(rev)?;
     let first = view.with_changeset(rev, |changeset| {
         let line = changeset.description.split(|byte| *byte == b'\n').next();
         line.unwrap_or_default().to_vec()

@@ -110,8 +110,7 @@ impl<'a> RebaseRun<'a> {
 
     /// A changeset as messages name it.
     pub(super) fn describe(&mut self, view: &RepoView, rev: Rev) -> Result<Vec<u8>, Abort> {
-        let whom = (&mut *self.repo, &mut *self.ui);
-        rewrite::described(whom, &mut self.names, view, rev)
+        rewrite::described(self.repo, &mut self.names, view, rev)
     }
 
     /// Writes the state for a later call, or for another program.

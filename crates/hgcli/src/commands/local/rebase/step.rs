@@ -58,7 +58,7 @@ pub(super) fn rebase(run: &mut RebaseRun<'_>, rev: Rev) -> Result<(), Abort> {
 
 /// Mercurial's words for a changeset that cannot be rebased.
 pub(super) fn refused(run: &mut RebaseRun<'_>, refusal: RebaseRefusal) -> Result<Abort, Abort> {
-    let mut named = |rev: Rev| run.repo.rev_and_hex(run.ui, rev);
+    let mut named = |rev: Rev| run.repo.rev_and_hex(rev);
     Ok(match refusal {
         RebaseRefusal::NoParentMoves(rev) => Abort::input(format!(
             "cannot rebase {} without moving at least one of its parents",

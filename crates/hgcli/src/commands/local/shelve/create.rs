@@ -318,9 +318,10 @@ pub(crate) fn save(
     let bundle = shelf.path(ShelfFile::Bundle);
     let (count, sizes) = save_shelf(view, disk().as_ref(), rev, &bundle)?;
     strip::print_bundle(ui, count, &sizes)?;
-    shelf.write(ShelfFile::Info, &ShelvedChanges::info(node))?;
     let patch = export::patch(view, rev, &DiffOptions::of_kept_patch())?;
+    // Mercurial lists a shelf that has a patch and no note of its node, and falls over one that is the other way round.
     shelf.write(ShelfFile::Patch, &patch)?;
+    shelf.write(ShelfFile::Info, &ShelvedChanges::info(node))?;
     let path = named.path(ShelfFile::Patch);
     ui.note(format!("{}\n", path.display()))
 }

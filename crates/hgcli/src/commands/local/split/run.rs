@@ -189,8 +189,7 @@ impl<'a> SplitRun<'a> {
             let Some(rev) = view.changelog().rev(node) else {
                 continue;
             };
-            let whom = (&mut *self.repo, &mut *self.ui);
-            let shown = rewrite::described(whom, &mut names, &view, rev)?;
+            let shown = rewrite::described(self.repo, &mut names, &view, rev)?;
             out.extend([b"HG: - ", &shown[..], b"\n"].concat());
         }
         out.extend_from_slice(b"HG: Write commit message for the next split changeset.\n");
