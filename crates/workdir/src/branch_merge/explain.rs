@@ -1,7 +1,7 @@
 //! Telling the observer how a merge of changesets was decided.
 
 use crate::manifest_merge::{FileAction, ManifestMerge, Reason};
-use crate::update::{Plan, PlanReport, Relocation, UpdateStep};
+use crate::update::{Plan, PlanReport, Relocation};
 use crate::{Comparison, Tree, UpdateEvent, UpdateObserver, WorkdirError};
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub(super) fn report<'p>(
     (ours, merged): (&Tree<'_>, &ManifestMerge),
     comparison: &Comparison<'_>,
     observer: &mut dyn UpdateObserver,
-) -> Result<PlanReport<'p, impl Fn(&[u8], &UpdateStep) -> Option<Reason> + use<'p>>, WorkdirError> {
+) -> Result<PlanReport<'p>, WorkdirError> {
     match &merged.auction {
         Some(auction) => observer.on_event(&UpdateEvent::Auction {
             comparison,
@@ -26,8 +26,10 @@ pub(super) fn report<'p>(
         reasons.insert(path.clone(), action.reason(ours.get(path)?.is_some()));
     }
     let kept = kept(merged, &reasons);
-    let reason = move |path: &[u8], _: &UpdateStep| reasons.get(path).cloned();
-    let report = PlanReport { plan, reason };
+    let report = PlanReport {
+        plan,
+        reason: Box::new(move |path, _| reasons.get(path).cloned()),
+    };
     report.before_files_move(observer);
     for (path, reason) in kept {
         observer.on_event(&UpdateEvent::Decided(path, &reason));

@@ -153,13 +153,16 @@ pub(crate) fn carry_out(
         copies: plan.copies.as_ref(),
     }));
     let tracked = &*dirstate;
-    let reason = |path: &[u8], step: &UpdateStep| plan.reason_to_update(path, step, tracked);
-    let report = PlanReport { plan, reason };
+    let report = PlanReport {
+        plan,
+        reason: Box::new(|path, step| plan.reason_to_update(path, step, tracked)),
+    };
     report.before_files_move(merger.observer);
     if !discards {
         plan.report_kept(to, merger.observer)?;
     }
     report.before_merges(merger.observer);
+    drop(report);
     let touches = |step: &UpdateStep| {
         matches!(
             step,

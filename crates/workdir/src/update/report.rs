@@ -7,12 +7,15 @@ use crate::{Dirstate, LocalState, Tree, UpdateEvent, UpdateObserver, WorkdirErro
 use std::collections::BTreeSet;
 
 /// A plan, and the reason for each of its steps.
-pub(crate) struct PlanReport<'a, R> {
+pub(crate) struct PlanReport<'a> {
     pub plan: &'a Plan,
-    pub reason: R,
+    pub reason: Box<ReasonOf<'a>>,
 }
 
-impl<R: Fn(&[u8], &UpdateStep) -> Option<Reason>> PlanReport<'_, R> {
+/// The reason for the step of a path; `None` for one that is not told.
+type ReasonOf<'a> = dyn Fn(&[u8], &UpdateStep) -> Option<Reason> + 'a;
+
+impl PlanReport<'_> {
     /// Remarks, and the files that are removed, written and forgotten.
     pub fn before_files_move(&self, observer: &mut dyn UpdateObserver) {
         tell_replaced(&self.plan.replaced, observer);
