@@ -125,8 +125,7 @@ impl<'s> Watcher<'s> {
                 path,
                 b"! (edit, then use 'hg resolve --mark')",
             ])),
-            UpdateEvent::MergedTags => ui.note(".hgtags merged successfully\n"),
-            UpdateEvent::TagConflicts { tags, path } => print_tag_conflicts(ui, tags, path),
+            UpdateEvent::MergedTags | UpdateEvent::TagConflicts { .. } => print_tags(ui, event),
         }
     }
 
@@ -237,6 +236,15 @@ fn print_auction(ui: &mut Ui, [ours, theirs]: [&Node; 2], auction: &Auction) -> 
         }
     }
     ui.note("end of auction\n\n")
+}
+
+/// Says how the merge of tags ended; of other events nothing.
+fn print_tags(ui: &mut Ui, event: &UpdateEvent<'_>) -> Result<(), Abort> {
+    match event {
+        UpdateEvent::MergedTags => ui.note(".hgtags merged successfully\n"),
+        UpdateEvent::TagConflicts { tags, path } => print_tag_conflicts(ui, tags, path),
+        _ => Ok(()),
+    }
 }
 
 /// Says which tags are in conflict, and what may be done about it.
