@@ -124,8 +124,7 @@ impl<'s> Watcher<'s> {
                 path,
                 b"! (edit, then use 'hg resolve --mark')",
             ])),
-            UpdateEvent::MergedTags => ui.note(".hgtags merged successfully\n"),
-            UpdateEvent::TagConflicts { tags, path } => print_tag_conflicts(ui, tags, path),
+            UpdateEvent::MergedTags | UpdateEvent::TagConflicts { .. } => print_tags(ui, event),
         }
     }
 
@@ -202,6 +201,15 @@ pub(crate) fn print_obstacle(
         }
     };
     ui.warn([b"tool ", tool, &of_pattern[..], &words, b"\n"].concat())
+}
+
+/// Says how the merge of tags ended; of other events nothing.
+fn print_tags(ui: &mut Ui, event: &UpdateEvent<'_>) -> Result<(), Abort> {
+    match event {
+        UpdateEvent::MergedTags => ui.note(".hgtags merged successfully\n"),
+        UpdateEvent::TagConflicts { tags, path } => print_tag_conflicts(ui, tags, path),
+        _ => Ok(()),
+    }
 }
 
 /// Says which tags are in conflict, and what may be done about it.
