@@ -8,7 +8,7 @@ use varve_testkit::repos::{commit, write};
 
 const SEVEN: &[u8] = b"1\n2\n3\n4\n5\n6\n7\n";
 
-/// What both programs print must be the same, but for the names of temporary directories and the order of files that
+/// The output of both programs must be the same, but for the names of temporary directories and the order of files that
 /// stay as they are, which depends on Python's hashes.
 #[track_caller]
 fn same_trace(twin: &Twin, arguments: &[&str]) {

@@ -147,11 +147,11 @@ pub struct Comparison<'a> {
     pub ours: Node,
     /// The other changeset.
     pub theirs: Node,
-    /// Whether another branch is merged; else the working copy goes to the other changeset.
+    /// True if another branch is merged; else the working copy goes to the other changeset.
     pub is_branch_merge: bool,
-    /// Whether local changes are given up, so that the working copy is the base.
+    /// True if local changes are given up, so that the working copy is the base.
     pub discards: bool,
-    /// Whether changesets are merged that have no common history, or local changes are given up.
+    /// True if changesets are merged that may have no common history, or local changes are given up.
     pub is_forced: bool,
     /// Copies since the base, if there are any.
     pub copies: Option<&'a CopyReport>,

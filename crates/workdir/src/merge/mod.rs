@@ -40,7 +40,7 @@ pub(crate) struct Merged {
     pub content: Vec<u8>,
     /// Whether conflicts remain.
     pub conflicts: bool,
-    /// Whether the tool has settled conflicts.
+    /// True if the tool has settled conflicts.
     pub settled: bool,
 }
 

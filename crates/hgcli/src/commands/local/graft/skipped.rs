@@ -4,7 +4,7 @@ use crate::context::Repo;
 use crate::ui::{Abort, Ui};
 use varve_workdir::{GraftChoice, GraftSkip, GraftSkipReason};
 
-/// Whether anything is left among which duplicates are looked for.
+/// True if anything is left among which duplicates are looked for.
 pub(super) fn needs_scan(choice: &GraftChoice) -> bool {
     !choice.revs.is_empty() || !choice.skipped.iter().all(is_by_place)
 }
