@@ -14,7 +14,10 @@ const SEVEN: &[u8] = b"1\n2\n3\n4\n5\n6\n7\n";
 fn same_trace(twin: &Twin, arguments: &[&str]) {
     let both = twin.run(arguments);
     let normal = |text: &str, root: &Path| {
-        let text = text.replace(&root.to_string_lossy()[..], "ROOT");
+        let mut text = text.to_owned();
+        for root in [root, twin.theirs()] {
+            text = text.replace(&root.to_string_lossy()[..], "ROOT");
+        }
         let mut lines: Vec<String> = text.lines().map(without_scratch).collect();
         let keeps = |line: &String| {
             [" -> k", " -> kn", " -> ka"]

@@ -116,6 +116,12 @@ fn the_same_files_and_directories_are_removed() {
             "status",
         ],
         &["add unk", "purge --no-confirm -X u", "status"],
+        // Users that switch the old extension on are not asked.
+        &[
+            "purge -v --config extensions.purge=!",
+            "purge -v --config extensions.hgext.purge=",
+            "purge --confirm --all --config extensions.purge=",
+        ],
     ] {
         let twin = littered();
         let before = files_in(twin.ours());

@@ -144,19 +144,25 @@ impl ExtensionCommands {
     /// its tests, as the file of that name.
     pub(crate) fn is_on(&self, config: &Hgrc) -> bool {
         let is_set = |extension: &&str| {
-            let mut items = config.section("extensions").iter().rev();
-            let item = items.find(|item| {
-                let prefixes = [&b"hgext."[..], b"hgext/"];
-                let short = prefixes.iter().find_map(|&at| item.key.strip_prefix(at));
-                short.unwrap_or(&item.key) == extension.as_bytes()
-            });
-            item.is_some_and(|item| match self.file {
-                Some(file) => is_file(&item.value, file),
-                None => item.value.is_empty(),
+            let value = extension_value(config, extension);
+            value.is_some_and(|value| match self.file {
+                Some(file) => is_file(value, file),
+                None => value.is_empty(),
             })
         };
         self.extensions.iter().any(is_set)
     }
+}
+
+/// The value that counts of a name in `[extensions]`: empty for one of Mercurial's own that is switched on.
+pub(crate) fn extension_value<'c>(config: &'c Hgrc, extension: &str) -> Option<&'c [u8]> {
+    let mut items = config.section("extensions").iter().rev();
+    let item = items.find(|item| {
+        let prefixes = [&b"hgext."[..], b"hgext/"];
+        let short = prefixes.iter().find_map(|&at| item.key.strip_prefix(at));
+        short.unwrap_or(&item.key) == extension.as_bytes()
+    });
+    item.map(|item| &item.value[..])
 }
 
 /// Whether an extension is loaded from a file of this name.

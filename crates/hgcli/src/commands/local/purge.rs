@@ -1,6 +1,7 @@
 //! `purge`: removes files that are not tracked, and empty directories.
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
+use crate::commands::extension_value;
 use crate::context::{Category, Command, Context};
 use crate::ui::{Abort, FailureKind, Ui};
 use std::ffi::OsStr;
@@ -57,7 +58,9 @@ struct Purge<'a> {
 }
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    let Context { repo, ui, .. } = context;
+    let Context {
+        repo, ui, config, ..
+    } = context;
     let (all, ignored) = (matches.flag("all"), matches.flag("ignored"));
     if all && ignored {
         return Err(Abort::input("cannot specify both --all and --ignored"));
@@ -81,7 +84,10 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         stop: &stop,
     };
     let status = working_status(&request)?.status;
-    if matches.switch("confirm") != Some(false) && !is_confirmed(ui, &status)? {
+    // Users of the old extension are used to a command that does not ask.
+    let is_extension = extension_value(&config.values(), "purge").is_some_and(<[u8]>::is_empty);
+    let asks = matches.switch("confirm").unwrap_or(!is_extension);
+    if asks && !is_confirmed(ui, &status)? {
         return Err(Abort::of_kind(FailureKind::Canceled, "removal cancelled"));
     }
     let (files, directories) = (matches.flag("files"), matches.flag("dirs"));

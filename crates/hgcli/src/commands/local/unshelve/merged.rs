@@ -21,7 +21,7 @@ pub(super) struct MergedChanges {
     /// Over the commit of local changes alone.
     dirstate: Dirstate,
     status: Status,
-    /// Files with the changes that the user takes, if he was asked.
+    /// Files with the changes that the user takes, if the user was asked.
     chosen: Option<ChosenFiles>,
 }
 
