@@ -214,7 +214,7 @@ impl ToolTable {
             None => self.find(name)?,
         };
         let can = |key| match internal {
-            Some(tool) => Ok(strict && tool.takes_deleted()),
+            Some(tool) => Ok(strict && tool.takes_any_content()),
             None => self.boolean(name, key),
         };
         let obstacle = if internal.is_none() && program.is_none() {
@@ -242,7 +242,7 @@ impl ToolTable {
 
     fn takes_binary(&self, name: &[u8]) -> Result<bool, WorkdirError> {
         match MergeTool::named(name) {
-            Some(tool) => Ok(tool.takes_deleted()),
+            Some(tool) => Ok(tool.takes_any_content()),
             None => self.boolean(name, "binary"),
         }
     }

@@ -76,13 +76,13 @@ impl MergeTool {
     pub fn takes_deleted(self) -> bool {
         matches!(
             self,
-            MergeTool::Local
-                | MergeTool::Other
-                | MergeTool::Prompt
-                | MergeTool::Fail
-                | MergeTool::Dump
-                | MergeTool::ForceDump
+            MergeTool::Local | MergeTool::Other | MergeTool::Prompt | MergeTool::Fail
         )
+    }
+
+    /// Whether it can treat a file without lines: a binary one, or a symbolic link.
+    pub(crate) fn takes_any_content(self) -> bool {
+        self.takes_deleted() || matches!(self, MergeTool::Dump | MergeTool::ForceDump)
     }
 
     /// Whether the tool merges line by line.
