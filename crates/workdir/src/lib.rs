@@ -32,6 +32,7 @@ mod rename_detection;
 mod replay;
 mod resolve;
 mod revert;
+mod scratch_directory;
 mod shelve;
 mod status;
 mod strip;
@@ -107,6 +108,7 @@ pub use resolve::{ResolveRequest, has_conflict_markers, merge_again};
 pub use revert::{
     RevertAction, RevertPlan, RevertStep, back_up, plan_revert, record_reverted_copies, revert,
 };
+pub use scratch_directory::ScratchDirectory;
 pub use shelve::{
     ListedShelf, ShelfDirectory, ShelfFile, ShelvedChanges, UnshelveState, leave_changeset,
     plan_local_changes, show_as_local_changes,

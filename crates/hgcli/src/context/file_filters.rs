@@ -5,15 +5,14 @@ use crate::ui::Abort;
 use std::ffi::OsStr;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use varve_config::hgrc::Hgrc;
-use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, PatternKind};
+use varve_lang::patterns::{MatchRequest, Matcher, NameCheck};
 use varve_repo::hooks::FileFilters;
+use varve_workdir::ScratchDirectory;
 
 /// Beginnings of commands that stand for functions of extensions of Mercurial.
 const OF_EXTENSIONS: &[&str] = &[
@@ -80,15 +79,7 @@ fn filters(config: &Hgrc, root: &Path, section: &str) -> Result<Vec<Filter>, Abo
             let words = format!("filter {name} of the section {section} is not supported");
             return Err(Abort::new(words));
         }
-        let request = MatchRequest {
-            root,
-            cwd: root,
-            patterns: std::slice::from_ref(&item.key),
-            include: &[],
-            exclude: &[],
-            default: PatternKind::Glob,
-            files: None,
-        };
+        let request = MatchRequest::of_setting(root, std::slice::from_ref(&item.key));
         filters.push(Filter {
             files: Matcher::new(&request, &NameCheck)?,
             command: item.value.clone(),
@@ -156,11 +147,8 @@ fn through_pipe(line: &[u8], content: Vec<u8>) -> std::io::Result<Vec<u8>> {
 /// The file that a program makes of another.
 fn through_files(line: &[u8], content: &[u8]) -> Result<Vec<u8>, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", shown(line));
-    let directory = Scratch::new().map_err(failed)?;
-    let (input, output) = (
-        directory.0.join("hg-filter-in"),
-        directory.0.join("hg-filter-out"),
-    );
+    let directory = ScratchDirectory::new("hg-filter").map_err(|error| error.to_string())?;
+    let [input, output] = ["in", "out"].map(|name| directory.path().join(name));
     std::fs::write(&input, content).map_err(failed)?;
     std::fs::write(&output, b"").map_err(failed)?;
     let name = |path: &Path| path.as_os_str().as_bytes().to_vec();
@@ -192,34 +180,6 @@ fn replaced(line: &[u8], word: &[u8], by: &[u8]) -> Vec<u8> {
     }
     out.extend_from_slice(rest);
     out
-}
-
-/// A directory for the files of one filter; it goes with this value.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    /// Only the user can read it.
-    fn new() -> std::io::Result<Scratch> {
-        const OWNER_ONLY: u32 = 0o700;
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
-        loop {
-            let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-            let path = std::env::temp_dir().join(format!("hg-filter-{process}-{count}"));
-            let made = std::fs::DirBuilder::new().mode(OWNER_ONLY).create(&path);
-            match made {
-                // Of a process that had this number before.
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                made => return made.map(|()| Scratch(path)),
-            }
-        }
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // What the system does not let go stays in the temporary directory.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 #[cfg(test)]

@@ -30,6 +30,21 @@ pub struct MatchRequest<'a> {
     pub files: Option<&'a dyn FileResolver>,
 }
 
+impl<'a> MatchRequest<'a> {
+    /// A request for patterns of a setting: globs from the directory `root` on, unless they name another kind.
+    pub fn of_setting(root: &'a Path, patterns: &'a [Vec<u8>]) -> MatchRequest<'a> {
+        MatchRequest {
+            root,
+            cwd: root,
+            patterns,
+            include: &[],
+            exclude: &[],
+            default: PatternKind::Glob,
+            files: None,
+        }
+    }
+}
+
 /// Patterns with paths from the root on.
 #[derive(Default)]
 struct ResolvedPatterns {

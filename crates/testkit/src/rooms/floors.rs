@@ -299,6 +299,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "tree",
                 "ignore",
                 "files",
+                "scratch_directory",
                 "branch_and_bookmark",
                 "graft",
                 "hash_references",

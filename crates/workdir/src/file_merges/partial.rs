@@ -1,9 +1,9 @@
 //! Programs that settle a part of the conflicts of a file, before its lines are merged.
 
 use super::Merger;
-use super::program::Scratch;
-use crate::WorkdirError;
+use super::program::write_version;
 use crate::merge::{fill, quote};
+use crate::{ScratchDirectory, WorkdirError};
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs;
@@ -27,11 +27,11 @@ impl Merger<'_, '_> {
         if tools.is_empty() {
             return Ok(texts.map(Cow::Borrowed));
         }
-        let scratch = Scratch::new()?;
+        let scratch = ScratchDirectory::new("hgmerge")?;
         let [base, local, other] = texts;
-        let local = scratch.write(path, "local", local)?;
-        let base = scratch.write(path, "base", base)?;
-        let other = scratch.write(path, "other", other)?;
+        let local = write_version(&scratch, path, "local", local)?;
+        let base = write_version(&scratch, path, "base", base)?;
+        let other = write_version(&scratch, path, "other", other)?;
         let name = |path: &Path| path.as_os_str().as_bytes().to_vec();
         let values = [
             ("local", name(&local)),

@@ -3,12 +3,11 @@
 use super::described::base_node;
 use super::{MergeFile, Merger, ToolCheck, UpdateEvent, needs_prompt};
 use crate::merge::{MergeProgram, Premerge, ToolTable, Version, fill, has_markers, merge_texts};
-use crate::{MarkerStyle, MergeTool, WorkdirError};
+use crate::{MarkerStyle, MergeTool, ScratchDirectory, WorkdirError};
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -72,7 +71,7 @@ impl Merger<'_, '_> {
             self.observer
                 .on_event(&UpdateEvent::RunningTool { tool, path });
         }
-        let scratch = Scratch::new()?;
+        let scratch = ScratchDirectory::new("hgmerge")?;
         let succeeded = self.run(table, program, file, sides, &scratch)?;
         drop(scratch);
         let resolved = self.check(table, program, file, ours, succeeded)?;
@@ -96,7 +95,7 @@ impl Merger<'_, '_> {
         program: &MergeProgram,
         file: &MergeFile,
         sides: &FileSides<'_>,
-        scratch: &Scratch,
+        scratch: &ScratchDirectory,
     ) -> Result<bool, WorkdirError> {
         let FileSides { base, ours, theirs } = sides;
         let labels = match table.markers(program) {
@@ -110,10 +109,10 @@ impl Merger<'_, '_> {
         let decoded = |content| self.files.decoded(&file.dest, content);
         let mut local = output.clone();
         if arguments.windows(7).any(|word| word == b"$output") {
-            local = scratch.write(&file.dest, "local", &decoded(&ours.content)?)?;
+            local = write_version(scratch, &file.dest, "local", &decoded(&ours.content)?)?;
         }
-        let base_file = scratch.write(&file.dest, "base", &decoded(text)?)?;
-        let other = scratch.write(&file.dest, "other", &decoded(&theirs.content)?)?;
+        let base_file = write_version(scratch, &file.dest, "base", &decoded(text)?)?;
+        let other = write_version(scratch, &file.dest, "other", &decoded(&theirs.content)?)?;
         let path = |path: &Path| path.as_os_str().as_bytes().to_vec();
         let values = [
             ("local", path(&local)),
@@ -218,44 +217,20 @@ fn with_line_ends(text: &[u8], like: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A directory for the versions of a file; it goes with this value.
-pub(super) struct Scratch(PathBuf);
-
-impl Scratch {
-    /// Only the user can read it.
-    pub(super) fn new() -> Result<Scratch, WorkdirError> {
-        const OWNER_ONLY: u32 = 0o700;
-        let mut random = [0; 8];
-        getrandom::fill(&mut random).map_err(|_| WorkdirError::NoRandomness)?;
-        let name = format!("hgmerge-{:016x}", u64::from_ne_bytes(random));
-        let path = std::env::temp_dir().join(name);
-        let made = fs::DirBuilder::new().mode(OWNER_ONLY).create(&path);
-        made.map_err(WorkdirError::io("make directory", &path))?;
-        Ok(Scratch(path))
-    }
-
-    /// Writes `NAME~SIDE.EXTENSION`.
-    pub(super) fn write(
-        &self,
-        file: &[u8],
-        side: &str,
-        content: &[u8],
-    ) -> Result<PathBuf, WorkdirError> {
-        let name = file.rsplit(|byte| *byte == b'/').next().unwrap_or(file);
-        let dot = name.iter().rposition(|byte| *byte == b'.');
-        let (stem, extension) = name.split_at(dot.filter(|at| *at > 0).unwrap_or(name.len()));
-        let name = [stem, b"~", side.as_bytes(), extension].concat();
-        let path = self.0.join(OsStr::from_bytes(&name));
-        fs::write(&path, content).map_err(WorkdirError::io("write", &path))?;
-        Ok(path)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // What the system does not let go stays in the temporary directory.
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// Writes a version of a file as `NAME~SIDE.EXTENSION`.
+pub(super) fn write_version(
+    scratch: &ScratchDirectory,
+    file: &[u8],
+    side: &str,
+    content: &[u8],
+) -> Result<PathBuf, WorkdirError> {
+    let name = file.rsplit(|byte| *byte == b'/').next().unwrap_or(file);
+    let dot = name.iter().rposition(|byte| *byte == b'.');
+    let (stem, extension) = name.split_at(dot.filter(|at| *at > 0).unwrap_or(name.len()));
+    let name = [stem, b"~", side.as_bytes(), extension].concat();
+    let path = scratch.path().join(OsStr::from_bytes(&name));
+    fs::write(&path, content).map_err(WorkdirError::io("write", &path))?;
+    Ok(path)
 }
 
 #[cfg(test)]
@@ -271,10 +246,10 @@ mod tests {
 
     #[test]
     fn scratch_files_keep_their_extension_and_go() {
-        let scratch = Scratch::new().unwrap();
-        let path = scratch.write(b"d/name.tar.gz", "base", b"x").unwrap();
+        let scratch = ScratchDirectory::new("test").unwrap();
+        let path = write_version(&scratch, b"d/name.tar.gz", "base", b"x").unwrap();
         assert_eq!(path.file_name().unwrap(), "name.tar~base.gz");
-        let hidden = scratch.write(b".hgignore", "other", b"x").unwrap();
+        let hidden = write_version(&scratch, b".hgignore", "other", b"x").unwrap();
         assert_eq!(hidden.file_name().unwrap(), ".hgignore~other");
         drop(scratch);
         assert!(!path.exists());

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 /// The reason for a treatment, and the letters by which Mercurial calls it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
-    /// The words.
-    pub words: Cow<'static, str>,
+    /// The words; those that name a file have its bytes.
+    pub words: Cow<'static, [u8]>,
     /// One or two letters.
     pub letters: &'static str,
 }
@@ -26,7 +26,15 @@ impl Reason {
 
     const fn of(words: &'static str, letters: &'static str) -> Reason {
         Reason {
-            words: Cow::Borrowed(words),
+            words: Cow::Borrowed(words.as_bytes()),
+            letters,
+        }
+    }
+
+    /// Words that end with a path.
+    fn about(words: &str, path: &[u8], letters: &'static str) -> Reason {
+        Reason {
+            words: [words.as_bytes(), b" ", path].concat().into(),
             letters,
         }
     }
@@ -47,21 +55,13 @@ impl Reason {
             _ if moves => "remote moved from",
             _ => "remote copied from",
         };
-        let source = String::from_utf8_lossy(base.unwrap_or_default());
-        Reason {
-            words: format!("{words} {source}").into(),
-            letters: LETTERS,
-        }
+        Reason::about(words, base.unwrap_or_default(), LETTERS)
     }
 }
 
 impl FileAction {
     /// The reason; `is_here` says whether our side has a file of this path.
     pub(crate) fn reason(&self, is_here: bool) -> Reason {
-        let of = |words: &str, path: &[u8], letters| Reason {
-            words: format!("{words} {}", String::from_utf8_lossy(path)).into(),
-            letters,
-        };
         match self {
             FileAction::Keep => Reason::KEPT,
             FileAction::KeepAbsent => Reason::KEPT_ABSENT,
@@ -71,10 +71,10 @@ impl FileAction {
             FileAction::SetKind(_) => Reason::MODE,
             FileAction::Remove => Reason::REMOVED_THERE,
             FileAction::MoveOurs { from, .. } => {
-                of("remote directory rename - move from", from, "dm")
+                Reason::about("remote directory rename - move from", from, "dm")
             }
             FileAction::GetMoved { from, .. } => {
-                of("local directory rename - get from", from, "dg")
+                Reason::about("local directory rename - get from", from, "dg")
             }
             FileAction::Merge(merge) => merge.reason(),
             FileAction::ChangedDeleted(_) => Reason::of("prompt changed/deleted", "cd"),
@@ -87,5 +87,36 @@ impl FileMerge {
     fn reason(&self) -> Reason {
         let names = [&self.ours, &self.theirs, &self.base].map(Option::as_deref);
         Reason::to_merge(names, self.moves)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merges_are_explained_by_the_names_of_their_sides() {
+        let (a, b, odd) = (Some(&b"a"[..]), Some(&b"b"[..]), Some(&b"\xff"[..]));
+        for (names, moves, words) in [
+            ([a, a, a], false, &b"versions differ"[..]),
+            ([a, a, None], false, b"both created"),
+            ([a, b, None], false, b"directory rename, both created"),
+            ([a, a, odd], false, b"both renamed from \xff"),
+            ([b, a, a], false, b"local copied/moved from a"),
+            ([a, b, a], false, b"remote copied from a"),
+            ([odd, b, odd], true, b"remote moved from \xff"),
+            ([a, None, a], false, b"prompt changed/deleted"),
+            ([None, a, a], false, b"prompt deleted/changed"),
+        ] {
+            let reason = Reason::to_merge(names, moves);
+            assert_eq!((&*reason.words, reason.letters), (words, "m"), "{names:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_comes_is_new_or_newer() {
+        let get = FileAction::Get(varve_repo::FileKind::Plain);
+        assert_eq!(get.reason(true), Reason::NEWER_THERE);
+        assert_eq!(get.reason(false), Reason::CREATED_THERE);
     }
 }

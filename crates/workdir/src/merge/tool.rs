@@ -80,7 +80,7 @@ impl MergeTool {
         )
     }
 
-    /// Whether it can treat a file without lines: a binary one, or a symbolic link.
+    /// True if the tool can treat a file without lines: a binary one, or a symbolic link.
     pub(crate) fn takes_any_content(self) -> bool {
         self.takes_deleted() || matches!(self, MergeTool::Dump | MergeTool::ForceDump)
     }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::sync::Arc;
 use varve_config::hgrc::Files;
-use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, PatternKind};
+use varve_lang::patterns::{MatchRequest, Matcher, NameCheck};
 use varve_workdir::{
     Backups, DescribedSide, MergeLabels, MergeOptions, MergeTool, Resolution, ToolCheck,
     ToolObstacle, ToolSelection, ToolTable, UpdateEvent, UpdateObserver, UpdateQuestion,
@@ -354,15 +354,7 @@ pub(crate) fn tool_table(config: &Config, tool: Option<&[u8]>) -> Result<ToolTab
     let set = |name: Option<Vec<u8>>| name.filter(|name| !name.is_empty());
     let root = Path::new("/");
     let patterns = config.section("merge-patterns").iter().map(|item| {
-        let request = MatchRequest {
-            root,
-            cwd: root,
-            patterns: std::slice::from_ref(&item.key),
-            include: &[],
-            exclude: &[],
-            default: PatternKind::Glob,
-            files: None,
-        };
+        let request = MatchRequest::of_setting(root, std::slice::from_ref(&item.key));
         let matcher = Matcher::new(&request, &NameCheck)?;
         Ok((item.key.clone(), matcher, item.value.clone()))
     });

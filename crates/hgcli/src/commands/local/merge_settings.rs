@@ -8,7 +8,6 @@ use varve_delta::TouchingChanges;
 use varve_lang::fileset;
 use varve_lang::patterns::{
     CompilePattern, FileResolver, MatchRequest, Matcher, NameCheck, PathPredicate, PatternError,
-    PatternKind,
 };
 use varve_workdir::{OnUntracked, PartialTool, UntrackedFiles};
 
@@ -90,15 +89,9 @@ pub(super) fn partial_tools(config: &Config) -> Result<Vec<PartialTool>, Abort> 
 }
 
 fn matcher(patterns: &[Vec<u8>]) -> Result<Matcher, Abort> {
-    let root = Path::new("/");
     let request = MatchRequest {
-        root,
-        cwd: root,
-        patterns,
-        include: &[],
-        exclude: &[],
-        default: PatternKind::Glob,
         files: Some(&PlainFilesets),
+        ..MatchRequest::of_setting(Path::new("/"), patterns)
     };
     Ok(Matcher::new(&request, &NameCheck)?)
 }

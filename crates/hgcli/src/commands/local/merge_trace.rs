@@ -2,7 +2,7 @@
 
 use crate::ui::{Abort, Ui, short_hex};
 use varve_repo::Node;
-use varve_workdir::{Auction, Comparison, CopyReport, FileTraits, UpdateEvent, Verdict};
+use varve_workdir::{Auction, Comparison, CopyReport, FileTraits, Reason, UpdateEvent, Verdict};
 
 /// Prints what is compared, and the copies.
 pub(super) fn print_comparison(ui: &mut Ui, comparison: &Comparison<'_>) -> Result<(), Abort> {
@@ -100,7 +100,7 @@ pub(super) fn print_auction(
         ui.note(format!("\ncalculating bids for ancestor {ancestor}\n"))?;
         print_sides(ui, comparison, &bidder.node, bidder.copies.as_ref())?;
         for (path, reason) in &bidder.bids {
-            ui.debug(decided(path, &reason.words, reason.letters))?;
+            ui.debug(decided(path, reason))?;
         }
     }
     let count = bidders.len();
@@ -122,7 +122,7 @@ fn print_verdict(
     if ui.verbosity.debug {
         ui.debug([b" list of bids for ", path, b":\n"].concat())?;
         for bid in auction.bids_for(path) {
-            ui.debug(format!("   {} -> {}\n", bid.words, bid.letters))?;
+            ui.debug([b"   ", &why(bid)[..], b"\n"].concat())?;
         }
     }
     match verdict {
@@ -131,7 +131,7 @@ fn print_verdict(
         Verdict::Ambiguous(bids) => {
             ui.note(about("multiple bids for merge action:".to_owned()))?;
             for bid in bids {
-                ui.note(format!("  {} -> {}\n", bid.words, bid.letters))?;
+                ui.note([b"  ", &why(bid)[..], b"\n"].concat())?;
             }
             let action = bids.first().map_or("", |bid| bid.letters);
             ui.warn(about(format!("ambiguous merge - picked {action} action")))
@@ -139,9 +139,12 @@ fn print_verdict(
     }
 }
 
-fn decided(path: &[u8], words: &str, letters: &str) -> Vec<u8> {
-    let (words, letters) = (words.as_bytes(), letters.as_bytes());
-    [b" ", path, b": ", words, b" -> ", letters, b"\n"].concat()
+fn decided(path: &[u8], reason: &Reason) -> Vec<u8> {
+    [b" ", path, b": ", &why(reason)[..], b"\n"].concat()
+}
+
+fn why(Reason { words, letters }: &Reason) -> Vec<u8> {
+    [words, &b" -> "[..], letters.as_bytes()].concat()
 }
 
 /// Prints a step that only `--debug` shows.
@@ -151,7 +154,7 @@ pub(super) fn print_step(ui: &mut Ui, step: &UpdateEvent<'_>) -> Result<(), Abor
     }
     let line = |parts: &[&[u8]]| [&parts.concat()[..], b"\n"].concat();
     ui.debug(match step {
-        UpdateEvent::Decided(path, reason) => decided(path, &reason.words, reason.letters),
+        UpdateEvent::Decided(path, reason) => decided(path, reason),
         UpdateEvent::Preserving { path, dest } => {
             line(&[b" preserving ", path, b" for resolve of ", dest])
         }
