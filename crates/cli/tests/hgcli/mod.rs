@@ -235,15 +235,15 @@ impl Twin {
                 }
             }
             write_settings(root.parent().unwrap());
+            let mut input = PathBuf::from("/dev/null");
             if let Some(answers) = answers {
-                let typed = root.parent().unwrap().join("answers");
-                std::fs::write(&typed, answers).unwrap();
-                command.stdin(std::fs::File::open(&typed).unwrap());
+                input = root.parent().unwrap().join("answers");
+                std::fs::write(&input, answers).unwrap();
             }
-            // A process that is forked gets no input.
-            let mut outcome = if *program == peers::hg_program() && answers.is_none() {
-                peers::run_hg(&mut command)
+            let mut outcome = if *program == peers::hg_program() {
+                peers::run_hg_with_input(&mut command, &input)
             } else {
+                command.stdin(std::fs::File::open(&input).unwrap());
                 Outcome::of(&mut command, program)
             };
             // Only where there are two copies do paths differ.

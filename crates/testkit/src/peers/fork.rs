@@ -2,6 +2,7 @@
 
 use super::{Outcome, hg_program, installed};
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::ffi::OsStrExt;
@@ -20,7 +21,13 @@ const LOCALE: (&str, &str) = ("LC_ALL", "C.UTF-8");
 /// Runs `hg` with the arguments, the directory and nothing but the variables that `command` sets, and
 /// waits for its end. Its standard input is empty.
 pub fn run_hg(command: &mut Command) -> Outcome {
+    run_hg_with_input(command, Path::new("/dev/null"))
+}
+
+/// [`run_hg`] whose standard input is a file: answers to what it asks.
+pub fn run_hg_with_input(command: &mut Command, input: &Path) -> Outcome {
     if !is_as_loaded(command) {
+        command.stdin(File::open(input).unwrap());
         return Outcome::of(command, &hg_program());
     }
     let outputs = [(); 2].map(|()| NamedTempFile::new().unwrap());
@@ -35,6 +42,7 @@ pub fn run_hg(command: &mut Command) -> Outcome {
         );
     };
     field(&[command.get_current_dir().unwrap().as_os_str()]);
+    field(&[input.as_os_str()]);
     for output in &outputs {
         field(&[output.path().as_os_str()]);
     }

@@ -22,8 +22,9 @@ import time
 
 # Before import on demand is enabled, so that all they need is loaded once for all commands.
 from mercurial import bundle2, bundlerepo, commands, dispatch, hg, httppeer, localrepo
-from mercurial import pycompat, statichttprepo, upgrade  # noqa: F401
+from mercurial import pycompat, shelve, statichttprepo, upgrade  # noqa: F401
 from mercurial.hgweb import server as web  # noqa: F401
+from hgext import amend, histedit, rebase  # noqa: F401
 import hgdemandimport
 
 
@@ -34,40 +35,57 @@ def main():
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(os.path.join(directory, "socket"))
     listener.listen(64)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who answer
+    ended, end = os.pipe()
+    os.set_blocking(end, False)
+    signal.set_wakeup_fd(end)
+    signal.signal(signal.SIGCHLD, lambda *_: None)  # what it has to say comes through the pipe
+    waiting = {}
     gc.freeze()  # or the collector would touch, and so copy, every page
     print(listener.getsockname(), flush=True)
     while True:
-        ready, _, _ = select.select([listener, 0], [], [])
+        ready, _, _ = select.select([listener, ended, 0], [], [])
         if 0 in ready:
             shutil.rmtree(directory)
             os._exit(0)
-        connection, _ = listener.accept()
-        if os.fork() == 0:
-            listener.close()
-            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            return answer(connection, program)
-        connection.close()
+        if ended in ready:
+            os.read(ended, 4096)
+            report_ends(waiting)
+        if listener in ready:
+            connection, _ = listener.accept()
+            worker = os.fork()
+            if worker == 0:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                os.close(ended)
+                os.close(end)
+                for other in [listener, *waiting.values()]:
+                    other.close()
+                return become_command(connection, program)
+            waiting[worker] = connection
 
 
-def answer(connection, program):
-    with connection.makefile("rb") as reader:
+def report_ends(waiting):
+    """Tells the status of each process that has ended to its caller."""
+    while waiting:
+        worker, status = os.waitpid(-1, os.WNOHANG)
+        if worker == 0:
+            return
+        with waiting.pop(worker) as connection:
+            connection.sendall(b"%d" % os.waitstatus_to_exitcode(status))
+
+
+def become_command(connection, program):
+    with connection, connection.makefile("rb") as reader:
         fields = reader.read().split(b"\0")[:-1]
-    worker = os.fork()
-    if worker:
-        _, status = os.waitpid(worker, 0)
-        connection.sendall(b"%d" % os.waitstatus_to_exitcode(status))
-        os._exit(0)
-    connection.close()
-    directory, out, err, variables = fields[:4]
-    arguments = fields[4 + int(variables) :]
+    directory, *streams, variables = fields[:5]
+    arguments = fields[5 + int(variables) :]
     os.chdir(directory)
-    for descriptor, name in enumerate([b"/dev/null", out, err]):
+    for descriptor, name in enumerate(streams):
         opened = os.open(name, os.O_RDWR if descriptor else os.O_RDONLY)
         os.dup2(opened, descriptor)
         os.close(opened)
     os.environb.clear()
-    os.environb.update(field.split(b"=", 1) for field in fields[4 : 4 + int(variables)])
+    os.environb.update(field.split(b"=", 1) for field in fields[5 : 5 + int(variables)])
     time.tzset()
     pycompat.sysargv[:] = [program] + arguments
     sys.argv[:] = [os.fsdecode(argument) for argument in pycompat.sysargv]
