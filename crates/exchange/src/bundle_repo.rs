@@ -85,6 +85,7 @@ pub fn add_history(
         progress: &Silent,
         stop,
         debug: false,
+        asks: false,
         on_event: &mut |_| {},
         push: None,
         pull: None,

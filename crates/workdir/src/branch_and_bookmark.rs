@@ -4,7 +4,7 @@ use crate::WorkdirError;
 use crate::dirstate::replace;
 use std::path::Path;
 use varve_base::storage::read_if_there;
-use varve_repo::{DEFAULT_BRANCH, Repository};
+use varve_repo::{BaseDir, DEFAULT_BRANCH, Repository, Transaction};
 
 const BRANCH: &str = "branch";
 const ACTIVE: &str = "bookmarks.current";
@@ -32,6 +32,11 @@ pub fn set_branch(repository: &Repository, name: &[u8]) -> Result<(), WorkdirErr
     let path = repository.root().join(".hg").join(BRANCH);
     let line = [name, b"\n"].concat();
     replace(repository.storage().as_ref(), &path, &line)
+}
+
+/// As [`set_branch`], so that a command that is killed leaves both the transaction and the branch, or neither.
+pub(crate) fn set_branch_within(transaction: &mut Transaction, name: &[u8]) {
+    transaction.replace(BaseDir::Hg, BRANCH.as_bytes(), [name, b"\n"].concat());
 }
 
 /// The bookmark that moves with the next commit, as it was set; it may be gone.

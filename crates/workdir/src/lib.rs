@@ -54,10 +54,11 @@ pub use branch_merge::{
     rebase_destination,
 };
 pub use commit::{
-    AMEND, AmendContext, AmendMarker, AmendRequest, AmendResult, ChangesetMetadata, ChosenFiles,
-    CloseOptions, CommitBase, CommitContext, CommitMetadata, HeadChanges, ParentReplacement,
-    PartialChangeset, ReplaceContext, UncommitObstacle, UncommitRefusal, add_and_remove, amend,
-    amended_status, check_named_files, commit, message, replace_parent, return_to_parent,
+    AMEND, AmendContext, AmendMarker, AmendRequest, AmendResult, BranchChange, ChangesetMetadata,
+    ChosenFiles, CloseOptions, CommitBase, CommitContext, CommitMetadata, HeadChanges,
+    ParentReplacement, PartialChangeset, RebranchedChangeset, RecommittedChangeset, ReplaceContext,
+    UncommitObstacle, UncommitRefusal, add_and_remove, amend, amended_status, change_branch,
+    change_copies, check_named_files, commit, message, replace_parent, return_to_parent,
     uncommit_refusal,
 };
 pub use dirstate::{

@@ -176,6 +176,32 @@ fn revisions_are_compared_the_same() {
 }
 
 #[test]
+fn directories_stand_for_their_files() {
+    let twin = Twin::writing(|hg, root| {
+        rich(hg, root);
+        for name in ["new/1", "new/deep/2", "new/deep/er/3"] {
+            write(root, name, "new\n");
+        }
+    });
+    twin.all_same(&[
+        "status -t u",
+        "status --terse mardui -A",
+        "status -t m -C",
+        "status -t r d",
+        "status -t d -0",
+        "status -t u -T json",
+        "status -t u new/deep",
+        "status -t x",
+        "status -t u --rev 0",
+        "status -t u --change 1",
+        "status --config commands.status.terse=u",
+        "status --config commands.status.terse=u --rev 0",
+    ]);
+    twin.same_in("new", &["status", "-t", "mu"]);
+    twin.same_in("new", &["status", "-t", "mu", "."]);
+}
+
+#[test]
 fn ignore_files_are_read_the_same() {
     let twin = Twin::writing(rich);
     for text in [

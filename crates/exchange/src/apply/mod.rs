@@ -30,6 +30,7 @@ pub use summary::{InstabilityChange, InstabilitySnapshot, changesets_summary};
 use crate::ExchangeError;
 use crate::format::bundle::Bundle;
 use parking_lot::Mutex;
+use std::cell::Cell;
 use std::fmt;
 use std::sync::Arc;
 use varve_base::{Interrupt, Progress};
@@ -53,6 +54,19 @@ pub enum BundleEvent<'a> {
     StreamApplied(StreamSize),
     /// A bookmark changes as it did on the other side.
     Bookmark(&'a PulledBookmark),
+    /// Everything was received and nothing counts yet; see [`BundleApplier::asks`].
+    Question(&'a PendingArrival),
+}
+
+/// Changes that may still be declined.
+#[derive(Debug, PartialEq, Eq)]
+pub struct PendingArrival {
+    /// Counts of the received data.
+    pub report: ReceiveReport,
+    /// The first and the last of the new changesets.
+    pub changesets: Option<[Node; 2]>,
+    /// To be set to false by who does not want them.
+    pub accepted: Cell<bool>,
 }
 
 /// Applies a bundle to a repository.
@@ -79,6 +93,8 @@ pub struct BundleApplier<'a> {
     pub stop: &'a Interrupt,
     /// Whether [`BundleEvent::Debug`] is wanted.
     pub debug: bool,
+    /// Whether [`BundleEvent::Question`] is asked at the end.
+    pub asks: bool,
     /// Gets events in order.
     pub on_event: &'a mut dyn FnMut(BundleEvent<'_>),
     /// For a bundle that a client pushes.
@@ -228,9 +244,23 @@ impl Application<'_> {
         }
     }
 
+    fn is_accepted(&mut self, receiver: &mut Receiver) -> Result<bool, ExchangeError> {
+        let pending = PendingArrival {
+            changesets: receiver.new_changesets()?,
+            report: receiver.report().clone(),
+            accepted: Cell::new(true),
+        };
+        (self.options.on_event)(BundleEvent::Question(&pending));
+        Ok(pending.accepted.get())
+    }
+
     fn finish(mut self) -> Result<(ReceiveReport, Lock), ExchangeError> {
         let (mut report, lock) = match self.receiver.take() {
-            Some(receiver) => {
+            Some(mut receiver) => {
+                if self.options.asks && !self.is_accepted(&mut receiver)? {
+                    receiver.abandon();
+                    return Err(ExchangeError::Declined);
+                }
                 let done = receiver.finish().map_err(|error| self.refused(error))?;
                 self.keep_tag_files();
                 done

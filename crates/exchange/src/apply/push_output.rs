@@ -86,6 +86,7 @@ impl PushOutput {
             BundleEvent::Stream(_)
             | BundleEvent::StreamApplied(_)
             | BundleEvent::Bookmark(_)
+            | BundleEvent::Question(_)
             | BundleEvent::Debug(_) => {}
             BundleEvent::RemoteOutput(text) => {
                 for line in text.split_inclusive(|byte| *byte == b'\n') {

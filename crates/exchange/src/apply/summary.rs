@@ -5,8 +5,8 @@ use varve_repo::{
     ChangegroupCounts, Instabilities, ReceiveReport, RepoError, Repository, ViewFilter,
 };
 
-/// The line about changesets; `None` if the bundle had no changegroup.
-pub fn changesets_summary(report: &ReceiveReport) -> Option<String> {
+/// The line about changesets, which begins with `verb`; `None` if the bundle had no changegroup.
+pub fn changesets_summary(verb: &str, report: &ReceiveReport) -> Option<String> {
     let mut sum = ChangegroupCounts::default();
     for arrived in &report.changegroups {
         sum.changesets += arrived.changesets;
@@ -23,7 +23,7 @@ pub fn changesets_summary(report: &ReceiveReport) -> Option<String> {
         heads => format!(" ({heads:+} heads)"),
     };
     Some(format!(
-        "added {changesets} changesets with {changes} changes to {files} files{heads}\n"
+        "{verb} {changesets} changesets with {changes} changes to {files} files{heads}\n"
     ))
 }
 

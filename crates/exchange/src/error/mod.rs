@@ -379,6 +379,9 @@ pub enum ExchangeError {
     /// Two repositories have not one changeset in common.
     #[error("repository is unrelated")]
     Unrelated,
+    /// The user does not want what a bundle brings.
+    #[error("the changes are not accepted")]
+    Declined,
     /// The repository's storage failed.
     #[error(transparent)]
     Storage(#[from] varve_base::StorageError),

@@ -26,6 +26,7 @@ const COMMANDS: &[(&str, Parameters, AnswerForm)] = &[
     ("changegroupsubset", &["bases", "heads"], AnswerForm::Raw),
     ("clonebundles", &[], AnswerForm::Framed),
     ("clonebundles_manifest", &["*"], AnswerForm::Framed),
+    ("debugwireargs", &["one", "two", "*"], AnswerForm::Framed),
     ("get_cached_bundle_inline", &["path"], AnswerForm::Raw),
     ("getbundle", &["*"], AnswerForm::Raw),
     ("heads", &[], AnswerForm::Framed),

@@ -162,6 +162,7 @@ pub(super) fn apply(
         progress: &Silent,
         stop: &Interrupt::default(),
         debug: false,
+        asks: false,
         on_event: &mut |_| {},
         push: None,
         pull: None,

@@ -50,6 +50,7 @@ pub(super) fn pull(
         progress: &Silent,
         stop: &Interrupt::default(),
         debug: false,
+        asks: false,
         on_event: &mut |event| {
             if let BundleEvent::Bookmark(bookmark) = event {
                 changed.push(bookmark.name.clone());

@@ -2,13 +2,13 @@
 
 use crate::context::{Config, Repo};
 use crate::remote::servers::download_options;
-use crate::ui::{Abort, Ui};
+use crate::ui::{Abort, Ui, short_hex};
 use std::time::Instant;
 use varve_exchange::ExchangeError;
 use varve_exchange::apply::{BookmarkMove, PulledBookmark};
 use varve_exchange::apply::{
     BundleApplier, BundleDownloader, BundleEvent, InstabilityChange, InstabilitySnapshot,
-    PullContext, PushContext, StreamApplier, StreamEvent,
+    PendingArrival, PullContext, PushContext, StreamApplier, StreamEvent,
 };
 use varve_exchange::format::bundle::Bundle;
 use varve_exchange::format::packed::Packed;
@@ -44,6 +44,8 @@ pub(crate) enum ApplyMode<'a> {
     Push(PushContext<'a>),
     /// A bundle that was requested.
     Pull(PullContext<'a>),
+    /// The same, where the user is asked at the end.
+    ConfirmedPull(PullContext<'a>),
     /// A requested bundle for a new repository; bookmarks are printed with `--debug` only.
     Clone(PullContext<'a>),
 }
@@ -91,10 +93,11 @@ pub(crate) fn apply(
     let stop = ui.stop.clone();
     let debug = ui.verbosity.debug;
     let mut told = Ok(());
+    let asks = matches!(mode, ApplyMode::ConfirmedPull(_));
     let (push, pull, silent) = match mode {
         ApplyMode::Given => (None, None, false),
         ApplyMode::Push(push) => (Some(push), None, false),
-        ApplyMode::Pull(pull) => (None, Some(pull), false),
+        ApplyMode::Pull(pull) | ApplyMode::ConfirmedPull(pull) => (None, Some(pull), false),
         ApplyMode::Clone(pull) => (None, Some(pull), true),
     };
     let mut on_event = |event: BundleEvent<'_>| {
@@ -117,6 +120,7 @@ pub(crate) fn apply(
         progress: progress.as_ref(),
         stop: &stop,
         debug,
+        asks,
         on_event: &mut on_event,
         push,
         pull,
@@ -200,6 +204,30 @@ pub(crate) fn print_event(
         BundleEvent::Debug(_) => Ok(()),
         BundleEvent::RemoteOutput(words) => print_remote(ui, words),
         BundleEvent::Bookmark(bookmark) => print_bookmark(ui, bookmark),
+        BundleEvent::Question(pending) => {
+            pending.accepted.set(false);
+            confirm(ui, pending)?;
+            pending.accepted.set(true);
+            Ok(())
+        }
+    }
+}
+
+/// Asks about changes that do not count yet; an error if they are declined.
+fn confirm(ui: &mut Ui, pending: &PendingArrival) -> Result<(), Abort> {
+    if let Some(line) = varve_exchange::apply::changesets_summary("adding", &pending.report) {
+        ui.status(line)?;
+    }
+    if let Some([first, last]) = &pending.changesets {
+        let (first, last) = (short_hex(first), short_hex(last));
+        ui.status(match first == last {
+            true => format!("new changesets {first}\n"),
+            false => format!("new changesets {first}:{last}\n"),
+        })?;
+    }
+    match ui.confirm("accept incoming changes")? {
+        true => Ok(()),
+        false => Err(Abort::new("user aborted")),
     }
 }
 
@@ -253,7 +281,7 @@ pub(crate) fn print_stored(
     if ui.verbosity.debug && !report.new.is_empty() {
         ui.write("updating the branch cache\n")?;
     }
-    if let Some(line) = varve_exchange::apply::changesets_summary(report) {
+    if let Some(line) = varve_exchange::apply::changesets_summary("added", report) {
         ui.status(line)?;
     }
     if report.markers > 0 {

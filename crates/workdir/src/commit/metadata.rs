@@ -11,6 +11,8 @@ const AMEND_SOURCE: &[u8] = b"amend_source";
 const ABSORB_SOURCE: &[u8] = b"absorb_source";
 /// Extra key under which a changeset with fixed files names the one that it replaces.
 const FIX_SOURCE: &[u8] = b"fix_source";
+/// Extra key under which a changeset that was moved to another branch names the one that it replaces.
+const BRANCH_CHANGE: &[u8] = b"branch_change";
 /// Extra key of the branch, which has a field of its own.
 const BRANCH: &[u8] = b"branch";
 
@@ -128,6 +130,12 @@ impl ChangesetMetadata {
         self.set_extra(FIX_SOURCE, source.to_hex().to_vec());
     }
 
+    /// Moves a changeset to another branch and names the one on the old branch, which is returned.
+    pub(super) fn change_branch(&mut self, branch: &[u8], source: &Node) -> Vec<u8> {
+        self.set_extra(BRANCH_CHANGE, source.to_hex().to_vec());
+        std::mem::replace(&mut self.branch, branch.to_vec())
+    }
+
     /// Replaces or adds an extra; it becomes the last one.
     fn set_extra(&mut self, key: &[u8], value: Vec<u8>) {
         self.extras.retain(|(other, _)| other != key);
@@ -162,5 +170,8 @@ impl ChangesetMetadata {
 
 /// Whether an extra names a changeset that this one was made of.
 fn names_source(key: &[u8]) -> bool {
-    key == b"source" || key.ends_with(b"-source") || key.ends_with(b"_source")
+    key == b"source"
+        || key == BRANCH_CHANGE
+        || key.ends_with(b"-source")
+        || key.ends_with(b"_source")
 }

@@ -2,7 +2,9 @@
 
 mod amend;
 mod base;
+mod branch_change;
 mod chosen;
+mod copy_change;
 pub mod message;
 mod metadata;
 mod named_files;
@@ -14,10 +16,13 @@ pub use amend::{
     AMEND, AmendContext, AmendMarker, AmendRequest, AmendResult, amend, amended_status,
 };
 pub use base::{CloseOptions, CommitBase, HeadChanges};
+pub use branch_change::{BranchChange, RebranchedChangeset, change_branch};
 pub use chosen::ChosenFiles;
+pub use copy_change::change_copies;
 pub use metadata::{ChangesetMetadata, CommitMetadata};
 pub use named_files::{add_and_remove, check_named_files};
-pub(crate) use recommit::{NewFile, recommit};
+pub use recommit::RecommittedChangeset;
+pub(crate) use recommit::{FileEdits, NewFile, move_working_copy, recommit, recommit_changeset};
 pub use replace_parent::{
     ParentReplacement, PartialChangeset, ReplaceContext, replace_parent, return_to_parent,
 };

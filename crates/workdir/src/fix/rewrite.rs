@@ -1,11 +1,9 @@
 //! The new changesets, and the working copy on them.
 
-use crate::commit::{NewFile, compare_entries, recommit, recorded_source};
-use crate::tree::{Difference, Tree, differences};
-use crate::{ChangesetMetadata, Dirstate, HashReferences, WorkdirError};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::commit::{FileEdits, move_working_copy, recommit_changeset};
+use crate::{ChangesetMetadata, Dirstate, HashReferences, RecommittedChangeset, WorkdirError};
+use std::collections::BTreeMap;
 use varve_base::Interrupt;
-use varve_lang::patterns::Matcher;
 use varve_repo::{CommitBatch, Node, RepoView, Repository, Rev};
 
 /// New contents by path.
@@ -30,18 +28,8 @@ pub struct FixRequest<'a> {
 /// A changeset that another has the place of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FixedChangeset {
-    /// The old changeset.
-    pub old: Node,
-    /// The new one.
-    pub node: Node,
-    /// Files of the new parent that the old one does not have.
-    pub removed: Vec<Vec<u8>>,
-    /// Files of the old one that differ from the new parent's.
-    pub differing: Vec<Vec<u8>>,
-    /// Files that were looked at for the new one.
-    pub files: Vec<Vec<u8>>,
-    /// Its files differ from its parent's.
-    pub has_manifest: bool,
+    /// Both changesets.
+    pub done: RecommittedChangeset,
     /// Names in the description that could not follow.
     pub stale: Vec<Vec<u8>>,
 }
@@ -69,9 +57,9 @@ pub fn fix_changesets(
         if fixed.is_empty() && parents == old {
             continue;
         }
-        let done = rewrite(batch, request.view, (*rev, parents), (fixed, &replaced))?;
-        replaced.insert(done.old, Some(done.node));
-        made.push(done);
+        let fixed = rewrite(batch, request.view, (*rev, parents), (fixed, &replaced))?;
+        replaced.insert(fixed.done.old, Some(fixed.done.node));
+        made.push(fixed);
     }
     Ok(made)
 }
@@ -83,60 +71,15 @@ fn rewrite(
     (fixed, replaced): (&Contents, &BTreeMap<Node, Option<Node>>),
 ) -> Result<FixedChangeset, WorkdirError> {
     let old = view.changelog().node(rev);
-    let tree = Tree::of(view, Some(rev))?;
-    let below = Tree::of_text(view, parents[0], batch.manifest_text(&parents[0])?);
-    let differing = differences(&below, &tree)?;
-    let (present, removed): (Vec<_>, Vec<_>) =
-        differing.iter().partition(|(_, _, after)| after.is_some());
-    let paths = |files: &[&Difference<'_>]| -> Vec<Vec<u8>> {
-        files.iter().map(|(path, ..)| path.to_vec()).collect()
-    };
-    let (differing, removed) = (paths(&present), paths(&removed));
-    let mut written: BTreeSet<&Vec<u8>> = differing.iter().collect();
-    written.extend(fixed.keys());
-    let all: BTreeSet<&Vec<u8>> = written.iter().copied().chain(&removed).collect();
     let mut metadata = ChangesetMetadata::read(view, rev)?;
     metadata.set_fix_source(&old);
     let stale = HashReferences { replaced }.update(view, &mut metadata.description)?;
-    let metadata = (&metadata, view.phases().of(rev));
-    let before = Tree::of(view, view.changelog().parents(rev)[0])?;
-    let paths = all.iter().map(|path| &path[..]);
-    let node = recommit(batch, parents, metadata, paths, |path| {
-        new_file([&before, &tree], path, fixed.get(path))
-    })?;
-    Ok(FixedChangeset {
-        old,
-        node,
-        files: written.into_iter().cloned().collect(),
-        removed,
-        differing,
-        has_manifest: !batch.same_files(&parents[0], &node)?,
-        stale,
-    })
-}
-
-/// A file of the changeset with the tree `own`, or the fixed content of it; `None` if it goes.
-fn new_file(
-    [parent, own]: [&Tree<'_>; 2],
-    path: &[u8],
-    fixed: Option<&Vec<u8>>,
-) -> Result<Option<NewFile>, WorkdirError> {
-    let Some((node, kind)) = own.get(path)? else {
-        return Ok(None);
+    let edits = FileEdits {
+        contents: Some(fixed),
+        ..FileEdits::default()
     };
-    // A file that the changeset leaves as its parent has it does not come from elsewhere here.
-    let copied_from = match parent.get(path)?.is_some_and(|entry| entry.0 == node) {
-        true => None,
-        false => recorded_source(own.view(), path, &node)?,
-    };
-    Ok(Some(NewFile {
-        content: match fixed {
-            Some(content) => content.clone(),
-            None => own.content(path, &node)?,
-        },
-        kind,
-        copied_from,
-    }))
+    let done = recommit_changeset(batch, (view, rev), parents, &metadata, edits)?;
+    Ok(FixedChangeset { done, stale })
 }
 
 /// Puts the working copy on the changesets in the place of its parents; its files stay. To be written within the batch.
@@ -149,17 +92,9 @@ pub fn move_to_fixed(
     dirstate: &mut Dirstate,
     (view, made): (&RepoView, &[FixedChangeset]),
 ) -> Result<(), WorkdirError> {
-    let old = dirstate.parents();
-    let parents = old.map(|node| {
-        let done = made.iter().find(|done| done.old == node);
-        done.map_or(node, |done| done.node)
-    });
-    if parents == old {
-        return Ok(());
-    }
-    let before = Tree::of(view, view.changelog().rev(&old[0]))?;
-    let after = Tree::of_text(view, parents[0], batch.manifest_text(&parents[0])?);
-    compare_entries(dirstate, (&before, &after), &Matcher::everything())?;
-    dirstate.set_parents(parents);
-    dirstate.write_within(repository, batch.transaction())
+    let replaced = |node| {
+        let fixed = made.iter().find(|fixed| fixed.done.old == node);
+        fixed.map_or(node, |fixed| fixed.done.node)
+    };
+    move_working_copy(repository, batch, dirstate, (view, replaced))
 }

@@ -48,6 +48,19 @@ fn earlier_changesets_are_merged_away() {
 }
 
 #[test]
+fn files_outside_the_patterns_stay_changed() {
+    for line in [
+        "backout -r . -m x -I a",
+        "backout -r . -m x -X a -v",
+        "backout -r 1 -m x -I glob:**",
+        "backout -r . -m x -I nosuch",
+        "backout -r . --no-commit -I a",
+    ] {
+        after_each(&at_three(), &[line, "summary", "status -C"]);
+    }
+}
+
+#[test]
 fn the_description_is_edited() {
     let twin = at_three().with("HGEDITOR", "sed -i s/Backed/Took/");
     after_each(

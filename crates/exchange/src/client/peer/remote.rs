@@ -163,6 +163,15 @@ impl Remote {
         parse_known(&answer, nodes.len())
     }
 
+    /// The answer to arguments that the other side only sends back.
+    ///
+    /// # Errors
+    /// As of [`Transport::call`].
+    pub fn echo_arguments(&mut self, args: PeerArgs<'_>) -> Result<Vec<u8>, ExchangeError> {
+        self.debug_command("debugwireargs");
+        self.call("debugwireargs", args)
+    }
+
     /// The changeset that a name stands for there.
     ///
     /// # Errors

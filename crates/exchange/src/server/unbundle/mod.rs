@@ -264,6 +264,7 @@ impl PushHandler<'_> {
             progress: &Silent,
             stop: self.wait.stop,
             debug: false,
+            asks: false,
             on_event: &mut on_event,
             only_history: false,
             downloads: self.downloads,
@@ -291,7 +292,7 @@ fn numbered(number: i64, output: &[u8]) -> WireResponse {
 
 /// Lines about received data, in Mercurial's wording.
 fn summary(report: &ReceiveReport) -> String {
-    let mut lines = changesets_summary(report).unwrap_or_default();
+    let mut lines = changesets_summary("added", report).unwrap_or_default();
     if report.markers > 0 {
         lines += &format!("{} new obsolescence markers\n", report.markers);
     }

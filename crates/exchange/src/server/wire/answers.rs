@@ -31,6 +31,7 @@ pub(super) fn answer(
         "branchmap" => branchmap(view)?,
         "between" => between(view, request)?,
         "branches" => branches(view, request)?,
+        "debugwireargs" => echo(request)?,
         "listkeys" => list_keys::encode(&keys_of(view, request.need("namespace")?, settings)?),
         _ => return Ok(None),
     }))
@@ -101,6 +102,19 @@ fn known(view: &RepoView, request: &WireRequest) -> Result<Vec<u8>, ExchangeErro
         None => b'0',
     };
     Ok(nodes.into_iter().map(digit).collect())
+}
+
+/// The arguments themselves, with `None` for those that were not sent; so servers never heard of the fifth.
+fn echo(request: &WireRequest) -> Result<Vec<u8>, ExchangeError> {
+    let optional = |name| request.get(name).unwrap_or(b"None");
+    let words = [
+        request.need("one")?,
+        request.need("two")?,
+        optional("three"),
+        optional("four"),
+        b"None",
+    ];
+    Ok(words.join(&b' '))
 }
 
 fn lookup(view: &RepoView, request: &WireRequest) -> Result<Vec<u8>, ExchangeError> {

@@ -30,6 +30,7 @@ pub(crate) const COMMAND: Command = Command {
             "update the working directory, if anything came",
         ),
         Flag::flag('f', "force", "even if the repositories are unrelated"),
+        Flag::long_flag("confirm", "ask before what has come counts"),
         REV,
         Flag::list(
             'B',
@@ -53,6 +54,7 @@ pub(crate) const COMMAND: Command = Command {
            it, the path `default`. A name and password may stand in the URL or in [auth]. The \
            server's certificate must be signed by a known authority, or by one in the file that \
            web.cacerts names.\n\n\
+           With --confirm, or pull.confirm, it asks when everything is here, and takes all back if the answer is no.\n\n\
            Ends with 0; with 1 if --update leaves files with conflicts.",
     category: Some(Category::Exchange),
     run,
@@ -89,6 +91,8 @@ pub(crate) struct PullRequest {
     pub(crate) known_bookmarks: Option<BTreeMap<Vec<u8>, Node>>,
     /// Whether it is for a new repository.
     pub(crate) is_clone: bool,
+    /// Whether the user is asked before anything counts.
+    pub(crate) asks: bool,
 }
 
 fn pull(
@@ -104,7 +108,8 @@ fn pull(
     }
     ui.status([b"pulling from ", &source.shown()[..], b"\n"].concat())?;
     let mut remote = peers::connect(repo, ui, config, source)?;
-    let wanted = wanted(repo, matches, source, &mut remote)?;
+    let mut wanted = wanted(repo, matches, source, &mut remote)?;
+    wanted.asks = matches.flag("confirm") || config.boolean("pull", "confirm", false)?;
     let force = matches.flag("force");
     let arrival = bring(repo, ui, config, source, (&mut remote, &wanted), force)?;
     let arrived = match &arrival {
@@ -226,9 +231,10 @@ pub(crate) fn bring(
         None if remote.capabilities().bundle2("listkeys").is_some() => request.bookmarks = true,
         None => pulled.bookmarks = remote.bookmarks()?,
     }
-    let way = match wanted.is_clone {
-        true => ApplyMode::Clone(pulled),
-        false => ApplyMode::Pull(pulled),
+    let way = match wanted {
+        PullRequest { is_clone: true, .. } => ApplyMode::Clone(pulled),
+        PullRequest { asks: true, .. } => ApplyMode::ConfirmedPull(pulled),
+        _ => ApplyMode::Pull(pulled),
     };
     apply(repo, ui, config, source, remote, request, way).map(Some)
 }

@@ -3,7 +3,7 @@
 use super::commit::{self, metadata, options};
 use super::merge::{self, MergeSides};
 use super::{revert, unfinished, update};
-use crate::arguments::{Flag, Matches};
+use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::ui::{Abort, Ui, short_hex};
 use varve_lang::patterns::Matcher;
@@ -27,6 +27,8 @@ pub(crate) const COMMAND: Command = Command {
         Flag::value('r', "rev", "REV", "the changeset to undo"),
         options::EDIT,
         Flag::value('t', "tool", "TOOL", "what merges files"),
+        INCLUDE,
+        EXCLUDE,
         metadata::MESSAGE,
         metadata::LOGFILE,
         metadata::DATE,
@@ -245,9 +247,9 @@ impl Backout<'_> {
         metadata::check(matches)?;
         let typed = metadata::typed_message(self.repo, self.ui, matches)?;
         let mut dirstate = Dirstate::read(&self.repository)?;
-        let everything = Matcher::everything();
-        let status =
-            commit::working_changes(self.ui, &self.repository, &everything, &mut dirstate)?;
+        // What does not match stays as a local change.
+        let matcher = self.repo.working_matcher(matches, &[])?;
+        let status = commit::working_changes(self.ui, &self.repository, &matcher, &mut dirstate)?;
         if status.is_unchanged() && !self.config.boolean("ui", "allowemptycommit", false)? {
             dirstate.write(&self.repository)?;
             varve_workdir::clear_merge(&self.repository)?;

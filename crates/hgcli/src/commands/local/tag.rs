@@ -1,14 +1,15 @@
 //! `tag`: names of changesets that stay where they are.
 
 use crate::arguments::{Flag, Matches};
-use crate::commands::local::commit::{commit_changes, metadata};
+use crate::commands::local::commit::metadata::DescriptionDraft;
+use crate::commands::local::commit::{before, commit_changes, metadata, options};
 use crate::commands::names;
 use crate::context::{Category, Command, Context, Repo};
 use crate::ui::{Abort, Ui};
 use varve_repo::hooks::HookArgs;
 use varve_repo::{LockKind, Node, RepoView};
 use varve_workdir::{
-    CommitMetadata, Dirstate, TagChange, TagOptions, check_tag_parent, check_tags, message,
+    CommitMetadata, Dirstate, Status, TagChange, TagOptions, check_tag_parent, check_tags, message,
     tag_description, write_local_tags, write_tags,
 };
 
@@ -25,12 +26,13 @@ pub(crate) const COMMAND: Command = Command {
             "the changeset instead of that of the working directory",
         ),
         Flag::long_flag("remove", "take tags away"),
+        options::EDIT,
         metadata::MESSAGE,
         metadata::DATE,
         metadata::USER,
     ],
     arguments: 1..=usize::MAX,
-    synopsis: "[-f] [-l] [-m TEXT] [-d DATE] [-u USER] [-r REV] NAME...",
+    synopsis: "[-f] [-l] [-e] [-m TEXT] [-d DATE] [-u USER] [-r REV] NAME...",
     summary: "add one or more tags for the current or given revision",
     help: "Tags stand in the file .hgtags, which is committed at once. Local ones stand in \
            .hg/localtags, which others do not see.\n\nEnds with 0.",
@@ -81,13 +83,19 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     } else {
         let user = metadata::user(ui, matches)?;
         let status = write_tags(&repository, &mut dirstate, &change)?;
-        let description = match matches.value("message").filter(|text| !text.is_empty()) {
+        let typed = match matches.value("message").filter(|text| !text.is_empty()) {
             Some(text) => message::tidy(text),
             None => {
                 let shown: Vec<Vec<u8>> = names.iter().map(|name| ui.local(name)).collect();
                 tag_description(&shown, &node)
             }
         };
+        let description = edited(
+            (repo, ui),
+            matches,
+            (&mut dirstate, &status),
+            (&user, typed),
+        )?;
         let words = CommitMetadata {
             user: &user,
             date,
@@ -102,6 +110,38 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         repo.notify_hooks(ui, "tag", &hook_args(name, &node, options.local))?;
     }
     Ok(0)
+}
+
+/// The description, after the user's editor if that is wanted.
+fn edited(
+    (repo, ui): (&mut Repo, &mut Ui),
+    matches: &Matches,
+    (dirstate, status): (&mut Dirstate, &Status),
+    (user, typed): (&[u8], Vec<u8>),
+) -> Result<Vec<u8>, Abort> {
+    if !matches.flag("edit") {
+        return Ok(typed);
+    }
+    let repository = repo.repository()?;
+    // The tags stay in the file if the user gives up.
+    dirstate.write(&repository)?;
+    let base = before::read_base(repo, ui, &repository, dirstate)?;
+    let notes = message::EditorNotes {
+        user,
+        branch: base.branch(),
+        is_merge: base.is_merge(),
+        bookmark: base.bookmark(),
+        status,
+    };
+    let draft = DescriptionDraft {
+        typed,
+        edits: true,
+        form: match matches.flag("remove") {
+            true => "tag.remove",
+            false => "tag.add",
+        },
+    };
+    metadata::edited(ui, draft, &notes)
 }
 
 fn typed_names(ui: &Ui, matches: &Matches) -> Result<Vec<Vec<u8>>, Abort> {

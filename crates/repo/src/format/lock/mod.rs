@@ -129,7 +129,7 @@ impl Lock {
                 Err(error) => return Err(error.into()),
             }
             let Some(text) = storage.read_symlink(path)? else {
-                continue; // PushVars back in between.
+                continue; // It was given back in between.
             };
             let owner = LockOwner::of_text(text);
             if !owner.is_gone() || breaks == 0 || !break_lock(context, path, &owner, breaks - 1)? {

@@ -268,6 +268,22 @@ impl Receiver {
         Ok(heads.more)
     }
 
+    /// Counts of what was received so far.
+    pub fn report(&self) -> &ReceiveReport {
+        &self.report
+    }
+
+    /// The first and the last of the received changesets.
+    ///
+    /// # Errors
+    /// As of [`Receiver::end_changegroup`].
+    pub fn new_changesets(&mut self) -> Result<Option<[Node; 2]>, RepoError> {
+        let log = &self.changesets.drain()?.log;
+        let [first, last] = [self.before, log.len().saturating_sub(1)];
+        let node = |at: usize| log.node_or_null(Some(Rev(at as u32)));
+        Ok((log.len() > self.before).then(|| [node(first), node(last)]))
+    }
+
     /// Moves bookmarks; [`Node::NULL`] removes one. A move to a missing changeset is ignored.
     pub fn bookmarks(&mut self, moves: &[(Vec<u8>, Node)]) {
         let mut all = self.bookmarks.take();

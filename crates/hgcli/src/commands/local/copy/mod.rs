@@ -1,5 +1,6 @@
 //! `copy` and `rename`: files under other names, with where they come from.
 
+mod at_revision;
 mod target;
 
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
@@ -16,18 +17,25 @@ use varve_workdir::{PathAuditor, WorkingFiles};
 
 const AFTER: Flag = Flag::flag('A', "after", "record what was done with the files already");
 const FORGET: Flag = Flag::long_flag("forget", "a file is no copy after all");
+const AT_REV: Flag = Flag::long_value(
+    "at-rev",
+    "REV",
+    "record or forget it in this changeset, which is replaced (EXPERIMENTAL)",
+);
 const FORCE: Flag = Flag::flag('f', "force", "replace files that are there");
 
 /// `copy`; see [`Command`].
 pub(crate) const COPY: Command = Command {
     names: &["copy", "cp"],
-    options: &[FORGET, AFTER, FORCE, INCLUDE, EXCLUDE, DRY_RUN],
+    options: &[FORGET, AFTER, AT_REV, FORCE, INCLUDE, EXCLUDE, DRY_RUN],
     arguments: 0..=usize::MAX,
     synopsis: "[OPTION]... SOURCE... DEST",
     summary: "copy files, and record where they come from",
     help: "Several sources, or a pattern, need a directory as the destination. The copies are \
            committed by the next commit. With -A nothing is copied: a copy that was made is \
            recorded.\n\n\
+           With --at-rev and --after, a changeset that was committed is replaced by one in which DEST is a copy \
+           of SOURCE, a file of its first parent.\n\n\
            Ends with 0; with 1 if a file could not be copied.",
     category: Some(Category::WorkingDirectory),
     run: |context, matches| {
@@ -41,11 +49,12 @@ pub(crate) const COPY: Command = Command {
 /// `rename`; see [`Command`].
 pub(crate) const RENAME: Command = Command {
     names: &["rename", "move", "mv"],
-    options: &[FORGET, AFTER, FORCE, INCLUDE, EXCLUDE, DRY_RUN],
+    options: &[FORGET, AFTER, AT_REV, FORCE, INCLUDE, EXCLUDE, DRY_RUN],
     arguments: 0..=usize::MAX,
     synopsis: "[OPTION]... SOURCE... DEST",
     summary: "rename files, and record where they come from",
-    help: "As a copy, after which the sources are removed.\n\n\
+    help: "As a copy, after which the sources are removed; with --at-rev and --after, only the copy \
+           is recorded.\n\n\
            Ends with 0; with 1 if a file could not be renamed.",
     category: Some(Category::WorkingDirectory),
     run: |context, matches| {
@@ -85,6 +94,9 @@ fn run(
     matches: &Matches,
     rename: bool,
 ) -> Result<u8, Abort> {
+    if let Some(rev) = matches.value("at-rev").filter(|rev| !rev.is_empty()) {
+        return at_revision::run((repo, ui, config), matches, rev);
+    }
     if matches.flag("forget") {
         return forget(repo, ui, matches);
     }

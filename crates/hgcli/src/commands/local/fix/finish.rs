@@ -98,12 +98,7 @@ fn end_old(
 ) -> Result<(), Abort> {
     let replacements: Vec<Replacement> = made
         .iter()
-        .map(|done| Replacement {
-            old: vec![done.old],
-            new: vec![done.node],
-            bookmarks_to: done.node,
-            keeps_diff: false,
-        })
+        .map(|fixed| Replacement::of(&fixed.done))
         .collect();
     let end = RewriteEnd::replacing(OPERATION);
     match replacements.is_empty() {
@@ -113,28 +108,15 @@ fn end_old(
 }
 
 /// Says with `--verbose` what is done for a new changeset.
-fn note_changeset(ui: &mut Ui, done: &FixedChangeset) -> Result<(), Abort> {
+fn note_changeset(ui: &mut Ui, fixed: &FixedChangeset) -> Result<(), Abort> {
     if !ui.verbosity.verbose {
         return Ok(());
     }
-    ui.note("resolving manifests\n")?;
-    for file in &done.removed {
-        ui.note([b"removing ", &file[..], b"\n"].concat())?;
-    }
-    for file in &done.differing {
-        ui.note([b"getting ", &file[..], b"\n"].concat())?;
-    }
-    for reference in &done.stale {
+    rewrite::note_files(ui, &fixed.done)?;
+    for reference in &fixed.stale {
         rewrite::note_stale(ui, reference)?;
     }
-    ui.note("committing files:\n")?;
-    for file in &done.files {
-        ui.note([&file[..], b"\n"].concat())?;
-    }
-    if done.has_manifest {
-        ui.note("committing manifest\n")?;
-    }
-    ui.note("committing changelog\n")
+    rewrite::note_commit(ui, &fixed.done)
 }
 
 /// Runs `postfix`, which may refuse everything.
@@ -143,7 +125,10 @@ fn run_last_hook(
     made: &[FixedChangeset],
     fixed: &Fixed,
 ) -> Result<(), Abort> {
-    let replaced: BTreeMap<_, _> = made.iter().map(|done| (done.old, done.node)).collect();
+    let replaced: BTreeMap<_, _> = made
+        .iter()
+        .map(|fixed| (fixed.done.old, fixed.done.node))
+        .collect();
     let replaced: Vec<(Vec<u8>, String)> = replaced
         .iter()
         .map(|(old, new)| (old.0.to_vec(), python::string(&new.0)))

@@ -4,15 +4,13 @@ use crate::arguments::{Flag, Matches};
 use crate::commands::local::rewrite::refusal;
 use crate::commands::local::{strip, unfinished};
 use crate::context::{Config, Repo};
-use crate::ui::{Abort, Ui, short_hex};
+use crate::ui::{Abort, Ui};
 use std::collections::BTreeSet;
-use varve_repo::{Evolution, Phase, Repository, Rev, ViewFilter};
+use varve_repo::{Repository, Rev, ViewFilter};
 use varve_workdir::{AmendRefusal, Dirstate, FixPlan};
 
 /// Name of the command in messages.
 const OPERATION: &str = "fix";
-/// Changesets that a message names before it counts the others.
-const NAMED: usize = 4;
 /// The revision of the working copy.
 const WDIR: &[u8] = b"wdir()";
 
@@ -174,48 +172,8 @@ fn refuse(
     if chosen.has_null {
         return Err(words(AmendRefusal::NullParent));
     }
-    let evolution = config.evolution()?;
-    if !evolution.markers {
+    if !config.evolution()?.markers {
         repo.refuse_hooks(OPERATION, strip::UNCALLED_HOOKS)?;
     }
-    let view = repo.view()?;
-    let phases = view.phases();
-    let public = chosen
-        .revs
-        .iter()
-        .filter(|rev| phases.of(**rev) == Phase::Public);
-    let public: Vec<String> = public
-        .map(|rev| short_hex(&view.changelog().node(*rev)))
-        .collect();
-    if !public.is_empty() {
-        let mut names = public[..public.len().min(NAMED)].join(", ");
-        if public.len() > NAMED {
-            names.push_str(&format!(" and {} others", public.len() - NAMED));
-        }
-        return Err(
-            Abort::input(format!("cannot fix public changesets: {names}"))
-                .hint("see 'hg help phases' for details"),
-        );
-    }
-    if !evolution.unstable {
-        let revs = joined(&chosen.revs);
-        let orphans = visible(repo, ui, format!("(({revs})::) - ({revs})").as_bytes())?.len();
-        if orphans > 0 {
-            return Err(Abort::input(format!(
-                "cannot fix changeset, as that will orphan {orphans} descendants"
-            ))
-            .hint("see 'hg help evolution.instability'"));
-        }
-    }
-    let allowed = Evolution {
-        unstable: true,
-        ..evolution
-    };
-    for rev in &chosen.revs {
-        if let Some(reason) = view.rewrite_refusal(*rev, allowed)? {
-            let node = view.changelog().node(*rev);
-            return Err(words(AmendRefusal::Rewrite { node, reason }));
-        }
-    }
-    Ok(())
+    refusal::check_all((repo, ui, config), &chosen.revs, OPERATION)
 }

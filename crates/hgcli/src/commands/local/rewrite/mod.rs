@@ -14,6 +14,7 @@ use crate::context::{Config, Repo};
 use crate::ui::{Abort, Ui};
 use std::collections::BTreeMap;
 use varve_repo::{Instabilities, LockKind, NewMarker, Node, Repository, Rev, ViewFilter};
+use varve_workdir::RecommittedChangeset;
 
 /// Changesets that others take the place of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,18 @@ pub(crate) struct Replacement {
     pub(crate) bookmarks_to: Node,
     /// Whether the new one is known to make the same change.
     pub(crate) keeps_diff: bool,
+}
+
+impl Replacement {
+    /// One changeset for one.
+    pub(crate) fn of(done: &RecommittedChangeset) -> Replacement {
+        Replacement {
+            old: vec![done.old],
+            new: vec![done.node],
+            bookmarks_to: done.node,
+            keeps_diff: false,
+        }
+    }
 }
 
 /// How old changesets end.
@@ -212,6 +225,30 @@ pub(crate) fn report_instabilities(
         ui.warn(format!("{count} new {name} changesets\n"))?;
     }
     Ok(())
+}
+
+/// Says with `--verbose` how the files of a changeset came onto the new parent.
+pub(crate) fn note_files(ui: &mut Ui, done: &RecommittedChangeset) -> Result<(), Abort> {
+    ui.note("resolving manifests\n")?;
+    for file in &done.removed {
+        ui.note([b"removing ", &file[..], b"\n"].concat())?;
+    }
+    for file in &done.differing {
+        ui.note([b"getting ", &file[..], b"\n"].concat())?;
+    }
+    Ok(())
+}
+
+/// Says with `--verbose` the steps of a commit.
+pub(crate) fn note_commit(ui: &mut Ui, done: &RecommittedChangeset) -> Result<(), Abort> {
+    ui.note("committing files:\n")?;
+    for file in &done.files {
+        ui.note([&file[..], b"\n"].concat())?;
+    }
+    if done.has_manifest {
+        ui.note("committing manifest\n")?;
+    }
+    ui.note("committing changelog\n")
 }
 
 /// Says with `--verbose` which name in a description could not follow.

@@ -1,8 +1,60 @@
 //! Mercurial's words for a changeset that must not be rewritten.
 
-use crate::ui::{Abort, FailureKind, short_hex};
-use varve_repo::RewriteRefusal;
+use crate::context::{Config, Repo};
+use crate::ui::{Abort, FailureKind, Ui, short_hex};
+use std::collections::BTreeSet;
+use varve_repo::{Evolution, Phase, Rev, RewriteRefusal};
 use varve_workdir::{AmendRefusal, WorkdirError};
+
+/// Changesets that a message names before it counts the others.
+const NAMED: usize = 4;
+
+/// Refuses to rewrite changesets of which one must stay as it is.
+pub(crate) fn check_all(
+    (repo, ui, config): (&mut Repo, &mut Ui, &Config),
+    revs: &BTreeSet<Rev>,
+    operation: &str,
+) -> Result<(), Abort> {
+    let view = repo.view()?;
+    let phases = view.phases();
+    let public = revs.iter().filter(|rev| phases.of(**rev) == Phase::Public);
+    let public: Vec<String> = public
+        .map(|rev| short_hex(&view.changelog().node(*rev)))
+        .collect();
+    if !public.is_empty() {
+        let mut names = public[..public.len().min(NAMED)].join(", ");
+        if public.len() > NAMED {
+            names.push_str(&format!(" and {} others", public.len() - NAMED));
+        }
+        let message = format!("cannot {operation} public changesets: {names}");
+        return Err(Abort::input(message).hint("see 'hg help phases' for details"));
+    }
+    let evolution = config.evolution()?;
+    if !evolution.unstable {
+        let numbers: Vec<String> = revs.iter().map(|rev| rev.0.to_string()).collect();
+        let numbers = numbers.join("+");
+        let query = format!("(({numbers})::) - ({numbers})");
+        let orphans = repo.revisions(ui, &[query.as_bytes()])?.len();
+        if orphans > 0 {
+            return Err(Abort::input(format!(
+                "cannot {operation} changeset, as that will orphan {orphans} descendants"
+            ))
+            .hint("see 'hg help evolution.instability'"));
+        }
+    }
+    let allowed = Evolution {
+        unstable: true,
+        ..evolution
+    };
+    for rev in revs {
+        if let Some(reason) = view.rewrite_refusal(*rev, allowed)? {
+            let node = view.changelog().node(*rev);
+            let refusal = AmendRefusal::Rewrite { node, reason };
+            return Err(words(refusal.into(), operation, ui.verbosity.verbose));
+        }
+    }
+    Ok(())
+}
 
 /// The refusal of the command `operation`; other errors stay as they are.
 pub(crate) fn words(error: WorkdirError, operation: &str, verbose: bool) -> Abort {

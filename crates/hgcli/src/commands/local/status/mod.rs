@@ -1,5 +1,7 @@
 //! `status`: changes in the working copy, or between changesets.
 
+mod terse;
+
 use super::unfinished;
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
 use crate::commands::history::diff;
@@ -28,6 +30,12 @@ pub(crate) const COMMAND: Command = Command {
         Flag::flag('c', "clean", "show files without changes"),
         Flag::flag('u', "unknown", "show files that are not tracked"),
         Flag::flag('i', "ignored", "show ignored files"),
+        Flag::value(
+            't',
+            "terse",
+            "VALUE",
+            "show directories whose files are all of these kinds (EXPERIMENTAL)",
+        ),
         Flag::flag('n', "no-status", "show names only"),
         Flag::flag('C', "copies", "show what files are copies of"),
         Flag::flag('0', "print0", "end names with a zero byte, for xargs -0"),
@@ -50,6 +58,7 @@ pub(crate) const COMMAND: Command = Command {
            M is a modified file, A an added and R a removed one, C a clean one, ! one that is \
            tracked but missing, ? one that is not tracked, I an ignored one. The source of a copy \
            stands on the line below it.\n\n\
+           The VALUE of --terse has the letters of the options for the kinds: -t mu is for modified and for unknown files.\n\n\
            Ends with 0.",
     category: Some(Category::WorkingDirectory),
     run,
@@ -78,6 +87,18 @@ fn list(status: &Status, letter: char) -> &[Vec<u8>] {
     }
 }
 
+fn list_mut(status: &mut Status, letter: char) -> &mut Vec<Vec<u8>> {
+    match letter {
+        'M' => &mut status.modified,
+        'A' => &mut status.added,
+        'R' => &mut status.removed,
+        '!' => &mut status.deleted,
+        '?' => &mut status.unknown,
+        'I' => &mut status.ignored,
+        _ => &mut status.clean,
+    }
+}
+
 /// Which changesets are compared.
 enum ComparedRevisions {
     /// The first parent with the working copy.
@@ -95,7 +116,8 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let sides = sides(repo, ui, matches)?;
     ui.guard.writes();
     let shown = shown(ui, matches);
-    let has = |letter| shown.contains(&letter);
+    let folded = folded_lists(config, matches)?;
+    let has = |letter| shown.contains(&letter) || !folded.is_empty();
     let listing = StatusLists {
         unknown: has('?'),
         ignored: has('I'),
@@ -109,7 +131,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let always = config.boolean("ui", "statuscopies", false)?;
     let with_copies =
         (matches.flag("all") || matches.flag("copies") || always) && !matches.flag("no-status");
-    let (status, copies) = if let ComparedRevisions::Between(old, new) = sides {
+    let (mut status, copies) = if let ComparedRevisions::Between(old, new) = sides {
         let view = repo.view()?;
         let status = status_between(&view, old, new, &matcher, listing.clean)?;
         let copies = match with_copies {
@@ -136,6 +158,9 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         };
         working(repo, &request, &sides, with_copies)?
     };
+    if !folded.is_empty() {
+        terse::fold(&mut status, &folded);
+    }
     let subject = match sides {
         ComparedRevisions::Between(_, new) => new,
         _ => Some(WORKING_COPY),
@@ -224,6 +249,22 @@ fn sides(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<ComparedRevi
             ));
         }
     })
+}
+
+/// Letters of the lists that `--terse` or the setting means.
+fn folded_lists(config: &Config, matches: &Matches) -> Result<Vec<char>, Abort> {
+    let has_revs = !matches.list("rev").is_empty();
+    let letters = match matches.value("terse") {
+        Some(letters) if has_revs && !letters.is_empty() => {
+            return Err(Abort::input("cannot use --terse with --rev"));
+        }
+        Some(letters) => letters,
+        None if has_revs => b"",
+        None => config.get("commands", "status.terse").unwrap_or_default(),
+    };
+    let changes_one = matches.value("change").is_some_and(|rev| !rev.is_empty());
+    let lists = terse::lists(letters)?;
+    Ok(if changes_one { Vec::new() } else { lists })
 }
 
 /// Letters of the lists that are shown.

@@ -1,6 +1,8 @@
 //! `summary`: where the working copy stands.
 
-use crate::arguments::Matches;
+mod remote;
+
+use crate::arguments::{Flag, Matches};
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::render::changesets::ChangesetNames;
 use crate::ui::{Abort, Ui};
@@ -10,18 +12,22 @@ use varve_workdir::{Dirstate, HisteditState, RebaseState, Status, StatusLists};
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
     names: &["summary", "sum"],
-    options: &[],
+    options: &[Flag::long_flag(
+        "remote",
+        "compare with the paths default and default-push",
+    )],
     arguments: 0..=0,
-    synopsis: "",
+    synopsis: "[--remote]",
     summary: "summarize the state of the working directory",
     help: "Tells the parents, the branch and the bookmarks of the working directory, how many files \
-           are changed, what an update would bring, and how many changesets are not public.\n\n\
+           are changed, what an update would bring, and how many changesets are not public. With --remote, \
+           also if there is something to pull or to push.\n\n\
            Ends with 0.",
     category: Some(Category::WorkingDirectory),
     run,
 };
 
-fn run(context: &mut Context, _: &Matches) -> Result<u8, Abort> {
+fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let Context {
         repo, ui, config, ..
     } = context;
@@ -53,6 +59,9 @@ fn run(context: &mut Context, _: &Matches) -> Result<u8, Abort> {
     }
     print_rebase(ui, &repo.repository()?)?;
     print_histedit(ui, &repo.repository()?)?;
+    if matches.flag("remote") {
+        remote::print(repo, ui, config)?;
+    }
     Ok(0)
 }
 

@@ -1,4 +1,6 @@
-//! `branch`: the branch of the next commit.
+//! `branch`: the branch of the next commit, or of changesets that are there.
+
+mod changesets;
 
 use crate::arguments::{Flag, Matches};
 use crate::commands::names;
@@ -12,12 +14,20 @@ pub(crate) const COMMAND: Command = Command {
     options: &[
         Flag::flag('f', "force", "even if there is a branch of this name"),
         Flag::flag('C', "clean", "go back to the branch of the parent"),
+        Flag::list(
+            'r',
+            "rev",
+            "REV",
+            "move these changesets to the branch (EXPERIMENTAL)",
+        ),
     ],
     arguments: 0..=1,
-    synopsis: "[-fC] [NAME]",
+    synopsis: "[-fC] [-r REV] [NAME]",
     summary: "set or show the current branch name",
     help: "Without NAME, shows the branch of the next commit. With NAME, the next commit begins \
-           that branch; until then it is not there for others.\n\nEnds with 0.",
+           that branch; until then it is not there for others.\n\n\
+           With --rev, changesets that follow each other are committed again on the branch NAME and take the \
+           place of those that are there, which have to be draft or secret.\n\nEnds with 0.",
     category: Some(Category::Organization),
     run,
 };
@@ -42,7 +52,12 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             .status([b"reset working directory to branch ", &own[..], b"\n"].concat())?;
         return Ok(0);
     }
+    let revs = matches.list("rev");
     let Some(name) = name else {
+        if !revs.is_empty() {
+            let message = "no branch name specified for the revisions";
+            return Err(Abort::input(message));
+        }
         let branch = varve_workdir::branch(&repository)?;
         let branch = context.ui.local(&branch);
         context.ui.write([&branch[..], b"\n"].concat())?;
@@ -51,6 +66,13 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let _lock = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;
     context.repo.warn_of_disabled_markers(&mut context.ui)?;
     let branches = context.repo.view()?.branchmap()?.clone();
+    if !revs.is_empty() {
+        let name = match branches.contains_key(&name) {
+            true => name,
+            false => names::checked(&name, "branch")?,
+        };
+        return changesets::change(context, &revs, (&name, matches.flag("force")));
+    }
     if !matches.flag("force") && branches.contains_key(&name) {
         let parents = parent_branches(&mut context.repo)?;
         if !parents.contains(&name) {
