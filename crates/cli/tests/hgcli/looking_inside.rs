@@ -149,3 +149,52 @@ fn the_dirstate_is_made_anew() {
         "debugrebuildstate -r nosuch",
     ]);
 }
+
+#[test]
+fn tracked_paths_are_completed() {
+    let twin = Twin::writing(|hg, root| {
+        hg.ok(root, &["init"]);
+        for name in ["a", "ab", "d/e/f", "d/x", "other/1"] {
+            write(root, name, b"x\n");
+        }
+        hg.ok(root, &["add", "-q"]);
+        hg.ok(root, &["commit", "-m", "zero"]);
+        write(root, "d/new", b"x\n");
+        hg.ok(root, &["add", "d/new"]);
+        hg.ok(root, &["remove", "ab"]);
+        write(root, "d/unknown", b"x\n");
+    });
+    for arguments in [
+        "", " a", " d", " d/", " ./d/e", " nothing", " a other", " ../x", " -n", " -a", " -r -f",
+        " -f d",
+    ] {
+        let line = format!("debugpathcomplete{arguments}");
+        let words: Vec<&str> = line.split(' ').collect();
+        twin.same(&words);
+        twin.same_in("d", &words);
+    }
+}
+
+#[test]
+fn other_repositories_answer_the_same() {
+    let twin = Twin::reading();
+    let server = hg().serve(twin.theirs());
+    let node = hg().ok(twin.theirs(), &["log", "-r", "0", "-T", "{node}"]);
+    for place in [".", server.url()] {
+        twin.same(&["debugwireargs", place, "un", "deux"]);
+        twin.same(&[
+            "debugwireargs",
+            place,
+            "1 %",
+            "",
+            "--three",
+            "&=",
+            "--four",
+            "4",
+        ]);
+        twin.same(&["debugknown", place, &node, &"0".repeat(40)]);
+        twin.same(&["debugpeer", place]);
+    }
+    twin.same(&["debugpeer", "nothere"]);
+    twin.same(&["debuguiprompt", "--prompt", "what"]);
+}

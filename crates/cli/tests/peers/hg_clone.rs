@@ -135,6 +135,15 @@ fn identify(scene: &Scene) {
         );
         assert!(said.lines().any(|line| line == node), "{said}");
     }
+    let arguments = [
+        "debugwireargs",
+        url,
+        "un",
+        "d eux",
+        "--three=%&=",
+        "--five=5",
+    ];
+    assert_eq!(hg.ok(work.path(), &arguments), "un d eux %&= None None\n");
     let said = hg.fails(work.path(), &["identify", "-r", "nobody", url]);
     assert!(said.contains("unknown revision 'nobody'"), "{said}");
 }
