@@ -98,8 +98,8 @@ proptest! {
         batch.finish().unwrap();
         let after = copy.view();
         for (number, node) in nodes.iter().enumerate().skip(1) {
-            let done = made.iter().find(|done| done.old == *node);
-            let now = done.map_or(*node, |done| done.node);
+            let done = made.iter().find(|fixed| fixed.done.old == *node);
+            let now = done.map_or(*node, |fixed| fixed.done.node);
             let mut expected = states[number].clone();
             // As in `status` between changesets, another revision of a file is a change, whatever its content.
             let trees = [&nodes[0], node].map(|node| Tree::of(&view, view.changelog().rev(node)).unwrap());
@@ -111,8 +111,8 @@ proptest! {
             }
             prop_assert_eq!(files_of(&after, &now), expected);
             let parent = after.changelog().parents(after.changelog().rev(&now).unwrap())[0];
-            let below = made.iter().find(|done| done.old == nodes[number - 1]);
-            let below = below.map_or(nodes[number - 1], |done| done.node);
+            let below = made.iter().find(|fixed| fixed.done.old == nodes[number - 1]);
+            let below = below.map_or(nodes[number - 1], |fixed| fixed.done.node);
             prop_assert_eq!(after.changelog().node_or_null(parent), below);
         }
     }

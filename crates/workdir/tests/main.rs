@@ -26,6 +26,7 @@ mod parent_crash;
 mod patching;
 mod path_copies;
 mod rebasing;
+mod recommitting;
 mod replay;
 mod resolving;
 mod revert;

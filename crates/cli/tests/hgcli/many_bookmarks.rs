@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
-use varve_testkit::peers::{Hg, Outcome, hg, hg_program, run_hg};
+use varve_testkit::peers::{Hg, hg, hg_program, run};
 use varve_testkit::repos;
 use varve_testkit::varve::Server;
 
@@ -76,39 +76,39 @@ impl Origin {
     /// Clones, pulls a bookmark that has moved, and pushes one, with one client.
     fn visit(&self, client: &Path, url: &str) {
         let hg = &self.hg;
-        let run = |directory: &Path, words: &[&str]| {
+        let visit = |directory: &Path, words: &[&str]| {
             let mut command = Command::new(client);
             command.args(words).current_dir(directory).env_clear();
             command.env("HGRCPATH", "").env("HGPLAIN", "1");
             command.env("LC_ALL", "C.UTF-8");
-            match *client == hg_program() {
-                true => run_hg(&mut command),
-                false => Outcome::of(&mut command, client),
-            }
+            run(&mut command)
         };
         let clone = self.directory.path().join("clone");
         match *client == hg_program() {
             true => self.almost_clone(&clone, url),
-            false => drop(run(self.directory.path(), &["clone", "-q", url, "clone"]).success()),
+            false => drop(visit(self.directory.path(), &["clone", "-q", url, "clone"]).success()),
         }
-        run(&clone, &["pull", "-q"]).success();
+        visit(&clone, &["pull", "-q"]).success();
         let is_same = || assert!(bookmarks(&clone) == bookmarks(&self.path()));
         is_same();
         self.commit("b");
         let moved = ["bookmark", "-f", "-r", "1", "b050000"];
         hg.ok(&self.path(), &moved);
-        run(&clone, &["pull", "-q"]).success();
+        visit(&clone, &["pull", "-q"]).success();
         is_same();
         hg.ok(&clone, &["bookmark", "-f", "-r", "1", "b099999"]);
         let before = bookmarks(&self.path());
-        let pushed = run(&clone, &["push", "-q", "-B", "b099999"]);
+        let pushed = visit(&clone, &["push", "-q", "-B", "b099999"]);
         // 1 says that no changesets went along.
         assert_eq!((pushed.code, &pushed.stderr[..]), (Some(1), ""));
         is_same();
         let after = bookmarks(&self.path());
         assert_eq!(after.symmetric_difference(&before).count(), 2);
         // Nothing is left to move.
-        assert_eq!(run(&clone, &["push", "-q", "-B", "b099999"]).code, Some(1));
+        assert_eq!(
+            visit(&clone, &["push", "-q", "-B", "b099999"]).code,
+            Some(1)
+        );
         hg.ok(&self.path(), &["verify", "-q"]);
     }
 }

@@ -148,8 +148,8 @@ fn run(program: &Path, directory: &Path, arguments: &[&str]) -> Outcome {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(directory);
     command.env("HGRCPATH", "").env("HGPLAIN", "1");
-    command.env("HGUSER", "ada");
-    Outcome::of(&mut command, program)
+    command.env("HGUSER", "ada").env("LC_ALL", "C.UTF-8");
+    varve_testkit::peers::run(&mut command)
 }
 
 #[track_caller]

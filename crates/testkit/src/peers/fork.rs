@@ -71,6 +71,15 @@ pub fn run_hg_with_input(command: &mut Command, input: &Path) -> Outcome {
     Outcome::new(command, (status >= 0).then_some(status), &stdout, &stderr)
 }
 
+/// Runs either program to its end, the installed `hg` as [`run_hg`] does where the command sets `LC_ALL`.
+pub fn run(command: &mut Command) -> Outcome {
+    let program = Path::new(command.get_program()).to_owned();
+    match program == hg_program() {
+        true => run_hg(command),
+        false => Outcome::of(command, &program),
+    }
+}
+
 fn is_as_loaded(command: &Command) -> bool {
     command.get_envs().all(|(name, value)| {
         let name = name.to_string_lossy();

@@ -10,7 +10,7 @@ mod hg;
 mod node;
 mod python;
 
-pub use fork::{run_hg, run_hg_with_input};
+pub use fork::{run, run_hg, run_hg_with_input};
 pub use go::run_kivik;
 pub use hg::{Hg, HgServer, hg, hg_program};
 pub use node::{chromium, node_modules, run_script};

@@ -4,8 +4,8 @@ use super::super::our_hg;
 use super::make;
 use crate::hgcli::merging::random::Random;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use varve_testkit::peers::{hg, hg_program};
+use std::process::Command;
+use varve_testkit::peers::{self, hg, hg_program};
 use varve_testkit::repos;
 
 const NAMES: &[&str] = &[
@@ -62,22 +62,16 @@ fn command(program: &Path, root: &Path, arguments: &[&str]) -> Command {
         .env("HGRCPATH", "")
         .env("HGPLAIN", "1")
         .env("HGUSER", "Ada")
-        .stdin(Stdio::null());
+        .env("LC_ALL", "C.UTF-8");
     command
 }
 
 fn run(program: &Path, root: &Path, arguments: &[&str]) {
-    let _ = command(program, root, arguments).output().unwrap();
+    peers::run(&mut command(program, root, arguments));
 }
 
 fn said(program: &Path, root: &Path, arguments: &[&str]) -> String {
-    let ran = command(program, root, arguments).output().unwrap();
-    assert!(
-        ran.status.success(),
-        "{} {arguments:?}: {ran:?}",
-        program.display()
-    );
-    String::from_utf8_lossy(&ran.stdout).into_owned()
+    peers::run(&mut command(program, root, arguments)).success()
 }
 
 /// Makes changesets on the first one, none of them without differences.
