@@ -15,7 +15,7 @@ use varve_config::{RequiredUser, Settings};
 pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answer {
     let settings = match site {
         Site::Directory(halves) => Some(halves.couch.settings()),
-        Site::Repository(_) => None,
+        Site::Repository(_) | Site::Collection(_) => None,
     };
     let allowed = settings.as_ref().and_then(|now| now.cors.as_ref());
     let granted = cors::grant(allowed, &request);
@@ -44,6 +44,13 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
         Site::Directory(halves) => dispatch(halves, request, login).await,
         Site::Repository(repos) => match forgery::check(&request, None, None) {
             Ok(()) => Box::pin(hg::route(Arc::clone(repos), request, login.user)).await,
+            Err(failure) => Err(failure),
+        },
+        Site::Collection(collection) => match forgery::check(&request, None, None) {
+            Ok(()) => {
+                let collection = Arc::clone(collection);
+                Box::pin(hg::route_collection(collection, request, login.user)).await
+            }
             Err(failure) => Err(failure),
         },
     };

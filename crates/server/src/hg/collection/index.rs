@@ -1,0 +1,306 @@
+//! The list of a collection's repositories: as a page, as lines of text (`style=raw`) and as JSON.
+
+use super::names::NamedRepository;
+use super::{RepoCollection, RepositoryNames};
+use crate::hg::page::{self, IndexRow};
+use crate::hg::registry::LoneConfig;
+use crate::hg::rights;
+use crate::runtime::repeats::fault_id;
+use crate::{Answer, Request};
+use hyper::StatusCode;
+use percent_encoding::percent_decode_str;
+use std::collections::HashSet;
+use std::fmt::Write;
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+use varve_config::hgrc::{Hgrc, HgrcError};
+
+/// Words for a missing description or contact.
+const UNKNOWN: &str = "unknown";
+/// Heading of the list.
+const TITLE: &str = "Repositories";
+/// Content type of lines.
+const TEXT: &str = "text/plain; charset=UTF-8";
+
+/// Form of an index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    Page,
+    Raw,
+    Json,
+}
+
+impl Style {
+    /// That of the request, or else of `web.style`. Unknown names stand for pages.
+    pub(super) fn of(request: &Request, values: &Hgrc) -> Style {
+        let named = |name: &str| match name {
+            "raw" => Some(Style::Raw),
+            "json" => Some(Style::Json),
+            _ => None,
+        };
+        let mut pairs = request.query.iter().rev();
+        let asked = pairs.find(|(key, _)| key == "style");
+        let asked = asked.and_then(|(_, value)| named(value));
+        let configured = || named(&values.text("web", "style")?);
+        asked.or_else(configured).unwrap_or(Style::Page)
+    }
+}
+
+/// A line of the list.
+#[derive(Clone, Debug, Default)]
+struct Row {
+    name: String,
+    /// Path of the URL, not escaped.
+    url: Vec<u8>,
+    description: String,
+    contact: String,
+    /// Seconds since 1970.
+    last_change: i64,
+    is_directory: bool,
+}
+
+/// The list of the repositories whose names begin with `below`.
+pub(super) fn answer(
+    collection: &RepoCollection,
+    names: &RepositoryNames,
+    below: &[u8],
+    request: &Request,
+) -> Answer {
+    let base = base(request, &names.settings.values);
+    let mut rows = rows(collection, names, below, &base);
+    if let Some(key) = request.query("sort") {
+        sort(&mut rows, key);
+    }
+    let zone = &collection.source.zone;
+    match Style::of(request, &names.settings.values) {
+        Style::Raw => {
+            let urls = rows.iter().map(|row| [&row.url[..], b"\n"].concat());
+            let lines = [b"\n".to_vec(), urls.collect::<Vec<_>>().concat(), b"\n".to_vec()];
+            found(TEXT, lines.concat())
+        }
+        Style::Json => {
+            let offset = |row: &Row| zone.west_at(row.last_change);
+            let entries = rows.iter().map(|row| json_entry(row, offset(row)));
+            let entries = entries.collect::<Vec<_>>().join(", ");
+            let text = format!("{{\n\"entries\": [{entries}]\n}}");
+            found("application/json", text.into_bytes())
+        }
+        Style::Page => {
+            let rows = rows.into_iter().map(|row| IndexRow {
+                name: row.name,
+                url: row.url,
+                description: row.description,
+                contact: row.contact,
+                last_change: (row.last_change, zone.west_at(row.last_change)),
+                is_directory: row.is_directory,
+            });
+            page::collection_index(TITLE, &rows.collect::<Vec<_>>())
+        }
+    }
+}
+
+fn found(content_type: &str, body: Vec<u8>) -> Answer {
+    let mut answer = Answer::whole(StatusCode::OK, content_type, body);
+    answer.reason = Some("Script output follows");
+    answer
+}
+
+/// The answer to a path that leads nowhere.
+pub(super) fn not_found(path: &[u8], style: Style) -> Answer {
+    let path = String::from_utf8_lossy(path);
+    match style {
+        Style::Raw => {
+            let text = format!("\nerror: repository {path} not found\n");
+            Answer::whole(StatusCode::NOT_FOUND, TEXT, text.into_bytes())
+        }
+        _ => page::no_repository(&path),
+    }
+}
+
+/// The path below which the collection is, with slashes at both ends.
+fn base(request: &Request, values: &Hgrc) -> Vec<u8> {
+    let configured = values.text("web", "baseurl");
+    let configured = configured.filter(|url| !url.is_empty());
+    let path = match &configured {
+        Some(url) => {
+            let rest = url.split_once("://").map_or(&url[..], |(_, rest)| rest);
+            rest.find('/').map_or("", |at| &rest[at..])
+        }
+        None => &request.mount,
+    };
+    let mut base: Vec<u8> = percent_decode_str(path.trim_end_matches('/')).collect();
+    base.push(b'/');
+    base
+}
+
+fn rows(
+    collection: &RepoCollection,
+    names: &RepositoryNames,
+    below: &[u8],
+    base: &[u8],
+) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut collapsed = HashSet::new();
+    for named in &names.listed {
+        let Some(name) = named.name.strip_prefix(below) else {
+            continue;
+        };
+        let slash = name.iter().position(|byte| *byte == b'/');
+        if slash.is_some() && !names.descend {
+            continue;
+        }
+        let directory = slash.filter(|_| names.collapse);
+        let directory = directory.and_then(|at| directory_of(named, name, at).map(|path| (path, at)));
+        if let Some((path, at)) = directory {
+            let name = &name[..=at];
+            if let Some(last_change) = modified(&path)
+                && collapsed.insert(name)
+            {
+                rows.push(Row {
+                    name: text(name),
+                    url: [base, below, name].concat(),
+                    last_change,
+                    is_directory: true,
+                    ..Row::default()
+                });
+            }
+            continue;
+        }
+        match row(names, named, name) {
+            Ok(Some(row)) => rows.push(Row {
+                url: [base, below, name, b"/"].concat(),
+                ..row
+            }),
+            Ok(None) => {}
+            Err(error) => log_fault(collection, named, &error),
+        }
+    }
+    rows
+}
+
+/// The directory that stands for a repository whose name goes on behind a slash: its path without as many bytes as are
+/// behind there. `None` if that is a repository itself, which stands for nothing else.
+fn directory_of(named: &NamedRepository, name: &[u8], slash: usize) -> Option<PathBuf> {
+    let mut path = named.directory.as_os_str().as_bytes().to_vec();
+    path.truncate(path.len().saturating_sub(name.len() - slash));
+    let path = PathBuf::from(OsString::from_vec(path));
+    (!path.join(".hg").is_dir()).then_some(path)
+}
+
+/// The line of a repository, if it is meant for every client.
+fn row(
+    names: &RepositoryNames,
+    named: &NamedRepository,
+    name: &[u8],
+) -> Result<Option<Row>, HgrcError> {
+    let LoneConfig {
+        values,
+        with_untrusted,
+    } = (names.settings.configuration)(&named.directory)?;
+    let values = with_untrusted.unwrap_or(values);
+    if values.boolean("web", "hidden", false)? || !rights::may_read(&values, None) {
+        return Ok(None);
+    }
+    let Some(last_change) = last_change(&named.directory) else {
+        return Ok(None);
+    };
+    let set = |section, key| {
+        let value = values.text(section, key);
+        value.filter(|value| !value.is_empty())
+    };
+    let contact = set("web", "contact").or_else(|| set("ui", "username"));
+    Ok(Some(Row {
+        name: values.text("web", "name").unwrap_or_else(|| text(name)),
+        description: set("web", "description").unwrap_or_else(|| UNKNOWN.to_owned()),
+        contact: contact.unwrap_or_else(|| UNKNOWN.to_owned()),
+        last_change,
+        ..Row::default()
+    }))
+}
+
+/// When the changelog was written, or else the directory; `None` if that is gone.
+fn last_change(directory: &Path) -> Option<i64> {
+    let changelogs = [".hg/store/00changelog.i", ".hg/00changelog.i"];
+    let mut changelogs = changelogs.iter().map(|name| directory.join(name));
+    let written = changelogs.find_map(|path| modified(&path));
+    written.or_else(|| modified(&directory.join(".hg")))
+}
+
+fn modified(path: &Path) -> Option<i64> {
+    let time = std::fs::metadata(path).ok()?.modified().ok()?;
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).ok()
+}
+
+fn log_fault(collection: &RepoCollection, named: &NamedRepository, error: &HgrcError) {
+    let name = text(&named.name);
+    let words = format!("repository {name}: {error}");
+    let fault = fault_id(&words);
+    let log = &collection.server.log;
+    log.scope(|| tracing::error!(repository = name, fault = fault, "{words}"));
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Sorts by a column, backwards behind a `-`; an unknown one changes nothing.
+fn sort(rows: &mut [Row], key: &str) {
+    let (key, is_reverse) = match key.strip_prefix('-') {
+        Some(key) => (key, true),
+        None => (key, false),
+    };
+    let compare = |one: &Row, other: &Row| match key {
+        "name" => one.name.cmp(&other.name),
+        "contact" => (one.contact.to_uppercase()).cmp(&other.contact.to_uppercase()),
+        "description" => (one.description.to_uppercase()).cmp(&other.description.to_uppercase()),
+        "lastchange" => one.last_change.cmp(&other.last_change),
+        _ => std::cmp::Ordering::Equal,
+    };
+    rows.sort_by(|one, other| match is_reverse {
+        true => compare(other, one),
+        false => compare(one, other),
+    });
+}
+
+fn json_entry(row: &Row, offset: i32) -> String {
+    let Row {
+        name,
+        description,
+        contact,
+        last_change,
+        ..
+    } = row;
+    let [name, description, contact] = [name, description, contact].map(|text| json_string(text));
+    format!(
+        "{{\n\"name\": {name},\n\"description\": {description},\n\"contact\": {contact},\n\
+         \"lastchange\": [{last_change}, {offset}],\n\"labels\": []\n}}"
+    )
+}
+
+/// In ASCII, and without what could begin markup.
+fn json_string(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            '\u{8}' => quoted.push_str("\\b"),
+            '\u{c}' => quoted.push_str("\\f"),
+            ' '..='~' if !matches!(character, '<' | '>') => quoted.push(character),
+            _ => {
+                let mut units = [0; 2];
+                for unit in character.encode_utf16(&mut units) {
+                    // Writing to a string cannot fail.
+                    let _ = write!(quoted, "\\u{unit:04x}");
+                }
+            }
+        }
+    }
+    quoted.push('"');
+    quoted
+}
