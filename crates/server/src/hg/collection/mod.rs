@@ -328,3 +328,117 @@ fn into_repository(request: &mut Request, name: &[u8], rest: &[u8]) {
     let segments = rest.split('/').filter(|segment| !segment.is_empty());
     request.segments = segments.map(str::to_owned).collect();
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn collection(names: &[&str]) -> RepositoryNames {
+        let settings = CollectionSettings {
+            values: Hgrc::default(),
+            paths: Vec::new(),
+            collections: Vec::new(),
+            configuration: Arc::new(|_| Ok(LoneConfig::default())),
+        };
+        let listed = names.iter().enumerate().map(|(at, name)| NamedRepository {
+            name: name.as_bytes().to_vec(),
+            directory: PathBuf::from(format!("/{at}")),
+        });
+        let by_name = names.iter().enumerate();
+        RepositoryNames {
+            settings,
+            by_name: by_name.map(|(at, name)| (name.as_bytes().to_vec(), at)).collect(),
+            listed: listed.collect(),
+            begun: Instant::now(),
+            interval: Duration::ZERO,
+            descend: true,
+            collapse: false,
+            is_cut: false,
+        }
+    }
+
+    /// The directory and the rest of the path, or the beginning of the listed names in brackets.
+    fn resolved(names: &[&str], path: &str) -> String {
+        let names = collection(names);
+        match names.resolve(trim_slashes(path.as_bytes())) {
+            Named::Repository(named, rest) => {
+                let rest = String::from_utf8_lossy(rest);
+                format!("{}{rest}", named.directory.display())
+            }
+            Named::Index(below) => format!("[{}]", String::from_utf8_lossy(&below)),
+            Named::Nothing => String::new(),
+        }
+    }
+
+    #[test]
+    fn the_longest_name_is_the_repository() {
+        let names = ["a", "a/b", "c/d", "e//f", "../g", "a"];
+        for (path, expected) in [
+            ("/a", "/5"),
+            ("//a/", "/5"),
+            ("/a/x/y", "/5/x/y"),
+            ("/a/b", "/1"),
+            ("/a/b/c", "/1/c"),
+            ("/ab", ""),
+            ("/a//b", "/5//b"),
+            ("/e//f", "/3"),
+            ("/e/f", ""),
+            ("/../g", "/4"),
+            ("/g", ""),
+            ("/c/d", "/2"),
+            ("/c/../a", ""),
+            ("/A", ""),
+        ] {
+            assert_eq!(resolved(&names, path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn lists_stand_above_the_names() {
+        let names = ["a", "a/b", "c/d/e"];
+        for (path, expected) in [
+            ("/", "[]"),
+            ("/index", "[]"),
+            ("/index/", "[]"),
+            ("/c", "[c/]"),
+            ("/c/d/", "[c/d/]"),
+            ("/c/index", "[c/]"),
+            ("/a/index", "[a/]"),
+            ("/a/b/index", "/1/index"),
+            ("/index/x", ""),
+            ("/d", ""),
+        ] {
+            assert_eq!(resolved(&names, path), expected, "{path}");
+        }
+        assert_eq!(resolved(&["", "index", "b"], "/"), "/0");
+        assert_eq!(resolved(&["", "index", "b"], "/index"), "/1");
+        assert_eq!(resolved(&["", "b"], "/none/x"), "/0none/x");
+        assert_eq!(resolved(&["", "b"], "/index"), "[]");
+    }
+
+    #[test]
+    fn names_count_as_long_as_the_settings_say() {
+        let read = |interval: &str| {
+            let mut values = Hgrc::default();
+            let argument = format!("web.refreshinterval={interval}");
+            values.add_argument(argument.as_bytes()).unwrap();
+            let source = CollectionSource {
+                read: Arc::new(move || {
+                    Ok(CollectionSettings {
+                        values: values.clone(),
+                        paths: Vec::new(),
+                        collections: Vec::new(),
+                        configuration: Arc::new(|_| Ok(LoneConfig::default())),
+                    })
+                }),
+                started_in: PathBuf::from("/"),
+                zone: Zone::default(),
+            };
+            RepositoryNames::read(&source, &Interrupt::default())
+        };
+        let seconds = |interval| read(interval).unwrap().interval.as_secs();
+        assert_eq!([seconds("7"), seconds("0"), seconds("-1")], [7, 0, 0]);
+        let refused = read("often").unwrap_err().to_string();
+        assert!(refused.starts_with("web.refreshinterval is not"), "{refused}");
+    }
+}

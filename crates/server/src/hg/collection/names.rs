@@ -163,3 +163,159 @@ fn normalize(path: &Path) -> PathBuf {
         false => parts.iter().collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::create_dir_all;
+    use std::os::unix::fs::symlink;
+    use varve_base::Interrupt;
+    use varve_config::hgrc::SettingSource;
+
+    fn tree(repositories: &[&str], links: &[(&str, &str)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for path in repositories {
+            create_dir_all(dir.path().join(path).join(".hg")).unwrap();
+        }
+        for (to, link) in links {
+            symlink(to, dir.path().join(link)).unwrap();
+        }
+        dir
+    }
+
+    fn items(pairs: &[(&str, &str)]) -> Vec<ConfigItem> {
+        let item = |(key, value): &(&str, &str)| ConfigItem {
+            key: key.as_bytes().to_vec(),
+            value: value.as_bytes().to_vec(),
+            source: SettingSource::Named("test".to_owned()),
+        };
+        pairs.iter().map(item).collect()
+    }
+
+    /// Names with the directories below `root`.
+    fn names(
+        root: &Path,
+        paths: &[(&str, &str)],
+        collections: &[(&str, &str)],
+        (directories, repositories): (usize, usize),
+    ) -> Result<(Vec<String>, bool), ServerError> {
+        let stop = Interrupt::default();
+        let mut budget = WalkBudget {
+            directories,
+            repositories,
+            is_exceeded: false,
+            stop: &stop,
+        };
+        let named = name_repositories(&items(paths), &items(collections), root, &mut budget)?;
+        let shown = named.iter().map(|named| {
+            let directory = named.directory.strip_prefix(root).unwrap();
+            format!("{}={}", String::from_utf8_lossy(&named.name), directory.display())
+        });
+        Ok((shown.collect(), budget.is_exceeded))
+    }
+
+    fn all(root: &Path, paths: &[(&str, &str)], collections: &[(&str, &str)]) -> Vec<String> {
+        let (named, is_cut) = names(root, paths, collections, (1000, 1000)).unwrap();
+        assert!(!is_cut);
+        named
+    }
+
+    #[test]
+    fn patterns_name_what_is_below() {
+        let repositories = ["d/one", "d/one/sub/in", "d/deep/x", "d/one/.hg/patches", "e", "d/one/.hg/other"];
+        let links = [("../e", "d/link"), ("..", "d/deep/loop"), (".", "d/self"), ("../../e", "d/one/in"), ("gone", "d/none")];
+        let dir = tree(&repositories, &links);
+        let one_level = [
+            "n/link=d/link",
+            "n/deep/x=d/deep/x",
+            "n/one=d/one",
+            "n/one/.hg/patches=d/one/.hg/patches",
+        ];
+        assert_eq!(all(dir.path(), &[("/n/", "d/*")], &[]), one_level);
+        let deep = [&one_level[..], &["n/one/sub/in=d/one/sub/in"]].concat();
+        assert_eq!(all(dir.path(), &[("n", "e/.././d/**")], &[]), deep);
+        let root = dir.path().to_str().unwrap();
+        let absolute = format!("{root}/d/deep/*");
+        assert_eq!(all(dir.path(), &[("/", &absolute)], &[]), ["x=d/deep/x"]);
+        assert_eq!(
+            all(dir.path(), &[("n", "d/one/*"), ("/", "e/*")], &[]),
+            ["n=d/one", "n/.hg/patches=d/one/.hg/patches", "=e"]
+        );
+    }
+
+    #[test]
+    fn links_that_a_working_copy_holds_lead_nowhere() {
+        let dir = tree(
+            &["d/one", "d/one/sub/in", "secret"],
+            &[("../../secret", "d/one/link")],
+        );
+        create_dir_all(dir.path().join("d/one/plain")).unwrap();
+        symlink("../../../secret", dir.path().join("d/one/plain/link")).unwrap();
+        let named = all(dir.path(), &[("", "d/**")], &[]);
+        assert_eq!(named, ["one=d/one", "one/sub/in=d/one/sub/in"]);
+    }
+
+    #[test]
+    fn a_link_comes_before_the_directory_that_it_leads_to() {
+        let dir = tree(&["d/b", "d/z"], &[("b", "d/a"), ("z", "d/zz")]);
+        assert_eq!(all(dir.path(), &[("", "d/*")], &[]), ["a=d/a", "z=d/z"]);
+    }
+
+    #[test]
+    fn collections_drop_a_part_of_the_path() {
+        let dir = tree(&["d/one", "d/deep/x", "e"], &[]);
+        let root = dir.path().to_str().unwrap().to_owned();
+        let typed = format!("{root}/d");
+        let part = format!("{root}/d/o");
+        assert_eq!(all(dir.path(), &[], &[(&root, &typed)]), ["d/deep/x=d/deep/x", "d/one=d/one"]);
+        let named = all(dir.path(), &[], &[(&part, &typed)]);
+        assert_eq!(named[1], "ne=d/one");
+        assert_eq!(
+            all(dir.path(), &[("p", "e")], &[("d", "./d/deep"), ("x", "e/")]),
+            ["p=e", "x=d/deep/x", "e=e"]
+        );
+    }
+
+    #[test]
+    fn names_that_lead_nowhere_are_refused() {
+        let dir = tree(&["d"], &[]);
+        let refused = |paths, collections| names(dir.path(), paths, collections, (9, 9)).unwrap_err();
+        let no_repository = |typed: &str| {
+            let error = refused(&[("/a/b/", typed)], &[]);
+            let ServerError::NotARepository { path, name } = error else {
+                panic!("{error}")
+            };
+            assert_eq!((path.to_str(), &name[..]), (Some(typed), "a/b"));
+        };
+        ["none/", "d/o*", "~/d", "d/***", "$HOME"].map(no_repository);
+        for (paths, collections, shown) in [
+            (&[("a", "none/../x/*")][..], &[][..], dir.path().join("x")),
+            (&[], &[("a", "none")], PathBuf::from("none")),
+            (&[], &[("a", "")], PathBuf::new()),
+        ] {
+            let error = refused(paths, collections);
+            assert!(matches!(error, ServerError::Walk { path, .. } if path == shown));
+        }
+        assert_eq!(all(dir.path(), &[("a", "")], &[]), [""; 0]);
+    }
+
+    #[test]
+    fn a_walk_ends_at_its_bounds_and_when_it_is_interrupted() {
+        let dir = tree(&["d/a", "d/b", "d/c/d/e"], &[]);
+        let cut = |bounds| names(dir.path(), &[("", "d/*")], &[], bounds).unwrap();
+        assert_eq!(cut((1000, 2)), (vec!["a=d/a".into(), "b=d/b".into()], true));
+        assert_eq!(cut((2, 1000)), (vec!["a=d/a".into()], true));
+        assert_eq!(cut((6, 3)).0.len(), 3);
+        let stop = Interrupt::default();
+        stop.raise();
+        let mut budget = WalkBudget {
+            directories: 9,
+            repositories: 9,
+            is_exceeded: false,
+            stop: &stop,
+        };
+        let paths = items(&[("", "d/*")]);
+        let stopped = name_repositories(&paths, &[], dir.path(), &mut budget);
+        assert!(matches!(stopped, Err(ServerError::Interrupted)));
+    }
+}
