@@ -119,13 +119,15 @@ pub(super) fn collection_index(title: &str, rows: &[IndexRow]) -> Answer {
     });
     let rows: String = rows.collect();
     let title = escape(title);
-    html(
+    let mut page = html(
         &title,
         &format!(
             "<h1>{title}</h1>\n<table>\n<tr><th>Name</th><th>Description</th><th>Contact</th>\
              <th>Last change</th></tr>\n{rows}</table>\n"
         ),
-    )
+    );
+    page.reason = Some("Script output follows");
+    page
 }
 
 /// The page for a path that no repository has.

@@ -186,10 +186,7 @@ fn start_runtime() -> Result<Runtime, ServerError> {
 }
 
 /// State of a server that has no settings of its own.
-fn without_settings(
-    executor: Executor,
-    log: LogOutput,
-) -> Result<Arc<ServerContext>, ServerError> {
+fn without_settings(executor: Executor, log: LogOutput) -> Result<Arc<ServerContext>, ServerError> {
     let log = Log::open(&varve_config::Log::default(), Path::new(""), log)?;
     let limits = Limits::new(varve_config::Limits::default(), socket_budget());
     Ok(Arc::new(ServerContext::new(executor, log, limits)))

@@ -18,12 +18,7 @@ use varve_server::{
 };
 
 /// Options of Mercurial that are known by name only.
-const NOT_THERE: &[&str] = &[
-    "daemon-postexec",
-    "style",
-    "subrepos",
-    "templates",
-];
+const NOT_THERE: &[&str] = &["daemon-postexec", "style", "subrepos", "templates"];
 
 /// Exit code of a server that a signal ends.
 const FAILED_BY_SIGNAL: u8 = 255;
@@ -43,6 +38,10 @@ pub(super) fn run(
         None => config.values(),
     };
     let listening = Listening::read(&values, matches)?;
+    let served = match settings {
+        Some(file) => Served::Collection(collection::read(ui, config, matches, &file)?),
+        None => Served::Repository(repository(repo, config, matches)?),
+    };
     let daemon = Daemon::here()?;
     if matches.flag("daemon") && daemon.is_none() {
         ui.out.flush()?;
@@ -52,10 +51,6 @@ pub(super) fn run(
             Started::Failed(_) => Err(Abort::new("child process failed to start")),
         };
     }
-    let served = match settings {
-        Some(file) => Served::Collection(collection::read(ui, config, matches, &file)?),
-        None => Served::Repository(repository(repo, config, matches)?),
-    };
     let (server, errors) = bind(served, ui, &values, matches, &listening)?;
     announce(ui, &values, matches, &server, &listening)?;
     if let Some(path) = file(&values, matches, "pid-file", None)
@@ -81,16 +76,9 @@ pub(super) fn run(
 }
 
 /// Refuses unsupported options, and those that exclude each other.
-fn check(
-    repo: &mut Repo,
-    ui: &mut Ui,
-    matches: &Matches,
-    has_settings: bool,
-) -> Result<(), Abort> {
+fn check(repo: &mut Repo, ui: &mut Ui, matches: &Matches, has_settings: bool) -> Result<(), Abort> {
     if has_settings && matches.flag("subrepos") {
-        return Err(Abort::input(
-            "--web-conf cannot be used with --subrepos",
-        ));
+        return Err(Abort::input("--web-conf cannot be used with --subrepos"));
     }
     for name in NOT_THERE {
         if matches.flag(name) || matches.value(name).is_some_and(|value| !value.is_empty()) {

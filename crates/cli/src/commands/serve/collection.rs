@@ -59,6 +59,9 @@ pub(super) fn read(
     let source = CollectionSource {
         read: Arc::new(move || settings(&config, &file)),
         started_in,
+        email: std::env::var("EMAIL")
+            .ok()
+            .filter(|email| !email.is_empty()),
         zone: clock().zone,
     };
     Collection::read(source, &ui.stop).map_err(|error| match error {
@@ -66,7 +69,7 @@ pub(super) fn read(
         ServerError::NotARepository { path, name } => {
             let path = path.display();
             let message = format!("filesystem path is not a repository: '{path}'");
-            Abort::new(message).hint(format!("this was mapped to server path '{name}'"))
+            Abort::input(message).hint(format!("this was mapped to server path '{name}'"))
         }
         ServerError::Walk { path, source } => Abort::file(&source, path),
         ServerError::Interrupted => Abort::Stopped(ui.guard.words().unwrap_or("killed!")),

@@ -74,7 +74,7 @@ impl Tree {
         .unwrap();
         std::fs::write(
             root.join("dir/one/.hg/hgrc"),
-            "[web]\ncontact = ann\ndescription = Abc\n",
+            "[web]\ncontact = ann\ndescription = Abc\nlabels = x, \"y z\" <é>\n",
         )
         .unwrap();
         Tree(directory)
@@ -119,7 +119,10 @@ fn same(servers: &[Serving; 2], paths: &[&str]) -> Vec<(u16, String, String)> {
     let [theirs, ours] = [0, 1].map(|at: usize| {
         let mut client = servers[at].client();
         let mut get = |path: &&str| client.request("GET", path, &[], b"").unwrap();
-        paths.iter().map(|path| seen(&get(path))).collect::<Vec<_>>()
+        paths
+            .iter()
+            .map(|path| seen(&get(path)))
+            .collect::<Vec<_>>()
     });
     for ((path, theirs), ours) in paths.iter().zip(&theirs).zip(&ours) {
         assert_eq!(theirs, ours, "{path}");
@@ -158,16 +161,64 @@ fn the_same_names_lead_to_the_same_repositories() {
     ];
     let listed = same(&servers, &lists);
     assert!(listed[0].2.lines().count() > 40, "{}", listed[0].2);
-    for key in ["name", "-name", "contact", "-description", "lastchange", "other"] {
+    for key in [
+        "name",
+        "-name",
+        "contact",
+        "-description",
+        "lastchange",
+        "other",
+    ] {
         same(&servers, &[&format!("/all?style=raw&sort={key}")]);
     }
     let paths = [
-        "/va", "/va/", "//va", "/%76a", "/va/in", "/va/x", "/va/../n/b", "/va/..", "/nope", "/n", "/n/b",
-        "/n//b", "/n%2Fb", "/n/b%00", "/s", "/x/y/z", "/y/z", "/y//z", "/../up", "/up", "/all/one",
-        "/all/one/sub/in", "/rec/one/sub/in", "/all/link", "/all/deep/linked", "/all/.hidden", "/all/two/loop",
-        "/all/plain/self", "/rec/sp%20ace/r%2541", "/rec/sp%20ace/r%41", "/rec/sp+ace/r%2541", "/all/one/.hg/patches",
-        "/all/one/.hg", "/first", "/second", "/third", "/%2A/w", "/q", "/dir/one", "/r/one", "/linked", "/elsewhere",
-        "/empty", "/base", "/outside", "/index", "/VA",
+        "/va",
+        "/va/",
+        "//va",
+        "/%76a",
+        "/va/in",
+        "/va/x",
+        "/va/../n/b",
+        "/va/..",
+        "/nope",
+        "/n",
+        "/n/b",
+        "/n//b",
+        "/n%2Fb",
+        "/n/b%00",
+        "/s",
+        "/x/y/z",
+        "/y/z",
+        "/y//z",
+        "/../up",
+        "/up",
+        "/all/one",
+        "/all/one/sub/in",
+        "/rec/one/sub/in",
+        "/all/link",
+        "/all/deep/linked",
+        "/all/.hidden",
+        "/all/two/loop",
+        "/all/plain/self",
+        "/rec/sp%20ace/r%2541",
+        "/rec/sp%20ace/r%41",
+        "/rec/sp+ace/r%2541",
+        "/all/one/.hg/patches",
+        "/all/one/.hg",
+        "/first",
+        "/second",
+        "/third",
+        "/%2A/w",
+        "/q",
+        "/dir/one",
+        "/r/one",
+        "/linked",
+        "/elsewhere",
+        "/empty",
+        "/base",
+        "/outside",
+        "/index",
+        "/VA",
     ];
     let paths = paths.map(bookmarks);
     let answers = same(&servers, &paths.each_ref().map(String::as_str));
@@ -181,7 +232,14 @@ fn settings_of_the_file_and_of_repositories_count_at_once() {
     let paths = "[paths]\nx = dir/*\nva = a\nd/e/f = b\nd/g = a\n[web]\nrefreshinterval = 0\n";
     tree.configure(paths);
     let servers = tree.serve(&[]);
-    let lists = ["/?style=raw", "/d?style=raw", "/x/?style=raw", "/x?style=json", "/?style=json", "/"];
+    let lists = [
+        "/?style=raw",
+        "/d?style=raw",
+        "/x/?style=raw",
+        "/x?style=json",
+        "/?style=json",
+        "/",
+    ];
     let heads = "/va?cmd=heads";
     for setting in [
         "descend = no",
@@ -205,15 +263,55 @@ fn settings_of_the_file_and_of_repositories_count_at_once() {
     hgrc("dir/two", "[web]\nhidden = yes\n");
     hgrc("dir/one", "[web]\nallow_read = ada\n");
     hgrc("a", "[web]\nname = me\n");
+    for name in ["nostore", "none"] {
+        let target = tree.path().join("dir").join(name);
+        std::fs::create_dir(&target).unwrap();
+        copy(&tree.path().join("a/.hg"), &target.join(".hg"));
+    }
+    std::fs::remove_dir_all(tree.path().join("dir/nostore/.hg/store")).unwrap();
+    std::fs::remove_file(tree.path().join("dir/none/.hg/store/00changelog.i")).unwrap();
+    std::fs::create_dir_all(tree.path().join("dir/share/.hg")).unwrap();
+    std::fs::write(
+        tree.path().join("dir/share/.hg/requires"),
+        "share-safe\nshared\n",
+    )
+    .unwrap();
+    std::fs::write(
+        tree.path().join("dir/share/.hg/sharedpath"),
+        "../../../b/.hg",
+    )
+    .unwrap();
     let read = same(
         &servers,
-        &["/?style=json", "/x?style=raw", "/x/two?cmd=heads", "/x/one?cmd=heads"],
+        &[
+            "/?style=json",
+            "/x?style=raw",
+            "/x/two?cmd=heads",
+            "/x/one?cmd=heads",
+        ],
     );
     assert_eq!((read[2].0, read[3].0), (200, 401));
+    // What a directory hides is hidden below it if only the directory is shown.
+    tree.configure(
+        "[paths]\nx = dir/**\nw/y = dir/one/sub/in\nw/sub/in = dir/one/sub/in\nv/deep/x = dir/deep/x\n\
+         [web]\nrefreshinterval = 0\ncollapse = yes\n",
+    );
+    for hidden in ["hidden = yes", "allow_read = ada", "hidden = no\nname = me"] {
+        hgrc("dir/one", &format!("[web]\n{hidden}\n"));
+        same(
+            &servers,
+            &["/?style=json", "/x?style=json", "/x/one/index?style=raw"],
+        );
+    }
+    tree.configure(paths);
     let servers = tree.serve(&["-n", "typed", "--prefix", "p q/r"]);
     let answers = same(
         &servers,
-        &["/p%20q/r?style=json", "/p%20q/r/x?style=raw", "/p%20q/r/va?cmd=heads"],
+        &[
+            "/p%20q/r?style=json",
+            "/p%20q/r/x?style=raw",
+            "/p%20q/r/va?cmd=heads",
+        ],
     );
     assert!(answers[0].2.contains("\"typed\""), "{}", answers[0].2);
     let outside = same(&servers, &["/va?cmd=heads", "/?style=raw"].map(|path| path));
@@ -223,7 +321,8 @@ fn settings_of_the_file_and_of_repositories_count_at_once() {
 #[test]
 fn names_follow_the_disk() {
     let tree = Tree::new();
-    let file = |interval| format!("[paths]\nx = dir/*\nva = a\n[web]\nrefreshinterval = {interval}\n");
+    let file =
+        |interval| format!("[paths]\nx = dir/*\nva = a\n[web]\nrefreshinterval = {interval}\n");
     tree.configure(&file(1000));
     let slow = tree.serve(&[]);
     tree.configure(&file(-1));
@@ -244,9 +343,17 @@ fn names_follow_the_disk() {
     hg().ok(&tree.path().join("other"), &["init"]);
     let after = same(&servers, &[heads, "/was?cmd=heads"]);
     assert!(after[0] != before[0] && after[1] == before[0]);
-    for broken in ["bad", "[paths]\nva = a\nm = none\n", "[paths]\nva = a\nm = none/*\n"] {
+    for broken in [
+        "bad",
+        "[paths]\nva = a\nm = none\n",
+        "[paths]\nva = a\nm = none/*\n",
+    ] {
         tree.configure(&format!("{broken}\n[web]\nrefreshinterval = 0\n"));
-        assert_eq!(same(&servers, &[heads, "/?style=raw"])[0].0, 500, "{broken}");
+        assert_eq!(
+            same(&servers, &[heads, "/?style=raw"])[0].0,
+            500,
+            "{broken}"
+        );
     }
     std::fs::remove_file(tree.path().join("conf")).unwrap();
     assert_eq!(same(&servers, &[heads])[0].0, 500);
@@ -292,7 +399,16 @@ fn a_client_works_with_named_repositories() {
     std::fs::create_dir(&before).unwrap();
     copy(&tree.path().join("b"), &before);
     let [theirs, ours] = programs().map(|(name, program)| {
-        let options = ["-p", "0", "-a", "127.0.0.1", "-A", "/dev/null", "--web-conf", "conf"];
+        let options = [
+            "-p",
+            "0",
+            "-a",
+            "127.0.0.1",
+            "-A",
+            "/dev/null",
+            "--web-conf",
+            "conf",
+        ];
         let serving = Serving::start(&program, tree.path(), &options);
         let work = tree.path().join(name);
         std::fs::create_dir(&work).unwrap();
@@ -310,7 +426,11 @@ fn a_client_works_with_named_repositories() {
     for ((command, theirs), ours) in commands.iter().zip(&theirs).zip(&ours) {
         assert_eq!(theirs, ours, "{command}");
     }
-    assert!(ours[11].1.is_empty() && ours[11].0.contains("url remote:http:127.0.0.1:"), "{:?}", ours[11]);
+    assert!(
+        ours[11].1.is_empty() && ours[11].0.contains("url remote:http:127.0.0.1:"),
+        "{:?}",
+        ours[11]
+    );
 }
 
 #[test]
@@ -332,7 +452,10 @@ fn refused_starts_are_told_alike() {
         ("--web-conf", file("star", "[paths]\nm = a*\n")),
         ("--web-conf", file("pattern", "[paths]\nm = /none/./x/*\n")),
         ("--web-conf", file("file", "[paths]\nm = .hg/requires/**\n")),
-        ("--web-conf", file("collection", "[collections]\nm = none\n")),
+        (
+            "--web-conf",
+            file("collection", "[collections]\nm = none\n"),
+        ),
         ("--web-conf", file("nothing", "[collections]\nm =\n")),
     ] {
         twin.same(&["serve", "-p", "0", option, &value]);
@@ -340,9 +463,19 @@ fn refused_starts_are_told_alike() {
     let good = file("good", "[paths]\nm = .\n");
     twin.same(&["-R", "none", "serve", "-p", "0", "--web-conf", &good]);
     twin.same(&["serve", "-p", "0", "-d", "--web-conf", "none"]);
+    let missing = file("missing", "[paths]\nm = none\n");
+    twin.same(&["serve", "-p", "0", "-d", "--web-conf", &missing]);
     twin.same(&["serve", "-p", "0", "--web-conf", ""]);
     twin.same(&["serve", "-p", "0", "-S", "--web-conf", &good]);
-    twin.same(&["serve", "-p", "0", "--web-conf", "none", "--webdir-conf", &good]);
+    twin.same(&[
+        "serve",
+        "-p",
+        "0",
+        "--web-conf",
+        "none",
+        "--webdir-conf",
+        &good,
+    ]);
 }
 
 #[test]
@@ -355,13 +488,17 @@ fn a_daemon_has_the_settings_of_the_file() {
         ));
         let options = ["-d", "--pid-file", "pid", "--webdir-conf", "../conf"];
         let work = tree.path().join("dir");
-        let output = command(&program, &work, &options).output().unwrap();
+        let mut command = command(&program, &work, &options);
+        let output = command.env("EMAIL", "ann <a@x>").output().unwrap();
         let out = String::from_utf8(output.stdout).unwrap();
-        let id: u32 = std::fs::read_to_string(work.join("pid")).unwrap().trim().parse().unwrap();
+        let id: u32 = std::fs::read_to_string(work.join("pid"))
+            .unwrap()
+            .trim()
+            .parse()
+            .unwrap();
         let mut client = Client::new(&format!("127.0.0.1:{}", port(&out)));
-        for path in ["/pre/x/y?cmd=heads", "/pre/x?style=raw", "/x/y?cmd=heads"] {
-            client.request("GET", path, &[], b"").unwrap();
-        }
+        let paths = ["/pre/x/y?cmd=heads", "/pre/x?style=json", "/x/y?cmd=heads"];
+        let answers = paths.map(|path| seen(&client.request("GET", path, &[], b"").unwrap()));
         let begun = std::time::Instant::now();
         kill("TERM", id);
         while Path::new(&format!("/proc/{id}")).exists() {
@@ -371,7 +508,7 @@ fn a_daemon_has_the_settings_of_the_file() {
         let log = std::fs::read_to_string(work.join(format!("{name}.log"))).unwrap();
         let errors = std::fs::read_to_string(work.join(format!("{name}.errors"))).unwrap();
         let out = out.replace(&port(&out).to_string(), "PORT");
-        (out, output.status.code(), masked(&log), errors)
+        (out, output.status.code(), answers, masked(&log), errors)
     });
     assert_eq!(theirs, ours);
 }

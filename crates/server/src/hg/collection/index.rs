@@ -10,8 +10,8 @@ use crate::{Answer, Request};
 use hyper::StatusCode;
 use percent_encoding::percent_decode_str;
 use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
-use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -58,6 +58,7 @@ struct Row {
     contact: String,
     /// Seconds since 1970.
     last_change: i64,
+    labels: Vec<String>,
     is_directory: bool,
 }
 
@@ -77,7 +78,11 @@ pub(super) fn answer(
     match Style::of(request, &names.settings.values) {
         Style::Raw => {
             let urls = rows.iter().map(|row| [&row.url[..], b"\n"].concat());
-            let lines = [b"\n".to_vec(), urls.collect::<Vec<_>>().concat(), b"\n".to_vec()];
+            let lines = [
+                b"\n".to_vec(),
+                urls.collect::<Vec<_>>().concat(),
+                b"\n".to_vec(),
+            ];
             found(TEXT, lines.concat())
         }
         Style::Json => {
@@ -142,68 +147,75 @@ fn rows(
     base: &[u8],
 ) -> Vec<Row> {
     let mut rows = Vec::new();
-    let mut collapsed = HashSet::new();
-    for named in &names.listed {
-        let Some(name) = named.name.strip_prefix(below) else {
+    let (mut directories, mut repositories) = (HashSet::new(), HashSet::new());
+    for NamedRepository { name, directory } in &names.listed {
+        let Some(mut name) = name.strip_prefix(below) else {
             continue;
         };
-        let slash = name.iter().position(|byte| *byte == b'/');
-        if slash.is_some() && !names.descend {
-            continue;
-        }
-        let directory = slash.filter(|_| names.collapse);
-        let directory = directory.and_then(|at| directory_of(named, name, at).map(|path| (path, at)));
-        if let Some((path, at)) = directory {
-            let name = &name[..=at];
-            if let Some(last_change) = modified(&path)
-                && collapsed.insert(name)
-            {
-                rows.push(Row {
-                    name: text(name),
-                    url: [base, below, name].concat(),
-                    last_change,
-                    is_directory: true,
-                    ..Row::default()
-                });
+        let mut path = directory.clone();
+        if let Some(slash) = name.iter().position(|byte| *byte == b'/') {
+            let first = &name[..slash];
+            if !names.descend || names.collapse && directories.contains(first) {
+                continue;
             }
-            continue;
+            if names.collapse && !repositories.contains(first) {
+                path = above(&path, name.len() - slash);
+                name = first;
+                if !path.join(".hg").is_dir() {
+                    if let Some(last_change) = modified(&path) {
+                        directories.insert(first);
+                        rows.push(directory_row(first, [base, below].concat(), last_change));
+                    }
+                    continue;
+                }
+            }
         }
-        match row(names, named, name) {
-            Ok(Some(row)) => rows.push(Row {
-                url: [base, below, name, b"/"].concat(),
-                ..row
-            }),
+        match row(collection, names, (name, &path)) {
+            Ok(Some(row)) => {
+                repositories.insert(name);
+                let url = [base, below, name, b"/"].concat();
+                rows.push(Row { url, ..row });
+            }
             Ok(None) => {}
-            Err(error) => log_fault(collection, named, &error),
+            Err(error) => log_fault(collection, &[below, name].concat(), &error),
         }
     }
     rows
 }
 
-/// The directory that stands for a repository whose name goes on behind a slash: its path without as many bytes as are
-/// behind there. `None` if that is a repository itself, which stands for nothing else.
-fn directory_of(named: &NamedRepository, name: &[u8], slash: usize) -> Option<PathBuf> {
-    let mut path = named.directory.as_os_str().as_bytes().to_vec();
-    path.truncate(path.len().saturating_sub(name.len() - slash));
-    let path = PathBuf::from(OsString::from_vec(path));
-    (!path.join(".hg").is_dir()).then_some(path)
+/// The path without as many bytes at its end: that of the directory that stands for what is below it.
+fn above(path: &Path, bytes: usize) -> PathBuf {
+    let mut path = path.as_os_str().as_bytes().to_vec();
+    path.truncate(path.len().saturating_sub(bytes));
+    PathBuf::from(OsString::from_vec(path))
+}
+
+fn directory_row(name: &[u8], base: Vec<u8>, last_change: i64) -> Row {
+    let name = [name, b"/"].concat();
+    Row {
+        name: text(&name),
+        url: [base, name].concat(),
+        last_change,
+        is_directory: true,
+        ..Row::default()
+    }
 }
 
 /// The line of a repository, if it is meant for every client.
 fn row(
+    collection: &RepoCollection,
     names: &RepositoryNames,
-    named: &NamedRepository,
-    name: &[u8],
+    (name, directory): (&[u8], &Path),
 ) -> Result<Option<Row>, HgrcError> {
     let LoneConfig {
         values,
         with_untrusted,
-    } = (names.settings.configuration)(&named.directory)?;
+    } = (names.settings.configuration)(directory)?;
     let values = with_untrusted.unwrap_or(values);
     if values.boolean("web", "hidden", false)? || !rights::may_read(&values, None) {
         return Ok(None);
     }
-    let Some(last_change) = last_change(&named.directory) else {
+    let Some(last_change) = last_change(directory) else {
         return Ok(None);
     };
     let set = |section, key| {
@@ -211,21 +223,32 @@ fn row(
         value.filter(|value| !value.is_empty())
     };
     let contact = set("web", "contact").or_else(|| set("ui", "username"));
+    let contact = contact.or_else(|| collection.source.email.clone());
+    let labels = values.list("web", "labels");
     Ok(Some(Row {
         name: values.text("web", "name").unwrap_or_else(|| text(name)),
         description: set("web", "description").unwrap_or_else(|| UNKNOWN.to_owned()),
         contact: contact.unwrap_or_else(|| UNKNOWN.to_owned()),
         last_change,
+        labels: labels.iter().map(|label| text(label)).collect(),
         ..Row::default()
     }))
 }
 
-/// When the changelog was written, or else the directory; `None` if that is gone.
+/// When the changelog was written, or else the store that is to have one; `None` if that is gone.
 fn last_change(directory: &Path) -> Option<i64> {
-    let changelogs = [".hg/store/00changelog.i", ".hg/00changelog.i"];
-    let mut changelogs = changelogs.iter().map(|name| directory.join(name));
-    let written = changelogs.find_map(|path| modified(&path));
-    written.or_else(|| modified(&directory.join(".hg")))
+    let mut hg = directory.join(".hg");
+    if let Ok(shared) = std::fs::read(hg.join("sharedpath")) {
+        let shared = shared.strip_suffix(b"\n").unwrap_or(&shared);
+        hg = hg.join(OsStr::from_bytes(shared));
+    }
+    let requires = std::fs::read_to_string(hg.join("requires")).unwrap_or_default();
+    let has_store = |line: &str| ["store", "share-safe"].contains(&line);
+    let store = match requires.lines().any(has_store) {
+        true => hg.join("store"),
+        false => hg,
+    };
+    modified(&store.join("00changelog.i")).or_else(|| modified(&store))
 }
 
 fn modified(path: &Path) -> Option<i64> {
@@ -234,8 +257,8 @@ fn modified(path: &Path) -> Option<i64> {
     i64::try_from(since.as_secs()).ok()
 }
 
-fn log_fault(collection: &RepoCollection, named: &NamedRepository, error: &HgrcError) {
-    let name = text(&named.name);
+fn log_fault(collection: &RepoCollection, name: &[u8], error: &HgrcError) {
+    let name = text(name);
     let words = format!("repository {name}: {error}");
     let fault = fault_id(&words);
     let log = &collection.server.log;
@@ -274,9 +297,11 @@ fn json_entry(row: &Row, offset: i32) -> String {
         ..
     } = row;
     let [name, description, contact] = [name, description, contact].map(|text| json_string(text));
+    let labels = row.labels.iter().map(|label| json_string(label));
+    let labels = labels.collect::<Vec<_>>().join(", ");
     format!(
         "{{\n\"name\": {name},\n\"description\": {description},\n\"contact\": {contact},\n\
-         \"lastchange\": [{last_change}, {offset}],\n\"labels\": []\n}}"
+         \"lastchange\": [{last_change}, {offset}],\n\"labels\": [{labels}]\n}}"
     )
 }
 

@@ -64,6 +64,8 @@ pub struct CollectionSource {
     pub read: Arc<dyn Fn() -> Result<CollectionSettings, HgrcError> + Send + Sync>,
     /// The directory that relative paths begin in.
     pub started_in: PathBuf,
+    /// The contact of repositories that name none.
+    pub email: Option<String>,
     /// The zone of shown times.
     pub zone: Zone,
 }
@@ -100,6 +102,8 @@ struct RepositoryNames {
     listed: Vec<NamedRepository>,
     /// Places in the list.
     by_name: HashMap<Vec<u8>, usize>,
+    /// Bytes of the longest name: no longer part of a path is one, however many slashes it has.
+    longest: usize,
     begun: Instant,
     /// How long they count.
     interval: Duration,
@@ -144,6 +148,7 @@ impl RepositoryNames {
         let places = listed.iter().enumerate();
         let by_name = places.map(|(at, named)| (named.name.clone(), at)).collect();
         Ok(RepositoryNames {
+            longest: longest(&listed),
             by_name,
             listed,
             begun,
@@ -179,7 +184,7 @@ impl RepositoryNames {
         }
         let slashes = (0..path.len()).rev().filter(|at| path[*at] == b'/');
         let ends = [path.len()].into_iter().chain(slashes).chain([0]);
-        for end in ends {
+        for end in ends.filter(|end| *end <= self.longest) {
             if let Some(named) = self.get(&path[..end]) {
                 return Named::Repository(named, &path[end..]);
             }
@@ -190,6 +195,11 @@ impl RepositoryNames {
             false => Named::Nothing,
         }
     }
+}
+
+fn longest(listed: &[NamedRepository]) -> usize {
+    let lengths = listed.iter().map(|named| named.name.len());
+    lengths.max().unwrap_or_default()
 }
 
 impl Resource for RepoRegistry {}
@@ -344,11 +354,15 @@ mod tests {
             name: name.as_bytes().to_vec(),
             directory: PathBuf::from(format!("/{at}")),
         });
+        let listed = listed.collect::<Vec<_>>();
         let by_name = names.iter().enumerate();
         RepositoryNames {
             settings,
-            by_name: by_name.map(|(at, name)| (name.as_bytes().to_vec(), at)).collect(),
-            listed: listed.collect(),
+            by_name: by_name
+                .map(|(at, name)| (name.as_bytes().to_vec(), at))
+                .collect(),
+            longest: longest(&listed),
+            listed,
             begun: Instant::now(),
             interval: Duration::ZERO,
             descend: true,
@@ -432,6 +446,7 @@ mod tests {
                     })
                 }),
                 started_in: PathBuf::from("/"),
+                email: None,
                 zone: Zone::default(),
             };
             RepositoryNames::read(&source, &Interrupt::default())
@@ -439,6 +454,9 @@ mod tests {
         let seconds = |interval| read(interval).unwrap().interval.as_secs();
         assert_eq!([seconds("7"), seconds("0"), seconds("-1")], [7, 0, 0]);
         let refused = read("often").unwrap_err().to_string();
-        assert!(refused.starts_with("web.refreshinterval is not"), "{refused}");
+        assert!(
+            refused.starts_with("web.refreshinterval is not"),
+            "{refused}"
+        );
     }
 }

@@ -209,7 +209,11 @@ mod tests {
         let named = name_repositories(&items(paths), &items(collections), root, &mut budget)?;
         let shown = named.iter().map(|named| {
             let directory = named.directory.strip_prefix(root).unwrap();
-            format!("{}={}", String::from_utf8_lossy(&named.name), directory.display())
+            format!(
+                "{}={}",
+                String::from_utf8_lossy(&named.name),
+                directory.display()
+            )
         });
         Ok((shown.collect(), budget.is_exceeded))
     }
@@ -222,8 +226,21 @@ mod tests {
 
     #[test]
     fn patterns_name_what_is_below() {
-        let repositories = ["d/one", "d/one/sub/in", "d/deep/x", "d/one/.hg/patches", "e", "d/one/.hg/other"];
-        let links = [("../e", "d/link"), ("..", "d/deep/loop"), (".", "d/self"), ("../../e", "d/one/in"), ("gone", "d/none")];
+        let repositories = [
+            "d/one",
+            "d/one/sub/in",
+            "d/deep/x",
+            "d/one/.hg/patches",
+            "e",
+            "d/one/.hg/other",
+        ];
+        let links = [
+            ("../e", "d/link"),
+            ("..", "d/deep/loop"),
+            (".", "d/self"),
+            ("../../e", "d/one/in"),
+            ("gone", "d/none"),
+        ];
         let dir = tree(&repositories, &links);
         let one_level = [
             "n/link=d/link",
@@ -267,7 +284,10 @@ mod tests {
         let root = dir.path().to_str().unwrap().to_owned();
         let typed = format!("{root}/d");
         let part = format!("{root}/d/o");
-        assert_eq!(all(dir.path(), &[], &[(&root, &typed)]), ["d/deep/x=d/deep/x", "d/one=d/one"]);
+        assert_eq!(
+            all(dir.path(), &[], &[(&root, &typed)]),
+            ["d/deep/x=d/deep/x", "d/one=d/one"]
+        );
         let named = all(dir.path(), &[], &[(&part, &typed)]);
         assert_eq!(named[1], "ne=d/one");
         assert_eq!(
@@ -279,7 +299,8 @@ mod tests {
     #[test]
     fn names_that_lead_nowhere_are_refused() {
         let dir = tree(&["d"], &[]);
-        let refused = |paths, collections| names(dir.path(), paths, collections, (9, 9)).unwrap_err();
+        let refused =
+            |paths, collections| names(dir.path(), paths, collections, (9, 9)).unwrap_err();
         let no_repository = |typed: &str| {
             let error = refused(&[("/a/b/", typed)], &[]);
             let ServerError::NotARepository { path, name } = error else {
