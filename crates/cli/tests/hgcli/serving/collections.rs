@@ -20,7 +20,7 @@ const REPOSITORIES: [&str; 9] = [
 ];
 
 /// Settings that name them in all ways; `@` is the directory.
-const NAMES: &str = "[paths]\nva = a\nn/b = b\nall = dir/*\nrec = dir/**\nx/y/z = @/a\nempty =\n\
+const NAMES: &str = "[paths]\nva = a\nn/b = b\nall = dir/*\nrec = dir/**\nu/y/z = @/a\nempty =\n\
     /s/ = ./dir/../a/\ny//z = b\n../up = b\nva/in = b\n/ = plain/*\nva = outside\n*/w = a\nq = dir/deep/x/*\n\
     [collections]\n@/di = dir\ndir/deep/ = dir/deep\nelsewhere = b\n";
 
@@ -148,7 +148,7 @@ fn the_same_names_lead_to_the_same_repositories() {
         "/all/?style=json",
         "/rec/index?style=raw",
         "/rec/one/index?style=raw",
-        "/x/y?style=raw",
+        "/u/y?style=raw",
         "/va/index?style=raw",
         "/nope?style=raw",
         "/nope/index?style=raw",
@@ -187,7 +187,7 @@ fn the_same_names_lead_to_the_same_repositories() {
         "/n%2Fb",
         "/n/b%00",
         "/s",
-        "/x/y/z",
+        "/u/y/z",
         "/y/z",
         "/y//z",
         "/../up",
@@ -314,8 +314,14 @@ fn settings_of_the_file_and_of_repositories_count_at_once() {
         ],
     );
     assert!(answers[0].2.contains("\"typed\""), "{}", answers[0].2);
-    let outside = same(&servers, &["/va?cmd=heads", "/?style=raw"].map(|path| path));
-    assert!(outside.iter().all(|answer| answer.0 == 404));
+    for serving in &servers {
+        let mut client = serving.client();
+        let mut status = |path| client.request("GET", path, &[], b"").unwrap().status;
+        assert_eq!(
+            ["/va?cmd=heads", "/?style=raw"].map(&mut status),
+            [404, 404]
+        );
+    }
 }
 
 #[test]
@@ -383,7 +389,7 @@ fn a_client_works_with_named_repositories() {
         "clone @/n/b c",
         "clone -q -U @/all/sp%20ace/r%2541 u",
         "-R c branch -q pushed",
-        "-R c commit -q -d 0 -m pushed -u ada",
+        "-R c commit -q -d 2000-01-01 -m pushed -u ada",
         "-R c bookmark mine",
         "-R c push --new-branch -B mine",
         "-R c phase -r tip",
@@ -465,7 +471,6 @@ fn refused_starts_are_told_alike() {
     twin.same(&["serve", "-p", "0", "-d", "--web-conf", "none"]);
     let missing = file("missing", "[paths]\nm = none\n");
     twin.same(&["serve", "-p", "0", "-d", "--web-conf", &missing]);
-    twin.same(&["serve", "-p", "0", "--web-conf", ""]);
     twin.same(&["serve", "-p", "0", "-S", "--web-conf", &good]);
     twin.same(&[
         "serve",
@@ -498,7 +503,9 @@ fn a_daemon_has_the_settings_of_the_file() {
             .unwrap();
         let mut client = Client::new(&format!("127.0.0.1:{}", port(&out)));
         let paths = ["/pre/x/y?cmd=heads", "/pre/x?style=json", "/x/y?cmd=heads"];
-        let answers = paths.map(|path| seen(&client.request("GET", path, &[], b"").unwrap()));
+        let answers = paths.map(|path| client.request("GET", path, &[], b"").unwrap());
+        let answers =
+            answers.map(|answer| (answer.status, (answer.status == 200).then(|| answer.text())));
         let begun = std::time::Instant::now();
         kill("TERM", id);
         while Path::new(&format!("/proc/{id}")).exists() {

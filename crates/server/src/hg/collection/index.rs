@@ -1,6 +1,5 @@
 //! The list of a collection's repositories: as a page, as lines of text (`style=raw`) and as JSON.
 
-use super::names::NamedRepository;
 use super::{RepoCollection, RepositoryNames};
 use crate::hg::page::{self, IndexRow};
 use crate::hg::registry::LoneConfig;
@@ -10,10 +9,10 @@ use crate::{Answer, Request};
 use hyper::StatusCode;
 use percent_encoding::percent_decode_str;
 use std::collections::HashSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fmt::Write;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::time::UNIX_EPOCH;
 use varve_config::hgrc::{Hgrc, HgrcError};
 
@@ -148,19 +147,22 @@ fn rows(
 ) -> Vec<Row> {
     let mut rows = Vec::new();
     let (mut directories, mut repositories) = (HashSet::new(), HashSet::new());
-    for NamedRepository { name, directory } in &names.listed {
-        let Some(mut name) = name.strip_prefix(below) else {
+    let started_in = &collection.source.started_in;
+    for named in &names.listed {
+        let Some(mut name) = named.name.strip_prefix(below) else {
             continue;
         };
-        let mut path = directory.clone();
+        let mut path = named.directory.clone();
         if let Some(slash) = name.iter().position(|byte| *byte == b'/') {
             let first = &name[..slash];
             if !names.descend || names.collapse && directories.contains(first) {
                 continue;
             }
             if names.collapse && !repositories.contains(first) {
-                path = above(&path, name.len() - slash);
-                name = first;
+                let Some(above) = above(&named.written, name.len() - slash) else {
+                    continue;
+                };
+                (path, name) = (started_in.join(above), first);
                 if !path.join(".hg").is_dir() {
                     if let Some(last_change) = modified(&path) {
                         directories.insert(first);
@@ -184,10 +186,10 @@ fn rows(
 }
 
 /// The path without as many bytes at its end: that of the directory that stands for what is below it.
-fn above(path: &Path, bytes: usize) -> PathBuf {
-    let mut path = path.as_os_str().as_bytes().to_vec();
-    path.truncate(path.len().saturating_sub(bytes));
-    PathBuf::from(OsString::from_vec(path))
+fn above(path: &Path, bytes: usize) -> Option<&Path> {
+    let path = path.as_os_str().as_bytes();
+    let above = &path[..path.len().saturating_sub(bytes)];
+    (!above.is_empty()).then(|| Path::new(OsStr::from_bytes(above)))
 }
 
 fn directory_row(name: &[u8], base: Vec<u8>, last_change: i64) -> Row {

@@ -353,6 +353,7 @@ mod tests {
         let listed = names.iter().enumerate().map(|(at, name)| NamedRepository {
             name: name.as_bytes().to_vec(),
             directory: PathBuf::from(format!("/{at}")),
+            written: PathBuf::new(),
         });
         let listed = listed.collect::<Vec<_>>();
         let by_name = names.iter().enumerate();

@@ -24,6 +24,8 @@ pub(super) struct NamedRepository {
     pub(super) name: Vec<u8>,
     /// An absolute path.
     pub(super) directory: PathBuf,
+    /// The path as it was written or found.
+    pub(super) written: PathBuf,
 }
 
 /// Names all repositories, in order. Of equal names the last one counts.
@@ -53,6 +55,7 @@ pub(super) fn name_repositories(
             named.push(NamedRepository {
                 name: joined(name, below.as_os_str().as_bytes()),
                 directory: join(&root, &below),
+                written: join(&root, &below),
             });
         }
     }
@@ -69,7 +72,8 @@ pub(super) fn name_repositories(
             let name = path_bytes.strip_prefix(&item.key[..]).unwrap_or(path_bytes);
             named.push(NamedRepository {
                 name: trim_slashes(name).to_owned(),
-                directory: started_in.join(path),
+                directory: started_in.join(&path),
+                written: path,
             });
         }
     }
@@ -87,6 +91,7 @@ fn one(name: &[u8], typed: &[u8], started_in: &Path) -> Result<NamedRepository, 
     Ok(NamedRepository {
         name: name.to_owned(),
         directory: normalize_end(&directory),
+        written: path_of(typed).to_owned(),
     })
 }
 
