@@ -281,7 +281,8 @@ fn sort(rows: &mut [Row], key: &str) {
         "name" => one.name.cmp(&other.name),
         "contact" => (one.contact.to_uppercase()).cmp(&other.contact.to_uppercase()),
         "description" => (one.description.to_uppercase()).cmp(&other.description.to_uppercase()),
-        "lastchange" => one.last_change.cmp(&other.last_change),
+        // The newest first.
+        "lastchange" => other.last_change.cmp(&one.last_change),
         _ => std::cmp::Ordering::Equal,
     };
     rows.sort_by(|one, other| match is_reverse {
