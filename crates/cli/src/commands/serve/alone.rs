@@ -78,7 +78,7 @@ pub(super) fn run(
 /// Refuses unsupported options, and those that exclude each other.
 fn check(repo: &mut Repo, ui: &mut Ui, matches: &Matches, has_settings: bool) -> Result<(), Abort> {
     if has_settings && matches.flag("subrepos") {
-        return Err(Abort::input("--web-conf cannot be used with --subrepos"));
+        return Err(Abort::new("--web-conf cannot be used with --subrepos"));
     }
     for name in NOT_THERE {
         if matches.flag(name) || matches.value(name).is_some_and(|value| !value.is_empty()) {

@@ -279,7 +279,7 @@ fn settings_of_the_file_and_of_repositories_count_at_once() {
     std::fs::create_dir_all(tree.path().join("dir/share/.hg")).unwrap();
     std::fs::write(
         tree.path().join("dir/share/.hg/requires"),
-        "share-safe\nshared\n",
+        "share-safe\nrelshared\n",
     )
     .unwrap();
     std::fs::write(
