@@ -257,8 +257,11 @@ mod tests {
         let deep = [&one_level[..], &["n/one/sub/in=d/one/sub/in"]].concat();
         assert_eq!(all(dir.path(), &[("n", "e/.././d/**")], &[]), deep);
         let root = dir.path().to_str().unwrap();
-        let absolute = format!("{root}/d/deep/*");
-        assert_eq!(all(dir.path(), &[("/", &absolute)], &[]), ["x=d/deep/x"]);
+        let absolute = format!("{root}/d/../d/one/sub/*");
+        assert_eq!(
+            all(dir.path(), &[("/", &absolute)], &[]),
+            ["in=d/one/sub/in"]
+        );
         assert_eq!(
             all(dir.path(), &[("n", "d/one/*"), ("/", "e/*")], &[]),
             ["n=d/one", "n/.hg/patches=d/one/.hg/patches", "=e"]
@@ -297,29 +300,36 @@ mod tests {
         assert_eq!(named[1], "ne=d/one");
         assert_eq!(
             all(dir.path(), &[("p", "e")], &[("d", "./d/deep"), ("x", "e/")]),
-            ["p=e", "x=d/deep/x", "e=e"]
+            ["p=e", "deep/x=d/deep/x", "e=e"]
         );
     }
 
     #[test]
     fn names_that_lead_nowhere_are_refused() {
         let dir = tree(&["d"], &[]);
-        let refused =
-            |paths, collections| names(dir.path(), paths, collections, (9, 9)).unwrap_err();
+        fn refused(
+            root: &Path,
+            paths: &[(&str, &str)],
+            collections: &[(&str, &str)],
+        ) -> ServerError {
+            names(root, paths, collections, (9, 9)).unwrap_err()
+        }
         let no_repository = |typed: &str| {
-            let error = refused(&[("/a/b/", typed)], &[]);
+            let error = refused(dir.path(), &[("/a/b/", typed)], &[]);
             let ServerError::NotARepository { path, name } = error else {
                 panic!("{error}")
             };
             assert_eq!((path.to_str(), &name[..]), (Some(typed), "a/b"));
         };
-        ["none/", "d/o*", "~/d", "d/***", "$HOME"].map(no_repository);
+        for typed in ["none/", "d/o*", "~/d", "d/***", "$HOME"] {
+            no_repository(typed);
+        }
         for (paths, collections, shown) in [
             (&[("a", "none/../x/*")][..], &[][..], dir.path().join("x")),
             (&[], &[("a", "none")], PathBuf::from("none")),
             (&[], &[("a", "")], PathBuf::new()),
         ] {
-            let error = refused(paths, collections);
+            let error = refused(dir.path(), paths, collections);
             assert!(matches!(error, ServerError::Walk { path, .. } if path == shown));
         }
         assert_eq!(all(dir.path(), &[("a", "")], &[]), [""; 0]);
