@@ -284,7 +284,7 @@ fn settings_of_the_file_and_of_repositories_count_at_once() {
     .unwrap();
     std::fs::write(
         tree.path().join("dir/share/.hg/sharedpath"),
-        "../../../b/.hg",
+        "../../../outside/.hg",
     )
     .unwrap();
     let read = same(
