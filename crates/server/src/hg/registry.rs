@@ -106,7 +106,7 @@ impl RepoRegistry {
         }
     }
 
-    /// Whether the repository was removed since its collection was refreshed.
+    /// Whether the repository was removed since the names of its collection were read.
     pub(super) fn is_gone(&self) -> bool {
         self.is_in_collection && !self.root.join(".hg").is_dir()
     }

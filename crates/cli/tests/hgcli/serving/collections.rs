@@ -24,6 +24,78 @@ const NAMES: &str = "[paths]\nva = a\nn/b = b\nall = dir/*\nrec = dir/**\nu/y/z 
     /s/ = ./dir/../a/\ny//z = b\n../up = b\nva/in = b\n/ = plain/*\nva = outside\n*/w = a\nq = dir/deep/x/*\n\
     [collections]\n@/di = dir\ndir/deep/ = dir/deep\nelsewhere = b\n";
 
+/// Lists of repositories, and paths that have none.
+const LISTS: &[&str] = &[
+    "/?style=raw",
+    "/index?style=raw",
+    "/?style=json",
+    "/all?style=raw",
+    "/all/?style=json",
+    "/rec/index?style=raw",
+    "/rec/one/index?style=raw",
+    "/u/y?style=raw",
+    "/va/index?style=raw",
+    "/nope?style=raw",
+    "/nope/index?style=raw",
+    "/index/x?style=raw",
+    "/index/?style=raw&style=json",
+    "/?style=none",
+    "/?cmd=capabilities",
+    "/all?cmd=capabilities",
+    "/nope",
+];
+
+/// Paths of repositories, well and badly written.
+const PATHS: &[&str] = &[
+    "/va",
+    "/va/",
+    "//va",
+    "/%76a",
+    "/va/in",
+    "/va/x",
+    "/va/../n/b",
+    "/va/..",
+    "/nope",
+    "/n",
+    "/n/b",
+    "/n//b",
+    "/n%2Fb",
+    "/n/b%00",
+    "/s",
+    "/u/y/z",
+    "/y/z",
+    "/y//z",
+    "/../up",
+    "/up",
+    "/all/one",
+    "/all/one/sub/in",
+    "/rec/one/sub/in",
+    "/all/link",
+    "/all/deep/linked",
+    "/all/.hidden",
+    "/all/two/loop",
+    "/all/plain/self",
+    "/rec/sp%20ace/r%2541",
+    "/rec/sp%20ace/r%41",
+    "/rec/sp+ace/r%2541",
+    "/all/one/.hg/patches",
+    "/all/one/.hg",
+    "/first",
+    "/second",
+    "/third",
+    "/%2A/w",
+    "/q",
+    "/dir/one",
+    "/r/one",
+    "/linked",
+    "/elsewhere",
+    "/empty",
+    "/base",
+    "/outside",
+    "/index",
+    "/VA",
+];
+
 /// A directory with repositories, links and loops.
 struct Tree(tempfile::TempDir);
 
@@ -142,26 +214,7 @@ fn the_same_names_lead_to_the_same_repositories() {
     let tree = Tree::new();
     tree.configure(NAMES);
     let servers = tree.serve(&[]);
-    let lists = [
-        "/?style=raw",
-        "/index?style=raw",
-        "/?style=json",
-        "/all?style=raw",
-        "/all/?style=json",
-        "/rec/index?style=raw",
-        "/rec/one/index?style=raw",
-        "/u/y?style=raw",
-        "/va/index?style=raw",
-        "/nope?style=raw",
-        "/nope/index?style=raw",
-        "/index/x?style=raw",
-        "/index/?style=raw&style=json",
-        "/?style=none",
-        "/?cmd=capabilities",
-        "/all?cmd=capabilities",
-        "/nope",
-    ];
-    let listed = same(&servers, &lists);
+    let listed = same(&servers, LISTS);
     assert!(listed[0].2.lines().count() > 40, "{}", listed[0].2);
     for key in [
         "name",
@@ -173,63 +226,18 @@ fn the_same_names_lead_to_the_same_repositories() {
     ] {
         same(&servers, &[&format!("/all?style=raw&sort={key}")]);
     }
-    let paths = [
-        "/va",
-        "/va/",
-        "//va",
-        "/%76a",
-        "/va/in",
-        "/va/x",
-        "/va/../n/b",
-        "/va/..",
-        "/nope",
-        "/n",
-        "/n/b",
-        "/n//b",
-        "/n%2Fb",
-        "/n/b%00",
-        "/s",
-        "/u/y/z",
-        "/y/z",
-        "/y//z",
-        "/../up",
-        "/up",
-        "/all/one",
-        "/all/one/sub/in",
-        "/rec/one/sub/in",
-        "/all/link",
-        "/all/deep/linked",
-        "/all/.hidden",
-        "/all/two/loop",
-        "/all/plain/self",
-        "/rec/sp%20ace/r%2541",
-        "/rec/sp%20ace/r%41",
-        "/rec/sp+ace/r%2541",
-        "/all/one/.hg/patches",
-        "/all/one/.hg",
-        "/first",
-        "/second",
-        "/third",
-        "/%2A/w",
-        "/q",
-        "/dir/one",
-        "/r/one",
-        "/linked",
-        "/elsewhere",
-        "/empty",
-        "/base",
-        "/outside",
-        "/index",
-        "/VA",
-    ];
-    let paths = paths.map(bookmarks);
-    let answers = same(&servers, &paths.each_ref().map(String::as_str));
+    let paths = PATHS.iter().map(|path| bookmarks(path));
+    let paths = paths.collect::<Vec<_>>();
+    let answers = same(
+        &servers,
+        &paths.iter().map(String::as_str).collect::<Vec<_>>(),
+    );
     let served = answers.iter().filter(|answer| answer.0 == 200);
     assert!(served.count() >= 20, "{answers:?}");
 }
 
 #[test]
-fn settings_of_the_file_and_of_repositories_count_at_once() {
+fn settings_of_the_file_count_at_once() {
     let tree = Tree::new();
     let paths = "[paths]\nx = dir/*\nva = a\nd/e/f = b\nd/g = a\n[web]\nrefreshinterval = 0\n";
     tree.configure(paths);
@@ -262,7 +270,14 @@ fn settings_of_the_file_and_of_repositories_count_at_once() {
         }
         same(&servers, &[&lists[..], &[heads]].concat());
     }
+}
+
+#[test]
+fn settings_of_repositories_count_at_once() {
+    let tree = Tree::new();
+    let paths = "[paths]\nx = dir/*\nva = a\nd/e/f = b\nd/g = a\n[web]\nrefreshinterval = 0\n";
     tree.configure(paths);
+    let servers = tree.serve(&[]);
     let hgrc = |name: &str, text: &str| {
         std::fs::write(tree.path().join(name).join(".hg/hgrc"), text).unwrap();
     };
@@ -382,7 +397,7 @@ fn a_client_works_with_named_repositories() {
     );
     std::fs::write(
         tree.path().join("dir/two/.hg/hgrc"),
-        "[web]\nallow-push = nobody\n[phases]\npublish = yes\n",
+        "[web]\nallow-push = ann\n[phases]\npublish = yes\n",
     )
     .unwrap();
     let commands = [
