@@ -78,6 +78,28 @@ pub enum ServerError {
         /// The cause.
         reason: String,
     },
+    /// The settings file of a collection is wrong.
+    #[error(transparent)]
+    Hgrc(#[from] varve_config::hgrc::HgrcError),
+    /// A name of a collection leads to no repository.
+    #[error("filesystem path is not a repository: '{path}' (this was mapped to server path '{name}')", path = path.display())]
+    NotARepository {
+        /// The path as written.
+        path: PathBuf,
+        /// The name for it.
+        name: String,
+    },
+    /// The directory of a pattern cannot be read.
+    #[error("cannot read {path}: {source}", path = path.display())]
+    Walk {
+        /// Path of the directory.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A signal ended the start.
+    #[error("interrupted")]
+    Interrupted,
     /// Ctrl-C and SIGTERM could not be caught.
     #[error("cannot wait for signals: {source}")]
     Signals {

@@ -29,7 +29,9 @@ pub use auth::UserContext;
 pub use couch::CouchContext;
 pub use directory::ServedDirectory;
 pub use error::ServerError;
-pub use hg::{LoneConfig, LoneRepository};
+pub use hg::{
+    Collection, CollectionSettings, CollectionSource, LoneConfig, LoneRepository, ReadConfig,
+};
 pub use http::{AccessLogFormat, AccessLogOutput, AccessLogTarget, Answer, Failure, Request};
 pub use runtime::{LogFile, LogOutput, Registry, RunningTask, Tasks};
 pub use site::{ListeningSocket, ServeOptions, Served, Server, StopSignal, raise_file_limit};

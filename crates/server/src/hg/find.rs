@@ -27,6 +27,8 @@ pub(super) struct ServedRepository {
     pub(super) directory: PathBuf,
     /// Whether it is all that is served, and has no path of its own.
     pub(super) is_lone: bool,
+    /// Whether it is one of several that have nothing but their names in common.
+    pub(super) is_in_collection: bool,
 }
 
 impl ServedRepository {
@@ -36,6 +38,7 @@ impl ServedRepository {
             directory: Path::new(REPOSITORIES).join(&name),
             name,
             is_lone: false,
+            is_in_collection: false,
         }
     }
 
@@ -79,6 +82,7 @@ pub(super) fn find(
                 name: segments[..=index].join("/"),
                 directory: directory.clone(),
                 is_lone: false,
+                is_in_collection: false,
             });
         }
     }

@@ -51,7 +51,7 @@ pub(super) fn list(
 
 fn is_shown(config: &RepositoryConfig, user: &UserContext) -> bool {
     let is_hidden = config.values.boolean("web", "hidden", false);
-    !is_hidden.unwrap_or(true) && rights::may_read(config, user.name.as_deref())
+    !is_hidden.unwrap_or(true) && rights::may_read(&config.values, user.name.as_deref())
 }
 
 /// Name, contact and description of a repository, from `[web]` of its configuration.
@@ -61,7 +61,7 @@ pub(super) fn about(config: &RepositoryConfig, found: &ServedRepository) -> Abou
         value.filter(|value| !value.is_empty())
     };
     // One that is served alone was named at the start, by an option or by `web.name`.
-    let name = text("web", "name").filter(|_| !found.is_lone);
+    let name = text("web", "name").filter(|_| !found.is_lone || found.is_in_collection);
     About {
         name: name.unwrap_or_else(|| found.name.clone()),
         description: text("web", "description"),

@@ -5,6 +5,7 @@
 
 mod bundles;
 mod clone_bundles;
+mod collection;
 mod find;
 mod hgrc;
 mod hooks;
@@ -23,6 +24,9 @@ use crate::runtime::Resource;
 use crate::runtime::repeats::fault_id;
 use crate::{Answer, Failure, Request};
 use clone_bundles::CloneBundleScheduler;
+pub(crate) use collection::RepoCollection;
+pub(crate) use collection::route as route_collection;
+pub use collection::{Collection, CollectionSettings, CollectionSource, ReadConfig};
 use find::ServedRepository;
 use hgrc::RepositoryConfig;
 use hooks::PushHooks;
@@ -164,6 +168,9 @@ fn admit(
         .and_then(|opened| Ok((opened, RepositoryConfig::read(repos, &found)?)));
     let (repository, config) = match opened {
         Ok(opened) => opened,
+        Err(_) if repos.is_gone() => {
+            return Ok(Admission::Answered(page::no_repository(&found.name)));
+        }
         Err(error) => return Ok(Admission::Answered(refuse_fault(repos, &found, &error))),
     };
     let bundle = bundles::named(&found, segments).map(str::to_owned);

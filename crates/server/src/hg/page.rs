@@ -1,7 +1,10 @@
 //! Pages for browsers below `/hg`: they say how to clone.
 
 use crate::Answer;
+use crate::http::IN_PATH;
 use hyper::StatusCode;
+use percent_encoding::percent_encode;
+use varve_lang::date::Date;
 
 /// Words about a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,6 +85,60 @@ pub(super) fn index(title: &str, listed: &[ListedRepository], mount: &str) -> An
     });
     let items: String = items.collect();
     html(&title, &format!("<h1>{title}</h1>\n<ul>\n{items}</ul>\n"))
+}
+
+/// A line of a collection's list.
+#[derive(Clone, Debug)]
+pub(super) struct IndexRow {
+    pub(super) name: String,
+    /// Path of the URL, not escaped.
+    pub(super) url: Vec<u8>,
+    pub(super) description: String,
+    pub(super) contact: String,
+    /// Seconds since 1970, and seconds that the zone is west of UTC.
+    pub(super) last_change: (i64, i32),
+    pub(super) is_directory: bool,
+}
+
+/// The list of a collection's repositories and directories.
+pub(super) fn collection_index(title: &str, rows: &[IndexRow]) -> Answer {
+    let rows = rows.iter().map(|row| {
+        let (time, zone) = row.last_change;
+        let date = Date { time, zone }.format("%Y-%m-%d %H:%M %1%2");
+        let url = percent_encode(&row.url, IN_PATH);
+        let cells = match row.is_directory {
+            true => format!("<td></td><td></td><td>{date}</td>"),
+            false => format!(
+                "<td>{}</td><td>{}</td><td>{date}</td>",
+                escape(&row.description),
+                escape(&row.contact)
+            ),
+        };
+        let name = escape(&row.name);
+        format!("<tr><td><a href=\"{url}\">{name}</a></td>{cells}</tr>\n")
+    });
+    let rows: String = rows.collect();
+    let title = escape(title);
+    let mut page = html(
+        &title,
+        &format!(
+            "<h1>{title}</h1>\n<table>\n<tr><th>Name</th><th>Description</th><th>Contact</th>\
+             <th>Last change</th></tr>\n{rows}</table>\n"
+        ),
+    );
+    page.reason = Some("Script output follows");
+    page
+}
+
+/// The page for a path that no repository has.
+pub(super) fn no_repository(path: &str) -> Answer {
+    let path = escape(path);
+    let mut page = html(
+        "No repository",
+        &format!("<h1>No repository</h1>\n<p>There is no repository {path}.</p>\n"),
+    );
+    page.status = StatusCode::NOT_FOUND;
+    page
 }
 
 fn paragraph(text: Option<&str>) -> String {

@@ -54,6 +54,8 @@ pub(crate) struct RepoRegistry {
     /// Where the storage's paths begin.
     root: PathBuf,
     holds: ServedRepos,
+    /// Whether there are others beside the one that it holds.
+    is_in_collection: bool,
     pub(super) repositories: Registry<OpenRepository>,
     /// Answers that several clients get at the moment.
     pub(super) shared: SharedBundles,
@@ -96,6 +98,19 @@ impl RepoRegistry {
         RepoRegistry::new(server, place, shared, ServedRepos::Lone(repository))
     }
 
+    /// [`RepoRegistry::of_one`] for a repository of a collection.
+    pub(super) fn of_named(repository: LoneRepository, server: Arc<ServerContext>) -> RepoRegistry {
+        RepoRegistry {
+            is_in_collection: true,
+            ..RepoRegistry::of_one(repository, server)
+        }
+    }
+
+    /// Whether the repository was removed since the names of its collection were read.
+    pub(super) fn is_gone(&self) -> bool {
+        self.is_in_collection && !self.root.join(".hg").is_dir()
+    }
+
     fn new(
         server: Arc<ServerContext>,
         (storage, root): (Arc<dyn Storage>, PathBuf),
@@ -107,6 +122,7 @@ impl RepoRegistry {
             storage,
             root,
             holds,
+            is_in_collection: false,
             repositories: Registry::new(IDLE_REPOSITORIES),
             shared,
             clone_bundles: CloneBundleScheduler::default(),
@@ -187,6 +203,7 @@ impl RepoRegistry {
                 name: one.name.clone(),
                 directory: PathBuf::new(),
                 is_lone: true,
+                is_in_collection: self.is_in_collection,
             })),
         }
     }

@@ -15,6 +15,7 @@ use crate::auth::UserContext;
 use crate::hg::hgrc::RepositoryConfig;
 use crate::{Answer, Request};
 use hyper::{Method, StatusCode};
+use varve_config::hgrc::Hgrc;
 
 /// Commands that write.
 const WRITING: [&str; 2] = ["unbundle", "pushkey"];
@@ -70,8 +71,8 @@ impl From<Refusal> for Answer {
 }
 
 /// Whether a user, or a client without a login, may read.
-pub(super) fn may_read(config: &RepositoryConfig, user: Option<&str>) -> bool {
-    let list = |key| List(config.values.list("web", key));
+pub(super) fn may_read(values: &Hgrc, user: Option<&str>) -> bool {
+    let list = |key| List(values.list("web", key));
     let (deny, allow) = (list("deny_read"), list("allow_read"));
     !deny.denies(user) && (allow.is_empty() || allow.includes(user))
 }
@@ -159,7 +160,6 @@ impl List {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use varve_config::hgrc::Hgrc;
 
     fn words(lines: &[&str], command: &str, user: Option<&str>) -> (u16, &'static str, bool) {
         let mut values = Hgrc::default();

@@ -9,7 +9,7 @@ pub use server::{ListeningSocket, ServeOptions, Served, Server, raise_file_limit
 pub use signals::StopSignal;
 
 use crate::auth::Login;
-use crate::hg::RepoRegistry;
+use crate::hg::{RepoCollection, RepoRegistry};
 use crate::http::TrustPolicy;
 use crate::http::handler::{BodyPlan, Handler, Subject};
 use crate::runtime::{RequestClass, ServerContext};
@@ -38,6 +38,8 @@ pub(crate) enum Site {
     Directory(Arc<Halves>),
     /// One repository, whose users have no names.
     Repository(Arc<RepoRegistry>),
+    /// Repositories with names; users have none.
+    Collection(Arc<RepoCollection>),
 }
 
 impl Site {
@@ -48,7 +50,7 @@ impl Site {
             (Site::Directory(halves), None) => {
                 halves.couch.settings().max_request_size.min(ANONYMOUS_BODY)
             }
-            (Site::Repository(_), _) => ANONYMOUS_BODY,
+            (Site::Repository(_) | Site::Collection(_), _) => ANONYMOUS_BODY,
         }
     }
 
@@ -56,7 +58,7 @@ impl Site {
     fn trust_policy(&self, listening: IpAddr) -> TrustPolicy {
         match self {
             Site::Directory(halves) => TrustPolicy::new(&halves.couch.settings().trust, listening),
-            Site::Repository(_) => TrustPolicy::default(),
+            Site::Repository(_) | Site::Collection(_) => TrustPolicy::default(),
         }
     }
 
@@ -65,6 +67,7 @@ impl Site {
         match self {
             Site::Directory(halves) => halves.couch.server(),
             Site::Repository(repos) => repos.server(),
+            Site::Collection(collection) => collection.server(),
         }
     }
 
@@ -75,7 +78,7 @@ impl Site {
                 let couch = Arc::clone(&halves.couch);
                 Some(tokio::spawn(couch::maintain(couch)))
             }
-            Site::Repository(_) => None,
+            Site::Repository(_) | Site::Collection(_) => None,
         }
     }
 
@@ -114,7 +117,7 @@ impl Handler for Site {
                     }
                 })
             }
-            Site::Repository(_) => Ok(Login::default()),
+            Site::Repository(_) | Site::Collection(_) => Ok(Login::default()),
         }
     }
 
@@ -127,6 +130,7 @@ impl Handler for Site {
         let (first, rest) = path.split_once('/').unwrap_or((path, ""));
         match self {
             Site::Repository(_) => Subject::Repository(""),
+            Site::Collection(_) => Subject::Repository(path),
             Site::Directory(_) if first == "hg" => Subject::Repository(rest),
             Site::Directory(_) if couch::is_about_the_server(first) => Subject::Server,
             Site::Directory(_) => Subject::Database(first),
@@ -137,7 +141,7 @@ impl Handler for Site {
         let limit = self.body_limit(&login.user);
         let is_about_hg = match self {
             Site::Directory(_) => hg::claims(&request.raw_path),
-            Site::Repository(_) => true,
+            Site::Repository(_) | Site::Collection(_) => true,
         };
         match is_about_hg {
             true if hg::reads_while_arriving(&request.raw_query) => {
@@ -156,7 +160,7 @@ impl Handler for Site {
     async fn check_rights(&self, request: &Request, login: &Login) -> Result<(), Failure> {
         match self {
             Site::Directory(halves) => route::check_rights(halves, request, login).await,
-            Site::Repository(_) => Ok(()),
+            Site::Repository(_) | Site::Collection(_) => Ok(()),
         }
     }
 
@@ -175,7 +179,7 @@ impl Handler for Site {
         match self {
             Site::Directory(halves) => halves.couch.settings().answers.compress,
             // `hg serve` sends bodies as they are.
-            Site::Repository(_) => false,
+            Site::Repository(_) | Site::Collection(_) => false,
         }
     }
 
@@ -184,7 +188,7 @@ impl Handler for Site {
             Site::Directory(halves) => {
                 halves.couch.settings().requests.plus_is_space && !hg::claims(path)
             }
-            Site::Repository(_) => false,
+            Site::Repository(_) | Site::Collection(_) => false,
         }
     }
 

@@ -15,7 +15,7 @@ use varve_config::{RequiredUser, Settings};
 pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answer {
     let settings = match site {
         Site::Directory(halves) => Some(halves.couch.settings()),
-        Site::Repository(_) => None,
+        Site::Repository(_) | Site::Collection(_) => None,
     };
     let allowed = settings.as_ref().and_then(|now| now.cors.as_ref());
     let granted = cors::grant(allowed, &request);
@@ -42,10 +42,9 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
     let (method, path) = (request.method.clone(), request.raw_path.clone());
     let answered = match site {
         Site::Directory(halves) => dispatch(halves, request, login).await,
-        Site::Repository(repos) => match forgery::check(&request, None, None) {
-            Ok(()) => Box::pin(hg::route(Arc::clone(repos), request, login.user)).await,
-            Err(failure) => Err(failure),
-        },
+        Site::Repository(_) | Site::Collection(_) => {
+            Box::pin(dispatch_to_repositories(site, request, login)).await
+        }
     };
     let answered = match answered {
         Ok(answer) => match (buffer, site) {
@@ -204,6 +203,22 @@ async fn dispatch_rewritten(
         check_entry(halves, &request, &login)?;
     }
     Err(Failure::bad_request("Exceeded rewrite recursion limit"))
+}
+
+/// Answers a request to a server that has repositories and no users.
+async fn dispatch_to_repositories(
+    site: &Site,
+    request: Request,
+    login: Login,
+) -> Result<Answer, Failure> {
+    forgery::check(&request, None, None)?;
+    match site {
+        Site::Directory(halves) => dispatch(halves, request, login).await,
+        Site::Repository(repos) => hg::route(Arc::clone(repos), request, login.user).await,
+        Site::Collection(named) => {
+            hg::route_collection(Arc::clone(named), request, login.user).await
+        }
+    }
 }
 
 /// Checks of all requests to a directory: forgery, and the login that `require_valid_user` demands.

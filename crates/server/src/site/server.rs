@@ -17,7 +17,7 @@
 //! nothing that was acknowledged is lost. For the same reason a second signal may end the process at once.
 
 use crate::directory::{self, ServedDirectory};
-use crate::hg::RepoRegistry;
+use crate::hg::{RepoCollection, RepoRegistry};
 use crate::http;
 use crate::http::handler::HttpContext;
 use crate::http::{AccessLog, AccessLogOutput, Mount, Tls};
@@ -26,7 +26,7 @@ use crate::runtime::{Executor, Limits, ListeningAddress, LogOutput, STACK, Serve
 use crate::site::Halves;
 use crate::site::Site;
 use crate::site::signals::StopSignal;
-use crate::{CouchContext, LoneRepository, ServerError};
+use crate::{Collection, CouchContext, LoneRepository, ServerError};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -92,6 +92,8 @@ pub enum Served {
     },
     /// One repository, with nothing beside it.
     Repository(LoneRepository),
+    /// Repositories with names.
+    Collection(Collection),
 }
 
 /// Content of a server, and its address.
@@ -145,7 +147,7 @@ impl ServeOptions {
                 let settings = directory::read_settings(path)?;
                 (settings.bind_address, settings.port)
             }
-            Served::Repository(_) => (Ipv4Addr::UNSPECIFIED.into(), PORT),
+            Served::Repository(_) | Served::Collection(_) => (Ipv4Addr::UNSPECIFIED.into(), PORT),
         };
         let address = SocketAddr::new(self.address.unwrap_or(ip), self.port.unwrap_or(port));
         let refused = |source| ServerError::Listen { address, source };
@@ -183,6 +185,13 @@ fn start_runtime() -> Result<Runtime, ServerError> {
         .map_err(|source| ServerError::Threads { source })
 }
 
+/// State of a server that has no settings of its own.
+fn without_settings(executor: Executor, log: LogOutput) -> Result<Arc<ServerContext>, ServerError> {
+    let log = Log::open(&varve_config::Log::default(), Path::new(""), log)?;
+    let limits = Limits::new(varve_config::Limits::default(), socket_budget());
+    Ok(Arc::new(ServerContext::new(executor, log, limits)))
+}
+
 impl Server {
     /// [`ServeOptions::listen`], then [`Server::open`].
     ///
@@ -201,8 +210,8 @@ impl Server {
         raise_file_limit();
         let http2 = match &options.served {
             Served::Directory { path, .. } => directory::read_settings(path)?.answers.http2,
-            // The programs that read one repository speak HTTP/1.1.
-            Served::Repository(_) => false,
+            // The programs that read repositories speak HTTP/1.1.
+            Served::Repository(_) | Served::Collection(_) => false,
         };
         let certificate = options.certificate.as_deref();
         let tls = certificate.map(|file| Tls::read(file, http2)).transpose()?;
@@ -230,11 +239,12 @@ impl Server {
                 Site::Directory(Arc::new(Halves { couch, hg }))
             }
             Served::Repository(one) => {
-                let log = Log::open(&varve_config::Log::default(), Path::new(""), options.log)?;
-                let limits = Limits::new(varve_config::Limits::default(), socket_budget());
-                let server = Arc::new(ServerContext::new(executor, log, limits));
-                let repos = RepoRegistry::of_one(one, server);
-                Site::Repository(Arc::new(repos))
+                let server = without_settings(executor, options.log)?;
+                Site::Repository(Arc::new(RepoRegistry::of_one(one, server)))
+            }
+            Served::Collection(collection) => {
+                let server = without_settings(executor, options.log)?;
+                Site::Collection(Arc::new(RepoCollection::new(collection, server)))
             }
         };
         let server = Arc::clone(site.server());
@@ -286,7 +296,7 @@ impl Server {
     pub fn directory(&self) -> Option<&ServedDirectory> {
         match &self.site {
             Site::Directory(halves) => Some(&halves.couch.directory),
-            Site::Repository(_) => None,
+            Site::Repository(_) | Site::Collection(_) => None,
         }
     }
 

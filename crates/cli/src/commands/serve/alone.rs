@@ -1,5 +1,6 @@
-//! `hg serve`: one repository over HTTP.
+//! `hg serve`: one repository over HTTP, or those of a settings file.
 
+use super::collection;
 use super::daemon::{self, Daemon, Started};
 use super::listening::{Listening, shown};
 use super::logs;
@@ -8,6 +9,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use varve_config::hgrc::Hgrc;
 use varve_hgcli::arguments::Matches;
 use varve_hgcli::context::{Config, Repo, RepoLocation};
 use varve_hgcli::ui::{Abort, FAILED, Ui, system_words};
@@ -16,14 +18,7 @@ use varve_server::{
 };
 
 /// Options of Mercurial that are known by name only.
-const NOT_THERE: &[&str] = &[
-    "daemon-postexec",
-    "style",
-    "subrepos",
-    "templates",
-    "web-conf",
-    "webdir-conf",
-];
+const NOT_THERE: &[&str] = &["daemon-postexec", "style", "subrepos", "templates"];
 
 /// Exit code of a server that a signal ends.
 const FAILED_BY_SIGNAL: u8 = 255;
@@ -36,8 +31,17 @@ pub(super) fn run(
     started_in: Option<&Path>,
     matches: &Matches,
 ) -> Result<u8, Abort> {
-    check(repo, ui, matches)?;
-    let listening = Listening::read(config, matches)?;
+    let settings = collection::settings_file(matches);
+    check(repo, ui, matches, settings.is_some())?;
+    let values = match &settings {
+        Some(file) => Arc::new(collection::configuration(config, file)?),
+        None => config.values(),
+    };
+    let listening = Listening::read(&values, matches)?;
+    let served = match settings {
+        Some(file) => Served::Collection(collection::read(ui, config, matches, &file)?),
+        None => Served::Repository(repository(repo, config, matches)?),
+    };
     let daemon = Daemon::here()?;
     if matches.flag("daemon") && daemon.is_none() {
         ui.out.flush()?;
@@ -47,9 +51,9 @@ pub(super) fn run(
             Started::Failed(_) => Err(Abort::new("child process failed to start")),
         };
     }
-    let (server, errors) = bind(repo, ui, config, matches, &listening)?;
-    announce(ui, config, matches, &server, &listening)?;
-    if let Some(path) = file(config, matches, "pid-file", None)
+    let (server, errors) = bind(served, ui, &values, matches, &listening)?;
+    announce(ui, &values, matches, &server, &listening)?;
+    if let Some(path) = file(&values, matches, "pid-file", None)
         && let Err(error) = logs::write_pid(&path)
     {
         if let Some(daemon) = daemon {
@@ -72,19 +76,25 @@ pub(super) fn run(
 }
 
 /// Refuses unsupported options, and those that exclude each other.
-fn check(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<(), Abort> {
+fn check(repo: &mut Repo, ui: &mut Ui, matches: &Matches, has_settings: bool) -> Result<(), Abort> {
+    if has_settings && matches.flag("subrepos") {
+        return Err(Abort::new("--web-conf cannot be used with --subrepos"));
+    }
     for name in NOT_THERE {
         if matches.flag(name) || matches.value(name).is_some_and(|value| !value.is_empty()) {
-            let hint = match *name {
-                "web-conf" | "webdir-conf" => "use 'varve serve DIR' for many repositories",
-                _ => "see 'hg help serve' for what is",
-            };
             let message = format!("serve --{name} is not supported");
-            return Err(Abort::new(message).hint(hint));
+            return Err(Abort::new(message).hint("see 'hg help serve' for what is"));
         }
     }
     if matches.flag("print-url") && ui.verbosity.verbose {
         return Err(Abort::input("cannot use --print-url with --verbose"));
+    }
+    if has_settings {
+        return match repo.location() {
+            RepoLocation::None => Ok(()),
+            // A repository that cannot be opened is named, though it is not served.
+            _ => repo.root().map(drop),
+        };
     }
     if matches!(repo.location(), RepoLocation::None) {
         return Err(Abort::new(
@@ -100,9 +110,9 @@ fn check(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<(), Abort> {
 
 /// Listens; gives the log of errors, too.
 fn bind(
-    repo: &mut Repo,
+    served: Served,
     ui: &mut Ui,
-    config: &Config,
+    config: &Hgrc,
     matches: &Matches,
     listening: &Listening,
 ) -> Result<(Server, Option<LogFile>), Abort> {
@@ -131,7 +141,7 @@ fn bind(
     };
     ui.out.flush()?;
     let options = ServeOptions {
-        served: Served::Repository(repository(repo, config, matches)?),
+        served,
         address: Some(listening.address()?),
         port: Some(listening.port),
         prefix: setting(config, matches, "prefix"),
@@ -178,7 +188,7 @@ fn repository(
 /// Says where it listens, if that is asked for or cannot be known.
 fn announce(
     ui: &mut Ui,
-    config: &Config,
+    config: &Hgrc,
     matches: &Matches,
     server: &Server,
     listening: &Listening,
@@ -195,7 +205,7 @@ fn announce(
 }
 
 /// Value of an option, or else of its namesake in `[web]`.
-pub(super) fn setting(config: &Config, matches: &Matches, name: &str) -> String {
+pub(super) fn setting(config: &Hgrc, matches: &Matches, name: &str) -> String {
     let typed = matches.value(name).filter(|value| !value.is_empty());
     let value = typed.or_else(|| config.get("web", name));
     String::from_utf8_lossy(value.unwrap_or_default()).into_owned()
@@ -203,7 +213,7 @@ pub(super) fn setting(config: &Config, matches: &Matches, name: &str) -> String 
 
 /// The file that an option names, or else a key of `[web]`.
 pub(super) fn file(
-    config: &Config,
+    config: &Hgrc,
     matches: &Matches,
     option: &str,
     key: Option<&str>,

@@ -2,8 +2,8 @@
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use varve_config::hgrc::Hgrc;
 use varve_hgcli::arguments::Matches;
-use varve_hgcli::context::Config;
 use varve_hgcli::ui::user::host as full_name;
 use varve_hgcli::ui::{Abort, system_words};
 
@@ -25,7 +25,7 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    pub(super) fn read(config: &Config, matches: &Matches) -> Result<Listening, Abort> {
+    pub(super) fn read(config: &Hgrc, matches: &Matches) -> Result<Listening, Abort> {
         let ipv6 = config.boolean("web", "ipv6", false);
         Ok(Listening {
             is_v6: matches.flag("ipv6") || ipv6.map_err(Abort::Setting)?,

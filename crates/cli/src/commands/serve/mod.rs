@@ -1,6 +1,7 @@
 //! `serve`: repositories and databases below one directory, on one port; and one repository alone.
 
 mod alone;
+mod collection;
 mod command_server;
 mod daemon;
 mod listening;

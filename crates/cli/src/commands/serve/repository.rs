@@ -36,8 +36,12 @@ const OPTIONS: &[Flag] = &[
         "NAME",
         "what pages call the repository; usually as its directory",
     ),
-    Flag::long_value("web-conf", "FILE", "(not supported: see 'varve serve DIR')"),
-    Flag::long_value("webdir-conf", "FILE", "(not supported)"),
+    Flag::long_value(
+        "web-conf",
+        "FILE",
+        "serve the repositories that [paths] of this file names",
+    ),
+    Flag::long_value("webdir-conf", "FILE", "old name of --web-conf"),
     Flag::long_value(
         "pid-file",
         "FILE",
@@ -86,7 +90,12 @@ pub(crate) const COMMAND: Command = Command {
            standard input, and gets output, questions and exit codes from the standard output, in the \
            protocol of Mercurial's command server. With --cmdserver unix --address PATH each connection \
            to the socket PATH gets such a process.\n\n\
-           A directory with many repositories is served by 'varve serve DIR'.\n\n\
+           With --web-conf many repositories are served, each at its own path. [paths] of the file has \
+           lines 'PATH = DIR' for one repository, 'PATH = DIR/*' for all below a directory and \
+           'PATH = DIR/**' for those inside of others, too. The file is read again, and the \
+           directories are looked through, after 'web.refreshinterval' seconds, usually 20. Its other \
+           sections are settings for all of its repositories.\n\n\
+           A directory with repositories and databases is served by 'varve serve DIR'.\n\n\
            Ends with 0, or with 255 when a signal ends it.",
     category: Some(Category::Exchange),
     run,

@@ -104,8 +104,6 @@ fn what_cannot_be_served_is_told_alike() {
 fn what_is_not_there_is_refused_by_name() {
     let twin = Twin::reading();
     for (options, name) in [
-        ("--web-conf x", "web-conf"),
-        ("--webdir-conf x", "webdir-conf"),
         ("--daemon-postexec x", "daemon-postexec"),
         ("-t x", "templates"),
         ("--style x", "style"),

@@ -2,6 +2,7 @@
 
 mod announced;
 mod clients;
+mod collections;
 mod daemons;
 mod logs;
 mod settings;
