@@ -21,6 +21,10 @@ impl SelectionTree {
         };
         found.is_some_and(|item| {
             self.show(item);
+            if let Some(file) = self.files.get_mut(item.file) {
+                file.is_folded = false;
+                file.was_unfolded = true;
+            }
             true
         })
     }

@@ -224,6 +224,7 @@ fn texts_and_names_are_found() {
     assert!(!tree.find(false, is("eight")));
     assert!(tree.find(false, is("gone")));
     assert_eq!(at(&tree), "1");
+    assert!(!tree.files()[1].is_folded() && tree.files()[1].hunks()[0].is_folded());
     assert!(tree.find(true, is("2")));
     assert_eq!(at(&tree), "0.0.0");
 }

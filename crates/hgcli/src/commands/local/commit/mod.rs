@@ -2,6 +2,7 @@
 
 pub(crate) mod amend;
 pub(crate) mod before;
+mod chooser;
 pub(crate) mod editor;
 pub(crate) mod interactive;
 pub(crate) mod metadata;
@@ -79,7 +80,7 @@ fn refuse(repo: &Repo, ui: &Ui, config: &Config, matches: &Matches) -> Result<()
     }
     match matches.flag("interactive") {
         false => Ok(()),
-        true => interactive::check(ui, config),
+        true => interactive::check(ui),
     }
 }
 
@@ -112,7 +113,12 @@ pub(crate) fn commit_working_copy(
     let close = closes(matches);
     let whom = (&mut *repo, &mut *ui, config);
     let changes = changes(whom, matches, (&repository, &base), &mut dirstate)?;
-    let Some(WorkingChanges { status, chosen }) = changes else {
+    let Some(WorkingChanges {
+        status,
+        chosen,
+        description,
+    }) = changes
+    else {
         // Keeps what --addremove has done.
         dirstate.write(&repository)?;
         return Ok(NOTHING);
@@ -131,6 +137,7 @@ pub(crate) fn commit_working_copy(
         bookmark: base.bookmark(),
         status: &status,
     };
+    let typed = description.or(typed);
     let edited = typed.is_none() || matches.flag("edit");
     let description = metadata::description(ui, matches, typed, &notes)?;
     let words = CommitMetadata {
@@ -268,6 +275,8 @@ struct WorkingChanges {
     status: Status,
     /// Contents of the files, where the user has chosen among the changes.
     chosen: Option<ChosenFiles>,
+    /// The description, if the user has written it while choosing.
+    description: Option<Vec<u8>>,
 }
 
 impl WorkingChanges {
@@ -280,15 +289,21 @@ impl WorkingChanges {
         matcher: &Matcher,
     ) -> Result<Option<WorkingChanges>, Abort> {
         if !matches.flag("interactive") {
-            let chosen = None;
-            return Ok(Some(WorkingChanges { status, chosen }));
+            return Ok(Some(WorkingChanges {
+                status,
+                chosen: None,
+                description: None,
+            }));
         }
         let whom = (ui, config, matches);
         let chosen = interactive::choose_changes(whom, place, dirstate, matcher)?;
         Ok(chosen.map(|chosen| {
-            chosen.restrict(&mut status);
-            let chosen = Some(chosen);
-            WorkingChanges { status, chosen }
+            chosen.files.restrict(&mut status);
+            WorkingChanges {
+                status,
+                chosen: Some(chosen.files),
+                description: chosen.description,
+            }
         }))
     }
 }

@@ -41,6 +41,8 @@ struct Changes {
     is_partial: bool,
     /// Contents of the files, where the user has chosen among the changes.
     chosen: Option<ChosenFiles>,
+    /// The description, if the user has written it while choosing.
+    description: Option<Vec<u8>>,
 }
 
 pub(super) fn run(
@@ -50,7 +52,7 @@ pub(super) fn run(
     matches: &Matches,
 ) -> Result<u8, Abort> {
     if matches.flag("interactive") {
-        interactive::check(ui, config)?;
+        interactive::check(ui)?;
     }
     let repository = repo.repository()?;
     let _lock = repo.lock(ui, LockKind::WorkingCopy)?;
@@ -79,7 +81,10 @@ pub(super) fn run(
         true => of_parent.clone(),
         false => varve_workdir::branch(&repository)?,
     };
-    let description = description(ui, matches, first_line, (&branch, &changes.status))?;
+    let description = match &changes.description {
+        Some(written) => written.clone(),
+        None => description(ui, matches, first_line, (&branch, &changes.status))?,
+    };
     let unknown = changes.unknown.join(&0);
     let mut extras = vec![INTERNAL];
     if !unknown.is_empty() {
@@ -211,10 +216,13 @@ fn changes(
     status.added.extend(unknown.iter().cloned());
     status.added.sort_unstable();
     commit::before::check_named_files(repo, repository, dirstate, &matcher, &status)?;
-    let mut chosen = None;
+    let (mut chosen, mut written) = (None, None);
     if matches.flag("interactive") {
         let whom = (ui, config, matches);
-        chosen = interactive::choose_changes(whom, (repository, view), dirstate, &matcher)?;
+        let some = interactive::choose_changes(whom, (repository, view), dirstate, &matcher)?;
+        if let Some(some) = some {
+            (chosen, written) = (Some(some.files), some.description);
+        }
         let none = ChosenFiles::default();
         chosen.as_ref().unwrap_or(&none).restrict(&mut status);
     }
@@ -225,6 +233,7 @@ fn changes(
         unknown,
         is_partial: is_narrow || chosen.is_some(),
         chosen,
+        description: written,
     })
 }
 

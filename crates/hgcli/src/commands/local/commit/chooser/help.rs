@@ -1,0 +1,45 @@
+//! Pages of text that cover the tree.
+
+use super::keys::KEYS;
+use crate::ui::screen::{Row, Span, TextStyle};
+
+const INTRODUCTION: &[&str] = &[
+    "Here you choose among changes: by file, by hunk, or line by line. The command",
+    "goes on with those that are taken; the others stay as they are.",
+    "",
+];
+
+const REVIEW: &[&str] = &[
+    "An editor is about to open with the changes that are taken, as one patch.",
+    "The command goes on with the patch as you leave it there. Whoever adds or",
+    "removes lines corrects the numbers in the line with @@ above them as well.",
+    "",
+    "Open the editor? (y: yes, any other key: no)",
+];
+
+/// The meanings of all keys.
+pub(super) fn keys(height: usize) -> Vec<Row> {
+    let mut lines: Vec<String> = INTRODUCTION.iter().map(|line| (*line).to_owned()).collect();
+    for (_, names, _, meaning) in KEYS {
+        lines.push(format!("{names:>14}  {meaning}"));
+    }
+    // The words at the top are the first that a low screen can do without.
+    if lines.len() >= height {
+        lines.drain(..INTRODUCTION.len());
+    }
+    lines.truncate(height.saturating_sub(1));
+    lines.push("Any key leads back.".to_owned());
+    lines.into_iter().map(|line| row(&line)).collect()
+}
+
+/// The question before the whole patch is edited.
+pub(super) fn review() -> Vec<Row> {
+    REVIEW.iter().map(|line| row(line)).collect()
+}
+
+fn row(text: &str) -> Row {
+    vec![Span {
+        style: TextStyle::Plain,
+        text: text.to_owned(),
+    }]
+}
