@@ -16,6 +16,7 @@ mod bundle_repository;
 mod bundles;
 mod calls;
 mod certificates;
+mod choosing_on_screen;
 mod clone;
 mod clone_bundles;
 mod colours;

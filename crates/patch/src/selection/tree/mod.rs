@@ -209,12 +209,13 @@ impl FileNode {
     }
 
     fn selected(&self) -> Selected {
-        let of_hunks = |selected| self.hunks.iter().filter(move |h| h.selected() == selected);
-        let is_whole = of_hunks(Selected::Yes).count() == self.hunks.len();
-        let is_empty = of_hunks(Selected::No).count() == self.hunks.len();
+        let is_whole = self
+            .hunks
+            .iter()
+            .all(|hunk| hunk.selected() == Selected::Yes);
         match self.is_selected {
             false => Selected::No,
-            true if is_whole || is_empty => Selected::Yes,
+            true if is_whole => Selected::Yes,
             true => Selected::Partly,
         }
     }

@@ -69,7 +69,7 @@ fn closes(matches: &Matches) -> bool {
 }
 
 /// Refuses options that are not there, by name.
-fn refuse(repo: &Repo, ui: &Ui, config: &Config, matches: &Matches) -> Result<(), Abort> {
+fn refuse(repo: &Repo, ui: &Ui, matches: &Matches) -> Result<(), Abort> {
     if matches.flag("subrepos") {
         if matches.flag("amend") {
             return Err(Abort::input("cannot specify both --subrepos and --amend"));
@@ -97,7 +97,7 @@ pub(crate) fn commit_working_copy(
     matches: &Matches,
 ) -> Result<u8, Abort> {
     let phase = metadata::phase(matches)?;
-    refuse(repo, ui, config, matches)?;
+    refuse(repo, ui, matches)?;
     unfinished::refuse_commit(&repo.repository()?)?;
     if matches.flag("amend") {
         return amend::run(repo, ui, config, matches, &AmendOptions::of_phase(phase));

@@ -17,19 +17,18 @@ const REVIEW: &[&str] = &[
     "Open the editor? (y: yes, any other key: no)",
 ];
 
-/// The meanings of all keys.
-pub(super) fn keys(height: usize) -> Vec<Row> {
+/// The meanings of all keys, in pages of this height.
+pub(super) fn keys(height: usize) -> Vec<Vec<Row>> {
     let mut lines: Vec<String> = INTRODUCTION.iter().map(|line| (*line).to_owned()).collect();
     for (_, names, _, meaning) in KEYS {
         lines.push(format!("{names:>14}  {meaning}"));
     }
-    // The words at the top are the first that a low screen can do without.
-    if lines.len() >= height {
-        lines.drain(..INTRODUCTION.len());
-    }
-    lines.truncate(height.saturating_sub(1));
-    lines.push("Any key leads back.".to_owned());
-    lines.into_iter().map(|line| row(&line)).collect()
+    let pages = lines.chunks(height.saturating_sub(1).max(1));
+    let page = |lines: &[String]| {
+        let rows = lines.iter().map(|line| row(line));
+        rows.chain([row("Any key goes on.")]).collect()
+    };
+    pages.map(page).collect()
 }
 
 /// The question before the whole patch is edited.

@@ -163,7 +163,9 @@ impl ScreenChooser<'_> {
     fn help(&mut self) -> Result<(), Abort> {
         if let Input::Screen(screen) = &self.input {
             let (_, height) = screen.size();
-            while self.next_key(help::keys(height))?.is_none() {}
+            for page in help::keys(height) {
+                while self.next_key(page.clone())?.is_none() {}
+            }
         }
         Ok(())
     }

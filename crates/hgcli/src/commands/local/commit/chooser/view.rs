@@ -83,6 +83,8 @@ impl View {
         if self.top + room < end {
             self.top = end - room;
         }
+        let rows: usize = blocks.iter().map(|block| block.rows.len()).sum();
+        self.top = self.top.min(rows.saturating_sub(room));
         // The begin of an item that is higher than the screen.
         self.top = self.top.min(start);
     }
@@ -284,7 +286,7 @@ mod tests {
         SelectionTree::new(OfferedFile::read_all(PATCH), OfferedFile::shown_header)
     }
 
-    fn view(size: (usize, usize)) -> View {
+    fn view_of(size: (usize, usize)) -> View {
         View::new(ViewOptions {
             size,
             is_utf8: true,
@@ -304,7 +306,7 @@ mod tests {
 
     #[test]
     fn folded_files_show_their_names() {
-        let rows = view((80, 10)).rows(&tree(), None);
+        let rows = view_of((80, 10)).rows(&tree(), None);
         assert_eq!(texts(&rows)[2..], ["[x]**  a", "[x]**  new"]);
         assert_eq!(marked(&rows), [2]);
     }
@@ -316,7 +318,7 @@ mod tests {
             tree.move_cursor(Movement::Child);
         }
         tree.toggle();
-        let rows = view((80, 24)).rows(&tree, None);
+        let rows = view_of((80, 24)).rows(&tree, None);
         let expected = [
             "[~]    diff --git a/a b/a",
             "       1 hunks, 1 lines changed",
@@ -335,7 +337,7 @@ mod tests {
     #[test]
     fn the_item_at_the_cursor_is_always_shown() {
         for size in [(80, 8), (80, 3), (80, 1), (20, 9), (7, 9), (1, 1), (2, 40)] {
-            let mut view = view(size);
+            let mut view = view_of(size);
             let mut tree = tree();
             for key in 0..40 {
                 match key % 4 {
@@ -352,10 +354,15 @@ mod tests {
 
     #[test]
     fn the_cursor_comes_to_the_top() {
-        let mut view = view((80, 8));
+        let mut view = view_of((80, 8));
         let mut tree = tree();
         tree.move_cursor(Movement::Child);
+        assert_eq!(marked(&view.rows(&tree, None)), [5]);
         view.scroll_to_cursor(&tree);
+        // No further than to the last row.
         assert_eq!(marked(&view.rows(&tree, None)), [2]);
+        let mut view = view_of((80, 24));
+        view.scroll_to_cursor(&tree);
+        assert_eq!(marked(&view.rows(&tree, None)), [5]);
     }
 }
