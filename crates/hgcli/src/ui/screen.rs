@@ -90,25 +90,25 @@ pub enum Key {
     Char(char),
     /// A letter with Ctrl.
     Control(char),
-    /// The arrow.
+    /// An arrow.
     Up,
-    /// The arrow.
+    /// An arrow.
     Down,
-    /// The arrow.
+    /// An arrow.
     Left,
-    /// The arrow.
+    /// An arrow.
     Right,
-    /// The arrow with Shift.
+    /// An arrow with Shift.
     ShiftLeft,
-    /// The key.
+    /// Page Up.
     PageUp,
-    /// The key.
+    /// Page Down.
     PageDown,
     /// Return or Enter.
     Enter,
     /// Takes back a typed sign.
     Backspace,
-    /// The key alone.
+    /// Escape, not followed by another key at once.
     Escape,
 }
 
@@ -251,11 +251,19 @@ impl Screen {
                 queue!(out, Print(&span.text))?;
             }
         }
-        queue!(
-            out,
-            SetAttribute(Attribute::Reset),
-            Clear(ClearType::FromCursorDown)
-        )?;
+        queue!(out, SetAttribute(Attribute::Reset))?;
+        let (_, height) = self.size();
+        // Behind a row that is full, this would take its last column.
+        if let Some(below) = u16::try_from(rows.len())
+            .ok()
+            .filter(|_| rows.len() < height)
+        {
+            queue!(
+                out,
+                cursor::MoveTo(0, below),
+                Clear(ClearType::FromCursorDown)
+            )?;
+        }
         out.flush()
     }
 

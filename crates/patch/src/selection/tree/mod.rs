@@ -238,7 +238,7 @@ pub struct SelectionTree {
     cursor: ItemPath,
     /// The item that was toggled last by itself.
     last_toggled: Option<ItemPath>,
-    /// What [`SelectionTree::toggle_all`] did last.
+    /// The state that [`SelectionTree::toggle_all`] gave last.
     is_all_selected: bool,
 }
 

@@ -42,3 +42,19 @@ fn row(text: &str) -> Row {
         text: text.to_owned(),
     }]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn low_screens_show_the_keys_on_several_pages() {
+        assert_eq!(keys(40).len(), 1);
+        for height in [1, 2, 10, 24, 40] {
+            let pages = keys(height);
+            let keys: usize = pages.iter().map(|page| page.len() - 1).sum();
+            assert_eq!(keys, KEYS.len() + INTRODUCTION.len());
+            assert!(pages.iter().all(|page| page.len() <= height.max(2)));
+        }
+    }
+}

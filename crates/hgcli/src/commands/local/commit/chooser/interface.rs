@@ -1,12 +1,12 @@
 //! Which interface the settings ask for, and the terminal allows.
 
+use super::keys;
 use crate::context::Config;
+use crate::ui::screen::Key;
 use crate::ui::{Abort, Ui, environment};
 use std::collections::VecDeque;
-use std::path::PathBuf;
-
-use super::keys;
-use crate::ui::screen::Key;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 
 /// How the user is asked.
 #[derive(Debug)]
@@ -71,10 +71,7 @@ fn wants_screen(ui: &mut Ui, config: &Config) -> Result<bool, Abort> {
 
 /// The keys in a file, one a line. As in Mercurial, a file that is not there has none.
 fn script(path: &[u8]) -> VecDeque<Key> {
-    let path = PathBuf::from(std::ffi::OsString::from(
-        String::from_utf8_lossy(path).into_owned(),
-    ));
-    let text = std::fs::read(path).unwrap_or_default();
+    let text = std::fs::read(OsStr::from_bytes(path)).unwrap_or_default();
     let lines = text.split(|byte| *byte == b'\n');
     let names = lines.map(|line| String::from_utf8_lossy(line).into_owned());
     names.filter_map(|name| keys::scripted(&name)).collect()

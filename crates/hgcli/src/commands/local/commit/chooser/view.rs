@@ -7,7 +7,7 @@ use varve_patch::{FileNode, HunkNode, ItemPath, LineNode, Selected, SelectionTre
 /// Columns before the texts of files, hunks and lines.
 const INDENT: [usize; 3] = [7, 11, 11];
 
-/// What is said about the screen as a whole.
+/// Properties of the screen as a whole.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ViewOptions {
     /// Columns and rows.
@@ -20,7 +20,7 @@ pub(super) struct ViewOptions {
 
 /// Rows that belong together.
 struct Block {
-    /// `None` for what is no item.
+    /// `None` for rows that are no item.
     item: Option<ItemPath>,
     rows: Vec<Row>,
 }
