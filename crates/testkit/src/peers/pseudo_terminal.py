@@ -55,7 +55,9 @@ after = termios.tcgetattr(terminal) if code is not None else None
 opened, closed = shown.count(b"\x1b[?1049h"), shown.count(b"\x1b[?1049l")
 outside = re.sub(rb"\x1b\[\?1049h.*?(\x1b\[\?1049l|$)", b"", shown, flags=re.S)
 outside = re.sub(rb"\x1b(\[[0-9;?]*[a-zA-Z]|[()][A-Z0-9]|[>=])", b"", outside)
-outside = outside.replace(b"\r", b"").lstrip(b"\n")
+# Marks of a library that edits lines; and lines that others have overwritten, such as those of progress.
+outside = outside.replace(b"\x01", b"").replace(b"\x02", b"").replace(b"\r\n", b"\n")
+outside = b"\n".join(line.rsplit(b"\r", 1)[-1] for line in outside.split(b"\n")).lstrip(b"\n")
 print(code)
 print(before == after)
 print(opened == closed, opened > 0)

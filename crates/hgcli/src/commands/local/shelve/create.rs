@@ -367,5 +367,6 @@ fn go_back(
         varve_workdir::set_branch(repository, branch)?;
     }
     repo.after_update(ui, &parents, updated.unresolved)?;
-    update::print_stats(ui, &updated)
+    update::report(ui, &updated)?;
+    Ok(())
 }

@@ -43,6 +43,9 @@ pub(super) fn choose(
     if tree.files().is_empty() {
         return Ok(ChosenPatch::default());
     }
+    if script.is_none() {
+        ui.write("starting interactive selection\n")?;
+    }
     std::io::Write::flush(&mut ui.out)?;
     let (input, size) = match script {
         Some(keys) => (Input::Script(keys), SCRIPT_SIZE),
