@@ -118,6 +118,11 @@ fn toggling_reaches_parents_and_children() {
     assert_eq!(tree.selected(ItemPath::of_file(0)), Selected::Partly);
     let tree = leads("llxHx", "0");
     assert_eq!(tree.selected(ItemPath::of_line(0, 2, 1)), Selected::No);
+    let tree = leads("lxJxJx", "0.2");
+    assert_eq!(tree.selected(ItemPath::of_file(0)), Selected::No);
+    // A renamed file stays selected without its lines.
+    let tree = leads("jjlx", "2.0");
+    assert_eq!(tree.selected(ItemPath::of_file(2)), Selected::Partly);
     assert_eq!(chosen("AllxJx"), chosen("AlX"));
     assert_eq!(chosen("A"), "");
     assert_eq!(chosen("xA"), "");
