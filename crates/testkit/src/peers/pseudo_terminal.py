@@ -44,6 +44,9 @@ while time.monotonic() < end:
             break
         shown += piece
         is_ready = is_ready or ready in shown
+    elif is_ready and pieces and 0 < shown.count(b"\x1b[?1049h") == shown.count(b"\x1b[?1049l"):
+        # The screen is away: an editor runs, and typed keys might be lost.
+        continue
     elif is_ready and pieces:
         os.write(terminal, pieces.pop(0))
     elif is_ready and sent:

@@ -11,7 +11,7 @@ fn tree() -> SelectionTree {
     SelectionTree::new(files, OfferedFile::shown_header)
 }
 
-/// What the keys of the screen do; `!` inverts, other letters are keys.
+/// Does as the keys of the screen do; `!` inverts.
 fn press(tree: &mut SelectionTree, keys: &str) {
     for key in keys.chars() {
         match key {

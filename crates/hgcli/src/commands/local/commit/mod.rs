@@ -113,16 +113,12 @@ pub(crate) fn commit_working_copy(
     let close = closes(matches);
     let whom = (&mut *repo, &mut *ui, config);
     let changes = changes(whom, matches, (&repository, &base), &mut dirstate)?;
-    let Some(WorkingChanges {
-        status,
-        chosen,
-        description,
-    }) = changes
-    else {
+    let Some(found) = changes else {
         // Keeps what --addremove has done.
         dirstate.write(&repository)?;
         return Ok(NOTHING);
     };
+    let (status, chosen, typed) = (found.status, found.chosen, found.description.or(typed));
     let is_new = base.is_merge() || base.changes_branch() || close;
     if is_empty(&status) && !is_new && !config.boolean("ui", "allowemptycommit", false)? {
         dirstate.write(&repository)?;
@@ -137,7 +133,6 @@ pub(crate) fn commit_working_copy(
         bookmark: base.bookmark(),
         status: &status,
     };
-    let typed = description.or(typed);
     let edited = typed.is_none() || matches.flag("edit");
     let description = metadata::description(ui, matches, typed, &notes)?;
     let words = CommitMetadata {

@@ -81,10 +81,7 @@ pub(super) fn run(
         true => of_parent.clone(),
         false => varve_workdir::branch(&repository)?,
     };
-    let description = match &changes.description {
-        Some(written) => written.clone(),
-        None => description(ui, matches, first_line, (&branch, &changes.status))?,
-    };
+    let description = description(ui, matches, first_line, (&branch, &changes))?;
     let unknown = changes.unknown.join(&0);
     let mut extras = vec![INTERNAL];
     if !unknown.is_empty() {
@@ -271,10 +268,11 @@ fn description(
     ui: &mut Ui,
     matches: &Matches,
     first_line: Option<Vec<u8>>,
-    (branch, status): (&[u8], &Status),
+    (branch, changes): (&[u8], &Changes),
 ) -> Result<Vec<u8>, Abort> {
     let typed = matches.value("message").filter(|text| !text.is_empty());
-    let text = match (typed, first_line) {
+    let written = changes.description.as_deref();
+    let text = match (written.or(typed), first_line) {
         (Some(typed), _) => typed.to_vec(),
         (None, Some(line)) => [b"changes to: ", &line[..]].concat(),
         (None, None) => b"(changes in empty repository)".to_vec(),
@@ -284,7 +282,7 @@ fn description(
         branch,
         is_merge: false,
         bookmark: None,
-        status,
+        status: &changes.status,
     };
     let draft = metadata::DescriptionDraft {
         typed: text,

@@ -11,8 +11,8 @@ const INTRODUCTION: &[&str] = &[
 
 const REVIEW: &[&str] = &[
     "An editor is about to open with the changes that are taken, as one patch.",
-    "The command goes on with the patch as you leave it there. Whoever adds or",
-    "removes lines corrects the numbers in the line with @@ above them as well.",
+    "The command goes on with the patch as you leave it there. If you add or",
+    "remove lines, correct the numbers in the line with @@ above them as well.",
     "",
     "Open the editor? (y: yes, any other key: no)",
 ];
