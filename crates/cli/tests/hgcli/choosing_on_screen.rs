@@ -145,7 +145,7 @@ fn hunks_patches_and_messages_are_edited() {
     let failing = ["commit", "-i", "-m", "one", "--config", "ui.editor=false"];
     typing(&twin, &failing, "r,y");
     typing(&twin, &failing, "m");
-    typing(&twin, &failing, "lx,e,c");
+    typing(&twin, &failing, "lx,e,x,c");
     let message = "ui.editor=f() { echo written > \"$1\"; }; f";
     typing(&twin, &["commit", "-i", "--config", message], "Alxm,c");
     typing(&twin, &["amend", "-i", "--config", message], "Ajxm,c");

@@ -197,6 +197,11 @@ impl ScreenChooser<'_> {
         let (ended, edited) = self.aside(|ui| editor::edit_hunk(ui, &patch))?;
         if ended.success() {
             self.tree.replace_hunk(&edited);
+        } else if let Input::Screen(_) = &self.input {
+            // As in Mercurial, a key is awaited that does nothing else.
+            let notice = "The editor failed, and the hunk is as before. Any key goes on.";
+            let rows = self.view.rows(&self.tree, Some(notice));
+            while self.next_key(rows.clone())?.is_none() {}
         }
         Ok(())
     }
