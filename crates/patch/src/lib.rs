@@ -30,6 +30,9 @@ pub use binary::MAX_BINARY;
 pub use error::PatchError;
 pub use file_patches::{FilePatches, PatchEvent};
 pub use message::PatchMessage;
-pub use selection::{Answer, Chooser, OfferedFile, OfferedHunk, Question, choose, reversed_hunks};
+pub use selection::{
+    Answer, Chooser, FileNode, HunkNode, ItemPath, LineNode, Movement, OfferedFile, OfferedHunk,
+    PatchBase, Question, Selected, SelectionTree, choose, reversed_hunks,
+};
 pub use split::split;
 pub use target::{LineEnds, PatchMode, PatchNotice, PatchTarget, TargetFile};

@@ -7,4 +7,5 @@ mod laws;
 mod line_ends;
 mod messages;
 mod places;
+mod selected;
 mod store;

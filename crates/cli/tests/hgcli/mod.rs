@@ -17,6 +17,7 @@ mod bundles;
 mod calls;
 mod certificates;
 mod changed_branches;
+mod choosing_on_screen;
 mod clone;
 mod clone_bundles;
 mod colours;

@@ -53,10 +53,11 @@ pub fn run(ui: &mut Ui, file: &Path, variables: &EditorVariables<'_>) -> Result<
         .split(u8::is_ascii_whitespace)
         .next()
         .unwrap_or_default();
-    let name = Path::new(OsStr::from_bytes(first))
-        .file_name()
-        .unwrap_or_default();
-    let name = name.display();
+    let unquoted = [b'\'', b'"'].iter().find_map(|quote| {
+        let inner = first.strip_prefix(std::slice::from_ref(quote))?;
+        inner.strip_suffix(std::slice::from_ref(quote))
+    });
+    let name = OsStr::from_bytes(unquoted.unwrap_or(first)).display();
     Err(match status.code() {
         Some(code) => Abort::of_kind(
             FailureKind::Canceled,

@@ -12,6 +12,7 @@ pub mod output;
 pub mod pager;
 pub mod paint;
 pub mod progress;
+pub mod screen;
 pub mod signals;
 pub mod streams;
 mod styles;

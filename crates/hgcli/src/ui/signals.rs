@@ -6,6 +6,7 @@
 
 use crate::ui::failure_kind::{ExitCodes, FailureKind};
 use crate::ui::incomplete::IncompleteClone;
+use crate::ui::screen;
 use parking_lot::Mutex;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -120,6 +121,7 @@ impl SignalWatcher {
         let writes = guard.writes.lock();
         if is_second || !*writes && !call.is_of_client {
             guard.clone.remove_then(|| {
+                screen::restore_terminal();
                 // Nothing is left to do if even standard error is gone.
                 let _ = writeln!(io::stderr(), "{}", words(signal));
                 let code = FailureKind::Interrupted.exit_code(call.codes);
@@ -131,11 +133,10 @@ impl SignalWatcher {
 
 /// Starts the thread that signals wake.
 fn start(watcher: SignalWatcher) {
-    let ignored = ignored_signals();
     let wanted = [SIGINT, SIGTERM, SIGHUP];
     let wanted: Vec<i32> = wanted
         .into_iter()
-        .filter(|signal| ignored >> (signal - 1) & 1 == 0)
+        .filter(|signal| !is_ignored(*signal))
         .collect();
     let Ok(mut signals) = Signals::new(&wanted) else {
         return;
@@ -149,6 +150,11 @@ fn start(watcher: SignalWatcher) {
     let _ = std::thread::Builder::new()
         .name("signals".to_owned())
         .spawn(wait);
+}
+
+/// Whether this program was started to ignore a signal.
+pub(crate) fn is_ignored(signal: i32) -> bool {
+    ignored_signals() >> (signal - 1) & 1 != 0
 }
 
 /// One bit for each signal that this program was started to ignore.

@@ -8,13 +8,14 @@ use crate::lines::{Lines, number, trim_end};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OfferedHunk {
     /// Line numbers of the first line before and after, as in the patch.
-    old_start: usize,
-    new_start: usize,
-    before: Vec<Vec<u8>>,
-    lines: Vec<Vec<u8>>,
-    after: Vec<Vec<u8>>,
+    pub(super) old_start: usize,
+    pub(super) new_start: usize,
+    pub(super) before: Vec<Vec<u8>>,
+    /// May have lines that stay, where only some of the change is chosen.
+    pub(super) lines: Vec<Vec<u8>>,
+    pub(super) after: Vec<Vec<u8>>,
     /// The text behind the ranges, with the blank before it.
-    function: Vec<u8>,
+    pub(super) function: Vec<u8>,
 }
 
 fn count(lines: &[Vec<u8>], sign: u8) -> usize {
@@ -49,9 +50,15 @@ impl OfferedHunk {
         }
     }
 
-    /// The hunk in the unified form.
-    pub fn text(&self) -> Vec<u8> {
-        let context = count(&self.before, b' ') + count(&self.after, b' ');
+    /// Lines that come less those that go.
+    pub(super) fn growth(&self) -> isize {
+        self.added() as isize - self.removed() as isize
+    }
+
+    /// The line `@@`, without its end.
+    pub(super) fn heading(&self) -> Vec<u8> {
+        let parts = [&self.before, &self.lines, &self.after];
+        let context: usize = parts.into_iter().map(|lines| count(lines, b' ')).sum();
         let heading = format!(
             "@@ -{},{} +{},{} @@",
             self.old_start,
@@ -59,7 +66,13 @@ impl OfferedHunk {
             self.new_start,
             context + self.added(),
         );
-        let mut text = [heading.as_bytes(), &self.function, b"\n"].concat();
+        [heading.as_bytes(), &self.function].concat()
+    }
+
+    /// The hunk in the unified form.
+    pub fn text(&self) -> Vec<u8> {
+        let mut text = self.heading();
+        text.push(b'\n');
         for line in self.before.iter().chain(&self.lines).chain(&self.after) {
             text.extend_from_slice(line);
         }
@@ -72,7 +85,7 @@ impl OfferedHunk {
 pub struct OfferedFile {
     /// All lines before the first hunk; those of a binary hunk too.
     header: Vec<Vec<u8>>,
-    hunks: Vec<OfferedHunk>,
+    pub(super) hunks: Vec<OfferedHunk>,
     /// The name before, if it is another, and the name.
     paths: Vec<Vec<u8>>,
 }

@@ -5,9 +5,13 @@ mod file;
 mod hunks;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 pub use file::{OfferedFile, OfferedHunk};
 pub use hunks::reversed_hunks;
+pub use tree::{
+    FileNode, HunkNode, ItemPath, LineNode, Movement, PatchBase, Selected, SelectionTree,
+};
 
 use file::push_chosen;
 

@@ -8,12 +8,14 @@ mod fork;
 mod go;
 mod hg;
 mod node;
+mod pseudo_terminal;
 mod python;
 
 pub use fork::{run, run_hg, run_hg_with_input};
 pub use go::run_kivik;
 pub use hg::{Hg, HgServer, hg, hg_program};
 pub use node::{chromium, node_modules, run_script};
+pub use pseudo_terminal::{TerminalCall, TerminalOutcome};
 pub use python::run_python;
 
 use std::path::{Path, PathBuf};

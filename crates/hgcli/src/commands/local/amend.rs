@@ -80,7 +80,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     check_current(matches)?;
     let note = note(matches)?;
     if matches.flag("interactive") {
-        interactive::check(ui, config)?;
+        interactive::check(ui)?;
     }
     unfinished::refuse_commit(&repo.repository()?)?;
     let user = match matches.flag("currentuser") {

@@ -165,12 +165,11 @@ fn files(
     };
     let mut chosen = None;
     if matches.flag("interactive") && unchanged.is_empty() {
-        interactive::check_interface(ui, config)?;
         let whom = (&mut *ui, config, matches);
         let place = (repository, &*view);
         chosen = match interactive::choose_to_absorb(whom, place, dirstate, &matcher)? {
             None => return Ok(Vec::new()),
-            chosen => chosen,
+            chosen => chosen.map(|chosen| chosen.files),
         };
     }
     let working = WorkingFiles::of(repository);

@@ -75,12 +75,18 @@ pub(crate) fn run(
     let place = (&repository, &**base.view());
     let whom = (&mut *repo, &mut *ui, config);
     let changes = changes(whom, matches, place, &mut dirstate)?;
-    let Some(WorkingChanges { status, chosen }) = changes else {
+    let Some(WorkingChanges {
+        status,
+        chosen,
+        description,
+    }) = changes
+    else {
         batch.finish()?;
         return Ok(super::NOTHING);
     };
     let whom = (&*repo, &mut *ui, config);
-    let Some(new) = new_metadata(whom, matches, more, (&base, &old), &status)? else {
+    let Some(new) = new_metadata(whom, matches, more, (&base, &old), (&status, description))?
+    else {
         dirstate.write(&repository)?;
         batch.finish()?;
         ui.status("nothing changed\n")?;
@@ -144,7 +150,7 @@ fn new_metadata(
     matches: &Matches,
     more: &AmendOptions,
     (base, old): (&CommitBase, &OldChangeset),
-    status: &Status,
+    (status, written): (&Status, Option<Vec<u8>>),
 ) -> Result<Option<ChangesetMetadata>, Abort> {
     let typed_date = metadata::typed_date(matches)?.or(more.date);
     let mut new = old.metadata.clone();
@@ -156,6 +162,7 @@ fn new_metadata(
         new.user = ui.decode(user)?;
     }
     let typed = metadata::typed_message(repo, ui, matches)?;
+    let typed = written.or(typed);
     let edits = matches.flag("edit") || typed.is_none() && !more.keeps_description;
     let shown = match edits {
         true => varve_workdir::amended_status(base.view(), old.rev, status)?,

@@ -50,6 +50,43 @@ pub(crate) fn edit_patch(ui: &mut Ui, text: &[u8]) -> Result<(ExitStatus, Vec<u8
     Ok((ended?, edited))
 }
 
+/// The user of editors that the screen of changes runs: as in Mercurial, their variable names none.
+const OF_SCREEN: EditorVariables<'static> = EditorVariables {
+    user: Some(b""),
+    form: None,
+};
+
+/// Lets the user change a hunk from the screen; also returns how the editor ended.
+pub(super) fn edit_hunk(ui: &mut Ui, text: &[u8]) -> Result<(ExitStatus, Vec<u8>), Abort> {
+    let run = |path: &Path| editor::status(ui, path, &OF_SCREEN);
+    let (ended, edited) = edit_file(text, "diff", run)?;
+    Ok((ended?, edited))
+}
+
+/// Lets the user change the whole patch from the screen.
+pub(super) fn review_patch(ui: &mut Ui, text: &[u8]) -> Result<Vec<u8>, Abort> {
+    let (ended, edited) = edit_file(text, "diff", |path| editor::run(ui, path, &OF_SCREEN))?;
+    ended?;
+    Ok(edited)
+}
+
+/// Lets the user write a description while changes are still being chosen.
+pub(super) fn edit_early_description(ui: &mut Ui, text: &[u8]) -> Result<Vec<u8>, Abort> {
+    let user = ui.username()?;
+    let variables = EditorVariables {
+        user: Some(&user),
+        form: None,
+    };
+    let (ended, edited) = edit_file(text, "txt", |path| editor::run(ui, path, &variables))?;
+    ended?;
+    let lines = edited.split_inclusive(|byte| *byte == b'\n');
+    Ok(lines
+        .filter(|line| !line.starts_with(b"HG:"))
+        .flatten()
+        .copied()
+        .collect())
+}
+
 /// Runs an editor on a file with this text; the end of its name tells the form.
 fn edit_file<T>(
     text: &[u8],

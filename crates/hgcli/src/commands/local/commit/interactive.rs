@@ -1,5 +1,6 @@
 //! `--interactive`: the user chooses among the changes of the working copy, by answers to questions.
 
+use super::chooser::{self, ChosenPatch, Interface};
 use super::editor;
 use crate::arguments::Matches;
 use crate::commands::local::import::print_notice;
@@ -7,7 +8,9 @@ use crate::context::Config;
 use crate::render::diff::{Comparison, DiffOptions, DiffSide, with_dirstate};
 use crate::ui::{Abort, FailureKind, Ui, short_hex};
 use varve_lang::patterns::Matcher;
-use varve_patch::{Answer, Chooser, OfferedFile, PatchNotice, Question, choose};
+use varve_patch::{
+    Answer, Chooser, OfferedFile, PatchBase, PatchNotice, Question, SelectionTree, choose,
+};
 use varve_repo::{RepoView, Repository};
 use varve_workdir::{ChosenFiles, Dirstate, PatchObserver, WorkdirError, apply_chosen};
 
@@ -27,11 +30,19 @@ pub(crate) enum ChoiceVerb {
 }
 
 impl ChoiceVerb {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             ChoiceVerb::Record => "record",
             ChoiceVerb::Discard => "discard",
             ChoiceVerb::Apply => "apply",
+        }
+    }
+
+    /// The files that the chosen patch is for.
+    pub(super) fn base(self) -> PatchBase {
+        match self {
+            ChoiceVerb::Discard => PatchBase::New,
+            ChoiceVerb::Record | ChoiceVerb::Apply => PatchBase::Old,
         }
     }
 }
@@ -55,32 +66,27 @@ const ANSWERS: &[(u8, Answer, &str)] = &[
     (b'a', Answer::All, "VERB all changes to all remaining files"),
 ];
 
-/// Behind a patch that is edited.
-const EDIT_NOTES: &[u8] = b"# ---\n\
+/// Beside a patch that is edited.
+pub(super) const EDIT_NOTES: &[u8] = b"# ---\n\
     # A '+' line that is deleted is not added; a '-' line whose '-' becomes a blank stays.\n\
     # Lines with # are not part of the patch. Without any '+' or '-' line the change is not taken.\n\
     # If the patch no longer applies, its hunks are kept in a file with .rej behind its name.\n";
 
-/// Refuses questions that have no answers, and the interface that is not there.
-pub(crate) fn check(ui: &Ui, config: &Config) -> Result<(), Abort> {
+/// Refuses questions that have no answers.
+pub(crate) fn check(ui: &Ui) -> Result<(), Abort> {
     match ui.is_interactive()? {
         false => Err(Abort::input("running non-interactively")),
-        true => check_interface(ui, config),
+        true => Ok(()),
     }
 }
 
-/// Refuses the interface that is not there.
-pub(crate) fn check_interface(ui: &Ui, config: &Config) -> Result<(), Abort> {
-    for key in ["interface", "interface.chunkselector"] {
-        // Without a terminal, Mercurial falls back on questions too.
-        let has_screen = ui.streams.has_terminal_input();
-        if has_screen && config.get("ui", key) == Some(b"curses") {
-            return Err(Abort::input(format!(
-                "ui.{key} = curses is not supported (use ui.{key} = text)"
-            )));
-        }
-    }
-    Ok(())
+/// The changes that the user has chosen.
+#[derive(Debug, Default)]
+pub(crate) struct ChosenChanges {
+    /// The files with these changes.
+    pub(crate) files: ChosenFiles,
+    /// A description that the user has written meanwhile.
+    pub(crate) description: Option<Vec<u8>>,
 }
 
 /// Asks about the changes against the first parent that match. `None` if nothing is chosen, which is then said.
@@ -89,7 +95,7 @@ pub(crate) fn choose_changes(
     place: (&Repository, &RepoView),
     dirstate: &Dirstate,
     matcher: &Matcher,
-) -> Result<Option<ChosenFiles>, Abort> {
+) -> Result<Option<ChosenChanges>, Abort> {
     let whom = (&mut *ui, config, matches);
     let chosen = choose_files(whom, place, (dirstate, matcher), "commit", None)?;
     if chosen.is_none() {
@@ -104,7 +110,7 @@ pub(crate) fn choose_to_absorb(
     place: (&Repository, &RepoView),
     dirstate: &Dirstate,
     matcher: &Matcher,
-) -> Result<Option<ChosenFiles>, Abort> {
+) -> Result<Option<ChosenChanges>, Abort> {
     let parent = short_hex(&dirstate.parents()[0]);
     choose_files(whom, place, (dirstate, matcher), "absorb", Some(parent))
 }
@@ -115,7 +121,7 @@ fn choose_files(
     (dirstate, matcher): (&Dirstate, &Matcher),
     command: &str,
     plain_parent: Option<String>,
-) -> Result<Option<ChosenFiles>, Abort> {
+) -> Result<Option<ChosenChanges>, Abort> {
     let parent = view.changelog().rev(&dirstate.parents()[0]);
     let options = DiffOptions::of_choice(config, matches, command)?;
     let place = (repository, dirstate);
@@ -124,38 +130,39 @@ fn choose_files(
     let comparison = Comparison::new(view, sides, &options, 0)?.with_dirstate(dirstate.clone());
     let mut patch = Vec::new();
     comparison.push_all(&changes, &mut patch)?;
-    let files = OfferedFile::read_all(&patch);
     let mut questions = Questions {
         ui,
         matcher,
         verb: ChoiceVerb::Record,
         plain_parent,
     };
-    let chosen = choose(&files, &mut questions)?;
-    if chosen.is_empty() {
+    let chosen = questions.choose(config, &patch)?;
+    if chosen.patch.is_empty() {
         return Ok(None);
     }
-    let chosen = observed(ui, |observer| {
-        apply_chosen((repository, view), parent, &chosen, observer)
+    let files = observed(ui, |observer| {
+        apply_chosen((repository, view), parent, &chosen.patch, observer)
     })?;
-    Ok(Some(chosen))
+    Ok(Some(ChosenChanges {
+        files,
+        description: chosen.description,
+    }))
 }
 
 /// Asks about the hunks of a patch; returns the patch that is left.
 pub(crate) fn choose_hunks(
-    ui: &mut Ui,
+    (ui, config): (&mut Ui, &Config),
     patch: &[u8],
     matcher: &Matcher,
     verb: ChoiceVerb,
 ) -> Result<Vec<u8>, Abort> {
-    let files = OfferedFile::read_all(patch);
     let mut questions = Questions {
         ui,
         matcher,
         verb,
         plain_parent: None,
     };
-    choose(&files, &mut questions)
+    questions.choose(config, patch).map(|chosen| chosen.patch)
 }
 
 /// Applies a patch, and prints what there is to tell about its hunks.
@@ -183,6 +190,22 @@ struct Questions<'a> {
 }
 
 impl Questions<'_> {
+    /// Asks about a patch by the interface that is configured.
+    fn choose(&mut self, config: &Config, patch: &[u8]) -> Result<ChosenPatch, Abort> {
+        let files = OfferedFile::read_all(patch);
+        let script = match chooser::interface(self.ui, config)? {
+            Interface::Questions => {
+                let patch = choose(&files, self)?;
+                let description = None;
+                return Ok(ChosenPatch { patch, description });
+            }
+            Interface::Screen => None,
+            Interface::Script(keys) => Some(keys),
+        };
+        let tree = SelectionTree::new(files, |file| self.header(file));
+        chooser::choose(self.ui, tree, self.verb, script)
+    }
+
     /// The answer to one question; `None` after the meanings of all answers were shown.
     fn answer(&mut self, question: &[u8]) -> Result<Option<Answer>, Abort> {
         let line = [question, b"\n(enter ? for help) [Ynesfdaq?] "].concat();

@@ -2,6 +2,7 @@
 
 pub(crate) mod amend;
 pub(crate) mod before;
+mod chooser;
 pub(crate) mod editor;
 pub(crate) mod interactive;
 pub(crate) mod metadata;
@@ -68,7 +69,7 @@ fn closes(matches: &Matches) -> bool {
 }
 
 /// Refuses options that are not there, by name.
-fn refuse(repo: &Repo, ui: &Ui, config: &Config, matches: &Matches) -> Result<(), Abort> {
+fn refuse(repo: &Repo, ui: &Ui, matches: &Matches) -> Result<(), Abort> {
     if matches.flag("subrepos") {
         if matches.flag("amend") {
             return Err(Abort::input("cannot specify both --subrepos and --amend"));
@@ -79,7 +80,7 @@ fn refuse(repo: &Repo, ui: &Ui, config: &Config, matches: &Matches) -> Result<()
     }
     match matches.flag("interactive") {
         false => Ok(()),
-        true => interactive::check(ui, config),
+        true => interactive::check(ui),
     }
 }
 
@@ -96,7 +97,7 @@ pub(crate) fn commit_working_copy(
     matches: &Matches,
 ) -> Result<u8, Abort> {
     let phase = metadata::phase(matches)?;
-    refuse(repo, ui, config, matches)?;
+    refuse(repo, ui, matches)?;
     unfinished::refuse_commit(&repo.repository()?)?;
     if matches.flag("amend") {
         return amend::run(repo, ui, config, matches, &AmendOptions::of_phase(phase));
@@ -112,11 +113,12 @@ pub(crate) fn commit_working_copy(
     let close = closes(matches);
     let whom = (&mut *repo, &mut *ui, config);
     let changes = changes(whom, matches, (&repository, &base), &mut dirstate)?;
-    let Some(WorkingChanges { status, chosen }) = changes else {
+    let Some(found) = changes else {
         // Keeps what --addremove has done.
         dirstate.write(&repository)?;
         return Ok(NOTHING);
     };
+    let (status, chosen, typed) = (found.status, found.chosen, found.description.or(typed));
     let is_new = base.is_merge() || base.changes_branch() || close;
     if is_empty(&status) && !is_new && !config.boolean("ui", "allowemptycommit", false)? {
         dirstate.write(&repository)?;
@@ -268,6 +270,8 @@ struct WorkingChanges {
     status: Status,
     /// Contents of the files, where the user has chosen among the changes.
     chosen: Option<ChosenFiles>,
+    /// The description, if the user has written it while choosing.
+    description: Option<Vec<u8>>,
 }
 
 impl WorkingChanges {
@@ -280,15 +284,21 @@ impl WorkingChanges {
         matcher: &Matcher,
     ) -> Result<Option<WorkingChanges>, Abort> {
         if !matches.flag("interactive") {
-            let chosen = None;
-            return Ok(Some(WorkingChanges { status, chosen }));
+            return Ok(Some(WorkingChanges {
+                status,
+                chosen: None,
+                description: None,
+            }));
         }
         let whom = (ui, config, matches);
         let chosen = interactive::choose_changes(whom, place, dirstate, matcher)?;
         Ok(chosen.map(|chosen| {
-            chosen.restrict(&mut status);
-            let chosen = Some(chosen);
-            WorkingChanges { status, chosen }
+            chosen.files.restrict(&mut status);
+            WorkingChanges {
+                status,
+                chosen: Some(chosen.files),
+                description: chosen.description,
+            }
         }))
     }
 }

@@ -74,7 +74,7 @@ impl Revert<'_> {
             true => ChoiceVerb::Discard,
             false => ChoiceVerb::Apply,
         };
-        let chosen = choose_hunks(self.ui, &patch, self.matcher, verb)?;
+        let chosen = choose_hunks((self.ui, self.config), &patch, self.matcher, verb)?;
         let chosen = match discards {
             true => reversed_hunks(&chosen),
             false => chosen,

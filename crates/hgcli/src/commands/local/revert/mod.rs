@@ -4,7 +4,7 @@ mod interactive;
 
 use super::attend;
 use super::commit;
-use super::commit::interactive::{INTERACTIVE, check_interface};
+use super::commit::interactive::INTERACTIVE;
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::ui::{Abort, Ui};
@@ -48,9 +48,6 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    if matches.flag("interactive") {
-        check_interface(&context.ui, &context.config)?;
-    }
     let (rev, date) = asked(matches)?;
     let repository = context.repo.repository()?;
     let working_copy = context.repo.lock(&mut context.ui, LockKind::WorkingCopy)?;

@@ -41,6 +41,8 @@ struct Changes {
     is_partial: bool,
     /// Contents of the files, where the user has chosen among the changes.
     chosen: Option<ChosenFiles>,
+    /// The description, if the user has written it while choosing.
+    description: Option<Vec<u8>>,
 }
 
 pub(super) fn run(
@@ -50,7 +52,7 @@ pub(super) fn run(
     matches: &Matches,
 ) -> Result<u8, Abort> {
     if matches.flag("interactive") {
-        interactive::check(ui, config)?;
+        interactive::check(ui)?;
     }
     let repository = repo.repository()?;
     let _lock = repo.lock(ui, LockKind::WorkingCopy)?;
@@ -79,7 +81,7 @@ pub(super) fn run(
         true => of_parent.clone(),
         false => varve_workdir::branch(&repository)?,
     };
-    let description = description(ui, matches, first_line, (&branch, &changes.status))?;
+    let description = description(ui, matches, first_line, (&branch, &changes))?;
     let unknown = changes.unknown.join(&0);
     let mut extras = vec![INTERNAL];
     if !unknown.is_empty() {
@@ -211,10 +213,13 @@ fn changes(
     status.added.extend(unknown.iter().cloned());
     status.added.sort_unstable();
     commit::before::check_named_files(repo, repository, dirstate, &matcher, &status)?;
-    let mut chosen = None;
+    let (mut chosen, mut written) = (None, None);
     if matches.flag("interactive") {
         let whom = (ui, config, matches);
-        chosen = interactive::choose_changes(whom, (repository, view), dirstate, &matcher)?;
+        let some = interactive::choose_changes(whom, (repository, view), dirstate, &matcher)?;
+        if let Some(some) = some {
+            (chosen, written) = (Some(some.files), some.description);
+        }
         let none = ChosenFiles::default();
         chosen.as_ref().unwrap_or(&none).restrict(&mut status);
     }
@@ -225,6 +230,7 @@ fn changes(
         unknown,
         is_partial: is_narrow || chosen.is_some(),
         chosen,
+        description: written,
     })
 }
 
@@ -262,10 +268,11 @@ fn description(
     ui: &mut Ui,
     matches: &Matches,
     first_line: Option<Vec<u8>>,
-    (branch, status): (&[u8], &Status),
+    (branch, changes): (&[u8], &Changes),
 ) -> Result<Vec<u8>, Abort> {
     let typed = matches.value("message").filter(|text| !text.is_empty());
-    let text = match (typed, first_line) {
+    let written = changes.description.as_deref();
+    let text = match (written.or(typed), first_line) {
         (Some(typed), _) => typed.to_vec(),
         (None, Some(line)) => [b"changes to: ", &line[..]].concat(),
         (None, None) => b"(changes in empty repository)".to_vec(),
@@ -275,7 +282,7 @@ fn description(
         branch,
         is_merge: false,
         bookmark: None,
-        status,
+        status: &changes.status,
     };
     let draft = metadata::DescriptionDraft {
         typed: text,
@@ -358,5 +365,6 @@ fn go_back(
         varve_workdir::set_branch(repository, branch)?;
     }
     repo.after_update(ui, &parents, updated.unresolved)?;
-    update::print_stats(ui, &updated)
+    update::report(ui, &updated)?;
+    Ok(())
 }

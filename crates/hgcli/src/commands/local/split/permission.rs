@@ -42,5 +42,5 @@ pub(super) fn check(
     if view.with_changeset(rev, |changeset| changeset.files().next().is_none())? {
         return Err(Abort::input("cannot split an empty revision"));
     }
-    interactive::check(ui, config)
+    interactive::check(ui)
 }

@@ -1,6 +1,7 @@
 //! The new changesets one after another, and the end of the old one.
 
 use crate::arguments::Matches;
+use crate::commands::local::commit::interactive::ChosenChanges;
 use crate::commands::local::commit::{self, before, interactive, metadata};
 use crate::commands::local::rewrite::{self, Replacement, RewriteEnd};
 use crate::commands::local::{rebase, update};
@@ -10,7 +11,7 @@ use crate::ui::{Abort, Ui, short_hex};
 use varve_lang::patterns::Matcher;
 use varve_repo::{Node, Repository, Rev};
 use varve_workdir::{
-    ChangesetMetadata, ChosenFiles, CommitBase, CommitMetadata, Dirstate, LocalChanges, Status,
+    ChangesetMetadata, CommitBase, CommitMetadata, Dirstate, LocalChanges, Status,
     keep_working_files, message, return_to_parent,
 };
 
@@ -122,8 +123,8 @@ impl<'a> SplitRun<'a> {
             let place = (repository, &*view);
             let chosen = interactive::choose_changes(whom, place, &dirstate, &everything)?;
             if let Some(chosen) = chosen {
-                chosen.restrict(&mut status);
-                self.commit(&mut dirstate, &status, &chosen)?;
+                chosen.files.restrict(&mut status);
+                self.commit(&mut dirstate, &status, chosen)?;
             }
         }
     }
@@ -132,7 +133,7 @@ impl<'a> SplitRun<'a> {
         &mut self,
         dirstate: &mut Dirstate,
         status: &Status,
-        chosen: &ChosenFiles,
+        chosen: ChosenChanges,
     ) -> Result<(), Abort> {
         let view = self.repo.view()?;
         let base = CommitBase::read(self.repository, view.clone(), dirstate)?;
@@ -145,7 +146,10 @@ impl<'a> SplitRun<'a> {
             status,
         };
         let draft = metadata::DescriptionDraft {
-            typed: [self.header()?, self.ui.local(&self.old.description)].concat(),
+            typed: match chosen.description {
+                Some(written) => written,
+                None => [self.header()?, self.ui.local(&self.old.description)].concat(),
+            },
             edits: true,
             form: "commit.normal.normal",
         };
@@ -164,7 +168,7 @@ impl<'a> SplitRun<'a> {
             phase: view.phases().of(self.rev),
         };
         let whom = (&mut *self.repo, &mut *self.ui, self.config);
-        let changes = (status, Some(chosen));
+        let changes = (status, Some(&chosen.files));
         let (node, base) = commit::commit_changes(whom, dirstate, changes, &words)?;
         self.new.push(node);
         if view.changelog().rev(&node).is_none() {

@@ -45,11 +45,11 @@ impl MergedChanges {
         let status = commit::working_changes(unshelve.ui, repository, &everything, &mut dirstate)?;
         let mut chosen = None;
         if state.is_interactive {
-            interactive::check(unshelve.ui, unshelve.config)?;
+            interactive::check(unshelve.ui)?;
             let whom = (&mut *unshelve.ui, unshelve.config, unshelve.matches);
             let place = (repository, &*here);
             let some = interactive::choose_changes(whom, place, &dirstate, &everything)?;
-            chosen = Some(some.unwrap_or_default());
+            chosen = Some(some.unwrap_or_default().files);
         }
         Ok(MergedChanges {
             here,
