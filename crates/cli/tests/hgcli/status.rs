@@ -180,7 +180,7 @@ fn directories_stand_for_their_files() {
     let twin = Twin::writing(|hg, root| {
         rich(hg, root);
         for name in ["new/1", "new/deep/2", "new/deep/er/3"] {
-            write(root, name, "new\n");
+            varve_testkit::repos::write(root, name, b"new\n");
         }
     });
     twin.all_same(&[

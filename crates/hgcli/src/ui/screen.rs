@@ -9,6 +9,8 @@ use crossterm::style::{
 use crossterm::terminal::{Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen};
 use crossterm::{cursor, queue};
 use parking_lot::Mutex;
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use signal_hook::consts::SIGTSTP;
 use std::io::{self, Write};
@@ -222,7 +224,8 @@ impl Screen {
                 prepare_terminal()?;
                 return Ok(ScreenEvent::Redraw);
             }
-            if !event::poll(LOOK)? {
+            wait_for_input()?;
+            if !event::poll(Duration::ZERO)? {
                 continue;
             }
             match event::read()? {
@@ -276,6 +279,22 @@ impl Screen {
         let result = run();
         prepare_terminal()?;
         Ok(result)
+    }
+}
+
+/// Waits for a key no longer than [`LOOK`]. Crossterm would ask a terminal that is gone for ever.
+fn wait_for_input() -> io::Result<()> {
+    let stdin = io::stdin();
+    let mut waited = [PollFd::new(&stdin, PollFlags::IN)];
+    let limit = Timespec::try_from(LOOK).unwrap_or_default();
+    match rustix::event::poll(&mut waited, Some(&limit)) {
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let is_gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+    match waited[0].revents().intersects(is_gone) {
+        true => Err(io::ErrorKind::UnexpectedEof.into()),
+        false => Ok(()),
     }
 }
 
