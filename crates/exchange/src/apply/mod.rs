@@ -247,7 +247,7 @@ impl Application<'_> {
     fn is_accepted(&mut self, receiver: &mut Receiver) -> Result<bool, ExchangeError> {
         let pending = PendingArrival {
             changesets: receiver.new_changesets()?,
-            report: receiver.report().clone(),
+            report: receiver.report(),
             accepted: Cell::new(true),
         };
         (self.options.on_event)(BundleEvent::Question(&pending));

@@ -225,6 +225,10 @@ fn confirm(ui: &mut Ui, pending: &PendingArrival) -> Result<(), Abort> {
             false => format!("new changesets {first}:{last}\n"),
         })?;
     }
+    let published = pending.report.published;
+    if published > 0 {
+        ui.status(format!("{published} local changesets will be published\n"))?;
+    }
     match ui.confirm("accept incoming changes")? {
         true => Ok(()),
         false => Err(Abort::new("user aborted")),

@@ -105,10 +105,11 @@ pub(crate) fn recommit_changeset(
     written.extend(edits.paths());
     let all: BTreeSet<&Vec<u8>> = written.iter().copied().chain(&removed).collect();
     let metadata = (metadata, view.phases().of(rev));
-    let before = Tree::of(view, view.changelog().parents(rev)[0])?;
+    let [first, second] = view.changelog().parents(rev);
+    let before = [Tree::of(view, first)?, Tree::of(view, second)?];
     let paths = all.iter().map(|path| &path[..]);
     let node = recommit(batch, parents, metadata, paths, |path| {
-        new_file([&before, &tree], path, edits)
+        new_file(&before, &tree, path, edits)
     })?;
     Ok(RecommittedChangeset {
         old: view.changelog().node(rev),
@@ -141,17 +142,21 @@ pub(crate) fn move_working_copy(
 
 /// A file of the changeset with the tree `own`; `None` if it goes.
 fn new_file(
-    [parent, own]: [&Tree<'_>; 2],
+    parents: &[Tree<'_>; 2],
+    own: &Tree<'_>,
     path: &[u8],
     edits: FileEdits<'_>,
 ) -> Result<Option<NewFile>, WorkdirError> {
     let Some((node, kind)) = own.get(path)? else {
         return Ok(None);
     };
+    let has_it = |parent: &Tree<'_>| -> Result<bool, WorkdirError> {
+        Ok(parent.get(path)?.is_some_and(|entry| entry.0 == node))
+    };
     let copied_from = match edits.sources.and_then(|sources| sources.get(path)) {
         Some(source) => source.clone(),
-        // A file that the changeset leaves as its parent has it does not come from elsewhere here.
-        None if parent.get(path)?.is_some_and(|entry| entry.0 == node) => None,
+        // A file that the changeset leaves as a parent has it does not come from elsewhere here.
+        None if has_it(&parents[0])? || has_it(&parents[1])? => None,
         None => recorded_source(own.view(), path, &node)?,
     };
     Ok(Some(NewFile {

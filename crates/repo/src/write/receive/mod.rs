@@ -268,9 +268,12 @@ impl Receiver {
         Ok(heads.more)
     }
 
-    /// Counts of what was received so far.
-    pub fn report(&self) -> &ReceiveReport {
-        &self.report
+    /// Counts of what was received so far, as they will be if it is all.
+    pub fn report(&mut self) -> ReceiveReport {
+        ReceiveReport {
+            published: self.count_published(),
+            ..self.report.clone()
+        }
     }
 
     /// The first and the last of the received changesets.

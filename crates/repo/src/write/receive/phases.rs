@@ -79,8 +79,16 @@ impl Receiver {
             let transaction = &mut self.transaction;
             transaction.replace(BaseDir::Store, PHASEROOTS, roots.into_bytes());
         }
-        let published = (0..old)
-            .filter(|rev| phases[*rev] == Phase::Public && before(*rev) != Some(Phase::Public));
-        self.report.published = published.count();
+        self.report.published = self.count_published();
+    }
+
+    /// How many changesets that were there before become public.
+    pub(super) fn count_published(&mut self) -> usize {
+        let phases = &self.changesets.handler().phases;
+        let known = self.view.changelog().revs();
+        let is_new = |rev: &Rev| {
+            phases[rev.index()] == Phase::Public && self.view.phases().of(*rev) != Phase::Public
+        };
+        known.filter(is_new).count()
     }
 }

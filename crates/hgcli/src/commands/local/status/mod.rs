@@ -314,7 +314,11 @@ fn print(
         let letter = letter.to_string();
         for path in list(&found.status, letter.chars().next().unwrap_or('C')) {
             let name = |repo: &Repo, path: &[u8]| match relative {
-                true => repo.relative_path(path),
+                // The directory that the user is in may stand for its files.
+                true => repo.relative_path(path).map(|path| match path.is_empty() {
+                    true => b".".to_vec(),
+                    false => path,
+                }),
                 false => Ok(path.to_vec()),
             };
             out.item(ui)?;
