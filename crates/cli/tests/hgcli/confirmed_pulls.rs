@@ -40,11 +40,12 @@ fn declined_changes_leave_nothing() {
     asked(&["--confirm"], "n\n");
     asked(&["--confirm"], "");
     asked(&["--confirm", "-q"], "what\nn\n");
-    asked(&["--config", "pull.confirm=yes", "-r", "1"], "n\n");
     asked(&["--confirm", "-r", "1", "-u"], "\n");
+    // Plain output is for scripts, which the setting does not ask.
+    asked(&["--config", "pull.confirm=yes", "-r", "1"], "n\n");
     asked(&["--confirm"], "Y\n");
     add(&hg, &source, "three");
-    // Nobody to ask counts as a yes.
+    // With -y all questions are answered.
     twin.same(&["pull", from, "--confirm", "-y"]);
     same_state(&twin);
 }

@@ -7,7 +7,7 @@ use varve_testkit::repos::{commit, write};
 
 const COPIES: &str = "{rev}:{node} {file_copies % '{name}<{source} '}\n";
 
-/// The third changeset has two copies that nobody recorded, and one that is recorded.
+/// The third changeset has two copies that are not recorded, and one that is.
 fn begin(hg: &Hg, path: &std::path::Path) {
     hg.ok(path, &["init"]);
     write(path, "a", b"a\n");

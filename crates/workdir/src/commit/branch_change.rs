@@ -14,7 +14,7 @@ use varve_repo::{CommitBatch, Node, RepoView, Repository, Rev};
 pub struct BranchChange<'a> {
     /// The repository as it is, hidden changesets included.
     pub view: &'a RepoView,
-    /// The changesets, ascending; those that are on the branch already stay, whatever is below them.
+    /// The changesets, ascending; those that are on the branch already stay if their parents do.
     pub revs: &'a [Rev],
     /// The name of the branch.
     pub branch: &'a [u8],
@@ -48,14 +48,15 @@ pub fn change_branch(
     let new_place = |replaced: &BTreeMap<Node, Node>, node| *replaced.get(&node).unwrap_or(&node);
     for rev in request.revs {
         request.stop.check()?;
+        let old = changelog
+            .parents(*rev)
+            .map(|rev| changelog.node_or_null(rev));
+        let parents = old.map(|node| new_place(&replaced, node));
         let mut metadata = ChangesetMetadata::read(request.view, *rev)?;
-        if metadata.branch == request.branch {
+        if metadata.branch == request.branch && parents == old {
             continue;
         }
         let old_branch = metadata.change_branch(request.branch, &changelog.node(*rev));
-        let parents = changelog
-            .parents(*rev)
-            .map(|rev| new_place(&replaced, changelog.node_or_null(rev)));
         let scope = (request.view, *rev);
         let done = recommit_changeset(batch, scope, parents, &metadata, FileEdits::default())?;
         replaced.insert(done.old, done.node);

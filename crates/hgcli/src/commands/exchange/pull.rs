@@ -9,7 +9,7 @@ use crate::remote::incoming;
 use crate::remote::incoming::{AppliedBundle, ApplyMode};
 use crate::remote::outgoing::own_branch;
 use crate::remote::peers;
-use crate::ui::{Abort, Ui};
+use crate::ui::{Abort, Ui, environment};
 use std::collections::BTreeMap;
 use varve_exchange::ExchangeError;
 use varve_exchange::apply::PullContext;
@@ -109,7 +109,9 @@ fn pull(
     ui.status([b"pulling from ", &source.shown()[..], b"\n"].concat())?;
     let mut remote = peers::connect(repo, ui, config, source)?;
     let mut wanted = wanted(repo, matches, source, &mut remote)?;
-    wanted.asks = matches.flag("confirm") || config.boolean("pull", "confirm", false)?;
+    // Scripts are asked only where they ask for it.
+    let is_configured = !environment::is_plain(None) && config.boolean("pull", "confirm", false)?;
+    wanted.asks = matches.flag("confirm") || is_configured;
     let force = matches.flag("force");
     let arrival = bring(repo, ui, config, source, (&mut remote, &wanted), force)?;
     let arrived = match &arrival {

@@ -4,7 +4,7 @@ use crate::commands::local::commit;
 use crate::commands::local::commit::metadata::write_options;
 use crate::commands::local::rewrite::{self, Replacement, RewriteEnd, refusal};
 use crate::commands::local::strip::UNCALLED_HOOKS;
-use crate::context::{Config, Context, Repo};
+use crate::context::{Config, Repo};
 use crate::ui::{Abort, Ui};
 use std::collections::BTreeSet;
 use varve_repo::{DEFAULT_BRANCH, LockKind, Repository, Rev, ViewFilter};
@@ -18,13 +18,10 @@ const END: RewriteEnd<'_> = RewriteEnd::replacing("branch-change");
 /// Puts changesets of the branch `name` in the place of those that `specs` mean. The caller holds the lock of the working
 /// copy.
 pub(super) fn change(
-    context: &mut Context,
+    (repo, ui, config): (&mut Repo, &mut Ui, &Config),
     specs: &[&[u8]],
     (name, force): (&[u8], bool),
 ) -> Result<u8, Abort> {
-    let Context {
-        repo, ui, config, ..
-    } = context;
     let repository = repo.repository()?;
     let mut dirstate = Dirstate::read(&repository)?;
     if !dirstate.parents()[1].is_null() {
@@ -135,7 +132,8 @@ fn commit_again(
         }
         ui.note("resolving manifests\n")?;
     }
-    ui.status(format!("changed branch on {} changesets\n", made.len()))?;
+    let changed = made.iter().filter(|moved| moved.old_branch != name).count();
+    ui.status(format!("changed branch on {changed} changesets\n"))?;
     batch.finish()?;
     dirstate.write(repository)?;
     repo.refresh();

@@ -71,7 +71,11 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             true => name,
             false => names::checked(&name, "branch")?,
         };
-        return changesets::change(context, &revs, (&name, matches.flag("force")));
+        let Context {
+            repo, ui, config, ..
+        } = context;
+        let force = matches.flag("force");
+        return changesets::change((repo, ui, config), &revs, (&name, force));
     }
     if !matches.flag("force") && branches.contains_key(&name) {
         let parents = parent_branches(&mut context.repo)?;
