@@ -241,7 +241,10 @@ pub(crate) fn note_files(ui: &mut Ui, done: &RecommittedChangeset) -> Result<(),
 
 /// Says with `--verbose` the steps of a commit.
 pub(crate) fn note_commit(ui: &mut Ui, done: &RecommittedChangeset) -> Result<(), Abort> {
-    ui.note("committing files:\n")?;
+    match done.files.is_empty() && done.removed.is_empty() {
+        true => ui.debug("reusing manifest from p1 (no file change)\n")?,
+        false => ui.note("committing files:\n")?,
+    }
     for file in &done.files {
         ui.note([&file[..], b"\n"].concat())?;
     }
