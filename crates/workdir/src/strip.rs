@@ -91,14 +91,24 @@ impl StripPlan {
     }
 
     /// By how many heads those that get a lower number are more than those below the removed ones, as Mercurial counts
-    /// when it adds them again. None below count as none more.
-    pub fn added_heads(&self, view: &RepoView) -> i64 {
+    /// when it adds them again: new ones that close their branch are one less each. None below count as none more.
+    ///
+    /// # Errors
+    /// A damaged changeset.
+    pub fn added_heads(&self, view: &RepoView) -> Result<i64, WorkdirError> {
         let first = self.removed.first().map_or(0, |rev| rev.index());
         let below = || view.changelog().revs().take(first);
-        match count_heads(view, below()) {
-            0 => 0,
-            before => count_heads(view, below().chain(self.renumbered.iter().copied())) - before,
+        let before = heads_of(view, below()).len();
+        if before == 0 {
+            return Ok(0);
         }
+        let after = heads_of(view, below().chain(self.renumbered.iter().copied()));
+        let mut more = after.len() as i64 - before as i64;
+        for rev in after.iter().filter(|rev| rev.index() >= first) {
+            let closes = view.with_changeset(*rev, |changeset| changeset.closes_branch())?;
+            more -= i64::from(closes);
+        }
+        Ok(more)
     }
 
     /// Whether the null revision was asked for, from which all follow.
@@ -172,7 +182,7 @@ impl StripPlan {
 }
 
 /// How many of `revs`, which come oldest first, no other one of them follows from.
-fn count_heads(view: &RepoView, revs: impl Iterator<Item = Rev>) -> i64 {
+fn heads_of(view: &RepoView, revs: impl Iterator<Item = Rev>) -> BTreeSet<Rev> {
     let mut heads = BTreeSet::new();
     for rev in revs {
         for parent in view.changelog().parents(rev).into_iter().flatten() {
@@ -180,7 +190,7 @@ fn count_heads(view: &RepoView, revs: impl Iterator<Item = Rev>) -> i64 {
         }
         heads.insert(rev);
     }
-    heads.len() as i64
+    heads
 }
 
 fn branch_of(view: &RepoView, rev: Option<Rev>) -> Result<Vec<u8>, WorkdirError> {

@@ -62,7 +62,7 @@ fn print_stored_again(ui: &mut Ui, view: &RepoView, plan: &StripPlan) -> Result<
     let sizes = measure_bundle(view, plan.renumbered())?;
     let count = plan.renumbered().len();
     print_bundle(ui, count, &sizes)?;
-    let heads = match plan.added_heads(view) {
+    let heads = match plan.added_heads(view)? {
         0 => String::new(),
         more => format!(" ({more:+} heads)"),
     };
