@@ -25,6 +25,11 @@ pub use recorder::{CrashImage, Recorder};
 
 use std::path::{Path, PathBuf};
 
+/// Where tests make many small files: in memory if `./test` has found room there, else where all temporary files are.
+pub fn scratch() -> PathBuf {
+    std::env::var_os("VARVE_SCRATCH").map_or_else(std::env::temp_dir, PathBuf::from)
+}
+
 /// Root of the workspace, where `./test` lies.
 pub fn workspace_root() -> PathBuf {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent();

@@ -58,7 +58,7 @@ fn changesets_move_with_and_without_markers() {
         step(&twin, "branch -r desc(beside):: merged --force");
         step(&twin, "commit --close-branch -m closed -d 0:0");
         step(&twin, "commit --close-branch -m closed");
-        step(&twin, "branch -r tip -v again");
+        step(&twin, "branch -r tip again");
         twin.same(&["log", "-r", "tip", "-T", "{extras % '{extra}\n'}"]);
     }
 }

@@ -14,7 +14,7 @@ pub fn copy_of(key: &str, path: &Path, make: impl FnOnce(&Path)) {
     let all = ALL.get_or_init(Mutex::default);
     let made = Arc::clone(all.lock().unwrap().entry(key.to_owned()).or_default());
     let made = made.get_or_init(|| {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir_in(varve_testkit::scratch()).unwrap();
         make(directory.path());
         directory
     });

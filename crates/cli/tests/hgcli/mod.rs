@@ -165,7 +165,7 @@ impl Twin {
 
     /// A repository that `make` fills, in two copies, for commands that write.
     pub fn writing(make: impl FnOnce(&peers::Hg, &Path)) -> Twin {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir_in(varve_testkit::scratch()).unwrap();
         let theirs = directory.path().join("a/repository");
         let ours = directory.path().join("b/repository");
         std::fs::create_dir_all(&theirs).unwrap();

@@ -30,7 +30,7 @@ pub fn run_hg_with_input(command: &mut Command, input: &Path) -> Outcome {
         command.stdin(File::open(input).unwrap());
         return Outcome::of(command, &hg_program());
     }
-    let outputs = [(); 2].map(|()| NamedTempFile::new().unwrap());
+    let outputs = [(); 2].map(|()| NamedTempFile::new_in(crate::scratch()).unwrap());
     let mut fields: Vec<Vec<u8>> = Vec::new();
     let mut field = |parts: &[&OsStr]| {
         fields.push(

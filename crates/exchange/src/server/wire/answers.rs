@@ -97,10 +97,9 @@ fn nodes_of(view: &RepoView, revs: &[Rev]) -> impl Iterator<Item = Node> {
 /// One digit per node: 1 if the client may see it here.
 fn known(view: &RepoView, request: &WireRequest) -> Result<Vec<u8>, ExchangeError> {
     let nodes = request.nodes("nodes")?.unwrap_or_default();
-    let digit = |node| {
-        let node = Node(node);
-        let is_known = node.is_null() || visible_rev(view, &node).is_some();
-        b'0' + u8::from(is_known)
+    let digit = |node| match visible_rev(view, &Node(node)) {
+        Some(_) => b'1',
+        None => b'0',
     };
     Ok(nodes.into_iter().map(digit).collect())
 }

@@ -33,7 +33,13 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     }
     for source in peers::sources(repo, ui, config, typed)? {
         let mut remote = peers::connect(repo, ui, config, &source)?;
-        let known = remote.known(&nodes)?;
+        let mut known = remote.known(&nodes)?;
+        if !source.is_elsewhere() {
+            // Servers say of the null revision that they do not have it.
+            for (known, node) in known.iter_mut().zip(&nodes) {
+                *known |= node.is_null();
+            }
+        }
         let digits: String = known
             .iter()
             .map(|known| if *known { '1' } else { '0' })
