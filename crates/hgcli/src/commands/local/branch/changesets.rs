@@ -70,6 +70,12 @@ fn chosen(
         return Err(refusal::words(refusal, OPERATION, ui.verbosity.verbose));
     }
     refusal::check_all((repo, ui, config), &revs, OPERATION)?;
+    let numbers: Vec<String> = revs.iter().map(|rev| rev.0.to_string()).collect();
+    let inner = format!("heads({}) - head()", numbers.join("+"));
+    if !repo.revisions(ui, &[inner.as_bytes()])?.is_empty() {
+        let message = "cannot change branch in middle of a stack";
+        return Err(Abort::input(message));
+    }
     if !config.evolution()?.markers {
         repo.refuse_hooks("branch --rev", UNCALLED_HOOKS)?;
     }
