@@ -6,12 +6,11 @@ use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos::{commit, write};
 
 const SETTINGS: &str = "[phases]\npublish = no\n[extensions]\nstrip =\n";
-const MARKERS: &str = "[experimental]\nevolution = createmarkers, allowunstable\n";
 
 /// A line of five changesets on two branches, with a rename and a removal, and one beside it.
-fn begin(hg: &Hg, path: &std::path::Path, settings: &str) {
+fn begin(hg: &Hg, path: &std::path::Path) {
     hg.ok(path, &["init"]);
-    write(path, ".hg/hgrc", [SETTINGS, settings].concat().as_bytes());
+    write(path, ".hg/hgrc", SETTINGS.as_bytes());
     write(path, "a", b"a\n");
     hg.ok(path, &["add", "a"]);
     commit(hg, path, "zero");
@@ -43,28 +42,26 @@ fn step(twin: &Twin, line: &str) {
 }
 
 #[test]
-fn changesets_move_with_and_without_markers() {
-    for settings in ["", MARKERS] {
-        let twin = Twin::writing(|hg, path| begin(hg, path, settings));
-        step(&twin, "branch -r 2: other");
-        step(&twin, "branch -r mark -f bar");
-        step(&twin, "branch -r desc(beside) -v bar -f");
-        step(&twin, "branch -r desc(one)::desc(two) more");
-        twin.each(|path| drop(hg().run(path, &["update", "-q", "-C", "desc(beside)"])));
-        twin.each(|path| drop(hg().run(path, &["merge", "-q", "mark"])));
-        step(&twin, "branch -r desc(zero) merging");
-        twin.each(|path| commit(&hg(), path, "merge"));
-        step(&twin, "branch -r desc(merge) merged");
-        step(&twin, "branch -r desc(beside):: merged --force");
-        step(&twin, "commit --close-branch -m closed -d 0:0");
-        step(&twin, "commit --close-branch -m closed");
-        step(&twin, "branch -r tip again");
-    }
+fn changesets_move_and_the_old_ones_are_stripped() {
+    let twin = Twin::writing(begin);
+    step(&twin, "branch -r 2: other");
+    step(&twin, "branch -r mark -f bar");
+    step(&twin, "branch -r desc(beside) -v bar -f");
+    step(&twin, "branch -r desc(one)::desc(two) more");
+    twin.each(|path| drop(hg().run(path, &["update", "-q", "-C", "desc(beside)"])));
+    twin.each(|path| drop(hg().run(path, &["merge", "-q", "mark"])));
+    step(&twin, "branch -r desc(zero) merging");
+    twin.each(|path| commit(&hg(), path, "merge"));
+    step(&twin, "branch -r desc(merge) merged");
+    step(&twin, "branch -r desc(beside):: merged --force");
+    step(&twin, "commit --close-branch -m closed -d 0:0");
+    step(&twin, "commit --close-branch -m closed");
+    step(&twin, "branch -r tip again");
 }
 
 #[test]
 fn what_must_stay_is_refused() {
-    let twin = Twin::writing(|hg, path| begin(hg, path, ""));
+    let twin = Twin::writing(begin);
     twin.all_same(&[
         "branch -r .",
         "branch -r none() x",
