@@ -1,5 +1,6 @@
 //! Choosing among changes on a screen: the same keys in both programs, and the same changesets. Both run at a terminal.
 
+use super::interactive::numbers;
 use super::state::same_state;
 use super::{Twin, our_hg};
 use std::os::unix::fs::PermissionsExt;
@@ -16,14 +17,6 @@ const START: &str = "starting interactive selection\n";
 const DOWN: &str = "\x1bOB";
 const RIGHT: &str = "\x1bOC";
 const PAGE_DOWN: &str = "\x1b[6~";
-
-fn numbers(changed: &[(usize, &str)]) -> String {
-    let line = |number| match changed.iter().find(|(at, _)| *at == number) {
-        Some((_, text)) => format!("{text}\n"),
-        None => format!("{number}\n"),
-    };
-    (1..=20).map(line).collect()
-}
 
 fn begin(hg: &Hg, path: &Path) {
     hg.ok(path, &["init"]);
@@ -178,6 +171,20 @@ fn a_signal_leaves_the_terminal_as_it_was() {
     let ended = at_terminal(&our_hg(), twin.ours(), &arguments, &call, "xterm");
     assert!(ended.is_restored && ended.had_screen, "{ended:?}");
     assert_eq!(said(&ended), "interrupted!\n");
+    same_state(&twin);
+}
+
+#[test]
+fn a_terminal_that_is_gone_ends_the_program() {
+    let twin = Twin::writing(begin);
+    let call = TerminalCall {
+        ready: "[x]",
+        keys: "x",
+        signals: "GONE",
+    };
+    let arguments = ["commit", "-i", "-m", "one"];
+    let ended = at_terminal(&our_hg(), twin.ours(), &arguments, &call, "xterm");
+    assert_eq!(ended.code, 255, "{ended:?}");
     same_state(&twin);
 }
 

@@ -11,7 +11,7 @@ const SETTINGS: &str = "[ui]\ninteractive = yes\n[extensions]\namend =\nrecord =
 const MARKERS: &str = "[experimental]\nevolution = createmarkers, allowunstable\n";
 
 /// Lines with numbers, some of them changed.
-fn numbers(changed: &[(usize, &str)]) -> String {
+pub(super) fn numbers(changed: &[(usize, &str)]) -> String {
     let line = |number| match changed.iter().find(|(at, _)| *at == number) {
         Some((_, text)) => format!("{text}\n"),
         None => format!("{number}\n"),

@@ -93,7 +93,7 @@ pub struct BundleApplier<'a> {
     pub stop: &'a Interrupt,
     /// Whether [`BundleEvent::Debug`] is wanted.
     pub debug: bool,
-    /// Whether [`BundleEvent::Question`] is asked at the end.
+    /// Sends [`BundleEvent::Question`] at the end.
     pub asks: bool,
     /// Gets events in order.
     pub on_event: &'a mut dyn FnMut(BundleEvent<'_>),

@@ -31,7 +31,7 @@ static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 struct StopSignal {
     /// Raised by the signal.
     came: Arc<AtomicBool>,
-    /// Whether there is no screen to leave first: the signal stops the program at once.
+    /// True while there is no screen to leave first: the signal stops the program at once.
     stops_at_once: Arc<AtomicBool>,
 }
 

@@ -152,7 +152,7 @@ fn start(watcher: SignalWatcher) {
         .spawn(wait);
 }
 
-/// Whether this program was started to ignore a signal.
+/// True if the caller of this program has a signal ignored.
 pub(crate) fn is_ignored(signal: i32) -> bool {
     ignored_signals() >> (signal - 1) & 1 != 0
 }

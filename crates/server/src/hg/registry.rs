@@ -54,7 +54,7 @@ pub(crate) struct RepoRegistry {
     /// Where the storage's paths begin.
     root: PathBuf,
     holds: ServedRepos,
-    /// Whether there are others beside the one that it holds.
+    /// Others are served beside the one that it holds.
     is_in_collection: bool,
     pub(super) repositories: Registry<OpenRepository>,
     /// Answers that several clients get at the moment.
@@ -106,7 +106,7 @@ impl RepoRegistry {
         }
     }
 
-    /// Whether the repository was removed since the names of its collection were read.
+    /// True if the repository was removed since the names of its collection were read.
     pub(super) fn is_gone(&self) -> bool {
         self.is_in_collection && !self.root.join(".hg").is_dir()
     }

@@ -1,7 +1,7 @@
 """Runs a program in a pseudo-terminal and types keys.
 
 Arguments: a text to wait for before the keys are typed, the keys, signals to be sent then (names between commas, or
-nothing), and the program with its arguments. The keys go in pieces between commas, each once the program is silent;
+nothing; GONE closes the terminal and sends none), and the program with its arguments. The keys go in pieces between commas, each once the program is silent;
 "," itself cannot be typed. Prints the exit code, whether the terminal has its old modes, how often a screen was opened
 and closed, and what was shown without one, after a line each.
 """
@@ -23,6 +23,8 @@ SILENCE = 0.15
 child, terminal = pty.fork()
 if child == 0:
     ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    if "GONE" in sys.argv[3].split(","):
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
     # The modes are read before the program changes them.
     sys.stdin.readline()
     os.execv(sys.argv[4], sys.argv[4:])
@@ -49,12 +51,22 @@ while time.monotonic() < end:
         continue
     elif is_ready and pieces:
         os.write(terminal, pieces.pop(0))
+    elif is_ready and sent and sent[0] == "GONE":
+        os.close(terminal)
+        terminal = None
+        break
     elif is_ready and sent:
         os.kill(child, getattr(signal, "SIG" + sent.pop(0)))
 else:
     os.kill(child, signal.SIGKILL)
-code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-after = termios.tcgetattr(terminal) if code is not None else None
+ended, status = 0, 0
+while not ended:
+    ended, status = os.waitpid(child, os.WNOHANG)
+    if not ended and time.monotonic() > end:
+        os.kill(child, signal.SIGKILL)
+    time.sleep(0.02)
+code = os.waitstatus_to_exitcode(status)
+after = termios.tcgetattr(terminal) if terminal is not None else None
 opened, closed = shown.count(b"\x1b[?1049h"), shown.count(b"\x1b[?1049l")
 outside = re.sub(rb"\x1b\[\?1049h.*?(\x1b\[\?1049l|$)", b"", shown, flags=re.S)
 outside = re.sub(rb"\x1b(\[[0-9;?]*[a-zA-Z]|[()][A-Z0-9]|[>=])", b"", outside)

@@ -14,7 +14,7 @@ pub struct TerminalCall<'a> {
     pub ready: &'a str,
     /// Keys, in pieces between commas; each is typed once nothing more comes.
     pub keys: &'a str,
-    /// Names of signals between commas, which are sent then.
+    /// Names of signals between commas, which are sent then; `GONE` closes the terminal, without a signal.
     pub signals: &'a str,
 }
 
@@ -23,9 +23,9 @@ pub struct TerminalCall<'a> {
 pub struct TerminalOutcome {
     /// Negative after a signal.
     pub code: i32,
-    /// Whether the terminal has its modes of before.
+    /// The terminal has its modes of before.
     pub is_restored: bool,
-    /// Whether another screen was opened, and each was closed.
+    /// A screen was opened, and each was closed.
     pub had_screen: bool,
     /// All that was shown without a screen, without colours.
     pub shown: String,

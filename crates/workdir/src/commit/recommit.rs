@@ -73,7 +73,7 @@ pub struct RecommittedChangeset {
 pub(crate) struct FileEdits<'a> {
     /// New contents by path.
     pub(crate) contents: Option<&'a BTreeMap<Vec<u8>, Vec<u8>>>,
-    /// Where files are copied from; `None` if they are no copies.
+    /// Sources of copies by path; `None` makes a copy a file of its own.
     pub(crate) sources: Option<&'a BTreeMap<Vec<u8>, Option<Vec<u8>>>>,
 }
 

@@ -91,7 +91,7 @@ pub(crate) struct PullRequest {
     pub(crate) known_bookmarks: Option<BTreeMap<Vec<u8>, Node>>,
     /// Whether it is for a new repository.
     pub(crate) is_clone: bool,
-    /// Whether the user is asked before anything counts.
+    /// The user has to accept the changes before they count.
     pub(crate) asks: bool,
 }
 

@@ -123,7 +123,7 @@ impl HunkNode {
         }
     }
 
-    /// Whether its lines are hidden.
+    /// Hides its lines.
     pub fn is_folded(&self) -> bool {
         self.is_folded
     }
@@ -166,10 +166,10 @@ pub struct FileNode {
     title: Vec<u8>,
     hunks: Vec<HunkNode>,
     is_selected: bool,
-    /// Whether something changes even without any hunk.
+    /// Marks a file that changes even without any hunk.
     changes_without_hunks: bool,
     is_folded: bool,
-    /// Whether its hunks have been shown: the first time they are shown with their lines.
+    /// Set once its hunks have been shown: the first time they are shown with their lines.
     was_unfolded: bool,
 }
 
@@ -198,7 +198,7 @@ impl FileNode {
         &self.title
     }
 
-    /// Whether its hunks are hidden.
+    /// Hides its hunks.
     pub fn is_folded(&self) -> bool {
         self.is_folded
     }

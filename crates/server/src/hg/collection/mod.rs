@@ -109,7 +109,7 @@ struct RepositoryNames {
     interval: Duration,
     descend: bool,
     collapse: bool,
-    /// Whether the walk was cut.
+    /// Set if the walk ended at a bound.
     is_cut: bool,
 }
 

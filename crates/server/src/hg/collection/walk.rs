@@ -21,7 +21,7 @@ pub(super) struct WalkBudget<'a> {
     pub(super) directories: usize,
     /// Repositories that may still be found.
     pub(super) repositories: usize,
-    /// Whether one of them did not suffice.
+    /// Set once a bound was reached.
     pub(super) is_exceeded: bool,
     pub(super) stop: &'a Interrupt,
 }
@@ -43,7 +43,7 @@ struct OpenDirectory {
     entries: IntoIter<DirEntry>,
     /// Directories to enter once all entries were seen.
     postponed: VecDeque<PathBuf>,
-    /// Whether it is a repository or belongs to its working copy.
+    /// Set in a repository and below, in its working copy.
     is_in_repository: bool,
 }
 
@@ -174,7 +174,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Whether the directory was not seen before.
+    /// Notes a directory; false if it was seen before.
     fn is_new(&mut self, path: &Path) -> bool {
         let found = fs::metadata(path);
         found.is_ok_and(|found| self.seen.insert((found.dev(), found.ino())))

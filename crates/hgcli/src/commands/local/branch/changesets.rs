@@ -7,7 +7,7 @@ use crate::commands::local::strip::UNCALLED_HOOKS;
 use crate::context::{Config, Repo};
 use crate::ui::{Abort, Ui};
 use std::collections::BTreeSet;
-use varve_repo::{DEFAULT_BRANCH, LockKind, Repository, Rev, ViewFilter};
+use varve_repo::{DEFAULT_BRANCH, LockKind, RepoView, Repository, Rev, ViewFilter};
 use varve_workdir::{AmendRefusal, BranchChange, Dirstate, RebranchedChangeset};
 
 /// Name of the command in refusals.
@@ -70,16 +70,23 @@ fn chosen(
         return Err(refusal::words(refusal, OPERATION, ui.verbosity.verbose));
     }
     refusal::check_all((repo, ui, config), &revs, OPERATION)?;
-    let numbers: Vec<String> = revs.iter().map(|rev| rev.0.to_string()).collect();
-    let inner = format!("heads({}) - head()", numbers.join("+"));
-    if !repo.revisions(ui, &[inner.as_bytes()])?.is_empty() {
-        let message = "cannot change branch in middle of a stack";
-        return Err(Abort::input(message));
-    }
+    check_heads(&view, &revs)?;
     if !config.evolution()?.markers {
         repo.refuse_hooks("branch --rev", UNCALLED_HOOKS)?;
     }
     Ok(revs)
+}
+
+/// Refuses changesets of which the last ones are followed by others of their branch.
+fn check_heads(view: &RepoView, revs: &BTreeSet<Rev>) -> Result<(), Abort> {
+    let parents = revs.iter().flat_map(|rev| view.changelog().parents(*rev));
+    let followed: BTreeSet<Rev> = parents.flatten().collect();
+    let branches = view.branchmap()?.values();
+    let heads: BTreeSet<Rev> = branches.flat_map(|branch| branch.heads.clone()).collect();
+    match revs.difference(&followed).all(|last| heads.contains(last)) {
+        true => Ok(()),
+        false => Err(Abort::input("cannot change branch in middle of a stack")),
+    }
 }
 
 /// Refuses a branch that is there, and is not the one that the changesets follow.
@@ -146,7 +153,7 @@ fn commit_again(
     Ok(made)
 }
 
-/// Whether the next commit would not begin a branch, which the working copy would lose.
+/// True unless the next commit is to begin a branch, which the working copy would lose.
 fn is_on_branch_of_parent(repository: &Repository, dirstate: &Dirstate) -> Result<bool, Abort> {
     let view = repository.view_for(ViewFilter::Unfiltered)?;
     let of_parent = match view.changelog().rev(&dirstate.parents()[0]) {

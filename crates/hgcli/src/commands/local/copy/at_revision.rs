@@ -16,7 +16,7 @@ use varve_workdir::{AmendRefusal, Dirstate, PathAuditor};
 /// Name of the command in refusals, whether copies are added or not.
 const OPERATION: &str = "uncopy";
 
-/// Where files come from; `None` if they are no copies.
+/// Paths of copies, and of the files that they are copies of; `None` takes a copy for a file of its own.
 type Sources = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
 
 /// `--at-rev`.

@@ -37,7 +37,7 @@ pub(in crate::commands::local) fn interface(
     })
 }
 
-/// Whether the settings, and the kind of the terminal, lead to a screen.
+/// True if the settings ask for a screen, and the kind of the terminal allows one.
 fn wants_screen(ui: &mut Ui, config: &Config) -> Result<bool, Abort> {
     const KEY: &str = "interface.chunkselector";
     let terminal = environment::variable("TERM").unwrap_or_default();

@@ -9,7 +9,7 @@ const TAB: usize = 8;
 #[derive(Debug)]
 pub(super) struct Wrapped {
     width: usize,
-    /// Whether the terminal shows all signs of Unicode.
+    /// The terminal shows all characters of Unicode.
     is_utf8: bool,
     column: usize,
     rows: Vec<String>,

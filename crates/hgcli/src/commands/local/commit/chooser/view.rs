@@ -12,7 +12,7 @@ const INDENT: [usize; 3] = [7, 11, 11];
 pub(super) struct ViewOptions {
     /// Columns and rows.
     pub(super) size: (usize, usize),
-    /// Whether the terminal shows all signs of Unicode.
+    /// The terminal shows all characters of Unicode.
     pub(super) is_utf8: bool,
     /// The fate of the changes that are selected.
     pub(super) verb: &'static str,
