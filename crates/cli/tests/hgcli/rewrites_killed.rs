@@ -55,6 +55,14 @@ const VICTIMS: &[Victim] = &[
         unfinished: None,
     },
     Victim {
+        line: &["branch", "-r", "2::", "other"],
+        unfinished: None,
+    },
+    Victim {
+        line: &["copy", "-A", "--at-rev", "3", "f0-0", "f3-0"],
+        unfinished: None,
+    },
+    Victim {
         line: &["split", "2"],
         unfinished: Some((".hg/rebasestate", &["rebase", "--abort"])),
     },
@@ -72,7 +80,7 @@ impl Victim {
 
     /// True of commands that replace the parent of the working copy and leave all files alone.
     fn keeps_files(&self) -> bool {
-        ["amend", "uncommit", "absorb"].contains(&self.line[0])
+        ["amend", "uncommit", "absorb", "branch", "copy"].contains(&self.line[0])
     }
 }
 
@@ -303,4 +311,14 @@ fn a_killed_absorb_loses_nothing() {
 #[test]
 fn a_killed_fix_loses_nothing() {
     killed_at_many_moments(victim("fix"));
+}
+
+#[test]
+fn a_killed_change_of_branch_loses_nothing() {
+    killed_at_many_moments(victim("branch"));
+}
+
+#[test]
+fn a_killed_record_of_a_copy_loses_nothing() {
+    killed_at_many_moments(victim("copy"));
 }

@@ -182,6 +182,13 @@ fn directories_stand_for_their_files() {
         for name in ["new/1", "new/deep/2", "new/deep/er/3"] {
             varve_testkit::repos::write(root, name, b"new\n");
         }
+        // One file of the directory is as it was.
+        for name in ["mixed/same", "mixed/other"] {
+            varve_testkit::repos::write(root, name, b"old\n");
+            hg.ok(root, &["add", name]);
+        }
+        hg.ok(root, &["commit", "-q", "-m", "mixed", "mixed"]);
+        varve_testkit::repos::write(root, "mixed/other", b"changed\n");
     });
     twin.all_same(&[
         "status -t u",
