@@ -1,5 +1,6 @@
 //! The local disk behind the [`Storage`] trait.
 
+use super::new_modes::NewModes;
 use super::removal;
 use super::shared_sync::SharedSyncs;
 use super::{Entry, EntryKind, Hole, OpenMode, ReadMode, Storage, StorageError, StorageFile};
@@ -9,7 +10,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::ops::Range;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -18,8 +19,7 @@ use std::time::SystemTime;
 #[derive(Clone, Debug)]
 pub struct DiskStorage {
     root: PathBuf,
-    /// Files and directories that are made below these are for their owner only.
-    private: Vec<PathBuf>,
+    new_modes: NewModes,
     names_from_root: bool,
     /// Shared by all clones.
     directory_syncs: Arc<SharedSyncs>,
@@ -30,7 +30,7 @@ impl DiskStorage {
     pub fn new(root: impl Into<PathBuf>) -> Self {
         DiskStorage {
             root: root.into(),
-            private: Vec::new(),
+            new_modes: NewModes::default(),
             names_from_root: false,
             directory_syncs: Arc::default(),
         }
@@ -56,12 +56,16 @@ impl DiskStorage {
     /// umask says. Those that are there stay as they are.
     #[must_use]
     pub fn with_private(mut self, directories: &[&str]) -> Self {
-        self.private = directories.iter().map(PathBuf::from).collect();
+        self.new_modes.set_private(directories);
         self
     }
 
-    fn is_private(&self, path: &Path) -> bool {
-        self.private.iter().any(|known| path.starts_with(known))
+    /// Files and directories that are made anywhere below a directory of the name `below` get the permission bits of
+    /// its directory `like`, as far as they suit, whatever the umask says: a group shares what its directory is open to.
+    #[must_use]
+    pub fn with_modes_like(mut self, below: &str, like: &str) -> Self {
+        self.new_modes.set_model(below, like);
+        self
     }
 
     fn at(&self, path: &Path) -> PathBuf {
@@ -96,9 +100,7 @@ impl Storage for DiskStorage {
             OpenMode::Append => options.write(true),
             OpenMode::CreateNew => options.write(true).create_new(true),
         };
-        if self.is_private(path) {
-            options.mode(0o600);
-        }
+        self.new_modes.before_file(path, &mut options);
         let op = if mode == OpenMode::CreateNew {
             "create"
         } else {
@@ -107,6 +109,10 @@ impl Storage for DiskStorage {
         let file = options
             .open(&full)
             .map_err(|e| StorageError::io(op, self.name(&full), e))?;
+        if mode == OpenMode::CreateNew {
+            let settled = self.new_modes.after_file(&full, &file);
+            settled.map_err(|e| StorageError::io(op, self.name(&full), e))?;
+        }
         let end = match mode {
             OpenMode::Append => file
                 .metadata()
@@ -166,12 +172,7 @@ impl Storage for DiskStorage {
 
     fn create_directory(&self, directory: &Path) -> Result<(), StorageError> {
         let full = self.at(directory);
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        if self.is_private(directory) {
-            builder.mode(0o700);
-        }
-        let made = builder.create(&full);
+        let made = self.new_modes.make_directories(directory, &full);
         made.map_err(|e| StorageError::io("create directory", self.name(&full), e))
     }
 

@@ -9,6 +9,7 @@
 
 mod disk;
 mod memory;
+mod new_modes;
 mod overlay;
 mod redirected;
 mod removal;

@@ -49,6 +49,7 @@ mod format;
 mod grafting;
 mod graph;
 mod grep;
+mod group_modes;
 mod heads;
 mod histedit;
 mod hooks;

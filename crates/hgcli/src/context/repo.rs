@@ -268,5 +268,5 @@ impl Repo {
 
 /// The local disk; paths are used as they are.
 pub fn disk() -> Arc<dyn Storage> {
-    Arc::new(DiskStorage::new(Path::new("")))
+    Arc::new(DiskStorage::new(Path::new("")).with_modes_like(".hg", "store"))
 }

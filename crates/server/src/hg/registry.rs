@@ -91,7 +91,11 @@ impl RepoRegistry {
     /// One repository, of which nothing is read before the first request.
     pub(crate) fn of_one(repository: LoneRepository, server: Arc<ServerContext>) -> RepoRegistry {
         let root = repository.root.clone();
-        let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(&root).with_names_from_root());
+        let storage: Arc<dyn Storage> = Arc::new(
+            DiskStorage::new(&root)
+                .with_names_from_root()
+                .with_modes_like(".hg", "store"),
+        );
         // Not in `.hg` itself, whose time would change, which looks as if the repository had.
         let shared = SharedBundles::new(&repository.root.join(".hg/cache"));
         let place = (storage, root);
