@@ -126,6 +126,9 @@ fn a_kept_bundle_brings_what_was_shown() {
         hg().ok(root, &["verify", "-q"]);
     });
     assert!(log(twin.ours()) == log(twin.theirs()));
+    // What was published there is a draft in a bundle.
+    let phases = |root: &Path| hg().ok(root, &["log", "-T", "{node} {phase}\n"]);
+    assert!(phases(twin.ours()) == phases(twin.theirs()));
     twin.same(&["in", &text("whole")]);
 }
 

@@ -8,7 +8,7 @@ use varve_testkit::repos;
 const EVOLVES: &str = "[experimental]\nevolution = all\n";
 
 /// Shows the facts of a hook but those that are different each time.
-const SHOW: &str = "env | grep '^HG_' | grep -v -e TXNID= | sort";
+const SHOW: &str = "env | grep '^HG_' | grep -v -e TXNID= | sort; echo \"$HG_TXNNAME\"";
 
 const KINDS: [&str; 11] = [
     "pretxnopen",
@@ -84,6 +84,29 @@ fn everything_comes_with_markers_and_phases() {
         same_history(&twin, "c");
         same_history(&twin, "without");
     }
+}
+
+#[test]
+fn what_is_hidden_here_does_not_come_again() {
+    let origin = Origin::nothing();
+    let settings = format!("[phases]\npublish = no\n{EVOLVES}");
+    origin.hg().ok(origin.directory(), &["init", "origin"]);
+    repos::write(&origin.path(), ".hg/hgrc", settings.as_bytes());
+    for name in ["a", "b"] {
+        origin.commit(name);
+    }
+    let server = origin.serve();
+    let twin = empty();
+    let paths = format!("[paths]\ndefault = {}\n", server.url());
+    configure(&twin, "", &format!("{settings}{paths}"));
+    twin.all_same(&["pull -q", "update -q 1"]);
+    twin.each(|root| {
+        let line = ["commit", "-q", "--amend", "-m", "other", "-d", "5 0"];
+        origin.hg().ok(root, &line);
+    });
+    twin.all_same(&["pull", "incoming", "log -G --hidden"]);
+    origin.ok("phase -p 1");
+    twin.all_same(&["pull", "log -G --hidden"]);
 }
 
 #[test]

@@ -20,16 +20,15 @@ impl Application<'_> {
         phase: Phase,
     ) -> Result<i64, ExchangeError> {
         let origin = self.origin(in_bundle2);
-        let source = self.options.source;
         let publishing = (self.options.push.as_ref()).is_some_and(|push| push.publishing);
         let phase = if publishing { Phase::Public } else { phase };
         let mut published = Vec::new();
-        self.receiver(source)?.begin_changegroup(&origin, phase)?;
+        self.receiver()?.begin_changegroup(&origin, phase)?;
         self.step("adding changesets");
         let mut patch = Vec::new();
         while let Some(group) = reader.next_group()? {
             if let Group::File(path) = &group {
-                self.receiver(source)?.begin_file(path)?;
+                self.receiver()?.begin_file(path)?;
                 self.debug(|| [b"adding ", &path[..], b" revisions\n"].concat());
             }
             while let Some(header) = reader.next_delta(&mut patch)? {
@@ -38,7 +37,7 @@ impl Application<'_> {
                     .check()
                     .map_err(varve_repo::RepoError::from)?;
                 let new = revision(&header, &patch);
-                let receiver = self.receiver(source)?;
+                let receiver = self.receiver()?;
                 match group {
                     Group::Changesets => {
                         let is_new = !receiver.knows(&new.node);
@@ -58,7 +57,7 @@ impl Application<'_> {
             self.send_interrupting_output();
             match group {
                 Group::File(_) => self.options.progress.advance(1),
-                _ => self.receiver(source)?.end_group()?,
+                _ => self.receiver()?.end_group()?,
             }
             match group {
                 Group::Changesets => self.next_step("adding manifests"),
@@ -67,7 +66,7 @@ impl Application<'_> {
             }
         }
         self.options.progress.end();
-        let receiver = self.receiver(source)?;
+        let receiver = self.receiver()?;
         let heads = receiver.end_changegroup()?;
         // With their ancestors, and also those that were here before.
         receiver.lower_phases(Phase::Public, &published);

@@ -44,8 +44,7 @@ impl Application<'_> {
 
     /// These changesets are still in these phases.
     pub(super) fn check_phases(&mut self, payload: &[u8]) -> Result<(), ExchangeError> {
-        let source = self.options.source;
-        let receiver = self.receiver(source)?;
+        let receiver = self.receiver()?;
         for (expected, nodes) in phase_heads::decode(payload)? {
             // The null changeset is always public.
             for node in nodes.into_iter().filter(|node| !node.is_null()) {
@@ -64,8 +63,7 @@ impl Application<'_> {
 
     /// These bookmarks are still where they were.
     pub(super) fn check_bookmarks(&mut self, payload: &[u8]) -> Result<(), ExchangeError> {
-        let source = self.options.source;
-        let receiver = self.receiver(source)?;
+        let receiver = self.receiver()?;
         for (name, expected) in bookmarks::decode(payload)? {
             let found = receiver.bookmark(&name).filter(|node| !node.is_null());
             if found == expected.as_ref() {

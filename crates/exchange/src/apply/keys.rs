@@ -18,8 +18,7 @@ impl Application<'_> {
         if self.options.push.is_none() {
             return Ok(());
         }
-        let source = self.options.source;
-        let receiver = self.receiver(source)?;
+        let receiver = self.receiver()?;
         let hex = |node: Option<&Node>| {
             let node = node.filter(|node| !node.is_null());
             node.map(|node| node.to_hex().to_vec()).unwrap_or_default()
@@ -41,8 +40,8 @@ impl Application<'_> {
 
     pub(super) fn pushkey_part(&mut self, header: &PartHeader) -> Result<(), ExchangeError> {
         let key = pushkey::decode(header)?;
-        let (source, takes_markers) = (self.options.source, self.options.takes_markers);
-        let receiver = self.receiver(source)?;
+        let takes_markers = self.options.takes_markers;
+        let receiver = self.receiver()?;
         receiver.add_pushkey(&key, Some(header.id));
         let objection = objection_to(&key);
         let done = match objection {

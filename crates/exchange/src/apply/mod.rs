@@ -112,6 +112,16 @@ impl fmt::Debug for BundleApplier<'_> {
 }
 
 impl BundleApplier<'_> {
+    /// What the transaction is called, and hooks learn as its name: where it came from stands in the second line.
+    fn description(&self, is_bundle10: bool) -> String {
+        let url = String::from_utf8_lossy(&self.url);
+        match (&self.pull, url.strip_prefix("file:")) {
+            (None, _) if !is_bundle10 => self.source.to_owned(),
+            (Some(_), Some(path)) => format!("{}\nfile://{path}", self.source),
+            _ => format!("{}\n{url}", self.source),
+        }
+    }
+
     /// Applies a bundle under the store's lock, which comes back.
     ///
     /// # Errors
@@ -130,6 +140,7 @@ impl BundleApplier<'_> {
             stream_applied: None,
             tagged: Vec::new(),
             interrupting_output: InterruptingOutput::default(),
+            description: String::new(),
         };
         match application.apply(bundle) {
             Ok(()) => application.finish(),
@@ -160,23 +171,26 @@ struct Application<'a> {
     tagged: Vec<Node>,
     /// Output that interrupted a part, until the event is sent.
     interrupting_output: InterruptingOutput,
+    /// What the transaction is called.
+    description: String,
 }
 
 type InterruptingOutput = Arc<Mutex<Vec<Vec<u8>>>>;
 
 impl Application<'_> {
     fn apply(&mut self, bundle: Bundle<'_>) -> Result<(), ExchangeError> {
+        let is_old = matches!(bundle, Bundle::Bundle10(_));
+        self.description = self.options.description(is_old);
         match bundle {
             Bundle::Bundle10(changes) => {
-                let url = String::from_utf8_lossy(&self.options.url).into_owned();
-                self.receiver(&format!("{}\n{url}", self.options.source))?;
+                self.receiver()?;
                 self.changegroup(changes, false, Phase::Draft).map(drop)
             }
             Bundle::Bundle20(parts) => {
                 if self.options.push.is_some() {
                     // Hooks learn the origin before the first part.
                     let origin = self.origin(true);
-                    self.receiver(self.options.source)?.set_origin(&origin);
+                    self.receiver()?.set_origin(&origin);
                 }
                 self.apply_parts(parts)?;
                 self.update_pulled_bookmarks()
@@ -186,10 +200,10 @@ impl Application<'_> {
     }
 
     /// The transaction, which `description` names if it has to begin.
-    fn receiver(&mut self, description: &str) -> Result<&mut Receiver, ExchangeError> {
+    fn receiver(&mut self) -> Result<&mut Receiver, ExchangeError> {
         if let (None, Some(lock)) = (&self.receiver, self.lock.take()) {
             let repository = self.streamed.as_ref().unwrap_or(self.options.repository);
-            let receiver = repository.receive(lock, self.options.write, description)?;
+            let receiver = repository.receive(lock, self.options.write, &self.description)?;
             let receiver = self.receiver.insert(receiver);
             if self.options.checks_all {
                 receiver.check_all();

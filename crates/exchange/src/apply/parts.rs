@@ -162,7 +162,7 @@ impl Application<'_> {
         if self.options.pull.is_some() && self.has_phases(&heads)? {
             return Ok(());
         }
-        let receiver = self.receiver(self.options.source)?;
+        let receiver = self.receiver()?;
         for (phase, nodes) in heads {
             receiver.lower_phases(phase, &nodes);
         }
@@ -176,7 +176,7 @@ impl Application<'_> {
             .into_iter()
             .map(|(name, node)| (name, node.unwrap_or(varve_repo::Node::NULL)))
             .collect();
-        self.receiver(self.options.source)?.bookmarks(&moves);
+        self.receiver()?.bookmarks(&moves);
         Ok(())
     }
 
@@ -188,7 +188,7 @@ impl Application<'_> {
         if !self.options.takes_markers {
             return Err(ExchangeError::MarkersNotEnabled);
         }
-        let new = self.receiver(self.options.source)?.markers(payload)?;
+        let new = self.receiver()?.markers(payload)?;
         if let Some(push) = &mut self.options.push {
             push.replies.add(header, Reply::Obsmarkers { new });
         }

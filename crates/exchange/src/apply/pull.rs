@@ -67,8 +67,7 @@ impl Application<'_> {
             };
             moves.push((stored, bookmark.node));
         }
-        let source = self.options.source;
-        self.receiver(source)?.bookmarks(&moves);
+        self.receiver()?.bookmarks(&moves);
         Ok(())
     }
 

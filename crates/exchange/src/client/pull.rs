@@ -28,6 +28,8 @@ pub struct BundleRequest {
     pub nothing_new: bool,
     /// Whether the files of the store are requested instead of changesets.
     pub streamed: bool,
+    /// No phases are requested: what comes is a draft wherever it is kept.
+    pub without_phases: bool,
     /// Whether bookmarks are requested too.
     pub bookmarks: bool,
     /// Bookmarks come as keys only, as before Mercurial 4.5.
@@ -53,6 +55,7 @@ impl BundleRequest {
         match self.streamed {
             // Their phases are among the files.
             true => args.push(("stream", flag(true))),
+            false if self.without_phases => {}
             false => args.push(("phases", flag(true))),
         }
         if self.bookmarks {

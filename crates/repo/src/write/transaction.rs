@@ -112,9 +112,7 @@ impl Repository {
             return Err(RepoError::AbandonedTransaction);
         }
         let hooks = self.context().opening.hooks.as_ref();
-        let hooks = hooks.map(|hooks| {
-            TransactionHooks::open(hooks, description.lines().next().unwrap_or_default())
-        });
+        let hooks = hooks.map(|hooks| TransactionHooks::open(hooks, description));
         Ok(Transaction {
             hooks: hooks.transpose()?,
             context: Arc::clone(self.context()),

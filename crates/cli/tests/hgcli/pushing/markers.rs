@@ -58,3 +58,25 @@ fn unstable_changesets_are_refused_unless_forced() {
     });
     pair.same(&["push", "push -r 3"]);
 }
+
+#[test]
+fn a_head_whose_successor_is_there_already_does_not_count() {
+    let pair = evolving(false, true);
+    pair.commit("old");
+    pair.same(&["push"]);
+    pair.each_clone(|root| drop(pair.hg.ok(root, &["update", "-q", "1"])));
+    pair.commit("new");
+    pair.same(&["push", "push -f"]);
+    for name in ["one", "two"] {
+        pair.each_clone(|root| drop(pair.hg.ok(root, &["update", "-q", "3"])));
+        pair.commit(name);
+    }
+    pair.same(&["push"]);
+    pair.each_clone(|root| {
+        let node = |rev| pair.hg.ok(root, &["log", "-r", rev, "-T", "{node}"]);
+        let marked = ["debugobsolete", "-d", "0 0", &node("2"), &node("3")];
+        pair.hg.ok(root, &marked);
+    });
+    pair.same(&["push"]);
+    pair.verify();
+}

@@ -50,48 +50,92 @@ pub fn branch_heads(
         let branch = view.with_changeset(*rev, |changeset| changeset.branch().into_owned())?;
         sent.entry(branch).or_default().push(*rev);
     }
+    let known = there.values().flatten();
+    let push = Push {
+        view,
+        missing,
+        there: known
+            .filter_map(|node| view.changelog().rev(node))
+            .collect(),
+    };
     let mut found = Vec::new();
     for (name, revs) in sent {
         let before = there.get(&name).cloned();
-        found.push(one_branch(view, missing, name, &revs, before)?);
+        found.push(push.one_branch(name, &revs, before)?);
     }
     Ok(found)
 }
 
-fn one_branch(
-    view: &RepoView,
-    missing: &[Rev],
-    name: Vec<u8>,
-    revs: &[Rev],
-    before: Option<Vec<Node>>,
-) -> Result<BranchHeads, ExchangeError> {
-    let changelog = view.changelog();
-    let (mut known, mut unknown) = (Vec::new(), Vec::new());
-    for node in before.iter().flatten() {
-        match changelog.rev(node) {
-            Some(rev) => known.push(rev),
-            None => unknown.push(*node),
+struct Push<'a> {
+    view: &'a RepoView,
+    /// What is sent, ascending.
+    missing: &'a [Rev],
+    /// The heads of all branches of the other side, as far as they are known here.
+    there: Vec<Rev>,
+}
+
+impl Push<'_> {
+    fn one_branch(
+        &self,
+        name: Vec<u8>,
+        revs: &[Rev],
+        before: Option<Vec<Node>>,
+    ) -> Result<BranchHeads, ExchangeError> {
+        let view = self.view;
+        let changelog = view.changelog();
+        let (mut known, mut unknown) = (Vec::new(), Vec::new());
+        for node in before.iter().flatten() {
+            match changelog.rev(node) {
+                Some(rev) => known.push(rev),
+                None => unknown.push(*node),
+            }
         }
-    }
-    unknown.sort_unstable();
-    let candidates: BTreeSet<Rev> = known.iter().chain(revs).copied().collect();
-    let mut after = heads_of(view, &candidates);
-    let mut replaced = Vec::new();
-    for head in known {
-        if after.contains(&head) && is_replaced(view, head, &after, missing)? {
-            after.remove(&head);
-            replaced.push(changelog.node(head));
+        unknown.sort_unstable();
+        let candidates: BTreeSet<Rev> = known.iter().chain(revs).copied().collect();
+        let mut after = heads_of(view, &candidates);
+        let mut replaced = Vec::new();
+        for head in known {
+            if after.contains(&head) && self.is_replaced(head, &after)? {
+                after.remove(&head);
+                replaced.push(changelog.node(head));
+            }
         }
+        let mut after: Vec<Node> = after.into_iter().map(|rev| changelog.node(rev)).collect();
+        after.extend(&unknown);
+        Ok(BranchHeads {
+            name,
+            before,
+            after,
+            unknown,
+            replaced,
+        })
     }
-    let mut after: Vec<Node> = after.into_iter().map(|rev| changelog.node(rev)).collect();
-    after.extend(&unknown);
-    Ok(BranchHeads {
-        name,
-        before,
-        after,
-        unknown,
-        replaced,
-    })
+
+    /// True of a head there that is obsolete with all that only it builds on, when something that is sent, or is there
+    /// already, stands in its place.
+    fn is_replaced(&self, head: Rev, heads: &BTreeSet<Rev>) -> Result<bool, ExchangeError> {
+        let view = self.view;
+        if view.phases().of(head) == Phase::Public || !view.obsolete()?.contains(&head) {
+            return Ok(false);
+        }
+        for rev in only(view, head, heads) {
+            let is_mutable = view.phases().of(rev) > Phase::Public;
+            let mut successors = match is_mutable {
+                true => view.with_successors(&[rev])?,
+                false => BTreeSet::new(),
+            };
+            successors.remove(&rev);
+            if !successors.iter().any(|rev| self.will_be_there(*rev)) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn will_be_there(&self, rev: Rev) -> bool {
+        let is_sent = self.missing.binary_search(&rev).is_ok();
+        is_sent || self.view.missing_ancestors(&[rev], &self.there).is_empty()
+    }
 }
 
 /// Those of `revs` on which no other one of them builds.
@@ -109,33 +153,6 @@ fn heads_of(view: &RepoView, revs: &BTreeSet<Rev>) -> BTreeSet<Rev> {
         }
     }
     heads
-}
-
-/// Whether a head there, and all that only it builds on, is obsolete, and something that is sent
-/// stands in its place.
-fn is_replaced(
-    view: &RepoView,
-    head: Rev,
-    heads: &BTreeSet<Rev>,
-    missing: &[Rev],
-) -> Result<bool, ExchangeError> {
-    if view.phases().of(head) == Phase::Public || !view.obsolete()?.contains(&head) {
-        return Ok(false);
-    }
-    for rev in only(view, head, heads) {
-        let is_mutable = view.phases().of(rev) > Phase::Public;
-        let successors = match is_mutable {
-            true => view.with_successors(&[rev])?,
-            false => BTreeSet::new(),
-        };
-        if !successors
-            .iter()
-            .any(|rev| missing.binary_search(rev).is_ok())
-        {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// `head` and its ancestors, without the ancestors of another one of `heads`, down to the public

@@ -18,7 +18,7 @@ use varve_exchange::client::peer::Remote;
 use varve_exchange::client::pull::BundleRequest;
 use varve_exchange::format::bundle::open_bundle;
 use varve_exchange::format::limits::BundleLimits;
-use varve_repo::{LockKind, Node, ViewFilter};
+use varve_repo::{LockKind, Node, RepoView, ViewFilter};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -205,7 +205,11 @@ pub(crate) fn bring(
     force: bool,
 ) -> Result<Option<AppliedBundle>, Abort> {
     let heads = (!wanted.heads.is_empty()).then_some(&wanted.heads[..]);
-    let common = compare(repo, ui, remote, heads, force)?;
+    let mut common = compare(repo, ui, remote, heads, force)?;
+    keep_hidden(
+        &*repo.repository()?.view_for(ViewFilter::Unfiltered)?,
+        &mut common,
+    );
     let is_empty = repo.repository()?.view()?.changelog().is_empty();
     let shares_nothing = is_empty || common.is_unrelated(1);
     if shares_nothing && heads.is_none() && common.incoming {
@@ -239,6 +243,26 @@ pub(crate) fn bring(
         _ => ApplyMode::Pull(pulled),
     };
     apply(repo, ui, config, source, remote, request, way).map(Some)
+}
+
+/// Heads that are here already, though hidden, need not come again.
+fn keep_hidden(all: &RepoView, found: &mut DiscoveryResult) {
+    let DiscoveryResult {
+        common_heads,
+        remote_heads,
+        incoming,
+        ..
+    } = found;
+    let hidden = remote_heads.iter().filter(|head| {
+        let is_here = !head.is_null() && all.changelog().rev(head).is_some();
+        is_here && !common_heads.contains(head)
+    });
+    let hidden: Vec<Node> = hidden.copied().collect();
+    if !hidden.is_empty() {
+        common_heads.extend(hidden);
+        let is_common = |head| common_heads.contains(head);
+        *incoming &= !remote_heads.iter().all(is_common);
+    }
 }
 
 /// Finds the common changesets; `heads` are the wanted ones of the other side, if not all are.

@@ -103,6 +103,7 @@ fn show(
     let request = BundleRequest {
         heads: wanted.map_or(common.remote_heads, <[Node]>::to_vec),
         common: common.common_heads,
+        without_phases: true,
         ..BundleRequest::default()
     };
     let kept = matches.value("bundle").filter(|name| !name.is_empty());
