@@ -312,3 +312,37 @@ fn an_obsolete_changeset_must_not_diverge() {
     answering(&twin, "split 1 --hidden", "a");
     answering(&twin, "split 1 --hidden -v", "a");
 }
+
+#[test]
+fn what_was_pruned_must_not_come_back_beside_another_successor() {
+    let twin = both_ways().into_iter().next().unwrap();
+    twin.each(|path| {
+        let hg = hg();
+        hg.ok(path, &["update", "-q", "tip"]);
+        let old = hg.ok(path, &["log", "-r", ".", "-T", "{node}"]);
+        hg.ok(
+            path,
+            &["commit", "--amend", "-q", "-m", "pruned", "-d", "1 0"],
+        );
+        let pruned = hg.ok(path, &["log", "-r", ".", "-T", "{node}"]);
+        hg.ok(path, &["update", "-q", "--hidden", &old]);
+        let divergence = "experimental.evolution.allowdivergence=yes";
+        let again = [
+            "commit", "--amend", "-q", "-m", "kept", "-d", "2 0", "--config", divergence,
+        ];
+        hg.ok(path, &again);
+        hg.ok(path, &["debugobsolete", &pruned]);
+        hg.ok(path, &["update", "-q", "--hidden", &pruned]);
+    });
+    let divergence = "--config=experimental.evolution.allowdivergence=yes";
+    twin.all_same(&[
+        "commit --amend -m revived",
+        "commit --amend -v -m revived",
+        "split",
+        "uncommit",
+    ]);
+    twin.same(&[
+        "commit", "--amend", "-m", "revived", "-d", "3 0", divergence,
+    ]);
+    twin.all_same(&["log -G --hidden"]);
+}

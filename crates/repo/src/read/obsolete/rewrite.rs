@@ -3,6 +3,7 @@
 use super::Evolution;
 use crate::format::{Phase, RepoError};
 use crate::read::RepoView;
+use std::collections::{BTreeSet, VecDeque};
 use varve_revlog::{Node, Rev};
 
 /// The reason why a changeset must not be rewritten.
@@ -15,10 +16,12 @@ pub enum RewriteRefusal {
         /// Number of visible descendants.
         descendants: usize,
     },
-    /// The changeset is obsolete and has a visible successor, with which a second one would diverge.
+    /// The changeset is obsolete, and a new one in its place would stand beside a visible successor.
     Divergence {
         /// The visible successor.
         successor: Node,
+        /// What it succeeds: the changeset, or one before it.
+        predecessor: Node,
     },
 }
 
@@ -42,10 +45,34 @@ impl RepoView {
         if evolution.divergence || !self.obsolete()?.contains(&rev) {
             return Ok(None);
         }
-        let latest = self.latest_successors(self.changelog().node(rev))?;
+        let node = self.changelog().node(rev);
+        if let Some(successor) = self.visible_successor(node)? {
+            return Ok(Some(RewriteRefusal::Divergence {
+                successor,
+                predecessor: node,
+            }));
+        }
+        // One that was pruned comes back beside what else became of its predecessors.
+        let mut seen = BTreeSet::from([node]);
+        let mut open = VecDeque::from(self.predecessors(&node)?);
+        while let Some(predecessor) = open.pop_front() {
+            if !seen.insert(predecessor) {
+                continue;
+            }
+            if let Some(successor) = self.visible_successor(predecessor)? {
+                return Ok(Some(RewriteRefusal::Divergence {
+                    successor,
+                    predecessor,
+                }));
+            }
+            open.extend(self.predecessors(&predecessor)?);
+        }
+        Ok(None)
+    }
+
+    fn visible_successor(&self, node: Node) -> Result<Option<Node>, RepoError> {
+        let latest = self.latest_successors(node)?;
         let visible = latest.into_iter().find(|rev| self.is_visible(*rev));
-        Ok(visible.map(|rev| RewriteRefusal::Divergence {
-            successor: self.changelog().node(rev),
-        }))
+        Ok(visible.map(|rev| self.changelog().node(rev)))
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{WorkingChanges, before, closes, look, metadata, print_written, refuse_interrupted};
 use crate::arguments::Matches;
-use crate::commands::local::rewrite::{self, refusal};
+use crate::commands::local::rewrite::{self, refusal, report_instabilities};
 use crate::commands::local::strip;
 use crate::context::{Config, Repo};
 use crate::ui::{Abort, Ui, short_hex};
@@ -101,16 +101,14 @@ pub(crate) fn run(
         note: more.note.as_deref(),
         markers: evolution.markers,
     };
-    let orphans = base.view().orphans()?.len();
+    let before = repository
+        .view_for(ViewFilter::Unfiltered)?
+        .instabilities()?;
     let node = plan.commit(repo, ui, config, (&repository, batch), &mut dirstate)?;
     drop(working_copy);
     repo.refresh();
     before::print_committed(repo, ui, &node)?;
-    let unstable = repo.view()?.orphans()?.len();
-    if unstable > orphans {
-        let count = unstable - orphans;
-        ui.warn(format!("{count} new orphan changesets\n"))?;
-    }
+    report_instabilities(ui, &repo.repository()?, &before)?;
     Ok(0)
 }
 

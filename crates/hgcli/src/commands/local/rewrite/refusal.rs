@@ -82,22 +82,32 @@ pub(crate) fn words(error: WorkdirError, operation: &str, verbose: bool) -> Abor
             "cannot {operation} changeset, as that will orphan {descendants} descendants"
         ))
         .hint("see 'hg help evolution.instability'"),
-        RewriteRefusal::Divergence { successor } => {
-            let other = short_hex(&successor);
-            diverges(&node, &other, operation, verbose)
+        RewriteRefusal::Divergence {
+            successor,
+            predecessor,
+        } => {
+            let (other, from) = (short_hex(&successor), short_hex(&predecessor));
+            diverges(&node, (&other, &from), operation, verbose)
         }
     }
 }
 
-fn diverges(node: &str, other: &str, operation: &str, verbose: bool) -> Abort {
-    let message =
+fn diverges(node: &str, (other, from): (&str, &str), operation: &str, verbose: bool) -> Abort {
+    let mut message =
         format!("cannot {operation} {node}, as that creates content-divergence with {other}");
+    if from != node {
+        message.push_str(&format!(", from {from}"));
+    }
     if !verbose {
         return Abort::input(message)
             .hint("add --verbose for details or see 'hg help evolution.instability'");
     }
+    let through = match from == node {
+        true => String::new(),
+        false => format!("    changeset {node} is a successor of changeset {from}\n"),
+    };
     Abort::input(format!(
-        "{message}\n    changeset {node} already has a successor in changeset {other}\n    \
+        "{message}\n{through}    changeset {from} already has a successor in changeset {other}\n    \
          rewriting changeset {node} would create \"content-divergence\"\n    \
          set experimental.evolution.allowdivergence=True to skip this check"
     ))
