@@ -36,12 +36,13 @@ pub fn merge_telling(
     let mut dirstate = copy.dirstate();
     let stop = Interrupt::default();
     let other = view.changelog().rev(&other).unwrap();
-    check_merge(&copy.repository, &view, &dirstate, other, &stop)?;
+    check_merge(&copy.repository, &view, &dirstate, (other, false), &stop)?;
     let request = MergeRequest {
         repository: &copy.repository,
         view: &view,
         other,
         base: MergeBase::CommonAncestors,
+        keeps_changes: false,
         tool: &options(tool),
         labels: &MergeLabels::of_merge(),
         progress: &varve_base::Silent,

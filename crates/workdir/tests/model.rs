@@ -150,6 +150,7 @@ impl WorkingCopy {
             view: &view,
             other: rev(&other).unwrap(),
             base: MergeBase::Chosen(rev(&base)),
+            keeps_changes: false,
             tool: &MergeOptions {
                 markers: MarkerStyle::Basic,
                 chosen: ToolSelection::Forced(tool),

@@ -8,7 +8,8 @@ use varve_base::Interrupt;
 use varve_lang::patterns::Matcher;
 use varve_repo::{Changeset, RepoView, Repository, Rev};
 
-/// Refuses a merge that would bring nothing, or into a working copy that is not clean.
+/// Refuses a merge that would bring nothing, or into a working copy that is not clean, which matters not if it
+/// `keeps_changes`.
 ///
 /// # Errors
 /// [`WorkdirError::UncommittedMerge`], [`WorkdirError::UnresolvedFiles`], [`WorkdirError::MergesAncestor`],
@@ -17,7 +18,7 @@ pub fn check_merge(
     repository: &Repository,
     view: &RepoView,
     dirstate: &Dirstate,
-    other: Rev,
+    (other, keeps_changes): (Rev, bool),
     stop: &Interrupt,
 ) -> Result<(), WorkdirError> {
     let [p1, p2] = dirstate.parents();
@@ -41,6 +42,9 @@ pub fn check_merge(
         }
     } else {
         return Err(WorkdirError::MergesDescendant);
+    }
+    if keeps_changes {
+        return Ok(());
     }
     let files = IgnoreFiles::read(repository.root(), &[])?;
     let found = working_status(&StatusRequest {

@@ -74,6 +74,8 @@ pub struct MergeRequest<'a> {
     pub other: Rev,
     /// The base.
     pub base: MergeBase,
+    /// Files of the working copy take part with their uncommitted changes, which [`MergeBase::Moved`] asks for too.
+    pub keeps_changes: bool,
     /// The merge tool.
     pub tool: &'a MergeOptions,
     /// The names of the sides.
@@ -100,11 +102,16 @@ pub fn merge_changeset(
     let node = view.changelog().node(request.other);
     let local = view.changelog().rev(&first);
     let (parent, theirs) = (Tree::of(view, local)?, Tree::of(view, Some(request.other))?);
-    let ours = match request.base {
+    let collapses = matches!(
+        request.base,
         MergeBase::Moved {
-            collapses: true, ..
-        } => uncommitted::working_tree(repository, dirstate, &parent, request.stop)?,
-        _ => parent.clone(),
+            collapses: true,
+            ..
+        }
+    );
+    let ours = match collapses || request.keeps_changes {
+        true => uncommitted::working_tree(repository, dirstate, &parent, request.stop)?,
+        false => parent.clone(),
     };
     let bases = match (request.base, request.base.chosen()) {
         (_, Some(rev)) => vec![chosen_base(view, rev, [local, Some(request.other)])?],
@@ -137,7 +144,7 @@ pub fn merge_changeset(
         theirs: node,
         is_branch_merge: true,
         discards: false,
-        is_forced: request.base.chosen().is_some(),
+        is_forced: request.base.chosen().is_some() || request.keeps_changes,
         copies: merged.copies.as_ref(),
     };
     let report = explain::report(&plan, (&ours, &merged), &comparison, merger.observer)?;
@@ -167,7 +174,7 @@ fn check_in_the_way(
     trees: &Sides<'_>,
 ) -> Result<(), WorkdirError> {
     let (on_disk, settings) = ((files, request.repository.root()), &request.tool.untracked);
-    if request.base.chosen().is_some() {
+    if request.base.chosen().is_some() || request.keeps_changes {
         untracked::merge(on_disk, plan, trees, settings)?;
     }
     untracked::check(on_disk, plan, trees, settings)?;

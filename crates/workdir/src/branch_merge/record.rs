@@ -47,6 +47,15 @@ impl Recorder<'_> {
             return record_deletion(dirstate, self.ours, outcome);
         };
         from_theirs(dirstate, self.ours, &file.dest)?;
+        if ours == &file.dest {
+            // An untracked file that took part counts as one of the first parent, too.
+            let tracking = Tracking {
+                working: true,
+                p1: true,
+                p2_info: true,
+            };
+            dirstate.set_tracking(&file.dest, tracking);
+        }
         if ours != theirs {
             let source = if ours == &file.dest { theirs } else { ours };
             if file.moves {

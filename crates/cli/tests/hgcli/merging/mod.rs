@@ -1,6 +1,7 @@
 //! Updates with local changes.
 
 mod cases;
+mod forced;
 mod markers;
 mod programs;
 pub mod random;

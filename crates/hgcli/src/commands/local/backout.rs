@@ -227,6 +227,7 @@ impl Backout<'_> {
         let sides = MergeSides {
             other,
             base: MergeBase::Chosen(changelog.rev(&self.node)),
+            keeps_changes: false,
             labels: &MergeLabels::unnamed(),
         };
         let mut dirstate = Dirstate::read(&self.repository)?;
@@ -311,6 +312,7 @@ impl Backout<'_> {
         let sides = MergeSides {
             other,
             base: MergeBase::CommonAncestors,
+            keeps_changes: false,
             labels: &MergeLabels::unnamed(),
         };
         let mut dirstate = Dirstate::read(&self.repository)?;

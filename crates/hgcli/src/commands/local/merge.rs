@@ -16,6 +16,11 @@ use varve_workdir::{
 pub(crate) const COMMAND: Command = Command {
     names: &["merge"],
     options: &[
+        Flag::flag(
+            'f',
+            "force",
+            "merge into a working directory with changes (not advisable)",
+        ),
         Flag::value('r', "rev", "REV", "the changeset to merge"),
         Flag::flag(
             'P',
@@ -70,13 +75,20 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let Some(other) = other else {
         return Err(Abort::from(varve_workdir::WorkdirError::MergesAncestor));
     };
-    varve_workdir::check_merge(&repository, &view, &dirstate, other, &ui.stop)?;
+    varve_workdir::check_merge(
+        &repository,
+        &view,
+        &dirstate,
+        (other, matches.flag("force")),
+        &ui.stop,
+    )?;
     let parents = [dirstate.parents()[0], view.changelog().node(other)];
     repo.before_update(ui, &parents)?;
     let base = preferred_ancestor(repo, ui, config, (parents[0], other))?;
     let sides = MergeSides {
         other,
         base,
+        keeps_changes: matches.flag("force"),
         labels: &MergeLabels::of_merge(),
     };
     let place = (&repository, &*view);
@@ -200,6 +212,8 @@ fn preview(
 pub(crate) struct MergeSides<'a> {
     pub(crate) other: Rev,
     pub(crate) base: MergeBase,
+    /// Uncommitted changes of the working copy are merged too.
+    pub(crate) keeps_changes: bool,
     /// Names of the sides.
     pub(crate) labels: &'a MergeLabels,
 }
@@ -221,6 +235,7 @@ pub(crate) fn merge(
         view,
         other: sides.other,
         base: sides.base,
+        keeps_changes: sides.keeps_changes,
         tool: &tool,
         labels: sides.labels,
         progress: progress.as_ref(),

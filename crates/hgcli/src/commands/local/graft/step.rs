@@ -185,6 +185,7 @@ fn bring(
     let sides = MergeSides {
         other: rev,
         base: MergeBase::Chosen(base),
+        keeps_changes: false,
         labels: &MergeLabels::of_graft(),
     };
     let place = (run.repository, view);

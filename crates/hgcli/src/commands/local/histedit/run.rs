@@ -109,6 +109,7 @@ impl HisteditRun<'_> {
         let sides = MergeSides {
             other: rev,
             base: MergeBase::Chosen(base),
+            keeps_changes: false,
             labels: &MergeLabels::of_histedit(),
         };
         let (ui, config, matches) = (&mut *self.ui, self.config, self.matches);

@@ -96,6 +96,7 @@ fn bring(
             second: place.parents[1],
             collapses: run.collapses,
         },
+        keeps_changes: false,
         labels: &labels,
     };
     let mut dirstate = Dirstate::read(run.repository)?;

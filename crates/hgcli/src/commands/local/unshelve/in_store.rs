@@ -134,6 +134,7 @@ fn merge_files(
     let sides = MergeSides {
         other,
         base: MergeBase::Chosen(view.changelog().parents(other)[0]),
+        keeps_changes: false,
         labels: &labels,
     };
     let place = (*repository, &*view);
