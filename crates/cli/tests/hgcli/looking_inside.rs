@@ -198,3 +198,44 @@ fn other_repositories_answer_the_same() {
     twin.same(&["debugpeer", "nothere"]);
     twin.same(&["debuguiprompt", "--prompt", "what"]);
 }
+
+/// Output with the ages of locks, which differ, made the same.
+fn without_ages(text: &str) -> String {
+    let lines = text.lines().map(|line| match line.rsplit_once(" (") {
+        Some((line, age)) if age.ends_with("s)") => line,
+        _ => line,
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn locks_are_shown_and_removed() {
+    let twin = Twin::writing(|hg, root| drop(hg.ok(root, &["init"])));
+    let links = [
+        ("store/lock", "host.example:99999"),
+        ("wlock", "other.example/f:1"),
+    ];
+    let same = |line: &[&str]| {
+        let mut both = twin.run(line);
+        both.theirs.stdout = without_ages(&both.theirs.stdout);
+        both.ours.stdout = without_ages(&both.ours.stdout);
+        both.same(line);
+    };
+    same(&["debuglocks"]);
+    twin.each(|root| {
+        for (name, owner) in links {
+            std::os::unix::fs::symlink(owner, root.join(".hg").join(name)).unwrap();
+        }
+    });
+    for options in ["", "-s", "-S", "-L", "", "-s -S", "-W", "", "-L -W"] {
+        let words = options.split(' ').filter(|word| !word.is_empty());
+        same(
+            &std::iter::once("debuglocks")
+                .chain(words)
+                .collect::<Vec<_>>(),
+        );
+    }
+    let asked = ["debuglocks", "-s", "-S", "--config", "ui.interactive=yes"];
+    twin.same_answering(&asked, "y\n");
+    same(&["debuglocks"]);
+}

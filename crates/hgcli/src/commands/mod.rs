@@ -67,6 +67,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &debug::debugindexdot::COMMAND,
     &debug::debugnamecomplete::LABELS,
     &debug::debugknown::COMMAND,
+    &debug::debuglocks::COMMAND,
     &debug::debugmergestate::COMMAND,
     &debug::debugnamecomplete::COMMAND,
     &debug::debugobsolete::COMMAND,

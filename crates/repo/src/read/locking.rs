@@ -3,6 +3,7 @@
 use crate::format::RepoError;
 use crate::format::lock::{Attempt, BREAKS, Lock, LockEvent, LockKind, LockWait};
 use crate::read::Repository;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use varve_base::Interrupt;
 
@@ -10,6 +11,11 @@ use varve_base::Interrupt;
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl Repository {
+    /// The file that stands for a lock while it is held.
+    pub fn lock_path(&self, what: LockKind) -> PathBuf {
+        what.path(self.context())
+    }
+
     /// Takes a lock, waiting for it.
     ///
     /// # Errors

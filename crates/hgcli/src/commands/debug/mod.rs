@@ -18,6 +18,7 @@ pub(crate) mod debugformat;
 pub(crate) mod debugindex;
 pub(crate) mod debugindexdot;
 pub(crate) mod debugknown;
+pub(crate) mod debuglocks;
 pub(crate) mod debugmergestate;
 pub(crate) mod debugnamecomplete;
 pub(crate) mod debugobsolete;
