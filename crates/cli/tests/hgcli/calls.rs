@@ -156,6 +156,59 @@ fn what_is_no_text_is_refused_replaced_or_left_out() {
     }
 }
 
+const ALIASES: &str = "[alias]
+plain = status -m
+doc = log -r null
+doc:doc = Logs the null rev.
+doc:help = [A] [B]
+doc:category = maintenance
+sh = !echo foo $@
+sh:doc = Echoes.
+sh:help = WORDS
+sh2 = !echo bar
+bad = nosuchcommand
+amb = pa
+rec = doc --debug
+none =
+";
+
+#[test]
+fn help_describes_aliases() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        std::fs::write(path.join(".hg/hgrc"), ALIASES).unwrap();
+    });
+    let plain = twin.with("HGPLAIN", "");
+    plain.all_same(&[
+        "help sh",
+        "help sh2",
+        "help bad",
+        "help amb",
+        "help none",
+        "help -q doc",
+        "help -q rec",
+        "help -q plain",
+        "doc -h -q",
+        "sh -h",
+        "help nosuchalias",
+    ]);
+    // The texts of commands are our own.
+    let beginning = |text: &str| text.split("options").next().unwrap_or_default().to_owned();
+    for name in ["doc", "rec"] {
+        let both = plain.run(&["help", name]);
+        assert_eq!(beginning(&both.theirs.stdout), beginning(&both.ours.stdout));
+    }
+    let lists = plain.run(&["help"]);
+    for text in [&lists.theirs.stdout, &lists.ours.stdout] {
+        for line in [
+            " doc           Logs the null rev.",
+            "Uncategorized commands:\n\n sh            Echoes.\n",
+        ] {
+            assert!(text.contains(line), "{text}");
+        }
+    }
+}
+
 #[test]
 fn help_has_topics_and_refuses_what_it_has_not() {
     let twin = Twin::of(Twin::reading().ours());

@@ -56,6 +56,15 @@ const SHOWING: &[&str] = &[
     "parents",
     "summary",
     "update nosuch",
+    "push",
+    "merge",
+    "log -r foo(",
+    "nosuch",
+    "log --config diff.word-diff=yes -p",
+    "diff --config diff.word-diff=yes",
+    "diff -g --config diff.word-diff=yes --config diff.unified=0",
+    "export 3 --config diff.word-diff=yes",
+    "export 3",
     "log -r 0 -T {label('status.added',desc)}|{label('x',rev)}\\n",
     "log -r 0 -T {label('red',desc)}\\n",
     "status --config color.status.added=blue --config color.status.unknown=",
@@ -69,13 +78,7 @@ fn labels_are_shown_as_mercurial_shows_them() {
         for line in SHOWING {
             let words = line.split(' ').chain(["--color", kind]);
             let words: Vec<&str> = words.collect();
-            let mut both = twin.run(&words);
-            // Errors are not coloured here.
-            if both.theirs.code != Some(0) {
-                both.theirs.stderr.clear();
-                both.ours.stderr.clear();
-            }
-            both.same(&words);
+            twin.same(&words);
         }
     }
 }
@@ -89,7 +92,49 @@ fn changes_of_files_have_labels() {
         "forget a --color debug -v",
         "remove o --color always",
         "add a --color debug -v",
+        "commit -A -m all --color debug -v",
     ]);
+}
+
+const OLD: &str = "a b\tc\nsecond line  \nthird\nx\nsame\nä b\n";
+const NEW: &str = "a x\t\tc  \nsecond  line \nother words (entirely)\nx\nnew\nsame\nö b";
+
+#[test]
+fn words_that_differ_have_labels() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        write(path, "a", OLD.as_bytes());
+        commit(hg, path, "0");
+        write(path, "a", NEW.as_bytes());
+        write(path, "b", b"no end");
+        commit(hg, path, "1");
+        write(path, "b", b"no end of it");
+    });
+    let twin = twin.with("HGPLAIN", "");
+    for kind in ["debug", "always"] {
+        for line in ["diff -c 1 b a", "diff", "log -p -r 1"] {
+            let words = line.split(' ');
+            let words = words.chain(["--color", kind, "--config", "diff.word-diff=yes"]);
+            twin.same(&words.collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
+fn questions_have_labels() {
+    let twin = Twin::writing(|hg, path| {
+        coloured(hg, path);
+        write(
+            path,
+            ".hg/hgrc",
+            b"[ui]\ninteractive = yes\npromptecho = yes\n",
+        );
+    });
+    let twin = twin.with("HGPLAIN", "");
+    for kind in ["debug", "always"] {
+        twin.same_answering(&["commit", "-i", "--color", kind], "?\ny\ny\nq\n");
+        twin.same_answering(&["forget", "-i", "a", "--color", kind], "?\nn\n");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! From the process's arguments to a command that has run, and to the exit code.
 
-mod alias;
+pub(crate) mod alias;
 mod command_hooks;
 mod extensions;
 mod stdio_form;
@@ -41,14 +41,18 @@ pub fn main(program: &Program, arguments: &[Vec<u8>]) -> u8 {
 
 /// Runs one call, and gives its exit code. The current directory of the process may be another one afterwards.
 pub fn run_call(session: &Arc<Session>, arguments: &[Vec<u8>]) -> u8 {
-    let mut codes = Ok(ExitCodes::Coarse);
-    match run(session, arguments, &mut codes) {
+    let mut reporting = Reporting {
+        codes: Ok(ExitCodes::Coarse),
+        painter: Painter::default(),
+    };
+    match run(session, arguments, &mut reporting) {
         Ok(code) => code,
         Err(abort) => {
-            report(session, &abort);
+            let Reporting { codes, painter } = reporting;
+            report(session, &painter, &abort);
             codes.map_or_else(
                 |wrong| {
-                    report(session, &Abort::Setting(wrong));
+                    report(session, &painter, &Abort::Setting(wrong));
                     FAILED
                 },
                 |codes| abort.code(codes),
@@ -57,7 +61,13 @@ pub fn run_call(session: &Arc<Session>, arguments: &[Vec<u8>]) -> u8 {
     }
 }
 
-fn report(session: &Session, abort: &Abort) {
+/// How a failure is to be told, as far as the configuration was read before it.
+struct Reporting {
+    codes: Result<ExitCodes, HgrcError>,
+    painter: Painter,
+}
+
+fn report(session: &Session, painter: &Painter, abort: &Abort) {
     let (program, streams) = (&session.program, &session.streams);
     if abort.is_broken_pipe() {
         return;
@@ -72,8 +82,16 @@ fn report(session: &Session, abort: &Abort) {
         }
         text.push_str(&format!("({hint})\n"));
     }
+    let is_about_words = matches!(
+        abort,
+        Abort::GlobalUsage(_) | Abort::UnknownCommand { .. } | Abort::Usage { .. }
+    );
+    let text = match is_about_words {
+        true => text.into_bytes(),
+        false => painter.paint(" ui.error", text.as_bytes()),
+    };
     // Nothing is left to do if even standard error is gone.
-    let _ = streams.err().write_all(text.as_bytes());
+    let _ = streams.err().write_all(&text);
     if let Abort::OfExtension {
         name,
         extension,
@@ -97,12 +115,12 @@ fn print_traceback(ui: &mut Ui, command: &str, abort: &Abort) -> Result<(), Abor
     ui.warn(format!("{command} failed in Varve {own}: {kind}\n"))
 }
 
-/// Runs the command; leaves in `codes` which codes the configuration asks for. A wrong value there
+/// Runs the command; leaves in `reporting` what the configuration asks for. A wrong value there
 /// is no error before something fails.
 fn run(
     session: &Arc<Session>,
     arguments: &[Vec<u8>],
-    codes: &mut Result<ExitCodes, HgrcError>,
+    reporting: &mut Reporting,
 ) -> Result<u8, Abort> {
     let begun = Instant::now();
     if let [.., serve, stdio] = arguments
@@ -112,7 +130,7 @@ fn run(
         check_stdio_form(arguments)?;
     }
     let early = EarlyOptions::scan(arguments);
-    let (mut context, with_untrusted) = begin(session, &early, codes)?;
+    let (mut context, with_untrusted) = begin(session, &early, reporting)?;
     let commands = Arc::new(commands::with_extensions(
         &session.commands,
         &context.config,
@@ -121,7 +139,11 @@ fn run(
     context.commands = commands;
     let is_bare =
         global.arguments().is_empty() && !["help", "version"].iter().any(|flag| global.flag(flag));
-    let signal_codes = codes.as_ref().copied().unwrap_or(ExitCodes::Coarse);
+    let signal_codes = reporting
+        .codes
+        .as_ref()
+        .copied()
+        .unwrap_or(ExitCodes::Coarse);
     watch_signals(&context, signal_codes);
     for warning in extensions::warnings(&context.config) {
         context.ui.warn(warning)?;
@@ -144,16 +166,17 @@ fn run(
             let mut matches = parse_command(command, &name, &words, global)?;
             if let Some(root) = inferred_repository(&context.repo, command, &matches) {
                 let named = [&[b"--repository".to_vec(), root], arguments].concat();
-                return run(session, &named, codes);
+                return run(session, &named, reporting);
             }
             early.check(&matches)?;
             apply_global(&mut context, &matches)?;
+            reporting.painter = context.ui.painter.clone();
             decode_names(&context.ui, command, &mut matches)?;
             shows_time = matches.flag("time");
             context.read_hooks(with_untrusted.as_ref())?;
             let pager = pager::start(&mut context.ui, command.name(), matches.value("pager"))?;
             let done = match is_bare {
-                true => commands::help::basic(&mut context.ui, &context.commands, &context.program),
+                true => commands::help::basic(&mut context),
                 false => run_command(command, (&name, arguments), &mut context, &matches),
             };
             if let Some(pager) = pager {
@@ -239,13 +262,13 @@ fn inferred_repository(repo: &Repo, command: &Command, matches: &Matches) -> Opt
 fn begin(
     session: &Arc<Session>,
     early: &EarlyOptions,
-    codes: &mut Result<ExitCodes, HgrcError>,
+    reporting: &mut Reporting,
 ) -> Result<(Context, Option<Hgrc>), Abort> {
     let mut layers = Layers {
         user: environment::user_layers()?,
         arguments: session.arguments.clone(),
     };
-    *codes = ExitCodes::read(&layers.user);
+    reporting.codes = ExitCodes::read(&layers.user);
     let files_read = layers.user.files_read().to_vec();
     for file in &early.files {
         layers.add_argument_file(file)?;
@@ -257,7 +280,7 @@ fn begin(
     let cwd = change_directory(early.cwd.as_deref())?;
     let mut config = layers.user.clone();
     config.add_all(&layers.arguments);
-    *codes = ExitCodes::read(&config);
+    reporting.codes = ExitCodes::read(&config);
     let main = location::configured(config.get("bundle", "mainreporoot"), &cwd);
     let stays = early.repository.is_none() && early.cwd.is_none();
     let location = match session.location.as_ref().filter(|_| stays) {
@@ -377,7 +400,7 @@ fn run_command(
         return (commands::version::COMMAND.run)(context, matches);
     }
     if matches.flag("help") && command.name() != commands::help::COMMAND.name() {
-        return commands::help::of_command(&mut context.ui, &context.program, command);
+        return commands::help::of_call(context, name, command);
     }
     if !command.arguments.contains(&matches.arguments().len()) {
         return Err(Abort::Usage {

@@ -87,9 +87,16 @@ impl Ui {
         Ok(String::from_utf8_lossy(&line).into_owned())
     }
 
+    /// Prints a question and the blank before the answer.
+    pub(crate) fn print_question(&mut self, words: impl AsRef<[u8]>) -> Result<(), Abort> {
+        let mut shown = self.painter.paint(" ui.prompt", words.as_ref());
+        shown.push(b' ');
+        self.write(shown)
+    }
+
     /// Asks for a line; `None` if questions cannot be answered.
     pub fn prompt(&mut self, question: &str) -> Result<Option<Vec<u8>>, Abort> {
-        self.write(format!("{question} "))?;
+        self.print_question(question)?;
         if !self.is_interactive()? {
             self.write("\n")?;
             return Ok(None);
@@ -99,17 +106,17 @@ impl Ui {
 
     /// Asks a question that is answered by y or n; yes is the default.
     pub fn confirm(&mut self, question: &str) -> Result<bool, Abort> {
-        self.confirm_by(question.as_bytes(), "(yn)? ")
+        self.confirm_by(question.as_bytes(), "(yn)?")
     }
 
     /// The same, where the question shows that yes is the default.
     pub fn confirm_default(&mut self, question: &[u8]) -> Result<bool, Abort> {
-        self.confirm_by(question, "(Yn)? ")
+        self.confirm_by(question, "(Yn)?")
     }
 
     fn confirm_by(&mut self, question: &[u8], letters: &str) -> Result<bool, Abort> {
         loop {
-            self.write([question, b" ", letters.as_bytes()].concat())?;
+            self.print_question([question, b" ", letters.as_bytes()].concat())?;
             if !self.is_interactive()? {
                 self.write("y\n")?;
                 return Ok(true);
@@ -125,7 +132,7 @@ impl Ui {
     /// Asks whether to do what cannot be undone; no is the default.
     pub fn confirm_removal(&mut self, question: &str) -> Result<bool, Abort> {
         loop {
-            self.write(format!("{question} (yN) "))?;
+            self.print_question(format!("{question} (yN)"))?;
             if !self.is_interactive()? {
                 self.write("n\n")?;
                 return Ok(false);
@@ -155,7 +162,9 @@ impl Ui {
             answer.extend_from_slice(default);
         }
         if self.config.boolean("ui", "promptecho", false)? {
-            self.write([&answer[..], b"\n"].concat())?;
+            let mut shown = self.painter.paint(" ui.promptecho", &answer);
+            shown.push(b'\n');
+            self.write(shown)?;
         }
         Ok(Some(answer))
     }
@@ -194,7 +203,12 @@ fn login() -> String {
 }
 
 fn name_of_owner() -> Option<String> {
-    let id = std::fs::metadata(OWN_PROCESS).ok()?.uid().to_string();
+    name_of(std::fs::metadata(OWN_PROCESS).ok()?.uid())
+}
+
+/// The name of the user with this number.
+pub(crate) fn name_of(id: u32) -> Option<String> {
+    let id = id.to_string();
     let users = std::fs::read(USERS).ok()?;
     let users = String::from_utf8_lossy(&users);
     let mut fields = users

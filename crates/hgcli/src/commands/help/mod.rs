@@ -1,12 +1,14 @@
 //! `help`: the list of commands, and the options of each.
 
+mod aliases;
 mod topics;
 
 use crate::arguments::global::GLOBAL;
 use crate::arguments::{Flag, Matches};
 use crate::commands::{OF_MERCURIAL, usage};
-use crate::context::{Category, Command, CommandTable, Context};
+use crate::context::{Category, Command, CommandTable, Config, Context};
 use crate::ui::{Abort, Ui};
+use aliases::AliasHelp;
 use std::fmt::Write;
 use topics::{TOPICS, Topic};
 
@@ -54,13 +56,49 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let (commands, program) = (&context.commands, &context.program);
     if let Some(name) = matches.arguments().first() {
         let name = String::from_utf8_lossy(name).into_owned();
-        return of_name(&mut context.ui, commands, program, matches, &name);
+        let ui = &mut context.ui;
+        let is_exact = !matches.flag("keyword") && !matches.flag("extension");
+        let topic = Topic::find(&name).filter(|_| !matches.flag("command"));
+        if is_exact
+            && topic.is_none()
+            && print_alias(ui, &context.config, commands, program, &name)?
+        {
+            return Ok(0);
+        }
+        return of_name(ui, commands, program, matches, &name);
     }
-    list(&mut context.ui, commands, program)
+    list(&mut context.ui, &context.config, commands, program)
+}
+
+/// Prints the help of an alias; false if there is none of this name.
+fn print_alias(
+    ui: &mut Ui,
+    config: &Config,
+    commands: &CommandTable,
+    program: &str,
+    name: &str,
+) -> Result<bool, Abort> {
+    let found = match AliasHelp::find(config, commands, name) {
+        // Where an alias leads nowhere, that is all there is to say about it.
+        Err(Abort::Definition(words)) => {
+            ui.write(words + "\n")?;
+            return Ok(true);
+        }
+        found => found?,
+    };
+    let Some(found) = found else {
+        return Ok(false);
+    };
+    ui.write(found.beginning(program, name))?;
+    if !ui.verbosity.quiet {
+        ui.write(found.page())?;
+        details(ui)?;
+    }
+    Ok(true)
 }
 
 /// Prints the list of commands and topics.
-fn list(ui: &mut Ui, commands: &CommandTable, program: &str) -> Result<u8, Abort> {
+fn list(ui: &mut Ui, config: &Config, commands: &CommandTable, program: &str) -> Result<u8, Abort> {
     let beginning = match commands.groups().is_empty() {
         true => "Mercurial Distributed SCM\n\nlist of commands:\n".to_owned(),
         false => own_commands(commands),
@@ -76,11 +114,17 @@ fn list(ui: &mut Ui, commands: &CommandTable, program: &str) -> Result<u8, Abort
         let of = commands
             .iter()
             .filter(|command| command.category == Some(*category) && !grouped(command.name()));
-        let lines: String = of.map(line).collect();
-        if !lines.is_empty() {
-            ui.write(format!("\n{title}:\n\n{lines}"))?;
+        let mut rows: Vec<(String, String)> = of
+            .map(|command| (command.name().to_owned(), command.summary.to_owned()))
+            .collect();
+        let aliases = aliases::listed(config, Some(*category));
+        if !aliases.is_empty() {
+            rows.extend(aliases);
+            rows.sort();
         }
+        print_group(ui, title, &rows)?;
     }
+    print_group(ui, "Uncategorized commands", &aliases::listed(config, None))?;
     ui.write("\nadditional help topics:\n\n")?;
     let lines = TOPICS.iter().map(|topic| row(topic.names[0], topic.title));
     ui.write(lines.collect::<String>())?;
@@ -98,6 +142,14 @@ fn list(ui: &mut Ui, commands: &CommandTable, program: &str) -> Result<u8, Abort
     Ok(0)
 }
 
+fn print_group(ui: &mut Ui, title: &str, rows: &[(String, String)]) -> Result<(), Abort> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let rows = rows.iter().map(|(name, words)| row(name, words));
+    ui.write(format!("\n{title}:\n\n{}", rows.collect::<String>()))
+}
+
 /// The beginning of the list of commands: those that Mercurial has not.
 fn own_commands(commands: &CommandTable) -> String {
     let mut out = "Varve keeps Mercurial repositories and CouchDB databases, and serves both from one directory\n\n\
@@ -113,9 +165,10 @@ fn own_commands(commands: &CommandTable) -> String {
 }
 
 /// Prints the help for a call without a command.
-pub(crate) fn basic(ui: &mut Ui, commands: &CommandTable, program: &str) -> Result<u8, Abort> {
+pub(crate) fn basic(context: &mut Context) -> Result<u8, Abort> {
+    let (ui, commands, program) = (&mut context.ui, &context.commands, &context.program);
     if !commands.groups().is_empty() {
-        return list(ui, commands, program);
+        return list(ui, &context.config, commands, program);
     }
     ui.write("Mercurial Distributed SCM\n\nbasic commands:\n\n")?;
     let of = commands
@@ -233,8 +286,17 @@ fn of_keyword(ui: &mut Ui, commands: &CommandTable, word: &str) -> Result<u8, Ab
     Ok(0)
 }
 
+/// Prints the help of a command that was called by `name`, which may be an alias.
+pub(crate) fn of_call(context: &mut Context, name: &str, command: &Command) -> Result<u8, Abort> {
+    let (ui, commands, program) = (&mut context.ui, &context.commands, &context.program);
+    match print_alias(ui, &context.config, commands, program, name)? {
+        true => Ok(0),
+        false => of_command(ui, program, command),
+    }
+}
+
 /// Prints the help of one command.
-pub(crate) fn of_command(ui: &mut Ui, program: &str, command: &Command) -> Result<u8, Abort> {
+fn of_command(ui: &mut Ui, program: &str, command: &Command) -> Result<u8, Abort> {
     let mut out = format!("{}\n", usage::line(program, command));
     if command.names.len() > 1 {
         out += &format!("\naliases: {}\n", command.names[1..].join(", "));
@@ -249,6 +311,11 @@ pub(crate) fn of_command(ui: &mut Ui, program: &str, command: &Command) -> Resul
         out += &format!("\n{}\n\n{table}", usage::heading(command.options));
     }
     ui.write(out)?;
+    details(ui)
+}
+
+/// The end of a page: the options of every command, or that they are left out.
+fn details(ui: &mut Ui) -> Result<u8, Abort> {
     if ui.verbosity.verbose {
         return global_options(ui);
     }

@@ -116,7 +116,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         context.ui.write(out)?;
     } else {
         comparison.write_all(&changes, |text| {
-            let painted = paint::painted(&context.ui.painter, text.to_vec());
+            let painted = paint::painted(&context.ui.painter, text.to_vec(), options.by_words);
             context.ui.write(painted)
         })?;
     }

@@ -4,7 +4,8 @@ use super::log::of_bookmark;
 use super::output_name::{OutputContent, output_name};
 use crate::arguments::{Flag, Matches};
 use crate::context::{Category, Command, Context, Repo};
-use crate::render::diff::{Comparison, DiffOptions, DiffSide, GIT, between, of_changeset};
+use crate::render::diff::{Comparison, DiffOptions, DiffSide, GIT, between, of_changeset, paint};
+use crate::ui::paint::Painter;
 use crate::ui::{Abort, Ui};
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -100,9 +101,15 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         let changes = between(&view, parent, *rev, &Matcher::everything(), options.git)?;
         let comparison = Comparison::new(&view, sides, &options, digits)?;
         let mut file = output.open(&view, index)?;
+        let painter = match &file {
+            Some(_) => Painter::default(),
+            None => output.ui.painter.clone(),
+        };
         let mut write = |text: &[u8]| output.write(file.as_mut(), text);
         write(&header(&view, *rev, &parents)?)?;
-        comparison.write_all(&changes, write)?;
+        comparison.write_all(&changes, |text| {
+            write(&paint::painted(&painter, text.to_vec(), options.by_words))
+        })?;
     }
     Ok(0)
 }

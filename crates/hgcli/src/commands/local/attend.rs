@@ -131,7 +131,7 @@ impl<'s> Watcher<'s> {
     /// Asks whether a program has merged a file; no is the default.
     fn ask_success(&mut self, question: &str) -> Result<bool, Abort> {
         loop {
-            self.ui.write(question)?;
+            self.ui.print_question(question.trim_end())?;
             if !self.interactive {
                 self.ui.write("n\n")?;
                 return Ok(false);

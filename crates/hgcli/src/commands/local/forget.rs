@@ -104,7 +104,7 @@ fn chosen(repo: &Repo, ui: &mut Ui, files: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>,
 /// Asks about a file until the answer is y, n, s or a.
 fn ask(ui: &mut Ui, shown: &[u8]) -> Result<u8, Abort> {
     loop {
-        ui.write([b"forget ", shown, b" [Ynsa?] "].concat())?;
+        ui.print_question([b"forget ", shown, b" [Ynsa?]"].concat())?;
         if !ui.is_interactive()? {
             ui.write("y\n")?;
             return Ok(b'y');

@@ -447,7 +447,7 @@ impl Printer {
         if self.style.patch {
             let mut text = Vec::new();
             comparison.push_all(&changes, &mut text)?;
-            out.extend(paint::painted(&self.painter, text));
+            out.extend(paint::painted(&self.painter, text, options.by_words));
         }
         out.push(b'\n');
         Ok(())

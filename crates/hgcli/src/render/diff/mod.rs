@@ -7,6 +7,7 @@ mod options;
 pub(crate) mod paint;
 mod stat;
 mod unified;
+mod words;
 
 use crate::ui::Abort;
 pub(crate) use changes::{DiffSide, DiffedFile, between, undone, with_dirstate, with_working};

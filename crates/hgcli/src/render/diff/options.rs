@@ -31,6 +31,8 @@ pub(crate) struct DiffOptions {
     pub(super) blanks: Blanks,
     /// The other way to compare lines that `experimental.xdiff` asks for, which is not here.
     pub(super) xdiff: bool,
+    /// Colours show which words of a line differ.
+    pub(crate) by_words: bool,
     /// The date that stands for the present, if the configuration has one.
     pub(super) working_date: Option<Date>,
     /// Prefix that is left out of shown names: a directory, or nothing.
@@ -110,6 +112,7 @@ impl DiffOptions {
             functions: flag("show-function", "showfunc")?,
             blanks: blanks(config, matches, "diff")?,
             xdiff: config.boolean("experimental", "xdiff", false)?,
+            by_words: !plain && config.boolean("diff", "word-diff", false)?,
             working_date: working_date(config),
             root: Vec::new(),
             stat_directory: None,
@@ -130,6 +133,7 @@ impl DiffOptions {
             functions: false,
             blanks: Blanks::default(),
             xdiff: false,
+            by_words: false,
             working_date: None,
             root: Vec::new(),
             stat_directory: None,

@@ -1,5 +1,6 @@
 //! Labels of the lines of differences.
 
+use super::words;
 use crate::ui::paint::Painter;
 
 /// Beginnings of lines of git's headers.
@@ -16,22 +17,45 @@ const EXTENDED: &[&[u8]] = &[
     b"GIT binary patch",
 ];
 
-/// Differences with labels.
-pub(crate) fn painted(painter: &Painter, text: Vec<u8>) -> Vec<u8> {
+/// Differences with labels; `by_words` those within lines too.
+pub(crate) fn painted(painter: &Painter, text: Vec<u8>, by_words: bool) -> Vec<u8> {
     if !painter.is_on() {
         return text;
     }
     let mut out = Vec::with_capacity(2 * text.len());
     let mut is_head = true;
-    for line in text.split_inclusive(|byte| *byte == b'\n') {
+    let lines: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').collect();
+    let mut rest = &lines[..];
+    while let Some((line, below)) = rest.split_first() {
         if line.starts_with(b"diff ") {
             is_head = true;
         } else if line.starts_with(b"@@") {
             is_head = false;
         }
-        push_line(painter, line, is_head, &mut out);
+        let replaced = match by_words && !is_head {
+            true => replaced_lines(rest),
+            false => 0,
+        };
+        if replaced > 0 {
+            words::push_replaced(painter, &rest[..replaced], &mut out);
+            rest = &rest[replaced..];
+        } else {
+            push_line(painter, line, is_head, &mut out);
+            rest = below;
+        }
     }
     out
+}
+
+/// Number of the first lines that were taken away, with those in their place; 0 if either is missing.
+fn replaced_lines(lines: &[&[u8]]) -> usize {
+    let begins = |sign: u8| move |line: &&&[u8]| line.first() == Some(&sign);
+    let deleted = lines.iter().take_while(begins(b'-')).count();
+    let inserted = lines[deleted..].iter().take_while(begins(b'+')).count();
+    match deleted > 0 && inserted > 0 {
+        true => deleted + inserted,
+        false => 0,
+    }
 }
 
 fn push_line(painter: &Painter, line: &[u8], is_head: bool, out: &mut Vec<u8>) {

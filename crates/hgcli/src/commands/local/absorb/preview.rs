@@ -163,7 +163,7 @@ impl Lines<'_> {
 /// Asks whether to apply the changes; no is the default.
 pub(super) fn confirms(ui: &mut Ui) -> Result<bool, Abort> {
     loop {
-        ui.write("apply changes (y/N)?  ")?;
+        ui.print_question("apply changes (y/N)? ")?;
         if !ui.is_interactive()? {
             ui.write("n\n")?;
             return Ok(false);

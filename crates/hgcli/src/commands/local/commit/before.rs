@@ -76,8 +76,14 @@ pub(super) fn print_committed(repo: &mut Repo, ui: &mut Ui, node: &Node) -> Resu
     let rev = repo.view()?.changelog().rev(node);
     let rev = rev.map_or(-1, |rev| i64::from(rev.0));
     let shown = ui.hex(node);
-    ui.note(format!("committed changeset {rev}:{shown}\n"))
+    match ui.verbosity.verbose {
+        true => ui.write(format!("committed changeset {rev}:{shown}\n")),
+        false => Ok(()),
+    }
 }
+
+/// The word for a file that is tracked from now on.
+const ADDING: &str = "adding";
 
 /// `--addremove`: tracks new files, if their names are permitted, and stops tracking missing ones.
 pub(super) fn add_and_remove(
@@ -90,7 +96,7 @@ pub(super) fn add_and_remove(
     let with = |list: &[Vec<u8>], verb| -> Vec<(Vec<u8>, &str)> {
         list.iter().map(|path| (path.clone(), verb)).collect()
     };
-    let mut files = with(&status.unknown, "adding");
+    let mut files = with(&status.unknown, ADDING);
     files.extend(with(&status.deleted, "removing"));
     files.sort_unstable();
     let relative = repo.uses_relative_paths(false)?;
@@ -100,7 +106,11 @@ pub(super) fn add_and_remove(
                 true => repo.relative_path(&path)?,
                 false => path.clone(),
             };
-            ui.status([verb.as_bytes(), b" ", &shown, b"\n"].concat())?;
+            let label = match verb {
+                ADDING => "ui.addremove.added",
+                _ => "ui.addremove.removed",
+            };
+            ui.status_labelled(label, [verb.as_bytes(), b" ", &shown, b"\n"].concat())?;
         }
     }
     // Before anything is tracked: a name may be refused.

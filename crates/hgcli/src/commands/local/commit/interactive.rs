@@ -5,7 +5,7 @@ use super::editor;
 use crate::arguments::Matches;
 use crate::commands::local::import::print_notice;
 use crate::context::Config;
-use crate::render::diff::{Comparison, DiffOptions, DiffSide, with_dirstate};
+use crate::render::diff::{Comparison, DiffOptions, DiffSide, paint, with_dirstate};
 use crate::ui::{Abort, FailureKind, Ui, short_hex};
 use varve_lang::patterns::Matcher;
 use varve_patch::{
@@ -208,9 +208,9 @@ impl Questions<'_> {
 
     /// The answer to one question; `None` after the meanings of all answers were shown.
     fn answer(&mut self, question: &[u8]) -> Result<Option<Answer>, Abort> {
-        let line = [question, b"\n(enter ? for help) [Ynesfdaq?] "].concat();
+        let line = [question, b"\n(enter ? for help) [Ynesfdaq?]"].concat();
         let typed = loop {
-            self.ui.write(&line[..])?;
+            self.ui.print_question(&line)?;
             if !self.ui.is_interactive()? {
                 self.ui.write("y\n")?;
                 break b'y';
@@ -258,7 +258,8 @@ impl Chooser for Questions<'_> {
     }
 
     fn show(&mut self, text: &[u8]) -> Result<(), Abort> {
-        self.ui.write(text)
+        let painted = paint::painted(&self.ui.painter, text.to_vec(), false);
+        self.ui.write(painted)
     }
 
     fn ask(&mut self, question: &Question<'_>) -> Result<Answer, Abort> {

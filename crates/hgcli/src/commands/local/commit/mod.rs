@@ -417,5 +417,6 @@ pub(crate) fn print_written(ui: &mut Ui, files: &[&Vec<u8>]) -> Result<(), Abort
     for file in files {
         ui.note([&file[..], b"\n"].concat())?;
     }
-    ui.note("committing manifest\ncommitting changelog\n")
+    ui.note("committing manifest\n")?;
+    ui.note("committing changelog\n")
 }
