@@ -62,6 +62,26 @@ pub enum BenchError {
         /// How many were asked for.
         runs: usize,
     },
+    /// An engine of which revlogs know nothing.
+    #[error("revlogs know none, deflate and zstd, and not {setting}")]
+    NotInRevlogs {
+        /// The engine with its level.
+        setting: EngineSetting,
+    },
+    /// A text that was written for the measurement reads back as another.
+    #[error("{path}: revision {rev} does not read back as it was", path = path.display())]
+    WrongText {
+        /// The file.
+        path: PathBuf,
+        /// The revision.
+        rev: u32,
+    },
+    /// A plot could not be drawn.
+    #[error("cannot draw a plot: {reason}")]
+    Plot {
+        /// The plotting library's reason.
+        reason: String,
+    },
     /// The caller asked to stop.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),

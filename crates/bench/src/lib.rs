@@ -3,6 +3,9 @@
 
 pub mod codec;
 mod error;
+pub mod measuring;
+pub mod report;
+pub mod repository;
 pub mod revlog;
 mod spread;
 

@@ -9,7 +9,15 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
         "base",
         &[&["base85", "priority", "progress", "storage", "varint"]],
     ),
-    ("bench", &[&["error", "spread"], &["codec", "revlog"]]),
+    (
+        "bench",
+        &[
+            &["error", "spread"],
+            &["measuring"],
+            &["report"],
+            &["codec", "revlog", "repository"],
+        ],
+    ),
     (
         "btree",
         &[

@@ -1,5 +1,9 @@
 //! `bench`: costs and gains of a choice, measured on the user's own data.
 
+mod output;
+mod repo;
+mod signals;
+
 use crate::context::Context;
 use crate::error::CliError;
 use std::path::{Path, PathBuf};
@@ -15,7 +19,7 @@ pub(crate) const COMMAND: Command = Command {
     names: &["bench"],
     options: &[],
     arguments: 0..=usize::MAX,
-    synopsis: "codec|revlog [OPTION]... PATH",
+    synopsis: "codec|repo|revlog [OPTION]... PATH",
     summary: "measure on your own data what a choice costs and gives",
     help: "",
     category: None,
@@ -32,6 +36,7 @@ pub(crate) struct BenchArgs {
 #[derive(clap::Subcommand, Debug)]
 enum What {
     Codec(CodecArgs),
+    Repo(repo::RepoArgs),
     Revlog(RevlogArgs),
 }
 
@@ -88,8 +93,10 @@ struct RevlogArgs {
 
 /// Measures and prints.
 pub(crate) fn run(args: &BenchArgs, context: &mut Context<'_>) -> Result<(), CliError> {
+    signals::catch(context.stop)?;
     let text = match &args.what {
         What::Codec(args) => codec(args, context)?,
+        What::Repo(args) => return repo::run(args, context),
         What::Revlog(args) => revlog(args, context)?,
     };
     context.out.write_all(text.trim_end().as_bytes())?;

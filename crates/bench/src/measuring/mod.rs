@@ -1,0 +1,12 @@
+//! The measuring core of all benches: warm-up, interleaved rounds, median and range, paired comparison, and a
+//! description of the machine.
+
+mod machine;
+mod paired;
+mod rounds;
+mod samples;
+
+pub use machine::{Machine, PeakMemory};
+pub use paired::{Comparison, compare, indistinct};
+pub use rounds::{Interleaved, Rounds, Task, timed};
+pub use samples::Samples;
