@@ -7,6 +7,7 @@ use varve_codec::{CodecError, EngineSetting};
 use varve_docdb::DocdbError;
 use varve_repo::RepoError;
 use varve_revlog::RevlogError;
+use varve_views::ViewError;
 
 /// A measurement could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -76,6 +77,57 @@ pub enum BenchError {
         /// The revision.
         rev: u32,
     },
+    /// A URL where a path or a name is needed.
+    #[error("{url} is a URL; only files are measured: give the path or the name of a database")]
+    Remote {
+        /// The URL as given.
+        url: String,
+    },
+    /// A file that is no database of this program.
+    #[error("{path} is not a Varve database", path = path.display())]
+    NotADatabase {
+        /// The file or directory.
+        path: PathBuf,
+    },
+    /// A line of a file is not a JSON object.
+    #[error("{path}, line {line}: {reason}", path = path.display())]
+    NotADocument {
+        /// The file.
+        path: PathBuf,
+        /// Number of the line, from 1.
+        line: u64,
+        /// Why not.
+        reason: String,
+    },
+    /// A document cannot be stored.
+    #[error("document '{id}' is refused: {reason}")]
+    Refused {
+        /// Its id.
+        id: String,
+        /// The database's reason.
+        reason: String,
+    },
+    /// A document that was stored is not there.
+    #[error("document '{id}' was stored and is not there")]
+    Missing {
+        /// Its id.
+        id: String,
+    },
+    /// Two databases of the same documents differ.
+    #[error("a database compressed with {setting} gives other texts than the one before")]
+    OtherTexts {
+        /// Compression of the second.
+        setting: EngineSetting,
+    },
+    /// A map function cannot be used.
+    #[error("the map function is refused: {reason}")]
+    Map {
+        /// The reason.
+        reason: String,
+    },
+    /// A view cannot be built.
+    #[error(transparent)]
+    View(#[from] ViewError),
     /// A plot could not be drawn.
     #[error("cannot draw a plot: {reason}")]
     Plot {

@@ -2,6 +2,7 @@
 //! fast its revlogs are read and written.
 
 pub mod codec;
+pub mod database;
 mod error;
 pub mod measuring;
 pub mod report;

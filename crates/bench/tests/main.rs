@@ -2,4 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
 mod codec;
+mod database;
+mod repository;
 mod revlog;

@@ -68,7 +68,13 @@ impl CliError {
                 WRONG_INPUT
             }
             CliError::Bench(
-                BenchError::NoSource { .. } | BenchError::Nothing | BenchError::NotInRevlogs { .. },
+                BenchError::NoSource { .. }
+                | BenchError::Nothing
+                | BenchError::NotInRevlogs { .. }
+                | BenchError::NotADatabase { .. }
+                | BenchError::NotADocument { .. }
+                | BenchError::Map { .. }
+                | BenchError::Remote { .. },
             ) => WRONG_INPUT,
             CliError::CutShort | CliError::Bench(BenchError::Interrupted(_)) => INTERRUPTED,
             CliError::BareRepositories { .. } => WRONG_INPUT,

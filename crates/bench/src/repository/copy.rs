@@ -2,8 +2,8 @@
 
 use super::history::History;
 use crate::BenchError;
-use crate::measuring::{Rounds, timed};
-use std::path::{Path, PathBuf};
+use crate::measuring::{Rounds, ScratchDirectory, timed};
+use std::path::Path;
 use std::sync::Arc;
 use varve_base::{Interrupt, OpenMode, Storage};
 use varve_codec::EngineSetting;
@@ -16,36 +16,24 @@ use varve_revlog::{
 /// Bytes that are written at once.
 const AT_ONCE: usize = 1 << 20;
 
-/// A temporary directory beside the store, which goes with this value.
+/// Copies of the manifest in a temporary directory beside the store.
 #[derive(Debug)]
 pub(crate) struct Copies<'h> {
-    storage: Arc<dyn Storage>,
-    directory: PathBuf,
+    directory: ScratchDirectory,
     history: &'h History,
-}
-
-impl Drop for Copies<'_> {
-    fn drop(&mut self) {
-        // A measurement does not fail because a temporary directory stays.
-        let _ = self.storage.remove_tree(&self.directory);
-    }
 }
 
 impl<'h> Copies<'h> {
     pub fn create(repository: &Repository, history: &'h History) -> Result<Self, BenchError> {
-        let storage = Arc::clone(repository.storage());
-        let name = format!("varve-bench.{}", std::process::id());
-        let directory = repository.root().join(".hg").join(name);
-        storage.create_directory(&directory)?;
+        let hg = repository.root().join(".hg");
         Ok(Copies {
-            storage,
-            directory,
+            directory: ScratchDirectory::create(repository.storage(), &hg)?,
             history,
         })
     }
 
     pub fn storage(&self) -> &Arc<dyn Storage> {
-        &self.storage
+        self.directory.storage()
     }
 
     /// Writes the manifest with the chunks that `revs` are made of compressed at this setting. Other chunks stay as
@@ -58,7 +46,8 @@ impl<'h> Copies<'h> {
     ) -> Result<Revlog, BenchError> {
         let manifest = &self.history.manifest;
         let is_needed = needed(manifest, revs);
-        let path = self.directory.join(format!("{setting}.i"));
+        let path = self.directory.path().join(format!("{setting}.i"));
+        let storage = self.storage();
         let failed = |source| BenchError::Codec {
             setting,
             op: "compress",
@@ -66,9 +55,7 @@ impl<'h> Copies<'h> {
             source,
         };
         let mut packer = Packer::new(setting).map_err(failed)?;
-        let data = self
-            .storage
-            .open(&path.with_extension("d"), OpenMode::CreateNew)?;
+        let data = storage.open(&path.with_extension("d"), OpenMode::CreateNew)?;
         let (mut index, mut chunks, mut offset) = (Vec::new(), Vec::new(), 0u64);
         let (mut reader, mut raw) = (manifest.reader(), Vec::new());
         for rev in manifest.revs() {
@@ -94,10 +81,8 @@ impl<'h> Copies<'h> {
             }
         }
         data.append(&chunks)?;
-        self.storage
-            .open(&path, OpenMode::CreateNew)?
-            .append(&index)?;
-        Ok(Revlog::open(&self.storage, &path)?)
+        storage.open(&path, OpenMode::CreateNew)?.append(&index)?;
+        Ok(Revlog::open(storage, &path)?)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Stacked bars, and histograms.
 
 use super::palette::Palette;
-use super::{Area, Drawn, bytes, draw_legend, style, text_width, tick};
+use super::{Area, Drawn, bytes, draw_legend, round_step, style, text_width, tick};
 use crate::report::{BarChart, Histogram};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
@@ -30,8 +30,9 @@ pub(super) fn draw(chart: &BarChart, area: &Area<'_>) -> Drawn {
         .map(length)
         .fold(f64::MIN_POSITIVE, f64::max);
     let pixel = |value: f64| left + (value / longest * f64::from(right - left)).round() as i32;
-    for quarter in 0..=4 {
-        let value = longest * f64::from(quarter) / 4.0;
+    let step = round_step(longest / 5.0, chart.axis.unit);
+    for number in 0..=(longest / step).floor() as u32 {
+        let value = step * f64::from(number);
         let at = pixel(value);
         let line = vec![(at, TOP), (at, bottom)];
         area.draw(&PathElement::new(line, Palette::GRID.stroke_width(1)))?;
@@ -59,10 +60,16 @@ pub(super) fn draw(chart: &BarChart, area: &Area<'_>) -> Drawn {
         let sum = tick(chart.axis.unit, before);
         area.draw(&Text::new(sum, (pixel(before) + 6, middle), text))?;
     }
-    draw_legend(area, &chart.parts, left)?;
+    draw_legend(area, &chart.parts, left, draw_swatch)?;
     let text = style(Palette::INK, HPos::Center, VPos::Bottom);
     let below = ((left + right) / 2, height as i32 - 6);
     area.draw(&Text::new(chart.axis.label.clone(), below, text))
+}
+
+/// The mark of a part: a square of its colour.
+fn draw_swatch(area: &Area<'_>, (x, y): (i32, i32), part: usize) -> Drawn {
+    let corners = [(x - 6, y - 6), (x + 6, y + 6)];
+    area.draw(&Rectangle::new(corners, Palette::series(part).filled()))
 }
 
 pub(super) fn draw_histogram(chart: &Histogram, area: &Area<'_>) -> Drawn {
@@ -77,8 +84,9 @@ pub(super) fn draw_histogram(chart: &Histogram, area: &Area<'_>) -> Drawn {
     let shown = chart.classes.len().saturating_sub(first).max(1);
     let step = f64::from(right - left) / shown as f64;
     let pixel = |count: f64| bottom - (count / most * f64::from(bottom - TOP)).round() as i32;
-    for quarter in 0..=4 {
-        let count = most * f64::from(quarter) / 4.0;
+    let step_of_counts = round_step((most / 5.0).max(1.0), crate::report::ColumnUnit::Count);
+    for number in 0..=(most / step_of_counts).floor() as u32 {
+        let count = step_of_counts * f64::from(number);
         let at = pixel(count);
         let line = vec![(left, at), (right, at)];
         area.draw(&PathElement::new(line, Palette::GRID.stroke_width(1)))?;

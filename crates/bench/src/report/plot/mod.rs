@@ -57,17 +57,20 @@ fn text_width(text: &str) -> i32 {
 }
 
 /// Names of the series with their marks, in one row from the left edge of the plot.
-fn draw_legend(area: &Area<'_>, names: &[String], left: i32) -> Drawn {
+fn draw_legend(area: &Area<'_>, names: &[String], left: i32, mark: MarkDrawer) -> Drawn {
     const ROW: i32 = 14;
     let mut x = left;
     for (series, name) in names.iter().enumerate() {
-        draw_mark(area, (x + 6, ROW), series)?;
+        mark(area, (x + 6, ROW), series)?;
         let text = style(Palette::INK, HPos::Left, VPos::Center);
         area.draw(&Text::new(name.clone(), (x + 16, ROW), text))?;
         x += 16 + text_width(name) + 22;
     }
     Ok(())
 }
+
+/// Draws the mark of a series around a point.
+type MarkDrawer = fn(&Area<'_>, (i32, i32), usize) -> Drawn;
 
 /// The mark of a series: colour and shape both tell it apart.
 fn draw_mark(area: &Area<'_>, (x, y): (i32, i32), series: usize) -> Drawn {
@@ -124,6 +127,24 @@ fn bytes(number: f64) -> String {
         unit += 1;
     }
     format!("{} {}", short(rest), units[unit])
+}
+
+/// The next round number above.
+fn round_step(least: f64, unit: ColumnUnit) -> f64 {
+    if unit == ColumnUnit::Bytes && least > 1.0 {
+        let power = 2f64.powf(least.log2().floor());
+        let found = [1.0, 1.25, 1.5, 2.0].map(|factor| factor * power);
+        return found
+            .into_iter()
+            .find(|step| *step >= least)
+            .unwrap_or(least);
+    }
+    let power = 10f64.powf(least.log10().floor());
+    let found = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
+    found
+        .into_iter()
+        .find(|step| *step >= least)
+        .unwrap_or(least)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::labels::{Bounds, place};
 use super::palette::Palette;
-use super::{Area, Drawn, draw_legend, draw_mark, style, text_width, tick};
+use super::{Area, Drawn, draw_legend, draw_mark, round_step, style, text_width, tick};
 use crate::report::{Axis, ScatterChart};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
@@ -82,24 +82,6 @@ fn moved(axis: &Axis, value: f64) -> f64 {
     }
 }
 
-/// The next round number above.
-fn round_step(least: f64, unit: crate::report::ColumnUnit) -> f64 {
-    if unit == crate::report::ColumnUnit::Bytes && least > 1.0 {
-        let power = 2f64.powf(least.log2().floor());
-        let found = [1.0, 1.25, 1.5, 2.0].map(|factor| factor * power);
-        return found
-            .into_iter()
-            .find(|step| *step >= least)
-            .unwrap_or(least);
-    }
-    let power = 10f64.powf(least.log10().floor());
-    let found = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
-    found
-        .into_iter()
-        .find(|step| *step >= least)
-        .unwrap_or(least)
-}
-
 pub(super) fn draw(chart: &ScatterChart, area: &Area<'_>) -> Drawn {
     let (width, height) = area.dim_in_pixel();
     let inside = Bounds {
@@ -113,7 +95,7 @@ pub(super) fn draw(chart: &ScatterChart, area: &Area<'_>) -> Drawn {
     let x = Scale::new(&chart.x, xs, inside.left..inside.right);
     let y = Scale::new(&chart.y, ys, inside.bottom..inside.top);
     draw_axes(area, (&x, &y), inside)?;
-    draw_legend(area, &chart.series, LEFT)?;
+    draw_legend(area, &chart.series, LEFT, draw_mark)?;
     let at = |index: usize| {
         let point = &chart.points[index];
         (x.pixel(point.x), y.pixel(point.y))

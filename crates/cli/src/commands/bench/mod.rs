@@ -1,5 +1,6 @@
 //! `bench`: costs and gains of a choice, measured on the user's own data.
 
+mod db;
 mod output;
 mod repo;
 mod signals;
@@ -19,7 +20,7 @@ pub(crate) const COMMAND: Command = Command {
     names: &["bench"],
     options: &[],
     arguments: 0..=usize::MAX,
-    synopsis: "codec|repo|revlog [OPTION]... PATH",
+    synopsis: "codec|db|repo|revlog [OPTION]... PATH",
     summary: "measure on your own data what a choice costs and gives",
     help: "",
     category: None,
@@ -36,6 +37,7 @@ pub(crate) struct BenchArgs {
 #[derive(clap::Subcommand, Debug)]
 enum What {
     Codec(CodecArgs),
+    Db(db::DbArgs),
     Repo(repo::RepoArgs),
     Revlog(RevlogArgs),
 }
@@ -96,6 +98,7 @@ pub(crate) fn run(args: &BenchArgs, context: &mut Context<'_>) -> Result<(), Cli
     signals::catch(context.stop)?;
     let text = match &args.what {
         What::Codec(args) => codec(args, context)?,
+        What::Db(args) => return db::run(args, context),
         What::Repo(args) => return repo::run(args, context),
         What::Revlog(args) => revlog(args, context)?,
     };
