@@ -1,6 +1,7 @@
 //! The measuring library behind `varve bench`: costs and gains of a compression setting on the user's own data, and how
 //! fast its revlogs are read and written.
 
+pub mod advice;
 pub mod codec;
 pub mod database;
 mod error;

@@ -51,7 +51,10 @@ fn measure(
 
 fn rows(report: &Report) -> Vec<Value> {
     let value: Value = serde_json::from_str(&report::json(report)).unwrap();
-    value["tables"]["compressions"]["rows"].as_array().unwrap().clone()
+    value["tables"]["compressions"]["rows"]
+        .as_array()
+        .unwrap()
+        .clone()
 }
 
 #[test]
@@ -62,16 +65,39 @@ fn every_compression_is_measured_and_a_dictionary_makes_files_smaller() {
     let rows = rows(&report);
     let names: Vec<_> = rows
         .iter()
-        .map(|row| (row["codec"].as_str().unwrap(), row["dictionary"].as_str().unwrap()))
+        .map(|row| {
+            (
+                row["codec"].as_str().unwrap(),
+                row["dictionary"].as_str().unwrap(),
+            )
+        })
         .collect();
-    assert_eq!(names, [("none", "-"), ("zstd_3", "-"), ("zstd_3", "yes")]);
-    let [none, zstd, dictionary] = [0, 1, 2].map(|row: usize| rows[row]["file_size"].as_u64().unwrap());
-    assert!(none > zstd && zstd > dictionary, "{none} {zstd} {dictionary}");
+    assert_eq!(
+        names,
+        [("none", "-"), ("zstd_3", "-"), ("zstd_3", "dictionary")]
+    );
+    let [none, zstd, dictionary] =
+        [0, 1, 2].map(|row: usize| rows[row]["file_size"].as_u64().unwrap());
+    assert!(
+        none > zstd && zstd > dictionary,
+        "{none} {zstd} {dictionary}"
+    );
     assert!(none > lines(1100).len() as u64 * 9 / 10);
     assert!(rows[0]["view_size"].as_u64() > rows[1]["view_size"].as_u64());
     for row in &rows {
-        for quantity in ["load", "compact", "view_build", "read_p50", "read_p99", "scan"] {
-            assert_eq!(row[quantity]["runs"].as_array().unwrap().len(), 3, "{quantity}: {row}");
+        for quantity in [
+            "load",
+            "compact",
+            "view_build",
+            "read_p50",
+            "read_p99",
+            "scan",
+        ] {
+            assert_eq!(
+                row[quantity]["runs"].as_array().unwrap().len(),
+                3,
+                "{quantity}: {row}"
+            );
         }
     }
     let left: Vec<_> = storage.list(Path::new("d")).unwrap();
@@ -103,7 +129,10 @@ fn the_winners_of_a_database_are_its_documents() {
     assert!(matches!(wrong("d/other"), BenchError::NotADatabase { .. }));
     assert!(matches!(wrong("d"), BenchError::NotADatabase { .. }));
     assert!(matches!(wrong("d/nothing"), BenchError::NoSource { .. }));
-    assert!(matches!(wrong("http://localhost:5984/x"), BenchError::Remote { .. }));
+    assert!(matches!(
+        wrong("http://localhost:5984/x"),
+        BenchError::Remote { .. }
+    ));
 }
 
 #[test]
@@ -112,7 +141,10 @@ fn lines_and_functions_that_cannot_be_used_are_refused_by_name() {
     let source = DocumentSource::Lines(PathBuf::from(file));
     let broken = storage(file, b"{\"a\":1}\n\n[1]\n".to_vec());
     let refused = measure(&broken, &source, &options(&["none"])).unwrap_err();
-    assert!(matches!(refused, BenchError::NotADocument { line: 3, .. }), "{refused}");
+    assert!(
+        matches!(refused, BenchError::NotADocument { line: 3, .. }),
+        "{refused}"
+    );
     let empty = storage(file, b"\n".to_vec());
     let refused = measure(&empty, &source, &options(&["none"])).unwrap_err();
     assert!(matches!(refused, BenchError::Nothing));
@@ -124,5 +156,8 @@ fn lines_and_functions_that_cannot_be_used_are_refused_by_name() {
     assert!(matches!(refused, BenchError::Map { .. }), "{refused}");
     let twice = storage(file, b"{\"_id\":\"a\"}\n{\"_id\":\"a\"}\n".to_vec());
     let refused = measure(&twice, &source, &options(&["none"])).unwrap_err();
-    assert!(refused.to_string().starts_with("document 'a' is refused: "), "{refused}");
+    assert!(
+        refused.to_string().starts_with("document 'a' is refused: "),
+        "{refused}"
+    );
 }

@@ -1,6 +1,7 @@
 //! Tests of the measuring library from outside.
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
+mod advice;
 mod codec;
 mod database;
 mod repository;

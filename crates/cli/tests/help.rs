@@ -14,8 +14,11 @@ const COMMANDS: &[&[&str]] = &[
     &["load"],
     &["dump"],
     &["serve"],
+    &["advise"],
     &["bench"],
     &["bench", "codec"],
+    &["bench", "db"],
+    &["bench", "repo"],
     &["bench", "revlog"],
 ];
 

@@ -14,7 +14,8 @@ use crate::report::Report;
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use trial::{QUANTITIES, Trial, TrialSizes};
+use trial::Trial;
+pub(crate) use trial::{QUANTITIES, TrialSizes};
 use varve_base::{Interrupt, Progress, Storage};
 use varve_codec::{CodecId, EngineSetting};
 
@@ -121,7 +122,7 @@ pub fn run(
     let title = format!("varve bench db {}", source.path().display());
     let mut report = Report::new(title, machine, options.runs);
     tables::fill(&mut report, &rows, &documents, options);
-    report.judge(&done);
+    report.judge(&done, &[]);
     Ok(report)
 }
 

@@ -1,7 +1,7 @@
 //! The report of `bench db`.
 
-use super::{Compression, CompressionRow, Documents, Options};
-use crate::measuring::Samples;
+use super::{CompressionRow, Documents, Options};
+use crate::measuring::{Samples, context_memory};
 use crate::report::{
     Axis, Cell, Chart, Column, ColumnUnit, Histogram, Point, Report, ResultTable, ScatterChart,
 };
@@ -39,26 +39,16 @@ pub(super) fn fill(
     report.charts = charts(rows, documents);
 }
 
-/// Name for people and for the configuration.
-pub(crate) fn name(compression: Compression) -> String {
-    match compression.has_dictionary {
-        true => format!("{}, dictionary", compression.setting),
-        false => compression.setting.to_string(),
-    }
-}
-
 fn table(rows: &[CompressionRow], documents: &Documents) -> ResultTable {
     let count = documents.texts.len() as f64;
+    let longest = documents.texts.iter().map(|(_, text)| text.len());
+    let longest = longest.max().unwrap_or(0);
     let rate = |seconds: &Samples| Cell::measured(seconds.map(|seconds| count / seconds.max(1e-9)));
     let row = |row: &CompressionRow| {
-        let [load, compact, view, p50, p99, scan, memory] = &row.quantities;
+        let [load, compact, view, p50, p99, scan] = &row.quantities;
         let dictionary = match row.compression.has_dictionary {
-            true => "yes",
+            true => "dictionary",
             false => "-",
-        };
-        let median = |samples: &Samples| match samples.is_empty() {
-            true => Cell::Empty,
-            false => Cell::Number(samples.median()),
         };
         vec![
             Cell::text(row.compression.setting.to_string()),
@@ -71,7 +61,7 @@ fn table(rows: &[CompressionRow], documents: &Documents) -> ResultTable {
             Cell::measured(p50.clone()),
             Cell::measured(p99.clone()),
             rate(scan),
-            median(memory),
+            Cell::optional(context_memory(row.compression.setting, longest)),
         ]
     };
     let column = Column::new;
@@ -89,7 +79,7 @@ fn table(rows: &[CompressionRow], documents: &Documents) -> ResultTable {
             column("read_p50", "read p50", ColumnUnit::Microseconds),
             column("read_p99", "read p99", ColumnUnit::Microseconds),
             column("scan", "scan", ColumnUnit::PerSecond),
-            column("memory", "peak memory", ColumnUnit::Bytes),
+            column("memory", "zstd context", ColumnUnit::Bytes),
         ],
         rows: rows.iter().map(row).collect(),
     }

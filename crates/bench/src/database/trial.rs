@@ -2,7 +2,7 @@
 
 use super::{Compression, Documents};
 use crate::BenchError;
-use crate::measuring::{PeakMemory, ScratchDirectory, timed};
+use crate::measuring::{ScratchDirectory, timed};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,8 +26,8 @@ const CACHE: usize = 32 << 20;
 const READS: usize = 2000;
 
 /// How many quantities a run has: seconds of loading, of compacting and of indexing; 50th and 99th percentile of a
-/// read in microseconds; seconds of a scan; peak of memory in bytes.
-pub(super) const QUANTITIES: usize = 7;
+/// read in microseconds; seconds of a scan.
+pub(crate) const QUANTITIES: usize = 6;
 
 /// Sizes of what was built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,6 @@ impl Trial<'_> {
             },
             ..DatabaseOptions::new(self.compression.setting, NodeCache::new(CACHE))
         };
-        let peak = PeakMemory::begin();
         let database = Database::create(Arc::clone(&storage), &home.join("db"), &options)?;
         let load = timed(|| self.load(&database))?;
         let compact = timed(|| {
@@ -92,7 +91,6 @@ impl Trial<'_> {
         let snapshot = database.snapshot();
         let (p50, p99) = self.read(&snapshot)?;
         let (texts, scan) = scan(&snapshot, self.interrupt)?;
-        let memory = peak.and_then(PeakMemory::end).unwrap_or(0);
         index.compact(&Silent, self.interrupt)?;
         let sizes = TrialSizes {
             file: database.sizes()?.file,
@@ -101,7 +99,7 @@ impl Trial<'_> {
         };
         drop((snapshot, index, database));
         storage.remove_tree(&home)?;
-        let quantities = [load, compact, seconds, p50, p99, scan, memory as f64];
+        let quantities = [load, compact, seconds, p50, p99, scan];
         Ok((quantities, sizes))
     }
 

@@ -56,33 +56,6 @@ impl fmt::Display for Machine {
     }
 }
 
-/// Measures how much memory work takes at its peak, above what the process held before.
-#[derive(Clone, Copy, Debug)]
-pub struct PeakMemory {
-    before: u64,
-}
-
-impl PeakMemory {
-    /// Starts a measurement; the system forgets the peaks before it. `None` where the system cannot do that.
-    pub fn begin() -> Option<PeakMemory> {
-        /// Resets the peak of the resident set; see proc(5).
-        const RESET_PEAK: &str = "5";
-        std::fs::write("/proc/self/clear_refs", RESET_PEAK).ok()?;
-        let before = resident("VmRSS")?;
-        Some(PeakMemory { before })
-    }
-
-    /// Bytes at the peak above those at the beginning.
-    pub fn end(self) -> Option<u64> {
-        resident("VmHWM").map(|peak| peak.saturating_sub(self.before))
-    }
-}
-
-fn resident(which: &str) -> Option<u64> {
-    let bytes = kibibytes(&field(&read("/proc/self/status"), which));
-    (bytes > 0).then_some(bytes)
-}
-
 fn read(path: &str) -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
@@ -129,17 +102,5 @@ mod tests {
         machine.load_before = 0.7;
         assert!(machine.was_busy());
         assert!(Machine::now().cores > 0);
-    }
-
-    #[test]
-    fn the_peak_of_memory_is_that_of_the_work_between() {
-        let Some(peak) = PeakMemory::begin() else {
-            return;
-        };
-        const LEN: usize = 64 << 20;
-        let filled = std::hint::black_box(vec![1u8; LEN]);
-        assert_eq!(filled.len(), LEN);
-        drop(filled);
-        assert!(peak.end().unwrap() >= 32 << 20);
     }
 }

@@ -27,6 +27,10 @@ pub fn html(report: &Report) -> Result<String, BenchError> {
     for table in &report.tables {
         push_table(&mut out, table);
     }
+    for snippet in &report.snippets {
+        let (title, lines) = (escaped(&snippet.title), escaped(&snippet.lines.join("\n")));
+        out.push_str(&format!("<p>{title}</p>\n<pre>{lines}</pre>\n"));
+    }
     if !report.notes.is_empty() {
         out.push_str("<ul>\n");
         for note in &report.notes {

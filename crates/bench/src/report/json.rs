@@ -16,6 +16,12 @@ pub fn json(report: &Report) -> String {
         .iter()
         .map(|table| (table.name.to_owned(), table_value(table)))
         .collect();
+    let snippets = report.snippets.iter().map(|snippet| {
+        value!({
+            "title": snippet.title,
+            "lines": snippet.lines,
+        })
+    });
     let whole = value!({
         "title": report.title,
         "machine": {
@@ -30,6 +36,7 @@ pub fn json(report: &Report) -> String {
         "interrupted": report.is_cut_short,
         "properties": properties,
         "tables": tables,
+        "snippets": snippets.collect::<Vec<_>>(),
         "notes": report.notes,
     });
     format!("{whole:#}\n")

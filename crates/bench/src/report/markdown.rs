@@ -15,6 +15,10 @@ pub fn markdown(report: &Report) -> String {
     for table in &report.tables {
         push_table(&mut out, table);
     }
+    for snippet in &report.snippets {
+        let (title, lines) = (escaped(&snippet.title), snippet.lines.join("\n"));
+        out.push_str(&format!("\n{title}\n\n```\n{lines}\n```\n"));
+    }
     if !report.notes.is_empty() {
         out.push('\n');
     }

@@ -93,6 +93,9 @@ impl Column {
     }
 }
 
+/// Text of a cell for a property that the row does not have.
+pub const NONE: &str = "-";
+
 /// One entry of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
@@ -196,6 +199,7 @@ impl ResultTable {
             Cell::Text(text) => Some(text.as_str()),
             _ => None,
         });
+        let words = words.filter(|word| *word != NONE);
         words.collect::<Vec<_>>().join(" ")
     }
 
@@ -217,6 +221,15 @@ impl ResultTable {
     }
 }
 
+/// Lines to paste.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Snippet {
+    /// What they are for.
+    pub title: String,
+    /// The lines.
+    pub lines: Vec<String>,
+}
+
 /// Everything that a bench has to say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
@@ -232,6 +245,8 @@ pub struct Report {
     pub tables: Vec<ResultTable>,
     /// The plots of a page.
     pub charts: Vec<Chart>,
+    /// Lines to paste, below the tables: each with what they are for.
+    pub snippets: Vec<Snippet>,
     /// Sentences below the tables: results first.
     pub notes: Vec<String>,
     /// Whether an interrupt ended the measurement early.
@@ -251,23 +266,25 @@ impl Report {
             properties: Vec::new(),
             tables: Vec::new(),
             charts: Vec::new(),
+            snippets: Vec::new(),
             notes: Vec::new(),
             is_cut_short: false,
         }
     }
 
     /// Adds the sentences about what the runs can and cannot tell: rows that are not told apart, noise, a busy
-    /// machine, and an early end.
-    pub fn judge(&mut self, done: &Interleaved) {
+    /// machine, and an early end. Rows of the tables `repeated` stand in another as well.
+    pub fn judge(&mut self, done: &Interleaved, repeated: &[&str]) {
         self.is_cut_short |= done.is_cut_short;
-        for table in &self.tables {
+        let tables = self.tables.iter();
+        for table in tables.filter(|table| !repeated.contains(&table.name)) {
             self.notes.extend(table.indistinct_rows());
         }
         let noisiest = self.tables.iter().filter_map(ResultTable::noisiest);
         let noisiest = noisiest.max_by(|a, b| a.1.total_cmp(&b.1));
         if let Some((row, range)) = noisiest.filter(|(_, range)| *range > NOISY) {
             self.notes.push(format!(
-                "Noisy: the runs of {row} lie up to {:.0} % of the median apart; more runs (--runs) tell more.",
+                "Noisy: the runs of {row} lie up to {:.0} % of the median apart; more runs, or a quieter machine, tell more.",
                 range * 100.0
             ));
         }

@@ -37,6 +37,10 @@ fn report() -> Report {
     ];
     let mut report = Report::new("bench repo r".to_owned(), machine(1.5), 3);
     report.properties.push(("revisions", "12".to_owned()));
+    report.snippets.push(Snippet {
+        title: "For <space>:".to_owned(),
+        lines: vec!["[storage]".to_owned(), "level = 1".to_owned()],
+    });
     report.tables.push(ResultTable {
         name: "engines",
         title: "Engines.".to_owned(),
@@ -45,7 +49,7 @@ fn report() -> Report {
     });
     let mut done = Interleaved::default();
     done.is_cut_short = true;
-    report.judge(&done);
+    report.judge(&done, &[]);
     report
 }
 
@@ -87,6 +91,26 @@ zstd                      0.110 (0.100-0.200)
 }
 
 #[test]
+fn a_wide_table_is_printed_in_parts_that_name_their_rows() {
+    let mut wide = report();
+    let table = &mut wide.tables[0];
+    for _ in 0..4 {
+        let again = table.columns[2].clone();
+        table.columns.push(again);
+        for row in &mut table.rows {
+            row.push(row[2].clone());
+        }
+    }
+    let text = terminal(&wide);
+    assert!(
+        text.lines()
+            .all(|line| line.len() <= 120 || line.contains(": ")),
+        "{text}"
+    );
+    assert_eq!(text.matches("\nzlib ").count(), 2, "{text}");
+}
+
+#[test]
 fn programs_get_every_run() {
     let value: serde_json::Value = serde_json::from_str(&json(&report())).unwrap();
     let row = &value["tables"]["engines"]["rows"][0];
@@ -121,6 +145,15 @@ fn markdown_and_html_escape_names() {
         page.contains("<td>a|b, &lt;i&gt;</td><td class=\"number\">1000</td>"),
         "{page}"
     );
+    assert!(
+        page.contains("<p>For &lt;space&gt;:</p>\n<pre>[storage]\nlevel = 1</pre>"),
+        "{page}"
+    );
+    assert!(
+        text.contains("\n```\n[storage]\nlevel = 1\n```\n"),
+        "{text}"
+    );
+    assert!(terminal(&report()).contains("\nFor <space>:\n[storage]\nlevel = 1\n"));
     assert!(!page.contains("<script") && !page.contains("http://") && !page.contains("https://"));
 }
 

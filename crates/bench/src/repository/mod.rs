@@ -24,6 +24,7 @@ pub(crate) use copy::Copies;
 pub(crate) use history::History;
 pub use history::{Breakdown, ChunkCounts, HistoryPart};
 pub(crate) use pack::{Packed, pack_all};
+pub(crate) use tables::contents;
 
 /// Settings to measure, and numbers of runs and revisions.
 #[derive(Clone, Debug)]
@@ -91,7 +92,7 @@ pub fn run(
     let title = format!("varve bench repo {}", path.display());
     let mut report = Report::new(title, machine, options.runs);
     tables::fill(&mut report, &rows, &breakdown, (options, sampled));
-    report.judge(&done);
+    report.judge(&done, &[]);
     Ok(report)
 }
 

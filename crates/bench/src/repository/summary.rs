@@ -4,17 +4,20 @@ use super::EngineRow;
 use crate::report::{Cell, Column, ColumnUnit, ResultTable};
 use varve_codec::{CodecId, EngineSetting};
 
+/// A name with its unit, and how a row has it.
+type Quantity = (&'static str, ColumnUnit, fn(&EngineRow) -> f64);
+
 /// The table; `None` unless both engines were measured.
 pub(super) fn table(rows: &[EngineRow]) -> Option<ResultTable> {
-    let quantities: [(&str, ColumnUnit, &dyn Fn(&EngineRow) -> f64); 4] = [
-        ("store size", ColumnUnit::Bytes, &|row| {
+    let quantities: [Quantity; 4] = [
+        ("store size", ColumnUnit::Bytes, |row| {
             row.packed.store() as f64
         }),
-        ("00manifest size", ColumnUnit::Bytes, &|row| {
+        ("00manifest size", ColumnUnit::Bytes, |row| {
             row.packed.manifest() as f64
         }),
-        ("read", ColumnUnit::Seconds, &|row| row.read[0].median()),
-        ("write", ColumnUnit::Seconds, &|row| row.write.median()),
+        ("read", ColumnUnit::Seconds, |row| row.read[0].median()),
+        ("write", ColumnUnit::Seconds, |row| row.write.median()),
     ];
     let mut lines = Vec::new();
     for (name, unit, value) in quantities {

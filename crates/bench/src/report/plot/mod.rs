@@ -132,12 +132,7 @@ fn bytes(number: f64) -> String {
 /// The next round number above.
 fn round_step(least: f64, unit: ColumnUnit) -> f64 {
     if unit == ColumnUnit::Bytes && least > 1.0 {
-        let power = 2f64.powf(least.log2().floor());
-        let found = [1.0, 1.25, 1.5, 2.0].map(|factor| factor * power);
-        return found
-            .into_iter()
-            .find(|step| *step >= least)
-            .unwrap_or(least);
+        return 2f64.powf(least.log2().ceil());
     }
     let power = 10f64.powf(least.log10().floor());
     let found = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);

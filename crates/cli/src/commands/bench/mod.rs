@@ -5,6 +5,9 @@ mod output;
 mod repo;
 mod signals;
 
+pub(super) use output::OutputArgs;
+pub(super) use signals::catch as catch_signals;
+
 use crate::context::Context;
 use crate::error::CliError;
 use std::path::{Path, PathBuf};
@@ -107,7 +110,7 @@ pub(crate) fn run(args: &BenchArgs, context: &mut Context<'_>) -> Result<(), Cli
     Ok(())
 }
 
-fn disk() -> Arc<dyn Storage> {
+pub(super) fn disk() -> Arc<dyn Storage> {
     Arc::new(DiskStorage::new(Path::new("")))
 }
 
