@@ -83,6 +83,20 @@ pub enum BenchError {
         /// The URL as given.
         url: String,
     },
+    /// A template that gives no documents.
+    #[error("the template gives no JSON object: {reason}")]
+    Template {
+        /// The reason.
+        reason: String,
+    },
+    /// A server cannot be loaded.
+    #[error("cannot load {url}: {reason}")]
+    Server {
+        /// The URL without its login, or as it was given.
+        url: String,
+        /// The reason.
+        reason: String,
+    },
     /// A file that is no database of this program.
     #[error("{path} is not a Varve database", path = path.display())]
     NotADatabase {
@@ -128,6 +142,12 @@ pub enum BenchError {
     /// A view cannot be built.
     #[error(transparent)]
     View(#[from] ViewError),
+    /// Latencies cannot be counted.
+    #[error("cannot count latencies: {reason}")]
+    Histogram {
+        /// The library's reason.
+        reason: String,
+    },
     /// A plot could not be drawn.
     #[error("cannot draw a plot: {reason}")]
     Plot {

@@ -5,6 +5,7 @@ pub mod advice;
 pub mod codec;
 pub mod database;
 mod error;
+pub mod load;
 pub mod measuring;
 pub mod report;
 pub mod repository;

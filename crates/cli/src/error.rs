@@ -74,6 +74,7 @@ impl CliError {
                 | BenchError::NotADatabase { .. }
                 | BenchError::NotADocument { .. }
                 | BenchError::Map { .. }
+                | BenchError::Template { .. }
                 | BenchError::Remote { .. },
             ) => WRONG_INPUT,
             CliError::CutShort | CliError::Bench(BenchError::Interrupted(_)) => INTERRUPTED,

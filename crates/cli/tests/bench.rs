@@ -2,6 +2,7 @@
 
 use crate::VARVE;
 use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
@@ -89,23 +90,21 @@ fn repo_and_db_print_every_form_and_write_a_page() {
     let db = [
         "bench", "db", "notes", "--codec", "none", "--sample", "10", "--html", "d.html",
     ];
+    let value = |words: &[&str]| -> Value {
+        serde_json::from_str(&printed(directory, &[words, &["--json"]].concat())).unwrap()
+    };
     for (words, table, file) in [
-        (&repo, "engines", "r.html"),
+        (&repo[..], "engines", "r.html"),
         (&db, "compressions", "d.html"),
     ] {
-        let with = |form: &str| printed(directory, &[&words[..], &[form]].concat());
-        let value: Value = serde_json::from_str(&with("--json")).unwrap();
-        assert!(
-            !value["tables"][table]["rows"]
-                .as_array()
-                .unwrap()
-                .is_empty()
-        );
-        assert!(with("--csv").lines().next().unwrap().contains("_median,"));
-        assert!(with("--md").contains("| ---: |"));
+        let rows = &value(words)["tables"][table]["rows"];
+        assert!(!rows.as_array().unwrap().is_empty());
         let page = std::fs::read_to_string(directory.join(file)).unwrap();
         assert!(page.contains("<svg") && page.ends_with("</html>\n"));
     }
+    let with = |form: &str| printed(directory, &[&repo[..], &[form]].concat());
+    assert!(with("--csv").lines().next().unwrap().contains("_median,"));
+    assert!(with("--md").contains("| ---: |"));
 }
 
 #[test]
@@ -184,6 +183,7 @@ fn advise_applies_its_first_choice_and_says_how_far_off_it_was() {
     let (_, size) = advice("notes");
     let file = std::fs::metadata(directory.join("databases/notes.varve")).unwrap();
     assert_eq!(file.len() as f64, size);
+    assert_eq!(file.permissions().mode() & 0o777, 0o600);
     printed(directory, &["verify", "databases/notes.varve"]);
 }
 
@@ -234,4 +234,79 @@ fn bench_prints_what_is_there_when_it_is_interrupted() {
         "{text}"
     );
     assert!(!is_measuring(), "the temporary directory stays");
+}
+
+#[test]
+fn bench_load_counts_answers_by_kind_and_errors_apart() {
+    let made = tempfile::tempdir().unwrap();
+    let settings = "[admins]\nann = secret\n[chttpd_auth]\niterations = 2\n";
+    std::fs::write(made.path().join("varve.ini"), settings).unwrap();
+    let (mut server, port) = crate::serve::started(made.path());
+    let url = |login: &str| format!("http://{login}127.0.0.1:{port}/loaded");
+    let run = |login: &str, more: &[&str]| {
+        let url = url(login);
+        let words = [
+            "bench",
+            "load",
+            &url,
+            "--duration",
+            "0.05",
+            "--clients",
+            "2",
+            "--json",
+        ];
+        varve(made.path(), &[&words[..], more].concat())
+    };
+    let rows = |output: &Output| -> Vec<Value> {
+        let value: Value = serde_json::from_slice(&output.stdout).unwrap();
+        value["tables"]["requests"]["rows"]
+            .as_array()
+            .unwrap()
+            .clone()
+    };
+    let closed = run(
+        "ann:secret@",
+        &["--html", "l.html", "--template", "{\"n\":{n}}"],
+    );
+    assert!(closed.status.success(), "{closed:?}");
+    for row in rows(&closed) {
+        assert!(
+            row["errors"] == 0 && row["rate"]["runs"].as_array().unwrap().len() == 3,
+            "{row}"
+        );
+    }
+    let page = std::fs::read_to_string(made.path().join("l.html")).unwrap();
+    assert_eq!(page.matches("<svg").count(), 3);
+    let open = run(
+        "ann:secret@",
+        &["--rate", "200", "--mix", "write=1", "--batch", "3"],
+    );
+    let open = rows(&open);
+    assert_eq!(open.len(), 1);
+    // 200 a second for 0.05 s: 10 requests a run.
+    let rate = open[0]["rate"]["high"].as_f64().unwrap();
+    assert!(open[0]["kind"] == "write" && rate <= 201.0, "{open:?}");
+    for (login, more, said) in [
+        ("", &[][..], "answered with 401"),
+        (
+            "ann:secret@",
+            &["--query", "_design/x/_view/y"],
+            "answered with 404",
+        ),
+        (
+            "ann:secret@",
+            &["--template", "[]"],
+            "the template gives no JSON object",
+        ),
+    ] {
+        let failed = run(login, more);
+        let stderr = String::from_utf8(failed.stderr).unwrap();
+        assert!(
+            !failed.status.success() && stderr.contains(said),
+            "{stderr}"
+        );
+        assert!(!stderr.contains("secret"), "{stderr}");
+    }
+    server.kill().unwrap();
+    server.wait().unwrap();
 }

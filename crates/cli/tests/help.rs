@@ -18,6 +18,7 @@ const COMMANDS: &[&[&str]] = &[
     &["bench"],
     &["bench", "codec"],
     &["bench", "db"],
+    &["bench", "load"],
     &["bench", "repo"],
     &["bench", "revlog"],
 ];

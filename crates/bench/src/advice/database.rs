@@ -16,7 +16,7 @@ use varve_codec::{CodecId, EngineSetting};
 use varve_docdb::{Database, DatabaseOptions, Direction, NodeCache, Snapshot};
 
 /// Documents of the first look, from which the affordable sample follows.
-const FIRST_LOOK: usize = 200;
+const FIRST_LOOK: usize = 500;
 /// Of fewer documents no dictionary is trained, and the sample would tell nothing of a database that has one.
 const ENOUGH_DOCUMENTS: usize = 1500;
 /// At most so many documents are loaded: more tell no more.
@@ -111,7 +111,8 @@ pub(super) fn advise(
     let wanted = wanted
         .clamp(ENOUGH_DOCUMENTS, MOST_DOCUMENTS)
         .min(options.most);
-    if wanted > documents.texts.len() && !interrupt.is_raised() {
+    let is_sample = (documents.texts.len() as u64) < documents.total;
+    if is_sample && wanted > documents.texts.len() && !interrupt.is_raised() {
         documents = Documents::read(storage, &source, wanted, interrupt)?;
         times = measured::measure(storage, beside, (&documents, &how), &compressions, &rounds)?;
     }

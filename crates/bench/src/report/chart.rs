@@ -113,11 +113,35 @@ impl Histogram {
     }
 }
 
+/// One line of a plot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// Name of the series.
+    pub name: String,
+    /// From left to right.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Lines over a common axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LineChart {
+    /// Heading.
+    pub title: String,
+    /// Horizontal axis.
+    pub x: Axis,
+    /// Vertical axis.
+    pub y: Axis,
+    /// The lines.
+    pub lines: Vec<Line>,
+}
+
 /// One plot.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Chart {
     /// Points with a frontier.
     Scatter(ScatterChart),
+    /// Lines.
+    Lines(LineChart),
     /// Stacked bars.
     Bars(BarChart),
     /// Counts by size.

@@ -84,6 +84,7 @@ fn push_table(out: &mut String, table: &ResultTable) {
 fn push_chart(out: &mut String, chart: &Chart) -> Result<(), BenchError> {
     let title = match chart {
         Chart::Scatter(scatter) => &scatter.title,
+        Chart::Lines(lines) => &lines.title,
         Chart::Bars(bars) => &bars.title,
         Chart::Histogram(histogram) => &histogram.title,
     };

@@ -9,7 +9,7 @@ mod plot;
 mod terminal;
 
 use crate::measuring::{Interleaved, Machine, Samples, indistinct};
-pub use chart::{Axis, Bar, BarChart, Chart, Histogram, Point, ScatterChart};
+pub use chart::{Axis, Bar, BarChart, Chart, Histogram, Line, LineChart, Point, ScatterChart};
 pub use csv::csv;
 pub use html::html;
 pub use json::json;
@@ -57,6 +57,7 @@ impl ColumnUnit {
                 format!("{number:.0}")
             }
             ColumnUnit::Seconds => format!("{number:.3}"),
+            ColumnUnit::Microseconds if number >= 100.0 => format!("{number:.0}"),
             ColumnUnit::Microseconds | ColumnUnit::Percent => format!("{number:.1}"),
             ColumnUnit::Ratio => format!("{number:.2}"),
         }
@@ -273,11 +274,11 @@ impl Report {
     }
 
     /// Adds the sentences about what the runs can and cannot tell: rows that are not told apart, noise, a busy
-    /// machine, and an early end. Rows of the tables `repeated` stand in another as well.
-    pub fn judge(&mut self, done: &Interleaved, repeated: &[&str]) {
+    /// machine, and an early end. Rows of the tables `not_compared` are no choices, or stand in another table too.
+    pub fn judge(&mut self, done: &Interleaved, not_compared: &[&str]) {
         self.is_cut_short |= done.is_cut_short;
         let tables = self.tables.iter();
-        for table in tables.filter(|table| !repeated.contains(&table.name)) {
+        for table in tables.filter(|table| !not_compared.contains(&table.name)) {
             self.notes.extend(table.indistinct_rows());
         }
         let noisiest = self.tables.iter().filter_map(ResultTable::noisiest);

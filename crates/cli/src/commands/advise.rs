@@ -1,6 +1,6 @@
 //! `advise`: which compression suits a repository or a database.
 
-use super::bench::{OutputArgs, catch_signals, disk};
+use super::bench::{OutputArgs, catch_signals, disk, private_disk};
 use crate::context::Context;
 use crate::error::CliError;
 use std::path::{Path, PathBuf};
@@ -52,8 +52,11 @@ pub(crate) struct AdviseArgs {
 /// Measures, prints, and applies.
 pub(crate) fn run(args: &AdviseArgs, context: &mut Context<'_>) -> Result<(), CliError> {
     catch_signals(context.stop)?;
-    let storage = disk();
-    let subject = Subject::find(storage.as_ref(), &args.subject)?;
+    let subject = Subject::find(disk().as_ref(), &args.subject)?;
+    let storage = match subject {
+        Subject::Repository(_) => disk(),
+        Subject::Database(_) => private_disk(),
+    };
     let _lock = match args.apply {
         true => lock(&subject)?,
         false => None,

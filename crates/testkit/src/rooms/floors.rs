@@ -16,6 +16,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
             &["measuring"],
             &["report"],
             &["codec", "revlog", "repository", "database"],
+            &["load"],
             &["advice"],
         ],
     ),

@@ -26,12 +26,13 @@ pub(super) fn svg(chart: &Chart) -> Result<String, BenchError> {
     let mut text = String::new();
     let height = match chart {
         Chart::Bars(bars) => bars::height(bars),
-        Chart::Scatter(_) | Chart::Histogram(_) => HEIGHT,
+        Chart::Scatter(_) | Chart::Lines(_) | Chart::Histogram(_) => HEIGHT,
     };
     {
         let area = SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area();
         let drawn = match chart {
             Chart::Scatter(scatter) => scatter::draw(scatter, &area),
+            Chart::Lines(lines) => scatter::draw_lines(lines, &area),
             Chart::Bars(bars) => bars::draw(bars, &area),
             Chart::Histogram(histogram) => bars::draw_histogram(histogram, &area),
         };

@@ -3,7 +3,7 @@
 use super::labels::{Bounds, place};
 use super::palette::Palette;
 use super::{Area, Drawn, draw_legend, draw_mark, round_step, style, text_width, tick};
-use crate::report::{Axis, ScatterChart};
+use crate::report::{Axis, LineChart, ScatterChart};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, VPos};
 use std::ops::Range;
@@ -82,14 +82,54 @@ fn moved(axis: &Axis, value: f64) -> f64 {
     }
 }
 
-pub(super) fn draw(chart: &ScatterChart, area: &Area<'_>) -> Drawn {
+/// The plot without its labels.
+fn inside(area: &Area<'_>) -> Bounds {
     let (width, height) = area.dim_in_pixel();
-    let inside = Bounds {
+    Bounds {
         left: LEFT,
         top: TOP,
         right: width as i32 - RIGHT,
         bottom: height as i32 - BOTTOM,
-    };
+    }
+}
+
+/// Lines with a mark at each point.
+pub(super) fn draw_lines(chart: &LineChart, area: &Area<'_>) -> Drawn {
+    let inside = inside(area);
+    let points = || chart.lines.iter().flat_map(|line| &line.points);
+    if points().next().is_none() {
+        return Ok(());
+    }
+    let x = Scale::new(
+        &chart.x,
+        points().map(|point| point.0),
+        inside.left..inside.right,
+    );
+    let y = Scale::new(
+        &chart.y,
+        points().map(|point| point.1),
+        inside.bottom..inside.top,
+    );
+    draw_axes(area, (&x, &y), inside)?;
+    let names: Vec<String> = chart.lines.iter().map(|line| line.name.clone()).collect();
+    draw_legend(area, &names, LEFT, draw_mark)?;
+    for (series, line) in chart.lines.iter().enumerate() {
+        let pixels = line
+            .points
+            .iter()
+            .map(|point| (x.pixel(point.0), y.pixel(point.1)));
+        let pixels: Vec<(i32, i32)> = pixels.collect();
+        let stroke = Palette::series(series).stroke_width(2);
+        area.draw(&PathElement::new(pixels.clone(), stroke))?;
+        for at in pixels {
+            draw_mark(area, at, series)?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn draw(chart: &ScatterChart, area: &Area<'_>) -> Drawn {
+    let inside = inside(area);
     let xs = chart.points.iter().map(|point| point.x);
     let ys = chart.points.iter().map(|point| point.y);
     let x = Scale::new(&chart.x, xs, inside.left..inside.right);

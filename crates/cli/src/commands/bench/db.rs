@@ -44,7 +44,7 @@ pub(super) struct DbArgs {
 }
 
 pub(super) fn run(args: &DbArgs, context: &mut Context<'_>) -> Result<(), CliError> {
-    let storage = super::disk();
+    let storage = super::private_disk();
     let source = match (&args.docs, &args.database) {
         (Some(file), _) => DocumentSource::Lines(file.clone()),
         (None, Some(named)) => DocumentSource::Database(database::locate(storage.as_ref(), named)?),

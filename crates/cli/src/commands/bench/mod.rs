@@ -1,6 +1,7 @@
 //! `bench`: costs and gains of a choice, measured on the user's own data.
 
 mod db;
+mod load;
 mod output;
 mod repo;
 mod signals;
@@ -23,7 +24,7 @@ pub(crate) const COMMAND: Command = Command {
     names: &["bench"],
     options: &[],
     arguments: 0..=usize::MAX,
-    synopsis: "codec|db|repo|revlog [OPTION]... PATH",
+    synopsis: "codec|db|load|repo|revlog [OPTION]... PATH|URL",
     summary: "measure on your own data what a choice costs and gives",
     help: "",
     category: None,
@@ -41,6 +42,7 @@ pub(crate) struct BenchArgs {
 enum What {
     Codec(CodecArgs),
     Db(db::DbArgs),
+    Load(load::LoadArgs),
     Repo(repo::RepoArgs),
     Revlog(RevlogArgs),
 }
@@ -102,16 +104,25 @@ pub(crate) fn run(args: &BenchArgs, context: &mut Context<'_>) -> Result<(), Cli
     let text = match &args.what {
         What::Codec(args) => codec(args, context)?,
         What::Db(args) => return db::run(args, context),
+        What::Load(args) => return load::run(args, context),
         What::Repo(args) => return repo::run(args, context),
         What::Revlog(args) => revlog(args, context)?,
     };
     context.out.write_all(text.trim_end().as_bytes())?;
     context.out.write_all(b"\n")?;
-    Ok(())
+    match context.stop.is_raised() {
+        true => Err(CliError::CutShort),
+        false => Ok(()),
+    }
 }
 
 pub(super) fn disk() -> Arc<dyn Storage> {
     Arc::new(DiskStorage::new(Path::new("")))
+}
+
+/// The same; all that is made there is for its owner only, as databases are.
+pub(super) fn private_disk() -> Arc<dyn Storage> {
+    Arc::new(DiskStorage::new(Path::new("")).with_private(&[""]))
 }
 
 fn revlog(args: &RevlogArgs, context: &Context<'_>) -> Result<String, CliError> {
