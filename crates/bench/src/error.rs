@@ -5,6 +5,7 @@ use varve_base::{Interrupted, StorageError};
 use varve_btree::TreeError;
 use varve_codec::{CodecError, EngineSetting};
 use varve_docdb::DocdbError;
+use varve_exchange::ExchangeError;
 use varve_repo::RepoError;
 use varve_revlog::RevlogError;
 use varve_views::ViewError;
@@ -63,6 +64,20 @@ pub enum BenchError {
         /// How many were asked for.
         runs: usize,
     },
+    /// A text that is no bundlespec, or one of another kind.
+    #[error("bundlespec {spec}: {reason}")]
+    BundleSpec {
+        /// The text.
+        spec: String,
+        /// The reason.
+        reason: String,
+    },
+    /// A bundle cannot be written or applied.
+    #[error(transparent)]
+    Exchange(#[from] ExchangeError),
+    /// A bundle was applied, and its changesets are not those of the repository.
+    #[error("the bundle gives other changesets than the repository has")]
+    OtherHistory,
     /// An engine of which revlogs know nothing.
     #[error("revlogs know none, deflate and zstd, and not {setting}")]
     NotInRevlogs {

@@ -2,6 +2,7 @@
 //! fast its revlogs are read and written.
 
 pub mod advice;
+pub mod bundle;
 pub mod codec;
 pub mod database;
 mod error;

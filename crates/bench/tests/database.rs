@@ -1,4 +1,4 @@
-//! What `bench db` measures, and which inputs it refuses. Never how fast.
+//! Tables of `bench db`, and the inputs that it refuses. Never how fast.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
 mod advice;
+mod bundle;
 mod codec;
 mod database;
 mod repository;

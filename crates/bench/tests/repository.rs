@@ -1,4 +1,4 @@
-//! What `bench repo` measures, and that its sizes are those of a recompression. Never how fast.
+//! Tables of `bench repo`: its sizes are those of a recompression. Never how fast.
 
 use crate::revlog::repository;
 use serde_json::Value;

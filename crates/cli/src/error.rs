@@ -74,6 +74,7 @@ impl CliError {
                 | BenchError::NotADatabase { .. }
                 | BenchError::NotADocument { .. }
                 | BenchError::Map { .. }
+                | BenchError::BundleSpec { .. }
                 | BenchError::Template { .. }
                 | BenchError::Remote { .. },
             ) => WRONG_INPUT,

@@ -93,8 +93,12 @@ fn repo_and_db_print_every_form_and_write_a_page() {
     let value = |words: &[&str]| -> Value {
         serde_json::from_str(&printed(directory, &[words, &["--json"]].concat())).unwrap()
     };
+    let bundle = [
+        "bench", "bundle", "r", "--type", "gzip-v2", "--type", "zstd-v2", "--html", "b.html",
+    ];
     for (words, table, file) in [
         (&repo[..], "engines", "r.html"),
+        (&bundle, "bundles", "b.html"),
         (&db, "compressions", "d.html"),
     ] {
         let rows = &value(words)["tables"][table]["rows"];

@@ -16,6 +16,7 @@ const COMMANDS: &[&[&str]] = &[
     &["serve"],
     &["advise"],
     &["bench"],
+    &["bench", "bundle"],
     &["bench", "codec"],
     &["bench", "db"],
     &["bench", "load"],

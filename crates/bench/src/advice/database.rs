@@ -26,7 +26,7 @@ const RUNS: usize = 4;
 /// Memory for decoded nodes.
 const CACHE: usize = 32 << 20;
 
-/// What the file holds.
+/// Sizes of the parts of a database, in bytes, and numbers of its documents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FileContents {
     /// Length of the file.
@@ -104,18 +104,24 @@ pub(super) fn advise(
     let compressions = compressions();
     let mut documents = Documents::read(storage, &source, FIRST_LOOK.min(options.most), interrupt)?;
     let start = Instant::now();
-    let mut times = measured::measure(storage, beside, (&documents, &how), &compressions, &rounds)?;
-    let each = elapsed(start) / documents.texts.len() as f64;
+    measured::build_once(
+        storage,
+        beside,
+        (&documents, &how),
+        &compressions,
+        interrupt,
+    )?;
+    let each = elapsed(start) / documents.texts.len() as f64 * (RUNS + 1) as f64;
     // A sample has up to twice as many documents as asked for.
-    let wanted = affordable(options.budget.mul_f64(0.4), each);
+    let wanted = affordable(options.budget.mul_f64(0.45), each);
     let wanted = wanted
         .clamp(ENOUGH_DOCUMENTS, MOST_DOCUMENTS)
         .min(options.most);
     let is_sample = (documents.texts.len() as u64) < documents.total;
-    if is_sample && wanted > documents.texts.len() && !interrupt.is_raised() {
+    if is_sample && wanted > documents.texts.len() {
         documents = Documents::read(storage, &source, wanted, interrupt)?;
-        times = measured::measure(storage, beside, (&documents, &how), &compressions, &rounds)?;
     }
+    let times = measured::measure(storage, beside, (&documents, &how), &compressions, &rounds)?;
     let (rows, done) = times;
     interrupt.check()?;
     let predicted = |row: &CompressionRow| predict(row, &documents, &contents);

@@ -4,7 +4,7 @@ use crate::measuring::{Comparison, Samples, compare};
 use std::fmt;
 use std::str::FromStr;
 
-/// What counts.
+/// Aim of a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
     /// Size and speed alike.

@@ -18,7 +18,7 @@ use varve_codec::EngineSetting;
 
 pub use goal::Goal;
 
-/// What advice is about.
+/// Repository or database that advice is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// A repository, by the directory with `.hg`.
@@ -48,10 +48,10 @@ impl Subject {
     }
 }
 
-/// What is wanted, and what it may take to find it.
+/// Aim of the advice, and limits of measuring.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// What counts.
+    /// Aim of the first choice.
     pub goal: Goal,
     /// Time that measuring may take; it takes about that, never much more.
     pub budget: Duration,

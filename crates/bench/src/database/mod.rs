@@ -139,6 +139,29 @@ fn with_and_without_dictionary(settings: &[EngineSetting]) -> Vec<Compression> {
     .collect()
 }
 
+/// Builds each database once, without any comparison: to learn how long that takes.
+pub(crate) fn build_once(
+    storage: &Arc<dyn Storage>,
+    scratch: &Path,
+    (documents, options): (&Documents, &Options),
+    compressions: &[Compression],
+    interrupt: &Interrupt,
+) -> Result<(), BenchError> {
+    let directory = ScratchDirectory::create(storage, scratch)?;
+    let group = trial::group(&options.map)?;
+    for compression in compressions {
+        let trial = Trial {
+            directory: &directory,
+            documents,
+            group: &group,
+            compression: *compression,
+            interrupt,
+        };
+        trial.run()?;
+    }
+    Ok(())
+}
+
 pub(crate) fn measure(
     storage: &Arc<dyn Storage>,
     scratch: &Path,

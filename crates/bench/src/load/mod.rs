@@ -25,7 +25,7 @@ use varve_json::{Object, parse_object, write_object};
 
 pub use mix::{Mix, MixError, RequestKind};
 
-/// What is sent, and for how long.
+/// Requests to send, and for how long.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// JSON objects; each write sends the next one under an id of its own.

@@ -8,9 +8,9 @@ mod rounds;
 mod samples;
 mod scratch;
 
-pub use context::context_memory;
+pub use context::{context_memory, stream_memory};
 pub use machine::Machine;
 pub use paired::{Comparison, compare, indistinct};
-pub use rounds::{Interleaved, Rounds, Task, timed};
+pub use rounds::{Interleaved, Rounds, Task, processor_seconds, timed};
 pub use samples::Samples;
 pub use scratch::ScratchDirectory;

@@ -110,6 +110,12 @@ pub fn timed(work: impl FnOnce() -> Result<(), BenchError>) -> Result<f64, Bench
     Ok(start.elapsed().as_secs_f64())
 }
 
+/// Processor time of all threads of this process so far, in seconds.
+pub fn processor_seconds() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@ use super::ColumnUnit;
 /// An axis with what it shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// What it shows, with the unit.
+    /// Quantity along it, with the unit.
     pub label: String,
     /// How its numbers are written.
     pub unit: ColumnUnit,

@@ -225,7 +225,7 @@ impl ResultTable {
 /// Lines to paste.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snippet {
-    /// What they are for.
+    /// Purpose of the lines.
     pub title: String,
     /// The lines.
     pub lines: Vec<String>,

@@ -8,7 +8,7 @@ use varve_base::Storage;
 use varve_repo::Repository;
 use varve_revlog::{ENTRY_LEN, Rev, Revlog};
 
-/// What a revlog holds.
+/// Part of a history that a revlog holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HistoryPart {
     /// `00changelog`.
@@ -60,7 +60,7 @@ impl ChunkCounts {
     }
 }
 
-/// What a store consists of.
+/// Contents of a store by part, kind and type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Breakdown {
     /// By part: full texts, snapshots against others, deltas.

@@ -35,7 +35,7 @@ pub(crate) struct AdviseArgs {
     /// Repository, or database: its file, or its name in a served directory
     #[arg(value_name = "REPO|DATABASE")]
     subject: PathBuf,
-    /// What counts: balanced, space, speed, or serving (many reads, few writes)
+    /// Aim: balanced, space, speed, or serving (many reads, few writes)
     #[arg(long = "for", value_name = "GOAL", default_value = "balanced")]
     goal: Goal,
     /// Seconds that measuring may take

@@ -15,7 +15,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
             &["error", "spread"],
             &["measuring"],
             &["report"],
-            &["codec", "revlog", "repository", "database"],
+            &["codec", "revlog", "repository", "database", "bundle"],
             &["load"],
             &["advice"],
         ],

@@ -44,7 +44,7 @@ pub(super) fn svg(chart: &Chart) -> Result<String, BenchError> {
     Ok(palette::with_properties(&text))
 }
 
-/// What the backend for a string may fail with, which is nothing.
+/// Outcome of a drawing call; the backend for a string has no failures of its own.
 type Drawn = Result<(), DrawingAreaErrorKind<<SVGBackend<'static> as DrawingBackend>::ErrorType>>;
 
 fn style(color: RGBColor, h: HPos, v: VPos) -> TextStyle<'static> {

@@ -1,5 +1,6 @@
 //! `bench`: costs and gains of a choice, measured on the user's own data.
 
+mod bundle;
 mod db;
 mod load;
 mod output;
@@ -24,7 +25,7 @@ pub(crate) const COMMAND: Command = Command {
     names: &["bench"],
     options: &[],
     arguments: 0..=usize::MAX,
-    synopsis: "codec|db|load|repo|revlog [OPTION]... PATH|URL",
+    synopsis: "bundle|codec|db|load|repo|revlog [OPTION]... PATH|URL",
     summary: "measure on your own data what a choice costs and gives",
     help: "",
     category: None,
@@ -40,6 +41,7 @@ pub(crate) struct BenchArgs {
 
 #[derive(clap::Subcommand, Debug)]
 enum What {
+    Bundle(bundle::BundleArgs),
     Codec(CodecArgs),
     Db(db::DbArgs),
     Load(load::LoadArgs),
@@ -102,6 +104,7 @@ struct RevlogArgs {
 pub(crate) fn run(args: &BenchArgs, context: &mut Context<'_>) -> Result<(), CliError> {
     signals::catch(context.stop)?;
     let text = match &args.what {
+        What::Bundle(args) => return bundle::run(args, context),
         What::Codec(args) => codec(args, context)?,
         What::Db(args) => return db::run(args, context),
         What::Load(args) => return load::run(args, context),
