@@ -102,25 +102,8 @@ pub(super) fn advise(
         ..measured::Options::default()
     };
     let compressions = compressions();
-    let mut documents = Documents::read(storage, &source, FIRST_LOOK.min(options.most), interrupt)?;
-    let start = Instant::now();
-    measured::build_once(
-        storage,
-        beside,
-        (&documents, &how),
-        &compressions,
-        interrupt,
-    )?;
-    let each = elapsed(start) / documents.texts.len() as f64 * (RUNS + 1) as f64;
-    // A sample has up to twice as many documents as asked for.
-    let wanted = affordable(options.budget.mul_f64(0.45), each);
-    let wanted = wanted
-        .clamp(ENOUGH_DOCUMENTS, MOST_DOCUMENTS)
-        .min(options.most);
-    let is_sample = (documents.texts.len() as u64) < documents.total;
-    if is_sample && wanted > documents.texts.len() {
-        documents = Documents::read(storage, &source, wanted, interrupt)?;
-    }
+    let limits = (storage, beside, &how);
+    let documents = affordable_documents(limits, &source, (options, &compressions), interrupt)?;
     let times = measured::measure(storage, beside, (&documents, &how), &compressions, &rounds)?;
     let (rows, done) = times;
     interrupt.check()?;
@@ -158,6 +141,29 @@ pub(super) fn advise(
     );
     report.judge(&done, &[tables::CHOICES]);
     Ok(Advice { choices, report })
+}
+
+/// As many documents as the budget allows, found by building each database once with a few.
+fn affordable_documents(
+    (storage, beside, how): (&Arc<dyn Storage>, &Path, &measured::Options),
+    source: &DocumentSource,
+    (options, compressions): (&Options, &[Compression]),
+    interrupt: &Interrupt,
+) -> Result<Documents, BenchError> {
+    let documents = Documents::read(storage, source, FIRST_LOOK.min(options.most), interrupt)?;
+    let start = Instant::now();
+    measured::build_once(storage, beside, (&documents, how), compressions, interrupt)?;
+    let each = elapsed(start) / documents.texts.len() as f64 * (RUNS + 1) as f64;
+    // A sample has up to twice as many documents as asked for.
+    let wanted = affordable(options.budget.mul_f64(0.45), each);
+    let wanted = wanted
+        .clamp(ENOUGH_DOCUMENTS, MOST_DOCUMENTS)
+        .min(options.most);
+    let is_sample = (documents.texts.len() as u64) < documents.total;
+    if is_sample && wanted > documents.texts.len() {
+        return Documents::read(storage, source, wanted, interrupt);
+    }
+    Ok(documents)
 }
 
 /// Bytes of the compacted file: that of the sample, as many times as the database has texts, and the attachments.

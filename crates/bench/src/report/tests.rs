@@ -47,8 +47,10 @@ fn report() -> Report {
         columns,
         rows,
     });
-    let mut done = Interleaved::default();
-    done.is_cut_short = true;
+    let done = Interleaved {
+        is_cut_short: true,
+        ..Interleaved::default()
+    };
     report.judge(&done, &[]);
     report
 }
