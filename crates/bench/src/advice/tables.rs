@@ -112,13 +112,12 @@ pub(super) fn fill_database(
     });
     let row = |row: &CompressionRow| {
         let count = documents.texts.len() as f64;
-        let [load, _, view, p50, ..] = &row.quantities;
+        let [load, _, _, p50, ..] = &row.quantities;
         vec![
             Cell::text(row.compression.setting.to_string()),
             Cell::count(predicted(row)),
             Cell::measured(p50.clone()),
             Cell::measured(load.map(|seconds| count / seconds.max(1e-9))),
-            Cell::measured(view.clone()),
         ]
     };
     report.tables.push(ResultTable {
@@ -130,7 +129,6 @@ pub(super) fn fill_database(
             column("size", "file", ColumnUnit::Bytes),
             column("read_p50", "read p50", ColumnUnit::Microseconds),
             column("load", "load", ColumnUnit::PerSecond),
-            column("view_build", "view build", ColumnUnit::Seconds),
         ],
         rows: rows.iter().map(row).collect(),
     });
