@@ -5,8 +5,10 @@ use varve_base::{Interrupted, StorageError};
 use varve_btree::TreeError;
 use varve_codec::{CodecError, EngineSetting};
 use varve_docdb::DocdbError;
+use varve_exchange::ExchangeError;
 use varve_repo::RepoError;
 use varve_revlog::RevlogError;
+use varve_views::ViewError;
 
 /// A measurement could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +63,111 @@ pub enum BenchError {
     TooFewRuns {
         /// How many were asked for.
         runs: usize,
+    },
+    /// A text that is no bundlespec, or one of another kind.
+    #[error("bundlespec {spec}: {reason}")]
+    BundleSpec {
+        /// The text.
+        spec: String,
+        /// The reason.
+        reason: String,
+    },
+    /// A bundle cannot be written or applied.
+    #[error(transparent)]
+    Exchange(#[from] ExchangeError),
+    /// A bundle was applied, and its changesets are not those of the repository.
+    #[error("the bundle gives other changesets than the repository has")]
+    OtherHistory,
+    /// An engine of which revlogs know nothing.
+    #[error("revlogs know none, deflate and zstd, and not {setting}")]
+    NotInRevlogs {
+        /// The engine with its level.
+        setting: EngineSetting,
+    },
+    /// A text that was written for the measurement reads back as another.
+    #[error("{path}: revision {rev} does not read back as it was", path = path.display())]
+    WrongText {
+        /// The file.
+        path: PathBuf,
+        /// The revision.
+        rev: u32,
+    },
+    /// A URL where a path or a name is needed.
+    #[error("{url} is a URL; only files are measured: give the path or the name of a database")]
+    Remote {
+        /// The URL as given.
+        url: String,
+    },
+    /// A template that gives no documents.
+    #[error("the template gives no JSON object: {reason}")]
+    Template {
+        /// The reason.
+        reason: String,
+    },
+    /// A server cannot be loaded.
+    #[error("cannot load {url}: {reason}")]
+    Server {
+        /// The URL without its login, or as it was given.
+        url: String,
+        /// The reason.
+        reason: String,
+    },
+    /// A file that is no database of this program.
+    #[error("{path} is not a Varve database", path = path.display())]
+    NotADatabase {
+        /// The file or directory.
+        path: PathBuf,
+    },
+    /// A line of a file is not a JSON object.
+    #[error("{path}, line {line}: {reason}", path = path.display())]
+    NotADocument {
+        /// The file.
+        path: PathBuf,
+        /// Number of the line, from 1.
+        line: u64,
+        /// Why not.
+        reason: String,
+    },
+    /// A document cannot be stored.
+    #[error("document '{id}' is refused: {reason}")]
+    Refused {
+        /// Its id.
+        id: String,
+        /// The database's reason.
+        reason: String,
+    },
+    /// A document that was stored is not there.
+    #[error("document '{id}' was stored and is not there")]
+    Missing {
+        /// Its id.
+        id: String,
+    },
+    /// Two databases of the same documents differ.
+    #[error("a database compressed with {setting} gives other texts than the one before")]
+    OtherTexts {
+        /// Compression of the second.
+        setting: EngineSetting,
+    },
+    /// A map function cannot be used.
+    #[error("the map function is refused: {reason}")]
+    Map {
+        /// The reason.
+        reason: String,
+    },
+    /// A view cannot be built.
+    #[error(transparent)]
+    View(#[from] ViewError),
+    /// Latencies cannot be counted.
+    #[error("cannot count latencies: {reason}")]
+    Histogram {
+        /// The library's reason.
+        reason: String,
+    },
+    /// A plot could not be drawn.
+    #[error("cannot draw a plot: {reason}")]
+    Plot {
+        /// The plotting library's reason.
+        reason: String,
     },
     /// The caller asked to stop.
     #[error(transparent)]

@@ -8,7 +8,7 @@ use varve_bench::revlog::{self, Options, Report};
 use varve_codec::EngineSetting;
 use varve_repo::{FileChange, FileKind, NewChangeset, Node, Phase, Repository};
 
-fn repository() -> Arc<dyn Storage> {
+pub fn repository() -> Arc<dyn Storage> {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
     let repository = Repository::create(Arc::clone(&storage), Path::new("r")).unwrap();
     let mut batch = repository.begin(EngineSetting::ZSTD).unwrap();

@@ -48,12 +48,17 @@ pub(crate) enum CliError {
     /// A measurement could not be made.
     #[error(transparent)]
     Bench(#[from] BenchError),
+    /// A measurement was interrupted after its first results, which have been printed.
+    #[error("interrupted; the results are incomplete")]
+    CutShort,
 }
 
 /// Wrong arguments or configuration; clap uses the same.
 const WRONG_INPUT: u8 = 2;
 /// Everything else.
 const FAILED: u8 = 1;
+/// Ended by Ctrl-C; by custom of shells 128 and the signal's number.
+pub(crate) const INTERRUPTED: u8 = 130;
 
 impl CliError {
     /// The only place where errors become exit codes.
@@ -62,7 +67,18 @@ impl CliError {
             CliError::Server(ServerError::Config(_) | ServerError::ConfigText { .. }) => {
                 WRONG_INPUT
             }
-            CliError::Bench(BenchError::NoSource { .. } | BenchError::Nothing) => WRONG_INPUT,
+            CliError::Bench(
+                BenchError::NoSource { .. }
+                | BenchError::Nothing
+                | BenchError::NotInRevlogs { .. }
+                | BenchError::NotADatabase { .. }
+                | BenchError::NotADocument { .. }
+                | BenchError::Map { .. }
+                | BenchError::BundleSpec { .. }
+                | BenchError::Template { .. }
+                | BenchError::Remote { .. },
+            ) => WRONG_INPUT,
+            CliError::CutShort | CliError::Bench(BenchError::Interrupted(_)) => INTERRUPTED,
             CliError::BareRepositories { .. } => WRONG_INPUT,
             CliError::Daemon { code } => *code,
             CliError::Output(_)

@@ -34,7 +34,7 @@ const GROUPS: &[CommandGroup] = &[
     },
     CommandGroup {
         title: "Measuring",
-        names: &["bench"],
+        names: &["advise", "bench"],
     },
 ];
 

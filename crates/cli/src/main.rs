@@ -35,11 +35,12 @@ struct Arguments {
 #[derive(Subcommand, Debug)]
 enum Command {
     Serve(commands::serve::ServeArgs),
+    Advise(commands::advise::AdviseArgs),
     Bench(commands::bench::BenchArgs),
 }
 
 /// Commands of `varve` alone, whose arguments `clap` takes apart.
-const OF_VARVE: &[&str] = &["serve", "bench"];
+const OF_VARVE: &[&str] = &["serve", "advise", "bench"];
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os();
@@ -87,6 +88,7 @@ fn run_ours(words: &[OsString]) -> ExitCode {
 fn run(command: &Command, context: &mut Context<'_>) -> Result<(), CliError> {
     match command {
         Command::Serve(args) => commands::serve::run(args, context),
+        Command::Advise(args) => commands::advise::run(args, context),
         Command::Bench(args) => commands::bench::run(args, context),
     }
 }

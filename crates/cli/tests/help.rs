@@ -14,8 +14,13 @@ const COMMANDS: &[&[&str]] = &[
     &["load"],
     &["dump"],
     &["serve"],
+    &["advise"],
     &["bench"],
+    &["bench", "bundle"],
     &["bench", "codec"],
+    &["bench", "db"],
+    &["bench", "load"],
+    &["bench", "repo"],
     &["bench", "revlog"],
 ];
 

@@ -6,6 +6,7 @@
     reason = "helpers of tests fail by panicking, and explain themselves"
 )]
 
+mod bench;
 mod bodies;
 #[cfg(target_os = "linux")]
 mod dist;

@@ -23,6 +23,13 @@ fn address_line(child: &mut Child) -> (String, BufReader<std::process::ChildStdo
     (address.trim_end().trim_end_matches('/').to_owned(), out)
 }
 
+/// A server on a port of its own. The process must be ended.
+pub(crate) fn started(directory: &Path) -> (Child, String) {
+    let mut child = serve(directory);
+    let (port, _) = address_line(&mut child);
+    (child, port)
+}
+
 #[test]
 fn it_answers_and_ends_cleanly_on_sigterm() {
     let dir = tempfile::tempdir().unwrap();

@@ -142,7 +142,7 @@ pub struct Report {
     pub untrained: Vec<usize>,
 }
 
-/// Collects the chunks of `paths` and measures.
+/// Collects the chunks of `paths` and measures. An interrupt behind the first row leaves out those that are missing.
 ///
 /// # Errors
 /// [`BenchError`]: a path that cannot be read, damage, too few runs, or the interrupt.
@@ -179,7 +179,10 @@ pub fn run(
     let (memcpy_all, memcpy_each) = (bench.memcpy(false)?, bench.memcpy(true)?);
     let mut rows = Vec::with_capacity(tasks.len());
     for (setting, dictionary) in tasks {
-        rows.push(bench.row(setting, dictionary)?);
+        match bench.row(setting, dictionary) {
+            Err(_) if interrupt.is_raised() && !rows.is_empty() => break,
+            row => rows.push(row?),
+        }
         progress.advance(1);
     }
     progress.end();

@@ -74,7 +74,7 @@ pub struct Report {
     pub rows: Vec<Row>,
 }
 
-/// Measures the repository at `path`.
+/// Measures the repository at `path`. An interrupt behind the first row leaves out those that are missing.
 ///
 /// # Errors
 /// [`BenchError`]: an unreadable file, too few runs, or the interrupt.
@@ -93,7 +93,10 @@ pub fn run(
     let (mut rows, works) = (Vec::new(), measure::WORKLOADS);
     progress.begin("measuring", Unit::Items, Some(works.len() as u64));
     for work in works {
-        rows.extend(bench.rows(work)?);
+        match bench.rows(work) {
+            Err(_) if interrupt.is_raised() && !rows.is_empty() => break,
+            measured => rows.extend(measured?),
+        }
         progress.advance(1);
     }
     progress.end();

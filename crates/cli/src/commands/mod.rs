@@ -1,5 +1,6 @@
 //! Varve's own commands: those with arguments of `clap`, and those in the form of `hg`'s.
 
+pub(crate) mod advise;
 pub(crate) mod bench;
 mod clonebundle;
 mod dump;
@@ -23,6 +24,7 @@ pub(crate) const ADDITIONAL: &[&Command] = &[
 
 /// The same under the name `varve`, with those that would be strange to users of `hg`.
 pub(crate) const OF_VARVE_AND_HG: &[&Command] = &[
+    &advise::COMMAND,
     &bench::COMMAND,
     &clonebundle::COMMAND,
     &dump::COMMAND,

@@ -18,6 +18,13 @@ pub(super) fn begin(
     if method.setting.codec() != CodecId::Zstd {
         return Ok((method, Vec::new()));
     }
+    if database.uses_no_dictionary() {
+        let method = BodyCodec {
+            dictionary: None,
+            ..method
+        };
+        return Ok((method, Vec::new()));
+    }
     if let Some(trained) = training::for_copy(from, &method)? {
         let number = database.dictionary_number();
         let dictionary = trained.dictionary.with_number(number);

@@ -64,6 +64,11 @@ impl Database {
         snapshot.method(self.shared.options.current_setting())
     }
 
+    /// Whether the options say that bodies are compressed without one.
+    pub(crate) fn uses_no_dictionary(&self) -> bool {
+        self.shared.options.trains == TrainsBy::Nothing
+    }
+
     /// A number that no dictionary of this database has.
     pub(crate) fn dictionary_number(&self) -> u32 {
         self.shared.training.number()
@@ -77,7 +82,7 @@ impl Database {
     pub fn train(&self) -> Result<bool, DocdbError> {
         let snapshot = self.snapshot();
         let method = self.body_codec_of(&snapshot);
-        if method.setting.codec() != CodecId::Zstd {
+        if method.setting.codec() != CodecId::Zstd || self.uses_no_dictionary() {
             return Ok(false);
         }
         let trained = crate::training::on_request(&snapshot.uncached(), &method)?;
@@ -93,7 +98,7 @@ impl Database {
     /// reads, and never writes.
     pub(super) fn consider_training(&self, snapshot: Snapshot) {
         let (training, method) = (&self.shared.training, self.body_codec_of(&snapshot));
-        if self.shared.options.trains == TrainsBy::Request {
+        if self.shared.options.trains != TrainsBy::Itself {
             return;
         }
         let Some(turn) = training.turn(&snapshot, &method) else {

@@ -88,6 +88,8 @@ pub enum TrainsBy {
     Itself,
     /// Compactions and [`Database::train`].
     Request,
+    /// No dictionary is trained, and compactions drop those that are there: for measuring the gain of one.
+    Nothing,
 }
 
 /// Sizes above which an edit is refused; stored documents stay readable.

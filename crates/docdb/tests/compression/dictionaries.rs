@@ -6,7 +6,7 @@ use crate::verify::sample::findings;
 use crate::{PATH, edit, get};
 use std::path::Path;
 use std::sync::Arc;
-use varve_base::{MemoryStorage, OpenMode, Storage};
+use varve_base::{Interrupt, MemoryStorage, OpenMode, Silent, Storage};
 use varve_btree::NodeCache;
 use varve_codec::EngineSetting;
 use varve_docdb::verify::Part;
@@ -70,6 +70,32 @@ fn last_body(db: &Database) -> u64 {
     let snapshot = db.snapshot();
     let mut changes = snapshot.changes(0, Direction::Backward).unwrap();
     changes.next().unwrap().unwrap().stored.active
+}
+
+#[test]
+fn without_training_a_compaction_drops_the_dictionary_and_every_document_stays() {
+    let storage = MemoryStorage::default();
+    let db = create(storage.clone());
+    fill(&db, "p", 0..1200);
+    assert!(db.train().unwrap());
+    fill(&db, "p", 1200..1300);
+    drop(db);
+    let without = options(TrainsBy::Nothing);
+    let shared = Arc::new(storage.clone());
+    let db = Database::open(shared, Path::new(PATH), &without).unwrap();
+    assert_eq!(db.compression().unwrap().dictionaries.len(), 1);
+    let before = db.compression().unwrap();
+    db.compact(&Silent, &Interrupt::default()).unwrap();
+    let after = db.compression().unwrap();
+    assert!(after.dictionaries.is_empty() && !db.train().unwrap());
+    assert!(after.stored > before.stored, "{after:?}");
+    let snapshot = db.snapshot();
+    let document = snapshot.document("p01250").unwrap().unwrap();
+    let mut text = Vec::new();
+    snapshot
+        .body(document.winner().unwrap().1, &mut text)
+        .unwrap();
+    assert!(String::from_utf8(text).unwrap().contains("/p/1250"));
 }
 
 #[test]

@@ -9,7 +9,17 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
         "base",
         &[&["base85", "priority", "progress", "storage", "varint"]],
     ),
-    ("bench", &[&["error", "spread"], &["codec", "revlog"]]),
+    (
+        "bench",
+        &[
+            &["error", "spread"],
+            &["measuring"],
+            &["report"],
+            &["codec", "revlog", "repository", "database", "bundle"],
+            &["load"],
+            &["advice"],
+        ],
+    ),
     (
         "btree",
         &[

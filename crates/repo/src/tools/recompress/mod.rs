@@ -49,6 +49,21 @@ pub struct RecompressReport {
 }
 
 impl Repository {
+    /// Index and data file of each revlog of the store, the longest first. The data file is named also where an inline
+    /// index has none: names that are too long are hashed with their ending, so that neither follows from the other.
+    ///
+    /// # Errors
+    /// An unreadable directory; [`RepoError::CannotRecompress`] for an index that no name leads to.
+    pub fn revlog_files(&self) -> Result<Vec<(PathBuf, PathBuf)>, RepoError> {
+        let context = self.context();
+        let store = context.store();
+        let tree = StoreTree::walk(context)?;
+        let files = tree.revlogs.into_iter();
+        Ok(files
+            .map(|log| (store.join(log.index), store.join(log.data)))
+            .collect())
+    }
+
     /// Rewrites the store under both locks, with a thread for every core.
     ///
     /// # Errors

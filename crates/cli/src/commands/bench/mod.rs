@@ -1,5 +1,15 @@
 //! `bench`: costs and gains of a choice, measured on the user's own data.
 
+mod bundle;
+mod db;
+mod load;
+mod output;
+mod repo;
+mod signals;
+
+pub(super) use output::OutputArgs;
+pub(super) use signals::catch as catch_signals;
+
 use crate::context::Context;
 use crate::error::CliError;
 use std::path::{Path, PathBuf};
@@ -15,7 +25,7 @@ pub(crate) const COMMAND: Command = Command {
     names: &["bench"],
     options: &[],
     arguments: 0..=usize::MAX,
-    synopsis: "codec|revlog [OPTION]... PATH",
+    synopsis: "bundle|codec|db|load|repo|revlog [OPTION]... PATH|URL",
     summary: "measure on your own data what a choice costs and gives",
     help: "",
     category: None,
@@ -31,7 +41,11 @@ pub(crate) struct BenchArgs {
 
 #[derive(clap::Subcommand, Debug)]
 enum What {
+    Bundle(bundle::BundleArgs),
     Codec(CodecArgs),
+    Db(db::DbArgs),
+    Load(load::LoadArgs),
+    Repo(repo::RepoArgs),
     Revlog(RevlogArgs),
 }
 
@@ -88,17 +102,30 @@ struct RevlogArgs {
 
 /// Measures and prints.
 pub(crate) fn run(args: &BenchArgs, context: &mut Context<'_>) -> Result<(), CliError> {
+    signals::catch(context.stop)?;
     let text = match &args.what {
+        What::Bundle(args) => return bundle::run(args, context),
         What::Codec(args) => codec(args, context)?,
+        What::Db(args) => return db::run(args, context),
+        What::Load(args) => return load::run(args, context),
+        What::Repo(args) => return repo::run(args, context),
         What::Revlog(args) => revlog(args, context)?,
     };
     context.out.write_all(text.trim_end().as_bytes())?;
     context.out.write_all(b"\n")?;
-    Ok(())
+    match context.stop.is_raised() {
+        true => Err(CliError::CutShort),
+        false => Ok(()),
+    }
 }
 
-fn disk() -> Arc<dyn Storage> {
+pub(super) fn disk() -> Arc<dyn Storage> {
     Arc::new(DiskStorage::new(Path::new("")))
+}
+
+/// The same; all that is made there is for its owner only, as databases are.
+pub(super) fn private_disk() -> Arc<dyn Storage> {
+    Arc::new(DiskStorage::new(Path::new("")).with_private(&[""]))
 }
 
 fn revlog(args: &RevlogArgs, context: &Context<'_>) -> Result<String, CliError> {

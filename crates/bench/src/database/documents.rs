@@ -1,0 +1,146 @@
+//! The documents that are loaded.
+
+use super::DocumentSource;
+use crate::BenchError;
+use std::path::Path;
+use std::sync::Arc;
+use varve_base::{Interrupt, OpenMode, Storage};
+use varve_codec::EngineSetting;
+use varve_docdb::{Database, DatabaseOptions, Direction, IdRange, NodeCache};
+use varve_json::{Object, Value, parse_object, write_object};
+
+/// At most so many bytes of documents are kept in memory.
+const MOST_BYTES: usize = 256 << 20;
+
+/// An even sample of documents: ids, and JSON texts without members that begin with `_`.
+#[derive(Debug)]
+pub(crate) struct Documents {
+    pub texts: Vec<(String, Vec<u8>)>,
+    /// Sum of the lengths of the texts.
+    pub bytes: u64,
+    /// How many there are in the source.
+    pub total: u64,
+}
+
+/// Keeps an even sample: whenever there are too many, every second one goes, and the rest count double.
+struct Sampler {
+    documents: Documents,
+    stride: u64,
+    wanted: usize,
+}
+
+impl Sampler {
+    fn push(&mut self, id: impl FnOnce() -> String, text: impl FnOnce() -> Vec<u8>) {
+        let documents = &mut self.documents;
+        if documents.total.is_multiple_of(self.stride) {
+            let text = text();
+            documents.bytes += text.len() as u64;
+            documents.texts.push((id(), text));
+        }
+        documents.total += 1;
+        let is_too_long = documents.bytes > MOST_BYTES as u64 && documents.texts.len() > 1;
+        // Halving at twice the number keeps at least as many as wanted.
+        if documents.texts.len() >= self.wanted.saturating_mul(2) || is_too_long {
+            let mut number = 0;
+            documents.texts.retain(|_| {
+                number += 1;
+                number % 2 == 1
+            });
+            documents.bytes = documents
+                .texts
+                .iter()
+                .map(|(_, text)| text.len() as u64)
+                .sum();
+            self.stride *= 2;
+        }
+    }
+}
+
+impl Documents {
+    /// Reads at least `wanted` documents and less than twice as many, or all if there are fewer.
+    pub fn read(
+        storage: &Arc<dyn Storage>,
+        source: &DocumentSource,
+        wanted: usize,
+        interrupt: &Interrupt,
+    ) -> Result<Documents, BenchError> {
+        let documents = Documents {
+            texts: Vec::new(),
+            bytes: 0,
+            total: 0,
+        };
+        let mut sampler = Sampler {
+            documents,
+            stride: 1,
+            wanted: wanted.max(1),
+        };
+        match source {
+            DocumentSource::Database(path) => winners(storage, path, &mut sampler, interrupt)?,
+            DocumentSource::Lines(path) => lines(storage, path, &mut sampler, interrupt)?,
+        }
+        match sampler.documents.texts.is_empty() {
+            true => Err(BenchError::Nothing),
+            false => Ok(sampler.documents),
+        }
+    }
+}
+
+fn winners(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    sampler: &mut Sampler,
+    interrupt: &Interrupt,
+) -> Result<(), BenchError> {
+    let options = DatabaseOptions::new(EngineSetting::NONE, NodeCache::new(0));
+    let snapshot = Database::read_only(storage.as_ref(), path, &options)?;
+    for row in snapshot.all_docs(IdRange::ALL, Direction::Forward)? {
+        interrupt.check()?;
+        let row = row?;
+        let mut text = Vec::new();
+        snapshot.body(&row.stored, &mut text)?;
+        sampler.push(|| row.id().to_owned(), || text);
+    }
+    Ok(())
+}
+
+fn lines(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    sampler: &mut Sampler,
+    interrupt: &Interrupt,
+) -> Result<(), BenchError> {
+    let text = storage.open(path, OpenMode::Read)?.read_all()?;
+    let lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    for (number, line) in (1u64..).zip(lines) {
+        interrupt.check()?;
+        if line.is_empty() {
+            continue;
+        }
+        let wrong = |reason: String| BenchError::NotADocument {
+            path: path.to_owned(),
+            line: number,
+            reason,
+        };
+        let mut document = parse_object(line).map_err(|error| wrong(error.to_string()))?;
+        let id = take_id(&mut document, number);
+        document.retain(|name, _| !name.starts_with('_'));
+        let mut text = Vec::new();
+        write_object(&document, &mut text);
+        sampler.push(|| id, || text);
+    }
+    Ok(())
+}
+
+/// `_id`, or `id` as in rows of `_all_docs`, or the line's number.
+fn take_id(document: &mut Object, number: u64) -> String {
+    let named = document.get("_id").or_else(|| document.get("id"));
+    match named.and_then(Value::as_str).filter(|id| is_usable(id)) {
+        Some(id) => id.to_owned(),
+        None => format!("line-{number:09}"),
+    }
+}
+
+/// Ids that begin with `_` belong to CouchDB.
+fn is_usable(id: &str) -> bool {
+    !id.is_empty() && (!id.starts_with('_') || id.starts_with("_design/"))
+}

@@ -1,0 +1,67 @@
+//! `bench db`: compressions of a database.
+
+use super::output::OutputArgs;
+use crate::context::Context;
+use crate::error::CliError;
+use std::path::{Path, PathBuf};
+use varve_bench::database::{self, DEFAULT_MAP, DocumentSource, Options};
+use varve_codec::EngineSetting;
+
+/// Measure what every compression makes of a database
+///
+/// Loads a sample of the documents of a database, or of a file, into a new database for each compression in turns;
+/// compacts it, builds a view, and reads single documents and all of them. zstd is measured with and without a trained
+/// dictionary. Prints the sizes of the files, the rates of loading and scanning, the times of a view build and of
+/// reads, and the peak of memory, as median and range. All databases must give the same texts. The temporary
+/// databases lie beside the given file; nothing of the database is changed. Ctrl-C prints what is there.
+#[derive(clap::Args, Debug)]
+pub(super) struct DbArgs {
+    /// Database to take documents from: its file, or its name in a served directory
+    #[arg(
+        value_name = "DATABASE",
+        required_unless_present = "docs",
+        conflicts_with = "docs"
+    )]
+    database: Option<PathBuf>,
+    /// Take the documents from FILE, one JSON object a line
+    #[arg(long, value_name = "FILE")]
+    docs: Option<PathBuf>,
+    /// Codec with level to measure, such as zstd_9; none, snappy, deflate_1, 6, 9 and zstd_1, 3, 9, 19 if none is given
+    /// (can be repeated)
+    #[arg(long = "codec", value_name = "CODEC")]
+    codecs: Vec<EngineSetting>,
+    /// Load at least N documents, evenly spread, and less than twice as many
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
+    sample: u32,
+    /// Map function of the view
+    #[arg(long, value_name = "FUNCTION", default_value = DEFAULT_MAP)]
+    map: String,
+    /// How often each measurement is made; at least 3
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    runs: usize,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(super) fn run(args: &DbArgs, context: &mut Context<'_>) -> Result<(), CliError> {
+    let storage = super::private_disk();
+    let source = match (&args.docs, &args.database) {
+        (Some(file), _) => DocumentSource::Lines(file.clone()),
+        (None, Some(named)) => DocumentSource::Database(database::locate(storage.as_ref(), named)?),
+        // clap asks for one of them.
+        (None, None) => return Err(varve_bench::BenchError::Nothing.into()),
+    };
+    let mut options = Options {
+        sample: args.sample as usize,
+        map: args.map.clone(),
+        runs: args.runs,
+        ..Options::default()
+    };
+    if !args.codecs.is_empty() {
+        options.settings.clone_from(&args.codecs);
+    }
+    let beside = source.path().parent().unwrap_or(Path::new("")).to_owned();
+    let (progress, stop) = (context.progress, context.stop);
+    let report = database::run(&storage, (&source, &beside), &options, progress, stop)?;
+    args.output.print(&report, context)
+}
