@@ -281,7 +281,7 @@ impl Fill<'_> {
         checkpoint: Checkpoint,
         writer: &mut CommitWriter<'_>,
     ) -> Result<(), HistoryError> {
-        writer.push(checkpoint.edit(self.checkpoint_rev.as_deref())?);
+        writer.set_checkpoint(checkpoint.edit(self.checkpoint_rev.as_deref())?);
         self.checkpoint = checkpoint;
         Ok(())
     }

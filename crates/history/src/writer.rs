@@ -1,9 +1,9 @@
 //! Edits that lead from the stored documents to the wanted ones.
 
 use crate::HistoryError;
+use std::ops::Bound;
 use varve_docdb::{Database, Direction, Edit, EditError, IdRange, Mode, Rev, Snapshot};
 use varve_json::Object;
-use std::ops::Bound;
 
 /// Collects edits for one commit. A document that is stored as it is wanted is left alone.
 pub(crate) struct CommitWriter<'d> {
@@ -11,6 +11,8 @@ pub(crate) struct CommitWriter<'d> {
     /// What is stored; only this writer changes generated documents.
     pub(crate) snapshot: Snapshot,
     edits: Vec<Edit>,
+    /// The local document that is written with them.
+    checkpoint: Option<Edit>,
 }
 
 impl<'d> CommitWriter<'d> {
@@ -19,6 +21,7 @@ impl<'d> CommitWriter<'d> {
             database,
             snapshot: database.snapshot(),
             edits: Vec::new(),
+            checkpoint: None,
         }
     }
 
@@ -82,9 +85,9 @@ impl<'d> CommitWriter<'d> {
         Ok(())
     }
 
-    /// Adds an edit as it is.
-    pub(crate) fn push(&mut self, edit: Edit) {
-        self.edits.push(edit);
+    /// Sets the edit of the checkpoint.
+    pub(crate) fn set_checkpoint(&mut self, edit: Edit) {
+        self.checkpoint = Some(edit);
     }
 
     /// Commits all edits at once.
@@ -93,8 +96,10 @@ impl<'d> CommitWriter<'d> {
     /// A failure of the storage: nothing is written. [`HistoryError::Document`] if a document was refused: the others
     /// are written.
     pub(crate) fn commit(self) -> Result<(), HistoryError> {
-        let ids: Vec<String> = self.edits.iter().map(|edit| edit.id().to_owned()).collect();
-        let outcomes = self.database.update(self.edits, Mode::Interactive)?;
+        let mut edits = self.edits;
+        edits.extend(self.checkpoint);
+        let ids: Vec<String> = edits.iter().map(|edit| edit.id().to_owned()).collect();
+        let outcomes = self.database.update(edits, Mode::Interactive)?;
         for (id, outcome) in ids.iter().zip(outcomes) {
             outcome.map_err(refused(id))?;
         }

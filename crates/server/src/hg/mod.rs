@@ -8,6 +8,7 @@ mod clone_bundles;
 mod collection;
 mod find;
 mod hgrc;
+mod history;
 mod hooks;
 mod listing;
 mod page;
@@ -32,6 +33,7 @@ use hgrc::RepositoryConfig;
 use hooks::PushHooks;
 use hyper::{Method, StatusCode};
 use page::Summary;
+pub(crate) use history::{HistorySource, HistoryStamp};
 pub(crate) use registry::RepoRegistry;
 use registry::ServedRepos;
 pub use registry::{LoneConfig, LoneRepository};
@@ -233,6 +235,9 @@ fn answer(
         true => push::receive(repos, &found, &config, (request, &access)),
         false => respond(repos, &found, &repository.repository, request, &config),
     };
+    if access.writes() && !found.is_lone {
+        repos.pushed.insert(&found.name);
+    }
     if (access.writes() || access.command == "capabilities")
         && let Err(error) = clone_bundles::consider(repos, &found, &repository.repository, &config)
     {

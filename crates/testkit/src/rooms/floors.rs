@@ -80,6 +80,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "answers",
                 "cors",
                 "csp",
+                "history",
                 "trust",
                 "uuids",
                 "varve",
@@ -137,6 +138,15 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
             &["dispatch"],
             &["command_server"],
             &["fuzzing"],
+        ],
+    ),
+    (
+        "history",
+        &[
+            &["error", "settings", "date", "design", "text", "ids"],
+            &["author", "shown", "checkpoint", "file_changes", "writer"],
+            &["changeset", "labels", "current_files"],
+            &["synchronize"],
         ],
     ),
     (
@@ -244,6 +254,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
             &["auth"],
             &["directory"],
             &["hg", "couch"],
+            &["history"],
             &["console"],
             &["site"],
             &["fuzzing"],
