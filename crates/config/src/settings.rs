@@ -3,10 +3,10 @@
 use crate::hg_server::{HgServer, hg_server};
 use crate::setting::{level, or};
 use crate::{
-    Answers, ConfigError, Cors, Csp, Functions, History, Ini, Jwt, Ken, Limits, Lockout, Log, Passwords,
-    PerUser, Replicator, Requests, Sessions, Setting, Smoosh, Trust, Uuids, answers, cors, csp,
-    functions, history, jwt, ken, known, limits, lockout, log, passwords, per_user, replicator, requests,
-    sessions, smoosh, trust, uuids, varve,
+    Answers, ConfigError, Cors, Csp, Functions, History, Ini, Jwt, Ken, Limits, Lockout, Log,
+    Passwords, PerUser, Replicator, Requests, Sessions, Setting, Smoosh, Trust, Uuids, answers,
+    cors, csp, functions, history, jwt, ken, known, limits, lockout, log, passwords, per_user,
+    replicator, requests, sessions, smoosh, trust, uuids, varve,
 };
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;

@@ -6,7 +6,7 @@ use crate::date::iso_8601;
 use crate::file_changes::{FileChangeReader, FileChanges, FileLines};
 use crate::text::{node, text};
 use varve_json::{Object, Value};
-use varve_repo::{Changeset, RepoView, Rev, RevlogReader};
+use varve_repo::{Changeset, RepoError, RepoView, Rev, RevlogReader};
 
 /// Files that one document names at most: a document has a size limit.
 const MOST_FILES: usize = 10_000;
@@ -62,8 +62,32 @@ impl<'v> ChangesetReader<'v> {
     fn parents(&self, rev: Rev) -> Value {
         let changelog = self.view.changelog();
         let parents = changelog.parents(rev).into_iter().flatten();
-        parents.map(|parent| node(&changelog.node(parent))).collect()
+        parents
+            .map(|parent| node(&changelog.node(parent)))
+            .collect()
     }
+}
+
+/// Node, author, date, branch and first line of a changeset, in the form that they have in its document.
+///
+/// # Errors
+/// A damaged changeset.
+pub fn changeset_summary(view: &RepoView, rev: Rev) -> Result<Object, RepoError> {
+    view.with_changeset(rev, |changeset| {
+        let mut object = Object::new();
+        object.insert("node", node(&view.changelog().node(rev)));
+        object.insert("author", author(changeset.user));
+        let date = iso_8601(changeset.time, changeset.zone);
+        object.insert("date", date.map_or(Value::Null, Value::from));
+        object.insert("seconds", changeset.time);
+        object.insert("branch", text(&changeset.branch()));
+        object.insert("summary", summary(&text(changeset.description)));
+        object
+    })
+}
+
+fn summary(description: &str) -> String {
+    description.lines().next().unwrap_or_default().to_owned()
 }
 
 /// Adds the description and its first line.
@@ -72,7 +96,7 @@ fn describe(changeset: &Changeset<'_>, document: &mut Object) {
     if description.len() > LONGEST_DESCRIPTION {
         description.truncate(description.floor_char_boundary(LONGEST_DESCRIPTION));
     }
-    let summary = description.lines().next().unwrap_or_default().to_owned();
+    let summary = summary(&description);
     document.insert("description", description);
     document.insert("summary", summary);
 }

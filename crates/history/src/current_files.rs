@@ -6,9 +6,7 @@ use crate::text::{node, text};
 use std::collections::BTreeMap;
 use varve_base::Interrupt;
 use varve_json::{Object, Value};
-use varve_repo::{
-    Ancestors, FileKind, FileRevision, FileText, Node, RepoView, Rev, RevlogError,
-};
+use varve_repo::{Ancestors, FileKind, FileRevision, FileText, Node, RepoView, Rev, RevlogError};
 
 /// A path's revision and kind.
 pub(crate) type Entries = BTreeMap<Vec<u8>, (Node, FileKind)>;

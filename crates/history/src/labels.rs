@@ -30,7 +30,11 @@ pub(crate) fn label_documents(
     }
     // Local tags are notes of the repository's owner, which clones do not get.
     let local = view.local_tag_names()?;
-    for (name, target) in view.tags()?.iter().filter(|(name, _)| !local.contains(name)) {
+    for (name, target) in view
+        .tags()?
+        .iter()
+        .filter(|(name, _)| !local.contains(name))
+    {
         add("tag", TAG, (name, target));
     }
     add_branches(shown, &mut documents)?;

@@ -55,9 +55,7 @@ impl<'v> ShownChangesets<'v> {
                 has_child[parent.index()] = true;
             }
         }
-        self.from(0)
-            .filter(|rev| !has_child[rev.index()])
-            .collect()
+        self.from(0).filter(|rev| !has_child[rev.index()]).collect()
     }
 
     /// The branches of the shown changesets.
@@ -88,7 +86,11 @@ impl<'s> Digests<'s> {
     /// The digest of the shown changesets with numbers below `end`, which is never less than in the call before.
     pub(crate) fn up_to(&mut self, end: usize) -> String {
         let view = self.shown.view;
-        for rev in self.shown.from(self.next).take_while(|rev| rev.index() < end) {
+        for rev in self
+            .shown
+            .from(self.next)
+            .take_while(|rev| rev.index() < end)
+        {
             self.hash.update(rev.0.to_be_bytes());
             self.hash.update([view.phases().of(rev).number()]);
             self.hash.update(view.changelog().node(rev).0);

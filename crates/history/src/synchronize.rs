@@ -108,7 +108,8 @@ impl Fill<'_> {
         self.progress
             .begin("changesets", Unit::Items, Some(total as u64));
         let mut rest = plan.changesets.as_slice();
-        let is_at_once = rest.len() <= BATCH || (self.checkpoint.is_complete && total <= ONE_COMMIT);
+        let is_at_once =
+            rest.len() <= BATCH || (self.checkpoint.is_complete && total <= ONE_COMMIT);
         let mut digests = Digests::new(self.shown);
         while !is_at_once && rest.len() > BATCH {
             let (batch, behind) = rest.split_at(BATCH);

@@ -87,7 +87,10 @@ fn changesets_are_documents() {
     );
     assert_eq!(member(second, &["extra"]), "{\"source\":\"abc\u{fffd}\"}");
     assert_eq!(member(second, &["author", "name"]), "\"bob\"");
-    assert_eq!(member(merge, &["parents"]), format!("[\"{other}\",\"{second}\"]"));
+    assert_eq!(
+        member(merge, &["parents"]),
+        format!("[\"{other}\",\"{second}\"]")
+    );
     assert_eq!(member(merge, &["closes_branch"]), "true");
     assert_eq!(member(merge, &["extra"]), "{}");
     // A file of the second parent is no copy of this changeset.
@@ -110,10 +113,7 @@ fn lines_are_counted_where_that_is_wanted() {
         "{\"a\":[1,1],\"src/copy\":[1,0],\"src/gone\":[0,1]}"
     );
     // Against the first parent, as differences are shown.
-    assert_eq!(
-        history.member(merge, &["lines", "files"]),
-        "{\"a\":[1,1]}"
-    );
+    assert_eq!(history.member(merge, &["lines", "files"]), "{\"a\":[1,1]}");
     let binary = history.commit_one(&NewChangeset {
         parents: [merge, Node::NULL],
         changes: &[write("bin", "\0\n")],
@@ -187,8 +187,13 @@ fn current_files_are_documents_where_that_is_wanted() {
     assert_eq!(paths(), ["file/a", ODD, "file/src/gone"]);
     let file = history.document("file/a").unwrap();
     let file = varve_json::to_string(&file.into());
-    assert!(file.starts_with("{\"type\":\"file\",\"path\":\"a\",\"size\":6,\"flags\":\"\",\"node\":\""));
-    assert!(file.ends_with(&format!(",\"changeset\":\"{first}\"}}")), "{file}");
+    assert!(
+        file.starts_with("{\"type\":\"file\",\"path\":\"a\",\"size\":6,\"flags\":\"\",\"node\":\"")
+    );
+    assert!(
+        file.ends_with(&format!(",\"changeset\":\"{first}\"}}")),
+        "{file}"
+    );
     assert_eq!(history.member(ODD, &["changeset"]), format!("\"{other}\""));
     let next = history.commit_one(&NewChangeset {
         parents: [merge, Node::NULL],
@@ -197,12 +202,18 @@ fn current_files_are_documents_where_that_is_wanted() {
     });
     history.synchronize();
     assert_eq!(paths(), ["file/a", ODD, "file/src/copy"]);
-    assert_eq!(history.member("file/a", &["changeset"]), format!("\"{next}\""));
+    assert_eq!(
+        history.member("file/a", &["changeset"]),
+        format!("\"{next}\"")
+    );
     assert_eq!(history.member("file/src/copy", &["flags"]), "\"x\"");
     assert_eq!(history.member("file/src/copy", &["size"]), "8");
     assert_eq!(history.generated(), history.expected());
     let without = HistorySettings::default();
-    let history = History { settings: without, ..history };
+    let history = History {
+        settings: without,
+        ..history
+    };
     history.synchronize();
     assert!(!history.documents().keys().any(|id| id.starts_with("file/")));
 }

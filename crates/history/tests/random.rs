@@ -7,11 +7,26 @@ use varve_repo::{NewChangeset, Node, Phase, ViewFilter};
 /// One change of a repository; numbers choose among what is there.
 #[derive(Clone, Debug)]
 enum Change {
-    Commit { parent: usize, branch: bool, phase: u8, file: u8 },
+    Commit {
+        parent: usize,
+        branch: bool,
+        phase: u8,
+        file: u8,
+    },
     Strip(usize),
-    Phase { of: usize, phase: u8 },
-    Bookmark { name: u8, at: usize },
-    Settings { drafts: bool, lines: bool, files: bool },
+    Phase {
+        of: usize,
+        phase: u8,
+    },
+    Bookmark {
+        name: u8,
+        at: usize,
+    },
+    Settings {
+        drafts: bool,
+        lines: bool,
+        files: bool,
+    },
     Synchronize,
     Reopen,
 }
@@ -46,7 +61,12 @@ fn chosen(history: &History, number: usize) -> Option<Node> {
 
 fn apply(history: History, change: &Change, at: usize) -> History {
     match *change {
-        Change::Commit { parent, branch, phase: number, file } => {
+        Change::Commit {
+            parent,
+            branch,
+            phase: number,
+            file,
+        } => {
             let parent = chosen(&history, parent);
             let (path, content) = (format!("f{file}"), format!("{at}\n"));
             let view = history.repository.view_for(ViewFilter::Unfiltered).unwrap();
@@ -77,7 +97,11 @@ fn apply(history: History, change: &Change, at: usize) -> History {
                 history.bookmark(&format!("b{name}"), node);
             }
         }
-        Change::Settings { drafts, lines, files } => {
+        Change::Settings {
+            drafts,
+            lines,
+            files,
+        } => {
             let mut history = history;
             history.settings.includes_drafts = drafts;
             history.settings.counts_lines = lines;

@@ -76,8 +76,8 @@ fn told(hg: &Hg, path: &Path) -> (Vec<String>, Vec<String>) {
     let mut changesets: Vec<String> = log.lines().map(str::to_owned).collect();
     changesets.sort();
     let list = |command: &str, template: &str| hg.ok(path, &[command, "-T", template]);
-    let names = list("bookmarks", "bookmark/{bookmark} {node}\\n")
-        + &list("tags", "tag/{tag} {node}\\n");
+    let names =
+        list("bookmarks", "bookmark/{bookmark} {node}\\n") + &list("tags", "tag/{tag} {node}\\n");
     let mut names: Vec<String> = names.lines().map(str::to_owned).collect();
     names.retain(|name| !name.starts_with("tag/tip "));
     names.sort();
@@ -104,7 +104,11 @@ fn documents_say_what_stock_hg_says() {
     let origin = site.repository("r");
     std::fs::create_dir_all(&origin).unwrap();
     hg.ok(&origin, &["init"]);
-    repos::write(&origin, ".hg/hgrc", b"[web]\npush_ssl = no\nallow-push = *\n");
+    repos::write(
+        &origin,
+        ".hg/hgrc",
+        b"[web]\npush_ssl = no\nallow-push = *\n",
+    );
     let server = site.serve();
     let url = server.url("/hg/r");
     let client = site.path().join("client");
@@ -112,17 +116,50 @@ fn documents_say_what_stock_hg_says() {
     repos::write(&client, "a", b"1\n2\n");
     repos::write(&client, "gone", b"1\n");
     let user = "Ada Lovelace <ada@example.org>";
-    hg.ok(&client, &["commit", "-qA", "-m", "First\n\nmore", "-d", "1700000000 -19800", "-u", user]);
+    hg.ok(
+        &client,
+        &[
+            "commit",
+            "-qA",
+            "-m",
+            "First\n\nmore",
+            "-d",
+            "1700000000 -19800",
+            "-u",
+            user,
+        ],
+    );
     hg.ok(&client, &["mv", "a", "b"]);
     hg.ok(&client, &["rm", "gone"]);
     hg.ok(&client, &["branch", "-q", "stable"]);
-    hg.ok(&client, &["commit", "-q", "-m", "Move", "-d", "0 0", "-u", "bob@example.org"]);
+    hg.ok(
+        &client,
+        &[
+            "commit",
+            "-q",
+            "-m",
+            "Move",
+            "-d",
+            "0 0",
+            "-u",
+            "bob@example.org",
+        ],
+    );
     hg.ok(&client, &["update", "-q", "0"]);
     repos::write(&client, "a", b"1\n2\n3\n");
-    hg.ok(&client, &["commit", "-q", "-m", "Change", "-d", "0 3600", "-u", "carl"]);
+    hg.ok(
+        &client,
+        &["commit", "-q", "-m", "Change", "-d", "0 3600", "-u", "carl"],
+    );
     hg.ok(&client, &["merge", "-q", "-r", "1"]);
-    hg.ok(&client, &["commit", "-q", "-m", "Merge", "-d", "1 0", "-u", "carl"]);
-    hg.ok(&client, &["tag", "v1", "-r", "1", "-d", "2 0", "-u", "carl"]);
+    hg.ok(
+        &client,
+        &["commit", "-q", "-m", "Merge", "-d", "1 0", "-u", "carl"],
+    );
+    hg.ok(
+        &client,
+        &["tag", "v1", "-r", "1", "-d", "2 0", "-u", "carl"],
+    );
     hg.ok(&client, &["bookmark", "here", "-r", "2"]);
     hg.ok(&client, &["push", "-q", "--new-branch", "-B", "here", &url]);
     let mut reader = server.anonymous();
@@ -132,7 +169,10 @@ fn documents_say_what_stock_hg_says() {
     // A push is whole in one answer of a feed.
     for name in ["x", "y", "z"] {
         repos::write(&client, name, name.as_bytes());
-        hg.ok(&client, &["commit", "-qA", "-m", name, "-d", "0 0", "-u", "carl"]);
+        hg.ok(
+            &client,
+            &["commit", "-qA", "-m", name, "-d", "0 0", "-u", "carl"],
+        );
     }
     hg.ok(&client, &["bookmark", "-f", "here"]);
     hg.ok(&client, &["push", "-q", "-B", "here", &url]);
@@ -146,7 +186,12 @@ fn documents_say_what_stock_hg_says() {
     let mut wanted: Vec<String> = nodes.lines().map(str::to_owned).collect();
     let old = hg.ok(&client, &["log", "-r", "tip~3", "-T", "head/{node}"]);
     let new = hg.ok(&client, &["log", "-r", "tip", "-T", "head/{node}"]);
-    wanted.extend([old, new, "branch/default".to_owned(), "bookmark/here".to_owned()]);
+    wanted.extend([
+        old,
+        new,
+        "branch/default".to_owned(),
+        "bookmark/here".to_owned(),
+    ]);
     wanted.sort();
     // The branch is the one of the merge's first parent.
     assert_eq!(ids, wanted);
@@ -154,10 +199,22 @@ fn documents_say_what_stock_hg_says() {
     // Killed between a change and its fill; a strip, a draft, and a phase that moves by stock hg.
     drop(reader);
     server.kill();
-    hg.ok(&origin, &["--config=extensions.strip=", "strip", "-q", "--no-backup", "tip"]);
+    hg.ok(
+        &origin,
+        &[
+            "--config=extensions.strip=",
+            "strip",
+            "-q",
+            "--no-backup",
+            "tip",
+        ],
+    );
     repos::write(&origin, "draft", b"");
     hg.ok(&origin, &["update", "-q", "tip"]);
-    hg.ok(&origin, &["commit", "-qA", "-m", "draft", "-d", "0 0", "-u", "carl"]);
+    hg.ok(
+        &origin,
+        &["commit", "-qA", "-m", "draft", "-d", "0 0", "-u", "carl"],
+    );
     let server = site.serve();
     let mut reader = server.anonymous();
     in_step(&hg, &origin, &mut reader);

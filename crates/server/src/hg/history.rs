@@ -66,7 +66,9 @@ impl RepoRegistry {
     /// [`StorageError`] if the disk fails.
     pub(crate) fn history_stamp(&self, name: &str) -> Result<HistoryStamp, StorageError> {
         let storage = self.storage();
-        let hg = ServedRepository::named(name.to_owned()).directory.join(".hg");
+        let hg = ServedRepository::named(name.to_owned())
+            .directory
+            .join(".hg");
         let store = hg.join("store");
         Ok(HistoryStamp {
             modified: [
@@ -95,11 +97,7 @@ impl RepoRegistry {
         source.map_err(|error| error.to_string())
     }
 
-    fn find_source(
-        &self,
-        name: &str,
-        usual: &History,
-    ) -> Result<Option<HistorySource>, OpenError> {
+    fn find_source(&self, name: &str, usual: &History) -> Result<Option<HistorySource>, OpenError> {
         let Some(found) = self.named(name)? else {
             return Ok(None);
         };

@@ -6,6 +6,10 @@
 //! limited number, come late or never from network file systems, and may be lost when many come, so that a look would be
 //! needed all the same. A look takes at most a twentieth of the time.
 
+mod contents;
+
+pub(crate) use contents::{claims, route};
+
 use crate::couch::database::files::file_of;
 use crate::couch::database::registry::OpenDatabase;
 use crate::couch::history::RepositoryRights;
@@ -23,8 +27,7 @@ use tokio::time::sleep_until;
 use varve_base::Interrupt;
 use varve_docdb::NewDatabase;
 use varve_history::{
-    DESIGN, HistoryError, database_name, is_of_repository, repository_name,
-    synchronize,
+    DESIGN, HistoryError, database_name, is_of_repository, repository_name, synchronize,
 };
 
 /// The type of the entry in the list of tasks.
@@ -153,7 +156,9 @@ impl HistoryDatabases {
     fn submit(self: &Arc<Self>, name: String) {
         let following = Arc::clone(self);
         let key = name.clone();
-        let job = Job::new(JobKind::History, key, move |stop| following.follow(&name, stop));
+        let job = Job::new(JobKind::History, key, move |stop| {
+            following.follow(&name, stop)
+        });
         // A server that stops follows at its next start.
         let _ = self.couch.server().scheduler.submit(job);
     }
@@ -270,4 +275,3 @@ impl Walk {
         })
     }
 }
-

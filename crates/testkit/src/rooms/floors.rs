@@ -144,9 +144,16 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
         "history",
         &[
             &["error", "settings", "date", "design", "text", "ids"],
-            &["author", "shown", "checkpoint", "file_changes", "writer"],
+            &[
+                "author",
+                "shown",
+                "checkpoint",
+                "file_changes",
+                "hunks",
+                "writer",
+            ],
             &["changeset", "labels", "current_files"],
-            &["synchronize"],
+            &["differences", "synchronize"],
         ],
     ),
     (
