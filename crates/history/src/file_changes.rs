@@ -163,7 +163,7 @@ impl<'v> FileChangeReader<'v> {
             let opened = self.view.filelog(path)?;
             self.filelogs.insert(path.to_vec(), opened);
         }
-        // It was inserted just now, if it was not there.
+        // Inserted just now, unless it was there.
         let missing = || RepoError::NotFound { path: "".into() };
         Ok(self.filelogs.get(path).ok_or_else(missing)?)
     }

@@ -8,7 +8,7 @@ use varve_json::Object;
 /// Collects edits for one commit. A document that is stored as it is wanted is left alone.
 pub(crate) struct CommitWriter<'d> {
     database: &'d Database,
-    /// What is stored; only this writer changes generated documents.
+    /// The stored documents; only this writer changes generated ones.
     pub(crate) snapshot: Snapshot,
     edits: Vec<Edit>,
     /// The local document that is written with them.

@@ -143,7 +143,7 @@ impl History {
         documents
     }
 
-    /// What a database has that is filled anew.
+    /// Generated documents of a database that is filled anew.
     pub fn expected(&self) -> BTreeMap<String, String> {
         let fresh = History::new();
         let view = self.repository.view().unwrap();

@@ -70,7 +70,7 @@ fn documents(client: &mut Client) -> (Vec<String>, Vec<String>) {
     (changesets, names)
 }
 
-/// What stock `hg` says about the repository, in the form of [`documents`].
+/// The answers of stock `hg` about the repository, in the form of [`documents`].
 fn told(hg: &Hg, path: &Path) -> (Vec<String>, Vec<String>) {
     let log = hg.ok(path, &["log", "-r", "public()", "-T", TEMPLATE]);
     let mut changesets: Vec<String> = log.lines().map(str::to_owned).collect();

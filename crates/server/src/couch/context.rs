@@ -42,7 +42,7 @@ pub struct CouchContext {
     pub(crate) config: NodeConfig,
     pub(crate) replications: ReplicationJobs,
     pub(crate) smoosh: SmooshQueue,
-    /// Who reads the databases of repositories; set before the first request.
+    /// Rights to read the databases of repositories; set before the first request.
     pub(crate) repository_rights: OnceLock<Arc<dyn RepositoryRights>>,
     /// The settings that count now.
     live: watch::Sender<Arc<Settings>>,

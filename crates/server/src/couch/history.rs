@@ -10,14 +10,14 @@ use varve_base::ReadMode;
 
 /// The rights to read repositories.
 pub(crate) trait RepositoryRights: Debug + Send + Sync {
-    /// Whether the user may read the repository that a database is made of. Nobody may read one that is gone.
+    /// Returns whether the user may read the repository that a database is made of; false if that is gone.
     ///
     /// # Errors
     /// 500 if the rights cannot be read.
     fn may_read(&self, database: &str, user: &UserContext) -> Result<bool, Failure>;
 }
 
-/// Whether a call is about the database of a repository.
+/// Returns whether a call is about the database of a repository.
 pub(super) fn is_about(call: &Call) -> bool {
     call.database.is_history()
 }

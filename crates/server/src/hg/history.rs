@@ -87,7 +87,7 @@ impl RepoRegistry {
     /// be a database.
     ///
     /// # Errors
-    /// Why it cannot be read, in words for the operator.
+    /// The reason why it cannot be read, in words for the operator.
     pub(crate) fn history_source(
         &self,
         name: &str,
@@ -114,7 +114,7 @@ impl RepoRegistry {
         }))
     }
 
-    /// Whether a user may read the repository; nobody may read one that is not there.
+    /// Returns whether a user may read the repository; false if there is none of that name.
     ///
     /// # Errors
     /// 500 if its rights cannot be read.

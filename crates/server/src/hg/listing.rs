@@ -54,7 +54,7 @@ fn is_shown(config: &RepositoryConfig, user: &UserContext) -> bool {
     !is_hidden.unwrap_or(true) && rights::may_read(&config.values, user.name.as_deref())
 }
 
-/// Whether the user may read one repository.
+/// Returns whether the user may read one repository.
 ///
 /// # Errors
 /// If its configuration cannot be read.

@@ -50,11 +50,11 @@ pub(crate) struct HistoryDatabases {
 struct KnownRepository {
     /// Of the repository when its database was last brought in step; `None` if it may have changed since.
     stamp: Option<HistoryStamp>,
-    /// Why its database could not follow.
+    /// The reason why its database could not follow, as it was logged.
     failure: Option<String>,
 }
 
-/// Who reads the databases of repositories.
+/// Rights to the databases of repositories, by the configurations of these.
 #[derive(Debug)]
 struct Rights(Arc<RepoRegistry>);
 

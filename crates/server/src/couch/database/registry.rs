@@ -47,7 +47,7 @@ pub struct OpenDatabase {
     pub(crate) to_index: DirtyFlag,
     /// Whether it was marked once since it is open.
     is_marked_opened: AtomicBool,
-    /// Whether it is made of a repository.
+    /// True for the database of a repository.
     is_history: AtomicBool,
     validators: Mutex<Arc<Validators>>,
     /// Its views.
@@ -128,7 +128,7 @@ impl OpenDatabase {
         }
     }
 
-    /// Whether the database is made of a repository: then that decides who reads it, and some of its documents cannot be
+    /// True for the database of a repository: then that decides who reads it, and some of its documents cannot be
     /// edited.
     pub(crate) fn is_history(&self) -> bool {
         self.is_history.load(Ordering::Acquire)

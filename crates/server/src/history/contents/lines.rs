@@ -119,7 +119,7 @@ pub(super) fn annotation(file: &RequestedPath<'_>, stop: &Interrupt) -> Result<O
     Ok(annotation)
 }
 
-/// What a changeset changed against its first parent, in the files at or below the path.
+/// Changes of a changeset against its first parent, in the files at or below the path.
 ///
 /// # Errors
 /// 500 for a damaged repository.

@@ -24,7 +24,7 @@ use varve_repo::{
     BranchHeads, DEFAULT_BRANCH, LookupError, ManifestEntry, RepoError, RepoView, Rev,
 };
 
-/// What a request asks for.
+/// The answers that there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Resource {
     File,
@@ -47,7 +47,7 @@ impl Resource {
     }
 }
 
-/// Whether the request is for files of a repository.
+/// Returns whether the request is for files of a repository.
 pub(crate) fn claims(request: &Request) -> bool {
     matches!(
         *request.path(),

@@ -6,20 +6,20 @@
 //! phase: all documents of changesets are compared with the repository. A first fill is done in batches, each with its
 //! checkpoint.
 
+mod files;
+
 use crate::changeset::ChangesetReader;
 use crate::checkpoint::Checkpoint;
-use crate::current_files::{self, Entries, FileReader};
-use crate::ids::{DESIGN, FILE, LABELS, is_node};
-use crate::labels::{default_head, label_documents};
+use crate::ids::{DESIGN, LABELS, is_node};
+use crate::labels::label_documents;
 use crate::shown::{Digests, ShownChangesets};
 use crate::writer::CommitWriter;
 use crate::{HistoryError, HistorySettings, design};
-use std::collections::HashSet;
 use std::ops::Bound;
 use varve_base::{Interrupt, Progress, Unit};
 use varve_docdb::{Database, Direction, IdRange, Snapshot};
 use varve_json::{Object, Value};
-use varve_repo::{Ancestors, Node, RepoView, Rev};
+use varve_repo::{Node, RepoView, Rev};
 
 /// Documents that one commit of a fill has at most.
 const BATCH: usize = 1000;
@@ -313,100 +313,4 @@ fn changeset_rows(snapshot: &Snapshot) -> Result<varve_docdb::AllDocs, HistoryEr
         high: Bound::Excluded("g"),
     };
     Ok(snapshot.all_docs(nodes, Direction::Forward)?)
-}
-
-/// Changes to the documents of files that are left for the last commit.
-#[derive(Default)]
-struct FileDocuments {
-    documents: Vec<(String, Object)>,
-    /// Ids that stay; `None` if none has to go by comparison.
-    wanted: Option<HashSet<String>>,
-    /// Files that are gone.
-    gone: Vec<String>,
-    /// The changeset whose files they are.
-    head: Option<Node>,
-}
-
-impl FileDocuments {
-    fn put(&self, writer: &mut CommitWriter<'_>) -> Result<(), HistoryError> {
-        writer.put(self.documents.clone())?;
-        if let Some(wanted) = &self.wanted {
-            writer.delete_others(FILE, |id| wanted.contains(id))?;
-        }
-        let stored = writer.snapshot.documents(&self.gone)?;
-        for document in stored.into_iter().flatten().filter(|it| !it.is_deleted()) {
-            if let Some((rev, _)) = document.winner() {
-                writer.delete(document.id(), rev)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Fill<'_> {
-    /// Makes the documents of files that have changed. Many of them are committed at once in batches.
-    fn fill_files(&mut self) -> Result<FileDocuments, HistoryError> {
-        let head = match self.settings.lists_files {
-            true => default_head(self.shown)?,
-            false => None,
-        };
-        let Some(head) = head else {
-            return Ok(FileDocuments {
-                wanted: self.checkpoint.files_of.is_some().then(HashSet::new),
-                ..FileDocuments::default()
-            });
-        };
-        let mut files = FileDocuments {
-            head: Some(self.view.changelog().node(head)),
-            ..FileDocuments::default()
-        };
-        let entries = current_files::entries_of(self.view, head)?;
-        let before = self.entries_before(head)?;
-        match &before {
-            Some(before) => {
-                let gone = before.keys().filter(|path| !entries.contains_key(*path));
-                files.gone = gone.map(|path| current_files::id(path)).collect();
-            }
-            None => {
-                files.wanted = Some(entries.keys().map(|path| current_files::id(path)).collect());
-            }
-        }
-        let before = before.unwrap_or_default();
-        let mut reader = FileReader::new(self.view, head);
-        self.progress
-            .begin("files", Unit::Items, Some(entries.len() as u64));
-        for (path, entry) in &entries {
-            self.progress.advance(1);
-            if before.get(path) == Some(entry) {
-                continue;
-            }
-            let document = reader.document(path, entry, self.stop)?;
-            files.documents.push((current_files::id(path), document));
-            if files.documents.len() == BATCH {
-                let mut writer = CommitWriter::new(self.database);
-                writer.put(std::mem::take(&mut files.documents))?;
-                if writer.len() > 0 {
-                    self.commit(writer)?;
-                }
-            }
-        }
-        Ok(files)
-    }
-
-    /// Entries of the changeset whose files are documents, if the new head follows it: the others may be told by
-    /// another changeset now.
-    fn entries_before(&self, head: Rev) -> Result<Option<Entries>, HistoryError> {
-        let known = self.checkpoint.files_of.as_ref();
-        let known = known.filter(|_| self.checkpoint.is_complete);
-        let node = known.and_then(|node| Node::from_hex(node.as_bytes()));
-        let changelog = self.view.changelog();
-        let Some(before) = node.and_then(|node| changelog.rev(&node)) else {
-            return Ok(None);
-        };
-        let same_settings = self.checkpoint.settings == self.settings.fingerprint();
-        match same_settings && Ancestors::new(changelog, &[head]).contains(before) {
-            true => current_files::entries_of(self.view, before).map(Some),
-            false => Ok(None),
-        }
-    }
 }
