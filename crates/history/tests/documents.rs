@@ -1,7 +1,8 @@
 //! The schema of the documents.
 
 use crate::history::{History, plain, write};
-use varve_history::HistorySettings;
+use varve_base::Interrupt;
+use varve_history::{HistorySettings, differences};
 use varve_repo::{FileChange, FileKind, NewChangeset, Node};
 
 /// The document of a file whose name is no UTF-8.
@@ -232,4 +233,40 @@ fn hostile_texts_are_documents_too() {
     history.synchronize();
     assert_eq!(history.member(node, &["date"]), "null");
     assert_eq!(history.member(node, &["summary"]), "\"\u{fffd}\"");
+}
+
+#[test]
+fn differences_are_those_to_the_first_parent_and_to_the_sources_of_copies() {
+    let (history, [first, second, _, merge]) = three();
+    let view = history.repository.view().unwrap();
+    let shown = |node: Node, path: &str| {
+        let rev = view.changelog().rev(&node).unwrap();
+        let files = differences(&view, rev, path, &Interrupt::default()).unwrap();
+        let files = files.into_iter().map(|file| {
+            let file = varve_json::Value::from(file);
+            let text = |name: &str| {
+                file.get(name)
+                    .map(varve_json::to_string)
+                    .unwrap_or_default()
+            };
+            let hunks = file.get("hunks").unwrap().as_array().unwrap().iter();
+            let lines = hunks.map(|hunk| varve_json::to_string(hunk.get("lines").unwrap()));
+            let lines = lines.collect::<String>();
+            format!(
+                "{} {} {} {lines}",
+                text("path"),
+                text("change"),
+                text("copied_from")
+            )
+        });
+        files.collect::<Vec<_>>().join("; ").replace('"', "")
+    };
+    assert_eq!(
+        shown(second, ""),
+        "a modified  [ 1,-2, 3,+four]; src/copy added a [ 1, 2, 3,+4]; src/gone removed  [-x]"
+    );
+    assert_eq!(shown(second, "src/gone"), "src/gone removed  [-x]");
+    assert_eq!(shown(first, "src"), "src/gone added  [+x]");
+    // All that the other parent brought.
+    assert!(shown(merge, "src").starts_with("src/copy added a [ 1, 2, 3,+4]; src/gone"));
 }

@@ -11,6 +11,8 @@ use varve_testkit::varve::configure;
 
 const LOOKS: u32 = 600;
 const PAUSE: Duration = Duration::from_millis(50);
+/// Without an address, stock `hg` takes the name for one.
+const CARL: &str = "Carl <carl@example.org>";
 
 /// One line of members for each public changeset.
 const TEMPLATE: &str = "{node}|{rev}|{author|person}|{author|email}|{date|rfc3339date}|{branch}|{p1.node}|{p2.node}|\
@@ -149,19 +151,28 @@ fn documents_say_what_stock_hg_says() {
     repos::write(&client, "a", b"1\n2\n3\n");
     hg.ok(
         &client,
-        &["commit", "-q", "-m", "Change", "-d", "0 3600", "-u", "carl"],
+        &["commit", "-q", "-m", "Change", "-d", "0 3600", "-u", CARL],
     );
     hg.ok(&client, &["merge", "-q", "-r", "1"]);
     hg.ok(
         &client,
-        &["commit", "-q", "-m", "Merge", "-d", "1 0", "-u", "carl"],
+        &["commit", "-q", "-m", "Merge", "-d", "1 0", "-u", CARL],
     );
+    hg.ok(&client, &["tag", "v1", "-r", "1", "-d", "2 0", "-u", CARL]);
+    hg.ok(&client, &["bookmark", "here", "-r", "2"]);
     hg.ok(
         &client,
-        &["tag", "v1", "-r", "1", "-d", "2 0", "-u", "carl"],
+        &[
+            "push",
+            "-q",
+            "--new-branch",
+            "-r",
+            "tip",
+            "-B",
+            "here",
+            &url,
+        ],
     );
-    hg.ok(&client, &["bookmark", "here", "-r", "2"]);
-    hg.ok(&client, &["push", "-q", "--new-branch", "-B", "here", &url]);
     let mut reader = server.anonymous();
     in_step(&hg, &origin, &mut reader);
     let changes = reader.get("/hg%2Fr/_changes").expect_status(200).json();
@@ -171,7 +182,7 @@ fn documents_say_what_stock_hg_says() {
         repos::write(&client, name, name.as_bytes());
         hg.ok(
             &client,
-            &["commit", "-qA", "-m", name, "-d", "0 0", "-u", "carl"],
+            &["commit", "-qA", "-m", name, "-d", "0 0", "-u", CARL],
         );
     }
     hg.ok(&client, &["bookmark", "-f", "here"]);
@@ -213,7 +224,7 @@ fn documents_say_what_stock_hg_says() {
     hg.ok(&origin, &["update", "-q", "tip"]);
     hg.ok(
         &origin,
-        &["commit", "-qA", "-m", "draft", "-d", "0 0", "-u", "carl"],
+        &["commit", "-qA", "-m", "draft", "-d", "0 0", "-u", CARL],
     );
     let server = site.serve();
     let mut reader = server.anonymous();
