@@ -175,92 +175,132 @@ fn readers_are_those_of_the_repository() {
     assert_eq!(server.send("GET", &seen, &[ADMIN], "").status, 200);
 }
 
-#[test]
-fn generated_documents_cannot_be_edited() {
+/// A server with a repository `r` of one changeset, whose document is returned.
+fn with_one_changeset() -> (Running, Value) {
     let server = Running::start_with(SETTINGS);
     let repo = Repo::create(server.directory.path(), "r", "");
     let node = repo.over(Node::NULL, "a").to_string();
     let document = wait_for(&server, &format!("/hg%2Fr/{node}"));
+    (server, document)
+}
+
+fn send(server: &Running, (method, path): (&str, &str), body: &str) -> Reply {
+    let headers = [ADMIN, ("content-type", "application/json")];
+    server.send(method, path, &headers, body)
+}
+
+#[test]
+fn generated_documents_cannot_be_edited() {
+    let (server, document) = with_one_changeset();
+    let id = document["_id"].as_str().unwrap();
     let rev = document["_rev"].as_str().unwrap();
-    let send = |method: &str, path: &str, body: &str| {
-        let headers = [ADMIN, ("content-type", "application/json")];
-        server.send(method, &format!("/hg%2Fr/{path}"), &headers, body)
-    };
     let edited = json!({"_rev": rev, "type": "changeset"}).to_string();
     for (method, path, body) in [
-        ("PUT", node.clone(), &*edited),
-        ("PUT", format!("{node}?new_edits=false"), &edited),
-        ("DELETE", format!("{node}?rev={rev}"), ""),
-        ("PUT", format!("{node}/file.txt?rev={rev}"), "x"),
-        ("PUT", "bookmark/new".to_owned(), "{}"),
-        ("PUT", "tag%2Fnew".to_owned(), "{}"),
-        ("PUT", "branch/default".to_owned(), "{}"),
-        ("PUT", "head/x".to_owned(), "{}"),
-        ("PUT", "file/a".to_owned(), "{}"),
-        ("PUT", "0".repeat(40), "{}"),
-        ("PUT", "_design/history".to_owned(), "{}"),
-        ("PUT", "_local/varve-history".to_owned(), "{}"),
-        ("POST", String::new(), &json!({"_id": node}).to_string()),
-        (
-            "POST",
-            "_purge".to_owned(),
-            &json!({&node: [rev]}).to_string(),
-        ),
+        ("PUT", id, &*edited),
+        ("PUT", &format!("{id}?new_edits=false"), &edited),
+        ("DELETE", &format!("{id}?rev={rev}"), ""),
+        ("PUT", &format!("{id}/file.txt?rev={rev}"), "x"),
+        ("PUT", "bookmark%2Fnew", "{}"),
+        ("PUT", "tag%2Fnew", "{}"),
+        ("PUT", "branch%2Fdefault", "{}"),
+        ("PUT", "head%2Fx", "{}"),
+        ("PUT", "file%2Fa", "{}"),
+        ("PUT", &"0".repeat(40), "{}"),
+        ("PUT", "_design/history", "{}"),
+        ("PUT", "_local/varve-history", "{}"),
+        ("POST", "", &json!({"_id": id}).to_string()),
+        ("POST", "_purge", &json!({id: [rev]}).to_string()),
     ] {
-        let path = path
-            .replace("bookmark/", "bookmark%2F")
-            .replace("branch/", "branch%2F");
-        let path = path
-            .replace("head/", "head%2F")
-            .replace("file/a", "file%2Fa");
-        let reply = send(method, &path, body);
-        assert_eq!(reply.status, 403, "{method} {path}: {}", reply.body);
-        assert!(
-            reply.body.contains("made from the repository"),
-            "{}",
-            reply.body
-        );
+        let reply = send(&server, (method, &format!("/hg%2Fr/{path}")), body);
+        let told = format!("{method} {path}: {}", reply.body);
+        assert_eq!(reply.status, 403, "{told}");
+        assert!(reply.body.contains("made from the repository"), "{told}");
     }
-    let copied = server.send(
-        "COPY",
-        &format!("/hg%2Fr/{node}"),
-        &[ADMIN, ("destination", "tag%2Fcopy")],
-        "",
-    );
+    let headers = [ADMIN, ("destination", "tag%2Fcopy")];
+    let copied = server.send("COPY", &format!("/hg%2Fr/{id}"), &headers, "");
     assert_eq!(copied.status, 403, "{}", copied.body);
-    let docs = json!({"docs": [{"_id": node, "_rev": rev}, {"_id": "mine"}, {"_id": "head/y"}]});
-    let bulk = value(&send("POST", "_bulk_docs", &docs.to_string()));
+    let unchanged = wait_for(&server, &format!("/hg%2Fr/{id}"));
+    assert_eq!(unchanged, document);
+}
+
+#[test]
+fn documents_of_people_are_written_beside_generated_ones() {
+    let (server, document) = with_one_changeset();
+    let id = document["_id"].as_str().unwrap();
+    let docs = json!({"docs": [{"_id": id}, {"_id": "mine"}, {"_id": "head/y"}]});
+    let bulk = ("POST", "/hg%2Fr/_bulk_docs");
+    let bulk = value(&send(&server, bulk, &docs.to_string()));
     let outcome = |at: usize| bulk[at]["error"].as_str().unwrap_or("written").to_owned();
     assert_eq!(
         [0, 1, 2].map(outcome),
         ["forbidden", "written", "forbidden"]
     );
-    let (design, plain) = (json!({"views": {}}).to_string(), "{}");
     for (path, body) in [
-        ("_design/mine", &*design),
-        ("_local/mine", plain),
-        ("0123", plain),
+        ("_design/mine", "{\"views\":{}}"),
+        ("_local/mine", "{}"),
+        ("0123", "{}"),
     ] {
-        assert_eq!(send("PUT", path, body).status, 201, "{path}");
+        let written = send(&server, ("PUT", &format!("/hg%2Fr/{path}")), body);
+        assert_eq!(written.status, 201, "{path}");
     }
-    // A replication into it writes people's documents alone.
-    assert_eq!(server.send("PUT", "/source", &[ADMIN], "").status, 201);
-    let docs = json!({"docs": [{"_id": "review/1"}, {"_id": node}, {"_id": "bookmark/x"}]});
-    let headers = [ADMIN, ("content-type", "application/json")];
-    let stored = server.send("POST", "/source/_bulk_docs", &headers, &docs.to_string());
+    // A replication into it writes documents of people alone.
+    assert_eq!(send(&server, ("PUT", "/source"), "").status, 201);
+    let docs = json!({"docs": [{"_id": "review/1"}, {"_id": id}, {"_id": "bookmark/x"}]});
+    let stored = send(&server, ("POST", "/source/_bulk_docs"), &docs.to_string());
     assert_eq!(stored.status, 201);
     let url = |name: &str| format!("http://adm:pass@{}/{name}", server.address);
     let replication = json!({"source": url("source"), "target": url("hg%2Fr")});
-    let done = server.send("POST", "/_replicate", &headers, &replication.to_string());
-    let done = value(&done);
+    let done = value(&send(
+        &server,
+        ("POST", "/_replicate"),
+        &replication.to_string(),
+    ));
     let history = &done["history"][0];
     assert_eq!(
         (&history["docs_written"], &history["doc_write_failures"]),
         (&json!(1), &json!(2)),
         "{done}"
     );
-    let unchanged = wait_for(&server, &format!("/hg%2Fr/{node}"));
+    let unchanged = wait_for(&server, &format!("/hg%2Fr/{id}"));
     assert_eq!(unchanged, document);
+}
+
+/// Asks the ready views of the repository `r`.
+struct Views(Running);
+
+impl Views {
+    fn rows(&self, query: &str) -> Vec<Value> {
+        let reply = self
+            .0
+            .get(&format!("/hg%2Fr/_design/history/_view/{query}"));
+        let answer = value(&reply);
+        let rows = answer["rows"].as_array();
+        rows.unwrap_or_else(|| panic!("{query}: {}", reply.body))
+            .clone()
+    }
+
+    /// Keys with their values.
+    fn pairs(&self, query: &str) -> Value {
+        let rows = self.rows(query).into_iter();
+        let pairs: Vec<Value> = rows.map(|row| json!([row["key"], row["value"]])).collect();
+        pairs.into()
+    }
+
+    /// Ids of the rows that are not reduced, in order.
+    fn ids(&self, query: &str) -> Vec<String> {
+        let rows = self.rows(&format!("{query}&reduce=false")).into_iter();
+        let mut ids: Vec<String> = rows
+            .map(|row| row["id"].as_str().unwrap().to_owned())
+            .collect();
+        ids.sort();
+        ids
+    }
+}
+
+fn sorted(nodes: &[Node]) -> Vec<String> {
+    let mut ids: Vec<String> = nodes.iter().map(Node::to_string).collect();
+    ids.sort();
+    ids
 }
 
 #[test]
@@ -281,71 +321,50 @@ fn ready_views_answer() {
     let c = repo.commit([a, none], "Ada <ada@b>", ("top", "Other\n"));
     let d = repo.commit([b, c], "Bob <bob@b>", ("top", "Merge\n"));
     wait_for(&server, &format!("/hg%2Fr/head%2F{d}"));
-    let rows = |query: &str| {
-        let reply = server.get(&format!("/hg%2Fr/_design/history/_view/{query}"));
-        let rows = value(&reply)["rows"].clone();
-        assert!(rows.is_array(), "{query}: {}", reply.body);
-        rows
-    };
-    let pairs = |query: &str| {
-        let rows = rows(query);
-        let rows = rows.as_array().unwrap().iter();
-        let pairs: Vec<Value> = rows.map(|row| json!([row["key"], row["value"]])).collect();
-        Value::from(pairs)
-    };
-    let ids = |query: &str| {
-        let rows = rows(&format!("{query}&reduce=false"));
-        let rows = rows.as_array().unwrap().iter();
-        let mut ids: Vec<String> = rows
-            .map(|row| row["id"].as_str().unwrap().to_owned())
-            .collect();
-        ids.sort();
-        ids
-    };
-    let sorted = |nodes: &[Node]| {
-        let mut ids: Vec<String> = nodes.iter().map(Node::to_string).collect();
-        ids.sort();
-        ids
-    };
-    assert_eq!(
-        pairs("by_author?group_level=1"),
-        json!([[["Ada"], 2], [["Bob"], 2]])
-    );
-    assert_eq!(pairs("by_date?group_level=2"), json!([[[1970, 2], 4]]));
-    assert_eq!(pairs("by_date?group=true"), json!([[[1970, 2, 1], 4]]));
-    assert_eq!(pairs("by_branch?group_level=1"), json!([[["default"], 4]]));
-    let folder = "by_file?startkey=%5B%22src%22%5D&endkey=%5B%22src%22,%7B%7D%5D";
-    assert_eq!(ids(folder), sorted(&[a, b]));
-    assert_eq!(ids("by_file?key=%5B%22top%22%5D"), sorted(&[c, d]));
-    assert_eq!(
-        pairs("by_file?group_level=1"),
-        json!([[["src"], 2], [["top"], 2]])
-    );
-    assert_eq!(ids("by_word?key=%22sediment%22"), sorted(&[a, b]));
-    assert_eq!(pairs("by_word?key=%22add%22"), json!([[null, 1]]));
-    assert_eq!(
-        pairs("churn?group=true&limit=1"),
-        json!([[["src/a.rs", "1970-02"], [1, 0]]])
-    );
-    assert_eq!(ids("merges?limit=10"), sorted(&[d]));
-    assert_eq!(
-        pairs("heads?reduce=false"),
-        json!([[["default", false], d.to_string()]])
-    );
-    let span = rows("first_and_last?group=true&limit=1")[0]["value"].clone();
+    let views = Views(server);
+    for (query, wanted) in [
+        (
+            "by_author?group_level=1",
+            json!([[["Ada"], 2], [["Bob"], 2]]),
+        ),
+        ("by_date?group_level=2", json!([[[1970, 2], 4]])),
+        ("by_date?group=true", json!([[[1970, 2, 1], 4]])),
+        ("by_branch?group_level=1", json!([[["default"], 4]])),
+        ("by_file?group_level=1", json!([[["src"], 2], [["top"], 2]])),
+        ("by_word?key=%22add%22", json!([[null, 1]])),
+        (
+            "churn?group=true&limit=1",
+            json!([[["src/a.rs", "1970-02"], [1, 0]]]),
+        ),
+        (
+            "heads?reduce=false",
+            json!([[["default", false], d.to_string()]]),
+        ),
+    ] {
+        assert_eq!(views.pairs(query), wanted, "{query}");
+    }
+    let below_src = "by_file?startkey=%5B%22src%22%5D&endkey=%5B%22src%22,%7B%7D%5D";
+    for (query, wanted) in [
+        (below_src, &[a, b][..]),
+        ("by_file?key=%5B%22top%22%5D", &[c, d]),
+        ("by_word?key=%22sediment%22", &[a, b]),
+        ("merges?limit=10", &[d]),
+    ] {
+        assert_eq!(views.ids(query), sorted(wanted), "{query}");
+    }
+    let span = views.rows("first_and_last?group=true&limit=1")[0]["value"].clone();
     assert_eq!(
         (&span["count"], &span["min"]),
         (&json!(2), &json!(86_400 * 31))
     );
-    let query = json!({"selector": {"author.email": "bob@b", "files.added": {"$elemMatch": {"$eq": "src/deep/b.rs"}}}});
-    let found = server.send(
-        "POST",
-        "/hg%2Fr/_find",
-        &[("content-type", "application/json")],
-        &query.to_string(),
-    );
+    let added = json!({"$elemMatch": {"$eq": "src/deep/b.rs"}});
+    let query = json!({"selector": {"author.email": "bob@b", "files.added": added}});
+    let headers = [("content-type", "application/json")];
+    let found = views
+        .0
+        .send("POST", "/hg%2Fr/_find", &headers, &query.to_string());
     assert_eq!(value(&found)["docs"][0]["_id"], b.to_string());
-    let file = wait_for(&server, "/hg%2Fr/file%2Ftop");
+    let file = wait_for(&views.0, "/hg%2Fr/file%2Ftop");
     assert_eq!(
         (&file["size"], &file["changeset"]),
         (&json!(6), &json!(d.to_string()))
@@ -397,34 +416,64 @@ fn settings_decide_which_repositories_are_databases() {
     assert_eq!(value(&all), json!([]));
 }
 
+/// A repository `r` whose database is not filled, with a file that changed and another one.
+struct Contents {
+    server: Running,
+    repo: Repo,
+    nodes: [Node; 3],
+}
+
+impl Contents {
+    fn new() -> Contents {
+        // Looks are rare, and nothing here depends on them.
+        let server = Running::start_with("[history]\npoll_secs = 86400\n");
+        let repo = Repo::create(server.directory.path(), "r", "");
+        let none = Node::NULL;
+        let a = repo.commit([none, none], "Ada <ada@b>", ("src/a.txt", "one\ntwo\n"));
+        let b = repo.commit([a, none], "Bob <bob@b>", ("src/a.txt", "one\n2\nthree\n"));
+        let c = repo.commit([b, none], "Bob <bob@b>", ("src/deep/bin", "\0"));
+        Contents {
+            server,
+            repo,
+            nodes: [a, b, c],
+        }
+    }
+
+    fn get(&self, path: &str, headers: &[(&str, &str)]) -> Reply {
+        let path = format!("/hg%2Fr/{path}");
+        self.server.send("GET", &path, headers, "")
+    }
+
+    fn value(&self, path: &str) -> Value {
+        value(&self.get(path, &[]))
+    }
+
+    /// Types and names of the entries of a directory.
+    fn tree(&self, path: &str) -> String {
+        let tree = self.value(path);
+        let entries = tree["entries"].as_array().unwrap().iter();
+        let names = entries.map(|entry| format!("{} {}", entry["type"], entry["name"]));
+        names.collect::<Vec<_>>().join(", ").replace('"', "")
+    }
+}
+
 #[test]
 fn files_are_read_at_any_changeset() {
-    // Rights do not depend on a database that was filled.
-    let server = Running::start_with("[history]\npoll_secs = 86400\n");
-    let directory = server.directory.path();
-    let repo = Repo::create(directory, "r", "");
-    let none = Node::NULL;
-    let a = repo.commit([none, none], "Ada <ada@b>", ("src/a.txt", "one\ntwo\n"));
-    let b = repo.commit([a, none], "Bob <bob@b>", ("src/a.txt", "one\n2\nthree\n"));
-    let c = repo.commit([b, none], "Bob <bob@b>", ("src/deep/bin", "\0"));
-    let get = |path: &str, headers: &[(&str, &str)]| {
-        server.send("GET", &format!("/hg%2Fr/{path}"), headers, "")
-    };
+    let contents = Contents::new();
+    let get = |path: &str, headers: &[(&str, &str)]| contents.get(path, headers);
     let file = get("_file/src/a.txt", &[]);
     assert_eq!((file.status, &*file.body), (200, "one\n2\nthree\n"));
-    assert_eq!(
-        file.header("content-type"),
-        Some("text/plain; charset=utf-8")
-    );
-    assert_eq!(file.header("content-security-policy"), Some("sandbox"));
-    let tag = file.header("etag").unwrap();
-    assert_eq!(
-        get("_file/src/a.txt", &[("if-none-match", tag)]).status,
-        304
-    );
+    for (name, wanted) in [
+        ("content-type", "text/plain; charset=utf-8"),
+        ("content-security-policy", "sandbox"),
+    ] {
+        assert_eq!(file.header(name), Some(wanted));
+    }
+    let tag = [("if-none-match", file.header("etag").unwrap())];
+    assert_eq!(get("_file/src/a.txt", &tag).status, 304);
     let old = get(
-        &format!("_file/src%2Fa.txt?rev={a}"),
-        &[("if-none-match", tag)],
+        &format!("_file/src%2Fa.txt?rev={}", contents.nodes[0]),
+        &tag,
     );
     assert_eq!((old.status, &*old.body), (200, "one\ntwo\n"));
     let part = get("_file/src/a.txt", &[("range", "bytes=4-5")]);
@@ -434,7 +483,9 @@ fn files_are_read_at_any_changeset() {
         get("_file/src/a.txt", &[("range", "bytes=12-")]).status,
         416
     );
-    let head = server.send("HEAD", "/hg%2Fr/_file/src/a.txt", &[], "");
+    let head = contents
+        .server
+        .send("HEAD", "/hg%2Fr/_file/src/a.txt", &[], "");
     assert_eq!(
         (head.status, head.header("content-length")),
         (200, Some("12"))
@@ -444,68 +495,72 @@ fn files_are_read_at_any_changeset() {
         binary.header("content-type"),
         Some("application/octet-stream")
     );
-    let tree = |path: &str| {
-        let tree = value(&get(path, &[]));
-        let entries = tree["entries"].as_array().unwrap().iter();
-        let names = entries.map(|entry| format!("{} {}", entry["type"], entry["name"]));
-        names.collect::<Vec<_>>().join(", ").replace('"', "")
-    };
-    assert_eq!(tree("_tree"), "directory src");
-    assert_eq!(tree("_tree/src/"), "file a.txt, directory deep");
-    assert_eq!(tree("_tree/src?rev=1"), "file a.txt");
-    let log = value(&get("_log/src/a.txt", &[]));
+    assert_eq!(contents.tree("_tree"), "directory src");
+    assert_eq!(contents.tree("_tree/src/"), "file a.txt, directory deep");
+    assert_eq!(contents.tree("_tree/src?rev=1"), "file a.txt");
+    for (path, status) in [
+        ("_file/none", 404),
+        ("_file/src", 404),
+        ("_file", 404),
+        ("_tree/none", 404),
+        ("_file/src/a.txt?rev=none", 404),
+        ("_file/src/a.txt?rev=null", 404),
+    ] {
+        let reply = get(path, &[]);
+        assert_eq!(reply.status, status, "{path}: {}", reply.body);
+    }
+    let server = &contents.server;
+    assert_eq!(server.get("/hg%2Fnone/_file/a").status, 404);
+    let put = server.send("PUT", "/hg%2Fr/_file/src/a.txt", &[ADMIN], "x");
+    assert_eq!(put.status, 405);
+    let closed = "[web]\ndeny_read = *\n";
+    contents.repo.configure(server.directory.path(), closed);
+    assert_eq!(get("_file/src/a.txt", &[]).status, 401);
+    assert_eq!(get("_file/src/a.txt", &[ADMIN]).status, 200);
+}
+
+#[test]
+fn lines_have_a_history() {
+    let contents = Contents::new();
+    let [a, b, c] = contents.nodes.map(|node| node.to_string());
     let nodes = |log: &Value| {
         let changesets = log["changesets"].as_array().unwrap().iter();
         changesets.map(|it| it["node"].clone()).collect::<Vec<_>>()
     };
-    assert_eq!(nodes(&log), [json!(b.to_string()), json!(a.to_string())]);
+    let log = contents.value("_log/src/a.txt");
+    assert_eq!(nodes(&log), [json!(b), json!(a)]);
     assert_eq!(log["changesets"][0]["author"]["name"], "Bob");
-    assert_eq!(log["changeset"], c.to_string());
-    assert_eq!(nodes(&value(&get("_log/src/a.txt?limit=1", &[]))).len(), 1);
-    let annotated = value(&get("_annotate/src/a.txt", &[]));
+    assert_eq!(log["changeset"], c);
+    assert_eq!(nodes(&contents.value("_log/src/a.txt?limit=1")).len(), 1);
+    let annotated = contents.value("_annotate/src/a.txt");
     let lines = annotated["lines"].as_array().unwrap().iter();
-    let lines: Vec<Value> = lines
-        .map(|it| json!([it["changeset"], it["line"], it["text"]]))
-        .collect();
-    let (a, b) = (a.to_string(), b.to_string());
-    assert_eq!(
-        lines,
-        [
-            json!([a, 1, "one"]),
-            json!([b, 2, "2"]),
-            json!([b, 3, "three"])
-        ]
-    );
+    let line = |it: &Value| json!([it["changeset"], it["line"], it["text"]]);
+    let lines: Vec<Value> = lines.map(line).collect();
+    let wanted = [
+        json!([a, 1, "one"]),
+        json!([b, 2, "2"]),
+        json!([b, 3, "three"]),
+    ];
+    assert_eq!(lines, wanted);
     assert_eq!(nodes(&annotated), [json!(b), json!(a)]);
-    let diff = value(&get(&format!("_diff/{b}?path=src"), &[]));
+    let diff = contents.value(&format!("_diff/{b}?path=src"));
     let file = &diff["files"][0];
     assert_eq!(
         (&diff["parent"], &file["change"]),
         (&json!(a), &json!("modified"))
     );
-    let hunk = json!({"old": 1, "old_lines": 2, "new": 1, "new_lines": 3, "lines": [" one", "-two", "+2", "+three"]});
+    let lines = [" one", "-two", "+2", "+three"];
+    let hunk = json!({"old": 1, "old_lines": 2, "new": 1, "new_lines": 3, "lines": lines});
     assert_eq!(file["hunks"], json!([hunk]));
-    assert_eq!(value(&get("_diff/2", &[]))["files"][0]["binary"], true);
-    assert_eq!(value(&get("_diff/2?path=sr", &[]))["files"], json!([]));
+    assert_eq!(contents.value("_diff/2")["files"][0]["binary"], true);
+    assert_eq!(contents.value("_diff/2?path=sr")["files"], json!([]));
     for (path, status) in [
         ("_diff/none", 404),
-        ("_file/none", 404),
-        ("_file/src", 404),
-        ("_file", 404),
-        ("_tree/none", 404),
         ("_log/none", 404),
-        ("_file/src/a.txt?rev=none", 404),
-        ("_file/src/a.txt?rev=null", 404),
         ("_log/src/a.txt?limit=many", 400),
         ("_annotate/src/deep/bin", 400),
     ] {
-        let reply = get(path, &[]);
+        let reply = contents.get(path, &[]);
         assert_eq!(reply.status, status, "{path}: {}", reply.body);
     }
-    assert_eq!(server.get("/hg%2Fnone/_file/a").status, 404);
-    let put = server.send("PUT", "/hg%2Fr/_file/src/a.txt", &[ADMIN], "x");
-    assert_eq!(put.status, 405);
-    repo.configure(directory, "[web]\ndeny_read = *\n");
-    assert_eq!(get("_file/src/a.txt", &[]).status, 401);
-    assert_eq!(get("_file/src/a.txt", &[ADMIN]).status, 200);
 }

@@ -98,6 +98,58 @@ fn in_step(hg: &Hg, path: &Path, client: &mut Client) {
     assert_eq!(documents(client), wanted);
 }
 
+fn commit(hg: &Hg, path: &Path, words: &str, date: &str, user: &str) {
+    let line = ["commit", "-qA", "-m", words, "-d", date, "-u", user];
+    hg.ok(path, &line);
+}
+
+/// A history with a copy, a merge, two branches, a tag and a bookmark.
+fn make_history(hg: &Hg, client: &Path) {
+    repos::write(client, "a", b"1\n2\n");
+    repos::write(client, "gone", b"1\n");
+    let user = "Ada Lovelace <ada@example.org>";
+    commit(hg, client, "First\n\nmore", "1700000000 -19800", user);
+    hg.ok(client, &["mv", "a", "b"]);
+    hg.ok(client, &["rm", "gone"]);
+    hg.ok(client, &["branch", "-q", "stable"]);
+    commit(hg, client, "Move", "0 0", "bob@example.org");
+    hg.ok(client, &["update", "-q", "0"]);
+    repos::write(client, "a", b"1\n2\n3\n");
+    commit(hg, client, "Change", "0 3600", CARL);
+    hg.ok(client, &["merge", "-q", "-r", "1"]);
+    commit(hg, client, "Merge", "1 0", CARL);
+    hg.ok(client, &["tag", "v1", "-r", "1", "-d", "2 0", "-u", CARL]);
+    hg.ok(client, &["bookmark", "here", "-r", "2"]);
+}
+
+/// Pushes three changesets and a bookmark; one answer of a feed has all that they changed.
+fn push_is_whole(hg: &Hg, client: &Path, url: &str, reader: &mut Client) {
+    let changes = reader.get("/hg%2Fr/_changes").expect_status(200).json();
+    let since = changes["last_seq"].as_str().unwrap().to_owned();
+    for name in ["x", "y", "z"] {
+        repos::write(client, name, name.as_bytes());
+        commit(hg, client, name, "0 0", CARL);
+    }
+    hg.ok(client, &["bookmark", "-f", "here"]);
+    hg.ok(client, &["push", "-q", "-B", "here", url]);
+    let longpoll = format!("/hg%2Fr/_changes?feed=longpoll&since={since}");
+    let changes = reader.get(&longpoll).expect_status(200).json();
+    let results = changes["results"].as_array().unwrap().iter();
+    let mut ids: Vec<String> = results
+        .map(|change| change["id"].as_str().unwrap().to_owned())
+        .collect();
+    ids.sort();
+    let nodes = hg.ok(client, &["log", "-r", "-3:", "-T", "{node}\\n"]);
+    let heads = hg.ok(
+        client,
+        &["log", "-r", "tip~3 + tip", "-T", "head/{node}\\n"],
+    );
+    let wanted = nodes + &heads + "branch/default\nbookmark/here\n";
+    let mut wanted: Vec<String> = wanted.lines().map(str::to_owned).collect();
+    wanted.sort();
+    assert_eq!(ids, wanted);
+}
+
 #[test]
 fn documents_say_what_stock_hg_says() {
     let (hg, site) = (hg(), Site::new());
@@ -106,134 +158,48 @@ fn documents_say_what_stock_hg_says() {
     let origin = site.repository("r");
     std::fs::create_dir_all(&origin).unwrap();
     hg.ok(&origin, &["init"]);
-    repos::write(
-        &origin,
-        ".hg/hgrc",
-        b"[web]\npush_ssl = no\nallow-push = *\n",
-    );
+    let open = b"[web]\npush_ssl = no\nallow-push = *\n";
+    repos::write(&origin, ".hg/hgrc", open);
     let server = site.serve();
     let url = server.url("/hg/r");
     let client = site.path().join("client");
     hg.ok(site.path(), &["clone", "-q", &url, "client"]);
-    repos::write(&client, "a", b"1\n2\n");
-    repos::write(&client, "gone", b"1\n");
-    let user = "Ada Lovelace <ada@example.org>";
-    hg.ok(
-        &client,
-        &[
-            "commit",
-            "-qA",
-            "-m",
-            "First\n\nmore",
-            "-d",
-            "1700000000 -19800",
-            "-u",
-            user,
-        ],
-    );
-    hg.ok(&client, &["mv", "a", "b"]);
-    hg.ok(&client, &["rm", "gone"]);
-    hg.ok(&client, &["branch", "-q", "stable"]);
-    hg.ok(
-        &client,
-        &[
-            "commit",
-            "-q",
-            "-m",
-            "Move",
-            "-d",
-            "0 0",
-            "-u",
-            "bob@example.org",
-        ],
-    );
-    hg.ok(&client, &["update", "-q", "0"]);
-    repos::write(&client, "a", b"1\n2\n3\n");
-    hg.ok(
-        &client,
-        &["commit", "-q", "-m", "Change", "-d", "0 3600", "-u", CARL],
-    );
-    hg.ok(&client, &["merge", "-q", "-r", "1"]);
-    hg.ok(
-        &client,
-        &["commit", "-q", "-m", "Merge", "-d", "1 0", "-u", CARL],
-    );
-    hg.ok(&client, &["tag", "v1", "-r", "1", "-d", "2 0", "-u", CARL]);
-    hg.ok(&client, &["bookmark", "here", "-r", "2"]);
-    hg.ok(
-        &client,
-        &[
-            "push",
-            "-q",
-            "--new-branch",
-            "-r",
-            "tip",
-            "-B",
-            "here",
-            &url,
-        ],
-    );
+    make_history(&hg, &client);
+    let push = [
+        "push",
+        "-q",
+        "--new-branch",
+        "-r",
+        "tip",
+        "-B",
+        "here",
+        &url,
+    ];
+    hg.ok(&client, &push);
     let mut reader = server.anonymous();
     in_step(&hg, &origin, &mut reader);
-    let changes = reader.get("/hg%2Fr/_changes").expect_status(200).json();
-    let since = changes["last_seq"].as_str().unwrap().to_owned();
-    // A push is whole in one answer of a feed.
-    for name in ["x", "y", "z"] {
-        repos::write(&client, name, name.as_bytes());
-        hg.ok(
-            &client,
-            &["commit", "-qA", "-m", name, "-d", "0 0", "-u", CARL],
-        );
-    }
-    hg.ok(&client, &["bookmark", "-f", "here"]);
-    hg.ok(&client, &["push", "-q", "-B", "here", &url]);
-    let longpoll = format!("/hg%2Fr/_changes?feed=longpoll&since={since}");
-    let changes = reader.get(&longpoll).expect_status(200).json();
-    let mut ids: Vec<String> = (changes["results"].as_array().unwrap().iter())
-        .map(|change| change["id"].as_str().unwrap().to_owned())
-        .collect();
-    ids.sort();
-    let nodes = hg.ok(&client, &["log", "-r", "-3:", "-T", "{node}\\n"]);
-    let mut wanted: Vec<String> = nodes.lines().map(str::to_owned).collect();
-    let old = hg.ok(&client, &["log", "-r", "tip~3", "-T", "head/{node}"]);
-    let new = hg.ok(&client, &["log", "-r", "tip", "-T", "head/{node}"]);
-    wanted.extend([
-        old,
-        new,
-        "branch/default".to_owned(),
-        "bookmark/here".to_owned(),
-    ]);
-    wanted.sort();
-    // The branch is the one of the merge's first parent.
-    assert_eq!(ids, wanted);
+    push_is_whole(&hg, &client, &url, &mut reader);
     in_step(&hg, &origin, &mut reader);
-    // Killed between a change and its fill; a strip, a draft, and a phase that moves by stock hg.
+    // Killed between a change and its fill: a strip, a draft, and a phase that moves, by stock `hg`.
     drop(reader);
     server.kill();
-    hg.ok(
-        &origin,
-        &[
-            "--config=extensions.strip=",
-            "strip",
-            "-q",
-            "--no-backup",
-            "tip",
-        ],
-    );
-    repos::write(&origin, "draft", b"");
+    let strip = [
+        "--config=extensions.strip=",
+        "strip",
+        "-q",
+        "--no-backup",
+        "tip",
+    ];
+    hg.ok(&origin, &strip);
     hg.ok(&origin, &["update", "-q", "tip"]);
-    hg.ok(
-        &origin,
-        &["commit", "-qA", "-m", "draft", "-d", "0 0", "-u", CARL],
-    );
+    repos::write(&origin, "draft", b"");
+    commit(&hg, &origin, "draft", "0 0", CARL);
     let server = site.serve();
     let mut reader = server.anonymous();
     in_step(&hg, &origin, &mut reader);
     hg.ok(&origin, &["phase", "--public", "tip"]);
-    let mut admin = server.admin();
-    let look = serde_json::json!("1");
-    admin
-        .put("/_node/_local/_config/history/poll_secs", &look)
-        .expect_status(200);
+    let look = ("/_node/_local/_config/history/poll_secs", "1");
+    let changed = server.admin().put(look.0, &look.1.into());
+    changed.expect_status(200);
     in_step(&hg, &origin, &mut reader);
 }
