@@ -2,6 +2,7 @@
 
 use crate::HistoryError;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use varve_delta::same_lines;
 use varve_repo::{Changeset, FileText, Node, RepoError, RepoView, Rev, Revlog, RevlogError};
 
@@ -156,16 +157,13 @@ impl<'v> FileChangeReader<'v> {
     }
 
     fn filelog(&mut self, path: &[u8]) -> Result<&Revlog, HistoryError> {
-        if !self.filelogs.contains_key(path) {
-            if self.filelogs.len() >= OPEN_FILELOGS {
-                self.filelogs.clear();
-            }
-            let opened = self.view.filelog(path)?;
-            self.filelogs.insert(path.to_vec(), opened);
+        if self.filelogs.len() >= OPEN_FILELOGS && !self.filelogs.contains_key(path) {
+            self.filelogs.clear();
         }
-        // Inserted just now, unless it was there.
-        let missing = || RepoError::NotFound { path: "".into() };
-        Ok(self.filelogs.get(path).ok_or_else(missing)?)
+        Ok(match self.filelogs.entry(path.to_vec()) {
+            Entry::Occupied(open) => open.into_mut(),
+            Entry::Vacant(vacant) => vacant.insert(self.view.filelog(path)?),
+        })
     }
 
     /// The file that a file was copied from in this changeset. A revision that a parent has was not made here.

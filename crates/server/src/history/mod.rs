@@ -34,6 +34,8 @@ use varve_history::{
 const TASK: &str = "history";
 /// A repository that changed less long ago may change again without another time.
 const SETTLED: Duration = Duration::from_secs(2);
+/// A database that could not follow is tried again after this, as after a change of its repository.
+const RETRY_AFTER: Duration = Duration::from_secs(60);
 /// Looks take at most one part in so many of the time.
 const SHARE_OF_LOOKS: u32 = 20;
 
@@ -50,8 +52,12 @@ pub(crate) struct HistoryDatabases {
 struct KnownRepository {
     /// Of the repository when its database was last brought in step; `None` if it may have changed since.
     stamp: Option<HistoryStamp>,
+    /// The settings want it as a database, and it is one.
+    has_database: bool,
     /// The reason why its database could not follow, as it was logged.
     failure: Option<String>,
+    /// When that was.
+    failed: Option<Instant>,
 }
 
 /// Rights to the databases of repositories, by the configurations of these.
@@ -145,12 +151,15 @@ impl HistoryDatabases {
     fn has_changed(&self, name: &str) -> bool {
         let stamp = self.hg.history_stamp(name).ok();
         let known = self.known.lock().get(name).cloned().unwrap_or_default();
-        if known.stamp.is_none() || known.stamp != stamp {
+        let is_due = known
+            .failed
+            .is_some_and(|when| when.elapsed() > RETRY_AFTER);
+        if is_due || known.stamp.is_none() || known.stamp != stamp {
             return true;
         }
         // A client may have deleted the database.
         let file = file_of(&database_name(name));
-        known.failure.is_none() && matches!(self.couch.storage().kind(&file), Ok(None))
+        known.has_database && matches!(self.couch.storage().kind(&file), Ok(None))
     }
 
     fn submit(self: &Arc<Self>, name: String) {
@@ -168,10 +177,10 @@ impl HistoryDatabases {
         let stamp = self.hg.history_stamp(name).ok();
         let followed = self.synchronize(name, stop);
         let is_interrupted = stop.is_raised();
-        let failure = match followed {
-            Ok(()) => None,
+        let (has_database, failure) = match followed {
+            Ok(has_database) => (has_database, None),
             Err(_) if is_interrupted => return,
-            Err(reason) => Some(reason),
+            Err(reason) => (false, Some(reason)),
         };
         let is_settled = |newest: SystemTime| newest.elapsed().is_ok_and(|age| age > SETTLED);
         let stamp = stamp.filter(|stamp| stamp.newest().is_none_or(is_settled));
@@ -180,6 +189,8 @@ impl HistoryDatabases {
             name.to_owned(),
             KnownRepository {
                 stamp,
+                has_database,
+                failed: failure.is_some().then(Instant::now),
                 failure: failure.clone(),
             },
         );
@@ -193,11 +204,12 @@ impl HistoryDatabases {
         }
     }
 
-    fn synchronize(&self, name: &str, stop: &Interrupt) -> Result<(), String> {
+    /// Returns whether the repository is to be a database; the error is for the operator.
+    fn synchronize(&self, name: &str, stop: &Interrupt) -> Result<bool, String> {
         let settings = self.couch.settings().history;
         let database_name = database_name(name);
         let Some(source) = self.hg.history_source(name, &settings)? else {
-            return Ok(());
+            return Ok(false);
         };
         let database = self.database(&database_name)?;
         let words = |error: HistoryError| error.to_string();
@@ -208,8 +220,8 @@ impl HistoryDatabases {
         let filled = self.fill(name, (&source, &database), stop);
         match filled {
             // The next look finds that it is gone.
-            _ if database.documents.is_deleted() => Ok(()),
-            filled => filled.map_err(words),
+            _ if database.documents.is_deleted() => Ok(true),
+            filled => filled.map(|()| true).map_err(words),
         }
     }
 
