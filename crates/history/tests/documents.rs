@@ -98,6 +98,17 @@ fn changesets_are_documents() {
     assert_eq!(member(merge, &["files", "copied"]), "[]");
     assert_eq!(member(merge, &["files", "modified"]), "[\"a\"]");
     assert_eq!(member(merge, &["lines"]), "");
+    // Another mode of a file makes no copy of it again.
+    let mode = history.commit_one(&NewChangeset {
+        parents: [second, Node::NULL],
+        changes: &[write("src/copy", "1\n2\n3\n4\n")],
+        ..plain()
+    });
+    history.synchronize();
+    assert_eq!(
+        history.member(mode, &["files"]),
+        "{\"added\":[],\"modified\":[\"src/copy\"],\"removed\":[],\"copied\":[]}"
+    );
 }
 
 #[test]
@@ -217,6 +228,28 @@ fn current_files_are_documents_where_that_is_wanted() {
     };
     history.synchronize();
     assert!(!history.documents().keys().any(|id| id.starts_with("file/")));
+}
+
+#[test]
+fn files_name_the_changeset_of_their_own_line_of_history() {
+    let mut history = History::new();
+    history.settings.lists_files = true;
+    let root = history.commit_one(&NewChangeset {
+        changes: &[write("f", "0")],
+        ..plain()
+    });
+    // The same revision of the file, made twice.
+    for user in [b"a", b"b"] {
+        let node = history.commit_one(&NewChangeset {
+            parents: [root, Node::NULL],
+            user,
+            changes: &[write("f", "1")],
+            ..plain()
+        });
+        history.synchronize();
+        let changeset = history.member("file/f", &["changeset"]);
+        assert_eq!(changeset, format!("\"{node}\""));
+    }
 }
 
 #[test]
