@@ -2,6 +2,7 @@
 
 use super::{RequestedPath, internal, lossy, missing};
 use crate::Failure;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use varve_base::Interrupt;
 use varve_delta::Blanks;
@@ -97,9 +98,9 @@ pub(super) fn annotation(file: &RequestedPath<'_>, stop: &Interrupt) -> Result<O
         let changeset = version.and_then(|version| version.changeset);
         let mut object = Object::new();
         if let Some(rev) = changeset {
-            if !named.contains_key(&rev) {
+            if let Entry::Vacant(vacant) = named.entry(rev) {
                 let summary = changeset_summary(file.view, rev).map_err(internal)?;
-                named.insert(rev, summary.into());
+                vacant.insert(summary.into());
             }
             object.insert("changeset", file.view.changelog().node(rev).to_string());
         }
