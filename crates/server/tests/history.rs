@@ -32,6 +32,18 @@ impl Repo {
         std::fs::write(path, text).unwrap();
     }
 
+    /// Makes the times of its directories old ones.
+    fn age(&self, directory: &Path) {
+        let hg = directory.join(self.0.root()).join(".hg");
+        let old = std::time::SystemTime::now() - Duration::from_secs(3600);
+        for path in [hg.join("hgrc"), hg.join("store"), hg] {
+            std::fs::File::open(path)
+                .unwrap()
+                .set_modified(old)
+                .unwrap();
+        }
+    }
+
     fn commit(&self, parents: [Node; 2], user: &str, (path, words): (&str, &str)) -> Node {
         let mut batch = self.0.begin(EngineSetting::ZSTD).unwrap();
         let changes = [FileChange::Write {
@@ -119,7 +131,9 @@ fn databases_follow_other_programs_and_restarts() {
     for node in [first, second, third, other] {
         assert_eq!(changed(&node.to_string()), 1);
     }
-    // An admin may have it made anew.
+    // An admin may have it made anew, also when the repository has long been as it is.
+    repo.age(server.directory.path());
+    std::thread::sleep(PAUSE * 30);
     let gone = server.send("DELETE", "/hg%2Fteam%2F$4fne", &[ADMIN], "");
     assert_eq!(gone.status, 200);
     wait_for(&server, &at(&other));
