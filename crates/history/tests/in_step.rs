@@ -69,6 +69,8 @@ fn phases_decide_which_changesets_are_documents() {
     assert!(history.document(draft[0]).is_none() && history.document("bookmark/b").is_none());
     let head = format!("head/{}", public[0]);
     assert!(history.document(&head).is_some());
+    let heads = |history: &History| history.member("branch/default", &["heads"]);
+    assert_eq!(heads(&history), format!("[\"{}\"]", public[0]));
     history.move_phase(draft[0], Phase::Public);
     history.synchronize();
     assert!(history.document(draft[0]).is_some() && history.document("bookmark/b").is_some());
@@ -80,6 +82,7 @@ fn phases_decide_which_changesets_are_documents() {
     history.settings.includes_drafts = true;
     history.synchronize();
     assert_eq!(history.member(draft[0], &["phase"]), "\"draft\"");
+    assert_eq!(heads(&history), format!("[\"{}\"]", draft[0]));
     assert!(history.document(secret[0]).is_none());
     history.move_phase(draft[0], Phase::Public);
     history.synchronize();
