@@ -118,6 +118,10 @@ const SECTIONS: &[(&str, &[&str])] = &[
     ),
     ("ken", &["batch_channels", "wait_secs"]),
     (
+        "history",
+        &["databases", "include", "line_counts", "files", "poll_secs"],
+    ),
+    (
         "query_server_config",
         &["partition_query_limit", "query_limit", "reduce_limit"],
     ),

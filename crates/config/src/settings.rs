@@ -3,10 +3,10 @@
 use crate::hg_server::{HgServer, hg_server};
 use crate::setting::{level, or};
 use crate::{
-    Answers, ConfigError, Cors, Csp, Functions, Ini, Jwt, Ken, Limits, Lockout, Log, Passwords,
-    PerUser, Replicator, Requests, Sessions, Setting, Smoosh, Trust, Uuids, answers, cors, csp,
-    functions, jwt, ken, known, limits, lockout, log, passwords, per_user, replicator, requests,
-    sessions, smoosh, trust, uuids, varve,
+    Answers, ConfigError, Cors, Csp, Functions, History, Ini, Jwt, Ken, Limits, Lockout, Log,
+    Passwords, PerUser, Replicator, Requests, Sessions, Setting, Smoosh, Trust, Uuids, answers,
+    cors, csp, functions, history, jwt, ken, known, limits, lockout, log, passwords, per_user,
+    replicator, requests, sessions, smoosh, trust, uuids, varve,
 };
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -75,6 +75,8 @@ pub struct Settings {
     pub smoosh: Smoosh,
     /// `[ken]`: which indexes are kept up to date behind writes.
     pub ken: Ken,
+    /// Repositories as databases.
+    pub history: History,
     /// Limits of the server's resources that clients may hold, and for how long.
     pub limits: Limits,
     /// Limits of functions in JavaScript.
@@ -205,6 +207,7 @@ impl Settings {
             uuids: uuids::read(ini)?,
             smoosh: smoosh::read(ini)?,
             ken: ken::read(ini)?,
+            history: history::read(ini)?,
             limits: limits::read(ini)?,
             functions: functions::read(ini)?,
             log: log::read(ini)?,

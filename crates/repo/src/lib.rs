@@ -33,7 +33,9 @@ pub use tools::{
     AnnotateOptions, AnnotateStart, AnnotatedLine, Annotation, FileVersion, RecompressOptions,
     RecompressReport, StoredFile, VerifyEvent, VerifyReport,
 };
-pub use varve_revlog::{Node, PrefixMatch, ReaderState, Rev, Revlog, RevlogError, WriteOptions};
+pub use varve_revlog::{
+    Node, PrefixMatch, Reader as RevlogReader, ReaderState, Rev, Revlog, RevlogError, WriteOptions,
+};
 pub use write::{
     AbandonedTransaction, ChangegroupCounts, CloneCounts, CommitBatch, CommitFiles, FileChange,
     LastTransaction, NewChangeset, NewRevision, NewStore, PendingHistory, PhaseMove, ReceiveReport,

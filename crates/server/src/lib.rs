@@ -7,6 +7,7 @@
 //! ```text
 //!            site
 //!           console
+//!           history
 //!        hg        couch
 //!          directory
 //!            auth
@@ -21,6 +22,7 @@ pub mod directory;
 mod error;
 pub mod fuzzing;
 pub mod hg;
+mod history;
 pub mod http;
 pub mod runtime;
 pub mod site;

@@ -25,6 +25,7 @@ mod find;
 mod forgery;
 mod functions;
 mod hg;
+mod history;
 mod http2;
 mod keys;
 mod limits;

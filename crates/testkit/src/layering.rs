@@ -43,6 +43,13 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
         &["base", "codec", "config", "btree", "json", "docdb"],
     ),
     (
+        "history",
+        &[
+            "base", "codec", "config", "delta", "lang", "revlog", "repo", "btree", "json", "docdb",
+            "js", "views",
+        ],
+    ),
+    (
         "bench",
         &[
             "base", "codec", "config", "delta", "lang", "revlog", "repo", "exchange", "btree",
@@ -67,6 +74,7 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
             "js",
             "views",
             "replicate",
+            "history",
             "bench",
         ],
     ),
@@ -98,6 +106,7 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
             "js",
             "views",
             "replicate",
+            "history",
             "bench",
             "server",
             "hgcli",

@@ -12,6 +12,7 @@ mod feeds;
 mod full_disk;
 mod hg_clone;
 mod hg_edges;
+mod history;
 mod import;
 mod in_place;
 mod killed_compactions;

@@ -36,6 +36,27 @@ pub(crate) fn read(view: &RepoView) -> Result<Branches, RepoError> {
     read_up_to(view, usize::MAX).map(Option::unwrap_or_default)
 }
 
+impl RepoView {
+    /// Named branches of some changesets; with a changeset, its ancestors count. Of those that the caches lack, the texts
+    /// are read.
+    ///
+    /// # Errors
+    /// A damaged changeset.
+    pub fn branches_among(&self, counts: &dyn Fn(Rev) -> bool) -> Result<Branches, RepoError> {
+        // Brings the caches up to date that are read then.
+        let visible = self.branchmap()?;
+        let is_visible = |rev: &Rev| self.is_visible(*rev);
+        if self.changelog().revs().filter(is_visible).all(counts) {
+            return Ok(visible.clone());
+        }
+        let mut names = BranchNames::load(self);
+        let is_unknown = |rev: &Rev| counts(*rev) && names.get(*rev).is_none();
+        let unknown: Vec<Rev> = self.changelog().revs().filter(is_unknown).collect();
+        read_texts(self, &unknown, &mut names)?;
+        Ok(heads_of(self.changelog(), &names, counts).unwrap_or_default())
+    }
+}
+
 /// Brings the caches up to date after `added` changesets, unless that would mean reading many
 /// older ones.
 pub(crate) fn update_caches(view: &RepoView, added: usize) -> Result<(), RepoError> {

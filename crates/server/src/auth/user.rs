@@ -54,7 +54,7 @@ impl UserContext {
     }
 
     /// 401 for a request without a login, 403 for one with a login.
-    pub(super) fn refused(&self, reason: &str) -> Failure {
+    pub(crate) fn refused(&self, reason: &str) -> Failure {
         match self.name {
             None => Failure::unauthorized(reason),
             Some(_) => Failure::forbidden(reason),

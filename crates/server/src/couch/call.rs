@@ -11,6 +11,7 @@ use crate::auth::Security;
 use crate::couch::access;
 use crate::couch::database::registry::OpenDatabase;
 use crate::couch::functions::scripts::TimeBudget;
+use crate::couch::history;
 use crate::couch::partitions;
 use crate::couch::replication;
 use crate::couch::target::Target;
@@ -62,7 +63,7 @@ impl Call {
             None if name == users::USERS => users::default_security(),
             None => Security::default(),
         };
-        security.check_reader(&user)?;
+        history::check_reader((&app, &database), (&security, &user), reads)?;
         let viewer = access::viewer(&database, &security, &user);
         let call = Call {
             app,

@@ -5,6 +5,7 @@ use crate::couch::Databases;
 use crate::couch::admin::compaction::SmooshQueue;
 use crate::couch::admin::{NodeConfig, Uuids};
 use crate::couch::database::files as databases;
+use crate::couch::history::RepositoryRights;
 use crate::couch::replication::{REPLICATOR, ReplicationJobs};
 use crate::couch::users::{USERS, UserDirectory};
 use crate::directory::{DATABASES, ServedDirectory, compression};
@@ -15,7 +16,7 @@ use crate::{Failure, ServerError, Tasks};
 use rustix::process::{Resource, getrlimit};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tokio::sync::watch;
 use varve_base::{ReadMode, Storage};
 use varve_btree::NodeCache;
@@ -41,6 +42,8 @@ pub struct CouchContext {
     pub(crate) config: NodeConfig,
     pub(crate) replications: ReplicationJobs,
     pub(crate) smoosh: SmooshQueue,
+    /// Rights to read the databases of repositories; set before the first request.
+    pub(crate) repository_rights: OnceLock<Arc<dyn RepositoryRights>>,
     /// The settings that count now.
     live: watch::Sender<Arc<Settings>>,
 }
@@ -130,6 +133,7 @@ impl CouchContext {
             config: NodeConfig::new(&directory.text),
             replications: ReplicationJobs::default(),
             smoosh: SmooshQueue::default(),
+            repository_rights: OnceLock::new(),
             live: watch::Sender::new(Arc::new(directory.settings.clone())),
             server,
             directory,

@@ -15,6 +15,7 @@ pub(crate) mod etag;
 mod failures;
 mod find;
 mod functions;
+pub(crate) mod history;
 pub mod names;
 mod partitions;
 mod queries;

@@ -54,6 +54,19 @@ fn is_shown(config: &RepositoryConfig, user: &UserContext) -> bool {
     !is_hidden.unwrap_or(true) && rights::may_read(&config.values, user.name.as_deref())
 }
 
+/// Returns whether the user may read one repository.
+///
+/// # Errors
+/// If its configuration cannot be read.
+pub(super) fn may_read(
+    repos: &RepoRegistry,
+    found: &ServedRepository,
+    user: &UserContext,
+) -> Result<bool, OpenError> {
+    let config = config(repos, found)?;
+    Ok(rights::may_read(&config.values, user.name.as_deref()))
+}
+
 /// Name, contact and description of a repository, from `[web]` of its configuration.
 pub(super) fn about(config: &RepositoryConfig, found: &ServedRepository) -> About {
     let text = |section, key| {

@@ -8,6 +8,7 @@ mod clone_bundles;
 mod collection;
 mod find;
 mod hgrc;
+mod history;
 mod hooks;
 mod listing;
 mod page;
@@ -29,6 +30,7 @@ pub(crate) use collection::route as route_collection;
 pub use collection::{Collection, CollectionSettings, CollectionSource, ReadConfig};
 use find::ServedRepository;
 use hgrc::RepositoryConfig;
+pub(crate) use history::{HistorySource, HistoryStamp};
 use hooks::PushHooks;
 use hyper::{Method, StatusCode};
 use page::Summary;
@@ -233,6 +235,9 @@ fn answer(
         true => push::receive(repos, &found, &config, (request, &access)),
         false => respond(repos, &found, &repository.repository, request, &config),
     };
+    if access.writes() && !found.is_lone {
+        repos.pushed.insert(&found.name);
+    }
     if (access.writes() || access.command == "capabilities")
         && let Err(error) = clone_bundles::consider(repos, &found, &repository.repository, &config)
     {

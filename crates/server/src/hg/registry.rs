@@ -7,6 +7,7 @@ use crate::hg::find::ServedRepository;
 use crate::hg::listing::ListedConfigs;
 use crate::hg::{CloneBundleScheduler, OpenRepository, SharedBundles};
 use crate::runtime::ServerContext;
+use crate::runtime::dirty::DirtySet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::{DiskStorage, Storage, StorageError};
@@ -61,6 +62,8 @@ pub(crate) struct RepoRegistry {
     pub(super) shared: SharedBundles,
     pub(super) clone_bundles: CloneBundleScheduler,
     pub(super) listed: ListedConfigs,
+    /// Repositories that were pushed to.
+    pub(super) pushed: DirtySet,
 }
 
 /// The repositories that requests can address.
@@ -131,6 +134,7 @@ impl RepoRegistry {
             shared,
             clone_bundles: CloneBundleScheduler::default(),
             listed: ListedConfigs::default(),
+            pushed: DirtySet::default(),
         }
     }
 

@@ -30,7 +30,7 @@ impl DirtySet {
         std::mem::take(&mut *self.names.lock())
     }
 
-    fn insert(&self, name: &str) {
+    pub(crate) fn insert(&self, name: &str) {
         self.names.lock().insert(name.to_owned());
         // Kept for the next wait if no task waits now.
         self.marked.notify_one();

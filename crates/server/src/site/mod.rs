@@ -10,6 +10,7 @@ pub use signals::StopSignal;
 
 use crate::auth::Login;
 use crate::hg::{RepoCollection, RepoRegistry};
+use crate::history::HistoryDatabases;
 use crate::http::TrustPolicy;
 use crate::http::handler::{BodyPlan, Handler, Subject};
 use crate::runtime::{RequestClass, ServerContext};
@@ -29,6 +30,7 @@ const ANONYMOUS_BODY: u64 = 8 << 20;
 pub(crate) struct Halves {
     pub(crate) couch: Arc<CouchContext>,
     pub(crate) hg: Arc<RepoRegistry>,
+    pub(crate) history: Arc<HistoryDatabases>,
 }
 
 /// Where the answers of a server come from.
@@ -76,6 +78,7 @@ impl Site {
         match self {
             Site::Directory(halves) => {
                 let couch = Arc::clone(&halves.couch);
+                tokio::spawn(Arc::clone(&halves.history).run());
                 Some(tokio::spawn(couch::maintain(couch)))
             }
             Site::Repository(_) | Site::Collection(_) => None,

@@ -5,7 +5,7 @@ use crate::couch::{Rewriting, admin};
 use crate::http::{Body, FailureKind, cors, jsonp};
 use crate::runtime::repeats::fault_id;
 use crate::site::{Halves, Site, forgery};
-use crate::{Answer, CouchContext, Failure, Request, console, couch, hg};
+use crate::{Answer, CouchContext, Failure, Request, console, couch, hg, history};
 use hyper::{Method, StatusCode};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use std::sync::Arc;
@@ -158,6 +158,10 @@ async fn dispatch(halves: &Halves, request: Request, login: Login) -> Result<Ans
     let app = Arc::clone(&halves.couch);
     if hg::claims(&request.raw_path) {
         return Box::pin(hg::route(Arc::clone(&halves.hg), request, login.user)).await;
+    }
+    if history::claims(&request) {
+        let databases = Arc::clone(&halves.history);
+        return Box::pin(history::route(databases, request, login.user)).await;
     }
     if couch::rewriter(&request).is_some() {
         return Box::pin(dispatch_rewritten(halves, request, login)).await;

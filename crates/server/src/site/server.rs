@@ -18,6 +18,7 @@
 
 use crate::directory::{self, ServedDirectory};
 use crate::hg::{RepoCollection, RepoRegistry};
+use crate::history::HistoryDatabases;
 use crate::http;
 use crate::http::handler::HttpContext;
 use crate::http::{AccessLog, AccessLogOutput, Mount, Tls};
@@ -236,7 +237,8 @@ impl Server {
                         .log()
                         .scope(|| tracing::error!("_users cannot be made: {failure}"));
                 }
-                Site::Directory(Arc::new(Halves { couch, hg }))
+                let history = HistoryDatabases::new(Arc::clone(&couch), Arc::clone(&hg));
+                Site::Directory(Arc::new(Halves { couch, hg, history }))
             }
             Served::Repository(one) => {
                 let server = without_settings(executor, options.log)?;

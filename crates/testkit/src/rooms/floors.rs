@@ -90,6 +90,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "answers",
                 "cors",
                 "csp",
+                "history",
                 "trust",
                 "uuids",
                 "varve",
@@ -147,6 +148,22 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
             &["dispatch"],
             &["command_server"],
             &["fuzzing"],
+        ],
+    ),
+    (
+        "history",
+        &[
+            &["error", "settings", "date", "design", "text", "ids"],
+            &[
+                "author",
+                "shown",
+                "checkpoint",
+                "file_changes",
+                "hunks",
+                "writer",
+            ],
+            &["changeset", "labels", "current_files"],
+            &["differences", "synchronize"],
         ],
     ),
     (
@@ -254,6 +271,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
             &["auth"],
             &["directory"],
             &["hg", "couch"],
+            &["history"],
             &["console"],
             &["site"],
             &["fuzzing"],

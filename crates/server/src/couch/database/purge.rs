@@ -8,6 +8,7 @@ use varve_json::Value;
 
 use crate::couch::call::Call;
 use crate::couch::changes::sequence::write_number;
+use crate::couch::history;
 use crate::couch::partitions;
 use crate::{Answer, Failure};
 
@@ -26,6 +27,9 @@ pub fn answer(call: &Call) -> Result<Answer, Failure> {
     let snapshot = call.snapshot();
     for (id, revisions) in asked {
         partitions::check_id(&snapshot, &id)?;
+        if history::is_about(call) {
+            history::check_id(&id)?;
+        }
         let texts = revisions.as_array().ok_or_else(|| {
             Failure::bad_request(format!("the revisions of {id:?} must be an array of texts"))
         })?;

@@ -47,6 +47,8 @@ pub struct OpenDatabase {
     pub(crate) to_index: DirtyFlag,
     /// Whether it was marked once since it is open.
     is_marked_opened: AtomicBool,
+    /// True for the database of a repository.
+    is_history: AtomicBool,
     validators: Mutex<Arc<Validators>>,
     /// Its views.
     pub indexes: Indexes,
@@ -64,7 +66,10 @@ impl OpenDatabase {
         (dirty, written): (&Arc<DirtySet>, &Arc<DirtySet>),
         updates: &Arc<Updates>,
     ) -> Result<OpenDatabase, Failure> {
-        let info = documents.snapshot().info()?;
+        let snapshot = documents.snapshot();
+        let info = snapshot.info()?;
+        let is_history = name.starts_with(varve_history::DATABASE_PREFIX)
+            && snapshot.local(varve_history::CHECKPOINT)?.is_some();
         let commits = watch::Sender::new(info.update_seq);
         let to_compact = DirtyFlag::new(name, dirty);
         let to_index = DirtyFlag::new(name, written);
@@ -86,6 +91,7 @@ impl OpenDatabase {
             to_compact,
             to_index,
             is_marked_opened: AtomicBool::new(false),
+            is_history: AtomicBool::new(is_history),
             validators: Mutex::default(),
             indexes: Indexes::default(),
             filter_indexes: FilterIndexes::default(),
@@ -120,6 +126,17 @@ impl OpenDatabase {
         if !self.is_marked_opened.swap(true, Ordering::Relaxed) {
             self.to_compact.mark();
         }
+    }
+
+    /// True for the database of a repository: then that decides who reads it, and some of its documents cannot be
+    /// edited.
+    pub(crate) fn is_history(&self) -> bool {
+        self.is_history.load(Ordering::Acquire)
+    }
+
+    /// To be called before a database is filled from a repository.
+    pub(crate) fn mark_as_history(&self) {
+        self.is_history.store(true, Ordering::Release);
     }
 
     /// Changes whenever something was committed, and once more when the database is deleted.

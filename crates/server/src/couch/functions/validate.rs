@@ -14,6 +14,7 @@ use crate::couch::call::Call;
 use crate::couch::document::text::{text_of as text_of_revision, text_with_history};
 use crate::couch::functions::scripts;
 use crate::couch::functions::scripts::Script;
+use crate::couch::history;
 use crate::couch::partitions::{self, FullPartitions};
 use crate::couch::replication::rules;
 use crate::couch::users;
@@ -124,7 +125,7 @@ pub fn takes_unseen(call: &Call) -> Result<bool, Failure> {
 
 /// Whether the server itself looks at each document of the database.
 fn has_rules(call: &Call) -> bool {
-    users::is_about(call) || rules::is_about(call)
+    users::is_about(call) || rules::is_about(call) || history::is_about(call)
 }
 
 /// Whether an edit may be written without being looked at.
@@ -249,6 +250,9 @@ impl<'a> Check<'a> {
         }
         if rules::is_about(self.call) {
             rules::admit(self.call, self.snapshot, &mut edit)?;
+        }
+        if history::is_about(self.call) {
+            history::check_id(edit.id())?;
         }
         self.edit(&edit)?;
         Ok(edit)

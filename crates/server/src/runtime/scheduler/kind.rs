@@ -9,6 +9,9 @@ const LOWEST_PRIORITY: i32 = 19;
 const INDEX_BUILDERS: usize = 8;
 /// Batches of replications between databases of this server that are read at the same time.
 const COPIERS: usize = 2;
+/// Databases of repositories that are filled at the same time: a push is not to wait for the first fill of another
+/// repository.
+const FILLERS: usize = 2;
 
 /// A kind of background work: it has workers, a queue and a priority of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,16 +28,19 @@ pub(crate) enum JobKind {
     CloneBundle,
     /// Batches of replications between databases of this server.
     Replication,
+    /// Databases of repositories that are brought in step with them.
+    History,
 }
 
 impl JobKind {
-    pub(crate) const ALL: [JobKind; 6] = [
+    pub(crate) const ALL: [JobKind; 7] = [
         JobKind::IndexBuild,
         JobKind::Compaction,
         JobKind::AutoCompaction,
         JobKind::AutoIndex,
         JobKind::CloneBundle,
         JobKind::Replication,
+        JobKind::History,
     ];
 
     /// The name of its threads.
@@ -46,6 +52,7 @@ impl JobKind {
             JobKind::AutoIndex => "ken",
             JobKind::CloneBundle => "bundles",
             JobKind::Replication => "replication",
+            JobKind::History => "history",
         }
     }
 
@@ -54,6 +61,7 @@ impl JobKind {
         match self {
             JobKind::IndexBuild => INDEX_BUILDERS,
             JobKind::Replication => COPIERS,
+            JobKind::History => FILLERS,
             JobKind::Compaction
             | JobKind::AutoCompaction
             | JobKind::AutoIndex
@@ -70,7 +78,7 @@ impl JobKind {
             | JobKind::AutoCompaction
             | JobKind::AutoIndex => 0,
             JobKind::CloneBundle => LOWEST_PRIORITY,
-            JobKind::Replication => LOW_PRIORITY,
+            JobKind::Replication | JobKind::History => LOW_PRIORITY,
         }
     }
 
@@ -83,7 +91,10 @@ impl JobKind {
     /// passed the change that led to it.
     pub(super) fn runs_again(self) -> bool {
         match self {
-            JobKind::IndexBuild | JobKind::CloneBundle | JobKind::Replication => true,
+            JobKind::IndexBuild
+            | JobKind::CloneBundle
+            | JobKind::Replication
+            | JobKind::History => true,
             JobKind::Compaction | JobKind::AutoCompaction | JobKind::AutoIndex => false,
         }
     }
