@@ -168,6 +168,14 @@ impl<'a> Engine<'a> {
         }
     }
 
+    /// The bookmark that moves with the next commit; none where there is no working copy.
+    pub(crate) fn active_bookmark(&self) -> Result<Option<Vec<u8>>, RevsetError> {
+        match &self.context.working {
+            Some(source) => Ok(source.active_bookmark()?),
+            None => Ok(None),
+        }
+    }
+
     /// The text of the working copy as a changeset.
     fn working_text(&self) -> Result<&[u8], RevsetError> {
         if let Some(text) = self.working_text.get() {

@@ -56,6 +56,12 @@ pub trait WorkingCopySource: Debug + Send + Sync {
     /// # Errors
     /// If the working copy cannot be read.
     fn changed_files(&self) -> Result<UncommittedFiles, PeerError>;
+
+    /// The bookmark that moves with the next commit.
+    ///
+    /// # Errors
+    /// If the working copy cannot be read.
+    fn active_bookmark(&self) -> Result<Option<Vec<u8>>, PeerError>;
 }
 
 /// Files of the working copy that are not as in its first parent.

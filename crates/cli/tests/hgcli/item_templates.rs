@@ -2,7 +2,7 @@
 
 use super::Twin;
 use std::path::Path;
-use varve_testkit::peers::Hg;
+use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos::write;
 
 /// Two branches, a rename, a tag, a bookmark and local changes of each kind.
@@ -178,4 +178,29 @@ fn the_working_copy_is_a_changeset_with_differences() {
     ] {
         twin.same(arguments);
     }
+}
+
+#[test]
+fn entries_are_shown_by_the_name_of_one() {
+    let twin = Twin::writing(history).with("FOO", "bar").with("BAZ", "x y");
+    let exported = "--config=experimental.exportableenviron=FOO, NONE,BAZ";
+    for template in [
+        "{extras % '{extra}\n'}{extras % '{key} {extras}\n'}",
+        "{file_copies % '{file_copy}|{name}\n'}",
+        "{envvars % '{envvar};'}{envvars}{get(envvars, 'BAZ')}{envvars % '{key}={value}'}",
+    ] {
+        twin.same(&["log", "-T", template]);
+        twin.same(&["log", "-T", template, exported]);
+    }
+}
+
+#[test]
+fn a_dot_is_the_active_bookmark() {
+    let twin = Twin::writing(history);
+    let queries = ["log -q -r bookmark(.)", "log -q -r bookmark('literal:.')"];
+    twin.all_same(&queries);
+    twin.each(|path| drop(hg().ok(path, &["bookmark", "active"])));
+    twin.all_same(&queries);
+    twin.each(|path| drop(hg().ok(path, &["bookmark", "-i"])));
+    twin.all_same(&queries);
 }

@@ -157,6 +157,20 @@ fn what_becomes_obsolete_or_unstable_is_told() {
 }
 
 #[test]
+fn hooks_learn_where_a_pull_comes_from() {
+    let origin = tangled();
+    let server = origin.serve();
+    let path = origin.path().to_str().unwrap().to_owned();
+    let twin = empty();
+    configure(&twin, "", "[hooks]\npretxnclose = echo \"$HG_TXNNAME\"\n");
+    twin.all_same(&[
+        &format!("pull -r 0 {path}"),
+        &format!("pull -r 1 file://{path}"),
+        &format!("pull {}", server.url()),
+    ]);
+}
+
+#[test]
 fn hooks_see_one_transaction() {
     let origin = tangled();
     let server = origin.serve();

@@ -121,6 +121,10 @@ impl WorkingCopySource for QuerySurroundings {
             })
         })
     }
+
+    fn active_bookmark(&self) -> Result<Option<Vec<u8>>, PeerError> {
+        self.with_repo(|repo, _, _| repo.active_bookmark())
+    }
 }
 
 /// Changesets that a push to one repository would send.

@@ -133,11 +133,14 @@ pub(super) fn bookmark(
         [name] => {
             let wrong = "the argument to bookmark must be a string";
             let name = arguments::word(name, wrong)?;
-            // The active bookmark.
-            let Some(name) = (if name == b"." { None } else { Some(name) }) else {
-                return Err(RevsetError::Missing("no active bookmark".to_owned()));
-            };
-            matching(engine, "bookmark", names, name)
+            if name != b"." {
+                return matching(engine, "bookmark", names, name);
+            }
+            let active = engine.active_bookmark()?;
+            let node = active.and_then(|active| names.get(&active));
+            let missing = || RevsetError::Missing("no active bookmark".to_owned());
+            let member = engine.member_of(node.ok_or_else(missing)?);
+            Ok(Set::bits(BitSet::of([member])))
         }
         _ => Err(RevsetError::parse("bookmark takes one or no arguments")),
     }

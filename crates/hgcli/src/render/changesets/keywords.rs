@@ -5,7 +5,7 @@ use super::text::phase_name;
 use super::{Printer, Subject};
 use crate::render::formatter::{Row, Value};
 use crate::render::templates::{Keywords, TemplateData};
-use crate::ui::{Abort, columns};
+use crate::ui::{Abort, columns, environment};
 use std::cell::OnceCell;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -247,6 +247,26 @@ impl OfChangeset<'_> {
         Value::Table(extras.into_iter().map(one).collect(), "")
     }
 
+    /// The variables that `experimental.exportableenviron` lets templates see.
+    fn environment(&self) -> Value {
+        let mut names = self
+            .printer
+            .config
+            .list("experimental", "exportableenviron");
+        names.sort();
+        names.dedup();
+        let one = |name: Vec<u8>| {
+            let value = environment::variable(std::str::from_utf8(&name).ok()?)?;
+            Some(Row {
+                shown: [&name[..], b"=", &value].concat(),
+                parts: vec![part("key", &name), part("value", &value)],
+                value: Value::Text(value),
+                name,
+            })
+        };
+        Value::Table(names.into_iter().filter_map(one).collect(), "")
+    }
+
     fn bookmarks(&self) -> Value {
         let active = self.printer.active.as_deref();
         let one = |name: &Vec<u8>| {
@@ -396,6 +416,7 @@ impl OfChangeset<'_> {
                 self.of_latest_tag(name)?
             }
             "diffstat" => self.diffstat()?,
+            "envvars" => self.environment(),
             "negrev" if [None, Some(WORKING_COPY)].contains(&subject.rev) => Value::Null,
             "negrev" => Value::Int(subject.number() - printer.view.changelog().len() as i64),
             "phaseidx" => Value::Int(i64::from(printer.phase_of(subject.rev).number())),

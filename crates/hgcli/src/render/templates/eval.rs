@@ -216,6 +216,7 @@ pub(super) fn item_name(list: &Expr) -> &str {
     };
     match list {
         "files" | "file_adds" | "file_mods" | "file_dels" => "file",
+        "file_copies" | "file_copies_switch" => "file_copy",
         "branches" => "branch",
         "children" => "child",
         "revset" | "subsetparents" => "revision",

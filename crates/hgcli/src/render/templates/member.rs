@@ -123,6 +123,9 @@ impl Keywords for OfMember<'_> {
                 if let Some((_, value)) = found {
                     return Ok(Some(value.clone()));
                 }
+                if let (Value::Shown(text, _), true) = (self.member, name == self.name) {
+                    return Ok(Some(Value::Text(text.clone())));
+                }
             }
             Value::Changeset(rev, _) if name == self.name => {
                 return Ok(Some(Value::from(*rev)));

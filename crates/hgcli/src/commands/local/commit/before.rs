@@ -76,10 +76,7 @@ pub(super) fn print_committed(repo: &mut Repo, ui: &mut Ui, node: &Node) -> Resu
     let rev = repo.view()?.changelog().rev(node);
     let rev = rev.map_or(-1, |rev| i64::from(rev.0));
     let shown = ui.hex(node);
-    match ui.verbosity.verbose {
-        true => ui.write(format!("committed changeset {rev}:{shown}\n")),
-        false => Ok(()),
-    }
+    ui.write(format!("committed changeset {rev}:{shown}\n"))
 }
 
 /// The word for a file that is tracked from now on.
