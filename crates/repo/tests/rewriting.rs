@@ -71,11 +71,11 @@ fn a_second_successor_would_diverge() {
     repo.add_marker(nodes[2], nodes[3]);
     let view = repo.view(ViewFilter::Visible);
     let refusal = view.rewrite_refusal(repo.rev(&nodes[1]), WITH_UNSTABLE);
-    let successor = nodes[3];
-    assert_eq!(
-        refusal.unwrap(),
-        Some(RewriteRefusal::Divergence { successor })
-    );
+    let expected = RewriteRefusal::Divergence {
+        successor: nodes[3],
+        predecessor: nodes[1],
+    };
+    assert_eq!(refusal.unwrap(), Some(expected));
     let allowed = Evolution {
         divergence: true,
         ..WITH_UNSTABLE
