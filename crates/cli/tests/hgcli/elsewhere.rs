@@ -534,3 +534,19 @@ fn connections_that_break_leave_everything_as_it_was() {
     assert!(cut.count() >= 3);
     assert!(broken >= 7 && whole >= 1, "{broken} broken, {whole} whole");
 }
+
+#[test]
+fn a_server_is_named_with_its_root() {
+    let origin = Origin::rich();
+    let server = origin.serve();
+    let twin = empty();
+    let url = server.url().trim_end_matches('/');
+    twin.all_same(&[
+        &format!("clone -q {url} c"),
+        "-R c paths",
+        "-R c pull",
+        &format!("-R c incoming {url}"),
+        &format!("-R c outgoing {url}"),
+        &format!("-R c paths --config paths.other={url}#default"),
+    ]);
+}

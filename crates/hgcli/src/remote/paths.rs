@@ -110,10 +110,25 @@ fn base(repo: &Repo, item: &ConfigItem) -> PathBuf {
 
 fn absolute(url: &[u8], base: &Path) -> Vec<u8> {
     if is_url(url) {
-        return url.to_vec();
+        return with_root(url);
     }
     let path = base.join(environment::Environment.expand(url));
     normal(&path).into_os_string().as_bytes().to_vec()
+}
+
+/// A URL of a whole server with the `/` that it means.
+pub(crate) fn with_root(url: &[u8]) -> Vec<u8> {
+    const SCHEMES: [&[u8]; 2] = [b"http://", b"https://"];
+    let server = SCHEMES.iter().find_map(|scheme| url.strip_prefix(*scheme));
+    let ends = |byte: &u8| b"/?#".contains(byte);
+    let end = server.map(|server| server.iter().position(ends).unwrap_or(server.len()));
+    match (server, end) {
+        (Some(server), Some(end)) if end > 0 && !server[end..].starts_with(b"/") => {
+            let (before, behind) = url.split_at(url.len() - server.len() + end);
+            [before, b"/", behind].concat()
+        }
+        _ => url.to_vec(),
+    }
 }
 
 /// A path without `.` and `..`, by its text alone.
@@ -183,4 +198,26 @@ pub(crate) fn without_password(url: &[u8]) -> Vec<u8> {
         Some([&url[..=start + colon], b"***", &host[at..]].concat())
     };
     hide().unwrap_or_else(|| url.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_has_a_root() {
+        let with = |url: &str| String::from_utf8(with_root(url.as_bytes())).unwrap();
+        assert_eq!(with("http://h"), "http://h/");
+        assert_eq!(with("https://u:p@h:1#b"), "https://u:p@h:1/#b");
+        for same in [
+            "http://h/",
+            "http://h/r",
+            "http://",
+            "ssh://h",
+            "/p",
+            "http://h/#b",
+        ] {
+            assert_eq!(with(same), same);
+        }
+    }
 }

@@ -103,7 +103,7 @@ impl PeerAddress {
             None => (url, None),
         };
         PeerAddress {
-            url: url.to_vec(),
+            url: paths::with_root(url),
             branch: branch.filter(|branch| !branch.is_empty()),
             name: name.map(<[u8]>::to_vec),
             push_rev: None,
