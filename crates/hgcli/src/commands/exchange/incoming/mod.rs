@@ -100,13 +100,14 @@ fn show(
         ui.status("no changes found\n")?;
         return Ok(1);
     }
+    let kept = matches.value("bundle").filter(|name| !name.is_empty());
     let request = BundleRequest {
         heads: wanted.map_or(common.remote_heads, <[Node]>::to_vec),
         common: common.common_heads,
-        without_phases: true,
+        // Who takes the bundle in later gets drafts.
+        without_phases: kept.is_some(),
         ..BundleRequest::default()
     };
-    let kept = matches.value("bundle").filter(|name| !name.is_empty());
     if let Some(name) = kept {
         save(repo, ui, remote, &request, name)?;
     }
