@@ -112,7 +112,7 @@ impl fmt::Debug for BundleApplier<'_> {
 }
 
 impl BundleApplier<'_> {
-    /// What the transaction is called, and hooks learn as its name: where it came from stands in the second line.
+    /// Name of the transaction, for the journal and for hooks: where it came from stands in the second line.
     fn description(&self, is_bundle10: bool) -> String {
         let url = String::from_utf8_lossy(&self.url);
         match (&self.pull, url.strip_prefix("file:")) {
@@ -171,7 +171,7 @@ struct Application<'a> {
     tagged: Vec<Node>,
     /// Output that interrupted a part, until the event is sent.
     interrupting_output: InterruptingOutput,
-    /// What the transaction is called.
+    /// Name of the transaction.
     description: String,
 }
 

@@ -1,6 +1,7 @@
 //! From the process's arguments to a command that has run, and to the exit code.
 
-pub(crate) mod alias;
+mod alias;
+mod alias_help;
 mod command_hooks;
 mod extensions;
 mod stdio_form;
@@ -176,7 +177,7 @@ fn run(
             context.read_hooks(with_untrusted.as_ref())?;
             let pager = pager::start(&mut context.ui, command.name(), matches.value("pager"))?;
             let done = match is_bare {
-                true => commands::help::basic(&mut context),
+                true => print_basic_help(&mut context),
                 false => run_command(command, (&name, arguments), &mut context, &matches),
             };
             if let Some(pager) = pager {
@@ -342,6 +343,29 @@ fn change_directory(cwd: Option<&[u8]>) -> Result<PathBuf, Abort> {
     current.map_err(|error| Abort::new(format!("error getting current working directory: {error}")))
 }
 
+fn print_basic_help(context: &mut Context) -> Result<u8, Abort> {
+    let (commands, program) = (&context.commands, &context.program);
+    commands::help::basic(&mut context.ui, &context.config, commands, program)
+}
+
+/// The name that `help` is asked about, if it may be an alias.
+fn asked_alias(command: &Command, matches: &Matches) -> Option<String> {
+    let [name] = matches.arguments() else {
+        return None;
+    };
+    let name = String::from_utf8_lossy(name).into_owned();
+    let is_help = command.name() == commands::help::COMMAND.name();
+    let may_be = is_help && !matches.flag("keyword") && !matches.flag("extension");
+    let is_topic = || !matches.flag("command") && commands::help::is_topic(&name);
+    (may_be && !is_topic()).then_some(name)
+}
+
+/// Prints the help of an alias; false if there is none of this name.
+fn prints_alias(context: &mut Context, name: &str) -> Result<bool, Abort> {
+    let known = (&*context.commands, &*context.program);
+    alias_help::print(&mut context.ui, &context.config, known, name)
+}
+
 /// The command, with the global options that stand before it.
 fn find_target(
     arguments: &[Vec<u8>],
@@ -400,7 +424,15 @@ fn run_command(
         return (commands::version::COMMAND.run)(context, matches);
     }
     if matches.flag("help") && command.name() != commands::help::COMMAND.name() {
-        return commands::help::of_call(context, name, command);
+        return match prints_alias(context, name)? {
+            true => Ok(0),
+            false => commands::help::of_command(&mut context.ui, &context.program, command),
+        };
+    }
+    if let Some(alias) = asked_alias(command, matches)
+        && prints_alias(context, &alias)?
+    {
+        return Ok(0);
     }
     if !command.arguments.contains(&matches.arguments().len()) {
         return Err(Abort::Usage {

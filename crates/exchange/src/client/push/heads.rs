@@ -68,7 +68,7 @@ pub fn branch_heads(
 
 struct Push<'a> {
     view: &'a RepoView,
-    /// What is sent, ascending.
+    /// The changesets that are sent, ascending.
     missing: &'a [Rev],
     /// The heads of all branches of the other side, as far as they are known here.
     there: Vec<Rev>,

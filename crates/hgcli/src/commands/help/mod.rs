@@ -1,6 +1,6 @@
 //! `help`: the list of commands, and the options of each.
 
-mod aliases;
+pub(crate) mod aliases;
 mod topics;
 
 use crate::arguments::global::GLOBAL;
@@ -8,7 +8,6 @@ use crate::arguments::{Flag, Matches};
 use crate::commands::{OF_MERCURIAL, usage};
 use crate::context::{Category, Command, CommandTable, Config, Context};
 use crate::ui::{Abort, Ui};
-use aliases::AliasHelp;
 use std::fmt::Write;
 use topics::{TOPICS, Topic};
 
@@ -57,44 +56,9 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if let Some(name) = matches.arguments().first() {
         let name = String::from_utf8_lossy(name).into_owned();
         let ui = &mut context.ui;
-        let is_exact = !matches.flag("keyword") && !matches.flag("extension");
-        let topic = Topic::find(&name).filter(|_| !matches.flag("command"));
-        if is_exact
-            && topic.is_none()
-            && print_alias(ui, &context.config, commands, program, &name)?
-        {
-            return Ok(0);
-        }
         return of_name(ui, commands, program, matches, &name);
     }
     list(&mut context.ui, &context.config, commands, program)
-}
-
-/// Prints the help of an alias; false if there is none of this name.
-fn print_alias(
-    ui: &mut Ui,
-    config: &Config,
-    commands: &CommandTable,
-    program: &str,
-    name: &str,
-) -> Result<bool, Abort> {
-    let found = match AliasHelp::find(config, commands, name) {
-        // Where an alias leads nowhere, that is all there is to say about it.
-        Err(Abort::Definition(words)) => {
-            ui.write(words + "\n")?;
-            return Ok(true);
-        }
-        found => found?,
-    };
-    let Some(found) = found else {
-        return Ok(false);
-    };
-    ui.write(found.beginning(program, name))?;
-    if !ui.verbosity.quiet {
-        ui.write(found.page())?;
-        details(ui)?;
-    }
-    Ok(true)
 }
 
 /// Prints the list of commands and topics.
@@ -165,10 +129,14 @@ fn own_commands(commands: &CommandTable) -> String {
 }
 
 /// Prints the help for a call without a command.
-pub(crate) fn basic(context: &mut Context) -> Result<u8, Abort> {
-    let (ui, commands, program) = (&mut context.ui, &context.commands, &context.program);
+pub(crate) fn basic(
+    ui: &mut Ui,
+    config: &Config,
+    commands: &CommandTable,
+    program: &str,
+) -> Result<u8, Abort> {
     if !commands.groups().is_empty() {
-        return list(ui, &context.config, commands, program);
+        return list(ui, config, commands, program);
     }
     ui.write("Mercurial Distributed SCM\n\nbasic commands:\n\n")?;
     let of = commands
@@ -286,17 +254,13 @@ fn of_keyword(ui: &mut Ui, commands: &CommandTable, word: &str) -> Result<u8, Ab
     Ok(0)
 }
 
-/// Prints the help of a command that was called by `name`, which may be an alias.
-pub(crate) fn of_call(context: &mut Context, name: &str, command: &Command) -> Result<u8, Abort> {
-    let (ui, commands, program) = (&mut context.ui, &context.commands, &context.program);
-    match print_alias(ui, &context.config, commands, program, name)? {
-        true => Ok(0),
-        false => of_command(ui, program, command),
-    }
+/// True of a name whose help is a topic, before that of any command or alias of the name.
+pub(crate) fn is_topic(name: &str) -> bool {
+    Topic::find(name).is_some()
 }
 
 /// Prints the help of one command.
-fn of_command(ui: &mut Ui, program: &str, command: &Command) -> Result<u8, Abort> {
+pub(crate) fn of_command(ui: &mut Ui, program: &str, command: &Command) -> Result<u8, Abort> {
     let mut out = format!("{}\n", usage::line(program, command));
     if command.names.len() > 1 {
         out += &format!("\naliases: {}\n", command.names[1..].join(", "));
@@ -315,7 +279,7 @@ fn of_command(ui: &mut Ui, program: &str, command: &Command) -> Result<u8, Abort
 }
 
 /// The end of a page: the options of every command, or that they are left out.
-fn details(ui: &mut Ui) -> Result<u8, Abort> {
+pub(crate) fn details(ui: &mut Ui) -> Result<u8, Abort> {
     if ui.verbosity.verbose {
         return global_options(ui);
     }
@@ -330,7 +294,7 @@ fn global_options(ui: &mut Ui) -> Result<u8, Abort> {
 }
 
 /// A paragraph in lines of limited width.
-fn wrapped(text: &str) -> String {
+pub(crate) fn wrapped(text: &str) -> String {
     let mut out = String::new();
     let mut column = 0;
     for word in text.split_whitespace() {

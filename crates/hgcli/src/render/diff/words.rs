@@ -34,27 +34,29 @@ pub(super) fn push_replaced(painter: &Painter, lines: &[&[u8]], out: &mut Vec<u8
     );
 }
 
-/// The kind of a byte; neighbours of one kind are a word, but for [`Kind::Single`].
+/// The kind of a byte; neighbours of one kind are a word, but for [`WordKind::Single`].
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum WordKind {
     Tab,
     Blank,
     Letter,
     Single,
 }
 
-fn kind(byte: u8) -> Kind {
+fn word_kind(byte: u8) -> WordKind {
     match byte {
-        b'\t' => Kind::Tab,
-        b' ' => Kind::Blank,
-        b'_' | 0x80.. => Kind::Letter,
-        byte if byte.is_ascii_alphanumeric() => Kind::Letter,
-        _ => Kind::Single,
+        b'\t' => WordKind::Tab,
+        b' ' => WordKind::Blank,
+        b'_' | 0x80.. => WordKind::Letter,
+        byte if byte.is_ascii_alphanumeric() => WordKind::Letter,
+        _ => WordKind::Single,
     }
 }
 
 fn words(text: &[u8]) -> Vec<&[u8]> {
-    let joins = |one: &u8, next: &u8| kind(*one) != Kind::Single && kind(*one) == kind(*next);
+    let joins = |one: &u8, next: &u8| {
+        word_kind(*one) != WordKind::Single && word_kind(*one) == word_kind(*next)
+    };
     text.chunk_by(joins).collect()
 }
 

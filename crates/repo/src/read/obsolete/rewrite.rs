@@ -20,7 +20,7 @@ pub enum RewriteRefusal {
     Divergence {
         /// The visible successor.
         successor: Node,
-        /// What it succeeds: the changeset, or one before it.
+        /// The changeset that it succeeds: the same one, or one before it.
         predecessor: Node,
     },
 }
