@@ -5,5 +5,6 @@ mod advice;
 mod bundle;
 mod codec;
 mod database;
+mod load;
 mod repository;
 mod revlog;

@@ -534,6 +534,52 @@ fn files_are_read_at_any_changeset() {
 }
 
 #[test]
+fn no_name_leads_out_of_the_repository() {
+    let contents = Contents::new();
+    let server = &contents.server;
+    let outside = server.directory.path().join("outside");
+    std::fs::rename(server.directory.path().join("repos/r"), &outside).unwrap();
+    let absolute = outside
+        .display()
+        .to_string()
+        .replace('/', "%2F")
+        .to_lowercase();
+    for database in [
+        "hg%2F$2e$2e%2Foutside",
+        "hg%2F..%2Foutside",
+        "hg%2F%2Foutside",
+    ] {
+        let reply = server.get(&format!("/{database}/_file/src/a.txt"));
+        assert_ne!(reply.status, 200, "{database}: {}", reply.body);
+    }
+    let reply = server.get(&format!("/hg%2F{absolute}/_file/src/a.txt"));
+    assert_ne!(reply.status, 200, "{absolute}: {}", reply.body);
+    std::fs::rename(&outside, server.directory.path().join("repos/r")).unwrap();
+    assert_eq!(contents.get("_file/src/a.txt", &[]).status, 200);
+    for database in ["hg%2Fr%2F", "hg%2F%2Fr", "hg%2Fr%2Fsrc"] {
+        let reply = server.get(&format!("/{database}/_file/src/a.txt"));
+        assert_eq!(reply.status, 404, "{database}: {}", reply.body);
+    }
+    let (get, is_absent) = (|path: &str| contents.get(path, &[]), [400, 404]);
+    for path in [
+        "_file/../../varve.ini",
+        "_file/%2e%2e%2fvarve.ini",
+        "_file/.hg/hgrc",
+        "_annotate/%00",
+        "_file/%FF",
+        "_tree/?rev=all()",
+        "_log/src/a.txt?limit=-1",
+    ] {
+        let reply = get(path);
+        assert!(
+            is_absent.contains(&reply.status),
+            "{path}: {}",
+            reply.status
+        );
+    }
+}
+
+#[test]
 fn lines_have_a_history() {
     let contents = Contents::new();
     let [a, b, c] = contents.nodes.map(|node| node.to_string());

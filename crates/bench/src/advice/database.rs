@@ -109,36 +109,17 @@ pub(super) fn advise(
     interrupt.check()?;
     let predicted = |row: &CompressionRow| predict(row, &documents, &contents);
     let current = snapshot_setting(&rows, &snapshot);
-    let choices = choices(&rows, &predicted, (current, options.goal, path));
-    let mut report = Report::new(format!("varve advise {}", path.display()), machine, RUNS);
-    tables::fill_database(&mut report, &contents, &documents, &rows, &predicted);
     let longest = documents
         .texts
         .iter()
         .map(|(_, text)| text.len())
         .max()
         .unwrap_or(0);
-    tables::push_choices(
-        &mut report,
-        contents.file,
-        &choices,
-        &|choice| {
-            let row = rows
-                .iter()
-                .find(|row| row.compression.setting == choice.setting);
-            let (read, write) = row
-                .map(|row| (row.quantities[3].clone(), row.quantities[0].clone()))
-                .unwrap_or_default();
-            (read, write, context_memory(choice.setting, longest))
-        },
-        (
-            [
-                "reading one document (median of many) and loading the sample",
-                "Memory is that of zstd's context for the longest document, for each thread that writes.",
-            ],
-            ColumnUnit::Microseconds,
-        ),
-    );
+    let weights = (current, options.goal, longest);
+    let choices = choices(&rows, &predicted, weights, path);
+    let mut report = Report::new(format!("varve advise {}", path.display()), machine, RUNS);
+    tables::fill_database(&mut report, &contents, &documents, &rows, &predicted);
+    tables::push_choices(&mut report, contents.file, &choices, &WORDS);
     report.judge(&done, &[tables::CHOICES]);
     Ok(Advice { choices, report })
 }
@@ -199,24 +180,32 @@ fn snapshot_setting(rows: &[CompressionRow], snapshot: &Snapshot) -> usize {
     found.unwrap_or(0)
 }
 
+const WORDS: tables::ChoiceWords = tables::ChoiceWords {
+    times: "reading one document (median of many) and loading the sample",
+    read_unit: ColumnUnit::Microseconds,
+    memory: "Memory is that of zstd's context for the longest document, for each thread that writes.",
+};
+
 fn choices(
     rows: &[CompressionRow],
     predicted: &dyn Fn(&CompressionRow) -> u64,
-    (current, goal, path): (usize, Goal, &Path),
+    (current, goal, longest): (usize, Goal, usize),
+    path: &Path,
 ) -> Vec<Choice> {
     let candidate = |row: &CompressionRow| Candidate {
         size: predicted(row) as f64,
-        read: row.quantities[3].clone(),
-        write: row.quantities[0].clone(),
+        read: row.read().clone(),
+        write: row.load().clone(),
     };
     let candidates: Vec<Candidate> = rows.iter().map(candidate).collect();
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let choice = |(goal, index): (Goal, usize)| {
-        let setting = rows[index].compression.setting;
+        let row = &rows[index];
+        let setting = row.compression.setting;
         Choice {
             goal,
             setting,
-            size: predicted(&rows[index]),
+            size: predicted(row),
             configuration: vec![
                 "[couchdb]".to_owned(),
                 format!("file_compression = {setting}"),
@@ -225,6 +214,9 @@ fn choices(
                 "curl -X PUT http://127.0.0.1:5984/{name}/_compression -d '\"{setting}\"' && curl -X POST \
                  http://127.0.0.1:5984/{name}/_compact -H 'Content-Type: application/json'"
             ),
+            read: row.read().clone(),
+            write: row.load().clone(),
+            memory: context_memory(setting, longest),
         }
     };
     choose(&candidates, current, goal)

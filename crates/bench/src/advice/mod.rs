@@ -8,6 +8,7 @@ mod tables;
 
 use crate::BenchError;
 use crate::database::locate;
+use crate::measuring::Samples;
 use crate::report::Report;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -83,6 +84,12 @@ pub struct Choice {
     pub configuration: Vec<String>,
     /// Command that brings what is there to it.
     pub command: String,
+    /// Runs of reading, in the unit of the report.
+    pub read: Samples,
+    /// Seconds of runs of writing.
+    pub write: Samples,
+    /// Bytes of the codec's context; only zstd's is known.
+    pub memory: Option<u64>,
 }
 
 /// Three choices, and what they were chosen by.

@@ -82,38 +82,31 @@ pub(super) fn advise(
     let share = options.budget.mul_f64(0.15);
     let redelta = redelta::measure(&history, write, share, interrupt)?;
     let mut report = Report::new(format!("varve advise {}", path.display()), machine, RUNS);
-    let choices = choices(&rows, write.engine, (options.goal, path));
+    let weights = (options.goal, history.longest_text());
+    let choices = choices(&rows, write.engine, weights, path);
     tables::fill_repository(&mut report, &breakdown, &rows, stride, redelta);
-    let longest = history.longest_text();
-    tables::push_choices(
-        &mut report,
-        breakdown.store_bytes(),
-        &choices,
-        &|choice| {
-            let row = rows.iter().find(|row| row.packed.setting == choice.setting);
-            let (read, write) = row
-                .map(|row| (row.read[0].clone(), row.write.clone()))
-                .unwrap_or_default();
-            (read, write, context_memory(choice.setting, longest))
-        },
-        (
-            [
-                "reading and writing the manifests",
-                "Memory is that of zstd's context for the longest text, for each of the threads that compress.",
-            ],
-            ColumnUnit::Seconds,
-        ),
-    );
+    tables::push_choices(&mut report, breakdown.store_bytes(), &choices, &WORDS);
     report.judge(&done, &[tables::CHOICES]);
     Ok(Advice { choices, report })
 }
 
-fn choices(rows: &[EngineRow], current: EngineSetting, (goal, path): (Goal, &Path)) -> Vec<Choice> {
+const WORDS: tables::ChoiceWords = tables::ChoiceWords {
+    times: "reading and writing the manifests",
+    read_unit: ColumnUnit::Seconds,
+    memory: "Memory is that of zstd's context for the longest text, for each of the threads that compress.",
+};
+
+fn choices(
+    rows: &[EngineRow],
+    current: EngineSetting,
+    (goal, longest): (Goal, usize),
+    path: &Path,
+) -> Vec<Choice> {
     let candidates: Vec<Candidate> = rows
         .iter()
         .map(|row| Candidate {
             size: row.packed.store() as f64,
-            read: row.read[0].clone(),
+            read: row.whole_read().clone(),
             write: row.write.clone(),
         })
         .collect();
@@ -133,6 +126,9 @@ fn choices(rows: &[EngineRow], current: EngineSetting, (goal, path): (Goal, &Pat
                 setting.level(),
                 path.display()
             ),
+            read: row.whole_read().clone(),
+            write: row.write.clone(),
+            memory: context_memory(setting, longest),
         }
     };
     chosen.into_iter().map(choice).collect()

@@ -4,7 +4,6 @@ use super::Choice;
 use super::database::FileContents;
 use super::redelta::Redelta;
 use crate::database::{CompressionRow, Documents};
-use crate::measuring::Samples;
 use crate::report::{Cell, Column, ColumnUnit, Report, ResultTable, Snippet};
 use crate::repository::{Breakdown, EngineRow, contents};
 
@@ -37,7 +36,7 @@ pub(super) fn fill_repository(
         vec![
             Cell::text(row.packed.setting.to_string()),
             Cell::count(row.packed.store()),
-            Cell::measured(row.read[0].clone()),
+            Cell::measured(row.whole_read().clone()),
             Cell::measured(row.write.clone()),
         ]
     };
@@ -112,7 +111,7 @@ pub(super) fn fill_database(
     });
     let row = |row: &CompressionRow| {
         let count = documents.texts.len() as f64;
-        let [load, _, _, p50, ..] = &row.quantities;
+        let (load, p50) = (row.load(), row.read());
         vec![
             Cell::text(row.compression.setting.to_string()),
             Cell::count(predicted(row)),
@@ -134,40 +133,42 @@ pub(super) fn fill_database(
     });
 }
 
-/// Runs of reading, in the unit of the table, and of writing; memory.
-type ChoiceCosts = (Samples, Samples, Option<u64>);
+/// Words of a table of choices.
+pub(super) struct ChoiceWords {
+    /// The work whose times it has.
+    pub(super) times: &'static str,
+    pub(super) read_unit: ColumnUnit,
+    /// A note on the memory.
+    pub(super) memory: &'static str,
+}
 
 /// Adds the table of choices in front, and below it how to get each.
-pub(super) fn push_choices(
-    report: &mut Report,
-    now: u64,
-    choices: &[Choice],
-    costs: &dyn Fn(&Choice) -> ChoiceCosts,
-    ([times, memory], read_unit): ([&str; 2], ColumnUnit),
-) {
+pub(super) fn push_choices(report: &mut Report, now: u64, choices: &[Choice], words: &ChoiceWords) {
     let row = |choice: &Choice| {
-        let (read, write, memory) = costs(choice);
         vec![
             Cell::text(choice.goal.name()),
             Cell::text(choice.setting.to_string()),
             Cell::count(choice.size),
             Cell::Number(choice.size as f64 * 100.0 / now.max(1) as f64),
-            Cell::measured(read),
-            Cell::measured(write),
-            Cell::optional(memory),
+            Cell::measured(choice.read.clone()),
+            Cell::measured(choice.write.clone()),
+            Cell::optional(choice.memory),
         ]
     };
     report.tables.insert(
         0,
         ResultTable {
             name: CHOICES,
-            title: format!("Choices, the one for your goal first; times are of {times}."),
+            title: format!(
+                "Choices, the one for your goal first; times are of {}.",
+                words.times
+            ),
             columns: vec![
                 column("goal", "for", ColumnUnit::Text),
                 column("codec", "codec", ColumnUnit::Text),
                 column("size", "predicted size", ColumnUnit::Bytes),
                 column("of_now", "of now", ColumnUnit::Percent),
-                column("read", "read", read_unit),
+                column("read", "read", words.read_unit),
                 column("write", "write", ColumnUnit::Seconds),
                 column("memory", "memory", ColumnUnit::Bytes),
             ],
@@ -182,5 +183,5 @@ pub(super) fn push_choices(
             lines,
         });
     }
-    report.notes.push(memory.to_owned());
+    report.notes.push(words.memory.to_owned());
 }

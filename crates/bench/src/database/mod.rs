@@ -45,7 +45,7 @@ impl DocumentSource {
 pub struct Compression {
     /// Codec and level.
     pub setting: EngineSetting,
-    /// Whether a dictionary is trained; only zstd has any.
+    /// A dictionary is trained; only zstd has any.
     pub has_dictionary: bool,
 }
 
@@ -90,6 +90,20 @@ pub(crate) struct CompressionRow {
     /// `None` if the interrupt came before it was built once.
     pub sizes: Option<TrialSizes>,
     pub quantities: [Samples; QUANTITIES],
+}
+
+impl CompressionRow {
+    /// Seconds of loading the documents.
+    pub(crate) fn load(&self) -> &Samples {
+        let [load, ..] = &self.quantities;
+        load
+    }
+
+    /// Microseconds of a read, the 50th percentile of each run.
+    pub(crate) fn read(&self) -> &Samples {
+        let [_, _, _, read, ..] = &self.quantities;
+        read
+    }
 }
 
 /// Measures documents of `source` in temporary databases inside of `scratch`.

@@ -100,11 +100,11 @@ fn charts(rows: &[CompressionRow], documents: &Documents) -> Vec<Chart> {
     if measured.len() > 1 {
         let reads = "time of reading one document (p50)";
         charts.push(scatter("reading", reads, &measured, |row| {
-            row.quantities[3].median() / 1e6
+            row.read().median() / 1e6
         }));
         let loads = "time of loading all documents";
         charts.push(scatter("writing", loads, &measured, |row| {
-            row.quantities[0].median()
+            row.load().median()
         }));
     }
     charts.push(Chart::Histogram(sizes));

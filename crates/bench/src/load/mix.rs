@@ -75,7 +75,7 @@ impl FromStr for Mix {
 }
 
 impl Mix {
-    /// Whether there are any of a kind.
+    /// True if the mix has any of a kind.
     pub fn has(self, kind: RequestKind) -> bool {
         self.0[kind as usize] > 0
     }

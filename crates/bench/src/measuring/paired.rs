@@ -27,7 +27,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Whether the interval leaves out 1.
+    /// True if the interval leaves out 1.
     pub fn is_distinct(self) -> bool {
         self.low > 1.0 || self.high < 1.0
     }

@@ -30,7 +30,7 @@ impl std::fmt::Debug for Rounds<'_> {
 pub struct Interleaved {
     /// For each task and quantity its runs.
     pub samples: Vec<Vec<Samples>>,
-    /// Whether the interrupt came before the last run.
+    /// The interrupt came before the last run.
     pub is_cut_short: bool,
 }
 

@@ -250,7 +250,7 @@ pub struct Report {
     pub snippets: Vec<Snippet>,
     /// Sentences below the tables: results first.
     pub notes: Vec<String>,
-    /// Whether an interrupt ended the measurement early.
+    /// An interrupt ended the measurement early.
     pub is_cut_short: bool,
 }
 

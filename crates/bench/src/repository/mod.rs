@@ -66,6 +66,14 @@ pub(crate) struct EngineRow {
     pub write: crate::measuring::Samples,
 }
 
+impl EngineRow {
+    /// Seconds of reading the manifests, all stages.
+    pub(crate) fn whole_read(&self) -> &crate::measuring::Samples {
+        let [whole, ..] = &self.read;
+        whole
+    }
+}
+
 /// Measures the repository at `path`. Nothing of it is changed.
 ///
 /// # Errors

@@ -16,7 +16,7 @@ pub(super) fn table(rows: &[EngineRow]) -> Option<ResultTable> {
         ("00manifest size", ColumnUnit::Bytes, |row| {
             row.packed.manifest() as f64
         }),
-        ("read", ColumnUnit::Seconds, |row| row.read[0].median()),
+        ("read", ColumnUnit::Seconds, |row| row.whole_read().median()),
         ("write", ColumnUnit::Seconds, |row| row.write.median()),
     ];
     let mut lines = Vec::new();

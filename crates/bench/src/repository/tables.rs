@@ -72,7 +72,7 @@ fn engines(rows: &[EngineRow]) -> ResultTable {
             level(row.packed.setting),
             Cell::count(row.packed.store()),
             Cell::count(row.packed.manifest()),
-            Cell::measured(row.read[0].clone()),
+            Cell::measured(row.whole_read().clone()),
             Cell::measured(row.write.clone()),
         ]
     };
@@ -175,11 +175,13 @@ fn counted(name: &str, kind: Option<&str>, counts: &ChunkCounts) -> Vec<Cell> {
 fn charts(rows: &[EngineRow], breakdown: &Breakdown) -> Vec<Chart> {
     let measured: Vec<&EngineRow> = rows
         .iter()
-        .filter(|row| !row.read[0].is_empty() && !row.write.is_empty())
+        .filter(|row| !row.whole_read().is_empty() && !row.write.is_empty())
         .collect();
     let mut charts = Vec::new();
     if measured.len() > 1 {
-        charts.push(scatter("reading", &measured, |row| row.read[0].median()));
+        charts.push(scatter("reading", &measured, |row| {
+            row.whole_read().median()
+        }));
         charts.push(scatter("writing", &measured, |row| row.write.median()));
     }
     if !measured.is_empty() {

@@ -170,6 +170,8 @@ bad = nosuchcommand
 amb = pa
 rec = doc --debug
 none =
+ll = log -v
+log = ll -l 1
 ";
 
 #[test]
@@ -188,6 +190,8 @@ fn help_describes_aliases() {
         "help -q doc",
         "help -q rec",
         "help -q plain",
+        "help -q log",
+        "help -q ll",
         "doc -h -q",
         "sh -h",
         "help nosuchalias",

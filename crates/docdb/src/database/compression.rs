@@ -64,7 +64,7 @@ impl Database {
         snapshot.method(self.shared.options.current_setting())
     }
 
-    /// Whether the options say that bodies are compressed without one.
+    /// The options say that bodies are compressed without one.
     pub(crate) fn uses_no_dictionary(&self) -> bool {
         self.shared.options.trains == TrainsBy::Nothing
     }

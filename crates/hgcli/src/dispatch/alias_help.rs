@@ -15,7 +15,7 @@ struct AliasHelp {
     stands_for: String,
     /// The text about it, in paragraphs.
     text: String,
-    /// Where it was written.
+    /// File and line that define it.
     source: String,
     /// The command that it ends at; none for a line of the shell.
     command: Option<&'static Command>,
@@ -31,47 +31,28 @@ impl AliasHelp {
         commands: &CommandTable,
         name: &str,
     ) -> Result<Option<AliasHelp>, Abort> {
-        let is_named = |item: &&varve_config::hgrc::ConfigItem| item.key == name.as_bytes();
-        let Some(item) = config.section("alias").iter().find(is_named) else {
+        let aliases = config.section("alias");
+        let Some(item) = aliases.iter().find(|item| item.key == name.as_bytes()) else {
             return Ok(None);
         };
-        let own = |kind| described(config, name, kind).map(text_of);
-        let source = item.source.to_string();
-        if let Some(script) = item.value.strip_prefix(b"!") {
-            return Ok(Some(AliasHelp {
-                synopsis: own("help").unwrap_or_default(),
-                stands_for: format!("shell alias for: {}", text_of(script)),
-                text: own("doc").unwrap_or_else(|| "(no help text available)".to_owned()),
-                source,
-                command: None,
-            }));
-        }
         let command = match alias::resolve(name.as_bytes(), &[], config, commands)? {
             ResolvedCommand::Command(command, ..) => Some(command),
             ResolvedCommand::Shell { .. } => None,
         };
-        let definition = text_of(&item.value);
-        let first = definition
-            .split_ascii_whitespace()
-            .next()
-            .unwrap_or_default();
-        let next = match first == name {
-            true => None,
-            false => AliasHelp::find(config, commands, first)?,
-        };
-        let (synopsis, text) = match (next, command) {
-            (Some(next), _) => (next.synopsis, next.text),
-            (None, Some(command)) => (
-                command.synopsis.to_owned(),
-                format!("{}\n\n{}", command.summary, command.help),
-            ),
-            (None, None) => Default::default(),
+        let (synopsis, text) = described_along(config, name);
+        let of_command = |command: &Command| format!("{}\n\n{}", command.summary, command.help);
+        let nothing = || "(no help text available)".to_owned();
+        let stands_for = match item.value.strip_prefix(b"!") {
+            Some(script) => format!("shell alias for: {}", text_of(script)),
+            None => format!("alias for: hg {}", text_of(&item.value)),
         };
         Ok(Some(AliasHelp {
-            synopsis: own("help").unwrap_or(synopsis),
-            stands_for: format!("alias for: hg {definition}"),
-            text: own("doc").unwrap_or(text),
-            source,
+            synopsis: synopsis
+                .or(command.map(|command| command.synopsis.to_owned()))
+                .unwrap_or_default(),
+            stands_for,
+            text: text.or(command.map(of_command)).unwrap_or_else(nothing),
+            source: item.source.to_string(),
             command,
         }))
     }
@@ -96,6 +77,21 @@ impl AliasHelp {
         }
         out
     }
+}
+
+/// The words behind the name of an alias and the text about it, of the first that has them among itself and those
+/// that it leads to, each of which was defined before the one that names it.
+fn described_along(config: &Config, name: &str) -> (Option<String>, Option<String>) {
+    let (mut synopsis, mut text) = (None, None);
+    let (mut aliases, mut name) = (config.section("alias"), name.to_owned());
+    while let Some(at) = aliases.iter().position(|item| item.key == name.as_bytes()) {
+        synopsis = synopsis.or_else(|| described(config, &name, "help").map(text_of));
+        text = text.or_else(|| described(config, &name, "doc").map(text_of));
+        let words = text_of(&aliases[at].value);
+        let first = words.split_ascii_whitespace().next();
+        (aliases, name) = (&aliases[..at], first.unwrap_or_default().to_owned());
+    }
+    (synopsis, text)
 }
 
 /// Prints the help of an alias; false if there is none of this name.

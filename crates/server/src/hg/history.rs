@@ -56,6 +56,10 @@ impl RepoRegistry {
 
     fn named(&self, name: &str) -> Result<Option<ServedRepository>, StorageError> {
         let segments: Vec<String> = name.split('/').map(str::to_owned).collect();
+        // One repository is one database, however many slashes a name has.
+        if segments.iter().any(String::is_empty) {
+            return Ok(None);
+        }
         let found = self.find(&segments)?;
         Ok(found.filter(|found| found.name == name))
     }

@@ -1,4 +1,4 @@
-//! Where and in which form the results of a measurement go.
+//! Output of the results of a measurement, in the forms that are asked for.
 
 use crate::context::Context;
 use crate::error::CliError;
