@@ -19,7 +19,7 @@ fn report() -> Report {
     let runs = |runs: [f64; 3]| Cell::measured(Samples::new(runs.to_vec()));
     let rows = vec![
         vec![
-            Cell::text("a|b, <i>"),
+            Cell::text("a|b,\"<i>"),
             Cell::count(1000),
             runs([0.5, 0.51, 0.52]),
         ],
@@ -60,7 +60,7 @@ fn a_report_says_what_its_runs_cannot_tell() {
     let notes = report().notes.join("\n");
     assert!(
         notes.contains(
-            "read: not told apart from the next by a paired t-test (95 %): a|b, <i> ~ zlib."
+            "read: not told apart from the next by a paired t-test (95 %): a|b,\"<i> ~ zlib."
         ),
         "{notes}"
     );
@@ -81,7 +81,7 @@ fn a_terminal_has_aligned_columns() {
     let expected = "\
 Engines.
 engine    store size (B)             read (s)
-a|b, <i>            1000  0.510 (0.500-0.520)
+a|b,\"<i>            1000  0.510 (0.500-0.520)
 zlib                 900  0.510 (0.500-0.520)
 none                2000
 zstd                      0.110 (0.100-0.200)
@@ -129,7 +129,7 @@ fn programs_get_every_run() {
     );
     assert_eq!(
         csv(&report()),
-        "engine,store_size,read_median,read_low,read_high\n\"a|b, <i>\",1000,0.51,0.5,0.52\n\
+        "engine,store_size,read_median,read_low,read_high\n\"a|b,\"\"<i>\",1000,0.51,0.5,0.52\n\
          zlib,900,0.51,0.5,0.52\nnone,2000,,,\nzstd,,0.11,0.1,0.2\n"
     );
 }
@@ -138,13 +138,13 @@ fn programs_get_every_run() {
 fn markdown_and_html_escape_names() {
     let text = markdown(&report());
     assert!(
-        text.contains("| a\\|b, &lt;i> | 1000 | 0.510 (0.500-0.520) |"),
+        text.contains("| a\\|b,\"&lt;i> | 1000 | 0.510 (0.500-0.520) |"),
         "{text}"
     );
     assert!(text.contains("| --- | ---: | ---: |"), "{text}");
     let page = html(&report()).unwrap();
     assert!(
-        page.contains("<td>a|b, &lt;i&gt;</td><td class=\"number\">1000</td>"),
+        page.contains("<td>a|b,&quot;&lt;i&gt;</td><td class=\"number\">1000</td>"),
         "{page}"
     );
     assert!(
