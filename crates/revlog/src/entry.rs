@@ -62,8 +62,8 @@ pub struct Header {
 }
 
 const VERSION: u16 = 1;
-const INLINE: u16 = 1;
-const GENERAL_DELTA: u16 = 2;
+pub(crate) const INLINE: u16 = 1;
+pub(crate) const GENERAL_DELTA: u16 = 2;
 
 impl Header {
     /// Bytes of the header.

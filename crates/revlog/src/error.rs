@@ -1,5 +1,6 @@
 //! Errors of a revlog.
 
+use crate::entry::{GENERAL_DELTA, INLINE};
 use crate::{Node, Rev};
 use std::path::{Path, PathBuf};
 use varve_base::StorageError;
@@ -13,7 +14,7 @@ pub enum RevlogError {
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// The first four bytes announce a format that this program does not read.
-    #[error("{path} has revlog header {header:#010x}; only version 1, inline or not, with general delta or not, is known", path = path.display())]
+    #[error("{} revlog {}", unknown_format(*header), name_of(path).trim_start_matches("data/"))]
     UnknownFormat {
         /// The index file.
         path: PathBuf,
@@ -118,4 +119,18 @@ fn name_of(path: &Path) -> String {
         .unwrap_or_default();
     let below: PathBuf = below.iter().collect();
     below.display().to_string()
+}
+
+/// Mercurial's words for what is not read here; of version 1 two flags are known, of others none.
+fn unknown_format(header: u32) -> String {
+    let (version, flags) = (header & 0xffff, header >> 16);
+    match flags
+        & if version == 1 {
+            !u32::from(INLINE | GENERAL_DELTA)
+        } else {
+            !0
+        } {
+        0 => format!("unknown version ({version}) in"),
+        flags => format!("unknown flags (0x{flags:02x}) in version {version}"),
+    }
 }

@@ -40,7 +40,7 @@ fn make(hg: &Hg, path: &Path, settings: &str) {
 #[track_caller]
 fn absorbing(line: &str, changes: &[(&str, &str)], answers: &str) {
     for settings in [MARKERS, ""] {
-        let twin = Twin::writing(|hg, path| {
+        let twin = Twin::writing_with(|hg, path| {
             begin(hg, path, settings);
             for (name, text) in changes {
                 write(path, name, text.as_bytes());
@@ -110,7 +110,7 @@ fn settings_limit_the_stack_and_keep_what_is_empty() {
 #[test]
 fn added_removed_and_renamed_files_stay_local_changes() {
     for settings in [MARKERS, ""] {
-        let twin = Twin::writing(|hg, path| {
+        let twin = Twin::writing_with(|hg, path| {
             begin(hg, path, settings);
             hg.ok(path, &["rename", "-q", "a", "moved"]);
             commit(hg, path, "four");
@@ -146,7 +146,7 @@ fn changesets_below_others_beside_the_stack_stay() {
 #[track_caller]
 fn absorbing_over(line: &[&str], answers: &str, make: impl Fn(&Hg, &Path)) {
     for settings in [MARKERS, ""] {
-        let twin = Twin::writing(|hg, path| {
+        let twin = Twin::writing_with(|hg, path| {
             hg.ok(path, &["init"]);
             let hgrc = [SETTINGS, settings].concat();
             write(path, ".hg/hgrc", hgrc.as_bytes());

@@ -1,7 +1,7 @@
 //! `commit --amend`: the same changesets as the real program makes, and as little left of the old.
 
 use super::Twin;
-use super::state::same_state;
+use super::state::{same_state, same_state_and};
 use std::path::Path;
 use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos::{commit, write};
@@ -37,12 +37,13 @@ fn files(path: &Path) -> Vec<String> {
 /// nothing for `verify` to find.
 #[track_caller]
 fn same(twin: &Twin) {
-    same_state(twin);
+    same_state_and(
+        twin,
+        &[&["phase", "-r", "all()", "--hidden"], &["debugobsolete"]],
+    );
     let hg = hg();
     let described = |root: &Path| {
         let mut all = std::fs::read_to_string(root.join(".hg/store/fncache")).unwrap_or_default();
-        all.push_str(&hg.ok(root, &["phase", "-r", "all()", "--hidden"]));
-        all.push_str(&hg.run(root, &["debugobsolete"]).stdout);
         let backups = root.join(".hg/strip-backup");
         for name in files(&backups) {
             let bundle = backups.join(&name);

@@ -22,7 +22,7 @@ fn begin(hg: &Hg, path: &Path, settings: &str) {
 #[test]
 fn the_description_stays() {
     for settings in [MARKERS, ""] {
-        let twin = Twin::writing(|hg, path| begin(hg, path, settings));
+        let twin = Twin::writing_with(|hg, path| begin(hg, path, settings));
         for (number, line) in [
             "amend",
             "amend a -n noted",

@@ -58,7 +58,7 @@ fn markers(path: &Path) -> Vec<String> {
 #[test]
 fn changesets_move_with_and_without_markers() {
     for settings in ["", MARKERS] {
-        let twin = Twin::writing(|hg, path| begin(hg, path, settings));
+        let twin = Twin::writing_with(|hg, path| begin(hg, path, settings));
         step(&twin, "branch -r 2: other");
         step(&twin, "branch -r mark -f bar");
         step(&twin, "branch -r desc(beside) -v bar -f");

@@ -10,21 +10,23 @@ use varve_testkit::repos;
 fn same_clone(twin: &Twin, name: &str) {
     let told = |root: &std::path::Path| {
         let (hg, path) = (hg(), root.parent().unwrap().join(name));
-        let verified = hg.run(&path, &["verify"]);
-        assert_eq!((verified.code, verified.stderr.as_str()), (Some(0), ""));
         let template = "{rev} {node} {phase} {bookmarks} {tags} {files}\n";
         let commands = [
-            &["log", "-T", template][..],
+            &["verify"][..],
+            &["log", "-T", template],
             &["status", "-A"],
             &["bookmarks"],
             &["branch"],
             &["identify"],
             &["debugrequires"],
+            &["paths", "default"],
         ];
-        let said = commands.map(|arguments| hg.ok(&path, arguments)).concat();
-        let source = hg.ok(&path, &["paths", "default"]);
+        let said = hg.run_all(&path, &commands);
+        assert_eq!(said[0].stderr, "");
+        let mut said: Vec<String> = said.into_iter().map(|it| it.success()).collect();
+        let source = said.pop().unwrap();
         assert_eq!(source.trim_end(), root.to_str().unwrap());
-        said
+        said.split_off(1)
     };
     assert_eq!(told(twin.theirs()), told(twin.ours()), "{name}");
 }

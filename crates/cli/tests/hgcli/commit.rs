@@ -191,3 +191,31 @@ fn editors_are_told_the_kind_of_commit() {
     twin.each(|path| write(path, "a", b"1\n2\n"));
     twin.same_answering(&["commit", "-i", "-m", "part", "-d", "0 0"], "y\ne\nn\n");
 }
+
+/// What a merge removes, or a person, and somebody makes anew.
+#[test]
+fn removed_files_that_are_back_are_added_again() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        for file in ["a", "b"] {
+            write(path, file, b"1\n");
+        }
+        commit(hg, path, "base");
+        hg.ok(path, &["remove", "a"]);
+        commit(hg, path, "gone");
+        hg.ok(path, &["update", "-q", "0"]);
+        write(path, "c", b"");
+        commit(hg, path, "beside");
+        hg.ok(path, &["merge", "-q", "1"]);
+    });
+    twin.each(|path| write(path, "a", b"2\n"));
+    twin.same(&["commit", "-A", "-m", "merged"]);
+    twin.same(&["log", "-r", ".", "-T", "{node} {files}\n"]);
+    twin.all_same(&["remove -q a b"]);
+    twin.each(|path| {
+        write(path, "a", b"2\n");
+        write(path, "b", b"3\n");
+    });
+    twin.all_same(&["commit -A -m again b", "status -A", "commit -A -m same"]);
+    same_state(&twin);
+}

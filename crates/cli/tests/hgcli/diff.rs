@@ -183,7 +183,7 @@ fn blanks(seed: u64) -> (String, String) {
 #[test]
 fn blanks_that_do_not_count_are_the_same() {
     let texts: Vec<(String, String)> = (0..120).map(blanks).collect();
-    let twin = Twin::writing(|hg, path| {
+    let twin = Twin::writing_with(|hg, path| {
         hg.ok(path, &["init"]);
         let write = |text: fn(&(String, String)) -> &String| {
             for (number, both) in texts.iter().enumerate() {

@@ -3,7 +3,7 @@
 
 use super::Twin;
 use std::path::Path;
-use varve_testkit::peers::{Hg, hg};
+use varve_testkit::peers::{Hg, Outcome, hg};
 use varve_testkit::repos;
 
 const ALLOW: &str = "[storage]\ndirstate-v2.slow-path = allow\n";
@@ -36,22 +36,28 @@ fn make(_: &Hg, path: &Path) {
 }
 
 /// Entries of a dirstate as `hg` reads them, but for the times of files.
-fn state(path: &Path) -> [String; 4] {
+fn state(path: &Path) -> Vec<String> {
     let requires = std::fs::read_to_string(path.join(".hg/requires")).unwrap();
     assert!(requires.contains("dirstate-v2"));
-    let entries = peer().ok(path, &["debugstate", "--no-dates"]);
+    let said = peer().run_all(
+        path,
+        &[
+            &["debugstate", "--no-dates"],
+            &["status", "--all"],
+            &["parents", "-T", "{node}"],
+            &["status", "--copies"],
+        ],
+    );
+    let mut said = said.into_iter().map(Outcome::success);
+    let entries = said.next().unwrap();
     // Whether a time is kept depends on the clock, and the width of columns on that.
     let entries = entries.lines().map(|line| {
         let words = line.split_whitespace();
         let words = words.filter(|word| !matches!(*word, "set" | "unset"));
         words.collect::<Vec<_>>().join(" ")
     });
-    [
-        entries.collect::<Vec<_>>().join("\n"),
-        peer().ok(path, &["status", "--all"]),
-        peer().ok(path, &["parents", "-T", "{node}"]),
-        peer().ok(path, &["status", "--copies"]),
-    ]
+    let entries = entries.collect::<Vec<_>>().join("\n");
+    [vec![entries], said.collect()].concat()
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn comparisons_find_and_cost_the_same() {
         ("+4 :b +2 :a", ["a", "a"], ["b", "b"]),
         ("+4 :b", ["b", "b"], ["b", "b"]),
     ] {
-        let twin = Twin::writing(|hg, path| {
+        let twin = Twin::writing_with(|hg, path| {
             hg.ok(path, &["init", "drawn"]);
             hg.ok(&path.join("drawn"), &["debugbuilddag", drawn]);
             for (name, [first, second]) in [("here", here), ("there", there)] {

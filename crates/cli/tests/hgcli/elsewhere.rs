@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use tempfile::TempDir;
-use varve_testkit::peers::{Hg, HgServer, hg, hg_program};
+use varve_testkit::peers::{Hg, HgServer, Outcome, hg, hg_program};
 use varve_testkit::repos;
 use varve_testkit::varve::{Server, configure};
 
@@ -74,11 +74,11 @@ pub(super) fn same_history(twin: &Twin, below: &str) {
     let hg = hg();
     let log = |root: &Path| {
         let directory = root.join(below);
-        hg.ok(&directory, &["verify", "-q"]);
         let template =
             "{node} {p1node} {p2node} {phase} {branch} {bookmarks} {date|hgdate}\n{desc}\n";
         let line = ["log", "--hidden", "-p", "-r", "all()", "-T", template];
-        hg.ok(&directory, &line)
+        let said = hg.run_all(&directory, &[&["verify", "-q"], &line]);
+        said.into_iter().map(Outcome::success).collect::<Vec<_>>()
     };
     assert_eq!(log(twin.ours()), log(twin.theirs()));
 }

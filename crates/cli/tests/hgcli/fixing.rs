@@ -1,6 +1,6 @@
 //! The command of the extension `fix`: the same words, the same changesets, the same files.
 
-use super::state::{backups, same_state};
+use super::state::{backups, same_state_and};
 use super::{Twin, made_once};
 use std::path::Path;
 use varve_testkit::peers::{Hg, hg};
@@ -57,18 +57,15 @@ fn executable(path: &Path, file: &str) {
 /// Both copies have the same changesets, markers, bundles and files.
 #[track_caller]
 fn same_end(twin: &Twin, about: &str) {
-    same_state(twin);
+    same_state_and(
+        twin,
+        &[&["debugobsolete"], &["diff", "--git", "-r", "null"]],
+    );
     let read = |path: &Path| {
-        let hg = hg();
-        let untracked = hg.ok(path, &["status", "-n", "-u", "-i"]);
+        let untracked = hg().ok(path, &["status", "-n", "-u", "-i"]);
         let untracked = untracked.lines();
         let untracked = untracked.map(|name| std::fs::read(path.join(name)).unwrap());
-        (
-            untracked.collect::<Vec<_>>(),
-            hg.run(path, &["debugobsolete"]).stdout,
-            backups(path),
-            hg.run(path, &["diff", "--git", "-r", "null"]).stdout,
-        )
+        (untracked.collect::<Vec<_>>(), backups(path))
     };
     assert_eq!(read(twin.theirs()), read(twin.ours()), "{about}");
 }
@@ -76,7 +73,7 @@ fn same_end(twin: &Twin, about: &str) {
 /// Runs one line in both programs after `change`, in the working directory of changeset 3.
 #[track_caller]
 fn fixing_after(change: impl Fn(&Hg, &Path), settings: &str, line: &str) {
-    let twin = Twin::writing(|hg, path| {
+    let twin = Twin::writing_with(|hg, path| {
         begin(hg, path, settings);
         hg.ok(path, &["update", "-q", "3"]);
         change(hg, path);
@@ -304,7 +301,7 @@ fn hooks_learn_what_was_fixed() {
         fixing_after(hooked, UNSTABLE, line);
     }
     // Mercurial has written the working directory by the time that the last hook refuses.
-    let twin = Twin::writing(|hg, path| {
+    let twin = Twin::writing_with(|hg, path| {
         begin(hg, path, UNSTABLE);
         hooked(hg, path);
     });

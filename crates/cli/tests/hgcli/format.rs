@@ -23,7 +23,7 @@ fn formats_are_told_alike() {
             std::fs::create_dir_all(path).unwrap();
             hg.with_config(variant.config).ok(path, &["init"]);
         };
-        Twin::writing(make).all_same(&["debugformat -v", "debugrequires"]);
+        Twin::writing_with(make).all_same(&["debugformat -v", "debugrequires"]);
     }
 }
 
@@ -121,7 +121,7 @@ fn clones_and_shares_have_the_format_that_is_set() {
         &FORMAT_SETTINGS[3..4],
         &FORMAT_SETTINGS[4..5],
     ] {
-        let twin = Twin::writing(|hg, path| make_source(hg, path, of_source));
+        let twin = Twin::writing_with(|hg, path| make_source(hg, path, of_source));
         let commands = [
             "clone",
             "clone --pull",

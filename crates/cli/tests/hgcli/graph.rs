@@ -32,7 +32,7 @@ fn dag(random: &mut Random, count: u64) -> String {
 }
 
 fn repository(dag: &str, at: &str) -> Twin {
-    Twin::writing(|hg, path| {
+    Twin::writing_with(|hg, path| {
         hg.ok(path, &["init"]);
         hg.ok(path, &["debugbuilddag", "-n", dag]);
         hg.ok(path, &["update", at]);

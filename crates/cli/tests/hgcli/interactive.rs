@@ -134,7 +134,7 @@ fn commits_follow_each_other() {
 #[test]
 fn an_amendment_takes_what_is_chosen() {
     for settings in ["", MARKERS] {
-        let twin = Twin::writing(|hg, path| begin(hg, path, settings));
+        let twin = Twin::writing_with(|hg, path| begin(hg, path, settings));
         answering(&twin, "commit -i -m one", "yynnnnnnnnny");
         answering(&twin, "amend -i", "ynynnd");
         answering(&twin, "commit --amend -i -m more", "nya");

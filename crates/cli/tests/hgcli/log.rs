@@ -181,7 +181,7 @@ fn hunks_are_cut_where_hg_cuts_them() {
         }
         texts.push((format!("f{number:02}"), old.concat(), new.concat()));
     }
-    let twin = Twin::writing(|hg, path| {
+    let twin = Twin::writing_with(|hg, path| {
         hg.ok(path, &["init"]);
         for (name, old, _) in &texts {
             repos::write(path, name, old.as_bytes());

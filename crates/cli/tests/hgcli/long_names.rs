@@ -8,7 +8,7 @@ use varve_testkit::repos;
 #[test]
 fn split_histories_with_hashed_names_are_read_and_written() {
     let name = repos::long_names().pop().unwrap();
-    let twin = Twin::writing(|hg, path| {
+    let twin = Twin::writing_with(|hg, path| {
         hg.ok(path, &["init"]);
         repos::write(path, &name, &repos::noise(300_000, 1));
         repos::commit(hg, path, "by stock hg");
@@ -43,7 +43,7 @@ fn split_histories_with_hashed_names_are_read_and_written() {
 fn recompressing_finds_the_data_files_of_hashed_names() {
     let names = repos::long_names();
     let (name, other) = (&names[names.len() - 1], &names[names.len() - 2]);
-    let twin = Twin::writing(|hg, path| {
+    let twin = Twin::writing_with(|hg, path| {
         hg.ok(path, &["init"]);
         repos::write(path, name, &repos::noise(300_000, 1));
         // Inline as zstd packs it, and too long for that when nothing is packed.

@@ -68,6 +68,7 @@ mod many_bookmarks;
 mod merge_debug;
 mod merge_states;
 mod merging;
+mod models;
 mod named_from_elsewhere;
 mod names;
 mod null_parent;
@@ -85,6 +86,7 @@ mod revert;
 mod revlogs;
 mod revset_aliases;
 mod revset_functions;
+mod rewrite_backups;
 mod rewrites_killed;
 mod rollback;
 mod root;
@@ -164,16 +166,26 @@ impl Twin {
         }
     }
 
-    /// A repository that `make` fills, in two copies, for commands that write.
-    pub fn writing(make: impl FnOnce(&peers::Hg, &Path)) -> Twin {
+    /// A repository that `make` fills, in two copies, for commands that write. It is filled once for all tests.
+    pub fn writing(make: fn(&peers::Hg, &Path)) -> Twin {
+        Twin::in_two_copies(|hg, path| models::copy_or_make(make, hg, path))
+    }
+
+    /// [`Twin::writing`] where `make` depends on something.
+    pub fn writing_with(make: impl FnOnce(&peers::Hg, &Path)) -> Twin {
+        Twin::in_two_copies(|hg, path| {
+            std::fs::create_dir_all(path).unwrap();
+            make(hg, path);
+        })
+    }
+
+    fn in_two_copies(make: impl FnOnce(&peers::Hg, &Path)) -> Twin {
         let directory = tempfile::tempdir_in(varve_testkit::scratch()).unwrap();
         let theirs = directory.path().join("a/repository");
         let ours = directory.path().join("b/repository");
-        std::fs::create_dir_all(&theirs).unwrap();
-        std::fs::create_dir_all(directory.path().join("b")).unwrap();
         make(&peers::hg(), &theirs);
-        let copied = Command::new("cp").arg("-a").args([&theirs, &ours]).status();
-        assert!(copied.unwrap().success());
+        std::fs::create_dir_all(directory.path().join("b")).unwrap();
+        models::copy(&theirs, &ours);
         Twin {
             theirs,
             ours,

@@ -214,3 +214,38 @@ fn a_hook_that_refuses_a_bookmark_keeps_everything_out() {
     }
     same_history(&twin, "");
 }
+
+#[test]
+fn an_update_goes_to_the_first_of_the_wanted() {
+    let origin = Origin::rich();
+    origin.ok("bookmark -f -r 1 mark");
+    let source = origin.path().to_str().unwrap().to_owned();
+    let mut twin = empty();
+    for options in ["-r 0 -r 1", "-r 1 -r 0", "-B mark", "-B mark -r 0"] {
+        let line = format!("pull -q -u {options} {source}");
+        twin.all_same(&[&line, "parents", "bookmarks", "summary"]);
+        twin = empty();
+    }
+}
+
+#[test]
+fn what_markers_hide_is_counted_on_arrival() {
+    let origin = Origin::rich();
+    let source = origin.path().to_str().unwrap().to_owned();
+    origin.ok("bookmark -d feature");
+    let tip = origin
+        .hg()
+        .ok(&origin.path(), &["id", "-r", "tip", "--debug", "-i"]);
+    let twin = empty();
+    configure(&twin, "", EVOLVES);
+    let publishes = "phases.publish=no";
+    origin
+        .hg()
+        .ok(&origin.path(), &["phase", "-f", "-d", "tip"]);
+    let pull = format!("pull {source} --config {publishes} -R .");
+    twin.all_same(&[
+        &format!("pull -r tip^ {source}"),
+        &format!("debugobsolete {}", tip.trim()),
+    ]);
+    twin.all_same(&[&pull, &pull]);
+}

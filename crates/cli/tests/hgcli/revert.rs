@@ -79,3 +79,43 @@ fn dates_verbose_words_and_directories_for_backups() {
     let kept = std::fs::read(twin.ours().join(".hg/kept/a")).unwrap();
     assert_eq!(kept, b"changed again");
 }
+
+#[test]
+fn files_and_directories_take_each_others_place() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        write(path, "a", b"a\n");
+        write(path, "b/b", b"b\n");
+        commit(hg, path, "zero");
+    });
+    let exchange = |path: &Path| {
+        std::fs::remove_file(path.join("a")).unwrap();
+        std::fs::remove_dir_all(path.join("b")).unwrap();
+        write(path, "a/a", b"a\n");
+        write(path, "b", b"b\n");
+    };
+    let clear = |path: &Path| {
+        std::fs::remove_dir_all(path.join("a")).unwrap();
+        std::fs::remove_file(path.join("b")).unwrap();
+    };
+    twin.each(exchange);
+    twin.all_same(&["addremove -s 0", "status"]);
+    twin.each(clear);
+    twin.all_same(&["revert b/b", "status", "revert --all", "status", "forget a"]);
+    twin.each(|path| write(path, "a", b"zed\n"));
+    twin.all_same(&["revert a", "status"]);
+    twin.each(exchange);
+    twin.all_same(&["addremove -s 0 -q", "commit -m exchanged"]);
+    twin.each(|path| write(path, "d/d/d", b"d\n"));
+    twin.all_same(&["commit -q -A -m long"]);
+    twin.each(|path| std::fs::remove_dir_all(path.join("d")).unwrap());
+    twin.each(|path| write(path, "d", b"d\n"));
+    twin.all_same(&["add d", "remove --after d/d/d", "add d", "commit -m short"]);
+    for line in ["update -r 0", "update -r 1"] {
+        for name in ["a", "b", "d"] {
+            twin.each(|path| drop(std::fs::remove_dir_all(path.join(name))));
+            twin.each(|path| drop(std::fs::remove_file(path.join(name))));
+        }
+        twin.all_same(&[line, "status -A"]);
+    }
+}

@@ -44,3 +44,22 @@ fn statistics_are_those_of_the_peer() {
         "debugrevlog nope",
     ]);
 }
+
+#[test]
+fn other_formats_are_refused_in_the_same_words() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        varve_testkit::repos::write(path, "d/a", b"a\n");
+        varve_testkit::repos::commit(hg, path, "one");
+    });
+    for name in ["00changelog.i", "00manifest.i", "data/d/a.i"] {
+        for header in [0x0001_0000_u32, 0x0010_0001, 0xbeef, 2, 0x0010_dead] {
+            let place = |root: &std::path::Path| root.join(".hg/store").join(name);
+            let kept = std::fs::read(place(twin.ours())).unwrap();
+            let wrong = [&header.to_be_bytes()[..], &kept[4..]].concat();
+            twin.each(|root| std::fs::write(place(root), &wrong).unwrap());
+            twin.same(&["cat", "-r", "0", "d/a"]);
+            twin.each(|root| std::fs::write(place(root), &kept).unwrap());
+        }
+    }
+}

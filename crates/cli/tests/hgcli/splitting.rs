@@ -40,7 +40,7 @@ fn begin(hg: &Hg, path: &Path, settings: &str) {
 }
 
 fn both_ways() -> [Twin; 2] {
-    [MARKERS, ""].map(|settings| Twin::writing(|hg, path| begin(hg, path, settings)))
+    [MARKERS, ""].map(|settings| Twin::writing_with(|hg, path| begin(hg, path, settings)))
 }
 
 /// Answers to the questions of one command, one a letter.
@@ -221,7 +221,7 @@ fn hidden_changesets_are_split() {
 #[test]
 fn parts_that_are_there_already_are_taken() {
     let user = "Ada Lovelace <ada@example.org>";
-    let twin = Twin::writing(|hg, path| {
+    let twin = Twin::writing_with(|hg, path| {
         hg.ok(path, &["init"]);
         write(path, ".hg/hgrc", [SETTINGS, MARKERS].concat().as_bytes());
         let commit = |files: &[&str], message| {
@@ -345,4 +345,22 @@ fn what_was_pruned_must_not_come_back_beside_another_successor() {
         "commit", "--amend", "-m", "revived", "-d", "3 0", divergence,
     ]);
     twin.all_same(&["log -G --hidden"]);
+}
+
+/// Those that no rebase takes along.
+#[test]
+fn obsolete_descendants_are_not_left_behind() {
+    let twin = Twin::writing(|hg, path| {
+        begin(hg, path, "[experimental]\nevolution = createmarkers\n");
+        let allowed = ["--config", "experimental.evolution=all"];
+        hg.ok(path, &["update", "-q", "1"]);
+        for name in ["x", "y"] {
+            write(path, name, b"");
+            commit(hg, path, name);
+        }
+        hg.ok(path, &["update", "-q", "3"]);
+        let amend = ["commit", "-q", "--amend", "-m", "X", "-d", "9 0"];
+        hg.ok(path, &[&amend[..], &allowed].concat());
+    });
+    answering(&twin, "split 1", "");
 }

@@ -5,30 +5,39 @@ use std::ffi::OsString;
 use std::path::Path;
 use varve_testkit::peers::hg;
 
-/// A repository and its working directory as the real program shows them.
-fn described(root: &Path) -> String {
-    let hg = hg();
-    let mut all = String::new();
-    for arguments in [
+/// The stat of a clean file depends on when it was written, and copies come in no order that means anything.
+const DIRSTATE: &[&str] = &["debugstate", "--no-dates"];
+
+/// Lines that show unfinished merges, markers, and changesets that are hidden.
+pub const REWRITTEN: &[&[&str]] = &[
+    &["debugmergestate"],
+    &["debugobsolete"],
+    &["log", "--hidden", "-T", "{node} {phase}\n"],
+];
+
+/// A repository and its working directory as the real program shows them, and what it says to more lines.
+fn described(root: &Path, more: &[&[&str]]) -> String {
+    let lines = [
         &["log", "--debug"][..],
         &["status", "-A"],
         // The branch of the next commit and the active bookmark; phases and bookmarks are in the log.
         &["summary"],
         &["verify", "-q"],
-    ] {
-        let said = hg.run(root, arguments);
+    ];
+    let lines = [&lines, more, &[DIRSTATE]].concat();
+    let mut said = hg().run_all(root, &lines);
+    let listed = said.pop().unwrap().success();
+    let mut all = String::new();
+    for (arguments, said) in lines.iter().zip(said) {
         all.push_str(&format!("{arguments:?}\n{}{}", said.stdout, said.stderr));
     }
-    // The stat of a clean file depends on when it was written.
-    // Copies come in no order that means anything.
-    let listed = hg.ok(root, &["debugstate", "--no-dates"]);
-    let mut lines: Vec<&str> = listed.lines().collect();
-    lines.sort_by_key(|line| line.strip_prefix("copy: "));
-    for line in lines {
-        let name = line
+    let mut entries: Vec<&str> = listed.lines().collect();
+    entries.sort_by_key(|line| line.strip_prefix("copy: "));
+    for entry in entries {
+        let name = entry
             .find("set ")
-            .map_or(line, |at| line[at + 4..].trim_start());
-        all.push_str(&format!("{:?} {name}\n", line.chars().next()));
+            .map_or(entry, |at| entry[at + 4..].trim_start());
+        all.push_str(&format!("{:?} {name}\n", entry.chars().next()));
     }
     all
 }
@@ -36,7 +45,16 @@ fn described(root: &Path) -> String {
 /// Both copies are in the same state.
 #[track_caller]
 pub fn same_state(twin: &Twin) {
-    let (theirs, ours) = (described(twin.theirs()), described(twin.ours()));
+    same_state_and(twin, &[]);
+}
+
+/// Both copies are in the same state, of which these lines show more.
+#[track_caller]
+pub fn same_state_and(twin: &Twin, lines: &[&[&str]]) {
+    let (theirs, ours) = (
+        described(twin.theirs(), lines),
+        described(twin.ours(), lines),
+    );
     assert!(theirs == ours, "--- theirs\n{theirs}--- ours\n{ours}");
 }
 

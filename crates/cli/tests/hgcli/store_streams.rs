@@ -113,7 +113,7 @@ fn a_store_of_another_engine_brings_its_requirements() {
         ("unbundle", "stream.hg"),
     ] {
         for settings in [&[][..], &["--config", "format.use-share-safe=no"]] {
-            let twin = Twin::writing(|hg, root| {
+            let twin = Twin::writing_with(|hg, root| {
                 hg.ok(root, &[settings, &["init"]].concat());
             });
             let file = directory.path().join(name);

@@ -29,7 +29,7 @@ fn begin(hg: &Hg, path: &Path, settings: &str) {
 }
 
 fn both_ways() -> [Twin; 2] {
-    [MARKERS, ""].map(|settings| Twin::writing(|hg, path| begin(hg, path, settings)))
+    [MARKERS, ""].map(|settings| Twin::writing_with(|hg, path| begin(hg, path, settings)))
 }
 
 #[track_caller]

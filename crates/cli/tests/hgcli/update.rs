@@ -229,7 +229,7 @@ fn a_changed_mode_becomes_that_of_the_target() {
     let set = |path: &Path, mode: u32| {
         std::fs::set_permissions(path.join("a"), PermissionsExt::from_mode(mode)).unwrap();
     };
-    let twin = Twin::writing(|hg, path| {
+    let twin = Twin::writing_with(|hg, path| {
         hg.ok(path, &["init"]);
         write(path, "a", b"a\n");
         commit(hg, path, "zero");

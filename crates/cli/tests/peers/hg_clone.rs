@@ -30,15 +30,19 @@ impl Scene {
 
     /// Fails unless a clone is whole and has the history of another.
     fn same(&self, remote: &Path, local: &Path) {
-        let verified = self.hg.ok(remote, &["verify"]);
+        let log = ["log", "--debug", "-p", "--git"];
+        let said = self.hg.run_all(remote, &[&["verify"], &log, &["status"]]);
+        let said: Vec<String> = said.into_iter().map(|it| it.success()).collect();
+        let [verified, ours, status] = &said[..] else {
+            panic!("{said:?}");
+        };
         assert!(!verified.contains("warning"), "{verified}");
-        let history = |path| self.hg.ok(path, &["log", "--debug", "-p", "--git"]);
-        let (ours, theirs) = (history(remote), history(local));
+        let theirs = &self.hg.ok(local, &log);
         if ours != theirs {
             let differing = ours.lines().zip(theirs.lines()).find(|(a, b)| a != b);
             panic!("histories differ, first in {differing:?}");
         }
-        assert_eq!(self.hg.ok(remote, &["status"]), "");
+        assert_eq!(status, "");
     }
 }
 

@@ -329,9 +329,6 @@ fn print_new(repo: &mut Repo, ui: &mut Ui, report: &ReceiveReport) -> Result<(),
     }
     match hidden {
         0 => Ok(()),
-        hidden if seen.is_empty() => {
-            ui.status(format!("{hidden} new changesets obsolete on arrival\n"))
-        }
         hidden => ui.status(format!("({hidden} other changesets obsolete on arrival)\n")),
     }
 }

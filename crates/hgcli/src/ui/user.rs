@@ -165,6 +165,8 @@ impl Ui {
             let mut shown = self.painter.paint(" ui.promptecho", &answer);
             shown.push(b'\n');
             self.write(shown)?;
+            // What follows may be an error.
+            std::io::Write::flush(&mut self.out)?;
         }
         Ok(Some(answer))
     }

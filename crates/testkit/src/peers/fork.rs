@@ -30,45 +30,76 @@ pub fn run_hg_with_input(command: &mut Command, input: &Path) -> Outcome {
         command.stdin(File::open(input).unwrap());
         return Outcome::of(command, &hg_program());
     }
-    let outputs = [(); 2].map(|()| NamedTempFile::new_in(crate::scratch()).unwrap());
-    let mut fields: Vec<Vec<u8>> = Vec::new();
-    let mut field = |parts: &[&OsStr]| {
-        fields.push(
-            parts
-                .iter()
-                .flat_map(|part| part.as_bytes())
-                .copied()
-                .collect(),
-        );
-    };
-    field(&[command.get_current_dir().unwrap().as_os_str()]);
-    field(&[input.as_os_str()]);
-    for output in &outputs {
-        field(&[output.path().as_os_str()]);
+    let outcomes = call(&[&*command], input);
+    outcomes.into_iter().next().unwrap()
+}
+
+/// Runs commands one after the other in one process, which takes a third of the time. For commands that change nothing,
+/// with the directory and the variables of the first.
+pub(super) fn run_all(commands: &[&Command]) -> Vec<Outcome> {
+    assert!(is_as_loaded(commands[0]), "{:?}", commands[0]);
+    call(commands, Path::new("/dev/null"))
+}
+
+/// Parts of a call: fields that end with a NUL byte, and lists that begin with their length.
+#[derive(Default)]
+struct Fields(Vec<u8>);
+
+impl Fields {
+    fn push(&mut self, field: &OsStr) {
+        assert!(!field.as_bytes().contains(&0), "{field:?}");
+        self.0.extend(field.as_bytes());
+        self.0.push(0);
     }
-    let variables: Vec<_> = command
-        .get_envs()
-        .filter_map(|(k, v)| Some((k, v?)))
-        .collect();
-    field(&[OsStr::new(&variables.len().to_string())]);
-    for (name, value) in variables {
-        field(&[name, OsStr::new("="), value]);
+
+    fn push_list<'f>(&mut self, list: impl ExactSizeIterator<Item = &'f OsStr>) {
+        self.push(list.len().to_string().as_ref());
+        list.for_each(|field| self.push(field));
     }
-    command.get_args().for_each(|argument| field(&[argument]));
+}
+
+/// Sends a call to the server and waits for the end of its commands.
+fn call(commands: &[&Command], input: &Path) -> Vec<Outcome> {
+    let first = commands[0];
+    let mut fields = Fields::default();
+    fields.push(first.get_current_dir().unwrap().as_os_str());
+    fields.push(input.as_os_str());
+    let variables = first.get_envs().filter_map(|(name, value)| {
+        let mut variable = name.to_owned();
+        variable.push("=");
+        variable.push(value?);
+        Some(variable)
+    });
+    let variables: Vec<_> = variables.collect();
+    fields.push_list(variables.iter().map(|it| it.as_os_str()));
+    fields.push(commands.len().to_string().as_ref());
+    let outputs: Vec<_> = commands.iter().map(|_| new_outputs()).collect();
+    for (command, outputs) in commands.iter().zip(&outputs) {
+        outputs
+            .iter()
+            .for_each(|output| fields.push(output.path().as_os_str()));
+        fields.push_list(command.get_args());
+    }
 
     let mut connection = UnixStream::connect(socket()).unwrap();
-    for field in fields {
-        assert!(!field.contains(&0), "{command:?}");
-        connection.write_all(&[&field[..], b"\0"].concat()).unwrap();
-    }
+    connection.write_all(&fields.0).unwrap();
     connection.shutdown(Shutdown::Write).unwrap();
-    let mut status = String::new();
-    connection.read_to_string(&mut status).unwrap();
-    let status: i32 = status
-        .parse()
-        .unwrap_or_else(|_| panic!("no end: {command:?}"));
-    let [stdout, stderr] = outputs.map(|output| std::fs::read(output.path()).unwrap());
-    Outcome::new(command, (status >= 0).then_some(status), &stdout, &stderr)
+    let mut statuses = String::new();
+    connection.read_to_string(&mut statuses).unwrap();
+    let statuses: Vec<i32> = statuses.split(' ').flat_map(str::parse).collect();
+    assert_eq!(statuses.len(), commands.len(), "no end: {commands:?}");
+    let ended = commands.iter().zip(outputs).zip(statuses);
+    ended
+        .map(|((command, outputs), status)| {
+            let [stdout, stderr] = outputs.map(|output| std::fs::read(output.path()).unwrap());
+            Outcome::new(command, (status >= 0).then_some(status), &stdout, &stderr)
+        })
+        .collect()
+}
+
+/// Files for the standard output and the standard error of a command.
+fn new_outputs() -> [NamedTempFile; 2] {
+    [(); 2].map(|()| NamedTempFile::new_in(crate::scratch()).unwrap())
 }
 
 /// Runs either program to its end, the installed `hg` as [`run_hg`] does where the command sets `LC_ALL`.

@@ -1,5 +1,6 @@
 //! The real Mercurial, without a user's configuration.
 
+use super::fork::run_all;
 use super::{Outcome, installed, run_hg};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
@@ -38,6 +39,13 @@ impl Hg {
     /// Runs one command in a directory and waits for its end.
     pub fn run<A: AsRef<OsStr>>(&self, directory: &Path, arguments: &[A]) -> Outcome {
         run_hg(&mut self.command(directory, arguments))
+    }
+
+    /// Runs commands that change nothing one after the other, in one process.
+    pub fn run_all(&self, directory: &Path, lines: &[&[&str]]) -> Vec<Outcome> {
+        let commands = lines.iter().map(|line| self.command(directory, line));
+        let commands: Vec<Command> = commands.collect();
+        run_all(&commands.iter().collect::<Vec<_>>())
     }
 
     /// Serves the repository in a directory on a free port of this machine.

@@ -48,6 +48,7 @@ pub fn revert(
             dirstate.remove(&step.path);
             continue;
         };
+        dirstate.check_clash(&step.path)?;
         let content = view.file_content(&step.path, &node)?;
         files.make_directories(&step.path)?;
         let seen = files.write(&step.path, &content, kind)?;

@@ -84,6 +84,11 @@ pub fn plan_revert(
     }
     let mut steps = Vec::new();
     for (path, before) in local_state {
+        let before = match before {
+            // Added, and gone before it was committed.
+            Before::Missing if from.get(path)?.is_none() => Before::Added,
+            before => before,
+        };
         steps.extend(step(path, before, to, files)?);
     }
     steps.sort_by_key(|step| step.action);

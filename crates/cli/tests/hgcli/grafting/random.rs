@@ -11,7 +11,7 @@ const CHANGESETS: usize = 7;
 
 fn grafts_the_same(seed: u64) {
     let random = &mut Random(seed);
-    let twin = Twin::writing(|hg, path| fill(random, hg, path, CHANGESETS, false));
+    let twin = Twin::writing_with(|hg, path| fill(random, hg, path, CHANGESETS, false));
     let tool = one(random, &[":local", ":other", ":merge", ":union"]);
     for _ in 0..4 {
         let [from, to] = [(); 2].map(|()| random.below(CHANGESETS).to_string());

@@ -133,7 +133,7 @@ fn conflicts_are_shown_as_differences() {
         ("", "1\n2\n3x\n4\n5\n"),
         ("1\r\n2a\r\n3\r\n", "1\r\n2b\r\n3\r\n"),
     ] {
-        let twin = Twin::writing(|hg, path| {
+        let twin = Twin::writing_with(|hg, path| {
             hg.ok(path, &["init"]);
             for (name, text) in [
                 ("base", "1\n2\n3\n4\n5\n"),
@@ -203,6 +203,8 @@ fn markers_are_recognized_by_their_labels() {
         twin.each(|path| write(path, "f", format!("{line}\n").as_bytes()));
         twin.all_same(&[
             "resolve -m f --config commands.resolve.mark-check=warn",
+            "resolve -u f",
+            "resolve -m f --config commands.resolve.mark-check=abort",
             "resolve -u f",
         ]);
     }

@@ -387,7 +387,7 @@ fn touching_changes_are_merged_if_they_may_be() {
     ];
     for (ours, theirs) in sides {
         for (ours, theirs) in [(ours, theirs), (theirs, ours)] {
-            let twin = Twin::writing(|hg, path| {
+            let twin = Twin::writing_with(|hg, path| {
                 hg.ok(path, &["init"]);
                 write(path, "f", b"a\nb\nc\n");
                 commit(hg, path, "base");

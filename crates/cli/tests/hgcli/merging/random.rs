@@ -1,7 +1,7 @@
 //! Repositories, local changes and updates as chance has it.
 
 use crate::hgcli::Twin;
-use crate::hgcli::state::same_state;
+use crate::hgcli::state::same_state_and;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use varve_testkit::peers::hg;
@@ -27,20 +27,7 @@ impl Random {
 /// Compares both merges as stock Mercurial reads them.
 #[track_caller]
 pub fn same_state_of_merge(twin: &Twin) {
-    for arguments in [
-        &["debugmergestate"][..],
-        &["resolve", "--list"],
-        &["summary"],
-    ] {
-        let read = |path: &Path| hg().run(path, arguments).stdout;
-        let (theirs, ours) = (read(twin.theirs()), read(twin.ours()));
-        let differ = theirs.lines().zip(ours.lines()).find(|(a, b)| a != b);
-        assert!(
-            theirs == ours,
-            "{arguments:?}: {differ:?}\n{theirs}---\n{ours}"
-        );
-    }
-    same_state(twin);
+    same_state_and(twin, &[&["debugmergestate"], &["resolve", "--list"]]);
 }
 
 const FILES: &[&str] = &["a", "b", "c", "d/a", "d/b", "e/c", "f"];
@@ -79,7 +66,7 @@ fn change(random: &mut Random, path: &Path) {
 
 fn updates_the_same(seed: u64) {
     let random = &mut Random(seed);
-    let twin = Twin::writing(|hg, path| {
+    let twin = Twin::writing_with(|hg, path| {
         hg.ok(path, &["init"]);
         for file in FILES {
             let lines = (0..3 + random.below(6)).map(|_| random.one(&["p\n", "q\n", "r\n", "s\n"]));

@@ -27,7 +27,7 @@ fn heads(hg: &Hg, path: &Path, [base, ours, theirs]: [&[&str]; 3]) {
 }
 
 fn merged(sides: [&[&str]; 3], arguments: &[&str]) -> Twin {
-    let twin = Twin::writing(|hg, path| heads(hg, path, sides));
+    let twin = Twin::writing_with(|hg, path| heads(hg, path, sides));
     twin.same(arguments);
     for name in [".hgtags", ".hgtags.orig"] {
         let read = |root: &Path| std::fs::read(root.join(name)).ok();

@@ -54,7 +54,7 @@ fn merges_the_same(seed: u64, tool: &str) {
             write(path, &name(number), &text[side]);
         }
     };
-    let twin = Twin::writing(|hg, path| {
+    let twin = Twin::writing_with(|hg, path| {
         hg.ok(path, &["init"]);
         fill(path, 0);
         commit(hg, path, "base");

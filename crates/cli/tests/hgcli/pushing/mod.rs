@@ -15,8 +15,8 @@ mod to_varve;
 mod words;
 
 use super::{Both, Twin};
-use std::path::{Path, PathBuf};
-use varve_testkit::peers::{Hg, HgServer, hg};
+use std::path::Path;
+use varve_testkit::peers::{Hg, HgServer, Outcome, hg};
 use varve_testkit::repos;
 
 /// Two clones, one for each program, and their sources.
@@ -69,7 +69,7 @@ impl Pair {
 
     /// Makes a clone and its origin, which are in two directories side by side.
     fn of(options: &[&str], make: impl FnOnce(&Hg, &Path, &Path)) -> Pair {
-        let twin = Twin::writing(|hg, root| {
+        let twin = Twin::writing_with(|hg, root| {
             let origin = root.parent().unwrap().join("origin");
             std::fs::create_dir_all(&origin).unwrap();
             make(hg, root, &origin);
@@ -181,12 +181,11 @@ impl Pair {
     #[track_caller]
     fn same_state(&self) {
         let state = |root: &Path| {
-            let of = |root: &PathBuf| {
-                let template = "{node} {phase} {bookmarks}\n";
-                let line = ["log", "--hidden", "-r", "all()", "-T", template];
-                self.hg.ok(root, &line)
-            };
-            [root.to_owned(), root.with_file_name("origin")].map(|root| of(&root))
+            let template = "{node} {phase} {bookmarks}\n";
+            let here = ["log", "--hidden", "-r", "all()", "-T", template];
+            let there = [&["-R", "../origin"], &here[..]].concat();
+            let said = self.hg.run_all(root, &[&here, &there]);
+            said.into_iter().map(Outcome::success).collect::<Vec<_>>()
         };
         assert_eq!(state(self.twin.ours()), state(self.twin.theirs()));
     }

@@ -23,7 +23,7 @@ fn varve_takes_in_what_varve_pushes() {
     }
     let server = Server::start(crate::VARVE, site.path());
     let urls = ["a", "b"].map(|side| server.url(&format!("/hg/{side}")));
-    let twin = Twin::writing(|hg, root| {
+    let twin = Twin::writing_with(|hg, root| {
         hg.ok(root, &["init"]);
         hg.ok(root, &["pull", "-q", "-u", &urls[0]]);
     });

@@ -40,7 +40,7 @@ fn a_collapsed_merge_keeps_the_parent_outside() {
         "rebase -r 6+5+7 -d 0 --collapse -m together --keep",
     ] {
         for settings in [MARKERS, ""] {
-            let twin = Twin::writing(|hg, path| two_lines(hg, path, settings));
+            let twin = Twin::writing_with(|hg, path| two_lines(hg, path, settings));
             after_each(&twin, &[line]);
         }
     }

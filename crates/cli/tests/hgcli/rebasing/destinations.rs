@@ -96,7 +96,7 @@ fn the_branch_that_is_set_at_the_destination_counts() {
         ("4", "rebase -r 1:3 -d . -n"),
         ("4", "rebase -r 1:3 -d . --tool :local"),
     ] {
-        let twin = Twin::writing(|hg, path| {
+        let twin = Twin::writing_with(|hg, path| {
             history(hg, path, "");
             hg.ok(path, &["update", "-q", at]);
             hg.ok(path, &["branch", "-q", "new"]);

@@ -58,9 +58,9 @@ fn a_rebase_of_the_working_copy_is_given_up() {
 #[test]
 fn each_program_ends_what_the_other_began() {
     for (option, settings) in [("-c", MARKERS), ("-c", ""), ("-a", ""), ("--stop", MARKERS)] {
-        let twin = Twin::writing(|hg, path| history(hg, path, settings));
+        let twin = Twin::writing_with(|hg, path| history(hg, path, settings));
         assert_eq!(hg().run(twin.ours(), &LINE).code, Some(1));
-        let other = Twin::writing(|hg, path| history(hg, path, settings));
+        let other = Twin::writing_with(|hg, path| history(hg, path, settings));
         assert_eq!(other.run(&LINE).ours.code, Some(240));
         for path in [twin.ours(), other.ours()] {
             settle(path);

@@ -32,7 +32,7 @@ pub(super) fn two_lines(hg: &Hg, path: &Path, settings: &str) {
 }
 
 pub(super) fn both_ways() -> [Twin; 2] {
-    [MARKERS, ""].map(|settings| Twin::writing(|hg, path| two_lines(hg, path, settings)))
+    [MARKERS, ""].map(|settings| Twin::writing_with(|hg, path| two_lines(hg, path, settings)))
 }
 
 #[test]

@@ -9,9 +9,9 @@ mod named;
 mod random;
 
 use super::Twin;
-use super::state::{backups, same_state};
+use super::state::{REWRITTEN, backups, same_state_and};
 use std::path::Path;
-use varve_testkit::peers::{Hg, hg};
+use varve_testkit::peers::Hg;
 use varve_testkit::repos::{commit, write};
 
 const EXTENSION: &str = "[extensions]\namend =\nrebase =\nuncommit =\n";
@@ -44,7 +44,7 @@ fn history(hg: &Hg, path: &Path, settings: &str) {
 
 /// A twin whose rewritten changesets stay, marked as obsolete; and one where they are stripped.
 fn both_ways() -> [Twin; 2] {
-    [MARKERS, ""].map(|settings| Twin::writing(|hg, path| history(hg, path, settings)))
+    [MARKERS, ""].map(|settings| Twin::writing_with(|hg, path| history(hg, path, settings)))
 }
 
 /// Runs each line in both programs, and compares what they say and what is then in the repository.
@@ -61,14 +61,9 @@ fn after_each(twin: &Twin, lines: &[&str]) {
 fn same_rewrite(twin: &Twin) {
     let read = |path: &Path| {
         let state = std::fs::read_to_string(path.join(".hg/rebasestate")).unwrap_or_default();
-        let said = ["debugmergestate", "debugobsolete"].map(|command| {
-            let arguments = [command, "--config", "devel.default-date=1700000000 0"];
-            hg().run(path, &arguments).stdout
-        });
-        let hidden = hg().run(path, &["log", "--hidden", "-T", "{node} {phase}\n"]);
-        (said, state, backups(path), hidden.stdout)
+        (state, backups(path))
     };
     let (theirs, ours) = (read(twin.theirs()), read(twin.ours()));
     assert!(theirs == ours, "--- theirs\n{theirs:#?}--- ours\n{ours:#?}");
-    same_state(twin);
+    same_state_and(twin, REWRITTEN);
 }

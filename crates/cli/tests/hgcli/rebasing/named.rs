@@ -56,7 +56,7 @@ fn names_follow_the_changesets_that_move() {
             "-t :other --config rebase.experimental.inmemory=yes",
         ),
     ] {
-        let twin = Twin::writing(|hg, path| history(hg, path, settings));
+        let twin = Twin::writing_with(|hg, path| history(hg, path, settings));
         after_each(&twin, &[&format!("rebase -s 3 -d 2 {options}")]);
         descriptions(&twin);
     }

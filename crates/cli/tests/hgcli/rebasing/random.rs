@@ -13,7 +13,7 @@ const TOOLS: &[&str] = &[":local", ":other", ":merge", ":union"];
 
 fn history(random: &mut Random, merges: bool) -> Twin {
     let settings = one(random, &[MARKERS, ""]);
-    let twin = Twin::writing(|hg, path| fill(random, hg, path, CHANGESETS, merges));
+    let twin = Twin::writing_with(|hg, path| fill(random, hg, path, CHANGESETS, merges));
     let hgrc = [EXTENSION, settings].concat();
     twin.each(|path| write(path, ".hg/hgrc", hgrc.as_bytes()));
     twin

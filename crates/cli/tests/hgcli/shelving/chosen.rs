@@ -9,7 +9,7 @@ use varve_testkit::repos::write;
 
 /// All changes of the history are shelved, and the working copy is at `rev`.
 fn shelved(rev: &str) -> Twin {
-    Twin::writing(|hg, path| {
+    Twin::writing_with(|hg, path| {
         changed(hg, path);
         // Two hunks, and more than one way to take a copy.
         write(

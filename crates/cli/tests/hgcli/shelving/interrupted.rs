@@ -117,7 +117,7 @@ fn each_program_ends_what_the_other_began() {
 #[test]
 fn a_damaged_state_is_told_apart_from_one_of_another_version() {
     for state in ["foo\n", "2\nname=x\n", "3\n"] {
-        let twin = Twin::writing(|hg, path| {
+        let twin = Twin::writing_with(|hg, path| {
             changed(hg, path);
             write(path, ".hg/hgrc", DATES.as_bytes());
             write(path, ".hg/shelvedstate", state.as_bytes());

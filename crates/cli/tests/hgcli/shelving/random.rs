@@ -52,7 +52,7 @@ fn fill(random: &mut Random, hg: &Hg, path: &Path) {
 
 fn shelves_the_same(seed: u64) {
     let random = &mut Random(seed);
-    let twin = Twin::writing(|hg, path| fill(random, hg, path));
+    let twin = Twin::writing_with(|hg, path| fill(random, hg, path));
     let mut number = 0;
     for _ in 0..6 {
         for _ in 0..1 + random.below(2) {

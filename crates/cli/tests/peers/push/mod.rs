@@ -137,20 +137,26 @@ impl Pair {
     #[track_caller]
     fn same(&self) {
         for [ours, theirs] in [self.servers(), self.clients()] {
-            for line in [
+            let lines = [
+                "verify",
                 "log --hidden --debug -p --git",
                 "log --hidden -T {node}-{phase}-{bookmarks}-{obsolete}\\n",
                 "bookmarks -T {bookmark}-{node}\\n",
                 "debugobsolete",
                 "heads -c -T {node}\\n",
-            ] {
-                let run = |path: &Path| {
-                    let told = self.hg.run(path, &words(line));
-                    told.stdout + &told.stderr
-                };
-                assert_eq!(run(&ours), run(&theirs), "{line}");
+            ];
+            let run = |path: &Path| {
+                let lines = lines.map(words);
+                let lines: Vec<&[&str]> = lines.iter().map(|line| &line[..]).collect();
+                self.hg.run_all(path, &lines)
+            };
+            let (mut ours_said, mut theirs_said) = (run(&ours), run(&theirs));
+            let verified = ours_said.remove(0).success();
+            theirs_said.remove(0);
+            for (ours, theirs) in ours_said.into_iter().zip(theirs_said) {
+                let told = |it: &Outcome| it.stdout.clone() + &it.stderr;
+                assert_eq!(told(&ours), told(&theirs), "{}", ours.command);
             }
-            let verified = self.hg.ok(&ours, &["verify"]);
             assert!(!verified.contains("warning"), "{verified}");
             assert!(!ours.join(".hg/store/journal").exists());
         }

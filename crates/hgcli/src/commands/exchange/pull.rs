@@ -109,6 +109,7 @@ fn pull(
     ui.status([b"pulling from ", &source.shown()[..], b"\n"].concat())?;
     let mut remote = peers::connect(repo, ui, config, source)?;
     let mut wanted = wanted(repo, matches, source, &mut remote)?;
+    let first = first_wanted(matches, &wanted);
     // Scripts are asked only where they ask for it.
     let is_configured = !environment::is_plain(None) && config.boolean("pull", "confirm", false)?;
     wanted.asks = matches.flag("confirm") || is_configured;
@@ -126,7 +127,10 @@ fn pull(
         return Ok(0);
     }
     if matches.flag("update") {
-        return update::to_newest(repo, ui, config, matches);
+        return match first {
+            Some(node) => update::to(repo, ui, config, matches, node.to_string().into_bytes()),
+            None => update::to_newest(repo, ui, config, matches),
+        };
     }
     let more = arrived.iter().map(|arrived| arrived.heads).sum();
     incoming::advise_after_arrival(repo, ui, more)?;
@@ -134,6 +138,18 @@ fn pull(
 }
 
 /// Looks up the names of `--rev`, `--branch` and `--bookmark`.
+/// Where an update goes: the first revision that is asked for, or else the first bookmark.
+fn first_wanted(matches: &Matches, wanted: &PullRequest) -> Option<Node> {
+    let revs = matches.list("rev").len();
+    let first = match revs {
+        0 if wanted.bookmarks.is_empty() => return None,
+        0 => 0,
+        // Behind those of bookmarks and branches.
+        revs => wanted.heads.len() - revs,
+    };
+    wanted.heads.get(first).copied()
+}
+
 fn wanted(
     repo: &mut Repo,
     matches: &Matches,

@@ -44,10 +44,9 @@ impl DirstateChange {
         self.repository.root().join(OsStr::from_bytes(file))
     }
 
-    /// Whether anything is there, a link that leads nowhere too; what lies behind a link is elsewhere.
+    /// See [`WorkingFiles::exists`].
     pub(crate) fn exists(&self, file: &[u8]) -> bool {
-        let files = WorkingFiles::new(self.repository.root());
-        files.audit(file).is_ok() && matches!(files.look(file), Ok(Some(_)))
+        WorkingFiles::new(self.repository.root()).exists(file)
     }
 
     /// The files that match, with clean ones and, if they are wanted, those that are not tracked.

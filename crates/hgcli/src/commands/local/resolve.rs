@@ -124,7 +124,8 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         }
         Action::Mark => {
             let place = (&repository, &state);
-            check_markers(ui, config, place, (&chosen, all))?;
+            let are_meant = all || !matches.arguments().is_empty();
+            check_markers(ui, config, place, (&chosen, are_meant))?;
             set_all(&mut state, &chosen, true);
         }
         Action::Unmark => set_all(&mut state, &chosen, false),
@@ -237,7 +238,7 @@ fn check_markers(
     ui: &mut Ui,
     config: &Config,
     (repository, state): (&Repository, &MergeState),
-    (chosen, all): (&[Vec<u8>], bool),
+    (chosen, are_meant): (&[Vec<u8>], bool),
 ) -> Result<(), Abort> {
     let check = config.text("commands", "resolve.mark-check");
     let check = check.as_deref().unwrap_or("none");
@@ -257,7 +258,7 @@ fn check_markers(
     for path in marked {
         ui.warn([b"  ", &path[..], b"\n"].concat())?;
     }
-    match check == "abort" && !all {
+    match check == "abort" && !are_meant {
         true => Err(Abort::state("conflict markers detected").hint("use --all to mark anyway")),
         false => Ok(()),
     }

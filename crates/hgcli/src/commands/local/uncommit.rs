@@ -335,7 +335,7 @@ impl Replacement {
         let (_, lock) = replace_parent(place, dirstate, &what)?;
         if !markers {
             let whom = (&mut *repo, &mut *ui, config);
-            rewrite::strip(whom, repository, &[old], (self.operation, lock))?;
+            rewrite::strip(whom, repository, &[old], (Some(self.operation), lock))?;
         }
         repo.refresh();
         rewrite::report_instabilities(ui, repository, &unstable)

@@ -82,6 +82,17 @@ pub(crate) fn to_newest(
     carry_out(repo, ui, config, matches, None, None)
 }
 
+/// `hg update REV`.
+pub(crate) fn to(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
+    matches: &Matches,
+    rev: Vec<u8>,
+) -> Result<u8, Abort> {
+    carry_out(repo, ui, config, matches, Some(rev), None)
+}
+
 fn carry_out(
     repo: &mut Repo,
     ui: &mut Ui,

@@ -258,7 +258,8 @@ impl AmendPlan<'_> {
                 .view_for(ViewFilter::Unfiltered)?
                 .changelog()
                 .node(self.old.rev);
-            rewrite::strip(context, repository, &[node], ("amend", made.lock))?;
+            let purpose = rewrite::backup_purpose(config, "amend")?;
+            rewrite::strip(context, repository, &[node], (purpose, made.lock))?;
         }
         Ok(made.node)
     }

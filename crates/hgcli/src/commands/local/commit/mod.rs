@@ -18,7 +18,7 @@ use varve_repo::{Lock, LockKind, Node, RepoView, Repository};
 use varve_workdir::filesets::FilesetTarget;
 use varve_workdir::{
     ChosenFiles, CommitBase, CommitContext, CommitMetadata, Dirstate, Ignore, PathAuditor, Status,
-    StatusLists, StatusRequest, message, working_status,
+    StatusLists, StatusRequest, WorkdirError, WorkingFiles, message, working_status,
 };
 
 /// See [`Command`].
@@ -362,20 +362,28 @@ pub(crate) fn look(
         true => repo.ignore(ui)?,
         false => Ignore::default(),
     };
-    let looked = working_status(&StatusRequest {
-        repository,
-        dirstate,
-        matcher,
-        ignore: &ignore,
-        listing: StatusLists {
-            unknown: adds,
-            ..StatusLists::default()
-        },
-        stop: &ui.stop,
-    })?;
-    looked.teach(dirstate);
-    let mut status = looked.status;
+    let stop = ui.stop.clone();
+    let look = |dirstate: &mut Dirstate, unknown: bool| {
+        let looked = working_status(&StatusRequest {
+            repository,
+            dirstate,
+            matcher,
+            ignore: &ignore,
+            listing: StatusLists {
+                unknown,
+                ..StatusLists::default()
+            },
+            stop: &stop,
+        })?;
+        looked.teach(dirstate);
+        Ok::<_, WorkdirError>(looked.status)
+    };
+    let mut status = look(dirstate, adds)?;
     if adds {
+        let files = WorkingFiles::new(repository.root());
+        let is_back = |path: &&Vec<u8>| files.exists(path);
+        let back: Vec<_> = status.removed.iter().filter(is_back).cloned().collect();
+        status.unknown.extend(back.iter().cloned());
         let missing = repo.warn_of_missing_files(ui, matcher, dirstate)?;
         let whom = (&mut *ui, config);
         before::add_and_remove(repo, whom, dirstate, &mut status, matcher)?;
@@ -383,6 +391,10 @@ pub(crate) fn look(
             return Err(Abort::new(
                 "failed to mark all new/missing files as added/removed",
             ));
+        }
+        if !back.is_empty() {
+            // They may be changed, or as they were.
+            status = look(dirstate, false)?;
         }
     }
     Ok(status)

@@ -95,7 +95,7 @@ pub(super) fn abort(run: &mut HisteditRun<'_>) -> Result<u8, Abort> {
         nodes.retain(|node| here.changelog().rev(node).is_some());
         if !nodes.is_empty() {
             let whom = (&mut *run.repo, &mut *run.ui, run.config);
-            rewrite::strip(whom, run.repository, &nodes, ("backup", None))?;
+            rewrite::strip(whom, run.repository, &nodes, (Some("backup"), None))?;
         }
     }
     HisteditState::clear(run.repository)?;

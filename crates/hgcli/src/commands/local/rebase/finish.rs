@@ -32,6 +32,7 @@ pub(super) fn finish(run: &mut RebaseRun<'_>) -> Result<(), Abort> {
     let replacements = replacements(run, &view);
     let end = RewriteEnd {
         operation: OPERATION,
+        backup: rewrite::backup_purpose(run.config, OPERATION)?,
         keeps: run.keeps,
         note: None,
     };

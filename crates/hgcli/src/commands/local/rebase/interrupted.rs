@@ -141,7 +141,7 @@ pub(super) fn abort(run: &mut RebaseRun<'_>) -> Result<u8, Abort> {
         if !made.is_empty() {
             let nodes: Vec<Node> = made.iter().map(|rev| changelog.node(*rev)).collect();
             let whom = (&mut *run.repo, &mut *run.ui, run.config);
-            rewrite::strip(whom, run.repository, &nodes, ("backup", None))?;
+            rewrite::strip(whom, run.repository, &nodes, (Some("backup"), None))?;
         }
     }
     finish::forget(run, true)?;

@@ -7,7 +7,7 @@ pub(crate) mod refusal;
 mod strip;
 
 pub(crate) use described::described;
-pub(crate) use strip::{strip, strip_without_backup};
+pub(crate) use strip::{backup_purpose, strip};
 
 use crate::commands::local::commit::metadata;
 use crate::context::{Config, Repo};
@@ -44,8 +44,10 @@ impl Replacement {
 /// How old changesets end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RewriteEnd<'a> {
-    /// Name of the command, for markers and bundles.
+    /// Name of the command, for markers and transactions.
     pub(crate) operation: &'a str,
+    /// Name of the bundle that keeps them if they are stripped; none keeps them without it.
+    pub(crate) backup: Option<&'a str>,
     /// Whether they stay as they are, and only their bookmarks move.
     pub(crate) keeps: bool,
     /// A note for the markers.
@@ -57,6 +59,7 @@ impl<'a> RewriteEnd<'a> {
     pub(crate) const fn replacing(operation: &'a str) -> Self {
         RewriteEnd {
             operation,
+            backup: Some(operation),
             keeps: false,
             note: None,
         }
@@ -145,7 +148,7 @@ pub(crate) fn finish_all(
             (repo, ui, config),
             repository,
             &old,
-            (end.operation, lock.take()),
+            (end.backup, lock.take()),
         )?;
     }
     repo.refresh();

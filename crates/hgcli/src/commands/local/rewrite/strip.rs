@@ -6,27 +6,18 @@ use crate::ui::{Abort, Ui, short_hex};
 use varve_repo::{Lock, LockKind, Node, Repository, Rev, ViewFilter};
 use varve_workdir::StripPlan;
 
-/// Strips changesets and what follows them, after a bundle below `.hg/strip-backup`, whose name has `purpose`, has got
-/// them. Takes the store's lock unless it is given.
+/// The operation, for commands that keep no bundle where `rewrite.backup-bundle` forbids it.
+pub(crate) fn backup_purpose<'o>(
+    config: &Config,
+    operation: &'o str,
+) -> Result<Option<&'o str>, Abort> {
+    let keeps = config.boolean("rewrite", "backup-bundle", true)?;
+    Ok(keeps.then_some(operation))
+}
+
+/// Strips changesets and what follows them. A bundle below `.hg/strip-backup` keeps them if there is a purpose, which is
+/// in its name. Takes the store's lock unless it is given.
 pub(crate) fn strip(
-    whom: (&mut Repo, &mut Ui, &Config),
-    repository: &Repository,
-    nodes: &[Node],
-    (purpose, lock): (&str, Option<Lock>),
-) -> Result<(), Abort> {
-    remove(whom, repository, nodes, (Some(purpose), lock))
-}
-
-/// Strips changesets that a command has made itself, and takes back.
-pub(crate) fn strip_without_backup(
-    whom: (&mut Repo, &mut Ui, &Config),
-    repository: &Repository,
-    nodes: &[Node],
-) -> Result<(), Abort> {
-    remove(whom, repository, nodes, (None, None))
-}
-
-fn remove(
     (repo, ui, config): (&mut Repo, &mut Ui, &Config),
     repository: &Repository,
     nodes: &[Node],

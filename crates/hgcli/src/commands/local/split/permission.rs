@@ -5,7 +5,8 @@ use crate::commands::local::rewrite::refusal;
 use crate::commands::local::strip::UNCALLED_HOOKS;
 use crate::context::{Config, Repo};
 use crate::ui::{Abort, Ui};
-use varve_repo::{Evolution, Repository, Rev};
+use std::collections::BTreeSet;
+use varve_repo::{Evolution, RepoView, Repository, Rev, RewriteRefusal};
 use varve_workdir::{AmendRefusal, Dirstate};
 
 /// Name of the command in messages.
@@ -27,6 +28,13 @@ pub(super) fn check(
         return Err(refuse(AmendRefusal::Merge));
     }
     let view = repo.view()?;
+    if rebases
+        && !evolution.unstable
+        && let Some(reason) = left_behind(&view, rev)?
+    {
+        let node = view.changelog().node(rev);
+        return Err(refuse(AmendRefusal::Rewrite { node, reason }));
+    }
     let allowed = Evolution {
         unstable: evolution.unstable || rebases,
         ..evolution
@@ -43,4 +51,25 @@ pub(super) fn check(
         return Err(Abort::input("cannot split an empty revision"));
     }
     interactive::check(ui)
+}
+
+/// Descendants that no rebase takes along: obsolete ones and those above them.
+fn left_behind(view: &RepoView, rev: Rev) -> Result<Option<RewriteRefusal>, Abort> {
+    let (obsolete, log) = (view.obsolete()?, view.changelog());
+    let (mut descendants, mut left) = (BTreeSet::from([rev]), BTreeSet::new());
+    for above in (rev.0 + 1..log.len() as u32).map(Rev) {
+        let parents = log.parents(above).into_iter().flatten();
+        let parents: Vec<Rev> = parents
+            .filter(|parent| descendants.contains(parent))
+            .collect();
+        if parents.is_empty() || !view.is_visible(above) {
+            continue;
+        }
+        descendants.insert(above);
+        if obsolete.contains(&above) || parents.iter().any(|parent| left.contains(parent)) {
+            left.insert(above);
+        }
+    }
+    let descendants = left.len();
+    Ok((descendants > 0).then_some(RewriteRefusal::Orphans { descendants }))
 }

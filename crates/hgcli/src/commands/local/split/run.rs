@@ -217,7 +217,7 @@ impl<'a> SplitRun<'a> {
             return Ok(());
         }
         let whom = (&mut *self.repo, &mut *self.ui, self.config);
-        rewrite::strip_without_backup(whom, self.repository, &self.made)
+        rewrite::strip(whom, self.repository, &self.made, (None, None))
     }
 
     /// Rebases the descendants, and ends the old changeset.
