@@ -5,6 +5,7 @@
 //! have the same length and are shown alike.
 
 mod absent;
+mod access_control;
 mod absorbing;
 mod amend;
 mod amend_extension;

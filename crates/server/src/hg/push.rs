@@ -4,7 +4,7 @@ use crate::hg::find::ServedRepository;
 use crate::hg::hgrc::RepositoryConfig;
 use crate::hg::hooks::PushHooks;
 use crate::hg::rights::AccessRequest;
-use crate::hg::{OpenError, RepoRegistry, absolute, log_damage, send, wire_request};
+use crate::hg::{OpenError, RepoRegistry, log_damage, send, wire_request};
 use crate::{Answer, Request};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use std::io;
@@ -33,7 +33,7 @@ pub(super) fn receive(
     (request, asked): (&Request, &AccessRequest<'_>),
 ) -> Result<Answer, OpenError> {
     let output = Arc::new(PushOutput::default());
-    let hooks = Arc::new(PushHooks::new(config, absolute(repos, found), &output)?);
+    let hooks = Arc::new(PushHooks::of_repository(repos, found, config, &output)?);
     let opening = OpenOptions {
         hooks: Some(hooks.clone()),
         filters: None,
