@@ -55,15 +55,39 @@ fn commits_are_allowed_or_refused_by_branch_and_file() {
     });
     let refused = [
         ("[acl.allow]", "fred\" not allowed on \"docs/a\""),
-        ("[acl.allow]\ndocs = *\ntop = *", "not allowed on \"docs/a\""),
-        ("[acl.allow]\ndocs/** = joe fred\ntop = !fred", "not allowed on \"top\""),
-        ("[acl.allow]\n** = *\n[acl.deny]\nre:.*p$ = !joe", "denied on \"top\""),
-        ("[acl.deny]\npath:docs = @g\n[acl.groups]\ng = joe, fred", "denied on \"docs/a\""),
-        ("[acl.allow]\n** = fred\n[acl.deny.branches]\n* = *", "denied on branch \"default\""),
-        ("[acl.allow.branches]\nother = *", "not allowed on branch \"default\""),
-        ("[acl.deny]\ntop = @nosuchgroup", "group 'nosuchgroup' is undefined"),
+        (
+            "[acl.allow]\ndocs = *\ntop = *",
+            "not allowed on \"docs/a\"",
+        ),
+        (
+            "[acl.allow]\ndocs/** = joe fred\ntop = !fred",
+            "not allowed on \"top\"",
+        ),
+        (
+            "[acl.allow]\n** = *\n[acl.deny]\nre:.*p$ = !joe",
+            "denied on \"top\"",
+        ),
+        (
+            "[acl.deny]\npath:docs = @g\n[acl.groups]\ng = joe, fred",
+            "denied on \"docs/a\"",
+        ),
+        (
+            "[acl.allow]\n** = fred\n[acl.deny.branches]\n* = *",
+            "denied on branch \"default\"",
+        ),
+        (
+            "[acl.allow.branches]\nother = *",
+            "not allowed on branch \"default\"",
+        ),
+        (
+            "[acl.deny]\ntop = @nosuchgroup",
+            "group 'nosuchgroup' is undefined",
+        ),
         ("[acl.allow]\n** = root, @root", "not allowed on \"docs/a\""),
-        ("[acl]\nconfig = rules\n[acl.allow]\n** = @writers\ntop = fred", ""),
+        (
+            "[acl]\nconfig = rules\n[acl.allow]\n** = @writers\ntop = fred",
+            "",
+        ),
         ("[acl]\nconfig = nosuch", "[Errno 2] No such file"),
     ];
     for (rules, words) in refused {
@@ -76,7 +100,10 @@ fn commits_are_allowed_or_refused_by_branch_and_file() {
             twin.same(&["rollback", "-q"]);
         }
     }
-    configure(&twin, "[acl.deny]\ntop = joe\n[acl.allow.branches]\ndefault = fred");
+    configure(
+        &twin,
+        "[acl.deny]\ntop = joe\n[acl.allow.branches]\ndefault = fred",
+    );
     twin.same(&["commit", "-m", "x", "-d", "0 0", "-v"]);
 }
 
@@ -96,9 +123,15 @@ fn pushes_are_checked_by_source_and_bookmark() {
         let push = ["--cwd", "../clone", "push", "../repository", "--debug"];
         same_access(&twin, &[&push[..], arguments].concat())
     };
-    configure(&twin, "[acl]\nsources = push, serve\n[acl.deny]\ndocs/* = *");
+    configure(
+        &twin,
+        "[acl]\nsources = push, serve\n[acl.deny]\ndocs/* = *",
+    );
     assert!(push(&[]).contains("denied on \"docs/a\""));
-    configure(&twin, "[acl]\nsources = push\n[acl.deny.bookmarks]\nmark = fred");
+    configure(
+        &twin,
+        "[acl]\nsources = push\n[acl.deny.bookmarks]\nmark = fred",
+    );
     assert!(push(&["-B", "mark"]).contains("denied on bookmark \"mark\""));
     twin.same(&["log", "-T", "{rev} {bookmarks}\n"]);
     configure(&twin, "[acl.deny]\n** = *\n[acl.allow.bookmarks]\n* = fred");

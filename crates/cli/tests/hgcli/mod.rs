@@ -5,8 +5,8 @@
 //! have the same length and are shown alike.
 
 mod absent;
-mod access_control;
 mod absorbing;
+mod access_control;
 mod amend;
 mod amend_extension;
 mod annotate;

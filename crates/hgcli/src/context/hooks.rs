@@ -1,9 +1,9 @@
 //! The hooks of the call's repository.
 
 use crate::context::{Config, Repo};
-use crate::hooks::{HookRunner, HookVerbosity};
 use crate::hooks::of_changes::{of_parents, of_short_parents};
 use crate::hooks::refused;
+use crate::hooks::{HookRunner, HookVerbosity};
 use crate::ui::{Abort, Ui};
 use std::io::Write;
 use std::path::Path;

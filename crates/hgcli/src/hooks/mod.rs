@@ -235,9 +235,7 @@ pub(crate) fn refused(refusal: HookRefusal) -> Abort {
     let abort = |kind| Abort::of_kind(kind, refusal.words);
     match refusal.cause {
         RefusalCause::Program => abort(FailureKind::Hook),
-        RefusalCause::Untrusted => {
-            abort(FailureKind::Hook).hint("see 'hg help config.trusted'")
-        }
+        RefusalCause::Untrusted => abort(FailureKind::Hook).hint("see 'hg help config.trusted'"),
         RefusalCause::AccessControl => abort(FailureKind::Other),
     }
 }

@@ -139,8 +139,19 @@ mod tests {
             assert_eq!(is_fred(users), Some(true), "{users}");
         }
         for users in [
-            "", "Fred", "fre", "* *", "*,", "!fred", "@empty", "!@staff", "@fred", "fred@staff",
-            "betty,@empty", "!", "@!staff",
+            "",
+            "Fred",
+            "fre",
+            "* *",
+            "*,",
+            "!fred",
+            "@empty",
+            "!@staff",
+            "@fred",
+            "fred@staff",
+            "betty,@empty",
+            "!",
+            "@!staff",
         ] {
             // `!` alone is everybody with a name; `@!staff` is a group of that name.
             let expected = match users {

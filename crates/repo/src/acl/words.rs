@@ -207,7 +207,11 @@ impl fmt::Display for AccessEvent<'_> {
                 shown(branch)
             ),
             AccessEvent::FilesGranted { node } => {
-                write!(f, "path access granted: \"{}\"", shown(&node.to_hex()[..12]))
+                write!(
+                    f,
+                    "path access granted: \"{}\"",
+                    shown(&node.to_hex()[..12])
+                )
             }
             AccessEvent::BookmarkGranted { bookmark, target } => {
                 let (bookmark, target) = (shown(bookmark), shown(target));

@@ -178,7 +178,10 @@ fn access_is_controlled_by_the_name_of_the_client() {
     let client = &pair.clients()[0];
     let refused = pair.hg.run(client, &["push", &pair.ours.url("/hg/r")]);
     let refused = refused.failure();
-    assert!(refused.contains("user \"\" not allowed on \"e\""), "{refused}");
+    assert!(
+        refused.contains("user \"\" not allowed on \"e\""),
+        "{refused}"
+    );
     let named = pair.ours.admin_url("/hg/r");
     pair.hg.run(client, &["push", &named]).success();
 }

@@ -69,7 +69,9 @@ pub(super) fn store(
 fn print_replies(ui: &mut Ui, replies: &ReplyParts) -> Result<(), Abort> {
     let parts: Vec<String> = replies.debug_summaries().collect();
     let count = parts.len();
-    ui.write(format!("bundle2-output-bundle: \"HG20\", {count} parts total\n"))?;
+    ui.write(format!(
+        "bundle2-output-bundle: \"HG20\", {count} parts total\n"
+    ))?;
     for part in &parts {
         ui.write(format!("bundle2-output-part: {part} empty payload\n"))?;
     }
