@@ -50,6 +50,9 @@ fn bookmarks_are_set_to_the_working_copy_and_to_nothing() {
     twin.all_same(&[
         "bookmark -r wdir() here",
         "bookmark -i -r wdir() beside",
+        "bookmark -i -r 1 here more",
+        "bookmarks",
+        "bookmark here",
         "bookmark -r null gone lost",
         "bookmarks",
         "log -T {rev}\\n -r bookmark(gone)",

@@ -98,7 +98,7 @@ fn other_side(
     matches: &Matches,
 ) -> Result<Remote, Abort> {
     if let Some(revs) = matches.value("remote-as-revs") {
-        let revs = repo.revisions(ui, &[revs.to_vec()])?;
+        let revs = repo.revisions(ui, &[revs])?;
         let peer = SubsetPeer::of(&*repo.view()?, &revs);
         let mut remote = Remote::connect(Box::new(peer))?;
         ui.trace(&mut remote);
@@ -125,7 +125,7 @@ fn own_changesets(
     matches: &Matches,
 ) -> Result<(OwnChangesets, OwnChangesets), Abort> {
     let view = repo.view()?;
-    let mut closure = |specs: &[Vec<u8>]| -> Result<OwnChangesets, Abort> {
+    let mut closure = |specs: &[&[u8]]| -> Result<OwnChangesets, Abort> {
         if specs.is_empty() {
             return Ok(None);
         }
@@ -133,14 +133,13 @@ fn own_changesets(
         let ancestors = view.missing_ancestors(&heads, &[]);
         Ok(Some(ancestors.into_iter().collect()))
     };
-    let own = matches.value("local-as-revs").map(<[u8]>::to_vec);
-    let own = closure(own.as_slice())?;
-    let among = closure(matches.list("rev"))?;
+    let own = closure(matches.value("local-as-revs").as_slice())?;
+    let among = closure(&matches.list("rev"))?;
     if let (Some(own), Some(among)) = (&own, &among)
         && let Some(rev) = among.difference(own).max()
     {
         let rev = rev.0;
-        return Err(Abort::new(format!(
+        return Err(Abort::input(format!(
             "filtered revision '{rev}' (not in 'debug-discovery-local-filter' subset)"
         )));
     }

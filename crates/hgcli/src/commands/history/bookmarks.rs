@@ -174,8 +174,9 @@ fn set(
     for name in matches.arguments() {
         let name = names::checked(&ui.decode(name)?, "bookmark")?;
         if inactive && edit.active() == Some(&name) {
+            // It stays where it is, whatever --rev says.
             edit.deactivate();
-            return Ok(());
+            continue;
         }
         let is_new = !edit.has(&name);
         if let Some(from) = edit.set(&name, target)? {
