@@ -172,16 +172,15 @@ fn access_is_controlled_by_the_name_of_the_client() {
     pair.configure(&rules("[acl]\nsources = push\n[acl.deny]\n** = *\n"));
     pair.push("-r 3").success();
     pair.same();
-    // Only this server has users.
+    // Only this server has users. A client logs in when it has to.
     pair.commit("e");
-    pair.configure(&rules(&format!("[acl.allow]\n** = {ADMIN}\n")));
-    let client = &pair.clients()[0];
-    let refused = pair.hg.run(client, &["push", &pair.ours.url("/hg/r")]);
-    let refused = refused.failure();
-    assert!(
-        refused.contains("user \"\" not allowed on \"e\""),
-        "{refused}"
-    );
+    let client = pair.clients()[0].clone();
     let named = pair.ours.admin_url("/hg/r");
-    pair.hg.run(client, &["push", &named]).success();
+    let closed = format!("[web]\npush_ssl = no\nallow-push = {ADMIN}\n{hooks}");
+    pair.configure(&format!("{closed}[acl.allow]\n** = !{ADMIN}, somebody\n"));
+    let refused = pair.hg.run(&client, &["push", &named]).failure();
+    let words = format!("user \"{ADMIN}\" not allowed on \"e\"");
+    assert!(refused.contains(&words), "{refused}");
+    pair.configure(&format!("{closed}[acl.allow]\n** = {ADMIN}\n"));
+    pair.hg.run(&client, &["push", &named]).success();
 }
