@@ -4,9 +4,10 @@
 //! as it is at one moment, without taking Mercurial's locks, and everything else hangs on that
 //! [`RepoView`].
 //!
-//! Imports between the rooms go downward only: `tools` over `write` over `read` over `format` over
+//! Imports between the rooms go downward only: `tools` over `write` and `acl` over `read` over `format` over
 //! `hooks`.
 
+pub mod acl;
 mod format;
 pub mod fuzzing;
 pub mod hooks;

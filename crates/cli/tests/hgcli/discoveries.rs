@@ -1,6 +1,6 @@
 //! `debugdiscovery`.
 
-use super::Twin;
+use super::{Both, Twin};
 use varve_testkit::peers::Outcome;
 
 /// The lines without the time that was taken.
@@ -18,6 +18,48 @@ fn same(twin: &Twin, words: &[&str]) {
     both.theirs = without_time(both.theirs);
     both.ours = without_time(both.ours);
     both.same(words);
+}
+
+#[test]
+fn parts_of_a_repository_stand_for_both_sides() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        hg.ok(path, &["debugbuilddag", "-q", "+10:a <5+6:b <a+3/b <b+2"]);
+        hg.ok(path, &["clone", "-q", "-U", "-r", "12", ".", "other"]);
+    });
+    let json = |mut outcome: Outcome| {
+        let (before, after) = outcome.stdout.split_once("\"elapsed\":").unwrap();
+        let (_, after) = after.split_once(',').unwrap();
+        outcome.stdout = format!("{before}{after}");
+        outcome
+    };
+    for line in [
+        "--remote-as-revs 12",
+        "--remote-as-revs null",
+        "--remote-as-revs 12 --debug nosuch",
+        "--remote-as-revs nosuch",
+        "--local-as-revs null other",
+        "--remote-as-revs 12+20 --local-as-revs 8+17 -v",
+        "--remote-as-revs 12+20 --local-as-revs 8+17 --rev 7 -v",
+        "--remote-as-revs 15+3 --local-as-revs 8+17+1 --rev 12",
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        same(&twin, &[&["debugdiscovery"], &words[..]].concat());
+    }
+    for line in [
+        "other",
+        "other --rev 12 --debug",
+        "-v --remote-as-revs 12+20",
+    ] {
+        let mut words = vec!["debugdiscovery", "-T", "json"];
+        words.extend(line.split(' '));
+        let both = twin.run(&words);
+        let both = Both {
+            theirs: json(both.theirs),
+            ours: json(both.ours),
+        };
+        both.same(&words);
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 mod absent;
 mod absorbing;
+mod access_control;
 mod amend;
 mod amend_extension;
 mod annotate;

@@ -1,6 +1,7 @@
 //! `branches`, `tags`, `paths`, `manifest`: lists of names.
 
 use super::Twin;
+use varve_testkit::repos::{commit, write};
 
 #[test]
 fn branches_and_tags_are_listed_alike() {
@@ -33,6 +34,37 @@ fn an_empty_repository_has_few_names() {
         "manifest",
         "paths",
         "paths x",
+    ]);
+}
+
+#[test]
+fn bookmarks_are_set_to_the_working_copy_and_to_nothing() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        for name in ["a", "b"] {
+            write(path, name, b"one\n");
+            commit(hg, path, name);
+        }
+        hg.ok(path, &["update", "-q", "0"]);
+    });
+    twin.all_same(&[
+        "bookmark -r wdir() here",
+        "bookmark -i -r wdir() beside",
+        "bookmark -i -r 1 here more",
+        "bookmarks",
+        "bookmark here",
+        "bookmark -r null gone lost",
+        "bookmarks",
+        "log -T {rev}\\n -r bookmark(gone)",
+        "log -T {rev}\\n -r bookmark('re:gone|here')",
+        "log -T {rev}\\n -r bookmark()",
+        "update -q 1",
+        "bookmark -r wdir() next",
+        "bookmark -r wdir() beside",
+        "bookmarks",
+        "update -q null",
+        "bookmark -f here",
+        "log -T {rev}\\n -r bookmark(.)",
     ]);
 }
 

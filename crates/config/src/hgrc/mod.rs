@@ -164,6 +164,22 @@ impl Hgrc {
         }
     }
 
+    /// Notes that a section is there, even if nothing is in it.
+    fn begin_section(&mut self, section: &[u8]) {
+        self.sections.entry(section.to_vec()).or_default();
+    }
+
+    /// Whether a file has the section, which may be empty, or a value of it is set.
+    pub fn has_section(&self, name: &str) -> bool {
+        self.sections.contains_key(name.as_bytes())
+    }
+
+    /// Forgets all other sections.
+    pub fn keep_sections(&mut self, names: &[&str]) {
+        let is_kept = |section: &[u8]| names.iter().any(|name| name.as_bytes() == section);
+        self.sections.retain(|section, _| is_kept(section));
+    }
+
     /// Forgets a section.
     pub fn unset_section(&mut self, section: &str) {
         self.sections.remove(section.as_bytes());
@@ -172,6 +188,7 @@ impl Hgrc {
     /// Lets the values of `later` replace those of the same names.
     pub fn add_all(&mut self, later: &Hgrc) {
         for (section, items) in &later.sections {
+            self.begin_section(section);
             for item in items {
                 self.set(section, &item.key, &item.value, item.source.clone());
             }

@@ -60,7 +60,10 @@ pub(super) fn add(
             }
             Line::Blank if line.starts_with(b"#") || line.starts_with(b";") => continue,
             Line::Blank => {}
-            Line::Section(name) => section = name.to_vec(),
+            Line::Section(name) => {
+                section = name.to_vec();
+                hgrc.begin_section(name);
+            }
             Line::Pair(key, value) => {
                 hgrc.set(&section, key, value, place());
                 open = Some((key.to_vec(), value.to_vec()));

@@ -40,6 +40,12 @@ impl ReplyParts {
         self.wanted
     }
 
+    /// Summaries of the parts that the replies would be, as `--debug` shows them.
+    pub fn debug_summaries(&self) -> impl Iterator<Item = String> + '_ {
+        let parts = self.iter().map(|(part, reply)| reply.encode(part));
+        parts.map(|header| header.debug_summary())
+    }
+
     /// The replies, each with the number of the part that it is about.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, Reply)> + '_ {
         self.replies.iter().copied()

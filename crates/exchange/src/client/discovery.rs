@@ -76,16 +76,18 @@ impl<'a> Discovery<'a> {
         remote: &mut Remote,
         heads: Option<&[Node]>,
     ) -> Result<Self, ExchangeError> {
-        Discovery::begin_among(view, |rev| view.is_visible(rev), remote, heads)
+        let visible = |rev| view.is_visible(rev);
+        Discovery::begin_among(view, (&visible, &visible), remote, heads)
     }
 
-    /// The same about those own changesets only of which `counts` is true, as their ancestors are.
+    /// The same as if this repository had only the changesets of which `exists` is true, and about those only of
+    /// which `counts` is true; both are true of the ancestors, too.
     ///
     /// # Errors
     /// As of [`discover`].
     pub fn begin_among(
         view: &'a RepoView,
-        counts: impl Fn(Rev) -> bool,
+        (exists, counts): (&dyn Fn(Rev) -> bool, &dyn Fn(Rev) -> bool),
         remote: &mut Remote,
         heads: Option<&[Node]>,
     ) -> Result<Self, ExchangeError> {
@@ -98,11 +100,11 @@ impl<'a> Discovery<'a> {
         let wanted = heads.unwrap_or(&first.heads);
         let incoming = wanted.iter().any(|node| {
             let rev = changelog.rev(node);
-            !node.is_null() && rev.is_none_or(|rev| !view.is_visible(rev))
+            !node.is_null() && rev.is_none_or(|rev| !exists(rev))
         });
         let there = wanted.iter().filter_map(|node| changelog.rev(node));
         // A head of the other side is common even if it does not count.
-        for rev in there.filter(|rev| view.is_visible(*rev)) {
+        for rev in there.filter(|rev| exists(*rev)) {
             search.states[rev.index()] = Knowledge::Common;
         }
         search.decide(std::iter::empty());

@@ -42,20 +42,21 @@ pub struct DiscoveryCounts {
 }
 
 impl DiscoveryCounts {
-    /// Counts over all visible changesets of a view.
-    pub fn of(view: &RepoView, found: &DiscoveryResult) -> DiscoveryCounts {
+    /// Counts over the changesets of which `exists` is true, as their ancestors are.
+    pub fn of(
+        view: &RepoView,
+        exists: &dyn Fn(Rev) -> bool,
+        found: &DiscoveryResult,
+    ) -> DiscoveryCounts {
         let changelog = view.changelog();
-        let known = |node: &Node| changelog.rev(node).filter(|rev| view.is_visible(*rev));
+        let known = |node: &Node| changelog.rev(node).filter(|rev| exists(*rev));
         let common_heads: BTreeSet<Rev> = found.common_heads.iter().filter_map(known).collect();
-        let local: BTreeSet<Rev> = view.heads().into_iter().collect();
+        let all: BTreeSet<Rev> = changelog.revs().filter(|rev| exists(*rev)).collect();
+        let local = heads_of(view, &all);
         let remote: BTreeSet<Rev> = found.remote_heads.iter().filter_map(known).collect();
         let here: Vec<Rev> = common_heads.intersection(&local).copied().collect();
         let there: Vec<Rev> = common_heads.intersection(&remote).copied().collect();
         let heads: Vec<Rev> = common_heads.iter().copied().collect();
-        let all: BTreeSet<Rev> = changelog
-            .revs()
-            .filter(|rev| view.is_visible(*rev))
-            .collect();
         let ancestors = |heads: &[Rev]| -> BTreeSet<Rev> {
             view.missing_ancestors(heads, &[]).into_iter().collect()
         };
@@ -70,13 +71,27 @@ impl DiscoveryCounts {
             common_heads_remote: there.len(),
             common_heads_both: here.iter().filter(|rev| there.contains(rev)).count(),
             local_heads: local.len(),
-            remote_heads: found.remote_heads.len(),
+            remote_heads: found
+                .remote_heads
+                .iter()
+                .filter(|node| !node.is_null())
+                .count(),
             undecided_common: undecided.intersection(&common).count(),
             common: size(view, &common),
             missing: size(view, &missing),
             undecided: size(view, &undecided),
         }
     }
+}
+
+fn heads_of(view: &RepoView, set: &BTreeSet<Rev>) -> BTreeSet<Rev> {
+    let mut heads = set.clone();
+    for rev in set {
+        for parent in view.changelog().parents(*rev).into_iter().flatten() {
+            heads.remove(&parent);
+        }
+    }
+    heads
 }
 
 fn size(view: &RepoView, set: &BTreeSet<Rev>) -> SetSize {

@@ -16,7 +16,7 @@ use std::io::Cursor;
 use std::time::Duration;
 use varve_base::Interrupt;
 use varve_codec::EngineSetting;
-use varve_repo::hooks::{HookArgs, Hooks, PushVars, RollbackStage};
+use varve_repo::hooks::{HookArgs, HookRefusal, Hooks, PushVars, RollbackStage};
 use varve_repo::{LockWait, Node, Phase, Repository, Rev, ViewFilter};
 
 /// A repository without hooks.
@@ -28,7 +28,7 @@ impl Hooks for NoHooks {
         false
     }
 
-    fn run_now(&self, _: &'static str, _: &HookArgs, _: bool) -> Result<(), String> {
+    fn run_now(&self, _: &'static str, _: &HookArgs, _: bool) -> Result<(), HookRefusal> {
         Ok(())
     }
 

@@ -1,9 +1,9 @@
 //! The hooks of the call's repository.
 
 use crate::context::{Config, Repo};
-use crate::hooks::HookRunner;
 use crate::hooks::of_changes::{of_parents, of_short_parents};
 use crate::hooks::refused;
+use crate::hooks::{HookRunner, HookVerbosity};
 use crate::ui::{Abort, Ui};
 use std::io::Write;
 use std::path::Path;
@@ -22,8 +22,9 @@ impl Repo {
         with_untrusted: Option<&Hgrc>,
     ) -> Result<(), Abort> {
         let directory = self.location().root().unwrap_or(&self.cwd);
-        let output = (&ui.streams, ui.verbosity.verbose);
-        let hooks = HookRunner::read(&config.values, with_untrusted, directory, output)?;
+        let output = (&ui.streams, verbosity(ui));
+        let places = (directory, self.cwd.as_path());
+        let hooks = HookRunner::read(&config.values, with_untrusted, places, output)?;
         self.hooks = Arc::new(hooks);
         Ok(())
     }
@@ -36,11 +37,11 @@ impl Repo {
     ) -> Result<(), Abort> {
         let outside = config.layers.with(None)?.config;
         let directory = self.location().root().unwrap_or(&self.cwd);
-        let output = (&ui.streams, ui.verbosity.verbose);
+        let output = (&ui.streams, verbosity(ui));
         self.hooks = Arc::new(HookRunner::read(
             &Arc::new(outside),
             None,
-            directory,
+            (directory, &self.cwd),
             output,
         )?);
         Ok(())
@@ -131,5 +132,12 @@ impl Repo {
     /// Whether any hook runs before the working copy changes.
     pub(crate) fn asks_before_update(&self) -> bool {
         self.hooks.has_hook("preupdate")
+    }
+}
+
+fn verbosity(ui: &Ui) -> HookVerbosity {
+    HookVerbosity {
+        calls: ui.verbosity.verbose,
+        steps: ui.verbosity.debug,
     }
 }

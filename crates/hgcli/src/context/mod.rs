@@ -24,6 +24,7 @@ pub use location::RepoLocation;
 pub(crate) use other::OtherRepository;
 pub(crate) use parts::RepoParts;
 pub use repo::{Repo, disk};
+pub(crate) use revision::TypedRevision;
 pub use session::Session;
 pub use table::{CommandGroup, CommandTable, Program};
 

@@ -10,6 +10,15 @@ use varve_repo::{LookupError, RepoView, Rev};
 use varve_revset::{Aliases, Engine, PeerError, QueryContext, RevsetError, Set};
 use varve_workdir::filesets::FilesetTarget;
 
+/// The revision that an argument names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TypedRevision {
+    /// A changeset; `None` is the null revision.
+    Stored(Option<Rev>),
+    /// What would be committed now.
+    Working,
+}
+
 impl Repo {
     /// Engine for queries about `view`, in this directory and at this time.
     pub fn engine<'v>(&mut self, view: &'v RepoView) -> Result<Engine<'v>, Abort> {
@@ -33,6 +42,22 @@ impl Repo {
         let view = self.view()?;
         let engine = self.engine(&view)?;
         engine.single(spec).map_err(|error| abort(error, spec))
+    }
+
+    /// As [`Repo::revision`], where the working copy may be named too.
+    pub(crate) fn revision_or_working(
+        &mut self,
+        ui: &mut Ui,
+        spec: &[u8],
+    ) -> Result<TypedRevision, Abort> {
+        self.warn_of_disabled_markers_for(ui, &[spec])?;
+        let view = self.view()?;
+        let engine = self.engine(&view)?;
+        match engine.single(spec) {
+            Ok(rev) => Ok(TypedRevision::Stored(rev)),
+            Err(RevsetError::WorkingCopy) => Ok(TypedRevision::Working),
+            Err(error) => Err(abort(error, spec)),
+        }
     }
 
     /// The newest revision of a `--date`, which is also printed.

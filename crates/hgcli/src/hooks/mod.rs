@@ -3,6 +3,7 @@
 //!
 //! A hook that runs before a step may refuse it; the failure of one that runs after it is a warning.
 
+mod access_control;
 pub(crate) mod of_changes;
 pub(crate) mod python;
 
@@ -15,8 +16,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_config::hgrc::Hgrc;
 use varve_repo::hooks::{
-    ConfiguredHooks, HookArgs, HookCommand, Hooks, PushVars, RollbackStage, followers,
+    ConfiguredHooks, HookArgs, HookCommand, HookRefusal, Hooks, PushVars, RefusalCause,
+    RollbackStage, followers,
 };
+
+/// Which lines about hooks are printed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct HookVerbosity {
+    /// Each hook that is called.
+    pub(crate) calls: bool,
+    /// The steps of access control.
+    pub(crate) steps: bool,
+}
 
 /// Runs the hooks of one call of the program.
 #[derive(Debug, Default)]
@@ -24,9 +35,13 @@ pub struct HookRunner {
     set: ConfiguredHooks,
     /// The working directory of their processes.
     directory: PathBuf,
-    /// The trusted configuration, if untrusted files define some of the hooks.
-    trusted: Option<Arc<Hgrc>>,
-    verbose: bool,
+    /// The trusted configuration.
+    config: Arc<Hgrc>,
+    /// Whether untrusted files define some of the hooks.
+    has_untrusted: bool,
+    verbosity: HookVerbosity,
+    /// The current directory of the call.
+    cwd: PathBuf,
     streams: Streams,
     /// Hooks to run when all locks are released.
     later: Mutex<Vec<(&'static str, HookArgs)>>,
@@ -40,15 +55,17 @@ impl HookRunner {
     pub(crate) fn read(
         config: &Arc<Hgrc>,
         with_untrusted: Option<&Hgrc>,
-        directory: &Path,
-        (streams, verbose): (&Streams, bool),
+        (directory, cwd): (&Path, &Path),
+        (streams, verbosity): (&Streams, HookVerbosity),
     ) -> Result<HookRunner, Abort> {
         let set = ConfiguredHooks::read(with_untrusted.unwrap_or(config));
         Ok(HookRunner {
             set: set.map_err(Abort::Setting)?,
-            trusted: with_untrusted.map(|_| Arc::clone(config)),
+            config: Arc::clone(config),
+            has_untrusted: with_untrusted.is_some(),
             directory: directory.to_owned(),
-            verbose,
+            cwd: cwd.to_owned(),
+            verbosity,
             streams: streams.clone(),
             later: Mutex::default(),
             given: Mutex::default(),
@@ -60,8 +77,10 @@ impl HookRunner {
         HookRunner {
             set: self.set.clone(),
             directory: directory.to_owned(),
-            trusted: self.trusted.clone(),
-            verbose: self.verbose,
+            config: Arc::clone(&self.config),
+            has_untrusted: self.has_untrusted,
+            cwd: self.cwd.clone(),
+            verbosity: self.verbosity,
             streams: self.streams.clone(),
             later: Mutex::default(),
             given: Mutex::default(),
@@ -79,11 +98,9 @@ impl HookRunner {
     }
 
     fn is_trusted(&self, script: &HookCommand) -> bool {
-        let Some(trusted) = &self.trusted else {
-            return true;
-        };
-        let mut items = trusted.section("hooks").iter();
-        items.any(|item| (&item.key, &item.value) == (&script.name, &script.command))
+        let mut items = self.config.section("hooks").iter();
+        !self.has_untrusted
+            || items.any(|item| (&item.key, &item.value) == (&script.name, &script.command))
     }
 
     fn given_now(&self) -> PushVars {
@@ -108,12 +125,17 @@ impl HookRunner {
     }
 
     /// Refuses hooks that are functions of Python, which would have to be imported.
-    pub(crate) fn check(&self, kind: &str) -> Result<(), String> {
+    pub(crate) fn check(&self, kind: &str) -> Result<(), HookRefusal> {
         self.set.of(kind).try_for_each(HookCommand::check)
     }
 
-    /// Runs the hooks of a kind until one fails; the words of that.
-    pub(crate) fn run(&self, kind: &str, args: &HookArgs, pending: bool) -> Result<(), String> {
+    /// Runs the hooks of a kind until one refuses.
+    pub(crate) fn run(
+        &self,
+        kind: &str,
+        args: &HookArgs,
+        pending: bool,
+    ) -> Result<(), HookRefusal> {
         self.check(kind)?;
         for script in self.set.of(kind) {
             self.run_one(script, args, pending)?;
@@ -121,12 +143,19 @@ impl HookRunner {
         Ok(())
     }
 
-    fn run_one(&self, script: &HookCommand, args: &HookArgs, pending: bool) -> Result<(), String> {
-        let name = String::from_utf8_lossy(&script.name);
+    fn run_one(
+        &self,
+        script: &HookCommand,
+        args: &HookArgs,
+        pending: bool,
+    ) -> Result<(), HookRefusal> {
         if !self.is_trusted(script) {
-            return Err(format!("untrusted hook {name} not executed"));
+            return Err(HookRefusal::untrusted(script));
         }
-        if self.verbose {
+        if script.controls_access() {
+            return self.control_access(script, args);
+        }
+        if self.verbosity.calls {
             let line = [
                 b"running hook ",
                 &script.name[..],
@@ -145,13 +174,17 @@ impl HookRunner {
     /// Runs all hooks of a kind; a failure is a warning.
     pub(crate) fn notify(&self, kind: &str, args: &HookArgs) {
         for script in self.set.of(kind) {
-            let done = match script.is_python() {
-                true => self.check(kind),
-                false => self.run_one(script, args, false),
-            };
-            if let Err(words) = done {
+            let done = script
+                .check()
+                .and_then(|()| self.run_one(script, args, false));
+            if let Err(refusal) = done {
                 // Nothing is left to do if even standard error is gone.
-                let words = format!("warning: {words}\n");
+                let words = match refusal.cause {
+                    RefusalCause::AccessControl => {
+                        "(run with --traceback for stack trace)\n".to_owned()
+                    }
+                    _ => format!("warning: {refusal}\n"),
+                };
                 let _ = self.streams.err().write_all(words.as_bytes());
             }
         }
@@ -163,7 +196,12 @@ impl Hooks for HookRunner {
         self.set.of(kind).next().is_some()
     }
 
-    fn run_now(&self, kind: &'static str, args: &HookArgs, pending: bool) -> Result<(), String> {
+    fn run_now(
+        &self,
+        kind: &'static str,
+        args: &HookArgs,
+        pending: bool,
+    ) -> Result<(), HookRefusal> {
         for follower in followers(kind) {
             self.check(follower)?;
         }
@@ -193,10 +231,11 @@ impl Hooks for HookRunner {
 }
 
 /// The error of a hook that refuses, with a hint for one that is not run at all.
-pub(crate) fn refused(words: String) -> Abort {
-    let is_untrusted = words.starts_with("untrusted hook");
-    match (Abort::of_kind(FailureKind::Hook, words), is_untrusted) {
-        (abort, true) => abort.hint("see 'hg help config.trusted'"),
-        (abort, false) => abort,
+pub(crate) fn refused(refusal: HookRefusal) -> Abort {
+    let abort = |kind| Abort::of_kind(kind, refusal.words);
+    match refusal.cause {
+        RefusalCause::Program => abort(FailureKind::Hook),
+        RefusalCause::Untrusted => abort(FailureKind::Hook).hint("see 'hg help config.trusted'"),
+        RefusalCause::AccessControl => abort(FailureKind::Other),
     }
 }

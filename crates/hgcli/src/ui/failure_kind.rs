@@ -4,6 +4,7 @@ use varve_config::hgrc::{Hgrc, HgrcError};
 use varve_exchange::{ExchangeError, PushRefusal};
 use varve_lang::patterns::PatternError;
 use varve_repo::RepoError;
+use varve_repo::hooks::RefusalCause;
 use varve_workdir::{AmendRefusal, BookmarkRefusal, TagRefusal, WorkdirError};
 
 /// Class of a failure, as Mercurial's exit codes distinguish them.
@@ -95,6 +96,9 @@ impl FailureKind {
 impl From<&RepoError> for FailureKind {
     fn from(error: &RepoError) -> FailureKind {
         match error {
+            RepoError::Hook(refusal) if refusal.cause == RefusalCause::AccessControl => {
+                FailureKind::Other
+            }
             RepoError::Hook(_) | RepoError::KeyRefused { .. } => FailureKind::Hook,
             RepoError::Revlog(_) | RepoError::MissingNode { .. } => FailureKind::Storage,
             RepoError::SettingNotInteger { .. } | RepoError::SettingNotBoolean { .. } => {

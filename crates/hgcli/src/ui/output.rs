@@ -128,6 +128,11 @@ impl Ui {
         }
     }
 
+    /// Takes the traces of connections since the last output, which are not printed then.
+    pub(crate) fn take_peer_trace(&mut self) -> Vec<u8> {
+        std::mem::take(&mut *self.peer_trace.lock())
+    }
+
     /// Prints the traces of connections since the last output.
     pub fn print_peer_trace(&mut self) -> io::Result<()> {
         let mut trace = self.peer_trace.lock();

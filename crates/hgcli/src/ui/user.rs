@@ -10,8 +10,6 @@ use std::os::unix::fs::MetadataExt;
 const HOSTS: &str = "/etc/hosts";
 /// The name that the system gives itself.
 const HOST: &str = "/proc/sys/kernel/hostname";
-/// The users of this machine.
-const USERS: &str = "/etc/passwd";
 /// Belongs to the user of this process.
 const OWN_PROCESS: &str = "/proc/self";
 
@@ -193,7 +191,7 @@ fn no_response() -> Abort {
 }
 
 /// The name under which the user logged in.
-fn login() -> String {
+pub(crate) fn login() -> String {
     let set = |name: &&str| environment::variable(name).filter(|value| !value.is_empty());
     let named = ["LOGNAME", "USER", "LNAME", "USERNAME"]
         .iter()
@@ -210,14 +208,8 @@ fn name_of_owner() -> Option<String> {
 
 /// The name of the user with this number.
 pub(crate) fn name_of(id: u32) -> Option<String> {
-    let id = id.to_string();
-    let users = std::fs::read(USERS).ok()?;
-    let users = String::from_utf8_lossy(&users);
-    let mut fields = users
-        .lines()
-        .map(|line| line.split(':').collect::<Vec<_>>());
-    let found = fields.find(|fields| fields.get(2) == Some(&&id[..]))?;
-    Some((*found.first()?).to_owned())
+    let name = varve_repo::acl::user_name(id)?;
+    Some(String::from_utf8_lossy(&name).into_owned())
 }
 
 /// The name of a machine, of this one if it is called nothing: one with a dot, if it is known under

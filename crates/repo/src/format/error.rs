@@ -1,7 +1,7 @@
 //! Errors of a repository.
 
 use crate::format::lock::{LockKind, LockOwner};
-use crate::hooks::PushKey;
+use crate::hooks::{HookRefusal, PushKey};
 use std::path::PathBuf;
 use varve_base::{Interrupted, StorageError};
 use varve_revlog::{Node, Rev, RevlogError};
@@ -183,7 +183,7 @@ pub enum RepoError {
     Interrupted(#[from] Interrupted),
     /// A hook refuses the transaction.
     #[error("{0}")]
-    Hook(String),
+    Hook(HookRefusal),
     /// A hook refuses a key that a client sets with `pushkey`.
     #[error("{words}")]
     KeyRefused {

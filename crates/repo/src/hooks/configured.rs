@@ -8,7 +8,7 @@
 //! commit.mail:run-with-plain = no   whether the command sees HGPLAIN: yes, as by default, no, or auto
 //! ```
 
-use super::{HookArgs, PushVars};
+use super::{HookArgs, HookRefusal, PushVars};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -16,6 +16,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use varve_config::hgrc::{Hgrc, HgrcError};
+
+/// The command that names the function of Mercurial's extension `acl`.
+const ACCESS_CONTROL: &[u8] = b"python:hgext.acl.hook";
 
 /// The entries of `[hooks]`, in the order in which they run.
 #[derive(Clone, Debug, Default)]
@@ -90,16 +93,22 @@ impl HookCommand {
         self.command.starts_with(b"python:")
     }
 
+    /// Whether the hook is the function of Mercurial's extension `acl`, which this program has itself.
+    pub fn controls_access(&self) -> bool {
+        self.command == ACCESS_CONTROL
+    }
+
     /// Refuses a function of Python, which would have to be imported.
     ///
     /// # Errors
     /// The words for it.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), HookRefusal> {
         let name = String::from_utf8_lossy(&self.name);
-        match self.is_python() {
-            true => Err(format!(
-                "{name} hook is in Python, which cannot be run here"
-            )),
+        match self.is_python() && !self.controls_access() {
+            true => {
+                let words = format!("{name} hook is in Python, which cannot be run here");
+                Err(HookRefusal::of_program(words))
+            }
             false => Ok(()),
         }
     }
@@ -108,21 +117,19 @@ impl HookCommand {
     ///
     /// # Errors
     /// The words for a hook that refuses, or that could not be run.
-    pub fn judge(&self, ended: io::Result<ExitStatus>) -> Result<(), String> {
+    pub fn judge(&self, ended: io::Result<ExitStatus>) -> Result<(), HookRefusal> {
         let name = String::from_utf8_lossy(&self.name);
         let status = ended.map_err(|error| {
             let words = error.to_string();
             let words = words.split(" (os error ").next().unwrap_or_default();
-            format!("{name} hook cannot be run: {words}")
+            HookRefusal::of_program(format!("{name} hook cannot be run: {words}"))
         })?;
-        match (status.code(), status.signal()) {
-            (Some(0), _) => Ok(()),
-            (None, Some(signal)) => Err(format!("{name} hook killed by signal {signal}")),
-            (code, _) => Err(format!(
-                "{name} hook exited with status {}",
-                code.unwrap_or(-1)
-            )),
-        }
+        let words = match (status.code(), status.signal()) {
+            (Some(0), _) => return Ok(()),
+            (None, Some(signal)) => format!("{name} hook killed by signal {signal}"),
+            (code, _) => format!("{name} hook exited with status {}", code.unwrap_or(-1)),
+        };
+        Err(HookRefusal::of_program(words))
     }
 
     /// The shell process of the hook, with `root` as its current directory and the arguments and the

@@ -60,6 +60,51 @@ pub type HookArgs = BTreeMap<&'static str, Vec<u8>>;
 /// Variables that a push sends to hooks: `DEBUG` and `1` become the variable `HG_USERVAR_DEBUG=1`.
 pub type PushVars = Vec<(Vec<u8>, Vec<u8>)>;
 
+/// The refusal of a hook.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookRefusal {
+    /// Message for the user.
+    pub words: String,
+    /// Kind of hook that refuses.
+    pub cause: RefusalCause,
+}
+
+/// Which hook refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusalCause {
+    /// A program, or one that cannot be run.
+    Program,
+    /// A hook of an untrusted file, which is not run.
+    Untrusted,
+    /// Access control, which has reported its refusal already.
+    AccessControl,
+}
+
+impl HookRefusal {
+    /// The refusal of a program.
+    pub fn of_program(words: String) -> HookRefusal {
+        HookRefusal {
+            words,
+            cause: RefusalCause::Program,
+        }
+    }
+
+    /// The refusal to run a hook of a file that is not trusted.
+    pub fn untrusted(hook: &HookCommand) -> HookRefusal {
+        let name = String::from_utf8_lossy(&hook.name);
+        HookRefusal {
+            words: format!("untrusted hook {name} not executed"),
+            cause: RefusalCause::Untrusted,
+        }
+    }
+}
+
+impl fmt::Display for HookRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words)
+    }
+}
+
 /// Kinds of hooks that a transaction may call, besides `pretxncommit`.
 pub const TRANSACTION_HOOKS: &[&str] = &[
     "pretxnopen",
@@ -133,8 +178,13 @@ pub trait Hooks: fmt::Debug + Send + Sync {
     /// Calls the hooks of a kind now. With `pending`, they may read uncommitted data.
     ///
     /// # Errors
-    /// The words of a hook that refuses, or of one that cannot be run.
-    fn run_now(&self, kind: &'static str, args: &HookArgs, pending: bool) -> Result<(), String>;
+    /// The refusal of a hook, also of one that cannot be run.
+    fn run_now(
+        &self,
+        kind: &'static str,
+        args: &HookArgs,
+        pending: bool,
+    ) -> Result<(), HookRefusal>;
 
     /// Calls the hooks of a kind when all locks are gone. Nothing can be refused then.
     fn run_later(&self, kind: &'static str, args: HookArgs);

@@ -250,10 +250,10 @@ impl TransactionHooks {
             if let Err(refused) = self.call("prepushkey", &key.before, pending) {
                 self.common.remove("bookmark_moved");
                 return Err(match (refused, &key.asked) {
-                    (RepoError::Hook(words), Some((part, key))) => RepoError::KeyRefused {
+                    (RepoError::Hook(refusal), Some((part, key))) => RepoError::KeyRefused {
                         part: *part,
                         key: Box::new(key.clone()),
-                        words,
+                        words: refusal.words,
                     },
                     (refused, _) => refused,
                 });

@@ -110,15 +110,19 @@ fn matching(
             let message = format!("{kind} '{name}' does not exist");
             return Err(RevsetError::Missing(message));
         };
-        return Ok(Set::bits(BitSet::of([engine.member_of(node)])));
+        return Ok(set_of(engine, [node]));
     }
     let found = names.iter().filter(|(name, _)| matcher.is_match(name));
-    let found = found.map(|(_, node)| engine.member_of(node));
-    Ok(Set::bits(BitSet::of(found)))
+    Ok(set_of(engine, found.map(|(_, node)| node)))
 }
 
 fn all_of(engine: &Engine<'_>, names: &BTreeMap<Vec<u8>, Node>) -> Set {
-    let members = names.values().map(|node| engine.member_of(node));
+    set_of(engine, names.values())
+}
+
+/// The changesets of names; the null revision is no member, though a bookmark may be there.
+fn set_of<'n>(engine: &Engine<'_>, nodes: impl IntoIterator<Item = &'n Node>) -> Set {
+    let members = nodes.into_iter().map(|node| engine.member_of(node));
     Set::bits(BitSet::of(members.filter(Option::is_some)))
 }
 
@@ -139,8 +143,7 @@ pub(super) fn bookmark(
             let active = engine.active_bookmark()?;
             let node = active.and_then(|active| names.get(&active));
             let missing = || RevsetError::Missing("no active bookmark".to_owned());
-            let member = engine.member_of(node.ok_or_else(missing)?);
-            Ok(Set::bits(BitSet::of([member])))
+            Ok(set_of(engine, [node.ok_or_else(missing)?]))
         }
         _ => Err(RevsetError::parse("bookmark takes one or no arguments")),
     }

@@ -1,17 +1,25 @@
 //! Hooks of a repository that receives a push: lines for the shell, whose output goes to the
 //! client.
 
+use crate::hg::find::ServedRepository;
 use crate::hg::hgrc::RepositoryConfig;
+use crate::hg::{RepoRegistry, absolute};
 use parking_lot::{Mutex, MutexGuard};
+use std::ffi::OsStr;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
-use varve_config::hgrc::HgrcError;
+use varve_base::Storage;
+use varve_config::hgrc::{Files, HgrcError};
 use varve_exchange::apply::PushOutput;
+use varve_repo::acl::{AccessControl, user_name};
 use varve_repo::hooks::{
-    ConfiguredHooks, HookArgs, HookCommand, Hooks, PushVars, RollbackStage, followers,
+    ConfiguredHooks, HookArgs, HookCommand, HookRefusal, Hooks, PushVars, RefusalCause,
+    RollbackStage, followers,
 };
+use varve_repo::{OpenOptions, Repository, ShareAccess};
 
 /// Bytes of one hook's output that go to the client.
 const HEARD: u64 = 1 << 20;
@@ -23,6 +31,10 @@ pub(super) struct PushHooks {
     config: RepositoryConfig,
     /// The repository, where hooks run.
     directory: PathBuf,
+    /// Where access control opens the repository in the storage of the server.
+    storage: Arc<dyn Storage>,
+    stored_in: PathBuf,
+    shares: ShareAccess,
     output: Arc<PushOutput>,
     /// Hooks to be run when all locks are released.
     later: Mutex<Vec<(&'static str, HookArgs)>>,
@@ -31,15 +43,19 @@ pub(super) struct PushHooks {
 }
 
 impl PushHooks {
-    pub(super) fn new(
+    pub(super) fn of_repository(
+        repos: &Arc<RepoRegistry>,
+        found: &ServedRepository,
         config: &RepositoryConfig,
-        directory: PathBuf,
         output: &Arc<PushOutput>,
     ) -> Result<PushHooks, HgrcError> {
         Ok(PushHooks {
             set: config.hooks()?,
             config: config.clone(),
-            directory,
+            directory: absolute(repos, found),
+            storage: Arc::clone(repos.storage()),
+            stored_in: PathBuf::from(&found.directory),
+            shares: repos.share_access(),
             output: Arc::clone(output),
             later: Mutex::default(),
             given: Mutex::default(),
@@ -55,9 +71,14 @@ impl PushHooks {
             }
             for (kind, args) in waiting {
                 for script in self.set.of(kind) {
-                    if let Err(words) = self.run(kind, script, &args, false) {
-                        self.output
-                            .write(kind, format!("warning: {words}\n").as_bytes());
+                    if let Err(refusal) = self.run(kind, script, &args, false) {
+                        let words = match refusal.cause {
+                            RefusalCause::AccessControl => {
+                                "(run with --traceback for stack trace)\n".to_owned()
+                            }
+                            _ => format!("warning: {refusal}\n"),
+                        };
+                        self.output.write(kind, words.as_bytes());
                     }
                 }
             }
@@ -78,12 +99,14 @@ impl PushHooks {
         script: &HookCommand,
         args: &HookArgs,
         pending: bool,
-    ) -> Result<(), String> {
+    ) -> Result<(), HookRefusal> {
         if !self.config.trusts(script) {
-            let name = String::from_utf8_lossy(&script.name);
-            return Err(format!("untrusted hook {name} not executed"));
+            return Err(HookRefusal::untrusted(script));
         }
         script.check()?;
+        if script.controls_access() {
+            return self.control_access(kind, script, args);
+        }
         let mut process = script.process((args, &self.given_now()), &self.directory, pending);
         process.stdin(Stdio::null());
         let heard = || -> io::Result<_> {
@@ -100,6 +123,38 @@ impl PushHooks {
         };
         script.judge(heard())
     }
+
+    /// Checks what the hook is called about; a refusal is reported to the client.
+    fn control_access(
+        &self,
+        kind: &str,
+        hook: &HookCommand,
+        args: &HookArgs,
+    ) -> Result<(), HookRefusal> {
+        let control = AccessControl {
+            config: &self.config.values,
+            files: &NoIncludes,
+            directory: Path::new(""),
+            process_user: &process_user,
+            report: &|_| {},
+        };
+        let checked = control.check(kind, args, &|| {
+            let opening = OpenOptions {
+                pending: true,
+                shares: self.shares,
+                ..OpenOptions::default()
+            };
+            Repository::open_with(Arc::clone(&self.storage), &self.stored_in, opening)
+        });
+        checked.map_err(|refusal| {
+            self.output
+                .write(kind, refusal.report(&hook.name).as_bytes());
+            HookRefusal {
+                words: refusal.to_string(),
+                cause: RefusalCause::AccessControl,
+            }
+        })
+    }
 }
 
 impl Hooks for PushHooks {
@@ -107,7 +162,12 @@ impl Hooks for PushHooks {
         self.set.of(kind).next().is_some()
     }
 
-    fn run_now(&self, kind: &'static str, args: &HookArgs, pending: bool) -> Result<(), String> {
+    fn run_now(
+        &self,
+        kind: &'static str,
+        args: &HookArgs,
+        pending: bool,
+    ) -> Result<(), HookRefusal> {
         for follower in followers(kind) {
             self.set.of(follower).try_for_each(HookCommand::check)?;
         }
@@ -136,4 +196,28 @@ impl Hooks for PushHooks {
         };
         self.output.write_about_push(words);
     }
+}
+
+/// Fails to include files in that of `acl.config`: its repository must not name files of the server, and rules that
+/// were passed over would permit too much.
+struct NoIncludes;
+
+impl Files for NoIncludes {
+    fn read(&self, _path: &Path) -> io::Result<Vec<u8>> {
+        Err(io::ErrorKind::PermissionDenied.into())
+    }
+
+    fn expand(&self, path: &[u8]) -> PathBuf {
+        PathBuf::from(OsStr::from_bytes(path))
+    }
+}
+
+/// Login name of the user who runs the server, for keys that a client sets without saying who it is.
+fn process_user() -> Vec<u8> {
+    let variables = ["LOGNAME", "USER", "LNAME", "USERNAME"].iter();
+    let mut named = variables.filter_map(std::env::var_os);
+    let named = named.find(|name| !name.is_empty());
+    let named = named.map(OsStringExt::into_vec);
+    let id = rustix::process::getuid().as_raw();
+    named.or_else(|| user_name(id)).unwrap_or_default()
 }

@@ -331,7 +331,7 @@ fn respond(
     let parsed = wire_request(request);
     if let Ok(wire) = &parsed {
         let output = Arc::new(PushOutput::default());
-        let hooks = PushHooks::new(config, absolute(repos, found), &output)?;
+        let hooks = PushHooks::of_repository(repos, found, config, &output)?;
         if let Err(error) = wire::ask_inline_hook(wire, &hooks) {
             log_fault(repos, &found.name, &error.to_string());
             let failed = b"Internal Server Error".to_vec();

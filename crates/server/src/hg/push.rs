@@ -4,9 +4,9 @@ use crate::hg::find::ServedRepository;
 use crate::hg::hgrc::RepositoryConfig;
 use crate::hg::hooks::PushHooks;
 use crate::hg::rights::AccessRequest;
-use crate::hg::{OpenError, RepoRegistry, absolute, log_damage, send, wire_request};
+use crate::hg::{OpenError, RepoRegistry, log_damage, send, wire_request};
 use crate::{Answer, Request};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,6 +16,14 @@ use varve_exchange::client::peer::HttpOptions;
 use varve_exchange::server::unbundle::PushHandler;
 use varve_exchange::server::wire::Bundle1Operation;
 use varve_repo::{LockWait, OpenOptions, Repository, StorageSettings};
+
+/// What hooks see escaped in the parts of a client's URL.
+const ESCAPED_IN_URL: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'-')
+    .remove(b'~')
+    .remove(b'/');
 
 /// Default of `ui.timeout`: seconds to wait for a lock.
 const TIMEOUT: i64 = 600;
@@ -33,7 +41,7 @@ pub(super) fn receive(
     (request, asked): (&Request, &AccessRequest<'_>),
 ) -> Result<Answer, OpenError> {
     let output = Arc::new(PushOutput::default());
-    let hooks = Arc::new(PushHooks::new(config, absolute(repos, found), &output)?);
+    let hooks = Arc::new(PushHooks::of_repository(repos, found, config, &output)?);
     let opening = OpenOptions {
         hooks: Some(hooks.clone()),
         filters: None,
@@ -84,6 +92,8 @@ fn url(request: &Request, asked: &AccessRequest<'_>) -> String {
     let scheme = if asked.is_secure { "https" } else { "http" };
     let peer = request.peer.map(|peer| peer.to_string());
     let peer = peer.unwrap_or_default();
-    let user = utf8_percent_encode(asked.user.unwrap_or_default(), NON_ALPHANUMERIC);
+    let user = utf8_percent_encode(asked.user.unwrap_or_default(), ESCAPED_IN_URL);
+    // An address of IPv6 has colons, which would end it.
+    let peer = utf8_percent_encode(&peer, ESCAPED_IN_URL);
     format!("remote:{scheme}:{peer}:{user}")
 }

@@ -228,7 +228,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
             &["hooks"],
             &["format"],
             &["read"],
-            &["write"],
+            &["write", "acl"],
             &["tools"],
             &["fuzzing"],
         ],

@@ -2,6 +2,7 @@
 
 use super::{OPEN, Pair};
 use varve_testkit::peers::hg_program;
+use varve_testkit::varve::ADMIN;
 
 const KINDS: &[&str] = &[
     "pretxnopen",
@@ -153,4 +154,33 @@ fn hooks_of_strangers_and_in_python_are_not_run() {
         let [ours, _] = pair.push_each("-f");
         assert!(!ran.exists(), "{}", ours.0);
     }
+}
+
+#[test]
+fn access_is_controlled_by_the_name_of_the_client() {
+    let hooks = "[hooks]\npretxnchangegroup.acl = python:hgext.acl.hook\n\
+        prepushkey.acl = python:hgext.acl.hook\n";
+    let rules = |rules: &str| format!("{OPEN}{hooks}{rules}");
+    let mut pair = Pair::new(&rules("[acl.allow]\na = *\n"));
+    pair.commit("d");
+    pair.both("bookmark -r tip mark");
+    let told = pair.push("").failure();
+    assert!(told.contains("user \"\" not allowed on \"d\""), "{told}");
+    pair.configure(&rules("[acl.deny.bookmarks]\nmark = *\n"));
+    let told = pair.push("-B mark").failure();
+    assert!(told.contains("denied on bookmark \"mark\""), "{told}");
+    pair.configure(&rules("[acl]\nsources = push\n[acl.deny]\n** = *\n"));
+    pair.push("-r 3").success();
+    pair.same();
+    // Only this server has users. A client logs in when it has to.
+    pair.commit("e");
+    let client = pair.clients()[0].clone();
+    let named = pair.ours.admin_url("/hg/r");
+    let closed = format!("[web]\npush_ssl = no\nallow-push = {ADMIN}\n{hooks}");
+    pair.configure(&format!("{closed}[acl.allow]\n** = !{ADMIN}, somebody\n"));
+    let refused = pair.hg.run(&client, &["push", &named]).failure();
+    let words = format!("user \"{ADMIN}\" not allowed on \"e\"");
+    assert!(refused.contains(&words), "{refused}");
+    pair.configure(&format!("{closed}[acl.allow]\n** = {ADMIN}\n"));
+    pair.hg.run(&client, &["push", &named]).success();
 }

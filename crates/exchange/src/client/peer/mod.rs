@@ -4,6 +4,7 @@ mod capabilities;
 mod http;
 mod remote;
 mod ssh;
+mod subset;
 
 pub use capabilities::{PeerCapabilities, StreamSupport};
 pub use http::{
@@ -12,6 +13,7 @@ pub use http::{
 pub(crate) use remote::joined;
 pub use remote::{Bookmarks, DebugListener, HeadsAndKnown, Remote};
 pub use ssh::{SshPeer, StderrListener};
+pub use subset::SubsetPeer;
 
 use crate::ExchangeError;
 use crate::Spool;

@@ -204,8 +204,8 @@ impl PushHandler<'_> {
         self.hooks.run_later("pushkey", args);
         (self.after_locks)();
         match done {
-            Err(ExchangeError::Repo(RepoError::Hook(words))) => {
-                let words = format!("pushkey-abort: {words}\n");
+            Err(ExchangeError::Repo(RepoError::Hook(refusal))) => {
+                let words = format!("pushkey-abort: {refusal}\n");
                 self.output.write("", words.as_bytes());
             }
             other => drop(other?),

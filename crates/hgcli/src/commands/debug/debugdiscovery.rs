@@ -1,13 +1,15 @@
 //! `debugdiscovery`: a comparison with another repository, and its cost.
 
-use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH};
-use crate::context::{Command, Context};
+use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH, TEMPLATE};
+use crate::context::{Command, Config, Context, Repo};
 use crate::remote::peers;
+use crate::render::formatter::{Formatter, Value};
 use crate::ui::{Abort, Ui, short_hex};
 use std::collections::HashSet;
 use std::time::Instant;
 use varve_exchange::client::discovery::{Discovery, DiscoveryResult};
 use varve_exchange::client::discovery_counts::DiscoveryCounts;
+use varve_exchange::client::peer::{Remote, SubsetPeer};
 use varve_repo::Rev;
 
 /// See [`Command`].
@@ -19,9 +21,20 @@ pub(crate) const COMMAND: Command = Command {
             "REV",
             "compare these changesets and their ancestors only",
         ),
+        Flag::long_value(
+            "local-as-revs",
+            "REVS",
+            "act as if this repository had these changesets and their ancestors only",
+        ),
+        Flag::long_value(
+            "remote-as-revs",
+            "REVS",
+            "compare with these changesets of this repository and their ancestors",
+        ),
         SSH,
         REMOTECMD,
         INSECURE,
+        TEMPLATE,
     ],
     arguments: 0..=1,
     synopsis: "[--rev REV] [OTHER]",
@@ -36,37 +49,28 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let Context {
         repo, ui, config, ..
     } = context;
-    let name = matches.arguments().first();
-    let name = name.map_or(&b"default"[..], Vec::as_slice);
-    let sources = peers::sources(repo, ui, config, name)?;
-    let Some(source) = sources.first() else {
-        return Err(COMMAND.usage_error("invalid arguments"));
+    let mut remote = other_side(repo, ui, config, matches)?;
+    let mut out = Formatter::new(ui, config, matches, "debugdiscovery")?;
+    let keeps_output = !out.is_plain() && (!out.is_template() || out.names().contains("output"));
+    let mut messages = Messages {
+        kept: keeps_output.then(Vec::new),
     };
-    let mut remote = peers::connect(repo, ui, config, source)?;
-    ui.status([b"comparing with ", &source.shown()[..], b"\n"].concat())?;
+    let (own, among) = own_changesets(repo, ui, matches)?;
     let view = repo.view()?;
-    let specs = matches.list("rev");
-    let among: Option<HashSet<Rev>> = match specs.is_empty() {
-        true => None,
-        false => {
-            let heads = repo.revisions(ui, &specs)?;
-            let ancestors = view.missing_ancestors(&heads, &[]);
-            Some(ancestors.into_iter().collect())
-        }
-    };
+    let exists =
+        |rev: Rev| view.is_visible(rev) && own.as_ref().is_none_or(|own| own.contains(&rev));
+    let counts = |rev: Rev| exists(rev) && among.as_ref().is_none_or(|among| among.contains(&rev));
     let begun = Instant::now();
-    let counts = |rev: Rev| {
-        let is_meant = among.as_ref().is_none_or(|among| among.contains(&rev));
-        is_meant && view.is_visible(rev)
-    };
-    let discovery = Discovery::begin_among(&view, counts, &mut remote, None)?;
-    if view.tip().is_some() {
-        ui.status("searching for changes\n")?;
+    let discovery = Discovery::begin_among(&view, (&exists, &counts), &mut remote, None)?;
+    if view.changelog().revs().any(exists) {
+        messages.say(ui, Verbosity::Normal, "searching for changes\n")?;
         if discovery.knows_all() {
-            ui.note("all local changesets known remotely\n")?;
+            let words = "all local changesets known remotely\n";
+            messages.say(ui, Verbosity::Verbose, words)?;
         }
         if !discovery.has_incoming() {
-            ui.debug("all remote heads known locally\n")?;
+            let words = "all remote heads known locally\n";
+            messages.say(ui, Verbosity::Debug, words)?;
         }
     }
     let is_behind = !discovery.has_incoming();
@@ -76,66 +80,191 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         found.common_heads = found.remote_heads.clone();
     }
     let seconds = begun.elapsed().as_secs_f64();
-    print(ui, &found, &DiscoveryCounts::of(&view, &found), seconds)?;
+    messages.keep_trace(ui);
+    let output = messages.kept.unwrap_or_default();
+    let counts = DiscoveryCounts::of(&view, &exists, &found);
+    out.item(ui)?;
+    print(ui, &mut out, (&found, &counts), (seconds, output))?;
+    out.end(ui)?;
     ui.print_traffic()?;
     Ok(0)
 }
 
-fn print(
+/// The repository to compare with, or the part of this one that stands for it.
+fn other_side(
+    repo: &mut Repo,
     ui: &mut Ui,
-    found: &DiscoveryResult,
-    counts: &DiscoveryCounts,
-    seconds: f64,
-) -> Result<(), Abort> {
-    ui.write(format!("elapsed time:  {seconds:.6} seconds\n"))?;
-    let common_heads = counts.common_heads.len();
-    let lines = [
-        ("round-trips:        ", found.questions),
-        ("queries:            ", found.asked),
-        ("heads summary:", usize::MAX),
-        ("  total common heads:", common_heads),
-        ("    also local heads:", counts.common_heads_local),
-        ("    also remote heads:", counts.common_heads_remote),
-        ("    both:", counts.common_heads_both),
-        ("  local heads:", counts.local_heads),
-        ("    common:", counts.common_heads_local),
-        (
-            "    missing:",
-            counts.local_heads - counts.common_heads_local,
-        ),
-        ("  remote heads:", counts.remote_heads),
-        ("    common:", counts.common_heads_remote),
-        (
-            "    unknown:",
-            counts.remote_heads - counts.common_heads_remote,
-        ),
-        ("local changesets:", counts.common.all + counts.missing.all),
-        ("  common:", counts.common.all),
-        ("    heads:", counts.common.heads),
-        ("    roots:", counts.common.roots),
-        ("  missing:", counts.missing.all),
-        ("    heads:", counts.missing.heads),
-        ("    roots:", counts.missing.roots),
-        ("  first undecided set:", counts.undecided.all),
-        ("    heads:", counts.undecided.heads),
-        ("    roots:", counts.undecided.roots),
-        ("    common:", counts.undecided_common),
-        (
-            "    missing:",
-            counts.undecided.all - counts.undecided_common,
-        ),
-    ];
-    for (heading, number) in lines {
-        match number {
-            usize::MAX => ui.write(format!("{heading}\n"))?,
-            // The last digits stand below each other.
-            number => ui.write(format!("{heading}{number:>0$}\n", 32 - heading.len()))?,
+    config: &Config,
+    matches: &Matches,
+) -> Result<Remote, Abort> {
+    if let Some(revs) = matches.value("remote-as-revs") {
+        let revs = repo.revisions(ui, &[revs])?;
+        let peer = SubsetPeer::of(&*repo.view()?, &revs);
+        let mut remote = Remote::connect(Box::new(peer))?;
+        ui.trace(&mut remote);
+        return Ok(remote);
+    }
+    let name = matches.arguments().first();
+    let name = name.map_or(&b"default"[..], Vec::as_slice);
+    let sources = peers::sources(repo, ui, config, name)?;
+    let Some(source) = sources.first() else {
+        return Err(COMMAND.usage_error("invalid arguments"));
+    };
+    let remote = peers::connect(repo, ui, config, source)?;
+    ui.status([b"comparing with ", &source.shown()[..], b"\n"].concat())?;
+    Ok(remote)
+}
+
+/// A set of own changesets; `None` is all of them.
+type OwnChangesets = Option<HashSet<Rev>>;
+
+/// With `--local-as-revs`, the changesets that this side has; with `--rev`, those that are compared.
+fn own_changesets(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    matches: &Matches,
+) -> Result<(OwnChangesets, OwnChangesets), Abort> {
+    let view = repo.view()?;
+    let mut closure = |specs: &[&[u8]]| -> Result<OwnChangesets, Abort> {
+        if specs.is_empty() {
+            return Ok(None);
+        }
+        let heads = repo.revisions(ui, specs)?;
+        let ancestors = view.missing_ancestors(&heads, &[]);
+        Ok(Some(ancestors.into_iter().collect()))
+    };
+    let own = closure(matches.value("local-as-revs").as_slice())?;
+    let among = closure(&matches.list("rev"))?;
+    if let (Some(own), Some(among)) = (&own, &among)
+        && let Some(rev) = among.difference(own).max()
+    {
+        let rev = rev.0;
+        return Err(Abort::input(format!(
+            "filtered revision '{rev}' (not in 'debug-discovery-local-filter' subset)"
+        )));
+    }
+    Ok((own, among))
+}
+
+/// Messages of the comparison.
+struct Messages {
+    /// In place of being printed.
+    kept: Option<Vec<u8>>,
+}
+
+impl Messages {
+    fn say(&mut self, ui: &mut Ui, least: Verbosity, words: &str) -> Result<(), Abort> {
+        self.keep_trace(ui);
+        let is_said = match least {
+            Verbosity::Normal => !ui.verbosity.quiet,
+            Verbosity::Verbose => ui.verbosity.verbose,
+            Verbosity::Debug => ui.verbosity.debug,
+        };
+        match &mut self.kept {
+            _ if !is_said => Ok(()),
+            Some(kept) => {
+                kept.extend_from_slice(words.as_bytes());
+                Ok(())
+            }
+            None => ui.write(words),
         }
     }
+
+    /// Keeps what the connection has told since the last message.
+    fn keep_trace(&mut self, ui: &mut Ui) {
+        if let Some(kept) = &mut self.kept {
+            kept.extend(ui.take_peer_trace());
+        }
+    }
+}
+
+/// Least verbosity at which a message is said.
+#[derive(Clone, Copy)]
+enum Verbosity {
+    Normal,
+    Verbose,
+    Debug,
+}
+
+fn print(
+    ui: &mut Ui,
+    out: &mut Formatter,
+    (found, counts): (&DiscoveryResult, &DiscoveryCounts),
+    (seconds, output): (f64, Vec<u8>),
+) -> Result<(), Abort> {
+    let line = format!("elapsed time:  {seconds:.6} seconds\n");
+    out.field(ui, "elapsed", Value::Float(seconds), line)?;
+    for (heading, name, number) in lines(found, counts) {
+        match name {
+            "" => out.plain(ui, format!("{heading}\n"))?,
+            // The last digits stand below each other.
+            name => {
+                let line = format!("{heading}{number:>0$}\n", 32 - heading.len());
+                out.field(ui, name, Value::Int(number as i64), line)?;
+            }
+        }
+    }
+    out.field(ui, "output", Value::Text(output), "")?;
     if ui.verbosity.verbose {
         let mut heads: Vec<String> = counts.common_heads.iter().map(short_hex).collect();
         heads.sort_unstable();
-        ui.write(format!("common heads: {}\n", heads.join(" ")))?;
+        out.plain(ui, format!("common heads: {}\n", heads.join(" ")))?;
     }
     Ok(())
+}
+
+/// The lines for people: heading, name of the value, number. Some values stand in two lines.
+fn lines(
+    found: &DiscoveryResult,
+    counts: &DiscoveryCounts,
+) -> Vec<(&'static str, &'static str, usize)> {
+    let [common, missing, undecided] = [&counts.common, &counts.missing, &counts.undecided];
+    let [here, there] = [counts.common_heads_local, counts.common_heads_remote];
+    vec![
+        ("round-trips:        ", "total-roundtrips", found.questions),
+        ("queries:            ", "total-queries", found.asked),
+        ("heads summary:", "", 0),
+        (
+            "  total common heads:",
+            "nb-common-heads",
+            counts.common_heads.len(),
+        ),
+        ("    also local heads:", "nb-common-heads-local", here),
+        ("    also remote heads:", "nb-common-heads-remote", there),
+        (
+            "    both:",
+            "nb-common-heads-both",
+            counts.common_heads_both,
+        ),
+        ("  local heads:", "nb-head-local", counts.local_heads),
+        ("    common:", "nb-common-heads-local", here),
+        (
+            "    missing:",
+            "nb-head-local-missing",
+            counts.local_heads - here,
+        ),
+        ("  remote heads:", "nb-head-remote", counts.remote_heads),
+        ("    common:", "nb-common-heads-remote", there),
+        (
+            "    unknown:",
+            "nb-head-remote-unknown",
+            counts.remote_heads - there,
+        ),
+        ("local changesets:", "nb-revs", common.all + missing.all),
+        ("  common:", "nb-revs-common", common.all),
+        ("    heads:", "nb-common-heads", common.heads),
+        ("    roots:", "nb-common-roots", common.roots),
+        ("  missing:", "nb-revs-missing", missing.all),
+        ("    heads:", "nb-missing-heads", missing.heads),
+        ("    roots:", "nb-missing-roots", missing.roots),
+        ("  first undecided set:", "nb-ini_und", undecided.all),
+        ("    heads:", "nb-ini_und-heads", undecided.heads),
+        ("    roots:", "nb-ini_und-roots", undecided.roots),
+        ("    common:", "nb-ini_und-common", counts.undecided_common),
+        (
+            "    missing:",
+            "nb-ini_und-missing",
+            undecided.all - counts.undecided_common,
+        ),
+    ]
 }

@@ -2,7 +2,7 @@
 
 use crate::arguments::{Flag, Matches, TEMPLATE};
 use crate::commands::names;
-use crate::context::{Category, Command, Config, Context, Repo};
+use crate::context::{Category, Command, Config, Context, Repo, TypedRevision};
 use crate::render::Formatter;
 use crate::ui::{Abort, Ui, columns, short_hex};
 use varve_repo::{LockKind, RepoView};
@@ -161,16 +161,22 @@ fn set(
     edit: &mut BookmarkEdit,
 ) -> Result<(), Abort> {
     let inactive = matches.flag("inactive");
-    let target = match matches.value("rev") {
-        Some(spec) => repo.revision(ui, Some(spec))?,
-        None => edit.working_parent(),
+    let spec = matches.value("rev").filter(|spec| !spec.is_empty());
+    let named = match spec {
+        Some(spec) => repo.revision_or_working(ui, spec)?,
+        None => TypedRevision::Working,
+    };
+    let target = match named {
+        TypedRevision::Stored(rev) => rev,
+        TypedRevision::Working => edit.working_parent(),
     };
     let mut first = None;
     for name in matches.arguments() {
         let name = names::checked(&ui.decode(name)?, "bookmark")?;
         if inactive && edit.active() == Some(&name) {
+            // It stays where it is, whatever --rev says.
             edit.deactivate();
-            return Ok(());
+            continue;
         }
         let is_new = !edit.has(&name);
         if let Some(from) = edit.set(&name, target)? {
@@ -182,7 +188,7 @@ fn set(
         }
         first.get_or_insert(name);
     }
-    edit.activate(first, target, !inactive && matches.value("rev").is_none());
+    edit.activate(first, target, !inactive && named == TypedRevision::Working);
     Ok(())
 }
 

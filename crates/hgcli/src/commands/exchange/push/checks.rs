@@ -65,6 +65,10 @@ impl PushSession<'_> {
         }
         let checks = self.checks();
         let branches = branch_heads(&self.all, checks.missing, &remote.branchmap()?)?;
+        if ui.verbosity.debug {
+            // Mercurial asks for bookmarks once more, which nothing but its messages shows.
+            remote.list_keys("bookmarks")?;
+        }
         if !self.options.new_branch {
             checks.refuse_new_branches(&branches)?;
         }

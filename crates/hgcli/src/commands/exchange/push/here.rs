@@ -57,9 +57,29 @@ pub(super) fn store(
     drop(lock);
     incoming::print_stored(&mut there.repo, &mut there.ui, &arrival)?;
     there.repo.run_queued_hooks(&mut there.ui)?;
+    if ui.verbosity.debug {
+        print_replies(ui, &replies)?;
+    }
     Ok(PushReply {
         changegroup: (!plan.changesets.is_empty()).then_some(1),
     })
+}
+
+/// Prints the replies as the bundle that Mercurial makes of them, even between repositories of one machine.
+fn print_replies(ui: &mut Ui, replies: &ReplyParts) -> Result<(), Abort> {
+    let parts: Vec<String> = replies.debug_summaries().collect();
+    let count = parts.len();
+    ui.write(format!(
+        "bundle2-output-bundle: \"HG20\", {count} parts total\n"
+    ))?;
+    for part in &parts {
+        ui.write(format!("bundle2-output-part: {part} empty payload\n"))?;
+    }
+    ui.write("bundle2-input-bundle: no-transaction\n")?;
+    for part in &parts {
+        ui.write(format!("bundle2-input-part: {part} supported\n"))?;
+    }
+    ui.write(format!("bundle2-input-bundle: {count} parts total\n"))
 }
 
 /// A change of the other repository since the push was prepared is a race.
