@@ -101,6 +101,29 @@ pub(crate) async fn route(
     blocking(&pool, move || answer(&repos, &request, &user)).await
 }
 
+/// The list of the repositories that a user sees.
+pub(crate) async fn list(
+    repos: Arc<RepoRegistry>,
+    request: Request,
+    user: UserContext,
+) -> Result<Answer, Failure> {
+    let pool = repos.server().executor.reads.clone();
+    blocking(&pool, move || listed(&repos, &request, &user)).await
+}
+
+fn listed(
+    repos: &RepoRegistry,
+    request: &Request,
+    user: &UserContext,
+) -> Result<Answer, Failure> {
+    let title = match repos.holds() {
+        ServedRepos::Directory { title, .. } => title,
+        ServedRepos::Lone(one) => &one.name,
+    };
+    let listed = listing::list(repos, user).map_err(Failure::internal)?;
+    Ok(page::index(title, &listed, &request.mount))
+}
+
 /// The answer to a push that need not send its bundle.
 async fn refusal(
     repos: &Arc<RepoRegistry>,
@@ -147,10 +170,8 @@ fn admit(
     user: &UserContext,
 ) -> Result<Admission, Failure> {
     let segments = repos.segments(&request.segments);
-    if let (ServedRepos::Directory { title, .. }, []) = (repos.holds(), segments) {
-        let listed = listing::list(repos, user).map_err(Failure::internal)?;
-        let index = page::index(title, &listed, &request.mount);
-        return Ok(Admission::Answered(index));
+    if let (ServedRepos::Directory { .. }, []) = (repos.holds(), segments) {
+        return Ok(Admission::Answered(listed(repos, request, user)?));
     }
     let found = repos.find(segments).map_err(Failure::internal)?;
     let Some(found) = found else {
