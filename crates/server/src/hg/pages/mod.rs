@@ -18,14 +18,12 @@ mod read;
 use crate::hg::find::ServedRepository;
 use crate::hg::hgrc::RepositoryConfig;
 use crate::hg::{RepoRegistry, listing};
-use crate::http::IN_PATH;
 use crate::{Answer, Failure, Request};
 use error::PageError;
 use hyper::StatusCode;
 use page::{FileOrDirectory, Page, PageLimits};
 use paths::{Command, PageAddress, Style};
 pub(super) use paths::is_page_command;
-use percent_encoding::percent_encode;
 use read::PageReader;
 use std::sync::Arc;
 use varve_repo::{RepoView, Repository};
@@ -92,14 +90,13 @@ fn written(
 ) -> Result<Answer, Failure> {
     let stop = &repos.server().hurry;
     let reader = PageReader::new(view, stop).map_err(failed)?;
-    let path = percent_encode(found.path().as_bytes(), IN_URL).to_string();
     let page = Page {
         reader,
         request,
         config: &config.values,
         limits: PageLimits::read(&config.values).map_err(Failure::internal)?,
         about: listing::about(config, found),
-        root: format!("{}{path}", request.mount),
+        root: format!("{}{}", request.mount, found.path()),
         index: (!found.is_lone).then(|| format!("{}/hg", request.mount)),
         address,
     };
@@ -126,9 +123,6 @@ fn written(
         }
     }
 }
-
-/// The path of a repository is escaped already.
-const IN_URL: &percent_encoding::AsciiSet = &IN_PATH.remove(b'%');
 
 fn render(page: &Page<'_>, command: Command) -> Result<PageBody, PageError> {
     match page.address.style {

@@ -21,7 +21,7 @@ pub(in crate::hg::pages) struct FileRelatives {
     /// Of the versions before, or the one that brought this version if the changeset did not touch the file.
     pub(in crate::hg::pages) parents: Vec<Node>,
     pub(in crate::hg::pages) children: Vec<Node>,
-    /// The file that it was copied from.
+    /// The file that it was copied from with this version, as it is in the first of the parents.
     pub(in crate::hg::pages) source: Option<Text>,
 }
 
@@ -132,7 +132,7 @@ impl PageReader<'_> {
             self.introduced_at((&file.path, &filelog, rev), file.changeset)?;
         let mut relatives = FileRelatives {
             children: self.file_children(&filelog, rev),
-            source: source.as_ref().map(|(path, _)| path.clone()),
+            source: None,
             parents: Vec::new(),
         };
         if introduced != file.changeset {
@@ -140,6 +140,7 @@ impl PageReader<'_> {
             return Ok(relatives);
         }
         if let Some((path, node)) = source {
+            relatives.source = Some(path.clone());
             let before = FileVersion {
                 path,
                 node,
