@@ -103,5 +103,8 @@ fn repositories_and_their_bundles_are_below_it() {
     );
     let page = server.anonymous().get("/x%20y/hg/team/r").text();
     assert!(page.contains(&format!("hg clone {url}<")), "{page}");
-    assert!(page.contains("<a href=\"/x%20y/hg\">Repositories"), "{page}");
+    assert!(
+        page.contains("<a href=\"/x%20y/hg\">Repositories"),
+        "{page}"
+    );
 }

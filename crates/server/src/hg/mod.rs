@@ -111,11 +111,7 @@ pub(crate) async fn list(
     blocking(&pool, move || listed(&repos, &request, &user)).await
 }
 
-fn listed(
-    repos: &RepoRegistry,
-    request: &Request,
-    user: &UserContext,
-) -> Result<Answer, Failure> {
+fn listed(repos: &RepoRegistry, request: &Request, user: &UserContext) -> Result<Answer, Failure> {
     let title = match repos.holds() {
         ServedRepos::Directory { title, .. } => title,
         ServedRepos::Lone(one) => &one.name,

@@ -30,7 +30,10 @@ fn lake(directory: &Path) -> Hg {
     std::fs::create_dir_all(directory).unwrap();
     hg.ok(directory, &["init"]);
     let commit = |message: &str, user: &str, date: &str| {
-        hg.ok(directory, &["commit", "-qA", "-m", message, "-u", user, "-d", date]);
+        hg.ok(
+            directory,
+            &["commit", "-qA", "-m", message, "-u", user, "-d", date],
+        );
     };
     let long: String = (1..=30).map(|line| format!("l{line}\n")).collect();
     for (name, bytes) in [
@@ -49,7 +52,11 @@ fn lake(directory: &Path) -> Hg {
     let changed = long.replace("l3\n", "L3\n").replace("l20\n", "L20\nnew\n");
     repos::write(directory, "long.c", changed.as_bytes());
     repos::write(directory, "nonl", b"no newline\nmore");
-    commit("one: <edit> & \"so\"\nsecond 'line'\n\nthird", "J\u{f6}e \"x\" <j@x>", "1 -3600");
+    commit(
+        "one: <edit> & \"so\"\nsecond 'line'\n\nthird",
+        "J\u{f6}e \"x\" <j@x>",
+        "1 -3600",
+    );
     hg.ok(directory, &["update", "-q", "0"]);
     repos::write(directory, "long.c", format!("{long}side\n").as_bytes());
     repos::write(directory, "s/g", b"1\n\ttab <b>&\"\n");
@@ -63,15 +70,36 @@ fn lake(directory: &Path) -> Hg {
     hg.ok(directory, &["branch", "-q", "closed"]);
     repos::write(directory, "c", b"c\n");
     commit("on closed", "bo", "5 0");
-    hg.ok(directory, &["commit", "-q", "--close-branch", "-m", "close it", "-d", "6 0", "-u", "bo"]);
+    hg.ok(
+        directory,
+        &[
+            "commit",
+            "-q",
+            "--close-branch",
+            "-m",
+            "close it",
+            "-d",
+            "6 0",
+            "-u",
+            "bo",
+        ],
+    );
     hg.ok(directory, &["update", "-q", "4"]);
     hg.ok(directory, &["tag", "-l", "loc"]);
-    hg.ok(directory, &["tag", "-r", "1", "rel 1.0", "-d", "7 0", "-u", "bo"]);
+    hg.ok(
+        directory,
+        &["tag", "-r", "1", "rel 1.0", "-d", "7 0", "-u", "bo"],
+    );
     hg.ok(directory, &["bookmark", "-r", "1", "mark"]);
     hg.ok(directory, &["bookmark", "-r", "2", "a/b"]);
     hg.ok(directory, &["phase", "-p", "2"]);
     repos::write(directory, "hidden", b"secret\n");
-    hg.ok(directory, &["commit", "-qA", "--secret", "-m", "secret", "-d", "9 0", "-u", "bo"]);
+    hg.ok(
+        directory,
+        &[
+            "commit", "-qA", "--secret", "-m", "secret", "-d", "9 0", "-u", "bo",
+        ],
+    );
     hg.ok(directory, &["update", "-q", "3"]);
     repos::write(directory, "o", b"o\n");
     commit("other head", "bo", "10 0");
@@ -99,33 +127,89 @@ fn told(server: &Serving, client: &mut Client, path: &str) -> (u16, String, Stri
 /// All addresses that are compared.
 fn addresses() -> Vec<String> {
     let mut all = Vec::new();
-    let plain = ["tags", "bookmarks", "branches", "summary", "nosuch", "annotate", "filelog", "log"];
+    let plain = [
+        "tags",
+        "bookmarks",
+        "branches",
+        "summary",
+        "nosuch",
+        "annotate",
+        "filelog",
+        "log",
+    ];
     let of_changesets = ["log", "shortlog", "rev", "graph", "manifest"];
     let of_files = ["file", "annotate", "diff", "comparison", "filelog"];
     for style in ["json", "raw", "atom", "rss"] {
         all.extend(plain.iter().map(|command| format!("/{style}-{command}")));
-        let revs = ["0", "1", "3", "4", "6", "tip", "closed", "rel%201.0", "a%252Fb", "nope", "null", "8", "1:2"];
+        let revs = [
+            "0",
+            "1",
+            "3",
+            "4",
+            "6",
+            "tip",
+            "closed",
+            "rel%201.0",
+            "a%252Fb",
+            "nope",
+            "null",
+            "8",
+            "1:2",
+        ];
         for command in of_changesets {
             all.extend(revs.iter().map(|rev| format!("/{style}-{command}/{rev}")));
         }
         if matches!(style, "json" | "raw") {
-            let files = ["long.c", "s/t/f", "s/g", "nonl", "p.png", "la%20tin", "link", "copy.c", "ctl", "s", "only", "hidden"];
+            let files = [
+                "long.c", "s/t/f", "s/g", "nonl", "p.png", "la%20tin", "link", "copy.c", "ctl",
+                "s", "only", "hidden",
+            ];
             for command in of_files {
                 for rev in ["0", "1", "3", "4"] {
-                    all.extend(files.iter().map(|file| format!("/{style}-{command}/{rev}/{file}")));
+                    all.extend(
+                        files
+                            .iter()
+                            .map(|file| format!("/{style}-{command}/{rev}/{file}")),
+                    );
                 }
             }
         }
     }
     let queries = [
-        "json-log?rev=side", "json-log?rev=head()", "json-log?rev=1:2", "json-log?rev=bo%20merge", "json-log?rev=(",
-        "json-log?rev=all()&revcount=2", "json-log?rev=grep(x)", "json-log?rev=hidden", "json-log?rev=user(bo)",
-        "json-log?revcount=2", "json-shortlog?revcount=0", "json-graph/3?revcount=2", "json-filelog/4/long.c?revcount=1",
-        "json-comparison/1/long.c?context=1", "json-comparison/1/long.c?context=full", "file/0/nonl?style=raw",
-        "?style=json", "?style=raw", "?cmd=changelog&style=json", "?cmd=changeset&node=1&style=json",
-        "?cmd=file&filenode=1&file=nonl&style=json", "?cmd=rawfile&node=1&file=nonl", "?cmd=branches&style=json",
-        "atom-log/1/nonl", "rss-log/1/nonl", "json-file/0/../../etc/passwd", "rev/nope", "archive/1.zip", "archive/1.tar.gz",
-        "archive/tip.tar.bz2", "archive/1.zip/s", "archive/1.xyz", "archive/nope.zip", "archive/1.zip/nope",
+        "json-log?rev=side",
+        "json-log?rev=head()",
+        "json-log?rev=1:2",
+        "json-log?rev=bo%20merge",
+        "json-log?rev=(",
+        "json-log?rev=all()&revcount=2",
+        "json-log?rev=grep(x)",
+        "json-log?rev=hidden",
+        "json-log?rev=user(bo)",
+        "json-log?revcount=2",
+        "json-shortlog?revcount=0",
+        "json-graph/3?revcount=2",
+        "json-filelog/4/long.c?revcount=1",
+        "json-comparison/1/long.c?context=1",
+        "json-comparison/1/long.c?context=full",
+        "file/0/nonl?style=raw",
+        "?style=json",
+        "?style=raw",
+        "?cmd=changelog&style=json",
+        "?cmd=changeset&node=1&style=json",
+        "?cmd=file&filenode=1&file=nonl&style=json",
+        "?cmd=rawfile&node=1&file=nonl",
+        "?cmd=branches&style=json",
+        "atom-log/1/nonl",
+        "rss-log/1/nonl",
+        "json-file/0/../../etc/passwd",
+        "rev/nope",
+        "archive/1.zip",
+        "archive/1.tar.gz",
+        "archive/tip.tar.bz2",
+        "archive/1.zip/s",
+        "archive/1.xyz",
+        "archive/nope.zip",
+        "archive/1.zip/nope",
     ];
     all.extend(queries.iter().map(|query| format!("/{query}")));
     all
@@ -174,10 +258,22 @@ fn crawl(mut client: Client, start: &str, within: &str) -> usize {
         }
         let page = answer.text();
         let has = |part: &str| page.matches(part).count();
-        let counts = [has("<html lang=\"en\">"), has("<h1>"), has("<title>"), has("<main")];
+        let counts = [
+            has("<html lang=\"en\">"),
+            has("<h1>"),
+            has("<title>"),
+            has("<main"),
+        ];
         assert_eq!(counts, [1; 4], "{address}: {page}");
-        assert!(!page.contains("<title></title>") && has("<script") == 0, "{address}");
-        let ids: Vec<&str> = page.split(" id=\"").skip(1).filter_map(|part| part.split('"').next()).collect();
+        assert!(
+            !page.contains("<title></title>") && has("<script") == 0,
+            "{address}"
+        );
+        let ids: Vec<&str> = page
+            .split(" id=\"")
+            .skip(1)
+            .filter_map(|part| part.split('"').next())
+            .collect();
         let different: BTreeSet<&&str> = ids.iter().collect();
         assert_eq!(ids.len(), different.len(), "{address} has an id twice");
         for link in links(&page) {
@@ -222,7 +318,13 @@ fn every_link_leads_to_a_page() {
     let all = client.get(&format!("{place}/json-log?revcount=100")).text();
     assert!(!all.contains("secret") && all.contains("zero"), "{all}");
     std::fs::write(source.join(".hg/hgrc"), "[web]\nallow_read = ada\n").unwrap();
-    for path in ["/", "/json-log", "/raw-file/0/nonl", "/archive/0.tar.gz", "/?cmd=changelog"] {
+    for path in [
+        "/",
+        "/json-log",
+        "/raw-file/0/nonl",
+        "/archive/0.tar.gz",
+        "/?cmd=changelog",
+    ] {
         let answer = client.request("GET", &format!("{place}{path}"), &[], b"");
         assert_eq!(answer.unwrap().status, 401, "{path}");
     }

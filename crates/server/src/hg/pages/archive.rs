@@ -6,9 +6,9 @@ use super::read::diff::short;
 use super::{Page, PageBody};
 use crate::hg::{RepoRegistry, streams};
 use hyper::StatusCode;
+use parking_lot::Mutex;
 use std::io::{self, Write};
 use std::sync::Arc;
-use parking_lot::Mutex;
 use varve_archive::{ArchiveEntry, ArchiveWriter};
 use varve_exchange::server::wire::BodySteps;
 use varve_exchange::{ChunkSink, ExchangeError};
@@ -101,7 +101,9 @@ fn steps(
     };
     if has_metadata {
         let text = metadata_of(page, rev)?;
-        steps.add(METADATA, FileKind::Plain, &text).map_err(failed)?;
+        steps
+            .add(METADATA, FileKind::Plain, &text)
+            .map_err(failed)?;
     }
     Ok(steps)
 }

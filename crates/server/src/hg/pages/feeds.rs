@@ -68,7 +68,7 @@ pub(super) fn render(page: &Page<'_>, command: Command) -> Result<PageBody, Page
         }
         Command::Bookmarks => feed.labels(("bookmarks", "bookmark"), &page.reader.all_bookmarks()?),
         Command::Branches => feed.labels(("branches", "branch"), &page.reader.all_branches()?),
-        other => return Err(no_template(other)),
+        other => return Err(no_template(page, other)),
     };
     let media = if feed.is_atom { ATOM } else { RSS };
     Ok(PageBody::whole(media, text.into_bytes()))
@@ -92,7 +92,10 @@ impl Feed<'_> {
         let entries = page
             .reader
             .entries(revs.take(page.limit(page.limits.changesets)))?;
-        let items: String = entries.iter().map(|entry| self.changeset(entry, true)).collect();
+        let items: String = entries
+            .iter()
+            .map(|entry| self.changeset(entry, true))
+            .collect();
         Ok(match self.is_atom {
             true => format!(
                 "{XML}<feed xmlns=\"{ATOM_NAMESPACE}\">\n <!-- Changelog -->\n <id>{base}</id>\n \
@@ -125,11 +128,7 @@ impl Feed<'_> {
 
     fn atom_changeset(&self, entry: &ChangesetEntry, with_files: bool) -> String {
         let base = &self.base;
-        let branch = shown_branch(entry);
-        let branch_title = match branch.is_empty() {
-            true => String::new(),
-            false => format!("[{branch}] "),
-        };
+        let branch = branch_title(entry);
         let user = String::from_utf8_lossy(&entry.user);
         let (short, summary) = (short(&entry.node), xml(entry.summary()));
         let name = escape(&people::person(&entry.user));
@@ -137,7 +136,7 @@ impl Feed<'_> {
         let date = iso(entry.date);
         let rows = self.rows(entry, with_files, ("    ", "     ", "text-align:left;"));
         format!(
-            " <entry>\n  <title>{branch_title}{summary}</title>\n  <id>{base}#changeset-{}</id>\n  \
+            " <entry>\n  <title>{branch}{summary}</title>\n  <id>{base}#changeset-{}</id>\n  \
              <link href=\"{base}rev/{short}\"/>\n  <author>\n   <name>{name}</name>\n   <email>{mail}</email>\n  \
              </author>\n  <updated>{date}</updated>\n  <published>{date}</published>\n  <content type=\"xhtml\">\n   \
              <table xmlns=\"http://www.w3.org/1999/xhtml\">\n{rows}   </table>\n  </content>\n </entry>\n",
@@ -148,12 +147,13 @@ impl Feed<'_> {
     fn rss_changeset(&self, entry: &ChangesetEntry) -> String {
         let base = &self.base;
         let (short, summary) = (short(&entry.node), xml(entry.summary()));
+        let branch = branch_title(entry);
         let user = obfuscated(&String::from_utf8_lossy(&entry.user));
         let style = "text-align:left;vertical-align:top;";
         let rows = self.rows(entry, true, ("            ", "                ", style));
         let date = rfc_822(entry.date);
         format!(
-            "<item>\n    <title>{summary}</title>\n    <guid isPermaLink=\"true\">{base}rev/{short}</guid>\n    \
+            "<item>\n    <title>{branch}{summary}</title>\n    <guid isPermaLink=\"true\">{base}rev/{short}</guid>\n    \
              <link>{base}rev/{short}</link>\n    <description>\n    <![CDATA[\n        <table>\n{rows}        </table>\n    \
              ]]>\n    </description>\n    <author>{user}</author>\n    <pubDate>{date}</pubDate>\n</item>\n"
         )
@@ -244,7 +244,10 @@ impl Feed<'_> {
             let title = format!("{name}: {all}");
             return self.channel(&title, &format!("{name} {one} history"), &items);
         }
-        let newest = labels.iter().map(|label| label.date).max_by_key(|date| date.time);
+        let newest = labels
+            .iter()
+            .map(|label| label.date)
+            .max_by_key(|date| date.time);
         let first = if all == "branches" { " " } else { "" };
         format!(
             "{XML}<feed xmlns=\"{ATOM_NAMESPACE}\">\n <id>{base}</id>\n <link rel=\"self\" href=\"{base}atom-{all}\"/>\n \
@@ -280,9 +283,9 @@ impl Feed<'_> {
 }
 
 /// The branch of a changeset that is its tip, or that is not on the usual one.
-fn shown_branch(entry: &ChangesetEntry) -> String {
+fn branch_title(entry: &ChangesetEntry) -> String {
     match entry.is_branch_tip || entry.branch != varve_repo::DEFAULT_BRANCH {
-        true => xml(&entry.branch),
+        true => format!("[{}] ", xml(&entry.branch)),
         false => String::new(),
     }
 }

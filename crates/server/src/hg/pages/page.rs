@@ -105,7 +105,9 @@ impl Page<'_> {
 
     /// The number of items: `revcount`, or the usual one.
     pub(super) fn limit(&self, usual: usize) -> usize {
-        let asked = self.query("revcount").and_then(|count| count.parse::<i64>().ok());
+        let asked = self
+            .query("revcount")
+            .and_then(|count| count.parse::<i64>().ok());
         let asked = asked.map(|count| usize::try_from(count).unwrap_or_default().max(1));
         asked.unwrap_or(usual).min(MOST)
     }
@@ -116,6 +118,53 @@ impl Page<'_> {
     /// 404 for one that there is not.
     pub(super) fn changeset(&self) -> Result<Option<Rev>, PageError> {
         self.reader.changeset(self.address.rev.as_deref())
+    }
+
+    /// The changeset that a difference begins at: the first parent, or that before the colon of `A:B`.
+    ///
+    /// # Errors
+    /// 404 for one that there is not.
+    pub(super) fn base(&self) -> Result<Option<Rev>, PageError> {
+        let typed = self.address.rev.as_deref().unwrap_or_default();
+        match typed.split_once(':') {
+            Some((base, _)) if !base.is_empty() => self.reader.changeset(Some(base)),
+            _ => Ok(self.reader.first_parent(self.changeset()?)),
+        }
+    }
+
+    /// The changeset of a page about a file.
+    ///
+    /// # Errors
+    /// 404 without a path, and for a changeset that there is not.
+    pub(super) fn file_changeset(&self) -> Result<Option<Rev>, PageError> {
+        if self.address.path.is_empty() {
+            return Err(PageError::no_file());
+        }
+        self.changeset().map_err(|error| match error {
+            PageError::Refused { .. } => {
+                let typed = self.address.rev.as_deref().unwrap_or_default();
+                PageError::missing(format!("revision not found: {typed}"))
+            }
+            failed => failed,
+        })
+    }
+
+    /// Finds what a page is about that its style does not have: an address that leads nowhere is refused first.
+    ///
+    /// # Errors
+    /// 404 for what there is not.
+    pub(super) fn check(&self, command: Command) -> Result<(), PageError> {
+        match command {
+            Command::Annotate => {
+                let rev = self.file_changeset()?;
+                self.reader.file(rev, &self.path()).map(drop)
+            }
+            Command::FileDiff => self.file_diff().map(drop),
+            Command::FileLog => self.file_log().map(drop),
+            Command::Comparison => self.comparison().map(drop),
+            Command::File | Command::Manifest => self.file_or_directory(command).map(drop),
+            _ => self.changeset().map(drop),
+        }
     }
 
     /// The path that the address names.
@@ -154,7 +203,11 @@ impl Page<'_> {
     /// # Errors
     /// 404 without either.
     pub(super) fn file_or_directory(&self, command: Command) -> Result<FileOrDirectory, PageError> {
-        let (rev, path) = (self.changeset()?, self.path());
+        let path = self.path();
+        let rev = match command == Command::File && !path.is_empty() {
+            true => self.file_changeset()?,
+            false => self.changeset()?,
+        };
         if command == Command::File
             && !path.is_empty()
             && let Some(file) = self.reader.find_file(rev, &path)?
@@ -174,9 +227,9 @@ impl Page<'_> {
     /// # Errors
     /// 404 if it neither has nor changed the file.
     pub(super) fn file_diff(&self) -> Result<(ChangesetEntry, Vec<FileDiff>), PageError> {
-        let (rev, path) = (self.changeset()?, self.path());
+        let (rev, path) = (self.file_changeset()?, self.path());
         let entry = self.reader.entry(rev)?;
-        if path.is_empty() || !entry.files.contains(&path) {
+        if !entry.files.contains(&path) {
             self.reader.file(rev, &path)?;
         }
         let sides = (self.reader.first_parent(rev), rev);
@@ -194,7 +247,9 @@ impl Page<'_> {
             return Err(PageError::no_file());
         }
         let context = self.query("context");
-        let context = context.map(str::to_owned).or_else(|| self.config.text("web", "comparisoncontext"));
+        let context = context
+            .map(str::to_owned)
+            .or_else(|| self.config.text("web", "comparisoncontext"));
         let compared = self.reader.comparison(rev, &path, context.as_deref())?;
         Ok((self.reader.entry(rev)?, compared))
     }
@@ -206,7 +261,7 @@ impl Page<'_> {
     pub(super) fn file_log(&self) -> Result<Vec<(ChangesetEntry, FileVersion)>, PageError> {
         let file = self
             .reader
-            .file_with_history(self.changeset()?, &self.path())?;
+            .file_with_history(self.file_changeset()?, &self.path())?;
         let limit = self.limit(self.limits.short_changesets);
         let versions = self.reader.file_log(&file, limit)?;
         let entry = |version: FileVersion| {
@@ -216,8 +271,20 @@ impl Page<'_> {
         versions.into_iter().map(entry).collect()
     }
 
-    /// Colour (six hexadecimal digits, or nothing) and width of a branch's lines, from `[graph]`.
-    pub(super) fn branch_line(&self, branch: &[u8]) -> (String, i64) {
+    /// Colour (six hexadecimal digits, or nothing) and width of the line to a changeset, by its branch, from `[graph]`.
+    ///
+    /// # Errors
+    /// A damaged changeset.
+    pub(super) fn line_to(&self, rev: Rev) -> Result<(String, i64), PageError> {
+        if self.config.section("graph").is_empty() {
+            return Ok((String::new(), -1));
+        }
+        let view = self.reader.view;
+        let branch = view.with_changeset(rev, |changeset| changeset.branch().into_owned())?;
+        Ok(self.branch_line(&branch))
+    }
+
+    fn branch_line(&self, branch: &[u8]) -> (String, i64) {
         let branch = String::from_utf8_lossy(branch);
         let color = self.config.text("graph", &format!("{branch}.color"));
         let is_color = |color: &String| {
@@ -225,6 +292,9 @@ impl Page<'_> {
         };
         let width = self.config.integer("graph", &format!("{branch}.width"));
         let width = width.ok().flatten().filter(|width| (0..30).contains(width));
-        (color.filter(is_color).unwrap_or_default(), width.unwrap_or(-1))
+        (
+            color.filter(is_color).unwrap_or_default(),
+            width.unwrap_or(-1),
+        )
     }
 }

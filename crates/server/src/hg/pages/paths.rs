@@ -100,8 +100,7 @@ impl Command {
 
 /// Returns whether `?cmd=` of this value is a page. `branches` is not: the wire protocol has a command of that name.
 pub(in crate::hg) fn is_page_command(name: &str) -> bool {
-    name == "rawfile"
-        || (!matches!(name, "branches" | "rev" | "diff") && Command::named(name).is_some())
+    name == "rawfile" || (name != "branches" && Command::named(name).is_some())
 }
 
 /// What a URL asks for.
@@ -145,7 +144,7 @@ impl PageAddress {
         let path = rest.get(1..).unwrap_or_default().join("/");
         let command = match command {
             Some(Command::Log) if !path.is_empty() => Some(Command::FileLog),
-            Some(Command::Log) if rev.is_none() && value("rev").is_some() => Some(Command::Search),
+            other if rev.is_none() && value("rev").is_some() => searching(other),
             other => other,
         };
         PageAddress {
@@ -157,30 +156,48 @@ impl PageAddress {
     }
 
     fn of_query<'q>(style: Style, value: &dyn Fn(&str) -> Option<&'q str>) -> PageAddress {
-        let rev = ["node", "filenode", "manifest"]
+        let rev = ["node", "filenode"]
             .into_iter()
             .find_map(value)
             .filter(|rev| !rev.is_empty());
         let path = value("file").unwrap_or_default().trim_matches('/');
         let (style, command) = match value("cmd") {
             None | Some("") if style == Style::Html => (style, Some(Command::Summary)),
-            None | Some("") if style == Style::Raw => (style, Some(Command::Shortlog)),
+            None | Some("") if matches!(style, Style::Json | Style::Raw) => {
+                (style, Some(Command::Shortlog))
+            }
             None | Some("") => (style, Some(Command::Changelog)),
             Some("rawfile") => (Style::Raw, Some(Command::File)),
             Some(name) => (style, Command::named(name)),
         };
         let has_query = value("rev").is_some() && rev.is_none();
         let command = match command {
-            Some(Command::Log | Command::Changelog) if !path.is_empty() => Some(Command::FileLog),
-            Some(Command::Log | Command::Changelog) if has_query => Some(Command::Search),
+            Some(Command::Log) if !path.is_empty() => Some(Command::FileLog),
+            Some(Command::Summary) if has_query && value("cmd").is_none() => Some(Command::Search),
+            other if has_query => searching(other),
             other => other,
+        };
+        let archive = match value("type") {
+            _ if command != Some(Command::Archive) => "",
+            Some("gz") => ".tar.gz",
+            Some("bz2") => ".tar.bz2",
+            Some("zip") => ".zip",
+            _ => "",
         };
         PageAddress {
             style,
             command,
-            rev: rev.map(str::to_owned),
+            rev: rev.map(|rev| format!("{rev}{archive}")),
             path: path.to_owned(),
         }
+    }
+}
+
+/// A list of changesets with `?rev=` is a search.
+fn searching(command: Option<Command>) -> Option<Command> {
+    match command {
+        Some(Command::Log | Command::Changelog | Command::Shortlog) => Some(Command::Search),
+        other => other,
     }
 }
 
@@ -201,19 +218,82 @@ mod tests {
         let none = String::new;
         for (path, query, expected) in [
             ("", "", (Style::Html, Some(Command::Summary), None, none())),
-            ("", "style=json", (Style::Json, Some(Command::Changelog), None, none())),
-            ("json-rev/1/", "style=raw", (Style::Json, Some(Command::Changeset), rev("1"), none())),
-            ("file/tip/a/b", "style=raw", (Style::Raw, Some(Command::File), rev("tip"), "a/b".into())),
-            ("log/tip/a", "rev=1", (Style::Html, Some(Command::FileLog), rev("tip"), "a".into())),
-            ("log", "rev=1", (Style::Html, Some(Command::Search), None, none())),
-            ("log/2", "rev=1", (Style::Html, Some(Command::Log), rev("2"), none())),
-            ("json-raw-file", "", (Style::Html, Some(Command::File), None, none())),
-            ("rev/a%2Fb", "", (Style::Html, Some(Command::Changeset), rev("a/b"), none())),
+            (
+                "",
+                "style=json",
+                (Style::Json, Some(Command::Shortlog), None, none()),
+            ),
+            (
+                "json-rev/1/",
+                "style=raw",
+                (Style::Json, Some(Command::Changeset), rev("1"), none()),
+            ),
+            (
+                "file/tip/a/b",
+                "style=raw",
+                (Style::Raw, Some(Command::File), rev("tip"), "a/b".into()),
+            ),
+            (
+                "log/tip/a",
+                "rev=1",
+                (Style::Html, Some(Command::FileLog), rev("tip"), "a".into()),
+            ),
+            (
+                "log",
+                "rev=1",
+                (Style::Html, Some(Command::Search), None, none()),
+            ),
+            (
+                "shortlog",
+                "rev=1",
+                (Style::Html, Some(Command::Search), None, none()),
+            ),
+            (
+                "",
+                "rev=1&style=json",
+                (Style::Json, Some(Command::Search), None, none()),
+            ),
+            (
+                "",
+                "cmd=archive&node=1&type=gz",
+                (Style::Html, Some(Command::Archive), rev("1.tar.gz"), none()),
+            ),
+            (
+                "log/2",
+                "rev=1",
+                (Style::Html, Some(Command::Log), rev("2"), none()),
+            ),
+            (
+                "json-raw-file",
+                "",
+                (Style::Html, Some(Command::File), None, none()),
+            ),
+            (
+                "rev/a%2Fb",
+                "",
+                (Style::Html, Some(Command::Changeset), rev("a/b"), none()),
+            ),
             ("nosuch", "", (Style::Html, None, None, none())),
-            ("", "cmd=changeset&node=1", (Style::Html, Some(Command::Changeset), rev("1"), none())),
-            ("", "cmd=file&filenode=1&file=a", (Style::Html, Some(Command::File), rev("1"), "a".into())),
-            ("", "cmd=rawfile&node=1&file=a", (Style::Raw, Some(Command::File), rev("1"), "a".into())),
-            ("static/x/y", "", (Style::Html, Some(Command::Static), None, "x/y".into())),
+            (
+                "",
+                "cmd=changeset&node=1",
+                (Style::Html, Some(Command::Changeset), rev("1"), none()),
+            ),
+            (
+                "",
+                "cmd=file&filenode=1&file=a",
+                (Style::Html, Some(Command::File), rev("1"), "a".into()),
+            ),
+            (
+                "",
+                "cmd=rawfile&node=1&file=a",
+                (Style::Raw, Some(Command::File), rev("1"), "a".into()),
+            ),
+            (
+                "static/x/y",
+                "",
+                (Style::Html, Some(Command::Static), None, "x/y".into()),
+            ),
         ] {
             assert_eq!(parsed(path, query), expected, "{path}?{query}");
         }

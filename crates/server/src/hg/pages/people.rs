@@ -23,7 +23,9 @@ pub(super) fn person(user: &[u8]) -> String {
 /// The address between `<` and `>`, or all of it.
 pub(super) fn address(user: &str) -> String {
     let behind = user.split_once('<').map_or(user, |(_, behind)| behind);
-    let address = behind.split_once('>').map_or(behind, |(address, _)| address);
+    let address = behind
+        .split_once('>')
+        .map_or(behind, |(address, _)| address);
     address.to_owned()
 }
 
@@ -43,13 +45,23 @@ mod tests {
     #[test]
     fn names_and_addresses_are_taken_apart() {
         for (user, expected) in [
-            ("Ada Ried <ada.r@lake.example>", ("Ada Ried", "ada.r@lake.example", "ada")),
+            (
+                "Ada Ried <ada.r@lake.example>",
+                ("Ada Ried", "ada.r@lake.example", "ada"),
+            ),
             ("bo", ("bo", "bo", "bo")),
-            ("cleo.s@lake.example", ("cleo s", "cleo.s@lake.example", "cleo")),
+            (
+                "cleo.s@lake.example",
+                ("cleo s", "cleo.s@lake.example", "cleo"),
+            ),
             ("Jo \"x\" <j@x>", ("Jo \"x", "j@x", "j")),
             ("", ("", "", "")),
         ] {
-            let found = (person(user.as_bytes()), address(user), login(user.as_bytes()));
+            let found = (
+                person(user.as_bytes()),
+                address(user),
+                login(user.as_bytes()),
+            );
             let (name, mail, short) = &found;
             assert_eq!((&name[..], &mail[..], &short[..]), expected);
         }

@@ -38,18 +38,28 @@ pub(super) fn render(page: &Page<'_>, command: Command) -> Result<PageBody, Page
         Command::Bookmarks => labels(&page.reader.all_bookmarks()?),
         Command::Branches => labels(&page.reader.all_branches()?),
         Command::Graph => graph(page)?,
-        Command::Shortlog => b"'raw' is not a browsable style".to_vec(),
-        other => return Err(no_template(other)),
+        Command::Shortlog => {
+            page.check(command)?;
+            b"'raw' is not a browsable style".to_vec()
+        }
+        other => return Err(no_template(page, other)),
     };
     Ok(PageBody::whole(MEDIA_TYPE, text))
 }
 
 /// The refusal of a page that a style does not have.
-pub(super) fn no_template(command: Command) -> PageError {
+pub(super) fn no_template(page: &Page<'_>, command: Command) -> PageError {
+    if let Err(refused) = page.check(command) {
+        return refused;
+    }
+    let template = match command {
+        Command::File if page.address.path.is_empty() => Command::Manifest.template(),
+        other => other.template(),
+    };
     PageError::Refused {
         status: StatusCode::FORBIDDEN,
         reason: None,
-        message: format!("\"{}\" not in template map", command.template()),
+        message: format!("\"{template}\" not in template map"),
     }
 }
 
@@ -62,9 +72,11 @@ fn changeset(page: &Page<'_>) -> Result<Text, PageError> {
     let reader = &page.reader;
     let rev = page.changeset()?;
     let entry = reader.entry(rev)?;
-    let diffs = reader.diffs((reader.first_parent(rev), rev), None)?;
+    let diffs = reader.diffs((page.base()?, rev), None)?;
     let parents = entry.parents.iter();
-    let parents: String = parents.map(|parent| format!("# Parent  {parent}")).collect();
+    let parents: String = parents
+        .map(|parent| format!("# Parent  {parent}"))
+        .collect();
     let head = format!(
         "# Date {} {}\n# Node ID {}\n{parents}\n",
         entry.date.time, entry.date.zone, entry.node
@@ -84,9 +96,7 @@ fn changeset(page: &Page<'_>) -> Result<Text, PageError> {
 
 fn file(page: &Page<'_>, command: Command) -> Result<PageBody, PageError> {
     match page.file_or_directory(command)? {
-        FileOrDirectory::Directory(found) => {
-            Ok(PageBody::whole(MEDIA_TYPE, directory(&found)))
-        }
+        FileOrDirectory::Directory(found) => Ok(PageBody::whole(MEDIA_TYPE, directory(&found))),
         FileOrDirectory::File(found) => {
             let content = page.reader.content(&found)?;
             let guesses = page.config.boolean("web", "guessmime", false);
@@ -109,7 +119,9 @@ fn file(page: &Page<'_>, command: Command) -> Result<PageBody, PageError> {
 fn guessed_type(path: &[u8], content: &[u8]) -> String {
     let known = file::media_type(path);
     match known {
-        "application/octet-stream" if !file::is_binary(content) => "text/plain; charset=\"UTF-8\"".to_owned(),
+        "application/octet-stream" if !file::is_binary(content) => {
+            "text/plain; charset=\"UTF-8\"".to_owned()
+        }
         known if known.starts_with("text/") => format!("{known}; charset=\"UTF-8\""),
         known => known.to_owned(),
     }
@@ -139,7 +151,7 @@ pub(super) fn mode(kind: FileKind) -> &'static str {
 }
 
 fn annotation(page: &Page<'_>) -> Result<Text, PageError> {
-    let file = page.reader.file(page.changeset()?, &page.path())?;
+    let file = page.reader.file(page.file_changeset()?, &page.path())?;
     let mut out = b"\n".to_vec();
     for line in page.reader.annotation(&file)? {
         let user = people::login(&line.origin.user);
@@ -167,7 +179,9 @@ fn labels(labels: &[Label]) -> Text {
 fn log(page: &Page<'_>) -> Result<Text, PageError> {
     let reader = &page.reader;
     let from = page.changeset()?;
-    let revs = reader.downward(from).take(page.limit(page.limits.changesets));
+    let revs = reader
+        .downward(from)
+        .take(page.limit(page.limits.changesets));
     let entries = reader.entries(revs)?;
     let mut out = format!("\n# HG changelog\n# Node ID {}\n\n", reader.node(from)).into_bytes();
     for entry in &entries {
@@ -175,20 +189,25 @@ fn log(page: &Page<'_>) -> Result<Text, PageError> {
         let head = format!("changeset:   {}\nrevision:    {rev}\n", entry.node);
         out.extend_from_slice(head.as_bytes());
         let date = entry.date.format("%a, %d %b %Y %H:%M:%S %1%2");
-        push_details(&mut out, entry, &entry.user, &date);
+        push_details(&mut out, entry, (&entry.user, &entry.description), &date);
         out.push(b'\n');
     }
     out.extend_from_slice(b"\n");
     Ok(out)
 }
 
-fn push_details(out: &mut Text, entry: &ChangesetEntry, user: &[u8], date: &str) {
+fn push_details(
+    out: &mut Text,
+    entry: &ChangesetEntry,
+    (user, summary): (&[u8], &[u8]),
+    date: &str,
+) {
     let mut line = |name: &[u8], value: &[u8]| {
         out.extend_from_slice(&[name, value, b"\n"].concat());
     };
     line(b"user:        ", user);
     line(b"date:        ", date.as_bytes());
-    line(b"summary:     ", entry.summary());
+    line(b"summary:     ", summary);
     if entry.is_branch_tip {
         line(b"branch:      ", &entry.branch);
     }
@@ -221,16 +240,15 @@ fn graph(page: &Page<'_>) -> Result<Text, PageError> {
 fn push_graph_row(out: &mut Text, number: usize, GraphRow { entry, place }: &GraphRow) {
     out.extend_from_slice(format!("changeset:   {}\n", short(&entry.node)).as_bytes());
     let user = people::person(&entry.user);
-    push_details(out, entry, user.as_bytes(), &entry.date.format("%Y-%m-%d"));
+    let texts = (user.as_bytes(), entry.summary());
+    push_details(out, entry, texts, &entry.date.format("%Y-%m-%d"));
     let (column, color, below) = (place.column, place.color, number + 1);
     let node = format!("\nnode:        ({column}, {number}) (color {color})\n");
     out.extend_from_slice(node.as_bytes());
     for edge in &place.edges {
         let (from, to, color) = (edge.column, edge.next, edge.color);
-        let edge =
-            format!("edge:        ({from}, {number}) -> ({to}, {below}) (color {color})\n");
+        let edge = format!("edge:        ({from}, {number}) -> ({to}, {below}) (color {color})\n");
         out.extend_from_slice(edge.as_bytes());
     }
     out.push(b'\n');
 }
-

@@ -161,10 +161,7 @@ pub(super) fn file_or_directory(page: &Page<'_>, command: Command) -> Result<Str
 }
 
 /// The changeset of a file, with those beside the file, and the file that it was copied from.
-fn row_of(
-    page: &Page<'_>,
-    file: &FileVersion,
-) -> Result<(ChangesetRow, Option<Link>), PageError> {
+fn row_of(page: &Page<'_>, file: &FileVersion) -> Result<(ChangesetRow, Option<Link>), PageError> {
     let entry = page.reader.entry(file.changeset)?;
     let relatives = page.reader.relatives(file)?;
     let links = Links::new(page);
@@ -213,7 +210,10 @@ fn tree(page: &Page<'_>, directory: &Directory) -> Result<String, PageError> {
         text,
     };
     let directories = directory.directories.iter().map(|found| {
-        let mut shown = vec![link(&inside(&found.name), format!("{}/", lossy(&found.name)))];
+        let mut shown = vec![link(
+            &inside(&found.name),
+            format!("{}/", lossy(&found.name)),
+        )];
         if !found.only.is_empty() {
             let path = [&found.name[..], b"/", &found.only].concat();
             shown.push(link(&inside(&path), format!("{}/", lossy(&found.only))));
@@ -246,7 +246,7 @@ fn tree(page: &Page<'_>, directory: &Directory) -> Result<String, PageError> {
 }
 
 pub(super) fn annotation(page: &Page<'_>) -> Result<String, PageError> {
-    let file = page.reader.file(page.changeset()?, &page.path())?;
+    let file = page.reader.file(page.file_changeset()?, &page.path())?;
     let content = page.reader.content(&file)?;
     if let Err(note) = shown_lines(&content) {
         return file_page(page, &file, ("annotate", Some(note)), Vec::new());
@@ -302,7 +302,11 @@ pub(super) fn comparison(page: &Page<'_>) -> Result<String, PageError> {
     let path = page.path();
     let there = is_there(page, &entry)?;
     let url = Links::new(page).file("comparison", &entry.node, &path);
-    let contexts = [("Fewer lines", "3"), ("More lines", "20"), ("All lines", "full")];
+    let contexts = [
+        ("Fewer lines", "3"),
+        ("More lines", "20"),
+        ("All lines", "full"),
+    ];
     let links = contexts.map(|(text, context)| Link {
         url: format!("{url}?context={context}"),
         text: text.to_owned(),
@@ -394,9 +398,15 @@ mod tests {
     fn the_differing_middle_of_lines_is_marked() {
         let shown = |left: &str, right: &str| {
             let (left, right) = marked(left, right);
-            format!("{}|{}|{} {}|{}|{}", left.before, left.changed, left.after, right.before, right.changed, right.after)
+            format!(
+                "{}|{}|{} {}|{}|{}",
+                left.before, left.changed, left.after, right.before, right.changed, right.after
+            )
         };
-        assert_eq!(shown("let a = 1;", "let bé = 1;"), "let |a| = 1; let |bé| = 1;");
+        assert_eq!(
+            shown("let a = 1;", "let bé = 1;"),
+            "let |a| = 1; let |bé| = 1;"
+        );
         assert_eq!(shown("aa", "aaa"), "aa|| aa|a|");
         assert_eq!(shown("", "x"), "|| |x|");
     }

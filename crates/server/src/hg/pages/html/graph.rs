@@ -60,7 +60,7 @@ pub(super) fn graph(page: &Page<'_>) -> Result<String, PageError> {
         frame: Frame::new(page, "Graph".to_owned(), Some("graph")),
         width: columns.unwrap_or(1).min(MOST_COLUMNS) * COLUMN,
         height: rows.len() * ROW,
-        edges: drawn_edges(page, &rows),
+        edges: drawn_edges(page, &rows)?,
         nodes: drawn_nodes(&rows),
         pages: Links::new(page).pages("graph", ends, tip, limit),
         changesets: rows
@@ -78,25 +78,24 @@ fn y(row: usize) -> usize {
     row * ROW + ROW / 2
 }
 
-fn drawn_edges(page: &Page<'_>, rows: &[GraphRow]) -> Vec<DrawnEdge> {
+fn drawn_edges(page: &Page<'_>, rows: &[GraphRow]) -> Result<Vec<DrawnEdge>, PageError> {
     let mut drawn = Vec::new();
     for (number, row) in rows.iter().enumerate() {
-        let (color, width) = page.branch_line(&row.entry.branch);
-        let mut style = String::new();
-        if !color.is_empty() {
-            style = format!("stroke=\"#{color}\"");
-        }
-        if width >= 0 {
-            style = format!("{style} stroke-width=\"{width}\"");
-        }
         for edge in &row.place.edges {
             if edge.column.max(edge.next) >= MOST_COLUMNS {
                 continue;
             }
-            let is_own = edge.column == row.place.column;
+            let (color, width) = page.line_to(edge.to)?;
+            let mut style = String::new();
+            if !color.is_empty() {
+                style = format!("stroke=\"#{color}\"");
+            }
+            if width >= 0 {
+                style = format!("{style} stroke-width=\"{width}\"");
+            }
             drawn.push(DrawnEdge {
                 color: edge.color % COLORS,
-                style: if is_own { style.clone() } else { String::new() },
+                style,
                 x1: x(edge.column),
                 y1: y(number),
                 x2: x(edge.next),
@@ -105,7 +104,7 @@ fn drawn_edges(page: &Page<'_>, rows: &[GraphRow]) -> Vec<DrawnEdge> {
             });
         }
     }
-    drawn
+    Ok(drawn)
 }
 
 fn drawn_nodes(rows: &[GraphRow]) -> Vec<DrawnNode> {

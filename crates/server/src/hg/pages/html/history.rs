@@ -156,10 +156,7 @@ fn listed(
         .take(limit)
         .collect();
     let entries = page.reader.entries(revs.iter().copied())?;
-    let ends = (
-        revs.first().map(|rev| rev.0),
-        revs.last().map(|rev| rev.0),
-    );
+    let ends = (revs.first().map(|rev| rev.0), revs.last().map(|rev| rev.0));
     let tip = page.reader.view.tip().map(|rev| rev.0);
     let links = Links::new(page).pages(command, ends, tip, limit);
     Ok((changeset_rows(page, &entries), links))
@@ -206,7 +203,7 @@ pub(super) fn changeset(page: &Page<'_>) -> Result<String, PageError> {
     let reader = &page.reader;
     let rev = page.changeset()?;
     let entry = reader.entry(rev)?;
-    let diffs = reader.diffs((reader.first_parent(rev), rev), None)?;
+    let diffs = reader.diffs((page.base()?, rev), None)?;
     let links = Links::new(page);
     let mut row = ChangesetRow::new(page, &entry);
     row.children = nodes(&links, &reader.children(rev));
@@ -263,7 +260,15 @@ pub(super) fn labels(page: &Page<'_>, command: Command) -> Result<String, PageEr
 
 pub(super) fn help(page: &Page<'_>) -> Result<String, PageError> {
     let links = Links::new(page);
-    let places = ["log", "json-log", "raw-rev/tip", "atom-log", "rss-log", "atom-tags", "json-summary"];
+    let places = [
+        "log",
+        "json-log",
+        "raw-rev/tip",
+        "atom-log",
+        "rss-log",
+        "atom-tags",
+        "json-summary",
+    ];
     let link = |place: &str| Link {
         url: links.plain(place),
         text: place.to_owned(),

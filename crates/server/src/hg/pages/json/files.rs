@@ -12,19 +12,16 @@ use crate::hg::pages::read::{Text, tree};
 use crate::hg::pages::{FileOrDirectory, Page};
 use varve_repo::FileKind;
 
-pub(super) fn file_or_directory(
-    page: &Page<'_>,
-    command: Command,
-) -> Result<JsonValue, PageError> {
+pub(super) fn file_or_directory(page: &Page<'_>, command: Command) -> Result<JsonValue, PageError> {
     match page.file_or_directory(command)? {
         FileOrDirectory::Directory(directory) => self::directory(page, &directory),
         FileOrDirectory::File(file) => {
             let relatives = page.reader.relatives(&file)?;
             let entry = page.reader.entry(file.changeset)?;
             let content = page.reader.lines_of(&file)?;
-            let lines = lines(&content).into_iter().map(|line| {
-                JsonValue::Object(vec![("line", JsonValue::Text(line.to_vec()))])
-            });
+            let lines = lines(&content)
+                .into_iter()
+                .map(|line| JsonValue::Object(vec![("line", JsonValue::Text(line.to_vec()))]));
             let mut members = described(&entry);
             members.insert(1, ("path", JsonValue::Text(file.path.clone())));
             members.push(("parents", JsonValue::nodes(&relatives.parents)));
@@ -43,14 +40,20 @@ fn directory(page: &Page<'_>, directory: &tree::Directory) -> Result<JsonValue, 
     };
     let directories = directory.directories.iter().map(|found| {
         JsonValue::Object(vec![
-            ("abspath", JsonValue::Text([b"/", &prefix[..], &found.name].concat())),
+            (
+                "abspath",
+                JsonValue::Text([b"/", &prefix[..], &found.name].concat()),
+            ),
             ("basename", JsonValue::Text(found.name.clone())),
             ("emptydirs", JsonValue::Text(found.only.clone())),
         ])
     });
     let files = directory.files.iter().map(|found| {
         JsonValue::Object(vec![
-            ("abspath", JsonValue::Text([&prefix[..], &found.name].concat())),
+            (
+                "abspath",
+                JsonValue::Text([&prefix[..], &found.name].concat()),
+            ),
             ("basename", JsonValue::Text(found.name.clone())),
             ("date", date(&entry)),
             ("size", JsonValue::Number(found.size)),
@@ -127,9 +130,10 @@ pub(super) fn comparison(page: &Page<'_>) -> Result<JsonValue, PageError> {
             ("rl", right.1),
         ])
     };
-    let blocks = compared.blocks.iter().map(|block| {
-        JsonValue::Object(vec![("lines", JsonValue::list(block.iter().map(line)))])
-    });
+    let blocks = compared
+        .blocks
+        .iter()
+        .map(|block| JsonValue::Object(vec![("lines", JsonValue::list(block.iter().map(line)))]));
     let mut members = of_file(page, &page.path(), &entry)?;
     members.push(("leftnode", JsonValue::node(&compared.left)));
     members.push(("rightnode", JsonValue::node(&compared.right)));
@@ -139,7 +143,7 @@ pub(super) fn comparison(page: &Page<'_>) -> Result<JsonValue, PageError> {
 
 pub(super) fn annotation(page: &Page<'_>) -> Result<JsonValue, PageError> {
     let reader = &page.reader;
-    let file = reader.file(page.changeset()?, &page.path())?;
+    let file = reader.file(page.file_changeset()?, &page.path())?;
     let entry = reader.entry(file.changeset)?;
     let relatives = reader.relatives(&file)?;
     let lines = reader.annotation(&file)?;
@@ -169,7 +173,13 @@ pub(super) fn annotation(page: &Page<'_>) -> Result<JsonValue, PageError> {
 }
 
 pub(super) fn file_log(page: &Page<'_>) -> Result<JsonValue, PageError> {
-    let entries = page.file_log()?;
-    let entries = entries.iter().map(|(entry, _)| logged(entry));
-    Ok(JsonValue::Object(vec![("entries", JsonValue::list(entries))]))
+    let mut entries = Vec::new();
+    for (mut entry, version) in page.file_log()? {
+        entry.parents = page.reader.relatives(&version)?.parents;
+        entries.push(logged(&entry));
+    }
+    Ok(JsonValue::Object(vec![(
+        "entries",
+        JsonValue::List(entries),
+    )]))
 }

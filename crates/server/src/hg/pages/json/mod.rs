@@ -39,14 +39,10 @@ pub(super) fn render(page: &Page<'_>, command: Command) -> Result<PageBody, Page
         Command::Comparison => files::comparison(page)?,
         Command::Annotate => files::annotation(page)?,
         Command::FileLog => files::file_log(page)?,
-        Command::Tags => JsonValue::Object(vec![
-            ("node", tip(page)),
-            ("tags", tags(page)?),
-        ]),
-        Command::Bookmarks => JsonValue::Object(vec![
-            ("node", tip(page)),
-            ("bookmarks", bookmarks(page)?),
-        ]),
+        Command::Tags => JsonValue::Object(vec![("node", tip(page)), ("tags", tags(page)?)]),
+        Command::Bookmarks => {
+            JsonValue::Object(vec![("node", tip(page)), ("bookmarks", bookmarks(page)?)])
+        }
         Command::Branches => JsonValue::Object(vec![("branches", branches(page)?)]),
         Command::Summary => summary(page)?,
         Command::Help => help(page)?,
@@ -108,7 +104,10 @@ fn log_of(
 ) -> Result<PageBody, PageError> {
     let log = JsonValue::Object(vec![
         ("node", JsonValue::node(node)),
-        ("changeset_count", JsonValue::Number(page.reader.count() as u64)),
+        (
+            "changeset_count",
+            JsonValue::Number(page.reader.view.changelog().len() as u64),
+        ),
         ("changesets", JsonValue::list(entries)),
     ]);
     Ok(PageBody::whole(MEDIA_TYPE, log.to_indented_body()))
@@ -120,27 +119,30 @@ fn graph(page: &Page<'_>) -> Result<PageBody, PageError> {
         .reader
         .graph(from, page.limit(page.limits.short_changesets))?;
     let rows = rows.iter().enumerate();
-    let rows = rows.map(|(number, row)| graph_row(page, number, row));
-    log_of(page, &page.reader.node(from), rows)
+    let rows: Result<Vec<JsonValue>, PageError> = rows
+        .map(|(number, row)| graph_row(page, number, row))
+        .collect();
+    log_of(page, &page.reader.node(from), rows?.into_iter())
 }
 
-fn graph_row(page: &Page<'_>, number: usize, row: &GraphRow) -> JsonValue {
+fn graph_row(page: &Page<'_>, number: usize, row: &GraphRow) -> Result<JsonValue, PageError> {
     let place = &row.place;
-    let (color, width) = page.branch_line(&row.entry.branch);
     let edge = |edge: &super::read::graph::GraphEdge| {
-        JsonValue::Written(format!(
+        let (color, width) = page.line_to(edge.to)?;
+        Ok(JsonValue::Written(format!(
             "{{\"bcolor\": \"{color}\", \"col\": {}, \"color\": {}, \"nextcol\": {}, \"width\": {width}}}",
             edge.column, edge.color, edge.next
-        ))
+        )))
     };
+    let edges: Result<Vec<JsonValue>, PageError> = place.edges.iter().map(edge).collect();
     let mut members = described(&row.entry);
     members.push(("phase", JsonValue::text(row.entry.phase)));
     members.push(("col", JsonValue::Number(place.column as u64)));
     members.push(("row", JsonValue::Number(number as u64)));
     members.push(("color", JsonValue::Number(place.color as u64)));
-    members.push(("edges", JsonValue::list(place.edges.iter().map(edge))));
+    members.push(("edges", JsonValue::List(edges?)));
     members.push(("parents", JsonValue::nodes(&row.entry.parents)));
-    JsonValue::Object(members)
+    Ok(JsonValue::Object(members))
 }
 
 fn search(page: &Page<'_>) -> Result<JsonValue, PageError> {
@@ -165,7 +167,7 @@ fn changeset(page: &Page<'_>) -> Result<JsonValue, PageError> {
             ("status", JsonValue::text(file.status)),
         ])
     });
-    let diffs = reader.diffs((reader.first_parent(rev), rev), None)?;
+    let diffs = reader.diffs((page.base()?, rev), None)?;
     let mut members = described(&entry);
     members.push(("parents", JsonValue::nodes(&entry.parents)));
     members.push(("children", JsonValue::nodes(&reader.children(rev))));
@@ -239,7 +241,13 @@ fn summary(page: &Page<'_>) -> Result<JsonValue, PageError> {
             ("node", JsonValue::text("tip")),
             ("extension", JsonValue::text(archive.extension)),
             ("type", JsonValue::text(archive.name)),
-            ("url", JsonValue::Text(page.absolute(&format!("archive/tip{}", archive.extension)).into_bytes())),
+            (
+                "url",
+                JsonValue::Text(
+                    page.absolute(&format!("archive/tip{}", archive.extension))
+                        .into_bytes(),
+                ),
+            ),
         ])
     });
     let labels = page.config.list("web", "labels");
@@ -258,7 +266,7 @@ fn summary(page: &Page<'_>) -> Result<JsonValue, PageError> {
 /// The texts of Mercurial's help are its own; here are none.
 fn help(page: &Page<'_>) -> Result<JsonValue, PageError> {
     if !page.address.path.is_empty() {
-        return Err(PageError::told(StatusCode::NOT_FOUND, "no such help topic"));
+        return Err(PageError::missing("Not Found".to_owned()));
     }
     let none = || JsonValue::List(Vec::new());
     Ok(JsonValue::Object(vec![

@@ -133,16 +133,22 @@ mod tests {
         let value = JsonValue::Object(vec![
             ("a", JsonValue::text("<é\u{1f600}\u{7f}\t\"&/")),
             ("b", JsonValue::Text(b"caf\xe9".to_vec())),
-            ("c", JsonValue::List(vec![
-                JsonValue::Object(vec![("d", JsonValue::Number(1))]),
-                JsonValue::Object(vec![("d", JsonValue::Number(2))]),
-            ])),
+            (
+                "c",
+                JsonValue::List(vec![
+                    JsonValue::Object(vec![("d", JsonValue::Number(1))]),
+                    JsonValue::Object(vec![("d", JsonValue::Number(2))]),
+                ]),
+            ),
             ("e", JsonValue::List(Vec::new())),
         ]);
         let expected = "{\n\"a\": \"\\u003c\\u00e9\\ud83d\\ude00\\u007f\\t\\\"&/\",\n\"b\": \"caf\\udce9\",\n\
                         \"c\": [{\n\"d\": 1\n}, {\n\"d\": 2\n}],\n\"e\": []\n}";
         assert_eq!(String::from_utf8(value.to_body()).unwrap(), expected);
-        let log = JsonValue::Object(vec![("a", JsonValue::Number(1)), ("b", JsonValue::Number(2))]);
+        let log = JsonValue::Object(vec![
+            ("a", JsonValue::Number(1)),
+            ("b", JsonValue::Number(2)),
+        ]);
         let log = String::from_utf8(log.to_indented_body()).unwrap();
         assert_eq!(log, "{\n  \"a\": 1,\n  \"b\": 2\n}\n");
     }

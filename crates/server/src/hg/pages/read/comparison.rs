@@ -57,7 +57,11 @@ impl PageReader<'_> {
         Ok(Comparison {
             left: self.node(parent),
             right: self.node(rev),
-            blocks: blocks(&old_text, &new_text, context),
+            blocks: blocks(
+                &with_plain_ends(&old_text),
+                &with_plain_ends(&new_text),
+                context,
+            ),
         })
     }
 
@@ -74,6 +78,17 @@ impl PageReader<'_> {
     }
 }
 
+/// Each line with a newline: how lines end makes no difference.
+fn with_plain_ends(text: &[u8]) -> Text {
+    let mut out = Vec::with_capacity(text.len() + 1);
+    for line in lines(text) {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        out.extend_from_slice(line.strip_suffix(b"\r").unwrap_or(line));
+        out.push(b'\n');
+    }
+    out
+}
+
 /// Changed lines with so many others around them; `None` is all.
 fn blocks(old: &[u8], new: &[u8], context: Option<usize>) -> Vec<Vec<ComparedLine>> {
     let (a, b) = (lines(old), lines(new));
@@ -86,11 +101,7 @@ fn blocks(old: &[u8], new: &[u8], context: Option<usize>) -> Vec<Vec<ComparedLin
         .collect()
 }
 
-fn block(
-    group: &[LineChange],
-    (a, b): (&[&[u8]], &[&[u8]]),
-    context: usize,
-) -> Vec<ComparedLine> {
+fn block(group: &[LineChange], (a, b): (&[&[u8]], &[&[u8]]), context: usize) -> Vec<ComparedLine> {
     let start = LineChange {
         old: (0, 0),
         new: (0, 0),
@@ -141,7 +152,6 @@ fn push_changed(out: &mut Vec<ComparedLine>, (a, b): (&[&[u8]], &[&[u8]]), chang
 fn numbered(lines: &[&[u8]], at: usize, end: usize) -> Option<(usize, Text)> {
     let line = lines.get(at).filter(|_| at < end)?;
     let text = line.strip_suffix(b"\n").unwrap_or(line);
-    let text = text.strip_suffix(b"\r").unwrap_or(text);
     Some((at + 1, text.to_vec()))
 }
 

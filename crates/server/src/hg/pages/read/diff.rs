@@ -264,7 +264,9 @@ mod tests {
     #[test]
     fn hunks_have_three_lines_around_and_share_six() {
         let old: String = (1..=20).map(|line| format!("{line}\n")).collect();
-        let near = old.replace("\n5\n", "\nfive\n").replace("\n12\n", "\ntwelve\n");
+        let near = old
+            .replace("\n5\n", "\nfive\n")
+            .replace("\n12\n", "\ntwelve\n");
         assert_eq!(shown(&old, &near).matches("@@ -").count(), 1);
         let far = old.replace("\n5\n", "\nfive\n").replace("\n13\n", "\n");
         let far = shown(&old, &far);

@@ -128,8 +128,7 @@ impl PageReader<'_> {
         let source = FileText::parse(&text)
             .copied_from
             .map(|(path, node)| (path.to_vec(), node));
-        let introduced =
-            self.introduced_at((&file.path, &filelog, rev), file.changeset)?;
+        let introduced = self.introduced_at((&file.path, &filelog, rev), file.changeset)?;
         let mut relatives = FileRelatives {
             children: self.file_children(&filelog, rev),
             source: None,
@@ -209,6 +208,9 @@ impl PageReader<'_> {
             Err(missing) => missing,
         };
         if path.is_empty() {
+            return Err(missing);
+        }
+        if !self.view.is_named(path) {
             return Err(missing);
         }
         let filelog = self.view.filelog(path)?;

@@ -27,6 +27,8 @@ pub(in crate::hg::pages) struct GraphPlace {
 pub(in crate::hg::pages) struct GraphEdge {
     pub(in crate::hg::pages) column: usize,
     pub(in crate::hg::pages) next: usize,
+    /// The changeset that it leads to.
+    pub(in crate::hg::pages) to: Rev,
     pub(in crate::hg::pages) color: usize,
 }
 
@@ -110,6 +112,7 @@ impl Lanes {
                 edges.push(GraphEdge {
                     column,
                     next,
+                    to: *end,
                     color: match *lane == rev {
                         true => color,
                         false => self.colors.get(end).copied().unwrap_or_default(),
@@ -128,7 +131,14 @@ mod tests {
     #[test]
     fn merged_lines_get_a_column_and_a_colour() {
         let mut lanes = Lanes::default();
-        let history: &[(u32, &[u32])] = &[(5, &[3, 4]), (4, &[1]), (3, &[2]), (2, &[1]), (1, &[0]), (0, &[])];
+        let history: &[(u32, &[u32])] = &[
+            (5, &[3, 4]),
+            (4, &[1]),
+            (3, &[2]),
+            (2, &[1]),
+            (1, &[0]),
+            (0, &[]),
+        ];
         let shown = history.iter().map(|(rev, parents)| {
             let parents: Vec<Rev> = parents.iter().copied().map(Rev).collect();
             let place = lanes.place(Rev(*rev), &parents);
@@ -138,7 +148,14 @@ mod tests {
             format!("{}/{} {}", place.column, place.color, edges.join(","))
         });
         // As `hg serve` places them.
-        let expected = ["0/1 001,011", "1/2 001,112", "0/1 001,112", "0/1 001,102", "0/2 002", "0/2 "];
+        let expected = [
+            "0/1 001,011",
+            "1/2 001,112",
+            "0/1 001,112",
+            "0/1 001,102",
+            "0/2 002",
+            "0/2 ",
+        ];
         assert_eq!(shown.collect::<Vec<_>>(), expected);
     }
 }

@@ -94,7 +94,9 @@ impl Directory {
         let end = rest.iter().rposition(|byte| *byte == b'/');
         let below = &rest[..end.unwrap_or(0)];
         match self.directories.last_mut() {
-            Some(directory) if directory.name == name => directory.only = shared(&directory.only, below),
+            Some(directory) if directory.name == name => {
+                directory.only = shared(&directory.only, below)
+            }
             _ => self.directories.push(Subdirectory {
                 name: name.to_vec(),
                 only: below.to_vec(),
