@@ -10,6 +10,8 @@ use super::read::diff::short;
 use super::read::labels::Label;
 use super::{Page, PageBody};
 use crate::hg::page::escape;
+use crate::http::IN_PATH;
+use percent_encoding::utf8_percent_encode;
 use std::fmt::Write;
 use varve_lang::date::Date;
 
@@ -103,11 +105,11 @@ impl Feed<'_> {
                  <title>{name} Changelog</title>\n{}\n{items}\n</feed>\n",
                 updated(entries.first().map(|entry| entry.date))
             ),
-            false => self.channel(
-                &format!("{name} Changelog"),
-                &format!("{name} Changelog"),
-                &items,
-            ),
+            false => {
+                let title = format!("{name} Changelog");
+                let feed = self.channel(&title, &title, &items);
+                feed.trim_end().to_owned()
+            }
         })
     }
 
@@ -174,12 +176,9 @@ impl Feed<'_> {
         let top = "text-align:left;vertical-align:top;";
         let joined = |names: &[Vec<u8>]| {
             let names = names.iter().map(|name| xml(name));
-            names.collect::<Vec<_>>().join(", ")
+            names.collect::<String>()
         };
-        let branch = match entry.is_branch_tip {
-            true => xml(&entry.branch),
-            false => String::new(),
-        };
+        let branch = shown_branch(entry);
         let mut rows = String::new();
         for (style, name, value) in [
             (plain, "changeset", short(&entry.node)),
@@ -202,11 +201,12 @@ impl Feed<'_> {
     fn file_log(&self) -> Result<String, PageError> {
         let (page, base, name) = (self.page, &self.base, &self.name);
         let path = escape(&page.address.path);
+        let link = utf8_percent_encode(&page.address.path, IN_PATH).to_string();
         let entries = page.file_log()?;
         if !self.is_atom {
             let items: String = entries
                 .iter()
-                .map(|(entry, _)| self.rss_of_file(entry, &path))
+                .map(|(entry, _)| self.rss_of_file(entry, &link))
                 .collect();
             let title = format!("{name}: {path} history");
             return Ok(self.channel(&title, &format!("{path} revision history"), &items));
@@ -218,20 +218,20 @@ impl Feed<'_> {
         let newest = entries.first().map(|(entry, _)| entry.date);
         Ok(format!(
             "{XML}<feed xmlns=\"{ATOM_NAMESPACE}\">\n <id>{base}atom-log/tip/{path}</id>\n \
-             <link rel=\"self\" href=\"{base}atom-log/tip/{path}\"/>\n <title>{name}: {path} history</title>\n{}\n{items}\n\
+             <link rel=\"self\" href=\"{base}atom-log/tip/{link}\"/>\n <title>{name}: {path} history</title>\n{}\n{items}\n\
              </feed>\n",
             updated(newest)
         ))
     }
 
-    fn rss_of_file(&self, entry: &ChangesetEntry, path: &str) -> String {
+    fn rss_of_file(&self, entry: &ChangesetEntry, link: &str) -> String {
         let base = &self.base;
         let user = obfuscated(&String::from_utf8_lossy(&entry.user));
         let (short, summary) = (short(&entry.node), xml(entry.summary()));
         let description = xml(&entry.description).replace('\n', "<br/>\n");
         let date = rfc_822(entry.date);
         format!(
-            "<item>\n    <title>{summary}</title>\n    <link>{base}log/{short}/{path}</link>\n    \
+            "<item>\n    <title>{summary}</title>\n    <link>{base}log/{short}/{link}</link>\n    \
              <description><![CDATA[{description}]]></description>\n    <author>{user}</author>\n    \
              <pubDate>{date}</pubDate>\n</item>\n"
         )
@@ -254,7 +254,7 @@ impl Feed<'_> {
              <link rel=\"alternate\" href=\"{base}{all}\"/>\n <title>{name}: {all}</title>\n \
              <summary>{name} {one} history</summary>\n <author><name>Mercurial SCM</name></author>\n{}\n{first}{items}\n\
              </feed>\n",
-            updated(newest)
+            updated(newest.or((all == "bookmarks").then(Date::default)))
         )
     }
 
@@ -283,16 +283,26 @@ impl Feed<'_> {
 }
 
 /// The branch of a changeset that is its tip, or that is not on the usual one.
-fn branch_title(entry: &ChangesetEntry) -> String {
+fn shown_branch(entry: &ChangesetEntry) -> String {
     match entry.is_branch_tip || entry.branch != varve_repo::DEFAULT_BRANCH {
-        true => format!("[{}] ", xml(&entry.branch)),
+        true => xml(&entry.branch),
         false => String::new(),
     }
 }
 
+fn branch_title(entry: &ChangesetEntry) -> String {
+    let branch = shown_branch(entry);
+    match branch.is_empty() {
+        true => String::new(),
+        false => format!("[{branch}] "),
+    }
+}
+
 fn updated(date: Option<Date>) -> String {
-    let date = date.map(|date| format!(" <updated>{}</updated>\n", iso(date)));
-    date.unwrap_or_default()
+    match date {
+        Some(date) => format!(" <updated>{}</updated>\n", iso(date)),
+        None => " \n".to_owned(),
+    }
 }
 
 fn iso(date: Date) -> String {

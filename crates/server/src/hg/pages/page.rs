@@ -1,7 +1,7 @@
 //! One request for a page: its address, the repository's data and settings.
 
 use super::error::PageError;
-use super::paths::{Command, PageAddress};
+use super::paths::{Command, PageAddress, Style};
 use super::read::changesets::ChangesetEntry;
 use super::read::comparison::Comparison;
 use super::read::diff::FileDiff;
@@ -204,7 +204,8 @@ impl Page<'_> {
     /// 404 without either.
     pub(super) fn file_or_directory(&self, command: Command) -> Result<FileOrDirectory, PageError> {
         let path = self.path();
-        let rev = match command == Command::File && !path.is_empty() {
+        let is_bytes = self.address.style == Style::Raw;
+        let rev = match is_bytes && command == Command::File && !path.is_empty() {
             true => self.file_changeset()?,
             false => self.changeset()?,
         };

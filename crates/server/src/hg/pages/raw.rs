@@ -52,8 +52,12 @@ pub(super) fn no_template(page: &Page<'_>, command: Command) -> PageError {
     if let Err(refused) = page.check(command) {
         return refused;
     }
+    let is_directory = || {
+        let found = page.file_or_directory(command);
+        matches!(found, Ok(FileOrDirectory::Directory(_)))
+    };
     let template = match command {
-        Command::File if page.address.path.is_empty() => Command::Manifest.template(),
+        Command::File if is_directory() => Command::Manifest.template(),
         other => other.template(),
     };
     PageError::Refused {

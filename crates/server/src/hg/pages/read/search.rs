@@ -3,6 +3,7 @@
 use super::PageReader;
 use super::changesets::ChangesetEntry;
 use crate::hg::pages::error::PageError;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use varve_lang::date::{Clock, Zone};
@@ -113,11 +114,13 @@ pub(super) fn last_of(view: &RepoView, text: &str) -> Option<Option<Rev>> {
 fn context(view: &RepoView) -> QueryContext<'_> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(0, |since| since.as_secs());
+    // Patterns of queries begin at an absolute directory, of which nothing is read.
+    let root = Path::new("/").join(view.root());
     QueryContext {
         view,
         parents: Vec::new(),
-        root: view.root().to_owned(),
-        cwd: view.root().to_owned(),
+        root: root.clone(),
+        cwd: root,
         clock: Clock {
             now: i64::try_from(now).unwrap_or_default(),
             zone: Zone::fixed_east(0),
