@@ -186,7 +186,7 @@ fn file_page(
     let (row, source) = row_of(page, file)?;
     filled(&FilePage {
         frame: frame(page, &file.path, command),
-        parts: path_parts(page, &node, &file.path),
+        parts: path_parts(page, (&node, true), &file.path),
         path: lossy(&file.path),
         row,
         source,
@@ -238,7 +238,7 @@ fn tree(page: &Page<'_>, directory: &Directory) -> Result<String, PageError> {
     });
     filled(&TreePage {
         frame: frame(page, &directory.path, "files"),
-        parts: path_parts(page, &node, &directory.path),
+        parts: path_parts(page, (&node, true), &directory.path),
         row: ChangesetRow::new(page, &entry),
         up,
         entries: directories.chain(files).collect(),
@@ -290,7 +290,7 @@ pub(super) fn file_diff(page: &Page<'_>) -> Result<String, PageError> {
     let there = is_there(page, &entry)?;
     filled(&DiffPage {
         frame: frame(page, &path, "difference"),
-        parts: path_parts(page, &entry.node, &path),
+        parts: path_parts(page, (&entry.node, there), &path),
         row: ChangesetRow::new(page, &entry),
         tabs: tabs(page, &entry.node, &path, "diff", there),
         diffs: diff_sections(page, &entry, &diffs),
@@ -315,7 +315,7 @@ pub(super) fn comparison(page: &Page<'_>) -> Result<String, PageError> {
     let blocks = blocks.map(|block| block.iter().map(side_row).collect());
     filled(&ComparisonPage {
         frame: frame(page, &path, "comparison"),
-        parts: path_parts(page, &entry.node, &path),
+        parts: path_parts(page, (&entry.node, there), &path),
         path: lossy(&path),
         row: ChangesetRow::new(page, &entry),
         tabs: tabs(page, &entry.node, &path, "comparison", there),
@@ -382,7 +382,7 @@ pub(super) fn file_log(page: &Page<'_>) -> Result<String, PageError> {
     let rows = versions.iter();
     filled(&FileLogPage {
         frame: frame(page, &path, "log"),
-        parts: path_parts(page, &node, &path),
+        parts: path_parts(page, (&node, there), &path),
         tabs: tabs(page, &node, &path, "log", there),
         changesets: rows
             .map(|(entry, _)| ChangesetRow::new(page, entry))

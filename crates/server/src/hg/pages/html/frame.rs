@@ -6,7 +6,7 @@ use crate::hg::pages::page::PageLimits;
 use crate::hg::pages::read::diff::short;
 use crate::http::IN_PATH;
 use percent_encoding::percent_encode;
-use varve_repo::Node;
+use varve_repo::{Node, Rev};
 
 /// An entry of a navigation.
 #[derive(Clone, Debug)]
@@ -143,29 +143,30 @@ impl Links {
     /// Links to older and newer changesets from a list of so many.
     pub(super) fn pages(
         &self,
+        page: &Page<'_>,
         command: &str,
-        (newest, oldest): (Option<u32>, Option<u32>),
-        tip: Option<u32>,
+        (newest, oldest): (Option<Rev>, Option<Rev>),
         count: usize,
     ) -> Vec<Link> {
-        let mut links = Vec::new();
+        let view = page.reader.view;
         let step = u32::try_from(count).unwrap_or(u32::MAX);
-        if let (Some(newest), Some(tip)) = (newest, tip)
-            && newest < tip
-        {
-            let from = newest.saturating_add(step).min(tip);
-            links.push(Link {
-                url: format!("{}/{command}/{from}", self.root),
-                text: "Newer".to_owned(),
-            });
-        }
-        if let Some(oldest) = oldest.filter(|oldest| *oldest > 0) {
-            links.push(Link {
-                url: format!("{}/{command}/{}", self.root, oldest - 1),
-                text: "Older".to_owned(),
-            });
-        }
-        links
+        let tip = view.tip();
+        let newer = newest.zip(tip).and_then(|(newest, tip)| {
+            let first = newest.0.saturating_add(step).min(tip.0);
+            let mut later = (first..=tip.0).map(Rev);
+            later.find(|rev| newest < *rev && view.is_visible(*rev))
+        });
+        let before = oldest.and_then(|oldest| oldest.0.checked_sub(1));
+        let older = before.and_then(|before| page.reader.downward(Some(Rev(before))).next());
+        let ends = [(newer, "Newer"), (older, "Older")];
+        let ends = ends
+            .into_iter()
+            .filter_map(|(rev, text)| Some((rev?, text)));
+        ends.map(|(rev, text)| Link {
+            url: format!("{}/{command}/{}", self.root, rev.0),
+            text: text.to_owned(),
+        })
+        .collect()
     }
 }
 

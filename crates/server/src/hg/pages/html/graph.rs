@@ -53,16 +53,15 @@ pub(super) fn graph(page: &Page<'_>) -> Result<String, PageError> {
     let columns = rows.iter().map(|row| row.place.column + 1).max();
     let edges = rows.iter().flat_map(|row| &row.place.edges);
     let columns = columns.max(edges.map(|edge| edge.column.max(edge.next) + 1).max());
-    let number = |row: Option<&GraphRow>| row.and_then(|row| row.entry.rev).map(|rev| rev.0);
-    let ends = (number(rows.first()), number(rows.last()));
-    let tip = page.reader.view.tip().map(|rev| rev.0);
+    let rev = |row: Option<&GraphRow>| row.and_then(|row| row.entry.rev);
+    let ends = (rev(rows.first()), rev(rows.last()));
     filled(&GraphPage {
         frame: Frame::new(page, "Graph".to_owned(), Some("graph")),
         width: columns.unwrap_or(1).min(MOST_COLUMNS) * COLUMN,
         height: rows.len() * ROW,
         edges: drawn_edges(page, &rows)?,
         nodes: drawn_nodes(&rows),
-        pages: Links::new(page).pages("graph", ends, tip, limit),
+        pages: Links::new(page).pages(page, "graph", ends, limit),
         changesets: rows
             .iter()
             .map(|row| ChangesetRow::new(page, &row.entry))

@@ -156,9 +156,8 @@ fn listed(
         .take(limit)
         .collect();
     let entries = page.reader.entries(revs.iter().copied())?;
-    let ends = (revs.first().map(|rev| rev.0), revs.last().map(|rev| rev.0));
-    let tip = page.reader.view.tip().map(|rev| rev.0);
-    let links = Links::new(page).pages(command, ends, tip, limit);
+    let ends = (revs.first().copied(), revs.last().copied());
+    let links = Links::new(page).pages(page, command, ends, limit);
     Ok((changeset_rows(page, &entries), links))
 }
 

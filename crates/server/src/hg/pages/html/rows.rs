@@ -117,8 +117,12 @@ pub(super) struct PathPart {
     pub(super) url: Option<String>,
 }
 
-/// A path whose directories are links.
-pub(super) fn path_parts(page: &Page<'_>, node: &Node, path: &[u8]) -> Vec<PathPart> {
+/// A path whose directories are links, if the changeset has it.
+pub(super) fn path_parts(
+    page: &Page<'_>,
+    (node, is_there): (&Node, bool),
+    path: &[u8],
+) -> Vec<PathPart> {
     let links = Links::new(page);
     let mut parts = vec![PathPart {
         text: page.about.name.clone(),
@@ -134,7 +138,7 @@ pub(super) fn path_parts(page: &Page<'_>, node: &Node, path: &[u8]) -> Vec<PathP
         let is_last = number + 1 == names.len();
         parts.push(PathPart {
             text: lossy(name),
-            url: (!is_last).then(|| links.file("file", node, &path[..end])),
+            url: (is_there && !is_last).then(|| links.file("file", node, &path[..end])),
         });
         end += 1;
     }
