@@ -59,6 +59,7 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
     (
         "server",
         &[
+            "archive",
             "base",
             "codec",
             "config",
@@ -67,6 +68,7 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
             "lang",
             "revlog",
             "repo",
+            "revset",
             "exchange",
             "btree",
             "json",

@@ -94,7 +94,7 @@ fn repositories_and_their_bundles_are_below_it() {
         .expect_status(200)
         .text();
     assert!(
-        index.contains("<title>Ours &amp; theirs</title>"),
+        index.contains("<title>Ours &#38; theirs</title>"),
         "{index}"
     );
     assert!(
@@ -103,5 +103,8 @@ fn repositories_and_their_bundles_are_below_it() {
     );
     let page = server.anonymous().get("/x%20y/hg/team/r").text();
     assert!(page.contains(&format!("hg clone {url}<")), "{page}");
-    assert!(page.contains("<a href=\"/x%20y/hg\">"), "{page}");
+    assert!(
+        page.contains("<a href=\"/x%20y/hg\">Repositories"),
+        "{page}"
+    );
 }

@@ -67,12 +67,13 @@ pub(super) fn find(
     storage: &dyn Storage,
     segments: &[String],
 ) -> Result<Option<ServedRepository>, StorageError> {
-    if !segments.iter().all(|segment| is_plain(segment)) {
-        return Ok(None);
-    }
     let mut directory = PathBuf::from(REPOSITORIES);
     let mut found = None;
     for (index, segment) in segments.iter().enumerate() {
+        // Behind the repository a page may be about `.hgignore`.
+        if !is_plain(segment) {
+            break;
+        }
         directory.push(segment);
         if storage.kind(&directory)? != Some(EntryKind::Directory) {
             break;
@@ -188,8 +189,11 @@ mod tests {
         for nothing in ["", "none", "team", "team/empty", "link", ".hidden"] {
             assert_eq!(name(nothing), None, "{nothing}");
         }
-        for outside in ["..", "../outside", "a/../../outside", "a/.hg", "a\0"] {
+        for outside in ["..", "../outside", "./a", "a\0"] {
             assert_eq!(name(outside), None, "{outside}");
+        }
+        for behind in ["a/../../outside", "a/.hg", "a/file/tip/.hgignore"] {
+            assert_eq!(name(behind).as_deref(), Some("a"), "{behind}");
         }
         let one_segment = ["../outside".to_owned()];
         assert_eq!(find(&storage, &one_segment).unwrap(), None);

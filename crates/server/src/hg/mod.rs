@@ -12,6 +12,7 @@ mod history;
 mod hooks;
 mod listing;
 mod page;
+mod pages;
 mod push;
 mod registry;
 mod rights;
@@ -33,7 +34,6 @@ use hgrc::RepositoryConfig;
 pub(crate) use history::{HistorySource, HistoryStamp};
 use hooks::PushHooks;
 use hyper::{Method, StatusCode};
-use page::Summary;
 pub(crate) use registry::RepoRegistry;
 use registry::ServedRepos;
 pub use registry::{LoneConfig, LoneRepository};
@@ -101,6 +101,25 @@ pub(crate) async fn route(
     blocking(&pool, move || answer(&repos, &request, &user)).await
 }
 
+/// The list of the repositories that a user sees.
+pub(crate) async fn list(
+    repos: Arc<RepoRegistry>,
+    request: Request,
+    user: UserContext,
+) -> Result<Answer, Failure> {
+    let pool = repos.server().executor.reads.clone();
+    blocking(&pool, move || listed(&repos, &request, &user)).await
+}
+
+fn listed(repos: &RepoRegistry, request: &Request, user: &UserContext) -> Result<Answer, Failure> {
+    let title = match repos.holds() {
+        ServedRepos::Directory { title, .. } => title,
+        ServedRepos::Lone(one) => &one.name,
+    };
+    let listed = listing::list(repos, user).map_err(Failure::internal)?;
+    Ok(page::index(title, &listed, &request.mount))
+}
+
 /// The answer to a push that need not send its bundle.
 async fn refusal(
     repos: &Arc<RepoRegistry>,
@@ -147,10 +166,8 @@ fn admit(
     user: &UserContext,
 ) -> Result<Admission, Failure> {
     let segments = repos.segments(&request.segments);
-    if let (ServedRepos::Directory { title, .. }, []) = (repos.holds(), segments) {
-        let listed = listing::list(repos, user).map_err(Failure::internal)?;
-        let index = page::index(title, &listed, &request.mount);
-        return Ok(Admission::Answered(index));
+    if let (ServedRepos::Directory { .. }, []) = (repos.holds(), segments) {
+        return Ok(Admission::Answered(listed(repos, request, user)?));
     }
     let found = repos.find(segments).map_err(Failure::internal)?;
     let Some(found) = found else {
@@ -158,8 +175,7 @@ fn admit(
         let missing = Answer::text(StatusCode::NOT_FOUND, missing);
         return Ok(Admission::Answered(missing));
     };
-    let is_command = request.query("cmd").is_some();
-    if is_command && segments_behind(repos, request, &found).next().is_some() {
+    if is_wire_command(request) && segments_behind(repos, request, &found).next().is_some() {
         // Mercurial's commands belong to the repository's own URL.
         let missing = b"0\nNot Found\n".to_vec();
         let missing = Answer::whole(StatusCode::NOT_FOUND, TYPE_01, missing);
@@ -224,12 +240,12 @@ fn answer(
         let sent = bundles::send(repos, &repository.repository, (request, &config), name);
         return Ok(sent.unwrap_or_else(|error| refuse_fault(repos, &found, &error)));
     }
-    if request.query("cmd").is_none() && !request.headers.contains_key("x-hgargs-post") {
-        if segments_behind(repos, request, &found).next().is_some() {
-            let missing = format!("there is no page {:?}\n", request.segments.join("/"));
-            return Ok(Answer::text(StatusCode::NOT_FOUND, missing));
-        }
-        return browse(&repository.repository, (&found, &config), request);
+    if !is_wire_command(request) && !request.headers.contains_key("x-hgargs-post") {
+        let segments: Vec<&str> = segments_behind(repos, request, &found)
+            .map(String::as_str)
+            .collect();
+        let page = (request, segments.as_slice());
+        return pages::answer(repos, (&found, &config), &repository.repository, page);
     }
     let answered = match access.writes() {
         true => push::receive(repos, &found, &config, (request, &access)),
@@ -246,6 +262,12 @@ fn answer(
         log.scope(|| tracing::error!(repository = name, "clone bundles of {name}: {error}"));
     }
     Ok(answered.unwrap_or_else(|error| refuse_fault(repos, &found, &error)))
+}
+
+/// Whether the request is in the wire protocol, and for no page.
+fn is_wire_command(request: &Request) -> bool {
+    let command = request.query("cmd");
+    command.is_some_and(|command| !command.is_empty() && !pages::is_page_command(command))
 }
 
 /// The segments of a path behind those of the repository. An empty one is a slash at the end.
@@ -442,22 +464,4 @@ fn log_fault(repos: &RepoRegistry, name: &str, reason: &str) {
     let words = format!("repository {name}: {reason}");
     let fault = fault_id(&words);
     log.scope(|| tracing::error!(repository = name, fault = fault, "{words}"));
-}
-
-fn browse(
-    repository: &Repository,
-    (found, config): (&ServedRepository, &RepositoryConfig),
-    request: &Request,
-) -> Result<Answer, Failure> {
-    let view = repository.view().map_err(Failure::internal)?;
-    let changelog = view.changelog();
-    let tip = view.tip().map(|rev| format!("{}", changelog.node(rev)));
-    let summary = Summary {
-        about: listing::about(config, found),
-        url: format!("{}{}", request.base(), found.path()),
-        index: (!found.is_lone).then(|| format!("{}/hg", request.mount)),
-        changesets: changelog.len(),
-        tip,
-    };
-    Ok(page::repository(&summary))
 }

@@ -13,6 +13,7 @@
 
 use crate::auth::UserContext;
 use crate::hg::hgrc::RepositoryConfig;
+use crate::hg::pages::is_page_command;
 use crate::{Answer, Request};
 use hyper::{Method, StatusCode};
 use varve_config::hgrc::Hgrc;
@@ -36,7 +37,10 @@ pub(super) struct AccessRequest<'a> {
 impl<'a> AccessRequest<'a> {
     pub(super) fn of(request: &'a Request, user: &'a UserContext) -> Self {
         AccessRequest {
-            command: request.query("cmd").unwrap_or_default(),
+            command: request
+                .query("cmd")
+                .filter(|command| !is_page_command(command))
+                .unwrap_or_default(),
             user: user.name.as_deref(),
             has_users: true,
             is_post: request.method == Method::POST,

@@ -159,6 +159,9 @@ async fn dispatch(halves: &Halves, request: Request, login: Login) -> Result<Ans
     if hg::claims(&request.raw_path) {
         return Box::pin(hg::route(Arc::clone(&halves.hg), request, login.user)).await;
     }
+    if is_browser_at_root(&request) {
+        return Box::pin(hg::list(Arc::clone(&halves.hg), request, login.user)).await;
+    }
     if history::claims(&request) {
         let databases = Arc::clone(&halves.history);
         return Box::pin(history::route(databases, request, login.user)).await;
@@ -170,6 +173,12 @@ async fn dispatch(halves: &Halves, request: Request, login: Login) -> Result<Ans
         return Box::pin(dispatch_to_couch(app, request, login)).await;
     }
     couch::route(app, request, login.user).await
+}
+
+/// A browser gets the list of repositories; clients of databases, which accept JSON, CouchDB's welcome.
+fn is_browser_at_root(request: &Request) -> bool {
+    let is_root = request.is_read() && request.segments.is_empty();
+    is_root && request.accepts("text/html") && !request.accepts("application/json")
 }
 
 /// Answers a request for pages, the server itself or a database.

@@ -5,6 +5,7 @@ mod clients;
 mod collections;
 mod daemons;
 mod logs;
+mod pages;
 mod settings;
 
 use super::our_hg;
