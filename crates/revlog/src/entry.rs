@@ -62,8 +62,8 @@ pub struct Header {
 }
 
 const VERSION: u16 = 1;
-pub(crate) const INLINE: u16 = 1;
-pub(crate) const GENERAL_DELTA: u16 = 2;
+const INLINE: u16 = 1;
+const GENERAL_DELTA: u16 = 2;
 
 impl Header {
     /// Bytes of the header.
@@ -83,6 +83,15 @@ impl Header {
             inline: features & INLINE != 0,
             general_delta: features & GENERAL_DELTA != 0,
         })
+    }
+
+    /// Flags of a header that is not read which its version does not have.
+    pub(crate) fn unknown_flags(header: u32) -> u16 {
+        let known = match header as u16 {
+            VERSION => INLINE | GENERAL_DELTA,
+            _ => 0,
+        };
+        (header >> 16) as u16 & !known
     }
 
     /// The bytes that [`Header::decode`] reads.

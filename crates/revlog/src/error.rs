@@ -1,6 +1,5 @@
 //! Errors of a revlog.
 
-use crate::entry::{GENERAL_DELTA, INLINE};
 use crate::{Node, Rev};
 use std::path::{Path, PathBuf};
 use varve_base::StorageError;
@@ -14,12 +13,14 @@ pub enum RevlogError {
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// The first four bytes announce a format that this program does not read.
-    #[error("{} revlog {}", unknown_format(*header), name_of(path).trim_start_matches("data/"))]
+    #[error("{} revlog {}", unknown_format(*header, *flags), name_of(path).trim_start_matches("data/"))]
     UnknownFormat {
         /// The index file.
         path: PathBuf,
         /// The four bytes.
         header: u32,
+        /// Those of its flags that are not known in its version.
+        flags: u16,
     },
     /// The index makes no sense.
     #[error("{path} is damaged at byte {offset}: {reason}", path = path.display())]
@@ -121,15 +122,10 @@ fn name_of(path: &Path) -> String {
     below.display().to_string()
 }
 
-/// Mercurial's words for what is not read here; of version 1 two flags are known, of others none.
-fn unknown_format(header: u32) -> String {
-    let (version, flags) = (header & 0xffff, header >> 16);
-    match flags
-        & if version == 1 {
-            !u32::from(INLINE | GENERAL_DELTA)
-        } else {
-            !0
-        } {
+/// Mercurial's words for a format that it does not know.
+fn unknown_format(header: u32, flags: u16) -> String {
+    let version = header & 0xffff;
+    match flags {
         0 => format!("unknown version ({version}) in"),
         flags => format!("unknown flags (0x{flags:02x}) in version {version}"),
     }

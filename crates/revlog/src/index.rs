@@ -54,6 +54,7 @@ impl Index {
         let header = Header::decode(*head).map_err(|header| RevlogError::UnknownFormat {
             path: path.to_owned(),
             header,
+            flags: Header::unknown_flags(header),
         })?;
         *head = [0; Header::LEN];
         let (entries, inline_chunks) = if header.inline {

@@ -192,7 +192,7 @@ fn editors_are_told_the_kind_of_commit() {
     twin.same_answering(&["commit", "-i", "-m", "part", "-d", "0 0"], "y\ne\nn\n");
 }
 
-/// What a merge removes, or a person, and somebody makes anew.
+/// Files that a merge removes, or a person, that others make anew.
 #[test]
 fn removed_files_that_are_back_are_added_again() {
     let twin = Twin::writing(|hg, path| {

@@ -15,7 +15,7 @@ use varve_workdir::filesets::FilesetTarget;
 pub(crate) enum TypedRevision {
     /// A changeset; `None` is the null revision.
     Stored(Option<Rev>),
-    /// What would be committed now.
+    /// The working copy, as it would be committed now.
     Working,
 }
 

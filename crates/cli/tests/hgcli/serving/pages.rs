@@ -67,23 +67,20 @@ fn lake(directory: &Path) -> Hg {
     hg.ok(directory, &["copy", "long.c", "copy.c"]);
     repos::write(directory, "ctl", b"a\r\nb\x7f\x01\n");
     commit("removed and copied", "bo", "4 0");
+    end_of_lake(&hg, directory);
+    hg
+}
+
+/// A closed branch, names, a secret changeset, and another head.
+fn end_of_lake(hg: &Hg, directory: &Path) {
+    let commit = |message: &str, date: &str, options: &[&str]| {
+        let line = ["commit", "-qA", "-m", message, "-u", "bo", "-d", date];
+        hg.ok(directory, &[&line[..], options].concat());
+    };
     hg.ok(directory, &["branch", "-q", "closed"]);
     repos::write(directory, "c", b"c\n");
-    commit("on closed", "bo", "5 0");
-    hg.ok(
-        directory,
-        &[
-            "commit",
-            "-q",
-            "--close-branch",
-            "-m",
-            "close it",
-            "-d",
-            "6 0",
-            "-u",
-            "bo",
-        ],
-    );
+    commit("on closed", "5 0", &[]);
+    commit("close it", "6 0", &["--close-branch"]);
     hg.ok(directory, &["update", "-q", "4"]);
     hg.ok(directory, &["tag", "-l", "loc"]);
     hg.ok(
@@ -94,16 +91,10 @@ fn lake(directory: &Path) -> Hg {
     hg.ok(directory, &["bookmark", "-r", "2", "a/b"]);
     hg.ok(directory, &["phase", "-p", "2"]);
     repos::write(directory, "hidden", b"secret\n");
-    hg.ok(
-        directory,
-        &[
-            "commit", "-qA", "--secret", "-m", "secret", "-d", "9 0", "-u", "bo",
-        ],
-    );
+    commit("secret", "9 0", &["--secret"]);
     hg.ok(directory, &["update", "-q", "3"]);
     repos::write(directory, "o", b"o\n");
-    commit("other head", "bo", "10 0");
-    hg
+    commit("other head", "10 0", &[]);
 }
 
 /// Status, type, name and body of an answer, without the server's port; pages for browsers are each program's own.
@@ -129,40 +120,79 @@ fn told(server: &Serving, client: &mut Client, path: &str) -> (u16, String, Stri
     (answer.status, media, name, body)
 }
 
+const PLAIN: &[&str] = &[
+    "tags",
+    "bookmarks",
+    "branches",
+    "summary",
+    "nosuch",
+    "annotate",
+    "filelog",
+    "log",
+];
+
+const REVS: &[&str] = &[
+    "0",
+    "1",
+    "3",
+    "4",
+    "6",
+    "tip",
+    "closed",
+    "rel%201.0",
+    "a%252Fb",
+    "nope",
+    "null",
+    "8",
+    "1:2",
+];
+
+const QUERIES: &[&str] = &[
+    "json-log?rev=side",
+    "json-log?rev=head()",
+    "json-log?rev=1:2",
+    "json-log?rev=bo%20merge",
+    "json-log?rev=(",
+    "json-log?rev=all()&revcount=2",
+    "json-log?rev=grep(x)",
+    "json-log?rev=hidden",
+    "json-log?rev=user(bo)",
+    "json-log?revcount=2",
+    "json-shortlog?revcount=0",
+    "json-graph/3?revcount=2",
+    "json-filelog/4/long.c?revcount=1",
+    "json-comparison/1/long.c?context=1",
+    "json-comparison/1/long.c?context=full",
+    "file/0/nonl?style=raw",
+    "?style=json",
+    "?style=raw",
+    "?cmd=changelog&style=json",
+    "?cmd=changeset&node=1&style=json",
+    "?cmd=file&filenode=1&file=nonl&style=json",
+    "?cmd=rawfile&node=1&file=nonl",
+    "?cmd=branches&style=json",
+    "atom-log/1/nonl",
+    "rss-log/1/nonl",
+    "json-file/0/../../etc/passwd",
+    "rev/nope",
+    "archive/1.zip",
+    "archive/1.tar.gz",
+    "archive/tip.tar.bz2",
+    "archive/1.zip/s",
+    "archive/1.xyz",
+    "archive/nope.zip",
+    "archive/1.zip/nope",
+];
+
 /// All addresses that are compared.
 fn addresses() -> Vec<String> {
     let mut all = Vec::new();
-    let plain = [
-        "tags",
-        "bookmarks",
-        "branches",
-        "summary",
-        "nosuch",
-        "annotate",
-        "filelog",
-        "log",
-    ];
     let of_changesets = ["log", "shortlog", "rev", "graph", "manifest"];
     let of_files = ["file", "annotate", "diff", "comparison", "filelog"];
     for style in ["json", "raw", "atom", "rss"] {
-        all.extend(plain.iter().map(|command| format!("/{style}-{command}")));
-        let revs = [
-            "0",
-            "1",
-            "3",
-            "4",
-            "6",
-            "tip",
-            "closed",
-            "rel%201.0",
-            "a%252Fb",
-            "nope",
-            "null",
-            "8",
-            "1:2",
-        ];
+        all.extend(PLAIN.iter().map(|command| format!("/{style}-{command}")));
         for command in of_changesets {
-            all.extend(revs.iter().map(|rev| format!("/{style}-{command}/{rev}")));
+            all.extend(REVS.iter().map(|rev| format!("/{style}-{command}/{rev}")));
         }
         if matches!(style, "json" | "raw") {
             let files = [
@@ -180,43 +210,7 @@ fn addresses() -> Vec<String> {
             }
         }
     }
-    let queries = [
-        "json-log?rev=side",
-        "json-log?rev=head()",
-        "json-log?rev=1:2",
-        "json-log?rev=bo%20merge",
-        "json-log?rev=(",
-        "json-log?rev=all()&revcount=2",
-        "json-log?rev=grep(x)",
-        "json-log?rev=hidden",
-        "json-log?rev=user(bo)",
-        "json-log?revcount=2",
-        "json-shortlog?revcount=0",
-        "json-graph/3?revcount=2",
-        "json-filelog/4/long.c?revcount=1",
-        "json-comparison/1/long.c?context=1",
-        "json-comparison/1/long.c?context=full",
-        "file/0/nonl?style=raw",
-        "?style=json",
-        "?style=raw",
-        "?cmd=changelog&style=json",
-        "?cmd=changeset&node=1&style=json",
-        "?cmd=file&filenode=1&file=nonl&style=json",
-        "?cmd=rawfile&node=1&file=nonl",
-        "?cmd=branches&style=json",
-        "atom-log/1/nonl",
-        "rss-log/1/nonl",
-        "json-file/0/../../etc/passwd",
-        "rev/nope",
-        "archive/1.zip",
-        "archive/1.tar.gz",
-        "archive/tip.tar.bz2",
-        "archive/1.zip/s",
-        "archive/1.xyz",
-        "archive/nope.zip",
-        "archive/1.zip/nope",
-    ];
-    all.extend(queries.iter().map(|query| format!("/{query}")));
+    all.extend(QUERIES.iter().map(|query| format!("/{query}")));
     all
 }
 

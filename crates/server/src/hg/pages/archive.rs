@@ -108,7 +108,7 @@ fn steps(
     Ok(steps)
 }
 
-/// What `.hg_archival.txt` says.
+/// Text of `.hg_archival.txt`.
 fn metadata_of(page: &Page<'_>, rev: Rev) -> Result<Vec<u8>, PageError> {
     let entry = page.reader.entry(Some(rev))?;
     let first = page.reader.view.changelog().node(Rev(0));

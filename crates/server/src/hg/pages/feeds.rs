@@ -76,7 +76,7 @@ pub(super) fn render(page: &Page<'_>, command: Command) -> Result<PageBody, Page
     Ok(PageBody::whole(media, text.into_bytes()))
 }
 
-/// What all feeds of a repository have in common.
+/// Parts that all feeds of a repository have in common.
 struct Feed<'p> {
     page: &'p Page<'p>,
     is_atom: bool,

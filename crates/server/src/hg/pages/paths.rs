@@ -254,11 +254,6 @@ mod tests {
                 (Style::Json, Some(Command::Search), None, none()),
             ),
             (
-                "",
-                "cmd=archive&node=1&type=gz",
-                (Style::Html, Some(Command::Archive), rev("1.tar.gz"), none()),
-            ),
-            (
                 "log/2",
                 "rev=1",
                 (Style::Html, Some(Command::Log), rev("2"), none()),
@@ -275,9 +270,40 @@ mod tests {
             ),
             ("nosuch", "", (Style::Html, None, None, none())),
             (
+                "static/x/y",
+                "",
+                (Style::Html, Some(Command::Static), None, "x/y".into()),
+            ),
+        ] {
+            assert_eq!(parsed(path, query), expected, "{path}?{query}");
+        }
+        assert!(is_page_command("changelog") && !is_page_command("branches"));
+        assert!(!is_page_command("heads") && !is_page_command("capabilities"));
+    }
+
+    #[test]
+    fn queries_name_them_too() {
+        let rev = |rev: &str| Some(rev.to_owned());
+        for (path, query, expected) in [
+            (
+                "",
+                "cmd=archive&node=1&type=gz",
+                (
+                    Style::Html,
+                    Some(Command::Archive),
+                    rev("1.tar.gz"),
+                    String::new(),
+                ),
+            ),
+            (
                 "",
                 "cmd=changeset&node=1",
-                (Style::Html, Some(Command::Changeset), rev("1"), none()),
+                (
+                    Style::Html,
+                    Some(Command::Changeset),
+                    rev("1"),
+                    String::new(),
+                ),
             ),
             (
                 "",
@@ -289,15 +315,8 @@ mod tests {
                 "cmd=rawfile&node=1&file=a",
                 (Style::Raw, Some(Command::File), rev("1"), "a".into()),
             ),
-            (
-                "static/x/y",
-                "",
-                (Style::Html, Some(Command::Static), None, "x/y".into()),
-            ),
         ] {
             assert_eq!(parsed(path, query), expected, "{path}?{query}");
         }
-        assert!(is_page_command("changelog") && !is_page_command("branches"));
-        assert!(!is_page_command("heads") && !is_page_command("capabilities"));
     }
 }
