@@ -15,7 +15,7 @@ use varve_workdir::filesets::FilesetTarget;
 pub(crate) enum TypedRevision {
     /// A changeset; `None` is the null revision.
     Stored(Option<Rev>),
-    /// What would be committed now.
+    /// The changes that would be committed now.
     Working,
 }
 
