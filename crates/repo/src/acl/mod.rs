@@ -6,7 +6,7 @@
 //! [acl]
 //! sources = serve push         pretxnchangegroup: origins whose changesets are checked; default: serve
 //! config = FILE                more of the sections below, except those of bookmarks
-//! [acl.deny.branches]          a section that is absent restricts nothing; one that is empty names nobody
+//! [acl.deny.branches]          a section that is absent restricts nothing; one that is empty names no user
 //! BRANCH = USERS               also acl.allow.branches, acl.deny.bookmarks, acl.allow.bookmarks
 //! [acl.allow]
 //! PATTERN = USERS              also acl.deny

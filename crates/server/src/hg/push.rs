@@ -17,7 +17,7 @@ use varve_exchange::server::unbundle::PushHandler;
 use varve_exchange::server::wire::Bundle1Operation;
 use varve_repo::{LockWait, OpenOptions, Repository, StorageSettings};
 
-/// What hooks see escaped in the parts of a client's URL.
+/// Characters that hooks see escaped in the parts of a client's URL.
 const ESCAPED_IN_URL: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'_')
     .remove(b'.')

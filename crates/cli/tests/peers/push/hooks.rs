@@ -177,7 +177,7 @@ fn access_is_controlled_by_the_name_of_the_client() {
     let client = pair.clients()[0].clone();
     let named = pair.ours.admin_url("/hg/r");
     let closed = format!("[web]\npush_ssl = no\nallow-push = {ADMIN}\n{hooks}");
-    pair.configure(&format!("{closed}[acl.allow]\n** = !{ADMIN}, nobody\n"));
+    pair.configure(&format!("{closed}[acl.allow]\n** = !{ADMIN}, other\n"));
     let refused = pair.hg.run(&client, &["push", &named]).failure();
     let words = format!("user \"{ADMIN}\" not allowed on \"e\"");
     assert!(refused.contains(&words), "{refused}");
