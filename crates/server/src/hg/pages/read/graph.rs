@@ -44,11 +44,14 @@ impl PageReader<'_> {
     ) -> Result<Vec<GraphRow>, PageError> {
         let mut lanes = Lanes::default();
         let mut rows = Vec::new();
-        for rev in self.downward(from).take(limit) {
+        let revs: Vec<Rev> = self.downward(from).take(limit).collect();
+        let last = revs.last().copied();
+        for rev in revs {
             self.check_stop()?;
             let parents = self.view.changelog().parents(rev);
             let mut parents: Vec<Rev> = parents.into_iter().flatten().collect();
-            parents.sort_unstable();
+            // Those below the last row come last, as in stock.
+            parents.sort_unstable_by_key(|parent| (Some(*parent) < last, *parent));
             rows.push(GraphRow {
                 entry: self.entry(Some(rev))?,
                 place: lanes.place(rev, &parents),
@@ -67,7 +70,7 @@ struct Lanes {
 }
 
 impl Lanes {
-    /// Places the next changeset; parents ascend.
+    /// Places the next changeset; parents are in the order of their columns.
     fn place(&mut self, rev: Rev, parents: &[Rev]) -> GraphPlace {
         let known = self.columns.iter().position(|lane| *lane == rev);
         let column = known.unwrap_or_else(|| {
