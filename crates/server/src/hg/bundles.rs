@@ -1,6 +1,6 @@
 //! Clone bundles as files: served below the repository's URL, in ranges too.
 
-use crate::hg::find::ServedRepository;
+use crate::hg::find::{ServedRepository, is_plain};
 use crate::hg::hgrc::RepositoryConfig;
 use crate::hg::settings;
 use crate::hg::streams::{SendError, send_file};
@@ -44,9 +44,14 @@ pub(super) fn send(
         let answer = Answer::text(StatusCode::METHOD_NOT_ALLOWED, "it can only be read\n");
         return Ok(answer.with_header("allow", "GET,HEAD"));
     }
-    let view = repository.view()?;
-    let Some(file) = open_clone_bundle(repository, &view, &settings::bundle_cache(config), name)?
-    else {
+    let file = match is_plain(name) {
+        true => {
+            let cache = settings::bundle_cache(config);
+            open_clone_bundle(repository, &repository.view()?, &cache, name)?
+        }
+        false => None,
+    };
+    let Some(file) = file else {
         let missing = format!("there is no clone bundle {name:?}\n");
         return Ok(Answer::text(StatusCode::NOT_FOUND, missing));
     };

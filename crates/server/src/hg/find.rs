@@ -92,7 +92,7 @@ pub(super) fn find(
 
 /// Whether a path segment can be a directory's name that is meant for others: no way up, no hidden
 /// directory such as `.hg`, nothing that is a path itself.
-fn is_plain(segment: &str) -> bool {
+pub(super) fn is_plain(segment: &str) -> bool {
     !segment.starts_with('.') && !segment.contains(['/', '\\', '\0'])
 }
 

@@ -14,7 +14,7 @@ use varve_archive::ArchiveKind;
 use varve_config::hgrc::{Hgrc, HgrcError};
 use varve_repo::Rev;
 
-/// Most changesets of one page: more are a body that nobody waits for.
+/// Most changesets of one page: the answer of more would take minutes.
 const MOST: usize = 10_000;
 
 /// Numbers of items of one page, from `[web]`.
@@ -78,7 +78,7 @@ pub(super) const ARCHIVES: &[OfferedArchive] = &[
     },
 ];
 
-/// What a path leads to.
+/// The file or directory that a path leads to.
 pub(super) enum FileOrDirectory {
     File(FileVersion),
     Directory(Directory),

@@ -103,7 +103,7 @@ pub(in crate::hg) fn is_page_command(name: &str) -> bool {
     name == "rawfile" || (name != "branches" && Command::named(name).is_some())
 }
 
-/// What a URL asks for.
+/// Command, style, revision and path of a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PageAddress {
     pub(super) style: Style,

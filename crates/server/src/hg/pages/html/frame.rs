@@ -1,4 +1,4 @@
-//! What all pages of a repository have around their content.
+//! The frame of all pages of a repository: head, navigation and foot.
 
 use super::STYLE_SHEET;
 use crate::hg::pages::Page;
