@@ -46,8 +46,8 @@ pub(super) fn send(
     }
     let file = match is_plain(name) {
         true => {
-            let cache = settings::bundle_cache(config);
-            open_clone_bundle(repository, &repository.view()?, &cache, name)?
+            let (view, cache) = (repository.view()?, settings::bundle_cache(config));
+            open_clone_bundle(repository, &view, &cache, name)?
         }
         false => None,
     };
