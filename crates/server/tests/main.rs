@@ -34,6 +34,7 @@ mod lockout;
 mod log;
 mod node;
 mod operators;
+mod pages;
 mod partitions;
 mod passwords;
 mod per_user;

@@ -118,7 +118,7 @@ impl WorkingFiles {
         }
     }
 
-    /// Whether anything is there, a link that leads nowhere too; what lies behind a link is elsewhere.
+    /// Returns whether anything is there, a link that leads nowhere too; what lies behind a link is elsewhere.
     pub fn exists(&self, file: &[u8]) -> bool {
         self.audit(file).is_ok() && matches!(self.look(file), Ok(Some(_)))
     }

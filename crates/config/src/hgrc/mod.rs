@@ -169,7 +169,7 @@ impl Hgrc {
         self.sections.entry(section.to_vec()).or_default();
     }
 
-    /// Whether a file has the section, which may be empty, or a value of it is set.
+    /// Returns whether a file has the section, which may be empty, or a value of it is set.
     pub fn has_section(&self, name: &str) -> bool {
         self.sections.contains_key(name.as_bytes())
     }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use varve_config::hgrc::Hgrc;
 use varve_repo::hooks::{
     ConfiguredHooks, HookArgs, HookCommand, HookRefusal, Hooks, PushVars, RefusalCause,
-    RollbackStage, followers,
+    RollbackStage,
 };
 
 /// Which lines about hooks are printed.
@@ -37,7 +37,7 @@ pub struct HookRunner {
     directory: PathBuf,
     /// The trusted configuration.
     config: Arc<Hgrc>,
-    /// Whether untrusted files define some of the hooks.
+    /// Set if untrusted files define some of the hooks.
     has_untrusted: bool,
     verbosity: HookVerbosity,
     /// The current directory of the call.
@@ -179,13 +179,7 @@ impl HookRunner {
                 .and_then(|()| self.run_one(script, args, false));
             if let Err(refusal) = done {
                 // Nothing is left to do if even standard error is gone.
-                let words = match refusal.cause {
-                    RefusalCause::AccessControl => {
-                        "(run with --traceback for stack trace)\n".to_owned()
-                    }
-                    _ => format!("warning: {refusal}\n"),
-                };
-                let _ = self.streams.err().write_all(words.as_bytes());
+                let _ = self.streams.err().write_all(refusal.warning().as_bytes());
             }
         }
     }
@@ -202,9 +196,7 @@ impl Hooks for HookRunner {
         args: &HookArgs,
         pending: bool,
     ) -> Result<(), HookRefusal> {
-        for follower in followers(kind) {
-            self.check(follower)?;
-        }
+        self.set.check_followers(kind)?;
         self.run(kind, args, pending)
     }
 

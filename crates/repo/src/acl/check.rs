@@ -194,7 +194,7 @@ impl AccessControl<'_> {
 /// The verdict of a deny list and an allow list, of which either may be absent.
 ///
 /// # Errors
-/// Whether the deny list selects the item; otherwise the allow list does not.
+/// True if the deny list selects the item, false if the allow list does not.
 fn judge<L: ?Sized>(
     (denied, allowed): (Option<&L>, Option<&L>),
     selects: impl Fn(&L) -> bool,

@@ -43,7 +43,7 @@ fn strip(word: &[u8], prefix: u8) -> (bool, &[u8]) {
     }
 }
 
-/// Whether a rule whose value is `users` is about `user`. Groups behind the first match are not looked up.
+/// Returns whether a rule whose value is `users` is about `user`. Groups behind the first match are not looked up.
 fn is_about(users: &[u8], user: &[u8], members: &Members<'_>) -> Result<bool, AccessRefusal> {
     if users == b"*" {
         return Ok(true);

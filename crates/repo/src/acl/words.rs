@@ -73,7 +73,7 @@ pub enum AccessEvent<'a> {
 pub enum AccessRefusal {
     /// A rule of a deny section names the user (`is_listed`), or none of an allow section does.
     Forbidden {
-        /// Whether a deny section names the user.
+        /// Set if a deny section names the user.
         is_listed: bool,
         /// Login name.
         user: Vec<u8>,

@@ -8,7 +8,7 @@
 //! commit.mail:run-with-plain = no   whether the command sees HGPLAIN: yes, as by default, no, or auto
 //! ```
 
-use super::{HookArgs, HookRefusal, PushVars};
+use super::{HookArgs, HookRefusal, PushVars, followers};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -74,6 +74,16 @@ impl ConfiguredHooks {
         self.scripts.is_empty()
     }
 
+    /// Refuses functions of Python among the hooks that run after a kind: what they refuse could not be taken back.
+    ///
+    /// # Errors
+    /// The refusal of the first.
+    pub fn check_followers(&self, kind: &str) -> Result<(), HookRefusal> {
+        followers(kind)
+            .flat_map(|follower| self.of(follower))
+            .try_for_each(HookCommand::check)
+    }
+
     /// The hooks of a kind, in the order in which they run.
     pub fn of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a HookCommand> {
         let of_kind = |script: &&HookCommand| script.kind() == kind.as_bytes();
@@ -93,7 +103,7 @@ impl HookCommand {
         self.command.starts_with(b"python:")
     }
 
-    /// Whether the hook is the function of Mercurial's extension `acl`, which this program has itself.
+    /// Returns whether the hook is the function of Mercurial's extension `acl`, which this program has itself.
     pub fn controls_access(&self) -> bool {
         self.command == ACCESS_CONTROL
     }

@@ -45,7 +45,7 @@ const FOLLOWERS: &[(&str, &[&str])] = &[
 ];
 
 /// Kinds of hooks that may be called when one of `kind` has not refused.
-pub fn followers(kind: &str) -> impl Iterator<Item = &'static str> {
+fn followers(kind: &str) -> impl Iterator<Item = &'static str> {
     let found = FOLLOWERS.iter().find(|(first, _)| *first == kind);
     let all = found.into_iter().flat_map(|(_, followers)| *followers);
     all.copied()
@@ -86,6 +86,14 @@ impl HookRefusal {
         HookRefusal {
             words,
             cause: RefusalCause::Program,
+        }
+    }
+
+    /// The line about a hook that can refuse nothing any more.
+    pub fn warning(&self) -> String {
+        match self.cause {
+            RefusalCause::AccessControl => "(run with --traceback for stack trace)\n".to_owned(),
+            RefusalCause::Program | RefusalCause::Untrusted => format!("warning: {self}\n"),
         }
     }
 

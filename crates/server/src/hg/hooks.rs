@@ -17,7 +17,7 @@ use varve_exchange::apply::PushOutput;
 use varve_repo::acl::{AccessControl, user_name};
 use varve_repo::hooks::{
     ConfiguredHooks, HookArgs, HookCommand, HookRefusal, Hooks, PushVars, RefusalCause,
-    RollbackStage, followers,
+    RollbackStage,
 };
 use varve_repo::{OpenOptions, Repository, ShareAccess};
 
@@ -31,7 +31,7 @@ pub(super) struct PushHooks {
     config: RepositoryConfig,
     /// The repository, where hooks run.
     directory: PathBuf,
-    /// Where access control opens the repository in the storage of the server.
+    /// The storage of the server and the repository's place in it, for access control.
     storage: Arc<dyn Storage>,
     stored_in: PathBuf,
     shares: ShareAccess,
@@ -72,13 +72,7 @@ impl PushHooks {
             for (kind, args) in waiting {
                 for script in self.set.of(kind) {
                     if let Err(refusal) = self.run(kind, script, &args, false) {
-                        let words = match refusal.cause {
-                            RefusalCause::AccessControl => {
-                                "(run with --traceback for stack trace)\n".to_owned()
-                            }
-                            _ => format!("warning: {refusal}\n"),
-                        };
-                        self.output.write(kind, words.as_bytes());
+                        self.output.write(kind, refusal.warning().as_bytes());
                     }
                 }
             }
@@ -168,9 +162,7 @@ impl Hooks for PushHooks {
         args: &HookArgs,
         pending: bool,
     ) -> Result<(), HookRefusal> {
-        for follower in followers(kind) {
-            self.set.of(follower).try_for_each(HookCommand::check)?;
-        }
+        self.set.check_followers(kind)?;
         for script in self.set.of(kind) {
             self.run(kind, script, args, pending)?;
         }

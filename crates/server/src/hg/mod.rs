@@ -264,7 +264,7 @@ fn answer(
     Ok(answered.unwrap_or_else(|error| refuse_fault(repos, &found, &error)))
 }
 
-/// Whether the request is in the wire protocol, and for no page.
+/// Returns whether the request is in the wire protocol, and for no page.
 fn is_wire_command(request: &Request) -> bool {
     let command = request.query("cmd");
     command.is_some_and(|command| !command.is_empty() && !pages::is_page_command(command))

@@ -1,7 +1,7 @@
 //! Repositories as databases.
 
 mod contents;
-mod repo;
+pub mod repo;
 
 use crate::client::{ADMIN, Reply, Running};
 use repo::Repo;

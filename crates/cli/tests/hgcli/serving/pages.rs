@@ -170,6 +170,17 @@ const QUERIES: &[&str] = &[
     "?cmd=changeset&node=1&style=json",
     "?cmd=file&filenode=1&file=nonl&style=json",
     "?cmd=rawfile&node=1&file=nonl",
+    "atom-log/1/nonl",
+    "rss-log/1/nonl",
+    "json-file/0/../../etc/passwd",
+    "rev/nope",
+    "archive/1.zip",
+    "archive/1.tar.gz",
+    "archive/tip.tar.bz2",
+    "archive/1.zip/s",
+    "archive/1.xyz",
+    "archive/nope.zip",
+    "archive/1.zip/nope",
 ];
 
 /// All addresses that are compared.

@@ -138,7 +138,7 @@ fn pull(
 }
 
 /// Looks up the names of `--rev`, `--branch` and `--bookmark`.
-/// Where an update goes: the first revision that is asked for, or else the first bookmark.
+/// Destination of an update: the first revision that is asked for, or else the first bookmark.
 fn first_wanted(matches: &Matches, wanted: &PullRequest) -> Option<Node> {
     let revs = matches.list("rev").len();
     let first = match revs {

@@ -281,6 +281,18 @@ mod tests {
         assert!(!is_page_command("heads") && !is_page_command("capabilities"));
     }
 
+    proptest::proptest! {
+        #[test]
+        fn any_address_is_read(segments: Vec<String>, query: Vec<(String, String)>) {
+            let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+            let address = PageAddress::parse(&segments, &query);
+            // No more is taken from an address than stands in it.
+            let given = segments.iter().map(|part| part.len() + 1).sum::<usize>();
+            let given = given + query.iter().map(|(_, value)| value.len() + 8).sum::<usize>();
+            proptest::prop_assert!(address.path.len() <= given);
+        }
+    }
+
     #[test]
     fn queries_name_them_too() {
         let rev = |rev: &str| Some(rev.to_owned());

@@ -279,7 +279,7 @@ fn origin(links: &Links, line: &AnnotatedLine) -> LineOrigin {
     }
 }
 
-/// Whether a changeset has the file of the address.
+/// Returns whether a changeset has the file of the address.
 fn is_there(page: &Page<'_>, entry: &ChangesetEntry) -> Result<bool, PageError> {
     Ok(page.reader.find_file(entry.rev, &page.path())?.is_some())
 }

@@ -14,7 +14,7 @@ pub(in crate::hg::pages) struct ChangesetEntry {
     pub(in crate::hg::pages) date: Date,
     pub(in crate::hg::pages) description: Text,
     pub(in crate::hg::pages) branch: Text,
-    /// Whether it is the tip of its branch.
+    /// Set if no later changeset is on its branch.
     pub(in crate::hg::pages) is_branch_tip: bool,
     pub(in crate::hg::pages) bookmarks: Vec<Text>,
     pub(in crate::hg::pages) tags: Vec<Text>,

@@ -24,7 +24,7 @@ pub(in crate::hg::pages) struct FileDiff {
     pub(in crate::hg::pages) body: Text,
 }
 
-/// How a changeset changed a file against its first parent.
+/// Change of a file by a changeset against its first parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::hg::pages) struct ChangedFile {
     pub(in crate::hg::pages) path: Text,

@@ -230,7 +230,7 @@ impl PageReader<'_> {
     }
 }
 
-/// Whether a file is no text.
+/// Returns whether a file is no text: it has a NUL byte.
 pub(in crate::hg::pages) fn is_binary(content: &[u8]) -> bool {
     content.contains(&0)
 }

@@ -83,7 +83,7 @@ impl<'v> PageReader<'v> {
             .filter(|rev| self.view.is_visible(*rev))
     }
 
-    /// How many changesets clients see.
+    /// Number of the changesets that clients see.
     pub(super) fn count(&self) -> usize {
         match self.view.hides_anything() {
             true => self.downward(self.view.changelog().tip()).count(),

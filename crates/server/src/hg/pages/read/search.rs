@@ -74,10 +74,7 @@ impl PageReader<'_> {
 
 /// The changesets of a query, the last first; `None` for a text that is no query of more than one word.
 fn found(view: &RepoView, text: &str, limit: usize) -> Option<Vec<Rev>> {
-    let syntax = parse_syntax(text.as_bytes(), &|name| view.lookup(name).is_ok()).ok()?;
-    if !is_query(&syntax) || refuses(text) {
-        return None;
-    }
+    permitted(view, text).filter(is_query)?;
     let engine = Engine::new(context(view));
     let set = engine.query(text.as_bytes()).ok()?;
     let set = set.reversed(&engine).ok()?;
@@ -91,20 +88,29 @@ fn is_query(syntax: &Syntax) -> bool {
     !matches!(syntax, Syntax::Symbol(_) | Syntax::Text(_))
 }
 
-/// Returns whether a text calls a refused function, or has a regular expression.
-fn refuses(text: &str) -> bool {
-    let calls = |name: &&str| {
-        let mut found = text.match_indices(*name);
-        found.any(|(at, _)| text[at + name.len()..].trim_start().starts_with('('))
-    };
-    text.contains("re:") || REFUSED.iter().any(calls)
+/// Returns whether a query calls a refused function.
+fn refuses(query: &Syntax) -> bool {
+    match query {
+        Syntax::Node("func", operands) if is_refused(operands.first()) => true,
+        Syntax::Node(_, operands) => operands.iter().any(refuses),
+        Syntax::Symbol(_) | Syntax::Text(_) | Syntax::Absent => false,
+    }
+}
+
+fn is_refused(function: Option<&Syntax>) -> bool {
+    let refused = |name: &[u8]| REFUSED.iter().any(|refused| refused.as_bytes() == name);
+    matches!(function, Some(Syntax::Symbol(name)) if refused(name))
+}
+
+/// A query that may be answered: it calls no refused function, and has no regular expression.
+fn permitted(view: &RepoView, text: &str) -> Option<Syntax> {
+    let syntax = parse_syntax(text.as_bytes(), &|name| view.lookup(name).is_ok()).ok()?;
+    (!text.contains("re:") && !refuses(&syntax)).then_some(syntax)
 }
 
 /// The last changeset of a query that a URL has in the place of a revision; `Some(None)` is the null revision.
 pub(super) fn last_of(view: &RepoView, text: &str) -> Option<Option<Rev>> {
-    if refuses(text) {
-        return None;
-    }
+    permitted(view, text)?;
     let engine = Engine::new(context(view));
     let found = engine.single(text.as_bytes()).ok()?;
     let is_shown = found.is_none_or(|rev| view.is_visible(rev));
