@@ -172,7 +172,6 @@ const QUERIES: &[&str] = &[
     "?cmd=rawfile&node=1&file=nonl",
     "atom-log/1/nonl",
     "rss-log/1/nonl",
-    "json-file/0/../../etc/passwd",
     "rev/nope",
     "archive/1.zip",
     "archive/1.tar.gz",

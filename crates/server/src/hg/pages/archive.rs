@@ -50,19 +50,25 @@ pub(super) fn render(
     Ok(body.with_header("content-disposition", disposition))
 }
 
-/// `NAME-REVISION`: a name of the changeset as it was typed, or the beginning of its node.
+/// `NAME-REVISION`: in the name one `-` stands for all between words; the revision is as it was typed, and the beginning of
+/// its node for `tip`. Mercurial leaves characters in it that part a header or lead to other directories.
 fn prefix(page: &Page<'_>, key: &str, node: Node) -> String {
     let name = page.about.name.rsplit('/').next().unwrap_or_default();
-    let is_safe = |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_' | '.');
-    let name: String = name
-        .chars()
-        .map(|char| if is_safe(char) { char } else { '_' })
-        .collect();
-    let version = match key == "tip" || node.to_string() == key {
-        true => short(&node),
-        false => key.replace(|char| !is_safe(char), "_"),
+    let is_of_word = |char: char| char.is_ascii_alphanumeric() || char == '_';
+    let mut shown = String::new();
+    for char in name.chars() {
+        match is_of_word(char) {
+            true => shown.push(char),
+            false if shown.ends_with('-') => {}
+            false => shown.push('-'),
+        }
+    }
+    let is_safe = |char: char| is_of_word(char) || matches!(char, '-' | '.');
+    let version = match key {
+        "tip" => short(&node),
+        key => key.replace(|char| !is_safe(char), "_"),
     };
-    format!("{name}-{version}")
+    format!("{shown}-{version}")
 }
 
 fn steps(
