@@ -19,7 +19,9 @@ pub enum Unit {
 pub trait Progress: Sync {
     /// Starts a step. `total` is `None` where it cannot be known beforehand.
     fn begin(&self, step: &str, unit: Unit, total: Option<u64>);
-    /// Adds to the running step.
+    /// Names what the next call of [`Progress::advance`] counts, such as a path.
+    fn item(&self, _name: &[u8]) {}
+    /// Adds to the running step; with 0 it is shown as it stands.
     fn advance(&self, amount: u64);
     /// Ends the running step.
     fn end(&self) {}

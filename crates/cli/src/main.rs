@@ -5,10 +5,12 @@ mod context;
 mod demo;
 mod error;
 mod help;
+mod progress;
 
 use clap::{Parser, Subcommand};
 use context::Context;
 use error::CliError;
+use progress::TerminalProgress;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStringExt;
@@ -16,7 +18,6 @@ use std::path::Path;
 use std::process::ExitCode;
 use varve_base::Interrupt;
 use varve_hgcli::context::Program;
-use varve_hgcli::ui::progress::TerminalProgress;
 
 /// Many small values are made on one thread and freed on another; the system's allocator spends a
 /// fifth of a bulk write on that. Built without huge pages, which take 30 to 40 MB more memory and

@@ -94,6 +94,7 @@ mod root;
 mod serving;
 mod sharing;
 mod shelving;
+mod shown_progress;
 mod signals;
 mod small_words;
 mod splitting;

@@ -231,6 +231,14 @@ impl Hgrc {
         self.typed(section, key, "a valid integer", value::integer)
     }
 
+    /// A number that may have a fraction; `None` if it is not set.
+    ///
+    /// # Errors
+    /// [`HgrcError::Value`].
+    pub fn number(&self, section: &str, key: &str) -> Result<Option<f64>, HgrcError> {
+        self.typed(section, key, "a valid float", value::number)
+    }
+
     /// A number of bytes, such as `10 MB`; `None` if it is not set.
     ///
     /// # Errors

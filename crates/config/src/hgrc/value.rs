@@ -13,6 +13,11 @@ pub(super) fn integer(value: &[u8]) -> Option<i64> {
     std::str::from_utf8(value).ok()?.trim().parse().ok()
 }
 
+pub(super) fn number(value: &[u8]) -> Option<f64> {
+    let number: f64 = std::str::from_utf8(value).ok()?.trim().parse().ok()?;
+    number.is_finite().then_some(number)
+}
+
 /// A number, maybe with a fraction, and `b`, `k`, `kb`, `m`, `mb`, `g` or `gb` (powers of 1024).
 pub fn bytes(value: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(value).ok()?.trim().to_ascii_lowercase();

@@ -540,6 +540,7 @@ fn apply_global(context: &mut Context, matches: &Matches) -> Result<(), Abort> {
         verbose,
         debug,
     };
+    context.ui.show_progress(&config)?;
     context.ui.unattended = matches.flag("noninteractive");
     context.repo.hidden = matches.flag("hidden");
     queried::answer_queries(&mut context.repo, &context.ui, &context.config);

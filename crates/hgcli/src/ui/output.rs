@@ -2,8 +2,9 @@
 
 use crate::ui::encoding::LocalEncoding;
 use crate::ui::paint::Painter;
+use crate::ui::progress::{ProgressSettings, TerminalProgress};
 use crate::ui::signals::Guard;
-use crate::ui::{Abort, Streams, environment, progress};
+use crate::ui::{Abort, Streams, environment};
 use parking_lot::Mutex;
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
@@ -78,16 +79,12 @@ impl Ui {
     pub(crate) fn new(streams: &Streams) -> Ui {
         let stop = Interrupt::default();
         let streams = streams.until(&stop);
-        let progress: Box<dyn Progress> = match streams.are_channels() {
-            true => Box::new(Silent),
-            false => Box::new(progress::TerminalProgress::default()),
-        };
         Ui {
             out: BufWriter::with_capacity(OUTPUT_BUFFER, streams.out()),
             streams,
             verbosity: Verbosity::default(),
             unattended: false,
-            progress,
+            progress: Box::new(Silent),
             stop,
             guard: Guard::default(),
             encoding: LocalEncoding::default(),
@@ -98,6 +95,20 @@ impl Ui {
             peer_trace: Arc::default(),
             config: Arc::default(),
         }
+    }
+
+    /// Shows progress as `[progress]` says it, which depends on the verbosity.
+    pub(crate) fn show_progress(&mut self, config: &Hgrc) -> Result<(), Abort> {
+        let has_terminal = self.streams.has_terminal_errors();
+        let settings = ProgressSettings::of(config, self.verbosity, has_terminal)?;
+        let is_traced = self.verbosity.debug && config.boolean("progress", "debug", false)?;
+        let trace = is_traced.then(|| Arc::clone(&self.peer_trace));
+        if !self.streams.are_channels() || is_traced {
+            let line = Arc::clone(self.streams.progress_line());
+            let drawn = settings.filter(|_| !self.streams.are_channels());
+            self.progress = Box::new(TerminalProgress::new(drawn, trace, line));
+        }
+        Ok(())
     }
 
     /// Output for another repository of the same call: as verbose, stopped by the same interrupt and signals,

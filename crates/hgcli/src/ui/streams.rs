@@ -3,6 +3,7 @@
 //! No other module may use the streams of the process, or start a program that inherits them, except where
 //! a call cannot come from a client.
 
+use crate::ui::progress::{AboveLine, ProgressLine};
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
@@ -46,6 +47,8 @@ pub struct Streams {
     channels: Option<Arc<dyn Channels>>,
     /// Raised when the call is to end.
     stop: Interrupt,
+    /// Progress that is drawn below what is written.
+    line: Arc<ProgressLine>,
 }
 
 impl std::fmt::Debug for Streams {
@@ -64,7 +67,7 @@ impl Streams {
     pub fn of_client(channels: Arc<dyn Channels>) -> Streams {
         Streams {
             channels: Some(channels),
-            stop: Interrupt::default(),
+            ..Streams::default()
         }
     }
 
@@ -73,6 +76,7 @@ impl Streams {
         Streams {
             channels: self.channels.clone(),
             stop: stop.clone(),
+            line: Arc::clone(&self.line),
         }
     }
 
@@ -91,10 +95,27 @@ impl Streams {
         !self.are_channels() && io::stdout().is_terminal()
     }
 
+    /// Whether a person at a terminal sees progress.
+    pub(crate) fn has_terminal_errors(&self) -> bool {
+        !self.are_channels() && io::stderr().is_terminal()
+    }
+
+    /// The line that progress is drawn on.
+    pub(crate) fn progress_line(&self) -> &Arc<ProgressLine> {
+        &self.line
+    }
+
+    fn above_line<W>(&self, output: W) -> AboveLine<W> {
+        AboveLine {
+            line: Arc::clone(&self.line),
+            output,
+        }
+    }
+
     /// Output for results.
     pub fn out(&self) -> Box<dyn Write + Send> {
         match &self.channels {
-            None => Box::new(io::stdout()),
+            None => Box::new(self.above_line(io::stdout())),
             Some(channels) => Box::new(ChannelWriter(Arc::clone(channels), OutputStream::Output)),
         }
     }
@@ -102,7 +123,7 @@ impl Streams {
     /// Output for warnings and failures.
     pub fn err(&self) -> Box<dyn Write + Send> {
         match &self.channels {
-            None => Box::new(io::stderr()),
+            None => Box::new(self.above_line(io::stderr())),
             Some(channels) => Box::new(ChannelWriter(Arc::clone(channels), OutputStream::Error)),
         }
     }
@@ -140,6 +161,7 @@ impl Streams {
     /// A program that cannot be started; [`io::ErrorKind::Interrupted`] if the call is to end before the program has.
     pub fn run(&self, command: &mut Command) -> io::Result<ExitStatus> {
         let Some(channels) = &self.channels else {
+            self.line.clear();
             return command.status();
         };
         let (mut reader, writer) = io::pipe()?;

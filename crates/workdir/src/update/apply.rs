@@ -43,6 +43,7 @@ pub(crate) fn apply<'a>(
             UpdateStep::Mode(kind) => files.set_kind(path, *kind)?,
             _ => continue,
         }
+        progress.item(path);
         progress.advance(1);
     }
     // Obstacles are gone, so that the auditor must check directories again.
@@ -93,12 +94,16 @@ fn write_all<'a>(
             let Some(rest) = writes.get(start..).filter(|rest| !rest.is_empty()) else {
                 return Ok(written);
             };
-            for (path, (node, kind)) in &rest[..rest.len().min(SHARE)] {
+            let share = &rest[..rest.len().min(SHARE)];
+            for (path, (node, kind)) in share {
                 stop.check()?;
                 let content = view.file_content_with(path, node, &mut state)?;
                 written.push((*path, files.write(path, &content, *kind)?));
             }
-            progress.advance(rest.len().min(SHARE) as u64);
+            if let Some((path, _)) = share.last() {
+                progress.item(path);
+            }
+            progress.advance(share.len() as u64);
         }
     };
     let threads = if writes.len() < FEW {

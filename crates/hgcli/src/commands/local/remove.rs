@@ -4,7 +4,8 @@ use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::commands::local::add::{DRY_RUN, refuse_subrepositories};
 use crate::commands::local::change::DirstateChange;
 use crate::context::{Category, Command, Context, Repo};
-use crate::ui::Abort;
+use crate::ui::{Abort, Ui};
+use varve_base::Unit;
 use varve_lang::patterns::Matcher;
 use varve_workdir::WorkingFiles;
 
@@ -48,15 +49,19 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             .repo
             .warn_of_missing_files(&mut context.ui, &matcher, &change.dirstate)?;
     let status = change.status(&context.repo, &mut context.ui, &matcher, false)?;
-    let mut warnings = untracked(&context.repo, &matcher, &change)?;
+    let mut warnings = untracked(&context.repo, &context.ui, &matcher, &change)?;
+    let counted = context.ui.progress.as_ref();
     let verbose = context.ui.verbosity.verbose;
     let mut left = |repo: &Repo, files: &[Vec<u8>], words: &str, always: bool| {
+        counted.begin("skipping", Unit::Items, Some(files.len() as u64));
         for file in files {
+            counted.advance(1);
             let shown = repo.display_path(file)?;
             let line = [b"not removing ", &shown[..], words.as_bytes()].concat();
             let told = always || verbose || matcher.is_exact(file);
             warnings.push(told.then_some(line));
         }
+        counted.end();
         Ok::<(), Abort>(())
     };
     let mut files = if force {
@@ -79,12 +84,16 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         [status.deleted.clone(), status.clean].concat()
     };
     files.sort_unstable();
+    let total = Some(files.len() as u64);
+    context.ui.progress.begin("deleting", Unit::Items, total);
     for file in &files {
         if verbose || !matcher.is_exact(file) {
+            context.ui.progress.advance(1);
             let line = [b"removing ", &context.repo.display_path(file)?[..], b"\n"].concat();
             context.ui.status_labelled("ui.addremove.removed", line)?;
         }
     }
+    context.ui.progress.end();
     if !matches.flag("dry-run") {
         let working = WorkingFiles::new(change.repository.root());
         for file in &files {
@@ -107,11 +116,20 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 /// A line for each name of something that is there and not tracked.
 fn untracked(
     repo: &Repo,
+    ui: &Ui,
     matcher: &Matcher,
     change: &DirstateChange,
 ) -> Result<Vec<Option<Vec<u8>>>, Abort> {
     let mut lines = Vec::new();
-    for file in matcher.named().iter().filter(|file| !file.is_empty()) {
+    let named: Vec<_> = matcher
+        .named()
+        .iter()
+        .filter(|file| !file.is_empty())
+        .collect();
+    ui.progress
+        .begin("deleting", Unit::Items, Some(named.len() as u64));
+    for file in named {
+        ui.progress.advance(1);
         let dirstate = &change.dirstate;
         let tracked_below = dirstate.below(file).any(|(_, item)| item.is_tracked());
         if dirstate.get(file).is_some() || tracked_below {
@@ -129,5 +147,6 @@ fn untracked(
             [b"not removing ", &shown[..], words.as_bytes()].concat(),
         ));
     }
+    ui.progress.end();
     Ok(lines)
 }

@@ -13,10 +13,11 @@ use std::io::{BufWriter, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use varve_archive::{ArchiveEntry, ArchiveKind, ArchiveWriter};
+use varve_base::Unit;
 use varve_lang::patterns::{Matcher, NameCheck};
 use varve_repo::{FileKind, RepoView, Rev};
-use varve_workdir::WorkingFiles;
 use varve_workdir::filesets::FilesetTarget;
+use varve_workdir::{WorkdirError, WorkingFiles};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -94,17 +95,26 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         true => WorkingFiles::new(view.root()),
         false => WorkingFiles::of_view(&view),
     };
+    let progress = std::mem::replace(&mut ui.progress, Box::new(varve_base::Silent));
+    let stop = ui.stop.clone();
     let mut writer = FileWriter::begin(repo, ui, &target, time)?;
     if let Some(metadata) = metadata {
         let metadata = files.decoded(METADATA, &metadata)?;
         writer.add(METADATA, FileKind::Plain, &metadata)?;
     }
+    progress.begin("archiving", Unit::Items, Some(entries.len() as u64));
+    progress.advance(0);
     for entry in &entries {
+        stop.check().map_err(WorkdirError::from)?;
         let content = view.file_content(entry.path, &entry.node)?;
         let content = files.decoded(entry.path, &content)?;
         writer.add(entry.path, entry.kind, &content)?;
+        progress.item(entry.path);
+        progress.advance(1);
     }
+    progress.end();
     writer.finish()?;
+    ui.progress = progress;
     Ok(0)
 }
 

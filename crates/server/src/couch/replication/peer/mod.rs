@@ -13,7 +13,7 @@ use super::local::LocalSide;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{ACCEPT_ENCODING, AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::Url;
@@ -126,6 +126,10 @@ impl Peer {
             if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(value)) {
                 headers.append(name, value);
             }
+        }
+        // Bytes that stay on this machine cost less than their compression, which took a sixth of a replication's time.
+        if is_loopback(&endpoint.url) && !headers.contains_key(ACCEPT_ENCODING) {
+            headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         }
         let authorization = endpoint.login.as_ref().and_then(|login| {
             let encoded = STANDARD.encode(format!("{}:{}", login.user, login.password));
@@ -322,6 +326,14 @@ pub(super) fn check_host(url: &Url, settings: &Replicator) -> Result<(), Replica
     }
 }
 
+/// An address of this machine, or its usual name.
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    let is_local_address = |address: std::net::IpAddr| address.is_loopback();
+    host == "localhost" || address.parse().is_ok_and(is_local_address)
+}
+
 /// An answer whose body is still to come.
 #[derive(Debug)]
 pub(super) struct PeerAnswer {
@@ -400,5 +412,29 @@ impl PeerAnswer {
             status,
             reason: told.unwrap_or_else(|| "without a reason".to_owned()),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_of_this_machine_are_loopback() {
+        let of = |url| is_loopback(&Url::parse(url).unwrap());
+        for local in [
+            "http://127.0.0.1:5984/",
+            "http://[::1]/db",
+            "https://localhost/db",
+        ] {
+            assert!(of(local), "{local}");
+        }
+        for other in [
+            "http://10.0.0.1/",
+            "http://localhost.example/",
+            "http://[fe80::1]/db",
+        ] {
+            assert!(!of(other), "{other}");
+        }
     }
 }

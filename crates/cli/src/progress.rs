@@ -1,4 +1,4 @@
-//! Progress as a bar on standard error, if that is a terminal.
+//! Progress of the commands that are Varve's own, as a bar on standard error, if that is a terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use parking_lot::Mutex;
@@ -9,7 +9,7 @@ const FRAMES: u8 = 30;
 
 /// Draws the running step; `indicatif` draws nothing where there is no terminal.
 #[derive(Debug, Default)]
-pub struct TerminalProgress(Mutex<Option<ProgressBar>>);
+pub(crate) struct TerminalProgress(Mutex<Option<ProgressBar>>);
 
 impl Progress for TerminalProgress {
     fn begin(&self, step: &str, unit: Unit, total: Option<u64>) {
