@@ -88,8 +88,8 @@ pub use ignore::{Ignore, IgnoreFiles};
 pub use local_state::{LocalState, local_state};
 pub use manifest_merge::{Auction, Bidder, CopyReport, Reason, TracedCopy, Verdict};
 pub use merge::{
-    FileTraits, MarkerStyle, MergeLabels, MergeOptions, MergeProgram, MergeTool, OnObstacle,
-    PartialTool, PickedTool, ToolObstacle, ToolSelection, ToolTable,
+    CopyTraceMode, FileTraits, MarkerStyle, MergeLabels, MergeOptions, MergeProgram, MergeTool,
+    OnObstacle, PartialTool, PickedTool, ToolObstacle, ToolSelection, ToolTable,
 };
 pub use merge_state::{
     FileState, MergeState, Present, clear_merge, has_unresolved, other_side, unresolved,

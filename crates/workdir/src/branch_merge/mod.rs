@@ -5,6 +5,7 @@
 
 mod check;
 mod chosen_base;
+mod copy_mode;
 mod destination;
 mod explain;
 mod record;
@@ -16,7 +17,7 @@ pub use destination::{MergeDestination, merge_destination, rebase_destination};
 
 use crate::file_merges::{MergeFile, MergeSettings, Merger, Outcome};
 use crate::manifest_merge::{
-    Base, CommitNote, FileAction, FileMerge, ManifestMerge, merge_manifests,
+    Base, CommitNote, FileAction, FileMerge, ManifestMerge, Tracing, merge_manifests,
 };
 use crate::merge_state::{FILENODE_SOURCE, FileExtras, REMOVAL_CANDIDATE, clear_merge};
 use crate::tree::TreeEntry;
@@ -113,14 +114,23 @@ pub fn merge_changeset(
         true => uncommitted::working_tree(repository, dirstate, &parent, request.stop)?,
         false => parent.clone(),
     };
-    let bases = match (request.base, request.base.chosen()) {
+    let mut bases = match (request.base, request.base.chosen()) {
         (_, Some(rev)) => vec![chosen_base(view, rev, [local, Some(request.other)])?],
         (MergeBase::Ancestor(rev), None) => vec![base(view, Some(rev))?],
         (_, None) => common_ancestors(view, local, request.other)?,
     };
+    for base in &mut bases {
+        base.tracing = copy_mode::tracing(request, local, base.node);
+    }
     let mut merged = merge_manifests(&ours, &theirs, &bases)?;
     if follows_from(request, local) {
         take_theirs(&mut merged, &theirs)?;
+    }
+    for (path, candidates) in &merged.passed_over {
+        observer.on_event(&UpdateEvent::CopiesPassedOver {
+            path,
+            candidates: *candidates,
+        });
     }
     let trees = Sides {
         ours: &ours,
@@ -245,6 +255,7 @@ fn base(view: &RepoView, rev: Option<Rev>) -> Result<Base<'_>, WorkdirError> {
         tree: Tree::of(view, rev)?,
         ours_ancestor: None,
         theirs_ancestor: None,
+        tracing: Tracing::Full,
     })
 }
 

@@ -63,6 +63,13 @@ pub enum UpdateEvent<'a> {
         /// The new names, sorted.
         names: &'a [Vec<u8>],
     },
+    /// A renamed file is not looked for, as too many come into question.
+    CopiesPassedOver {
+        /// The path of a file that is gone here.
+        path: &'a [u8],
+        /// The number of files that come into question.
+        candidates: usize,
+    },
     /// No tool is configured; the default ones are next.
     NoToolConfigured,
     /// A configured tool is passed over.

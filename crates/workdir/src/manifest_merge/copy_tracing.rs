@@ -29,6 +29,8 @@ pub(super) struct CopyTracing {
     pub divergent: NamesBySource,
     /// Files that one side renamed and the other deleted.
     pub renamed_and_deleted: NamesBySource,
+    /// Files for which too many others come into question, with the number of these.
+    pub passed_over: Vec<(Vec<u8>, usize)>,
     /// All of it for users, if anything was copied.
     pub report: Option<CopyReport>,
 }
@@ -135,7 +137,11 @@ impl CopyTracing {
         let Some(before) = trees.base.get(source)? else {
             return Ok(());
         };
-        if now == before || (now.0 != before.0 && !ancestry.are_related(source, now.0, before.0)?) {
+        if now == before {
+            return Ok(());
+        }
+        let revisions = [now, before].map(|(node, _)| (source.to_vec(), node));
+        if now.0 != before.0 && !ancestry.are_related(revisions)? {
             return Ok(());
         }
         for name in names {
@@ -183,7 +189,7 @@ impl CopyTracing {
 }
 
 /// Where the new files of a side come from.
-fn sources(
+pub(super) fn sources(
     new: &BTreeSet<Vec<u8>>,
     side: &Tree<'_>,
     (base, ancestor): (&Tree<'_>, Option<&Tree<'_>>),

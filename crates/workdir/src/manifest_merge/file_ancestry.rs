@@ -110,15 +110,13 @@ impl<'a> FileAncestry<'a> {
         }
     }
 
-    /// Whether two revisions of one path have an ancestor in common, or are one.
+    /// Whether two revisions of files have an ancestor in common, or are one.
     pub(super) fn are_related(
         &mut self,
-        path: &[u8],
-        one: Node,
-        other: Node,
+        revisions: [FileRevision; 2],
     ) -> Result<bool, WorkdirError> {
         let mut sides = [HashSet::new(), HashSet::new()];
-        let mut wanted = [vec![(path.to_vec(), one)], vec![(path.to_vec(), other)]];
+        let mut wanted = revisions.map(|revision| vec![revision]);
         while !wanted.iter().all(Vec::is_empty) {
             for side in [0, 1] {
                 let Some(revision) = wanted[side].pop() else {

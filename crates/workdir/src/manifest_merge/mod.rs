@@ -8,6 +8,7 @@ mod bids;
 mod copy_report;
 mod copy_tracing;
 mod file_ancestry;
+mod guessed_copies;
 mod reasons;
 pub(crate) use file_ancestry::FileAncestry;
 
@@ -75,6 +76,17 @@ pub(crate) struct CommitNote {
     pub removal_candidate: bool,
 }
 
+/// How copies and renames are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tracing {
+    /// All of them, by the ancestors of files.
+    Full,
+    /// By [a guess](guessed_copies), with so many files at most that come into question for one.
+    Guessed(usize),
+    /// Names are taken as they are.
+    Off,
+}
+
 /// The plan of a merge.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct ManifestMerge {
@@ -88,6 +100,8 @@ pub(crate) struct ManifestMerge {
     pub renamed_and_deleted: NamesBySource,
     /// Copies since the ancestor, if there is one ancestor and there are any.
     pub copies: Option<CopyReport>,
+    /// Files for which too many others come into question, with the number of these.
+    pub passed_over: Vec<(Vec<u8>, usize)>,
     /// How the choice among several ancestors went.
     pub auction: Option<Auction>,
 }
@@ -100,6 +114,7 @@ pub(crate) struct Base<'a> {
     pub ours_ancestor: Option<Tree<'a>>,
     /// The same for their side.
     pub theirs_ancestor: Option<Tree<'a>>,
+    pub tracing: Tracing,
 }
 
 /// Plans the merge of two trees over their common ancestors.
@@ -121,7 +136,9 @@ pub(crate) fn merge_manifests(
             ours_ancestor: base.ours_ancestor.as_ref(),
             theirs_ancestor: base.theirs_ancestor.as_ref(),
         };
-        plans.push(Planner::new(trees, base.node, bases.len() > 1)?.plan(&differing)?);
+        let is_one_of_several = bases.len() > 1;
+        let planner = Planner::new(trees, (base.node, base.tracing), is_one_of_several)?;
+        plans.push(planner.plan(&differing)?);
     }
     Ok(match plans.len() {
         0 => ManifestMerge::default(),
@@ -151,14 +168,18 @@ struct Planner<'a> {
 impl<'a> Planner<'a> {
     fn new(
         trees: Trees<'a>,
-        ancestor: Node,
+        (ancestor, tracing): (Node, Tracing),
         is_one_of_several: bool,
     ) -> Result<Self, WorkdirError> {
         let new = NewFiles {
             ours: new_files(trees.base, trees.ours)?,
             theirs: new_files(trees.base, trees.theirs)?,
         };
-        let copies = CopyTracing::find(trees, &new)?;
+        let copies = match tracing {
+            Tracing::Full => CopyTracing::find(trees, &new)?,
+            Tracing::Guessed(most) => CopyTracing::guess(trees, &new, most)?,
+            Tracing::Off => CopyTracing::default(),
+        };
         let settled = |side: &copy_tracing::SideCopies| {
             let paths = side.copies.values().chain(side.moves.values());
             paths.cloned().collect()
@@ -186,6 +207,7 @@ impl<'a> Planner<'a> {
         self.plan.copies = self.copies.report;
         self.plan.divergent = self.copies.divergent;
         self.plan.renamed_and_deleted = self.copies.renamed_and_deleted;
+        self.plan.passed_over = self.copies.passed_over;
         Ok(self.plan)
     }
 

@@ -11,7 +11,7 @@ pub use labels::MergeLabels;
 pub use program::{FileTraits, MergeProgram, OnObstacle, PickedTool, ToolObstacle, ToolTable};
 pub(crate) use program::{Premerge, fill, quote};
 pub(crate) use tag_merge::merge_tags;
-pub use tool::{MarkerStyle, MergeOptions, MergeTool, PartialTool, ToolSelection};
+pub use tool::{CopyTraceMode, MarkerStyle, MergeOptions, MergeTool, PartialTool, ToolSelection};
 use varve_delta::TouchingChanges;
 
 use varve_repo::FileKind;

@@ -174,12 +174,32 @@ pub struct MergeOptions {
     pub partial: Vec<PartialTool>,
     /// Untracked files in the way.
     pub untracked: UntrackedFiles,
+    /// Copies and renames of both sides.
+    pub copies: CopyTraceMode,
+}
+
+/// How merges find copies and renames.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CopyTraceMode {
+    /// All of them.
+    #[default]
+    Full,
+    /// All of them over a few changesets that are not public; else by a guess, which may miss some.
+    Heuristics {
+        /// So many changesets from the base to our side are too many to trace all.
+        changesets: i64,
+        /// Files at most that may come into question for one that is gone.
+        candidates: i64,
+    },
+    /// None.
+    Off,
 }
 
 impl MergeOptions {
-    /// True if a plain merge of lines leaves files without conflicts as these options do.
+    /// True if a plain merge of lines, with all renames followed, leaves files without conflicts as these options do.
     pub fn merges_only_lines(&self) -> bool {
         let is_plain = self.partial.is_empty() && self.touching == TouchingChanges::Conflict;
-        is_plain && self.chosen.merges_only_lines()
+        let follows_copies = self.copies == CopyTraceMode::Full;
+        is_plain && follows_copies && self.chosen.merges_only_lines()
     }
 }

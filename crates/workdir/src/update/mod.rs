@@ -109,6 +109,7 @@ fn update_files(
         new: request.target,
         files: &files,
         untracked: &request.tool.untracked,
+        copies: request.tool.copies,
         local: request.local,
         is_linear: is_linear(view, old, request.target),
         local_states: HashMap::new(),

@@ -5,6 +5,7 @@ use super::renames::{RenameNote, Renames};
 use crate::file_merges::MergeFile;
 use crate::files::kind_of;
 use crate::manifest_merge::CopyReport;
+use crate::merge::CopyTraceMode;
 use crate::tree::{Tree, TreeEntry, differences};
 use crate::untracked::ReplacedFile;
 use crate::{
@@ -127,6 +128,7 @@ pub(crate) struct Planner<'a> {
     pub files: &'a WorkingFiles,
     pub untracked: &'a UntrackedFiles,
     pub local: LocalChanges,
+    pub copies: CopyTraceMode,
     /// Whether one of the two changesets descends from the other.
     pub is_linear: bool,
     /// States of the tracked files that are not clean.
@@ -140,7 +142,8 @@ impl Planner<'_> {
         if self.old == self.new && self.local != LocalChanges::Discard {
             return Ok(plan);
         }
-        let follows = is_dirty && self.local != LocalChanges::Discard && self.new.is_some();
+        let merges = is_dirty && self.local != LocalChanges::Discard && self.new.is_some();
+        let follows = merges && self.copies != CopyTraceMode::Off;
         let renames = match follows {
             true => Renames::find(&self)?,
             false => Renames::default(),

@@ -1,6 +1,7 @@
 //! Updates with local changes.
 
 mod cases;
+mod copy_modes;
 mod forced;
 mod markers;
 mod programs;

@@ -88,6 +88,12 @@ impl<'s> Watcher<'s> {
                 let what = b" was deleted and renamed to:\n";
                 ui.warn(possible_conflict(source, what, names))
             }
+            UpdateEvent::CopiesPassedOver { path, candidates } => ui.status(line(&[
+                b"skipping copytracing for '",
+                path,
+                b"', more candidates than the limit: ",
+                candidates.to_string().as_bytes(),
+            ])),
             UpdateEvent::NoToolConfigured => ui.note("couldn't find merge tool hgmerge\n"),
             UpdateEvent::ToolObstacle {
                 tool,
@@ -320,6 +326,7 @@ pub(crate) fn tool_choice(config: &Config, tool: Option<&[u8]>) -> Result<MergeO
         touching: merge_settings::touching_changes(config)?,
         partial: merge_settings::partial_tools(config)?,
         untracked: merge_settings::untracked_files(config)?,
+        copies: merge_settings::copy_tracing(config)?,
     })
 }
 

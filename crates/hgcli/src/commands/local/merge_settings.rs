@@ -9,7 +9,7 @@ use varve_lang::fileset;
 use varve_lang::patterns::{
     CompilePattern, FileResolver, MatchRequest, Matcher, NameCheck, PathPredicate, PatternError,
 };
-use varve_workdir::{OnUntracked, PartialTool, UntrackedFiles};
+use varve_workdir::{CopyTraceMode, OnUntracked, PartialTool, UntrackedFiles};
 
 /// The section of the programs that come before the merge of lines.
 const PARTIAL: &str = "partial-merge-tools";
@@ -25,6 +25,28 @@ pub(super) fn touching_changes(config: &Config) -> Result<TouchingChanges, Abort
             false => TouchingChanges::Conflict,
         },
     )
+}
+
+/// Limit of both numbers of heuristics.
+const USUAL_LIMIT: i64 = 100;
+
+/// `experimental.copytrace` and its limits. A value that is no truth value stands for all copies, as in Mercurial.
+pub(super) fn copy_tracing(config: &Config) -> Result<CopyTraceMode, Abort> {
+    let set = config.get("experimental", "copytrace").unwrap_or_default();
+    if set == b"heuristics" {
+        let limit = |key: &str| {
+            let set = config.integer("experimental", key)?;
+            Ok::<_, Abort>(set.unwrap_or(USUAL_LIMIT))
+        };
+        return Ok(CopyTraceMode::Heuristics {
+            changesets: limit("copytrace.sourcecommitlimit")?,
+            candidates: limit("copytrace.movecandidateslimit")?,
+        });
+    }
+    Ok(match varve_config::hgrc::boolean(set) {
+        Some(false) => CopyTraceMode::Off,
+        _ => CopyTraceMode::Full,
+    })
 }
 
 /// `merge.checkunknown` and `merge.checkignored`.
