@@ -209,3 +209,69 @@ fn directories_are_lost_and_in_the_way() {
     twin.each(|path| write(path, "b/untracked", b"x\n"));
     twin.same(&["update", "3"]);
 }
+
+#[test]
+fn files_and_directories_take_each_others_place() {
+    let make = |hg: &Hg, path: &Path| {
+        hg.ok(path, &["init"]);
+        write(path, "a", b"a\n");
+        write(path, "b/b", b"b\n");
+        commit(hg, path, "0");
+        hg.ok(path, &["forget", "-q", "a"]);
+        for name in ["a", "b/b"] {
+            std::fs::remove_file(path.join(name)).unwrap();
+        }
+        std::fs::remove_dir(path.join("b")).ok();
+        write(path, "a/a", b"a\n");
+        write(path, "b", b"b\n");
+    };
+    for command in [
+        "addremove -s 0",
+        "add",
+        "shelve -A --config extensions.shelve=",
+    ] {
+        let twin = Twin::writing_with(make);
+        twin.all_same(&[command, "status -A", "commit -A -m x -d 0", "status -A"]);
+        same_state(&twin);
+    }
+}
+
+#[test]
+fn summaries_of_changesets_have_their_template() {
+    const ALL: &str = "--config=command-templates.oneline-summary={rev} <{desc}>";
+    let twin = Twin::writing(neighbours).with("HGEDITOR", "cat");
+    twin.each(|path| {
+        write(path, "c", b"c\n");
+        hg().ok(path, &["update", "-q", "0"]);
+        write(path, "a", b"a\nx\n");
+        write(path, "n", b"n\n");
+        hg().ok(path, &["add", "n"]);
+        commit(&hg(), path, "2\n\nin detail");
+    });
+    let own = "--config=command-templates.oneline-summary.rebase={node|short}";
+    let rebase = [
+        "rebase",
+        "-r",
+        "2",
+        "-d",
+        "1",
+        "-n",
+        "--config=extensions.rebase=",
+    ];
+    twin.same(&[&rebase[..], &[ALL]].concat());
+    twin.same(&[&rebase[..], &[ALL, own]].concat());
+    twin.same(
+        &[
+            &rebase[..],
+            &["--config=command-templates.oneline-summary={wrong"],
+        ]
+        .concat(),
+    );
+    let split = [
+        "split",
+        "--config=extensions.split=",
+        "--config=ui.interactive=yes",
+    ];
+    twin.same_answering(&[&split[..], &[ALL]].concat(), "y\ny\nn\ny\n");
+    same_state(&twin);
+}

@@ -2,6 +2,7 @@
 
 use super::Twin;
 use std::path::Path;
+use std::process::Command;
 use varve_testkit::peers::Hg;
 use varve_testkit::repos::{commit, write};
 
@@ -119,6 +120,37 @@ fn the_working_copy_is_shown_like_a_changeset() {
     ] {
         twin.same(words);
     }
+}
+
+#[test]
+fn files_are_printed_as_they_are_now() {
+    let twin = Twin::writing(changed);
+    for command in [
+        "cat -r wdir() a b new",
+        "cat -r wdir() -T json nosuch a c",
+        "cat -r wdir() set:modified() -T {path}:{data}",
+        "cat -r wdir() -o told/%h-%R/%s.txt a b c",
+        "cat -r 0 -T json -o told/%p.json .",
+        "cat -T {path}|{data} -o told/%p.text .",
+    ] {
+        twin.same(&command.split_whitespace().collect::<Vec<_>>());
+    }
+    let told = |root: &Path| {
+        let listed = Command::new("grep")
+            .args(["-r", "", "told"])
+            .current_dir(root)
+            .output();
+        let mut lines: Vec<String> = String::from_utf8(listed.unwrap().stdout)
+            .unwrap()
+            .lines()
+            .map(str::to_owned)
+            .collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(told(twin.ours()), told(twin.theirs()));
+    assert!(told(twin.ours()).len() > 10);
+    twin.same(&["split", "-r", "wdir()", "--config=extensions.split="]);
 }
 
 #[test]

@@ -91,6 +91,15 @@ impl Repo {
         let members = set.members(&engine).collect::<Result<_, _>>();
         Ok(members?)
     }
+
+    /// Whether the working copy is among the members.
+    pub(crate) fn names_working_copy(&mut self, specs: &[&[u8]]) -> Result<bool, Abort> {
+        let view = self.view()?;
+        let engine = self.engine(&view)?;
+        let set = query(&engine, specs)?;
+        let is_working = |member| matches!(member, Err(RevsetError::WorkingCopy));
+        Ok(set.members(&engine).any(is_working))
+    }
 }
 
 /// The aliases of queries in a configuration.

@@ -201,7 +201,8 @@ impl Ui {
 
     /// Mercurial's words for a transaction that a failure has undone.
     pub fn warn_of_rollback(&mut self) -> Result<(), Abort> {
-        self.warn("transaction abort!\nrollback completed\n")
+        self.warn("transaction abort!\n")?;
+        self.warn("rollback completed\n")
     }
 
     /// Prints to standard error, behind all output so far.

@@ -3,7 +3,8 @@
 use crate::ui::{Abort, short_hex};
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use varve_repo::{RepoView, Rev};
+use varve_repo::{RepoView, Rev, WORKING_NODE};
+use varve_revset::WORKING_COPY;
 
 /// The content of a file that gets a name; some letters are about one kind only.
 pub(super) enum OutputContent<'a> {
@@ -59,7 +60,10 @@ fn number(rev: Option<Rev>) -> i64 {
 }
 
 fn of_changeset(letter: u8, view: &RepoView, rev: Option<Rev>) -> Result<Option<Vec<u8>>, Abort> {
-    let node = view.changelog().node_or_null(rev);
+    let node = match rev {
+        Some(WORKING_COPY) => WORKING_NODE,
+        rev => view.changelog().node_or_null(rev),
+    };
     Ok(Some(match letter {
         b'%' => b"%".to_vec(),
         b'b' => {
@@ -103,7 +107,7 @@ fn of_patch(letter: u8, revs: &[Option<Rev>], index: usize) -> Option<Vec<u8>> {
 
 /// The first line of a description, with `_` for all but letters, digits and `_`.
 fn first_line(view: &RepoView, rev: Option<Rev>) -> Result<Vec<u8>, Abort> {
-    let Some(rev) = rev else {
+    let Some(rev) = rev.filter(|rev| *rev != WORKING_COPY) else {
         return Ok(Vec::new());
     };
     let line = view.with_changeset(rev, |changeset| {

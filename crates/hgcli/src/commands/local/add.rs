@@ -50,8 +50,11 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         .unknown_or_named(&matcher, &status)
         .into_iter()
         .collect();
-    let again = status.removed.iter().filter(|file| change.exists(file));
-    candidates.extend(again.cloned());
+    for file in &status.removed {
+        if change.has_file(file)? {
+            candidates.insert(file.clone());
+        }
+    }
     let named = matcher.named().iter();
     let named = named.filter(|file| change.dirstate.get(file).is_some() && matcher.matches(file));
     candidates.extend(named.cloned());

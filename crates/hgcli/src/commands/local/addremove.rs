@@ -45,11 +45,14 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let mut change = DirstateChange::begin(repo, ui)?;
     let missing = repo.warn_of_missing_files(ui, &matcher, &change.dirstate)?;
     let status = change.status(repo, ui, &matcher, true)?;
-    let (back, removed): (Vec<_>, Vec<_>) = status
-        .removed
-        .iter()
-        .cloned()
-        .partition(|file| change.exists(file));
+    let (mut back, mut removed) = (Vec::new(), Vec::new());
+    for file in &status.removed {
+        let list = match change.has_file(file)? {
+            true => &mut back,
+            false => &mut removed,
+        };
+        list.push(file.clone());
+    }
     let mut new = change.unknown_or_named(&matcher, &status);
     let unknown = new.clone();
     new.extend(back);

@@ -381,8 +381,12 @@ pub(crate) fn look(
     let mut status = look(dirstate, adds)?;
     if adds {
         let files = WorkingFiles::new(repository.root());
-        let is_back = |path: &&Vec<u8>| files.exists(path);
-        let back: Vec<_> = status.removed.iter().filter(is_back).cloned().collect();
+        let mut back = Vec::new();
+        for path in &status.removed {
+            if files.look(path)?.is_some_and(|found| !found.is_dir()) {
+                back.push(path.clone());
+            }
+        }
         status.unknown.extend(back.iter().cloned());
         let missing = repo.warn_of_missing_files(ui, matcher, dirstate)?;
         let whom = (&mut *ui, config);

@@ -110,7 +110,8 @@ impl<'a> RebaseRun<'a> {
 
     /// A changeset as messages name it.
     pub(super) fn describe(&mut self, view: &RepoView, rev: Rev) -> Result<Vec<u8>, Abort> {
-        rewrite::described(self.repo, &mut self.names, view, rev)
+        let place = (&mut *self.repo, &mut *self.ui, self.config);
+        rewrite::described(place, "rebase", &mut self.names, (view, rev))
     }
 
     /// Writes the state for a later call, or for another program.

@@ -55,6 +55,9 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     if specs.is_empty() {
         specs.push(b".");
     }
+    if repo.names_working_copy(&specs)? {
+        return Err(Abort::input("cannot split working directory"));
+    }
     let revs = repo.revisions_and_null(ui, &specs)?;
     if revs.len() > 1 {
         return Err(Abort::input("cannot split multiple revisions"));

@@ -34,6 +34,8 @@ pub(super) struct SplitRun<'a> {
     new: Vec<Node>,
     /// Those of them that were not there before.
     made: Vec<Node>,
+    /// Names of changesets, once they were needed.
+    names: Option<ChangesetNames>,
 }
 
 impl<'a> SplitRun<'a> {
@@ -51,6 +53,7 @@ impl<'a> SplitRun<'a> {
             active: varve_workdir::active_bookmark(repository)?,
             new: Vec::new(),
             made: Vec::new(),
+            names: None,
             repo,
             ui,
             config,
@@ -188,14 +191,20 @@ impl<'a> SplitRun<'a> {
         }
         let mut out = format!("HG: Splitting {old}. So far it has been split into:\n").into_bytes();
         let view = self.repo.view()?;
-        let mut names = ChangesetNames::read(&view, self.ui.encoding)?;
+        // Names stay those of the first time, as in Mercurial.
+        let mut names = match self.names.take() {
+            Some(names) => names,
+            None => ChangesetNames::read(&view, self.ui.encoding)?,
+        };
         for node in &self.new {
             let Some(rev) = view.changelog().rev(node) else {
                 continue;
             };
-            let shown = rewrite::described(self.repo, &mut names, &view, rev)?;
+            let place = (&mut *self.repo, &mut *self.ui, self.config);
+            let shown = rewrite::described(place, "split", &mut names, (&view, rev))?;
             out.extend([b"HG: - ", &shown[..], b"\n"].concat());
         }
+        self.names = Some(names);
         out.extend_from_slice(b"HG: Write commit message for the next split changeset.\n");
         Ok(out)
     }
