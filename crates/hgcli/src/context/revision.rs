@@ -2,7 +2,7 @@
 
 use crate::context::Repo;
 use crate::ui::clock::clock;
-use crate::ui::{Abort, Ui};
+use crate::ui::{Abort, Ui, short_hex};
 use std::sync::Arc;
 use varve_config::hgrc::Hgrc;
 use varve_lang::date::DateRange;
@@ -58,6 +58,26 @@ impl Repo {
             Err(RevsetError::WorkingCopy) => Ok(TypedRevision::Working),
             Err(error) => Err(abort(error, spec)),
         }
+    }
+
+    /// The warning about something done to a changeset that only `--hidden` shows; else empty.
+    pub(crate) fn words_about_hidden(
+        &mut self,
+        done: &str,
+        rev: Option<Rev>,
+    ) -> Result<String, Abort> {
+        let Some(rev) = rev.filter(|_| self.hidden) else {
+            return Ok(String::new());
+        };
+        let view = self.view()?;
+        if !view.hidden_changesets()?.contains(&rev) {
+            return Ok(String::new());
+        }
+        let hex = short_hex(&view.changelog().node(rev));
+        let fate = view.obsfate_text(rev)?;
+        Ok(format!(
+            "{done} hidden changeset {hex}\n(hidden revision '{hex}'{fate})\n"
+        ))
     }
 
     /// The newest revision of a `--date`, which is also printed.

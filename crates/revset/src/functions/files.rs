@@ -159,32 +159,37 @@ pub(super) fn follow(
     arguments: &[Expr],
 ) -> Result<Set, RevsetError> {
     let [file, start] = arguments::keyed(name, ["file", "startrev"], arguments)?;
-    let start: Member = match start {
-        Some(start) => engine
-            .evaluate(start)?
-            .last(engine)?
-            .ok_or(RevsetError::Empty)?,
-        None => engine.context().parents.first().copied(),
+    let start: Vec<Member> = match start {
+        Some(start) => {
+            let start = engine.evaluate(start)?;
+            start.members(engine).collect::<Result<_, _>>()?
+        }
+        None => vec![engine.context().parents.first().copied()],
     };
-    if start == Some(WORKING_COPY) && file.is_some() {
+    let Some(file) = file else {
+        return engine.ancestors_of(&Set::list(start));
+    };
+    if start.contains(&Some(WORKING_COPY)) {
         return Err(RevsetError::WorkingCopy);
     }
-    let Some(file) = file else {
-        return engine.ancestors_of(&Set::list(vec![start]));
-    };
     let pattern = arguments::word(file, "follow expected a pattern")?;
-    let matcher = matcher(engine, pattern, PatternKind::Path, start)?;
-    let text = engine.view().manifest_text(start)?;
-    let mut files = Vec::new();
-    for entry in engine.view().manifest_entries(&text) {
-        let entry = entry?;
-        if matcher.matches(entry.path) {
-            files.push((entry.path.to_vec(), entry.node));
+    let mut found = BitSet::default();
+    for start in start {
+        let matcher = matcher(engine, pattern, PatternKind::Path, start)?;
+        let text = engine.view().manifest_text(start)?;
+        let mut files = Vec::new();
+        for entry in engine.view().manifest_entries(&text) {
+            let entry = entry?;
+            if matcher.matches(entry.path) {
+                files.push((entry.path.to_vec(), entry.node));
+            }
+        }
+        let parents = follow::FollowedParents::All;
+        for rev in follow::history(engine.view(), start, files, parents)?.into_keys() {
+            found.insert(Some(rev));
         }
     }
-    let parents = follow::FollowedParents::All;
-    let history = follow::history(engine.view(), start, files, parents)?;
-    Ok(Set::list(history.into_keys().map(Some).collect()))
+    Ok(Set::bits(found))
 }
 
 /// Changesets that made the revisions of files with this name or pattern.

@@ -170,6 +170,9 @@ fn set(
         TypedRevision::Stored(rev) => rev,
         TypedRevision::Working => edit.working_parent(),
     };
+    if spec.is_some() {
+        ui.warn(repo.words_about_hidden("bookmarking", target)?)?;
+    }
     let mut first = None;
     for name in matches.arguments() {
         let name = names::checked(&ui.decode(name)?, "bookmark")?;

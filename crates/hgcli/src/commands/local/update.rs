@@ -108,7 +108,7 @@ fn carry_out(
     GraftState::clear(&repository)?;
     repo.warn_of_disabled_markers(ui)?;
     let (destination, typed) = destination(repo, ui, typed, date)?;
-    let hidden = hidden_words(repo, destination.rev)?;
+    let hidden = repo.words_about_hidden("updated to", destination.rev)?;
     let updated = go(
         repo,
         ui,
@@ -186,22 +186,6 @@ fn destination(
         ui.status([b"updating to active bookmark ", &name[..], b"\n"].concat())?;
     }
     Ok((found, None))
-}
-
-/// The warning about a destination that only `--hidden` shows; else empty.
-fn hidden_words(repo: &mut Repo, destination: Option<Rev>) -> Result<String, Abort> {
-    let Some(rev) = destination.filter(|_| repo.hidden) else {
-        return Ok(String::new());
-    };
-    let view = repo.view()?;
-    if !view.hidden_changesets()?.contains(&rev) {
-        return Ok(String::new());
-    }
-    let hex = short_hex(&view.changelog().node(rev));
-    let fate = view.obsfate_text(rev)?;
-    Ok(format!(
-        "updated to hidden changeset {hex}\n(hidden revision '{hex}'{fate})\n"
-    ))
 }
 
 /// The treatment of local changes, from the options or else the configuration.

@@ -41,8 +41,9 @@ pub(super) fn followed(
     if start.is_empty() {
         return Ok((Set::list(start), ShownFiles::Matching(Box::new(matcher))));
     }
-    let plain = has_plain_names(matches, &matcher) && !matcher.is_everything();
-    if plain && names_only_files(repo, engine.view(), &start, given.is_none(), &matcher)? {
+    let follows_files = has_plain_names(matches, &matcher)
+        && names_only_files(repo, engine.view(), &start, given.is_none(), &matcher)?;
+    if follows_files && !matcher.is_everything() {
         let history = file_history(repo, ui, engine, &start, matcher.named(), parents)?;
         let set = Set::list(history.keys().rev().copied().map(Some).collect());
         return Ok((set, ShownFiles::Followed(history)));
@@ -80,6 +81,10 @@ fn names_only_files(
         false => None,
     };
     for name in matcher.named() {
+        if name.is_empty() {
+            only_files = false;
+            continue;
+        }
         only_files &= match &dirstate {
             Some(dirstate) if dirstate.is_tracked(name) => {
                 if !has_history(view, name)? {

@@ -229,6 +229,26 @@ fn by_filelogs(view: &RepoView, matcher: &Matcher) -> Result<Option<Set>, Abort>
     Ok(Some(Set::list(revs)))
 }
 
+/// Before a text that is no pattern, in queries.
+const LITERAL: &[u8] = b"literal:";
+
+/// Changesets of the branch of this name, or of the branch of one changeset; neither is a pattern.
+fn of_branch(engine: &Engine<'_>, named: &[u8]) -> Result<Set, Abort> {
+    let call = |argument: Expr| -> Result<Set, Abort> {
+        Ok(engine.evaluate(&Expr::Call(b"branch".to_vec(), vec![argument]))?)
+    };
+    if engine.view().branchmap()?.contains_key(named) {
+        return call(Expr::Text([LITERAL, named].concat()));
+    }
+    match named.starts_with(b"re:") || named.starts_with(LITERAL) {
+        true => {
+            let named = String::from_utf8_lossy(named);
+            Err(Abort::input(format!("unknown revision '{named}'")))
+        }
+        false => call(Expr::Text(named.to_vec())),
+    }
+}
+
 /// Changesets that pass the options which ask something of each.
 fn filtered(mut set: Set, matches: &Matches, engine: &Engine<'_>) -> Result<Set, Abort> {
     let call = |function: &str, argument: &[u8]| {
@@ -242,15 +262,15 @@ fn filtered(mut set: Set, matches: &Matches, engine: &Engine<'_>) -> Result<Set,
     if let Some(date) = matches.value("date").filter(|date| !date.is_empty()) {
         set = set.and(call("date", date)?);
     }
-    for (option, function) in [
-        ("keyword", "keyword"),
-        ("user", "user"),
-        ("branch", "branch"),
-        ("only-branch", "branch"),
-    ] {
+    let of_option = |option: &str, argument: &[u8]| match option {
+        "keyword" => Ok(call("keyword", argument)?),
+        "user" => Ok(call("user", &[LITERAL, argument].concat())?),
+        _ => of_branch(engine, argument),
+    };
+    for option in ["keyword", "user", "branch", "only-branch"] {
         let wanted = matches.list(option);
         if !wanted.is_empty() {
-            let sets = wanted.iter().map(|argument| call(function, argument));
+            let sets = wanted.iter().map(|argument| of_option(option, argument));
             set = set.and(Set::chain(sets.collect::<Result<_, _>>()?));
         }
     }
