@@ -38,6 +38,8 @@ pub struct QueryContext<'a> {
     pub files: Option<Arc<dyn FileSource>>,
     /// The repositories that `outgoing()` and `remote()` ask; without them these are refused.
     pub peers: Option<Arc<dyn PeerRepositories>>,
+    /// The first changeset of the bundle that is read as a repository.
+    pub bundled_from: Option<Rev>,
 }
 
 /// Evaluates queries.

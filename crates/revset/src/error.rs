@@ -4,7 +4,7 @@ use crate::PeerError;
 use varve_lang::date::DateError;
 use varve_lang::expression::SyntaxError;
 use varve_lang::patterns::PatternError;
-use varve_repo::{LookupError, RepoError};
+use varve_repo::{LookupError, Node, RepoError};
 
 /// A query cannot be evaluated. The texts are Mercurial's.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +25,25 @@ pub enum RevsetError {
     /// Something that the query names is not there.
     #[error("{0}")]
     Missing(String),
+    /// A changeset does not have the file that is to be followed.
+    #[error("{path}@{node}: not found in manifest")]
+    NotInManifest {
+        /// As typed; bytes that are no UTF-8 are replaced.
+        path: String,
+        /// The changeset.
+        node: Node,
+    },
+    /// No bundle is read as a repository.
+    #[error("no bundle provided - specify with -R")]
+    NoBundle,
+    /// A list of nodes cannot be read.
+    #[error("cannot open nodes file \"{name}\": {reason}")]
+    NodesFile {
+        /// As typed.
+        name: String,
+        /// The system's words.
+        reason: String,
+    },
     /// A set that must not be empty is.
     #[error("empty revision set")]
     Empty,

@@ -62,6 +62,12 @@ pub trait WorkingCopySource: Debug + Send + Sync {
     /// # Errors
     /// If the working copy cannot be read.
     fn active_bookmark(&self) -> Result<Option<Vec<u8>>, PeerError>;
+
+    /// Our side and the other one of a merge that is not committed yet.
+    ///
+    /// # Errors
+    /// If its state cannot be read.
+    fn conflict_sides(&self) -> Result<Option<[Node; 2]>, PeerError>;
 }
 
 /// Files of the working copy that are not as in its first parent.

@@ -61,6 +61,7 @@ fn open(path: &Path) -> Arc<RepoView> {
 fn engine(view: &RepoView) -> Engine<'_> {
     let parents = view.working_parents().unwrap();
     Engine::new(QueryContext {
+        bundled_from: None,
         view,
         parents: parents
             .iter()

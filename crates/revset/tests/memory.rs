@@ -91,6 +91,7 @@ pub fn write<'a>(path: &'a str, content: &'a str) -> FileChange<'a> {
 pub fn engine<'v>(view: &'v RepoView, parents: &[usize]) -> Engine<'v> {
     let rev = |rev: &usize| view.changelog().rev_at(*rev as i64).unwrap();
     Engine::new(QueryContext {
+        bundled_from: None,
         view,
         parents: parents.iter().map(rev).collect(),
         root: "/repository".into(),

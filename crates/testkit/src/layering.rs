@@ -21,7 +21,7 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
         "repo",
         &["base", "codec", "config", "delta", "lang", "revlog"],
     ),
-    ("revset", &["base", "lang", "revlog", "repo"]),
+    ("revset", &["base", "delta", "lang", "revlog", "repo"]),
     (
         "exchange",
         &["base", "codec", "config", "delta", "revlog", "repo"],

@@ -87,6 +87,7 @@ mod revert;
 mod revlogs;
 mod revset_aliases;
 mod revset_functions;
+mod revset_sources;
 mod rewrite_backups;
 mod rewrites_killed;
 mod rollback;

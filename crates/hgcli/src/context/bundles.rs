@@ -16,7 +16,7 @@ use varve_base::{MemoryStorage, Storage};
 use varve_exchange::format::bundle::{Bundle, open_bundle as open_bundle_stream};
 use varve_exchange::format::limits::BundleLimits;
 use varve_exchange::{open_bundle_repo, open_overlay};
-use varve_repo::Repository;
+use varve_repo::{Repository, Rev, ViewFilter};
 
 impl Repo {
     /// Lays a bundle over a repository, which stays as it is.
@@ -32,7 +32,10 @@ impl Repo {
                 self.empty_storage(location.root())?
             }
         };
-        self.overlay(&Repository::open(base, location.root())?, bundle)
+        let below = Repository::open(base, location.root())?;
+        let view = below.view_for(ViewFilter::Unfiltered)?;
+        self.bundled_from = u32::try_from(view.changelog().len()).ok().map(Rev);
+        self.overlay(&below, bundle)
     }
 
     /// Lays the bundle in a file over the repository of the call.

@@ -39,6 +39,7 @@ impl Repo {
                 return Ok(vec![FilesetTarget::Working]);
             }
             let engine = Engine::new(QueryContext {
+                bundled_from: None,
                 view: &view,
                 parents: parents.clone(),
                 root: root.clone(),

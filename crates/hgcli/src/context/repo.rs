@@ -15,7 +15,7 @@ use varve_config::hgrc::Hgrc;
 use varve_repo::hooks::Hooks;
 use varve_repo::{
     Evolution, Lock, LockEvent, LockKind, LockWait, OpenOptions, RepoError, RepoView, Repository,
-    ShareAccess, ViewFilter,
+    Rev, ShareAccess, ViewFilter,
 };
 use varve_revset::{PeerRepositories, WorkingCopySource, parse_syntax};
 
@@ -36,6 +36,8 @@ pub struct Repo {
     location: RepoLocation,
     /// Stands for the directory of a repository that is only a bundle.
     pub(super) placeholder: Option<Placeholder>,
+    /// The first changeset of the bundle that is read as a repository.
+    pub(super) bundled_from: Option<Rev>,
     repository: Option<Repository>,
     /// The repositories that queries ask.
     pub(crate) peers: Option<Arc<dyn PeerRepositories>>,
@@ -60,6 +62,7 @@ impl Repo {
             checked_aliases: false,
             location,
             placeholder: None,
+            bundled_from: None,
             repository: None,
             peers: None,
             working_source: None,

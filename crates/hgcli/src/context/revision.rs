@@ -2,7 +2,7 @@
 
 use crate::context::Repo;
 use crate::ui::clock::clock;
-use crate::ui::{Abort, Ui, short_hex};
+use crate::ui::{Abort, FailureKind, Ui, short_hex};
 use std::sync::Arc;
 use varve_config::hgrc::Hgrc;
 use varve_lang::date::DateRange;
@@ -23,6 +23,7 @@ impl Repo {
     /// Engine for queries about `view`, in this directory and at this time.
     pub fn engine<'v>(&mut self, view: &'v RepoView) -> Result<Engine<'v>, Abort> {
         Ok(Engine::new(QueryContext {
+            bundled_from: self.bundled_from,
             view,
             parents: self.working_parents()?,
             root: self.root()?.to_owned(),
@@ -178,7 +179,12 @@ impl From<RevsetError> for Abort {
             RevsetError::Peer(error) => error.into(),
             RevsetError::Pattern(error) => error.into(),
             RevsetError::Alias(words) => Abort::new(words),
-            RevsetError::WorkingCopy => Abort::new(error.to_string()),
+            RevsetError::WorkingCopy | RevsetError::NoBundle | RevsetError::NodesFile { .. } => {
+                Abort::new(error.to_string())
+            }
+            RevsetError::NotInManifest { .. } => {
+                Abort::of_kind(FailureKind::Storage, error.to_string())
+            }
             other @ (RevsetError::Missing(_) | RevsetError::Empty | RevsetError::Date(_)) => {
                 Abort::input(other.to_string())
             }

@@ -9,7 +9,7 @@ use varve_exchange::client::discovery::Discovery;
 use varve_exchange::client::outgoing::Outgoing;
 use varve_repo::{Node, RepoView, Rev, uncommitted_changeset};
 use varve_revset::{PeerError, PeerName, PeerRepositories, UncommittedFiles, WorkingCopySource};
-use varve_workdir::Dirstate;
+use varve_workdir::{Dirstate, MergeState};
 
 /// Reaches other repositories with the settings of one call, and prints nothing but warnings.
 #[derive(Debug)]
@@ -124,6 +124,13 @@ impl WorkingCopySource for QuerySurroundings {
 
     fn active_bookmark(&self) -> Result<Option<Vec<u8>>, PeerError> {
         self.with_repo(|repo, _, _| repo.active_bookmark())
+    }
+
+    fn conflict_sides(&self) -> Result<Option<[Node; 2]>, PeerError> {
+        self.with_repo(|repo, _, _| {
+            let state = MergeState::read(&repo.repository()?)?;
+            Ok(state.map(|state| [state.local, state.other]))
+        })
     }
 }
 

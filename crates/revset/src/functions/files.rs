@@ -42,7 +42,7 @@ impl FilePattern {
 }
 
 /// Compiles a pattern; a fileset is evaluated over the files of `rev`.
-fn matcher(
+pub(super) fn matcher(
     engine: &Engine<'_>,
     pattern: &[u8],
     default: PatternKind,

@@ -4,7 +4,9 @@ mod arguments;
 mod content;
 mod derived;
 mod diff_contains;
+mod elsewhere;
 mod files;
+mod followed_lines;
 mod graph;
 mod names;
 mod obsolete;
@@ -32,9 +34,12 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("bookmark", names::bookmark),
     ("branch", names::branch),
     ("branchpoint", graph::branchpoint),
+    ("bundle", elsewhere::bundle),
     ("children", graph::children),
     ("closed", content::closed),
     ("commonancestors", derived::common_ancestors),
+    ("conflictlocal", elsewhere::conflict_side),
+    ("conflictother", elsewhere::conflict_side),
     ("contains", files::contains),
     ("contentdivergent", obsolete::kind),
     ("converted", derived::converted),
@@ -51,6 +56,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("filelog", files::filelog),
     ("first", order::limit),
     ("follow", files::follow),
+    ("followlines", followed_lines::follow_lines),
     ("grep", content::grep),
     ("head", names::head),
     ("heads", graph::heads),
@@ -65,6 +71,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("min", order::min),
     ("modifies", files::with_file_change),
     ("named", names::named),
+    ("nodefromfile", elsewhere::node_from_file),
     ("none", order::none),
     ("obsolete", obsolete::kind),
     ("only", graph::only),
@@ -85,6 +92,7 @@ const FUNCTIONS: &[(&str, Function)] = &[
     ("roots", graph::roots),
     ("secret", names::phase),
     ("sort", order::sort),
+    ("subrepo", elsewhere::subrepo),
     ("successors", obsolete::successors),
     ("tag", names::tag),
     ("tagged", names::tag),

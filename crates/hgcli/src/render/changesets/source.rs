@@ -45,6 +45,7 @@ impl OfChangeset<'_> {
 
     fn engine(&self) -> Engine<'_> {
         Engine::new(QueryContext {
+            bundled_from: None,
             view: &self.printer.view,
             parents: self.printer.working.clone(),
             root: self.printer.view.root().to_owned(),

@@ -123,6 +123,7 @@ fn context(view: &RepoView) -> QueryContext<'_> {
     // Patterns of queries begin at an absolute directory, of which nothing is read.
     let root = Path::new("/").join(view.root());
     QueryContext {
+        bundled_from: None,
         view,
         parents: Vec::new(),
         root: root.clone(),

@@ -1,0 +1,378 @@
+//! `followlines()`: changesets that changed some lines of a file.
+
+use super::arguments;
+use super::files::matcher;
+use crate::bitset::BitSet;
+use crate::tree::{Expr, Infix, RangeKind};
+use crate::{Engine, Member, RevsetError, Set, WORKING_COPY};
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use varve_delta::same_lines;
+use varve_lang::patterns::PatternKind;
+use varve_repo::{Ancestors, FileRevision, FileText, Node, RepoView, Rev, Revlog};
+
+/// A file revision with the lines that are followed in it, from 0.
+type Lines = Range<usize>;
+
+pub(super) fn follow_lines(
+    engine: &Engine<'_>,
+    name: &str,
+    arguments: &[Expr],
+) -> Result<Set, RevsetError> {
+    let Arguments {
+        file,
+        lines,
+        start,
+        descends,
+    } = Arguments::parse(engine, name, arguments)?;
+    let mut walk = LineWalk {
+        view: engine.view(),
+        filelogs: HashMap::new(),
+    };
+    let found = match descends {
+        false => walk.ancestors(start, &file, lines)?,
+        true => walk.descendants(start, &file, lines)?,
+    };
+    Ok(engine.shown(found))
+}
+
+struct Arguments {
+    file: (Vec<u8>, Node),
+    lines: Lines,
+    start: Rev,
+    descends: bool,
+}
+
+impl Arguments {
+    fn parse(
+        engine: &Engine<'_>,
+        name: &str,
+        arguments: &[Expr],
+    ) -> Result<Arguments, RevsetError> {
+        let is_named = |argument: &&Expr| matches!(argument, Expr::KeyValue(..));
+        let positional: Vec<&Expr> = arguments.iter().filter(|one| !is_named(one)).collect();
+        let named: Vec<Expr> = arguments.iter().filter(is_named).cloned().collect();
+        let [start, descends] = arguments::keyed(name, ["startrev", "descend"], &named)?;
+        let [file, lines @ ..] = &positional[..] else {
+            let words = format!("{name} takes at least 1 positional arguments");
+            return Err(RevsetError::parse(words));
+        };
+        let start = start.map(|start| one_revision(engine, start)).transpose()?;
+        let start = start.unwrap_or_else(|| engine.context().parents.first().copied());
+        let pattern = arguments::word(file, "followlines requires a pattern")?;
+        let [lines] = lines else {
+            return Err(RevsetError::parse("followlines requires a line range"));
+        };
+        let lines = line_range(lines)?;
+        let file = one_file(engine, pattern, start)?;
+        Ok(Arguments {
+            file,
+            lines,
+            start: start.ok_or(RevsetError::Empty)?,
+            descends: descends.is_some_and(is_true),
+        })
+    }
+}
+
+fn one_revision(engine: &Engine<'_>, start: &Expr) -> Result<Member, RevsetError> {
+    let set = engine.evaluate(start)?;
+    let members: Vec<Member> = set.all_members(engine).collect::<Result<_, _>>()?;
+    match members[..] {
+        [Some(WORKING_COPY)] => Err(RevsetError::WorkingCopy),
+        [one] => Ok(one),
+        _ => Err(RevsetError::parse(
+            "followlines expects exactly one revision",
+        )),
+    }
+}
+
+fn is_true(value: &Expr) -> bool {
+    let word = match value {
+        Expr::Symbol(word) | Expr::Text(word) => word.to_ascii_lowercase(),
+        _ => return false,
+    };
+    [&b"1"[..], b"yes", b"true", b"on", b"always"].contains(&&word[..])
+}
+
+/// `FROM:TO` or one line, counted from 1.
+fn line_range(argument: &Expr) -> Result<Lines, RevsetError> {
+    const BOUNDS: &str = "line range bounds must be integers";
+    let (from, to) = match argument {
+        Expr::Infix(Infix::Between(RangeKind::Numbers), from, to) => (
+            arguments::number(from, BOUNDS)?,
+            arguments::number(to, BOUNDS)?,
+        ),
+        Expr::Whole(_) | Expr::Prefix(..) | Expr::Postfix(..) => {
+            return Err(RevsetError::parse(BOUNDS));
+        }
+        one => {
+            let words = "followlines expects a line number or a range";
+            let line = arguments::number(one, words)?;
+            (line, line)
+        }
+    };
+    if to < from {
+        return Err(RevsetError::parse("line range must be positive"));
+    }
+    match (usize::try_from(from - 1), usize::try_from(to)) {
+        (Ok(from), Ok(to)) => Ok(from..to),
+        _ => Err(RevsetError::parse("fromline must be strictly positive")),
+    }
+}
+
+/// The file of a changeset that a path or a pattern names.
+fn one_file(
+    engine: &Engine<'_>,
+    pattern: &[u8],
+    start: Member,
+) -> Result<(Vec<u8>, Node), RevsetError> {
+    let view = engine.view();
+    let text = view.manifest_text(start)?;
+    let matcher = matcher(engine, pattern, PatternKind::Path, start)?;
+    let mut found = Vec::new();
+    if let [path] = matcher.named()
+        && !path.is_empty()
+        && matcher.is_exact(path)
+    {
+        let entry = view.find_in_manifest(&text, path)?;
+        let missing = || RevsetError::NotInManifest {
+            path: String::from_utf8_lossy(path).into_owned(),
+            node: view.changelog().node_or_null(start),
+        };
+        return Ok((path.clone(), entry.ok_or_else(missing)?.node));
+    }
+    for entry in view.manifest_entries(&text) {
+        let entry = entry?;
+        if matcher.matches(entry.path) {
+            found.push((entry.path.to_vec(), entry.node));
+        }
+    }
+    match found.len() {
+        1 => Ok(found.swap_remove(0)),
+        _ => Err(RevsetError::parse("followlines expects exactly one file")),
+    }
+}
+
+struct LineWalk<'a> {
+    view: &'a RepoView,
+    filelogs: HashMap<Vec<u8>, Revlog>,
+}
+
+impl LineWalk<'_> {
+    fn filelog(&mut self, path: &[u8]) -> Result<&Revlog, RevsetError> {
+        if !self.filelogs.contains_key(path) {
+            let filelog = self.view.filelog(path)?;
+            self.filelogs.insert(path.to_vec(), filelog);
+        }
+        Ok(&self.filelogs[path])
+    }
+
+    fn content(&mut self, path: &[u8], node: &Node) -> Result<Vec<u8>, RevsetError> {
+        Ok(self.view.file_content(path, node)?)
+    }
+
+    /// The newest changeset up to `from` that has this revision.
+    fn introduced(&mut self, path: &[u8], node: &Node, from: Rev) -> Result<Rev, RevsetError> {
+        let view = self.view;
+        let filelog = self.filelog(path)?;
+        let Some(rev) = filelog.rev(node) else {
+            return Ok(from);
+        };
+        let file = FileRevision { path, filelog, rev };
+        let mut history = Ancestors::new(view.changelog(), &[from]);
+        let found = view.introducing_changeset(file, &mut history, from)?;
+        Ok(found.unwrap_or(from))
+    }
+
+    /// Parents of a revision; a copy has its source for the first one.
+    fn parents(&mut self, path: &[u8], node: &Node) -> Result<Vec<(Vec<u8>, Node)>, RevsetError> {
+        let filelog = self.filelog(path)?;
+        let Some(rev) = filelog.rev(node) else {
+            return Ok(Vec::new());
+        };
+        let [first, second] = filelog.parents(rev);
+        let mut found = Vec::new();
+        if first.is_none() {
+            let text = filelog.text(rev)?;
+            if let Some((source, node)) = FileText::parse(&text).copied_from {
+                found.push((source.to_vec(), node));
+            }
+        }
+        let parents = [first, second].into_iter().flatten();
+        found.extend(parents.map(|parent| (path.to_vec(), filelog.node(parent))));
+        Ok(found)
+    }
+
+    /// Newest first, so that lines which come together by a merge are followed once.
+    fn ancestors(
+        &mut self,
+        start: Rev,
+        (path, node): &(Vec<u8>, Node),
+        lines: Lines,
+    ) -> Result<BitSet, RevsetError> {
+        let mut found = BitSet::default();
+        check_length(&self.content(path, node)?, &lines)?;
+        let first = self.introduced(path, node, start)?;
+        let mut waiting = BTreeMap::from([((first, path.clone(), *node), lines)]);
+        while let Some(((changeset, path, node), lines)) = waiting.pop_last() {
+            let parents = self.parents(&path, &node)?;
+            let mut is_changed = parents.is_empty();
+            let content = self.content(&path, &node)?;
+            for (parent, parent_node) in parents {
+                let before = self.content(&parent, &parent_node)?;
+                let (changed, lines) = lines_in(&before, &content, &lines);
+                is_changed |= changed;
+                if !lines.is_empty() {
+                    let at = self.introduced(&parent, &parent_node, changeset)?;
+                    waiting.insert((at, parent, parent_node), lines);
+                }
+            }
+            if is_changed {
+                found.insert(Some(changeset));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Revisions of the same filelog; renames are not followed.
+    fn descendants(
+        &mut self,
+        start: Rev,
+        (path, node): &(Vec<u8>, Node),
+        lines: Lines,
+    ) -> Result<BitSet, RevsetError> {
+        let view = self.view;
+        check_length(&self.content(path, node)?, &lines)?;
+        // The start itself counts as a search of its ancestors tells it.
+        let first = self.introduced(path, node, start)?;
+        let own = self.ancestors(start, &(path.clone(), *node), lines.clone())?;
+        let mut found = BitSet::default();
+        if own.contains(Some(first)) {
+            found.insert(Some(first));
+        }
+        let filelog = self.filelog(path)?;
+        let Some(begin) = filelog.rev(node) else {
+            return Ok(found);
+        };
+        let later: Vec<Rev> = filelog.revs().filter(|rev| *rev > begin).collect();
+        let mut followed = HashMap::from([(begin, lines)]);
+        for rev in later {
+            let filelog = self.filelog(path)?;
+            let (node, link) = (filelog.node(rev), filelog.linkrev(rev));
+            let parents: Vec<_> = filelog.parents(rev).into_iter().flatten().collect();
+            let (mut is_changed, mut lines) = (false, None::<Lines>);
+            for parent in parents {
+                let Some(before) = followed.get(&parent) else {
+                    continue;
+                };
+                let parent_node = self.filelog(path)?.node(parent);
+                let (old, new) = (
+                    self.content(path, &parent_node)?,
+                    self.content(path, &node)?,
+                );
+                let (changed, after) = lines_in(&new, &old, before);
+                is_changed |= changed;
+                lines = Some(match lines {
+                    None => after,
+                    Some(other) => other.start.min(after.start)..other.end.max(after.end),
+                });
+            }
+            let Some(lines) = lines else {
+                continue;
+            };
+            followed.insert(rev, lines);
+            if let Some(changeset) = view.changelog().rev_at(link).filter(|_| is_changed) {
+                found.insert(Some(changeset));
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn check_length(content: &[u8], lines: &Lines) -> Result<(), RevsetError> {
+    match content.split_inclusive(|byte| *byte == b'\n').count() < lines.end {
+        true => Err(RevsetError::Missing(
+            "line range exceeds file size".to_owned(),
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Whether any of the lines of `new` differ from `old`, and the lines of `old` that correspond to them. Lines of `new`
+/// that replace others correspond to all of those.
+fn lines_in(old: &[u8], new: &[u8], lines: &Lines) -> (bool, Lines) {
+    let (mut is_changed, mut start, mut end) = (false, None, None);
+    let (mut end_a, mut end_b) = (0, 0);
+    let touches = |b: &Range<usize>| b.start < lines.end && b.end > lines.start;
+    for same in same_lines(old, new) {
+        let changed = (end_a..same.a, end_b..same.b);
+        if touches(&changed.1) {
+            is_changed = true;
+            if changed.1.contains(&lines.start) {
+                start = Some(changed.0.start);
+            }
+            if changed.1.contains(&(lines.end - 1)) {
+                end = Some(changed.0.end);
+            }
+        } else if changed.1.is_empty()
+            && lines.start < changed.1.start
+            && changed.1.start < lines.end
+        {
+            // Lines were removed between those that are followed.
+            is_changed |= !changed.0.is_empty();
+        }
+        let kept = same.b..same.b + same.len;
+        if kept.contains(&lines.start) {
+            start = Some(same.a + (lines.start - same.b));
+        }
+        if kept.contains(&(lines.end - 1)) {
+            end = Some(same.a + (lines.end - same.b));
+        }
+        (end_a, end_b) = (same.a + same.len, same.b + same.len);
+    }
+    let start = start.unwrap_or(end_a);
+    (is_changed, start..end.unwrap_or(end_a).max(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_found_in_the_older_text() {
+        let old = b"1\n2\n3\n4\n5\n";
+        let cases: [(&[u8], Lines, bool, Lines); 6] = [
+            (b"0\n1\n2\n3\n4\n5\n", 1..3, false, 0..2),
+            (b"0\n1\n2\n3\n4\n5\n", 0..1, true, 0..0),
+            (b"1\nx\ny\n3\n4\n5\n", 1..2, true, 1..2),
+            (b"1\nx\ny\n3\n4\n5\n", 3..5, false, 2..4),
+            (b"1\n4\n5\n", 0..2, true, 0..4),
+            (b"1\n4\n5\n", 1..2, false, 3..4),
+        ];
+        for (new, lines, is_changed, expected) in cases {
+            assert_eq!(
+                lines_in(old, new, &lines),
+                (is_changed, expected),
+                "{lines:?}"
+            );
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn lines_stay_within_the_older_text(
+            old in "[ab\n]{0,40}", new in "([ab]{0,2}\n){1,20}", from: proptest::sample::Index, len in 1_usize..5,
+        ) {
+            let count = new.split_inclusive('\n').count();
+            let from = from.index(count);
+            let lines = from..(from + len).min(count);
+            let (is_changed, found) = lines_in(old.as_bytes(), new.as_bytes(), &lines);
+            let before: Vec<&str> = old.split_inclusive('\n').collect();
+            proptest::prop_assert!(found.start <= found.end && found.end <= before.len());
+            let after: Vec<&str> = new.split_inclusive('\n').collect();
+            if !is_changed {
+                proptest::prop_assert_eq!(&before[found], &after[lines]);
+            }
+        }
+    }
+}
