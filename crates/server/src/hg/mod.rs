@@ -6,6 +6,7 @@
 mod bundles;
 mod clone_bundles;
 mod collection;
+mod database;
 mod find;
 mod hgrc;
 mod history;
@@ -29,6 +30,7 @@ use clone_bundles::CloneBundleScheduler;
 pub(crate) use collection::RepoCollection;
 pub(crate) use collection::route as route_collection;
 pub use collection::{Collection, CollectionSettings, CollectionSource, ReadConfig};
+pub(crate) use database::{Remark, RepositoryDatabases, Statistics};
 use find::ServedRepository;
 use hgrc::RepositoryConfig;
 pub(crate) use history::{HistorySource, HistoryStamp};

@@ -2,6 +2,7 @@
 
 use crate::Registry;
 use crate::directory::ServedDirectory;
+use crate::hg::database::{RepositoryDatabase, RepositoryDatabases};
 use crate::hg::find;
 use crate::hg::find::ServedRepository;
 use crate::hg::listing::ListedConfigs;
@@ -9,7 +10,7 @@ use crate::hg::{CloneBundleScheduler, OpenRepository, SharedBundles};
 use crate::runtime::ServerContext;
 use crate::runtime::dirty::DirtySet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use varve_base::{DiskStorage, Storage, StorageError};
 use varve_config::HgServer;
 use varve_config::hgrc::{Hgrc, HgrcError};
@@ -64,6 +65,7 @@ pub(crate) struct RepoRegistry {
     pub(super) listed: ListedConfigs,
     /// Repositories that were pushed to.
     pub(super) pushed: DirtySet,
+    databases: OnceLock<Arc<dyn RepositoryDatabases>>,
 }
 
 /// The repositories that requests can address.
@@ -135,12 +137,28 @@ impl RepoRegistry {
             clone_bundles: CloneBundleScheduler::default(),
             listed: ListedConfigs::default(),
             pushed: DirtySet::default(),
+            databases: OnceLock::new(),
         }
     }
 
     /// State that every server has, whatever it serves.
     pub(crate) fn server(&self) -> &Arc<ServerContext> {
         &self.server
+    }
+
+    /// To be called once, where repositories are databases.
+    pub(crate) fn set_databases(&self, databases: Arc<dyn RepositoryDatabases>) {
+        // There is one such object for each server.
+        let _ = self.databases.set(databases);
+    }
+
+    /// The database of a repository, if it is one.
+    pub(super) fn database<'r>(
+        &'r self,
+        found: &'r ServedRepository,
+    ) -> Option<RepositoryDatabase<'r>> {
+        let databases = self.databases.get()?;
+        RepositoryDatabase::of(databases.as_ref(), &found.name)
     }
 
     pub(super) fn storage(&self) -> &Arc<dyn Storage> {

@@ -15,6 +15,7 @@ mod people;
 mod raw;
 mod read;
 
+use crate::hg::database::RepositoryDatabase;
 use crate::hg::find::ServedRepository;
 use crate::hg::hgrc::RepositoryConfig;
 use crate::hg::{RepoRegistry, listing};
@@ -26,6 +27,7 @@ pub(super) use paths::is_page_command;
 use paths::{Command, PageAddress, Style};
 use read::PageReader;
 use std::sync::Arc;
+use varve_config::hgrc::Hgrc;
 use varve_repo::{RepoView, Repository};
 
 /// The words that `hg serve` puts behind the status 200.
@@ -59,13 +61,14 @@ pub(super) fn answer(
     repository: &Repository,
     (request, segments): (&Request, &[&str]),
 ) -> Result<Answer, Failure> {
-    let address = PageAddress::parse(segments, &request.query);
+    let address = PageAddress::parse(segments, &request.query, usual_style(&config.values));
     if address.command == Some(Command::Static) {
         return Ok(html::asset(&address.path));
     }
+    let database = repos.database(found);
     let caches = config.values.boolean("web", "cache", true);
     let tag = match caches.map_err(Failure::internal)? {
-        true => etag::of(repository, address.style).map_err(Failure::internal)?,
+        true => etag::of(repository, &address, (&config.values, database))?,
         false => None,
     };
     if let Some(tag) = &tag
@@ -75,16 +78,28 @@ pub(super) fn answer(
         return Ok(same.with_header("etag", tag));
     }
     let view = repository.view().map_err(Failure::internal)?;
-    let mut answer = written(repos, (found, config), &view, (request, address))?;
+    let mut answer = written(repos, (found, config, database), &view, (request, address))?;
     if let Some(tag) = &tag {
         answer.set_header("etag", tag);
     }
     Ok(answer)
 }
 
+/// The style of addresses that name none. A name in `web.style` that no style has is refused by the pages in HTML.
+fn usual_style(config: &Hgrc) -> Style {
+    let named = config.text("web", "style");
+    named
+        .and_then(|name| Style::named(&name))
+        .unwrap_or(Style::Html)
+}
+
 fn written(
     repos: &Arc<RepoRegistry>,
-    (found, config): (&ServedRepository, &RepositoryConfig),
+    (found, config, database): (
+        &ServedRepository,
+        &RepositoryConfig,
+        Option<RepositoryDatabase<'_>>,
+    ),
     view: &Arc<RepoView>,
     (request, address): (&Request, PageAddress),
 ) -> Result<Answer, Failure> {
@@ -97,6 +112,7 @@ fn written(
         limits: PageLimits::read(&config.values).map_err(Failure::internal)?,
         about: listing::about(config, found),
         root: format!("{}{}", request.mount, found.path()),
+        database,
         index: (!found.is_lone).then(|| format!("{}/hg", request.mount)),
         address,
     };
