@@ -3,8 +3,8 @@
 
     ci.py http://ci:PASSWORD@127.0.0.1:5984 field-notes -- make test
 
-The result is the document `NODE:build:NAME` of the repository's database. How far the script came stands in `_local/ci-NAME` there: it goes
-on where it stopped, and begins with the changesets that come after its first start (`--all`: with the first one).
+The result is the document `NODE:build:NAME` of the repository's database. The sequence of the last changeset that was built is kept in
+`_local/ci-NAME` there: the script goes on behind it. At its first start it waits for new changesets (`--all`: it begins with the first one).
 """
 
 import argparse
@@ -21,6 +21,12 @@ import urllib.request
 LONGEST_TEXT = 4000
 
 
+def database_name(repository):
+    """The name that Varve gives to the database of a repository."""
+    plain = b"abcdefghijklmnopqrstuvwxyz0123456789_()+-/"
+    return "hg/" + "".join(chr(byte) if byte in plain else f"${byte:02x}" for byte in repository.encode())
+
+
 class Database:
     """The database of a repository."""
 
@@ -28,8 +34,7 @@ class Database:
         parts = urllib.parse.urlsplit(server)
         host = parts.netloc.rpartition("@")[2]
         self.server = f"{parts.scheme}://{host}{parts.path.rstrip('/')}"
-        escaped = "".join(c if c.isdigit() or c.islower() or c in "_()+-/" else "".join(f"${byte:02x}" for byte in c.encode()) for c in repository)
-        self.url = f"{self.server}/{urllib.parse.quote('hg/' + escaped, safe='')}"
+        self.url = f"{self.server}/{urllib.parse.quote(database_name(repository), safe='')}"
         self.headers = {"content-type": "application/json"}
         if parts.username:
             login = f"{urllib.parse.unquote(parts.username)}:{urllib.parse.unquote(parts.password or '')}"

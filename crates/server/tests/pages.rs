@@ -125,6 +125,7 @@ fn followed(server: &Running) -> [Node; 3] {
     }
     let counted = "/hg%2Fr/_design/history/_view/by_author";
     wait(server, counted, |reply| reply.body.contains("\"value\":3"));
+    wait(server, "/hg/r/statistics", |reply| reply.status == 200);
     [first, second, third]
 }
 

@@ -173,9 +173,14 @@ fn admit(
     }
     let found = repos.find(segments).map_err(Failure::internal)?;
     let Some(found) = found else {
-        let missing = format!("there is no repository {:?}\n", segments.join("/"));
-        let missing = Answer::text(StatusCode::NOT_FOUND, missing);
-        return Ok(Admission::Answered(missing));
+        let name = segments.join("/");
+        return Ok(Admission::Answered(match request.accepts("text/html") {
+            true => page::no_repository(&name),
+            false => {
+                let missing = format!("there is no repository {name:?}\n");
+                Answer::text(StatusCode::NOT_FOUND, missing)
+            }
+        }));
     };
     if is_wire_command(request) && segments_behind(repos, request, &found).next().is_some() {
         // Mercurial's commands belong to the repository's own URL.

@@ -22,7 +22,7 @@ const MOST_GROUPS: usize = 20_000;
 /// Authors and paths that are shown.
 const MOST_ROWS: usize = 20;
 
-/// What pages ask the databases. These know the repositories, and so cannot be held by them.
+/// The databases as pages see them. These know the repositories, which hold this value, so that it must not keep them.
 #[derive(Debug)]
 pub(super) struct PageDatabases(pub(super) Weak<HistoryDatabases>);
 
@@ -98,7 +98,7 @@ impl RepositoryDatabases for PageDatabases {
     }
 }
 
-/// What is shown of a document; members of other types are left out.
+/// The members of a document that are shown; those of other types are left out.
 fn remark(document: &Object) -> Remark {
     let text = |name: &str| {
         let text = document.get(name).and_then(Value::as_str);

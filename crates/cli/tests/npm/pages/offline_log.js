@@ -62,6 +62,6 @@ run('offline-log', expected, async (fauxton) => {
 });
 
 async function comments() {
-  const range = `include_docs=true&startkey="${node}:"&endkey="${node};"`;
+  const range = `include_docs=true&startkey="${node}:comment:"&endkey="${node}:comment;"`;
   return (await ask('GET', `/hg%2Flake/_all_docs?${range}`)).rows;
 }
