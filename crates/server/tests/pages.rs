@@ -235,6 +235,15 @@ fn tags_depend_on_settings_and_the_root_on_the_client() {
         before[0] != after[0] && before[1] != after[1],
         "{before:?} {after:?}"
     );
+    // The second one comes from memory.
+    let [made, kept] = [(); 2].map(|()| server.get(paths[0]));
+    assert_eq!((made.status, &made.body), (kept.status, &kept.body));
+    for name in ["etag", "content-type", "content-security-policy"] {
+        assert!(
+            kept.header(name).is_some() && made.header(name) == kept.header(name),
+            "{name}"
+        );
+    }
     let known = [("if-none-match", after[0].as_str())];
     assert_eq!(server.send("GET", paths[0], &known, "").status, 304);
     for accept in ["text/html", "application/json"] {

@@ -6,6 +6,7 @@ use crate::hg::database::{RepositoryDatabase, RepositoryDatabases};
 use crate::hg::find;
 use crate::hg::find::ServedRepository;
 use crate::hg::listing::ListedConfigs;
+use crate::hg::pages::PageCache;
 use crate::hg::{CloneBundleScheduler, OpenRepository, SharedBundles};
 use crate::runtime::ServerContext;
 use crate::runtime::dirty::DirtySet;
@@ -65,6 +66,7 @@ pub(crate) struct RepoRegistry {
     pub(super) listed: ListedConfigs,
     /// Repositories that were pushed to.
     pub(super) pushed: DirtySet,
+    pub(super) page_cache: PageCache,
     databases: OnceLock<Arc<dyn RepositoryDatabases>>,
 }
 
@@ -111,6 +113,7 @@ impl RepoRegistry {
     pub(super) fn of_named(repository: LoneRepository, server: Arc<ServerContext>) -> RepoRegistry {
         RepoRegistry {
             is_in_collection: true,
+            page_cache: PageCache::new(true),
             ..RepoRegistry::of_one(repository, server)
         }
     }
@@ -137,6 +140,7 @@ impl RepoRegistry {
             clone_bundles: CloneBundleScheduler::default(),
             listed: ListedConfigs::default(),
             pushed: DirtySet::default(),
+            page_cache: PageCache::new(false),
             databases: OnceLock::new(),
         }
     }

@@ -4,6 +4,7 @@
 //! done in the pool of reads, as that of other requests; all bodies have a limit, but archives, which are made while they are sent.
 
 mod archive;
+mod cache;
 mod error;
 mod etag;
 mod feeds;
@@ -20,6 +21,8 @@ use crate::hg::find::ServedRepository;
 use crate::hg::hgrc::RepositoryConfig;
 use crate::hg::{RepoRegistry, listing};
 use crate::{Answer, Failure, Request};
+pub(super) use cache::PageCache;
+use cache::PageKey;
 use error::PageError;
 use hyper::StatusCode;
 use page::{FileOrDirectory, Page, PageLimits};
@@ -77,10 +80,19 @@ pub(super) fn answer(
         let same = Answer::whole(StatusCode::NOT_MODIFIED, "", Vec::new());
         return Ok(same.with_header("etag", tag));
     }
+    let key = tag
+        .as_ref()
+        .map(|tag| PageKey::new(&found.name, request, tag));
+    if let Some(kept) = key.as_ref().and_then(|key| repos.page_cache.get(key)) {
+        return Ok(kept);
+    }
     let view = repository.view().map_err(Failure::internal)?;
     let mut answer = written(repos, (found, config, database), &view, (request, address))?;
     if let Some(tag) = &tag {
         answer.set_header("etag", tag);
+    }
+    if let Some(key) = key {
+        repos.page_cache.insert(key, &answer);
     }
     Ok(answer)
 }
