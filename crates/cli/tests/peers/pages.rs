@@ -48,7 +48,7 @@ fn pages_are_accessible() {
     let addresses = ADDRESSES.join(" ");
     let settings = [
         ("ADDRESSES", addresses.as_str()),
-        ("NODE_OF_CHANGESET", &node),
+        ("NODE_OF_CHANGESET", node.as_str()),
     ];
     in_browser(&site, "pages/accessibility.js", &settings);
 }
