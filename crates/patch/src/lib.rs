@@ -1,5 +1,5 @@
 //! Patches as text: mail messages and series that carry them, unified, context and git's forms of differences, and
-//! applying them with offset and fuzz.
+//! applying them with offset and fuzz; writing the unified form and git's.
 //!
 //! A file with patches is first [split](split) into messages with one patch each; [`PatchMessage::read`] separates the
 //! description of a changeset from the differences, [`FilePatches`] reads those file by file, and [`apply`] makes
@@ -18,17 +18,20 @@ pub mod fuzzing;
 mod git;
 mod hunk;
 mod lines;
+mod literal;
 mod message;
 mod mime;
 mod selection;
 mod split;
 mod target;
 mod transfer;
+mod unified;
 
 pub use apply::{ApplyOptions, ApplyOutcome, apply};
 pub use binary::MAX_BINARY;
 pub use error::PatchError;
 pub use file_patches::{FilePatches, PatchEvent};
+pub use literal::{blob_id, push_literal};
 pub use message::PatchMessage;
 pub use selection::{
     Answer, Chooser, FileNode, HunkNode, ItemPath, LineNode, Movement, OfferedFile, OfferedHunk,
@@ -36,3 +39,4 @@ pub use selection::{
 };
 pub use split::split;
 pub use target::{LineEnds, PatchMode, PatchNotice, PatchTarget, TargetFile};
+pub use unified::{HunkOptions, push_hunks};

@@ -15,7 +15,7 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("console", &[]),
     ("delta", &["base"]),
     ("lang", &["base"]),
-    ("patch", &["base"]),
+    ("patch", &["base", "codec", "delta"]),
     ("revlog", &["base", "codec", "delta"]),
     (
         "repo",
@@ -66,6 +66,7 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
             "console",
             "delta",
             "lang",
+            "patch",
             "revlog",
             "repo",
             "revset",

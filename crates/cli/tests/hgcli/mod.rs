@@ -92,7 +92,7 @@ mod rewrite_backups;
 mod rewrites_killed;
 mod rollback;
 mod root;
-mod serving;
+pub(crate) mod serving;
 mod sharing;
 mod shelving;
 mod shown_progress;

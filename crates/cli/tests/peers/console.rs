@@ -11,10 +11,14 @@ use varve_testkit::peers::{chromium, run_script};
 static BROWSER: Mutex<()> = Mutex::new(());
 
 fn run(script: &str) {
+    in_browser(&Site::new(), &format!("console/{script}"), &[]);
+}
+
+/// Runs a script of `tests/npm`, which drives a browser against the server of a site, with more settings.
+pub(super) fn in_browser(site: &Site, script: &str, more: &[(&str, &str)]) {
     let _alone = BROWSER.lock();
-    let site = Site::new();
     let mut server = site.serve();
-    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/npm/console");
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/npm");
     let pictures = Path::new(env!("CARGO_TARGET_TMPDIR")).join("console");
     let (url, chromium) = (server.admin_url(""), chromium());
     let settings = [
@@ -22,7 +26,7 @@ fn run(script: &str) {
         ("CHROMIUM", &*chromium.to_string_lossy()),
         ("PICTURES", &*pictures.to_string_lossy()),
     ];
-    run_script(&scripts.join(script), &settings);
+    run_script(&scripts.join(script), &[&settings[..], more].concat());
     assert!(server.is_running(), "{}", server.printed());
 }
 

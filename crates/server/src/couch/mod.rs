@@ -54,6 +54,7 @@ use target::Target;
 use users::UserDatabases;
 use views::Ready;
 use views::auto_index::AutoIndexer;
+pub(crate) use views::known::KnownIndex;
 
 /// Answers everything whose first path segment is a database's name.
 ///

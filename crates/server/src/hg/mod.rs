@@ -6,6 +6,7 @@
 mod bundles;
 mod clone_bundles;
 mod collection;
+mod database;
 mod find;
 mod hgrc;
 mod history;
@@ -29,6 +30,7 @@ use clone_bundles::CloneBundleScheduler;
 pub(crate) use collection::RepoCollection;
 pub(crate) use collection::route as route_collection;
 pub use collection::{Collection, CollectionSettings, CollectionSource, ReadConfig};
+pub(crate) use database::{Remark, RepositoryDatabases, Statistics};
 use find::ServedRepository;
 use hgrc::RepositoryConfig;
 pub(crate) use history::{HistorySource, HistoryStamp};
@@ -171,9 +173,14 @@ fn admit(
     }
     let found = repos.find(segments).map_err(Failure::internal)?;
     let Some(found) = found else {
-        let missing = format!("there is no repository {:?}\n", segments.join("/"));
-        let missing = Answer::text(StatusCode::NOT_FOUND, missing);
-        return Ok(Admission::Answered(missing));
+        let name = segments.join("/");
+        return Ok(Admission::Answered(match request.accepts("text/html") {
+            true => page::no_repository(&name),
+            false => {
+                let missing = format!("there is no repository {name:?}\n");
+                Answer::text(StatusCode::NOT_FOUND, missing)
+            }
+        }));
     };
     if is_wire_command(request) && segments_behind(repos, request, &found).next().is_some() {
         // Mercurial's commands belong to the repository's own URL.

@@ -2,14 +2,16 @@
 
 use crate::Registry;
 use crate::directory::ServedDirectory;
+use crate::hg::database::{RepositoryDatabase, RepositoryDatabases};
 use crate::hg::find;
 use crate::hg::find::ServedRepository;
 use crate::hg::listing::ListedConfigs;
+use crate::hg::pages::PageCache;
 use crate::hg::{CloneBundleScheduler, OpenRepository, SharedBundles};
 use crate::runtime::ServerContext;
 use crate::runtime::dirty::DirtySet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use varve_base::{DiskStorage, Storage, StorageError};
 use varve_config::HgServer;
 use varve_config::hgrc::{Hgrc, HgrcError};
@@ -64,6 +66,8 @@ pub(crate) struct RepoRegistry {
     pub(super) listed: ListedConfigs,
     /// Repositories that were pushed to.
     pub(super) pushed: DirtySet,
+    pub(super) page_cache: PageCache,
+    databases: OnceLock<Arc<dyn RepositoryDatabases>>,
 }
 
 /// The repositories that requests can address.
@@ -109,6 +113,7 @@ impl RepoRegistry {
     pub(super) fn of_named(repository: LoneRepository, server: Arc<ServerContext>) -> RepoRegistry {
         RepoRegistry {
             is_in_collection: true,
+            page_cache: PageCache::new(true),
             ..RepoRegistry::of_one(repository, server)
         }
     }
@@ -135,12 +140,29 @@ impl RepoRegistry {
             clone_bundles: CloneBundleScheduler::default(),
             listed: ListedConfigs::default(),
             pushed: DirtySet::default(),
+            page_cache: PageCache::new(false),
+            databases: OnceLock::new(),
         }
     }
 
     /// State that every server has, whatever it serves.
     pub(crate) fn server(&self) -> &Arc<ServerContext> {
         &self.server
+    }
+
+    /// To be called once, where repositories are databases.
+    pub(crate) fn set_databases(&self, databases: Arc<dyn RepositoryDatabases>) {
+        // There is one such object for each server.
+        let _ = self.databases.set(databases);
+    }
+
+    /// The database of a repository, if it is one.
+    pub(super) fn database<'r>(
+        &'r self,
+        found: &'r ServedRepository,
+    ) -> Option<RepositoryDatabase<'r>> {
+        let databases = self.databases.get()?;
+        RepositoryDatabase::of(databases.as_ref(), &found.name)
     }
 
     pub(super) fn storage(&self) -> &Arc<dyn Storage> {

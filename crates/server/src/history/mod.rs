@@ -7,6 +7,7 @@
 //! needed all the same. A look takes at most a twentieth of the time.
 
 mod contents;
+mod pages;
 
 pub(crate) use contents::{claims, route};
 
@@ -19,6 +20,7 @@ use crate::http::{FailureKind, blocking};
 use crate::runtime::repeats::fault_id;
 use crate::runtime::scheduler::{Job, JobKind};
 use crate::{CouchContext, Failure, UserContext};
+use pages::PageDatabases;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -79,11 +81,13 @@ impl HistoryDatabases {
         let rights = Arc::new(Rights(Arc::clone(&hg)));
         // There is one such object for each server.
         let _ = couch.repository_rights.set(rights);
-        Arc::new(HistoryDatabases {
+        let databases = Arc::new(HistoryDatabases {
             couch,
-            hg,
+            hg: Arc::clone(&hg),
             known: Mutex::default(),
-        })
+        });
+        hg.set_databases(Arc::new(PageDatabases(Arc::downgrade(&databases))));
+        databases
     }
 
     /// Follows the repositories until the server stops.

@@ -159,8 +159,8 @@ async fn dispatch(halves: &Halves, request: Request, login: Login) -> Result<Ans
     if hg::claims(&request.raw_path) {
         return Box::pin(hg::route(Arc::clone(&halves.hg), request, login.user)).await;
     }
-    if is_browser_at_root(&request) {
-        return Box::pin(hg::list(Arc::clone(&halves.hg), request, login.user)).await;
+    if request.is_read() && request.segments.is_empty() {
+        return Box::pin(dispatch_root(halves, request, login)).await;
     }
     if history::claims(&request) {
         let databases = Arc::clone(&halves.history);
@@ -176,9 +176,13 @@ async fn dispatch(halves: &Halves, request: Request, login: Login) -> Result<Ans
 }
 
 /// A browser gets the list of repositories; clients of databases, which accept JSON, CouchDB's welcome.
-fn is_browser_at_root(request: &Request) -> bool {
-    let is_root = request.is_read() && request.segments.is_empty();
-    is_root && request.accepts("text/html") && !request.accepts("application/json")
+async fn dispatch_root(halves: &Halves, request: Request, login: Login) -> Result<Answer, Failure> {
+    let is_browser = request.accepts("text/html") && !request.accepts("application/json");
+    let answer = match is_browser {
+        true => hg::list(Arc::clone(&halves.hg), request, login.user).await?,
+        false => dispatch_to_couch(Arc::clone(&halves.couch), request, login).await?,
+    };
+    Ok(answer.with_header("vary", "Accept"))
 }
 
 /// Answers a request for pages, the server itself or a database.

@@ -19,7 +19,7 @@ fn value(reply: &Reply) -> Value {
 }
 
 /// Waits until the answer to a GET is as wanted.
-fn wait(server: &Running, path: &str, is_wanted: impl Fn(&Reply) -> bool) -> Reply {
+pub fn wait(server: &Running, path: &str, is_wanted: impl Fn(&Reply) -> bool) -> Reply {
     for _ in 0..LOOKS {
         let reply = server.send("GET", path, &[ADMIN], "");
         if is_wanted(&reply) {

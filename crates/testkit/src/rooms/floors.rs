@@ -204,7 +204,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
     (
         "patch",
         &[
-            &["error", "lines", "transfer"],
+            &["error", "lines", "transfer", "unified", "literal"],
             &["target", "hunk", "binary", "mime", "encoded_words"],
             &["git", "context", "split"],
             &["file_patches", "message", "selection"],

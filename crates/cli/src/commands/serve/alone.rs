@@ -18,7 +18,7 @@ use varve_server::{
 };
 
 /// Options of Mercurial that are known by name only.
-const NOT_THERE: &[&str] = &["daemon-postexec", "style", "subrepos", "templates"];
+const NOT_THERE: &[&str] = &["daemon-postexec", "subrepos", "templates"];
 
 /// Exit code of a server that a signal ends.
 const FAILED_BY_SIGNAL: u8 = 255;
@@ -170,11 +170,12 @@ fn repository(
         let directory = root.file_name().unwrap_or(root.as_os_str());
         name = directory.to_string_lossy().into_owned();
     }
-    let (layers, directory) = (config.layers.clone(), root.clone());
+    let layers = collection::with_options(config, matches, &["style"]).layers;
+    let directory = root.clone();
     let configuration = Arc::new(move || {
         let layered = layers.with(Some(&directory))?;
         Ok(LoneConfig {
-            values: layered.config,
+            values: collection::of_pages(layered.config),
             with_untrusted: layered.with_untrusted,
         })
     });

@@ -9,7 +9,7 @@ use varve_config::hgrc::{Hgrc, HgrcError, SettingSource};
 use varve_hgcli::arguments::Matches;
 use varve_hgcli::context::Config;
 use varve_hgcli::ui::clock::clock;
-use varve_hgcli::ui::environment::Environment;
+use varve_hgcli::ui::environment::{Environment, is_plain};
 use varve_hgcli::ui::{Abort, Ui, system_words};
 use varve_server::{Collection, CollectionSettings, CollectionSource, LoneConfig, ServerError};
 
@@ -49,12 +49,7 @@ pub(super) fn read(
     file: &Path,
 ) -> Result<Collection, Abort> {
     let started_in = std::env::current_dir()?;
-    let mut config = config.clone();
-    if let Some(name) = matches.value("name").filter(|name| !name.is_empty()) {
-        let source = SettingSource::Named("serve".to_owned());
-        let layers = Arc::make_mut(&mut config.layers);
-        layers.arguments.set(b"web", b"name", name, source);
-    }
+    let config = with_options(config, matches, &["name", "style"]);
     let file = started_in.join(file);
     let source = CollectionSource {
         read: Arc::new(move || settings(&config, &file)),
@@ -99,9 +94,32 @@ fn settings(config: &Config, file: &Path) -> Result<CollectionSettings, HgrcErro
         configuration: Arc::new(move |root| {
             let layered = layers.with(Some(root))?;
             Ok(LoneConfig {
-                values: layered.config,
+                values: of_pages(layered.config),
                 with_untrusted: layered.with_untrusted,
             })
         }),
     })
+}
+
+/// The configuration with options of the call over their namesakes in `[web]`.
+pub(super) fn with_options(config: &Config, matches: &Matches, names: &[&str]) -> Config {
+    let mut config = config.clone();
+    for name in names {
+        if let Some(value) = matches.value(name).filter(|value| !value.is_empty()) {
+            let source = SettingSource::Named("serve".to_owned());
+            let layers = Arc::make_mut(&mut config.layers);
+            layers.arguments.set(b"web", name.as_bytes(), value, source);
+        }
+    }
+    config
+}
+
+/// The configuration that pages read: with `HGPLAIN`, no setting keeps other programs from applying a difference.
+pub(super) fn of_pages(mut values: Hgrc) -> Hgrc {
+    if is_plain(None) {
+        for key in ["nobinary", "noprefix"] {
+            values.unset(b"diff", key.as_bytes());
+        }
+    }
+    values
 }

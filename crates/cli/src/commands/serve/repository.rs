@@ -57,7 +57,11 @@ const OPTIONS: &[Flag] = &[
         "run many commands of one client; 'pipe', or 'unix' with --address",
     ),
     Flag::value('t', "templates", "TEMPLATE", "(not supported)"),
-    Flag::long_value("style", "STYLE", "(not supported)"),
+    Flag::long_value(
+        "style",
+        "STYLE",
+        "the style of pages whose address names none",
+    ),
     Flag::flag('6', "ipv6", "listen with IPv6 instead of IPv4"),
     Flag::long_value(
         "certificate",

@@ -106,7 +106,6 @@ fn what_is_not_there_is_refused_by_name() {
     for (options, name) in [
         ("--daemon-postexec x", "daemon-postexec"),
         ("-t x", "templates"),
-        ("--style x", "style"),
         ("-S", "subrepos"),
     ] {
         let mut words = vec!["serve", "-p", "0"];

@@ -5,7 +5,8 @@ mod clients;
 mod collections;
 mod daemons;
 mod logs;
-mod pages;
+mod page_settings;
+pub(crate) mod pages;
 mod settings;
 
 use super::our_hg;

@@ -25,7 +25,7 @@ const OPTIONS: &[&str] = &[
 ];
 
 /// A repository with branches, a merge, a copy, names, a secret changeset, and files of many kinds.
-fn lake(directory: &Path) -> Hg {
+pub(crate) fn lake(directory: &Path) -> Hg {
     let hg = hg();
     std::fs::create_dir_all(directory).unwrap();
     hg.ok(directory, &["init"]);

@@ -188,6 +188,7 @@ async function inBrowser(name, expected, body) {
     const faults = new Faults(expected);
     faults.watch(page);
     const fauxton = new Fauxton(name, page);
+    fauxton.faults = faults;
     await body(fauxton, browser).then(() => faults.check()).catch(async (error) => {
       failure = error;
       console.error(faults.found);

@@ -98,8 +98,8 @@ fn differing(old: &[u8], new: &[u8]) -> Vec<Vec<u8>> {
         let end = line.iter().position(|byte| *byte == 0);
         line[..end.unwrap_or(line.len())].to_vec()
     };
-    let lines = |text| super::unified::lines(text).into_iter().peekable();
-    let (mut old, mut new) = (lines(old), lines(new));
+    let [mut old, mut new] =
+        [old, new].map(|text| text.split_inclusive(|byte| *byte == b'\n').peekable());
     let mut paths = Vec::new();
     loop {
         match (old.peek(), new.peek()) {

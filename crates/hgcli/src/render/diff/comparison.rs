@@ -1,12 +1,13 @@
 //! Two sides of a difference, and the text that shows it.
 
 use super::changes::{self, CopySource, DiffSide, DiffedFile};
-use super::{DiffOptions, FileStat, binary, stat, unified};
+use super::{DiffOptions, FileStat, stat};
 use crate::ui::paint::Painter;
 use crate::ui::{Abort, clock};
 use std::num::NonZero;
 use std::thread::{self, ScopedJoinHandle};
 use varve_lang::date::Date;
+use varve_patch::{blob_id, push_hunks, push_literal};
 use varve_repo::{FileKind, Node, ReaderState, RepoView};
 use varve_workdir::Dirstate;
 
@@ -228,7 +229,7 @@ impl<'a> Comparison<'a> {
             if self.options.xdiff {
                 return Err(Abort::new("experimental.xdiff is not supported"));
             }
-            unified::push_hunks(&old, &new, self.options, &mut hunks);
+            push_hunks(&old, &new, &self.options.hunks(), &mut hunks);
         }
         Ok(Texts {
             old,
@@ -261,7 +262,7 @@ impl<'a> Comparison<'a> {
             self.push_index(shown, texts, with_binary, out)?;
         }
         if with_binary {
-            binary::push_literal(&texts.new, out);
+            push_literal(&texts.new, out);
         } else if texts.is_binary() {
             let path = self.options.shown(source);
             out.extend_from_slice(&[b"Binary file ", path, b" has changed\n"].concat());
@@ -349,7 +350,7 @@ impl<'a> Comparison<'a> {
         let id = |side, path: &[u8], is_there: bool, text: &[u8]| -> Result<String, Abort> {
             let is_found = is_there && self.is_called(side, path)?;
             Ok(if is_found {
-                binary::blob_id(text)
+                blob_id(text)
             } else {
                 "0".repeat(2 * Node::LEN)
             })

@@ -1,12 +1,10 @@
 //! Differences between changesets, or of the working copy, in Mercurial's two forms.
 
-mod binary;
 mod changes;
 mod comparison;
 mod options;
 pub(crate) mod paint;
 mod stat;
-mod unified;
 mod words;
 
 use crate::ui::Abort;

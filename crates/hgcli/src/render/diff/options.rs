@@ -7,6 +7,7 @@ use crate::ui::{Abort, Ui, clock, environment};
 use std::path::PathBuf;
 use varve_delta::Blanks;
 use varve_lang::date::{self, Date};
+use varve_patch::HunkOptions;
 
 /// How differences are shown.
 #[derive(Clone, Debug)]
@@ -184,6 +185,15 @@ impl DiffOptions {
             functions: true,
             ..DiffOptions::comparable()
         })
+    }
+
+    /// Those that hunks depend on.
+    pub(super) fn hunks(&self) -> HunkOptions {
+        HunkOptions {
+            context: self.context,
+            functions: self.functions,
+            blanks: self.blanks,
+        }
     }
 
     /// A path as statistics show it.

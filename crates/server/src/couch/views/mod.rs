@@ -5,6 +5,7 @@ mod build_log;
 mod builds;
 pub(crate) mod filter_indexes;
 pub mod indexes;
+pub(crate) mod known;
 mod waiting;
 
 use std::sync::Arc;

@@ -4,6 +4,7 @@
 //! done in the pool of reads, as that of other requests; all bodies have a limit, but archives, which are made while they are sent.
 
 mod archive;
+mod cache;
 mod error;
 mod etag;
 mod feeds;
@@ -15,10 +16,13 @@ mod people;
 mod raw;
 mod read;
 
+use crate::hg::database::RepositoryDatabase;
 use crate::hg::find::ServedRepository;
 use crate::hg::hgrc::RepositoryConfig;
 use crate::hg::{RepoRegistry, listing};
 use crate::{Answer, Failure, Request};
+pub(super) use cache::PageCache;
+use cache::PageKey;
 use error::PageError;
 use hyper::StatusCode;
 use page::{FileOrDirectory, Page, PageLimits};
@@ -26,6 +30,7 @@ pub(super) use paths::is_page_command;
 use paths::{Command, PageAddress, Style};
 use read::PageReader;
 use std::sync::Arc;
+use varve_config::hgrc::Hgrc;
 use varve_repo::{RepoView, Repository};
 
 /// The words that `hg serve` puts behind the status 200.
@@ -59,13 +64,14 @@ pub(super) fn answer(
     repository: &Repository,
     (request, segments): (&Request, &[&str]),
 ) -> Result<Answer, Failure> {
-    let address = PageAddress::parse(segments, &request.query);
+    let address = PageAddress::parse(segments, &request.query, usual_style(&config.values));
     if address.command == Some(Command::Static) {
         return Ok(html::asset(&address.path));
     }
+    let database = repos.database(found);
     let caches = config.values.boolean("web", "cache", true);
     let tag = match caches.map_err(Failure::internal)? {
-        true => etag::of(repository, address.style).map_err(Failure::internal)?,
+        true => etag::of(repository, &address, (&config.values, database))?,
         false => None,
     };
     if let Some(tag) = &tag
@@ -74,17 +80,38 @@ pub(super) fn answer(
         let same = Answer::whole(StatusCode::NOT_MODIFIED, "", Vec::new());
         return Ok(same.with_header("etag", tag));
     }
+    let key = tag
+        .as_ref()
+        .map(|tag| PageKey::new(&found.name, request, tag));
+    if let Some(kept) = key.as_ref().and_then(|key| repos.page_cache.get(key)) {
+        return Ok(kept);
+    }
     let view = repository.view().map_err(Failure::internal)?;
-    let mut answer = written(repos, (found, config), &view, (request, address))?;
+    let mut answer = written(repos, (found, config, database), &view, (request, address))?;
     if let Some(tag) = &tag {
         answer.set_header("etag", tag);
+    }
+    if let Some(key) = key {
+        repos.page_cache.insert(key, &answer);
     }
     Ok(answer)
 }
 
+/// The style of addresses that name none. A name in `web.style` that no style has is refused by the pages in HTML.
+fn usual_style(config: &Hgrc) -> Style {
+    let named = config.text("web", "style");
+    named
+        .and_then(|name| Style::named(&name))
+        .unwrap_or(Style::Html)
+}
+
 fn written(
     repos: &Arc<RepoRegistry>,
-    (found, config): (&ServedRepository, &RepositoryConfig),
+    (found, config, database): (
+        &ServedRepository,
+        &RepositoryConfig,
+        Option<RepositoryDatabase<'_>>,
+    ),
     view: &Arc<RepoView>,
     (request, address): (&Request, PageAddress),
 ) -> Result<Answer, Failure> {
@@ -97,6 +124,7 @@ fn written(
         limits: PageLimits::read(&config.values).map_err(Failure::internal)?,
         about: listing::about(config, found),
         root: format!("{}{}", request.mount, found.path()),
+        database,
         index: (!found.is_lone).then(|| format!("{}/hg", request.mount)),
         address,
     };

@@ -2,13 +2,15 @@
 
 use super::error::PageError;
 use super::paths::{Command, PageAddress, Style};
+use super::read::annotation::AnnotatedLine;
 use super::read::changesets::ChangesetEntry;
 use super::read::comparison::Comparison;
-use super::read::diff::FileDiff;
+use super::read::diff::{DiffOptions, FileDiff, blanks_of_annotation};
 use super::read::file::FileVersion;
 use super::read::tree::Directory;
 use super::read::{PageReader, Text};
 use crate::Request;
+use crate::hg::database::RepositoryDatabase;
 use crate::hg::page::About;
 use varve_archive::ArchiveKind;
 use varve_config::hgrc::{Hgrc, HgrcError};
@@ -92,6 +94,8 @@ pub(super) struct Page<'r> {
     pub(super) config: &'r Hgrc,
     pub(super) limits: PageLimits,
     pub(super) about: About,
+    /// Its database, if it is one.
+    pub(super) database: Option<RepositoryDatabase<'r>>,
     /// Path of the repository's URL, without a slash at its end.
     pub(super) root: String,
     /// Path of the list of all repositories, if there is one.
@@ -234,8 +238,30 @@ impl Page<'_> {
             self.reader.file(rev, &path)?;
         }
         let sides = (self.reader.first_parent(rev), rev);
-        let diffs = self.reader.diffs(sides, Some(&path))?;
+        let diffs = self.diffs(sides, Some(&path))?;
         Ok((entry, diffs))
+    }
+
+    /// Differences from one changeset to another as `[diff]` has them shown, of all files or one.
+    ///
+    /// # Errors
+    /// Those of [`DiffOptions::read`] and [`PageReader::diffs`].
+    pub(super) fn diffs(
+        &self,
+        sides: (Option<Rev>, Option<Rev>),
+        only: Option<&[u8]>,
+    ) -> Result<Vec<FileDiff>, PageError> {
+        let options = DiffOptions::read(self.config)?;
+        self.reader.diffs(sides, only, &options)
+    }
+
+    /// The lines of a file with their origins; `[annotate]` and the query say which blanks do not count.
+    ///
+    /// # Errors
+    /// Those of [`blanks_of_annotation`] and [`PageReader::annotation`].
+    pub(super) fn annotation(&self, file: &FileVersion) -> Result<Vec<AnnotatedLine>, PageError> {
+        let blanks = blanks_of_annotation(self.config, |key| self.query(key))?;
+        self.reader.annotation(file, blanks)
     }
 
     /// The changeset and the file of the address before and after.

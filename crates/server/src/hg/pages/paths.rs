@@ -12,14 +12,24 @@ pub(super) enum Style {
 }
 
 impl Style {
-    /// The style of this name; Mercurial's own HTML styles, and names that are none, are the only one of here.
-    fn named(name: &str) -> Style {
-        match name {
+    /// The style of this name. Mercurial's looks of HTML are all the one of here.
+    pub(super) fn named(name: &str) -> Option<Style> {
+        Some(match name {
             "json" => Style::Json,
             "raw" => Style::Raw,
             "atom" => Style::Atom,
             "rss" => Style::Rss,
-            _ => Style::Html,
+            "paper" | "coal" | "gitweb" | "monoblue" | "spartan" => Style::Html,
+            _ => return None,
+        })
+    }
+
+    /// The page of an address that names none.
+    fn front(self) -> Command {
+        match self {
+            Style::Html => Command::Summary,
+            Style::Json | Style::Raw => Command::Shortlog,
+            Style::Atom | Style::Rss => Command::Changelog,
         }
     }
 }
@@ -44,6 +54,8 @@ pub(super) enum Command {
     Search,
     Shortlog,
     Static,
+    /// Not one of Mercurial's.
+    Statistics,
     Summary,
     Tags,
 }
@@ -67,6 +79,7 @@ impl Command {
             "manifest" => Command::Manifest,
             "shortlog" => Command::Shortlog,
             "static" => Command::Static,
+            "statistics" => Command::Statistics,
             "summary" => Command::Summary,
             "tags" => Command::Tags,
             _ => return None,
@@ -92,6 +105,7 @@ impl Command {
             Command::Search => "search",
             Command::Shortlog => "shortlog",
             Command::Static => "static",
+            Command::Statistics => "statistics",
             Command::Summary => "summary",
             Command::Tags => "tags",
         }
@@ -107,6 +121,8 @@ pub(in crate::hg) fn is_page_command(name: &str) -> bool {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PageAddress {
     pub(super) style: Style,
+    /// Set if the address names the style; else it is the usual one.
+    pub(super) names_style: bool,
     /// `None` for a name that no command has.
     pub(super) command: Option<Command>,
     /// As typed; `None` for the tip.
@@ -116,24 +132,34 @@ pub(super) struct PageAddress {
 }
 
 impl PageAddress {
-    /// Reads the segments behind the repository's, and the query.
-    pub(super) fn parse(segments: &[&str], query: &[(String, String)]) -> PageAddress {
+    /// Reads the segments behind the repository's, and the query. Names that no style has mean the usual one.
+    pub(super) fn parse(
+        segments: &[&str],
+        query: &[(String, String)],
+        usual: Style,
+    ) -> PageAddress {
         let value = |name: &str| {
             let pair = query.iter().find(|(key, _)| key == name);
             pair.map(|(_, value)| value.as_str())
         };
-        let asked = value("style").map_or(Style::Html, Style::named);
+        let asked = value("style").and_then(Style::named);
         let Some((first, rest)) = segments.split_first() else {
-            return PageAddress::of_query(asked, &value);
+            return PageAddress::of_query((asked, usual), &value);
         };
-        let (style, name) = match first.rsplit_once('-') {
+        let (asked, name) = match first.rsplit_once('-') {
             Some((style, name)) => (Style::named(style), name),
+            None if *first == "rawfile" => (Some(Style::Raw), "file"),
             None => (asked, *first),
         };
-        let command = Command::named(name);
+        let (style, names_style) = (asked.unwrap_or(usual), asked.is_some());
+        let command = match name {
+            "" => Some(style.front()),
+            name => Command::named(name),
+        };
         if matches!(command, Some(Command::Static | Command::Help)) {
             return PageAddress {
                 style,
+                names_style,
                 command,
                 rev: None,
                 path: rest.join("/"),
@@ -149,24 +175,25 @@ impl PageAddress {
         };
         PageAddress {
             style,
+            names_style,
             command,
             rev,
             path,
         }
     }
 
-    fn of_query<'q>(style: Style, value: &dyn Fn(&str) -> Option<&'q str>) -> PageAddress {
+    fn of_query<'q>(
+        (asked, usual): (Option<Style>, Style),
+        value: &dyn Fn(&str) -> Option<&'q str>,
+    ) -> PageAddress {
+        let style = asked.unwrap_or(usual);
         let rev = ["node", "filenode"]
             .into_iter()
             .find_map(value)
             .filter(|rev| !rev.is_empty());
         let path = value("file").unwrap_or_default().trim_matches('/');
         let (style, command) = match value("cmd") {
-            None | Some("") if style == Style::Html => (style, Some(Command::Summary)),
-            None | Some("") if matches!(style, Style::Json | Style::Raw) => {
-                (style, Some(Command::Shortlog))
-            }
-            None | Some("") => (style, Some(Command::Changelog)),
+            None | Some("") => (style, Some(style.front())),
             Some("rawfile") => (Style::Raw, Some(Command::File)),
             Some(name) => (style, Command::named(name)),
         };
@@ -177,6 +204,7 @@ impl PageAddress {
             other if has_query => searching(other),
             other => other,
         };
+        let is_raw_file = value("cmd") == Some("rawfile");
         let archive = match value("type") {
             _ if command != Some(Command::Archive) => "",
             Some("gz") => ".tar.gz",
@@ -186,6 +214,7 @@ impl PageAddress {
         };
         PageAddress {
             style,
+            names_style: asked.is_some() || is_raw_file,
             command,
             rev: rev.map(|rev| format!("{rev}{archive}")),
             path: path.to_owned(),
@@ -208,7 +237,7 @@ mod tests {
     fn parsed(path: &str, query: &str) -> (Style, Option<Command>, Option<String>, String) {
         let segments: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
         let query = crate::http::parse_query(query).unwrap();
-        let address = PageAddress::parse(&segments, &query);
+        let address = PageAddress::parse(&segments, &query, Style::Html);
         (address.style, address.command, address.rev, address.path)
     }
 
@@ -285,11 +314,59 @@ mod tests {
         #[test]
         fn any_address_is_read(segments: Vec<String>, query: Vec<(String, String)>) {
             let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
-            let address = PageAddress::parse(&segments, &query);
+            let address = PageAddress::parse(&segments, &query, Style::Html);
             // No more is taken from an address than stands in it.
             let given = segments.iter().map(|part| part.len() + 1).sum::<usize>();
             let given = given + query.iter().map(|(_, value)| value.len() + 8).sum::<usize>();
             proptest::prop_assert!(address.path.len() <= given);
+        }
+    }
+
+    #[test]
+    fn styles_without_a_name_are_the_usual_one() {
+        let front = Some(Command::Shortlog);
+        for (path, query, expected) in [
+            ("", "", (Style::Raw, false, front)),
+            (
+                "",
+                "cmd=rawfile&node=1&file=f",
+                (Style::Raw, true, Some(Command::File)),
+            ),
+            ("rawfile/1/f", "", (Style::Raw, true, Some(Command::File))),
+            ("file/1/f", "", (Style::Raw, false, Some(Command::File))),
+            (
+                "file/1/f",
+                "style=raw",
+                (Style::Raw, true, Some(Command::File)),
+            ),
+            (
+                "bogus-file/1/f",
+                "style=json",
+                (Style::Raw, false, Some(Command::File)),
+            ),
+            (
+                "gitweb-tags",
+                "style=json",
+                (Style::Html, true, Some(Command::Tags)),
+            ),
+            (
+                "tags",
+                "style=bogus",
+                (Style::Raw, false, Some(Command::Tags)),
+            ),
+            (
+                "tags",
+                "style=coal",
+                (Style::Html, true, Some(Command::Tags)),
+            ),
+            ("json-", "", (Style::Json, true, front)),
+            ("atom-", "", (Style::Atom, true, Some(Command::Changelog))),
+        ] {
+            let segments: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+            let query = crate::http::parse_query(query).unwrap();
+            let address = PageAddress::parse(&segments, &query, Style::Raw);
+            let found = (address.style, address.names_style, address.command);
+            assert_eq!(found, expected, "{path}?{query:?}");
         }
     }
 

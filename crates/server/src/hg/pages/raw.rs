@@ -7,6 +7,7 @@ use super::read::changesets::ChangesetEntry;
 use super::read::diff::{FileDiff, short};
 use super::read::graph::GraphRow;
 use super::read::labels::Label;
+use super::read::search::SearchMode;
 use super::read::tree::Directory;
 use super::read::{Text, file};
 use super::{FileOrDirectory, Page, PageBody};
@@ -38,6 +39,7 @@ pub(super) fn render(page: &Page<'_>, command: Command) -> Result<PageBody, Page
         Command::Bookmarks => labels(&page.reader.all_bookmarks()?),
         Command::Branches => labels(&page.reader.all_branches()?),
         Command::Graph => graph(page)?,
+        Command::Search => search(page)?,
         Command::Shortlog => {
             page.check(command)?;
             b"'raw' is not a browsable style".to_vec()
@@ -68,15 +70,15 @@ pub(super) fn no_template(page: &Page<'_>, command: Command) -> PageError {
 }
 
 fn joined(diffs: &[FileDiff]) -> Text {
-    let parts = diffs.iter().flat_map(|diff| [&diff.header[..], &diff.body]);
-    parts.collect::<Vec<_>>().concat()
+    let texts = diffs.iter().map(FileDiff::text);
+    texts.collect::<Vec<_>>().concat()
 }
 
 fn changeset(page: &Page<'_>) -> Result<Text, PageError> {
     let reader = &page.reader;
     let rev = page.changeset()?;
     let entry = reader.entry(rev)?;
-    let diffs = reader.diffs((page.base()?, rev), None)?;
+    let diffs = page.diffs((page.base()?, rev), None)?;
     let parents = entry.parents.iter();
     let parents: String = parents
         .map(|parent| format!("# Parent  {parent}"))
@@ -101,6 +103,8 @@ fn changeset(page: &Page<'_>) -> Result<Text, PageError> {
 fn file(page: &Page<'_>, command: Command) -> Result<PageBody, PageError> {
     match page.file_or_directory(command)? {
         FileOrDirectory::Directory(found) => Ok(PageBody::whole(MEDIA_TYPE, directory(&found))),
+        // By `web.style` alone a file is a page like others, which is not there.
+        FileOrDirectory::File(_) if !page.address.names_style => Err(no_template(page, command)),
         FileOrDirectory::File(found) => {
             let content = page.reader.content(&found)?;
             let guesses = page.config.boolean("web", "guessmime", false);
@@ -157,7 +161,7 @@ pub(super) fn mode(kind: FileKind) -> &'static str {
 fn annotation(page: &Page<'_>) -> Result<Text, PageError> {
     let file = page.reader.file(page.file_changeset()?, &page.path())?;
     let mut out = b"\n".to_vec();
-    for line in page.reader.annotation(&file)? {
+    for line in page.annotation(&file)? {
         let user = people::login(&line.origin.user);
         let rev = line.origin.rev.map_or(0, |rev| rev.0);
         out.extend_from_slice(format!("{user}@{rev}: ").as_bytes());
@@ -188,15 +192,37 @@ fn log(page: &Page<'_>) -> Result<Text, PageError> {
         .take(page.limit(page.limits.changesets));
     let entries = reader.entries(revs)?;
     let mut out = format!("\n# HG changelog\n# Node ID {}\n\n", reader.node(from)).into_bytes();
-    for entry in &entries {
+    push_entries(&mut out, &entries);
+    Ok(out)
+}
+
+fn push_entries(out: &mut Text, entries: &[ChangesetEntry]) {
+    for entry in entries {
         let rev = entry.rev.map_or(0, |rev| rev.0);
         let head = format!("changeset:   {}\nrevision:    {rev}\n", entry.node);
         out.extend_from_slice(head.as_bytes());
         let date = entry.date.format("%a, %d %b %Y %H:%M:%S %1%2");
-        push_details(&mut out, entry, (&entry.user, &entry.description), &date);
+        push_details(out, entry, (&entry.user, &entry.description), &date);
         out.push(b'\n');
     }
     out.extend_from_slice(b"\n");
+}
+
+fn search(page: &Page<'_>) -> Result<Text, PageError> {
+    let reader = &page.reader;
+    let text = page.query("rev").unwrap_or_default();
+    let (mode, found) = reader.search(text, page.limit(page.limits.changesets))?;
+    let mode = match mode {
+        SearchMode::Name => "exact revision",
+        SearchMode::Revset => "revset expression",
+        SearchMode::Words => "literal keyword",
+    };
+    let tip = reader.node(reader.view.tip());
+    let head = format!(
+        "\n# HG changesets search\n# Node ID {tip}\n# Query \"{text}\"\n# Mode {mode} search\n\n"
+    );
+    let mut out = head.into_bytes();
+    push_entries(&mut out, &found);
     Ok(out)
 }
 

@@ -82,10 +82,13 @@ impl Frame {
                 ("Branches", "branches"),
                 ("Tags", "tags"),
                 ("Bookmarks", "bookmarks"),
+                ("Statistics", "statistics"),
                 ("Help", "help"),
             ]
+            .into_iter()
+            .filter(|(_, place)| *place != "statistics" || page.database.is_some())
             .map(tab)
-            .to_vec(),
+            .collect(),
             feeds: vec![
                 feed("application/atom+xml", "Changesets (Atom)", "atom-log"),
                 feed("application/rss+xml", "Changesets (RSS)", "rss-log"),

@@ -2,6 +2,7 @@
 
 use super::filled;
 use super::frame::{Frame, Link, Links, short_list};
+use super::remarks::{self, RemarkRow};
 use super::rows::{ChangesetRow, DiffSection, anchor, diff_sections, lossy, nodes};
 use crate::hg::pages::Page;
 use crate::hg::pages::error::PageError;
@@ -10,6 +11,7 @@ use crate::hg::pages::read::changesets::ChangesetEntry;
 use crate::hg::pages::read::diff::short;
 use crate::hg::pages::read::labels::Label;
 use askama::Template;
+use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use varve_repo::Rev;
 
 /// A tag, bookmark or branch.
@@ -35,6 +37,8 @@ struct SummaryPage {
     frame: Frame,
     description: Option<String>,
     clone: String,
+    /// URL of the database, if it is one.
+    database: Option<String>,
     changesets: usize,
     last_change: Option<String>,
     archives: Vec<Link>,
@@ -88,6 +92,7 @@ struct ChangesetPage {
     frame: Frame,
     row: ChangesetRow,
     links: Vec<Link>,
+    remarks: Vec<RemarkRow>,
     files: Vec<FileRow>,
     diffs: Vec<DiffSection>,
 }
@@ -136,6 +141,11 @@ pub(super) fn summary(page: &Page<'_>) -> Result<String, PageError> {
         frame: Frame::new(page, "Summary".to_owned(), Some("summary")),
         description: page.about.description.clone(),
         clone: format!("{}{}", page.request.origin(), page.root),
+        database: page.database.map(|database| {
+            let name = database.name();
+            let name = percent_encode(name.as_bytes(), NON_ALPHANUMERIC);
+            format!("{}{}/{name}", page.request.origin(), page.request.mount)
+        }),
         changesets: reader.count(),
         last_change: newest.first().map(|entry| entry.date.format("%Y-%m-%d")),
         archives: archives.collect(),
@@ -183,7 +193,7 @@ pub(super) fn log(page: &Page<'_>) -> Result<String, PageError> {
 pub(super) fn search(page: &Page<'_>) -> Result<String, PageError> {
     let text = page.query("rev").unwrap_or_default();
     let limit = page.limit(page.limits.short_changesets);
-    let found = page.reader.search(text, limit)?;
+    let (_, found) = page.reader.search(text, limit)?;
     let note = match found.len() {
         0 => "Nothing was found.".to_owned(),
         1 => "One changeset was found.".to_owned(),
@@ -202,11 +212,12 @@ pub(super) fn changeset(page: &Page<'_>) -> Result<String, PageError> {
     let reader = &page.reader;
     let rev = page.changeset()?;
     let entry = reader.entry(rev)?;
-    let diffs = reader.diffs((page.base()?, rev), None)?;
+    let diffs = page.diffs((page.base()?, rev), None)?;
     let links = Links::new(page);
     let mut row = ChangesetRow::new(page, &entry);
     row.children = nodes(&links, &reader.children(rev));
     let changed = reader.changed_files(rev, &entry.files)?;
+    let remarks = remarks::of_changeset(page, &entry.node, &changed)?;
     let files = changed.into_iter().map(|file| {
         let number = diffs.iter().position(|diff| diff.path == file.path);
         FileRow {
@@ -217,7 +228,7 @@ pub(super) fn changeset(page: &Page<'_>) -> Result<String, PageError> {
             },
             path: lossy(&file.path),
             anchor: anchor(number.unwrap_or_default()),
-            has_difference: number.is_some(),
+            has_difference: number.is_some_and(|number| !diffs[number].is_empty()),
         }
     });
     let mut places = vec![
@@ -238,6 +249,7 @@ pub(super) fn changeset(page: &Page<'_>) -> Result<String, PageError> {
     filled(&ChangesetPage {
         frame: Frame::new(page, row.summary.clone(), Some("shortlog")),
         links: places.collect(),
+        remarks,
         files: files.collect(),
         diffs: sections,
         row,

@@ -1,13 +1,17 @@
 //! Pages for browsers, without scripts: templates in `templates`, filled with rows that `rows` makes.
 
+mod comparison;
 mod files;
 mod frame;
 mod graph;
 mod history;
+mod remarks;
 mod rows;
+mod statistics;
+mod tree;
 
 use super::error::PageError;
-use super::paths::Command;
+use super::paths::{Command, Style};
 use super::{Page, PageBody};
 use crate::Answer;
 use askama::Template;
@@ -46,6 +50,16 @@ pub(super) fn render(page: &Page<'_>, command: Command) -> Result<PageBody, Page
         let words = "web.templates is not supported";
         return Err(PageError::told(StatusCode::NOT_IMPLEMENTED, words));
     }
+    let style = page.config.text("web", "style");
+    if let Some(name) = style.filter(|name| !name.is_empty())
+        && Style::named(&name).is_none()
+    {
+        return Err(PageError::Refused {
+            status: StatusCode::NOT_IMPLEMENTED,
+            reason: None,
+            message: format!("web.style: there is no style \"{name}\""),
+        });
+    }
     let text = match command {
         Command::Summary => history::summary(page)?,
         Command::Log | Command::Changelog => history::log(page)?,
@@ -58,8 +72,9 @@ pub(super) fn render(page: &Page<'_>, command: Command) -> Result<PageBody, Page
         Command::File | Command::Manifest => files::file_or_directory(page, command)?,
         Command::Annotate => files::annotation(page)?,
         Command::FileDiff => files::file_diff(page)?,
-        Command::Comparison => files::comparison(page)?,
+        Command::Comparison => comparison::comparison(page)?,
         Command::FileLog => files::file_log(page)?,
+        Command::Statistics => statistics::statistics(page)?,
         Command::Archive | Command::Static => {
             return Err(PageError::told(StatusCode::BAD_REQUEST, "method not found"));
         }

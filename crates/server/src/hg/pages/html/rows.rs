@@ -176,18 +176,20 @@ pub(super) fn diff_sections(
     let mut length = 0;
     let mut sections = Vec::with_capacity(diffs.len());
     for (number, diff) in diffs.iter().enumerate() {
+        if diff.is_empty() {
+            continue;
+        }
         length += diff.body.len();
         let is_omitted = diff.body.len() > LONGEST_DIFF || length > 4 * LONGEST_DIFF;
-        let is_there = !(diff.body.windows(14)).any(|part| part == b"\n+++ /dev/null");
         sections.push(DiffSection {
             anchor: anchor(number),
             path: lossy(&diff.path),
-            url: is_there.then(|| links.file("file", &entry.node, &diff.path)),
+            url: (!diff.is_removed).then(|| links.file("file", &entry.node, &diff.path)),
             raw: links.file("raw-diff", &entry.node, &diff.path),
             is_omitted,
             lines: match is_omitted {
                 true => Vec::new(),
-                false => lines(&diff.body).into_iter().map(diff_row).collect(),
+                false => diff_rows(diff),
             },
         });
     }
@@ -197,6 +199,18 @@ pub(super) fn diff_sections(
 /// The place of a file's difference in a page.
 pub(super) fn anchor(number: usize) -> String {
     format!("d{}", number + 1)
+}
+
+/// The lines of a difference. The content of a file that is no text is left out.
+fn diff_rows(diff: &FileDiff) -> Vec<DiffRow> {
+    let mut rows: Vec<DiffRow> = lines(&diff.body).into_iter().map(diff_row).collect();
+    if !diff.literal.is_empty() {
+        rows.push(DiffRow {
+            kind: "same",
+            text: "The content is no text.".to_owned(),
+        });
+    }
+    rows
 }
 
 fn diff_row(line: &[u8]) -> DiffRow {

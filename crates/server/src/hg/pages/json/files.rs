@@ -146,7 +146,7 @@ pub(super) fn annotation(page: &Page<'_>) -> Result<JsonValue, PageError> {
     let file = reader.file(page.file_changeset()?, &page.path())?;
     let entry = reader.entry(file.changeset)?;
     let relatives = reader.relatives(&file)?;
-    let lines = reader.annotation(&file)?;
+    let lines = page.annotation(&file)?;
     let lines = lines.iter().zip(1..).map(|(line, number)| {
         JsonValue::Object(vec![
             ("node", JsonValue::node(&line.origin.node)),

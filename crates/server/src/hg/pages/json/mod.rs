@@ -46,6 +46,9 @@ pub(super) fn render(page: &Page<'_>, command: Command) -> Result<PageBody, Page
         Command::Branches => JsonValue::Object(vec![("branches", branches(page)?)]),
         Command::Summary => summary(page)?,
         Command::Help => help(page)?,
+        Command::Statistics => {
+            return Err(PageError::told(StatusCode::BAD_REQUEST, "method not found"));
+        }
         Command::Archive | Command::Static => {
             return Err(PageError::told(
                 StatusCode::NOT_FOUND,
@@ -148,7 +151,7 @@ fn graph_row(page: &Page<'_>, number: usize, row: &GraphRow) -> Result<JsonValue
 fn search(page: &Page<'_>) -> Result<JsonValue, PageError> {
     let text = page.query("rev").unwrap_or_default();
     let limit = page.limit(page.limits.changesets);
-    let found = page.reader.search(text, limit)?;
+    let (_, found) = page.reader.search(text, limit)?;
     Ok(JsonValue::Object(vec![
         ("node", tip(page)),
         ("query", JsonValue::text(text)),
@@ -167,7 +170,7 @@ fn changeset(page: &Page<'_>) -> Result<JsonValue, PageError> {
             ("status", JsonValue::text(file.status)),
         ])
     });
-    let diffs = reader.diffs((page.base()?, rev), None)?;
+    let diffs = page.diffs((page.base()?, rev), None)?;
     let mut members = described(&entry);
     members.push(("parents", JsonValue::nodes(&entry.parents)));
     members.push(("children", JsonValue::nodes(&reader.children(rev))));
@@ -177,23 +180,30 @@ fn changeset(page: &Page<'_>) -> Result<JsonValue, PageError> {
     Ok(JsonValue::Object(members))
 }
 
-/// A block for each file.
+/// A block for each file of which there is more than the header. The content of a file that is no text is one line.
 fn diff_blocks(diffs: &[FileDiff]) -> JsonValue {
-    let blocks = diffs.iter().zip(1..).map(|(diff, number)| {
+    let numbered = diffs.iter().zip(1..);
+    let blocks = numbered.filter(|(diff, _)| !diff.is_empty());
+    let blocks = blocks.map(|(diff, number)| {
         let lines = super::read::diff::lines(&diff.body);
-        let lines = lines.into_iter().zip(1..).map(|(line, number)| {
-            let kind = match line.first() {
-                Some(b'-') => "-",
-                Some(b'+') => "+",
-                Some(b'@') => "@",
-                _ => "",
-            };
-            JsonValue::Object(vec![
-                ("t", JsonValue::text(kind)),
-                ("n", JsonValue::Number(number)),
-                ("l", JsonValue::Text(line.to_vec())),
-            ])
-        });
+        let literal = Some(&diff.literal[..]).filter(|literal| !literal.is_empty());
+        let lines = lines
+            .into_iter()
+            .chain(literal)
+            .zip(1..)
+            .map(|(line, number)| {
+                let kind = match line.first() {
+                    Some(b'-') => "-",
+                    Some(b'+') => "+",
+                    Some(b'@') => "@",
+                    _ => "",
+                };
+                JsonValue::Object(vec![
+                    ("t", JsonValue::text(kind)),
+                    ("n", JsonValue::Number(number)),
+                    ("l", JsonValue::Text(line.to_vec())),
+                ])
+            });
         JsonValue::Object(vec![
             ("blockno", JsonValue::Number(number)),
             ("lines", JsonValue::list(lines)),

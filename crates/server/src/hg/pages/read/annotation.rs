@@ -29,6 +29,7 @@ impl PageReader<'_> {
     pub(in crate::hg::pages) fn annotation(
         &self,
         file: &FileVersion,
+        blanks: Blanks,
     ) -> Result<Vec<AnnotatedLine>, PageError> {
         let text = self.lines_of(file)?;
         let content = self.content(file)?;
@@ -51,7 +52,7 @@ impl PageReader<'_> {
         });
         let how = AnnotateOptions {
             follow: true,
-            blanks: Blanks::default(),
+            blanks,
             skip: &|_| false,
             stop: self.stop,
         };

@@ -25,6 +25,14 @@ const REFUSED: &[&str] = &[
     "subrepo",
 ];
 
+/// The way in which a search understood its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::hg::pages) enum SearchMode {
+    Name,
+    Revset,
+    Words,
+}
+
 impl PageReader<'_> {
     /// So many changesets that a search finds, newest first. Text that is neither a name nor a query is words, all of which
     /// stand in the author, the description or the paths of files.
@@ -35,14 +43,14 @@ impl PageReader<'_> {
         &self,
         text: &str,
         limit: usize,
-    ) -> Result<Vec<ChangesetEntry>, PageError> {
+    ) -> Result<(SearchMode, Vec<ChangesetEntry>), PageError> {
         if let Ok(node) = self.view.lookup(text.as_bytes()) {
             let rev = self.view.changelog().rev(&node);
-            return Ok(vec![self.entry(rev)?]);
+            return Ok((SearchMode::Name, vec![self.entry(rev)?]));
         }
         match found(self.view, text, limit) {
-            Some(revs) => self.entries(revs),
-            None => self.by_words(text, limit),
+            Some(revs) => Ok((SearchMode::Revset, self.entries(revs)?)),
+            None => Ok((SearchMode::Words, self.by_words(text, limit)?)),
         }
     }
 

@@ -1,8 +1,18 @@
 //! Two texts as hunks with lines of context around the differences.
 
-use super::DiffOptions;
 use std::io::Write;
 use varve_delta::{Blanks, same_lines};
+
+/// How two texts are compared, and how much of them hunks show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HunkOptions {
+    /// Lines around each difference.
+    pub context: usize,
+    /// With the line before the hunk at which a function begins.
+    pub functions: bool,
+    /// Which blanks do not count.
+    pub blanks: Blanks,
+}
 
 /// The longest name of a function behind a hunk's place.
 const LONGEST_NAME: usize = 41;
@@ -16,13 +26,12 @@ struct LineChange {
     place: usize,
 }
 
-/// The lines of a text, each with its line end.
-pub(crate) fn lines(text: &[u8]) -> Vec<&[u8]> {
+fn lines(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
-/// Appends the hunks that make `new` of `old`.
-pub(super) fn push_hunks(old: &[u8], new: &[u8], options: &DiffOptions, out: &mut Vec<u8>) {
+/// Appends the hunks that make `new` of `old`, which are shorter than 4 GiB.
+pub fn push_hunks(old: &[u8], new: &[u8], options: &HunkOptions, out: &mut Vec<u8>) {
     let (a, b) = (lines(old), lines(new));
     let changes = changes((old, &a), (new, &b), options);
     let mut rest = changes.as_slice();
@@ -55,7 +64,7 @@ fn begins_function(line: &[u8]) -> bool {
 fn changes(
     (old, a): (&[u8], &[&[u8]]),
     (new, b): (&[u8], &[&[u8]]),
-    options: &DiffOptions,
+    options: &HunkOptions,
 ) -> Vec<LineChange> {
     // A new or removed file is shown whole.
     let blanks = match a.is_empty() || b.is_empty() {

@@ -1,4 +1,4 @@
-//! Files that are no texts, in git's form.
+//! Contents of files that are no texts, written in git's form.
 //!
 //! ```text
 //! GIT binary patch
@@ -20,7 +20,7 @@ const LINE: usize = 52;
 const LENGTHS: &[u8; LINE] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// The name that git has for a content.
-pub(super) fn blob_id(content: &[u8]) -> String {
+pub fn blob_id(content: &[u8]) -> String {
     let mut hash = Sha1::new();
     hash.update(format!("blob {}\0", content.len()));
     hash.update(content);
@@ -29,7 +29,7 @@ pub(super) fn blob_id(content: &[u8]) -> String {
 }
 
 /// Appends a patch after which the content is this.
-pub(super) fn push_literal(content: &[u8], out: &mut Vec<u8>) {
+pub fn push_literal(content: &[u8], out: &mut Vec<u8>) {
     // Writing to memory does not fail.
     let _ = write!(out, "GIT binary patch\nliteral {}\n", content.len());
     for line in zlib(content).chunks(LINE) {
