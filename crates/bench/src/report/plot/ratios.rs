@@ -11,7 +11,7 @@ const ROW: i32 = 24;
 const TOP: i32 = 40;
 const BOTTOM: i32 = 56;
 const RIGHT: i32 = 60;
-/// Marks of a row lie so far above each other.
+/// Half of the distance between two marks of a row.
 const STEP: i32 = 8;
 
 /// Pixels that all rows need.
@@ -20,7 +20,8 @@ pub(super) fn height(chart: &RatioChart) -> u32 {
 }
 
 fn row_height(chart: &RatioChart) -> i32 {
-    ROW + STEP * (chart.series.len() as i32 - 1).max(0)
+    let most = chart.rows.iter().map(|row| row.marks.len()).max();
+    ROW + STEP * (most.unwrap_or(1) as i32 - 1).max(0)
 }
 
 /// The axis: pixels of a ratio.
@@ -71,9 +72,9 @@ pub(super) fn draw(chart: &RatioChart, area: &Area<'_>) -> Drawn {
         let middle = TOP + row_height(chart) * number as i32 + row_height(chart) / 2;
         let text = style(Palette::INK, HPos::Right, VPos::Center);
         area.draw(&Text::new(row.label.clone(), (left - 8, middle), text))?;
-        let first = middle - STEP * (chart.series.len() as i32 - 1).max(0);
-        for mark in &row.marks {
-            let y = first + 2 * STEP * mark.series as i32;
+        let first = middle - STEP * (row.marks.len() as i32 - 1).max(0);
+        for (place, mark) in row.marks.iter().enumerate() {
+            let y = first + 2 * STEP * place as i32;
             let color = Palette::series(mark.series);
             let range = vec![(axis.pixel(mark.low), y), (axis.pixel(mark.high), y)];
             area.draw(&PathElement::new(range, color.stroke_width(2)))?;
