@@ -96,9 +96,7 @@ fn answers_of_other_contents_or_lengths_end_the_measurement() {
     // The first is of the only client; the three after it are of three clients at once.
     let contents = run(&serve(WITHOUT_STREAMS, |number| vec![number as u8; 1000]));
     assert!(matches!(contents, Err(BenchError::OtherAnswer { .. })));
-    let lengths = run(&serve(WITHOUT_STREAMS, |number| {
-        vec![7; 1000 + number / 8]
-    }));
+    let lengths = run(&serve(WITHOUT_STREAMS, |number| vec![7; 1000 + number / 8]));
     assert!(matches!(lengths, Err(BenchError::OtherAnswer { .. })));
     let refused = run("http://127.0.0.1:1/r")
         .map(drop)
