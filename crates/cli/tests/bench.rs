@@ -348,7 +348,7 @@ fn contents(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 #[test]
-fn commands_and_clones_are_measured_against_stock_hg_and_git() {
+fn commands_are_measured_against_stock_hg_and_git() {
     let made = tempfile::tempdir().unwrap();
     let directory = made.path();
     make_repository(directory);
@@ -387,6 +387,20 @@ fn commands_and_clones_are_measured_against_stock_hg_and_git() {
     );
     let page = std::fs::read_to_string(directory.join("h.html")).unwrap();
     assert_eq!(page.matches("<svg").count(), 1);
+    assert!(
+        before == contents(&directory.join("r")),
+        "the repository has changed"
+    );
+}
+
+#[test]
+fn clones_are_measured_against_stock_hg() {
+    let made = tempfile::tempdir().unwrap();
+    let directory = made.path();
+    make_repository(directory);
+    let before = contents(&directory.join("r"));
+    let hg = hg_program();
+    let hg = hg.to_str().unwrap();
     let words = [
         "bench",
         "stream",

@@ -1,7 +1,7 @@
 //! Copies of a repository that belong to one program.
 
 use super::conversion;
-use super::work::{Work, WorkKind};
+use super::measured_command::{CommandEffect, MeasuredCommand};
 use crate::BenchError;
 use crate::processes::{Program, words};
 use crate::report::ComparedProgram;
@@ -22,8 +22,10 @@ pub(super) struct Checkout {
     commit: PathBuf,
     /// Beside these, for copies that are updated.
     scratch: PathBuf,
-    /// Commits and updates so far.
-    count: Cell<u32>,
+    /// Commits so far: their contents depend on that alone, so that all programs make the same changesets.
+    commits: Cell<u32>,
+    /// Copies that were updated so far.
+    updates: Cell<u32>,
 }
 
 /// This program by the name `hg`, by which it acts as Mercurial.
@@ -80,7 +82,8 @@ impl Checkout {
             scratch: scratch.to_owned(),
             program,
             compared,
-            count: Cell::new(0),
+            commits: Cell::new(0),
+            updates: Cell::new(0),
         }
     }
 
@@ -89,7 +92,7 @@ impl Checkout {
     }
 
     /// Arguments of this program for a command.
-    pub fn words<'w>(&self, work: &'w Work) -> &'w [OsString] {
+    pub fn words<'w>(&self, work: &'w MeasuredCommand) -> &'w [OsString] {
         match self.is_git() {
             true => &work.git,
             false => &work.hg,
@@ -97,21 +100,21 @@ impl Checkout {
     }
 
     /// Output of a command that reads.
-    pub fn output(&self, work: &Work) -> Result<Vec<u8>, BenchError> {
+    pub fn output(&self, work: &MeasuredCommand) -> Result<Vec<u8>, BenchError> {
         self.program.output(self.words(work), &self.read)
     }
 
     /// Runs a command once; returns its wall seconds, without those of preparing it.
-    pub fn run(&self, work: &Work) -> Result<f64, BenchError> {
-        self.count.set(self.count.get() + 1);
-        let directory = match work.kind {
-            WorkKind::Read => self.read.clone(),
-            WorkKind::Commit => {
-                let changed = append_line(&self.commit.join(&work.file), self.count.get());
+    pub fn run(&self, work: &MeasuredCommand) -> Result<f64, BenchError> {
+        let directory = match work.effect {
+            CommandEffect::Read => self.read.clone(),
+            CommandEffect::Commit => {
+                let number = next(&self.commits);
+                let changed = append_line(&self.commit.join(&work.file), number);
                 changed.map_err(|error| self.program.cannot_run(&error))?;
                 self.commit.clone()
             }
-            WorkKind::Update => self.empty_copy()?,
+            CommandEffect::Update => self.empty_copy()?,
         };
         self.program.run(self.words(work), &directory)
     }
@@ -119,7 +122,7 @@ impl Checkout {
     /// A new copy without files. Older ones stay until the end: a file system that has just lost many files makes new
     /// ones several times slower.
     fn empty_copy(&self) -> Result<PathBuf, BenchError> {
-        let name = format!("{}-update-{}", self.compared.name, self.count.get());
+        let name = format!("{}-update-{}", self.compared.name, next(&self.updates));
         let directory = self.scratch.join(name);
         match self.is_git() {
             true => self.clone_git(&self.read, &directory)?,
@@ -164,6 +167,12 @@ impl Checkout {
             false => size(&self.read.join(".hg/store")),
         }
     }
+}
+
+/// Counts one more; returns the number so far.
+fn next(count: &Cell<u32>) -> u32 {
+    count.set(count.get() + 1);
+    count.get()
 }
 
 fn append_line(file: &Path, number: u32) -> io::Result<()> {

@@ -5,19 +5,19 @@
 
 mod checkout;
 mod conversion;
+mod measured_command;
 mod tables;
-mod work;
 
 use crate::BenchError;
 use crate::measuring::{Interleaved, Machine, Rounds, Samples, ScratchDirectory, Task};
 use crate::processes::{Program, or_interrupted};
 use crate::report::{ComparedProgram, ComparedWork, Comparisons, Report};
 use checkout::Checkout;
+use measured_command::{MeasuredCommand, commands};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::{Interrupt, Progress, Storage};
 use varve_repo::{RepoView, Repository};
-use work::{Work, works};
 
 /// Programs and numbers of runs.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ pub fn run(
     let repository = Repository::open(Arc::clone(storage), path)?;
     let view = repository.view()?;
     let (file, revisions) = most_changed_file(&view, interrupt)?;
-    let works = chosen(works(&file), &options.only)?;
+    let works = chosen(commands(&file), &options.only)?;
     let directory = ScratchDirectory::create(storage, scratch)?;
     let absolute = std::path::absolute(directory.path()).map_err(|error| BenchError::Program {
         program: options.varve.clone(),
@@ -83,15 +83,16 @@ pub fn run(
     Ok(report)
 }
 
-/// Work with one of the words in its name, each of which must choose some; all without any words.
-fn chosen(all: Vec<Work>, only: &[String]) -> Result<Vec<Work>, BenchError> {
-    let is_in = |work: &Work, word: &String| work.name.contains(word.as_str());
+/// MeasuredCommand with one of the words in its name, each of which must choose some; all without any words.
+fn chosen(all: Vec<MeasuredCommand>, only: &[String]) -> Result<Vec<MeasuredCommand>, BenchError> {
+    let is_in = |work: &MeasuredCommand, word: &String| work.name.contains(word.as_str());
     for word in only {
         if !all.iter().any(|work| is_in(work, word)) {
             return Err(BenchError::NoCommand { word: word.clone() });
         }
     }
-    let is_chosen = |work: &Work| only.is_empty() || only.iter().any(|word| is_in(work, word));
+    let is_chosen =
+        |work: &MeasuredCommand| only.is_empty() || only.iter().any(|word| is_in(work, word));
     Ok(all.into_iter().filter(is_chosen).collect())
 }
 
@@ -143,7 +144,7 @@ fn make_checkouts(
 
 /// Varve and Mercurial must print the same.
 fn compare_outputs(
-    works: &[Work],
+    works: &[MeasuredCommand],
     checkouts: &[Checkout],
     interrupt: &Interrupt,
 ) -> Result<(), BenchError> {
@@ -162,7 +163,7 @@ fn compare_outputs(
 }
 
 fn measure(
-    works: &[Work],
+    works: &[MeasuredCommand],
     checkouts: &[Checkout],
     rounds: &Rounds<'_>,
 ) -> Result<(Comparisons, Interleaved), BenchError> {

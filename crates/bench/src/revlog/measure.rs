@@ -16,7 +16,7 @@ use varve_revlog::{
 };
 
 /// One kind of work.
-pub(super) struct Work<'w> {
+pub(super) struct Workload<'w> {
     pub name: &'static str,
     pub threads: usize,
     pub revisions: usize,
@@ -67,7 +67,7 @@ impl<'b> Bench<'b> {
     }
 
     /// All kinds of work, with one thread and where that can be with several.
-    pub(super) fn works(&self) -> Result<Vec<Work<'_>>, BenchError> {
+    pub(super) fn works(&self) -> Result<Vec<Workload<'_>>, BenchError> {
         let manifests: Vec<Rev> = self.manifest.revs().collect();
         let last = &manifests[manifests.len().saturating_sub(self.options.last)..];
         let in_reverse = last.iter().rev().copied().collect();
@@ -79,13 +79,13 @@ impl<'b> Bench<'b> {
         works.extend(self.read("every 50th manifest", &self.manifest, some));
         works.extend(self.read("changesets", &self.changelog, changesets));
         let chunks = self.all.iter().map(Revlog::len).sum();
-        works.push(Work {
+        works.push(Workload {
             name: "all chunks",
             threads: 1,
             revisions: chunks,
             run: Box::new(|| self.all_chunks()),
         });
-        works.push(Work {
+        works.push(Workload {
             name: "all chunks, codec alone",
             threads: 1,
             revisions: chunks,
@@ -93,7 +93,7 @@ impl<'b> Bench<'b> {
         });
         let (from, base) = self.first_write();
         let before = self.cut_at(from, base)?;
-        works.push(Work {
+        works.push(Workload {
             name: "write manifests",
             threads: 1,
             revisions: self.manifest.len() - from,
@@ -107,10 +107,10 @@ impl<'b> Bench<'b> {
         name: &'static str,
         revlog: &'w Revlog,
         revs: Vec<Rev>,
-    ) -> impl Iterator<Item = Work<'w>> {
+    ) -> impl Iterator<Item = Workload<'w>> {
         [1, self.options.threads].into_iter().map(move |threads| {
             let revs = revs.clone();
-            Work {
+            Workload {
                 name,
                 threads,
                 revisions: revs.len(),

@@ -58,6 +58,14 @@ pub(super) fn fill(
     }
 }
 
+/// A number of clients in words.
+fn clients(count: usize) -> String {
+    match count {
+        1 => "1 client".to_owned(),
+        count => format!("{count} clients"),
+    }
+}
+
 /// 10^6 bytes a second over the network, to all clients together.
 fn throughput(row: &RequestRow) -> Samples {
     let received = row.answer.map_or(0, |answer| answer.received) as f64;
@@ -127,7 +135,7 @@ fn compared(rows: &[RequestRow], servers: &[MeasuredServer]) -> Option<Compariso
             same.map_or(Samples::default(), |row| row.wall.clone())
         };
         works.push(ComparedWork {
-            name: format!("{}, {} clients", row.kind.name(), row.clients),
+            name: format!("{}, {}", row.kind.name(), clients(row.clients)),
             runs: programs.iter().map(of).collect(),
         });
     }
@@ -174,10 +182,10 @@ fn charts(rows: &[RequestRow], servers: &[MeasuredServer]) -> Vec<Chart> {
     let bars: Vec<Bar> = with_processor
         .map(|row| Bar {
             label: format!(
-                "{}, {}, {} clients",
+                "{}, {}, {}",
                 row.server,
                 row.kind.name(),
-                row.clients
+                clients(row.clients)
             ),
             parts: vec![processor_each(row).median()],
         })
