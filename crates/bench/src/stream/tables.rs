@@ -26,7 +26,8 @@ pub(super) fn fill(
         ),
         (
             "answers",
-            "all had the same length, and those of the first round the same contents".to_owned(),
+            "compressed as each server and the client agree; all had the same length, and those of the first round the same contents"
+                .to_owned(),
         ),
         (
             "runs",
@@ -66,10 +67,10 @@ fn clients(count: usize) -> String {
     }
 }
 
-/// 10^6 bytes a second over the network, to all clients together.
+/// 10^6 bytes of expanded answers a second, to all clients together: servers compress in different ways.
 fn throughput(row: &RequestRow) -> Samples {
-    let received = row.answer.map_or(0, |answer| answer.received) as f64;
-    let all = received * row.clients as f64 / 1e6;
+    let expanded = row.answer.map_or(0, |answer| answer.bytes) as f64;
+    let all = expanded * row.clients as f64 / 1e6;
     row.wall.map(|seconds| all / seconds.max(1e-9))
 }
 
