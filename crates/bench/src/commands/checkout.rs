@@ -149,15 +149,17 @@ impl Checkout {
         self.program.output(&tip, &self.commit)
     }
 
-    /// First line of what the program says about its version.
+    /// Name and version of the program.
     pub fn version(&self) -> Result<String, BenchError> {
-        let words = match self.is_git() {
-            true => words(&["--version"]),
-            false => words(&["version", "-q"]),
+        let words = match self.compared {
+            ComparedProgram::VARVE => return Ok(format!("varve {}", env!("CARGO_PKG_VERSION"))),
+            ComparedProgram::GIT => words(&["--version"]),
+            _ => words(&["version", "-q"]),
         };
         let printed = self.program.output(&words, &self.scratch)?;
         let text = String::from_utf8_lossy(&printed);
-        Ok(text.lines().next().unwrap_or_default().to_owned())
+        let first = text.lines().next().unwrap_or_default();
+        Ok(format!("{} ({first})", self.compared.name))
     }
 
     /// Bytes of all files of the history, without the working copy.
