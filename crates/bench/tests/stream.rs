@@ -93,7 +93,7 @@ fn a_server_without_stream_clones_is_measured_by_pulls_alone() {
 
 #[test]
 fn answers_of_other_contents_or_lengths_end_the_measurement() {
-    // The first is of the only client; the three after it are of three clients at once.
+    // The first is of a client alone, the second of the first run; the three after it are of three clients at once.
     let contents = run(&serve(WITHOUT_STREAMS, |number| vec![number as u8; 1000]));
     assert!(matches!(contents, Err(BenchError::OtherAnswer { .. })));
     let lengths = run(&serve(WITHOUT_STREAMS, |number| vec![7; 1000 + number / 8]));

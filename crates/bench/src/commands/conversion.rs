@@ -195,8 +195,9 @@ impl<'v> Exporter<'v> {
 /// Author, date and message of a commit.
 fn push_head(changeset: &varve_repo::Changeset<'_>, out: &mut Vec<u8>) {
     let (name, address) = author(changeset.user);
-    // Git's dates begin in 1970; Mercurial counts zones to the west.
-    let (time, minutes) = (changeset.time.max(0), -changeset.zone / 60);
+    // Git's dates begin in 1970, local ones too; Mercurial counts zones to the west.
+    let time = changeset.time.max(i64::from(changeset.zone)).max(0);
+    let minutes = -changeset.zone / 60;
     let sign = if minutes < 0 { '-' } else { '+' };
     let zone = format!("{sign}{:02}{:02}", minutes.abs() / 60, minutes.abs() % 60);
     for role in ["author", "committer"] {

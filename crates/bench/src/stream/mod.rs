@@ -176,6 +176,23 @@ impl MeasuredServer {
     }
 }
 
+impl MeasuredServer {
+    /// Lets one client make every request once. Mercurial's server loads its modules at the first one, and fails if
+    /// two come at that time.
+    fn answer_alone(&self, interrupt: &Interrupt) -> Result<(), BenchError> {
+        for kind in &self.kinds {
+            let fetch = Fetch {
+                url: &self.url,
+                kind: *kind,
+                clients: 1,
+                interrupt,
+            };
+            fetch.run(false)?;
+        }
+        Ok(())
+    }
+}
+
 /// Requests that the server takes: it may have stream clones switched off.
 fn kinds(url: &str) -> Result<Vec<RequestKind>, BenchError> {
     let has_streams = fetch::has_streams(url)?;
@@ -196,6 +213,9 @@ fn measure(
             let able = servers.iter().filter(|server| server.kinds.contains(&kind));
             works.extend(able.map(|server| (server, kind, *clients)));
         }
+    }
+    for server in servers {
+        or_interrupted(server.answer_alone(rounds.interrupt), rounds.interrupt)?;
     }
     let answers: Vec<Cell<Option<Answer>>> = works.iter().map(|_| Cell::new(None)).collect();
     let mut tasks: Vec<Task<'_>> = Vec::new();
