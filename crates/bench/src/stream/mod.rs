@@ -174,9 +174,7 @@ impl MeasuredServer {
             _started: None,
         })
     }
-}
 
-impl MeasuredServer {
     /// Lets one client make every request once. Mercurial's server loads its modules at the first one, and fails if
     /// two come at that time.
     fn answer_alone(&self, interrupt: &Interrupt) -> Result<(), BenchError> {
