@@ -287,19 +287,19 @@ impl Report {
         }
     }
 
-    /// One report of several about the same subject. Properties, notes and snippets keep their order.
+    /// One report of several about the same subject. Notes say which part they belong to.
     pub fn joined(title: String, parts: Vec<Report>) -> Option<Report> {
-        let mut parts = parts.into_iter();
-        let mut whole = parts.next()?;
-        whole.title = title;
+        let first = parts.first()?;
+        let mut whole = Report::new(title, first.machine.clone(), first.runs);
         for part in parts {
+            // `varve bench repo PATH` is the part `repo`.
+            let name = part.title.split(' ').nth(2).unwrap_or_default();
+            let notes = part.notes.iter().map(|note| format!("{name}: {note}"));
+            whole.notes.extend(notes);
             whole.properties.extend(part.properties);
             whole.tables.extend(part.tables);
             whole.charts.extend(part.charts);
             whole.snippets.extend(part.snippets);
-            let new = part.notes.into_iter();
-            let new: Vec<String> = new.filter(|note| !whole.notes.contains(note)).collect();
-            whole.notes.extend(new);
             whole.is_cut_short |= part.is_cut_short;
         }
         Some(whole)
