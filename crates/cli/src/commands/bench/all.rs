@@ -52,11 +52,11 @@ fn add(
     context: &Context<'_>,
     measured: impl FnOnce() -> Result<Report, CliError>,
 ) -> Result<(), CliError> {
-    if context.stop.is_raised() {
-        if let Some(last) = parts.last_mut() {
-            last.is_cut_short = true;
-            return Ok(());
-        }
+    if context.stop.is_raised()
+        && let Some(last) = parts.last_mut()
+    {
+        last.is_cut_short = true;
+        return Ok(());
     }
     match measured() {
         Err(_) if context.stop.is_raised() && !parts.is_empty() => Ok(()),
