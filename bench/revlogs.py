@@ -109,10 +109,12 @@ def compare(args, repository):
                       median=round(statistics.median(values), 6),
                       range=[round(min(values), 6), round(max(values), 6)], samples=len(values))
     medians = {}
-    for row in ours["rows"]:
-        medians[row["work"], row["threads"]] = row["median"]
-        results.write(name=f"{row['work']}/{name}", subject=f"varve, {row['threads']} threads",
-                      **{key: row[key] for key in ("unit", "median", "range", "samples")})
+    for row in ours["tables"]["work"]["rows"]:
+        threads, seconds = int(row["threads"]), row["seconds"]
+        medians[row["work"], threads] = seconds["median"]
+        results.write(name=f"{row['work']}/{name}", subject=f"varve, {threads} threads", unit="s",
+                      median=round(seconds["median"], 6), samples=len(seconds["runs"]),
+                      range=[round(seconds["low"], 6), round(seconds["high"], 6)])
     for (work, threads), value in medians.items():
         if work not in theirs["times"]:
             continue
@@ -123,7 +125,7 @@ def compare(args, repository):
     part = medians[CHUNKS, 1] / max(medians[CHUNKS + ", codec alone", 1], 1e-9)
     results.write(name=f"{CHUNKS}/{name}", subject="varve against the codec alone", unit="ratio",
                   median=round(part, 3), target=CHUNKS_TARGET, met=part <= CHUNKS_TARGET)
-    size = next(row["bytes"] for row in ours["rows"] if row["work"] == WRITE)
+    size = next(row["size"] for row in ours["tables"]["written"]["rows"] if row["of"] == "written")
     results.write(name=f"{WRITE}, stored/{name}", subject=f"varve against {hg}", unit="bytes",
                   median=size, target=theirs["bytes"], met=size <= theirs["bytes"])
 

@@ -92,6 +92,46 @@ pub enum BenchError {
         /// The revision.
         rev: u32,
     },
+    /// A program cannot be started.
+    #[error("cannot run {program}: {reason}", program = program.display())]
+    Program {
+        /// Its file.
+        program: PathBuf,
+        /// The system's reason.
+        reason: String,
+    },
+    /// A program did not succeed.
+    #[error("'{command}' fails: {reason}")]
+    FailedCommand {
+        /// The call.
+        command: String,
+        /// The end of its standard error, or its exit status.
+        reason: String,
+    },
+    /// Two programs that do the same work print different texts.
+    #[error("'{command}' prints other bytes than Varve")]
+    OtherOutput {
+        /// The call of the other program.
+        command: String,
+    },
+    /// Two programs that commit the same files make different changesets.
+    #[error("{program} makes another changeset of the same files than Varve")]
+    OtherChangeset {
+        /// Name of the other program.
+        program: &'static str,
+    },
+    /// A choice of commands that leaves none.
+    #[error("no measured command has '{word}' in its name")]
+    NoCommand {
+        /// The word.
+        word: String,
+    },
+    /// A server answered the same request in two ways.
+    #[error("{url} answers the same request with different bytes; measure while nothing is pushed")]
+    OtherAnswer {
+        /// The server.
+        url: String,
+    },
     /// A URL where a path or a name is needed.
     #[error("{url} is a URL; only files are measured: give the path or the name of a database")]
     Remote {
@@ -128,6 +168,14 @@ pub enum BenchError {
         /// Why not.
         reason: String,
     },
+    /// A line of a file of results is not one.
+    #[error("{path}, line {line}: not a result", path = path.display())]
+    NotAResult {
+        /// The file.
+        path: PathBuf,
+        /// Number of the line, from 1.
+        line: u64,
+    },
     /// A document cannot be stored.
     #[error("document '{id}' is refused: {reason}")]
     Refused {
@@ -147,6 +195,14 @@ pub enum BenchError {
     OtherTexts {
         /// Compression of the second.
         setting: EngineSetting,
+    },
+    /// A server gives a document back that is not the one which was sent.
+    #[error("{server} gives document '{id}' back with other contents")]
+    OtherDocument {
+        /// The server.
+        server: String,
+        /// Id of the document.
+        id: String,
     },
     /// A map function cannot be used.
     #[error("the map function is refused: {reason}")]

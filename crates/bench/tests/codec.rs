@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::{Interrupt, MemoryStorage, Silent, Storage};
 use varve_bench::BenchError;
-use varve_bench::codec::{self, Options, Report, SourceKind};
+use varve_bench::codec::{self, Measurements, Options, SourceKind};
+use varve_bench::report;
 use varve_btree::{NoReduction, NodeCache, TreeFile};
 use varve_codec::{Compressor, EngineSetting};
 use varve_docdb::{Database, DatabaseOptions, Edit, Mode};
@@ -23,11 +24,11 @@ fn measure(
     files: Vec<(&str, Vec<u8>)>,
     paths: &[&str],
     options: &Options,
-) -> Result<Report, BenchError> {
+) -> Result<Measurements, BenchError> {
     let files = files.into_iter().map(|(path, bytes)| (path.into(), bytes));
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::with_files(files));
     let paths: Vec<PathBuf> = paths.iter().map(PathBuf::from).collect();
-    codec::run(&storage, &paths, options, &Silent, &Interrupt::default())
+    codec::measure(&storage, &paths, options, &Silent, &Interrupt::default())
 }
 
 fn document(n: u32) -> String {
@@ -80,7 +81,10 @@ fn json_lines_are_documents_and_a_dictionary_helps_them() {
     let report = measure(vec![("d/docs.jsonl", documents())], &["d"], &options).unwrap();
     assert_eq!(report.sources.len(), 1);
     assert_eq!(report.sources[0].kind, SourceKind::JsonLines);
-    assert_eq!((report.chunks, report.sampled, report.runs), (4000, 1, 3));
+    assert_eq!((report.chunks, report.sampled), (4000, 1));
+    for row in &report.rows {
+        assert_eq!((row.compress.runs().len(), row.expand.runs().len()), (3, 3));
+    }
     assert_eq!(report.bytes, documents().len() as u64 - 3999);
     let [none, snappy, zlib, zstd, trained, ..] = &report.rows[..] else {
         panic!("{:?}", report.rows);
@@ -147,7 +151,7 @@ fn a_tree_file_gives_its_nodes() {
     txn.commit().unwrap();
     let storage: Arc<dyn Storage> = Arc::new(storage);
     let options = options(&["snappy"], &[]);
-    let report = codec::run(
+    let report = codec::measure(
         &storage,
         &[path.into()],
         &options,
@@ -174,7 +178,7 @@ fn a_database_gives_its_documents_and_nodes_while_it_is_open() {
     let edits = (0..500).map(|n| Edit::parse(None, text(n).as_bytes()).unwrap());
     database.update(edits.collect(), Mode::Interactive).unwrap();
     let options = options(&["snappy"], &[]);
-    let report = codec::run(
+    let report = codec::measure(
         &storage,
         &[path.into()],
         &options,
@@ -246,28 +250,32 @@ fn what_cannot_be_measured_is_refused() {
     stop.raise();
     let storage: Arc<dyn Storage> =
         Arc::new(MemoryStorage::with_files([("f".into(), b"x".to_vec())]));
-    let stopped = codec::run(&storage, &["f".into()], &Options::default(), &Silent, &stop);
+    let stopped = codec::measure(&storage, &["f".into()], &Options::default(), &Silent, &stop);
     assert!(matches!(stopped, Err(BenchError::Interrupted(_))));
 }
 
 #[test]
-fn the_report_is_rendered_as_table_json_and_csv() {
-    let options = options(&["none", "zstd_3"], &[4096, 1 << 30]);
-    let report = measure(vec![("docs.jsonl", documents())], &["docs.jsonl"], &options).unwrap();
-    let table = codec::table(&report);
-    for expected in [
-        "docs.jsonl (JSON lines): 4000 chunks",
-        "memcpy",
-        "zstd_3",
-        "4 KiB",
-    ] {
-        assert!(table.contains(expected), "{expected:?} is not in\n{table}");
-    }
-    assert!(table.lines().all(|line| line.len() <= 100), "{table}");
-    let json: serde_json::Value = serde_json::from_str(&codec::json(&report)).unwrap();
-    assert_eq!(json["rows"].as_array().unwrap().len(), report.rows.len());
-    assert_eq!(json["rows"][1]["bytes_out"], report.rows[1].bytes_out);
-    let csv = codec::csv(&report);
-    let columns: Vec<_> = csv.lines().map(|line| line.split(',').count()).collect();
-    assert_eq!(columns, vec![14; 2 + report.rows.len()], "{csv}");
+fn the_report_has_a_row_for_every_codec() {
+    let options = options(&["none", "zstd_3"], &[4096]);
+    let files = [(PathBuf::from("docs.jsonl"), documents())];
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::with_files(files));
+    let paths = ["docs.jsonl".into()];
+    let report = codec::run(&storage, &paths, &options, &Silent, &Interrupt::default()).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&report::json(&report)).unwrap();
+    let rows = json["tables"]["codecs"]["rows"].as_array().unwrap();
+    let names = rows
+        .iter()
+        .map(|row| (row["codec"].as_str(), row["dictionary"].as_str()));
+    let names: Vec<_> = names
+        .map(|(codec, with)| (codec.unwrap(), with.unwrap()))
+        .collect();
+    assert_eq!(
+        names[..3],
+        [("memcpy", "-"), ("none", "-"), ("zstd_3", "-")]
+    );
+    assert_eq!(names[3], ("zstd_3", "4 KiB"));
+    assert!(rows[2]["decompress"]["runs"].as_array().unwrap().len() == 3);
+    assert_eq!(json["tables"]["sources"]["rows"][0]["chunks"], 4000);
+    let page = report::html(&report).unwrap();
+    assert_eq!(page.matches("<svg").count(), 3);
 }

@@ -9,7 +9,7 @@ use varve_bench::BenchError;
 use varve_bench::load::{self, Options};
 use varve_bench::report::{self, Report};
 
-/// A server that waits before it answers a write of the load, and closes its connections after `answers` of them.
+/// A server that waits before it answers a write of the load, and closes a connection instead of giving it more than `answers`.
 fn serve(pause: Duration, answers: usize) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -46,6 +46,8 @@ fn answer(stream: TcpStream, pause: Duration, answers: usize) -> Option<()> {
         let words = "HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}";
         stream.write_all(words.as_bytes()).ok()?;
     }
+    // A connection that was closed before the next request would be replaced by a new one, unnoticed.
+    reader.read_line(&mut String::new()).ok()?;
     None
 }
 

@@ -8,3 +8,4 @@ mod database;
 mod load;
 mod repository;
 mod revlog;
+mod stream;

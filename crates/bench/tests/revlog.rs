@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use varve_base::{Interrupt, MemoryStorage, Silent, Storage};
 use varve_bench::BenchError;
-use varve_bench::revlog::{self, Options, Report};
+use varve_bench::report;
+use varve_bench::revlog::{self, Measurements, Options};
 use varve_codec::EngineSetting;
 use varve_repo::{FileChange, FileKind, NewChangeset, Node, Phase, Repository};
 
@@ -38,9 +39,9 @@ pub fn repository() -> Arc<dyn Storage> {
     storage
 }
 
-fn measure(options: &Options) -> Result<Report, BenchError> {
+fn measure(options: &Options) -> Result<Measurements, BenchError> {
     let interrupt = Interrupt::default();
-    revlog::run(&repository(), Path::new("r"), options, &Silent, &interrupt)
+    revlog::measure(&repository(), Path::new("r"), options, &Silent, &interrupt)
 }
 
 #[test]
@@ -69,12 +70,25 @@ fn every_kind_of_work_is_done_with_as_many_revisions_as_asked_for() {
             ("write manifests", 1, 30),
         ]
     );
-    assert!(report.rows.iter().all(|row| row.times.len() == 3));
-    let (ours, before) = report.rows[10].written.unwrap();
+    assert!(report.rows.iter().all(|row| row.seconds.runs().len() == 3));
+    let (ours, before) = report.written;
     assert_eq!(ours, before, "the same program wrote both");
-    assert!(revlog::table(&report).lines().all(|line| line.len() <= 80));
-    let json: serde_json::Value = serde_json::from_str(&revlog::json(&report)).unwrap();
-    assert_eq!(json["rows"].as_array().unwrap().len(), 11);
+}
+
+#[test]
+fn the_report_has_a_row_for_every_kind_of_work() {
+    let (storage, stop) = (repository(), Interrupt::default());
+    let options = Options::default();
+    let report = revlog::run(&storage, Path::new("r"), &options, &Silent, &stop).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&report::json(&report)).unwrap();
+    let rows = json["tables"]["work"]["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 11);
+    assert_eq!(
+        (&rows[1]["threads"], &rows[1]["revisions"]),
+        (&"2".into(), &60.into())
+    );
+    let page = report::html(&report).unwrap();
+    assert!(page.contains("all chunks, codec alone"));
 }
 
 #[test]

@@ -48,6 +48,21 @@ pub(crate) enum CliError {
     /// A measurement could not be made.
     #[error(transparent)]
     Bench(#[from] BenchError),
+    /// A program to compare with is not there.
+    #[error("there is no program '{named}': name the one to compare with by --hg or --git", named = named.display())]
+    NoProgram {
+        /// Its path or name.
+        named: PathBuf,
+    },
+    /// A program to compare with is this one.
+    #[error("{file} is Varve itself: name stock Mercurial by --hg", file = file.display())]
+    OwnProgram {
+        /// Its file.
+        file: PathBuf,
+    },
+    /// A server that runs already and another program to serve by.
+    #[error("--hg serves a repository on this machine, and not one that is served already")]
+    HgServesPaths,
     /// A measurement was interrupted after its first results, which have been printed.
     #[error("interrupted; the results are incomplete")]
     CutShort,
@@ -76,10 +91,14 @@ impl CliError {
                 | BenchError::Map { .. }
                 | BenchError::BundleSpec { .. }
                 | BenchError::Template { .. }
+                | BenchError::NoCommand { .. }
                 | BenchError::Remote { .. },
             ) => WRONG_INPUT,
             CliError::CutShort | CliError::Bench(BenchError::Interrupted(_)) => INTERRUPTED,
-            CliError::BareRepositories { .. } => WRONG_INPUT,
+            CliError::BareRepositories { .. }
+            | CliError::NoProgram { .. }
+            | CliError::OwnProgram { .. }
+            | CliError::HgServesPaths => WRONG_INPUT,
             CliError::Daemon { code } => *code,
             CliError::Output(_)
             | CliError::Server(_)

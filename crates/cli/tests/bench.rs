@@ -3,13 +3,14 @@
 use crate::VARVE;
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 use varve_base::{DiskStorage, Storage};
 use varve_codec::EngineSetting;
 use varve_docdb::{Database, DatabaseOptions, Edit, Mode, NodeCache};
+use varve_testkit::peers::hg_program;
 
 fn varve(directory: &Path, words: &[&str]) -> Output {
     let mut command = Command::new(VARVE);
@@ -129,7 +130,19 @@ fn options_and_inputs_of_bench_that_do_not_fit_are_refused_by_name() {
             &["bench", "repo", "r", "--sample", "0"],
             "invalid value '0'",
         ),
-        (&["bench", "db", "http://localhost:5984/db"], "is a URL"),
+        (
+            &["bench", "stream", "http://localhost:1/r", "--hg", "hg"],
+            "--hg serves a repository on this machine",
+        ),
+        (
+            &["bench", "hg", "r", "--hg", "no-such-hg"],
+            "there is no program 'no-such-hg'",
+        ),
+        (&["bench", "hg", "r", "--hg", VARVE], "is Varve itself"),
+        (
+            &["bench", "hg", "r", "--hg", "/bin/sh", "--only", "fly"],
+            "no measured command has 'fly' in its name",
+        ),
         (
             &["bench", "db", "nowhere"],
             "nowhere is neither a file nor a directory",
@@ -313,4 +326,171 @@ fn bench_load_counts_answers_by_kind_and_errors_apart() {
     }
     server.kill().unwrap();
     server.wait().unwrap();
+}
+
+fn rows(output: &str, table: &str) -> Vec<Value> {
+    let value: Value = serde_json::from_str(output).unwrap();
+    value["tables"][table]["rows"].as_array().unwrap().clone()
+}
+
+/// All files below a directory, with their contents.
+fn contents(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => found.extend(contents(&path)),
+            false => found.push((path.clone(), std::fs::read(&path).unwrap())),
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn commands_are_measured_against_stock_hg_and_git() {
+    let made = tempfile::tempdir().unwrap();
+    let directory = made.path();
+    make_repository(directory);
+    // A second head, so that not all of the history is below the newest changeset.
+    printed(directory, &["-R", "r", "update", "-q", "0"]);
+    std::fs::write(directory.join("r/b \u{e9}.txt"), "more\n").unwrap();
+    let words = ["-R", "r", "commit", "-A", "-m", "a head", "-d", "7 3600"];
+    printed(directory, &words);
+    let before = contents(&directory.join("r"));
+    let hg = hg_program();
+    let hg = hg.to_str().unwrap();
+    let words = [
+        "bench", "hg", "r", "--hg", hg, "--git", "--only", "log -l", "--only", "commit", "--only",
+        "update", "--runs", "3", "--json", "--html", "h.html",
+    ];
+    let output = printed(directory, &words);
+    let commands = rows(&output, "commands");
+    let names: Vec<&str> = commands
+        .iter()
+        .map(|row| row["work"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["log -l 10", "update from null", "commit of a file"]);
+    for row in &commands {
+        for column in ["varve", "hg", "git", "hg_ratio", "git_ratio"] {
+            assert_eq!(
+                row[column]["runs"].as_array().unwrap().len(),
+                3,
+                "{column}: {row}"
+            );
+        }
+    }
+    let sizes = rows(&output, "stores");
+    assert!(
+        sizes.iter().all(|row| row["size"].as_u64().unwrap() > 100),
+        "{sizes:?}"
+    );
+    let page = std::fs::read_to_string(directory.join("h.html")).unwrap();
+    assert_eq!(page.matches("<svg").count(), 1);
+    assert!(
+        before == contents(&directory.join("r")),
+        "the repository has changed"
+    );
+}
+
+#[test]
+fn clones_are_measured_against_stock_hg() {
+    let made = tempfile::tempdir().unwrap();
+    let directory = made.path();
+    make_repository(directory);
+    let before = contents(&directory.join("r"));
+    let hg = hg_program();
+    let hg = hg.to_str().unwrap();
+    let words = [
+        "bench",
+        "stream",
+        "r",
+        "--hg",
+        hg,
+        "--clients",
+        "2",
+        "--json",
+    ];
+    let output = printed(directory, &words);
+    let answers = rows(&output, "answers");
+    let named = |row: &Value| (row["server"].clone(), row["request"].clone());
+    let names: Vec<_> = answers.iter().map(named).collect();
+    let pair = |server: &str, request: &str| (Value::from(server), Value::from(request));
+    let expected = [
+        pair("varve", "stream clone"),
+        pair("hg", "stream clone"),
+        pair("varve", "pull"),
+        pair("hg", "pull"),
+    ];
+    assert_eq!(names, expected);
+    for row in &answers {
+        assert!(row["expanded"].as_u64().unwrap() > 500, "{row}");
+        assert_eq!(
+            row["processor"]["runs"].as_array().unwrap().len(),
+            3,
+            "{row}"
+        );
+    }
+    assert_eq!(rows(&output, "compared").len(), 2);
+    assert!(
+        before == contents(&directory.join("r")),
+        "the repository has changed"
+    );
+}
+
+#[test]
+fn a_server_is_measured_in_the_same_table_and_keeps_nothing() {
+    let made = tempfile::tempdir().unwrap();
+    make_database(made.path());
+    let settings = "[admins]\nann = secret\n[chttpd_auth]\niterations = 2\n";
+    std::fs::write(made.path().join("varve.ini"), settings).unwrap();
+    let (mut server, port) = crate::serve::started(made.path());
+    let url = format!("http://ann:secret@127.0.0.1:{port}");
+    let database = format!("{url}/notes");
+    let of_url = ["bench", "db", &database, "--codec", "none", "--json"];
+    let of_url = printed(made.path(), &of_url);
+    let beside = [
+        "bench", "db", "notes", "--codec", "none", "--server", &url, "--json",
+    ];
+    let beside = printed(made.path(), &beside);
+    for output in [&of_url, &beside] {
+        let found = rows(output, "compressions");
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert_eq!(found[1]["dictionary"], "over HTTP");
+        for row in &found {
+            for quantity in ["load", "compact", "view_build", "read_p99", "scan"] {
+                assert_eq!(
+                    row[quantity]["runs"].as_array().unwrap().len(),
+                    3,
+                    "{quantity}: {row}"
+                );
+            }
+            assert!(row["file_size"].as_u64().unwrap() > 1000, "{row}");
+            assert!(row["view_size"].as_u64().unwrap() > 1000, "{row}");
+        }
+        assert!(!output.contains("secret"), "{output}");
+    }
+    let left = std::fs::read_dir(made.path().join("databases")).unwrap();
+    let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+    let of_bench = |name: &&std::ffi::OsString| name.to_string_lossy().contains("varve-bench");
+    assert_eq!(left.iter().find(of_bench), None, "{left:?}");
+    let (code, stderr) = refused(made.path(), &["bench", "db", &format!("{url}/nothing")]);
+    assert!(code == 1 && stderr.contains("404"), "{code} {stderr}");
+    server.kill().unwrap();
+    server.wait().unwrap();
+}
+
+#[test]
+fn all_joins_the_reports_of_a_database() {
+    let made = tempfile::tempdir().unwrap();
+    make_database(made.path());
+    let output = printed(made.path(), &["bench", "all", "notes", "--json"]);
+    for (table, least) in [("compressions", 13), ("codecs", 12), ("sources", 1)] {
+        assert!(rows(&output, table).len() >= least, "{table}: {output}");
+    }
+    let (code, stderr) = refused(made.path(), &["bench", "all", "nothing"]);
+    assert!(
+        code == 2 && stderr.contains("nothing is neither"),
+        "{code} {stderr}"
+    );
 }

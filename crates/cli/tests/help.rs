@@ -16,12 +16,15 @@ const COMMANDS: &[&[&str]] = &[
     &["serve"],
     &["advise"],
     &["bench"],
+    &["bench", "all"],
     &["bench", "bundle"],
     &["bench", "codec"],
     &["bench", "db"],
+    &["bench", "hg"],
     &["bench", "load"],
     &["bench", "repo"],
     &["bench", "revlog"],
+    &["bench", "stream"],
 ];
 
 /// Set to write the file anew instead of comparing with it.

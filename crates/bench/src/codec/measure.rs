@@ -2,7 +2,8 @@
 
 use super::Row;
 use super::corpus::Corpus;
-use crate::{BenchError, Spread};
+use crate::BenchError;
+use crate::measuring::{Samples, timed};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 use varve_base::Interrupt;
@@ -11,18 +12,95 @@ use varve_codec::{CodecError, CodecId, Compressor, Dictionary, EngineSetting, Ex
 /// If one run takes longer than this, runs are timed on an even part of the chunks.
 const LONG_RUN: Duration = Duration::from_millis(100);
 
-const NOT_YET: Spread = Spread {
-    median: 0.0,
-    low: 0.0,
-    high: 0.0,
-};
-
-/// State shared by all measurements.
-pub(super) struct Bench<'a> {
-    corpus: &'a Corpus,
-    runs: usize,
-    interrupt: &'a Interrupt,
+/// Speed of copying all chunks into memory that was used before: one behind the other, or each to the same place.
+pub(super) fn memcpy_speed(corpus: &Corpus, to_one_place: bool) -> f64 {
+    let mut out = Vec::new();
+    let mut copy = || {
+        out.clear();
+        for chunk in corpus.chunks() {
+            if to_one_place {
+                out.clear();
+            }
+            out.extend_from_slice(black_box(chunk));
+            black_box(&out);
+        }
+    };
+    copy();
+    let start = Instant::now();
+    copy();
+    speed(corpus, start.elapsed().as_secs_f64())
 }
+
+/// 10^6 bytes of the chunks a second. A clock that stood still is not infinitely fast.
+fn speed(corpus: &Corpus, seconds: f64) -> f64 {
+    corpus.bytes() as f64 / 1e6 / seconds.max(1e-9)
+}
+
+/// One codec at one level, with what it compresses.
+pub(super) struct Trial<'c> {
+    pub row: Row,
+    both: Both,
+    /// All chunks.
+    whole: &'c Corpus,
+    /// An even part of them, where one run over all takes long.
+    part: Option<Corpus>,
+}
+
+impl<'c> Trial<'c> {
+    /// Compresses and expands every chunk once, and compares.
+    pub fn new(
+        corpus: &'c Corpus,
+        setting: EngineSetting,
+        dictionary: Option<&Dictionary>,
+        interrupt: &Interrupt,
+    ) -> Result<Self, BenchError> {
+        let mut both = Both::new(setting, dictionary).map_err(|source| BenchError::Codec {
+            setting,
+            op: "compress",
+            chunk: 0,
+            source,
+        })?;
+        let mut stored = Stored::default();
+        let start = Instant::now();
+        both.compress((corpus, interrupt), &mut stored)?;
+        let once = start.elapsed();
+        both.check((corpus, interrupt), &stored)?;
+        let dictionary = dictionary.map(|dictionary| dictionary.bytes().len());
+        let parts = once.as_micros().div_ceil(LONG_RUN.as_micros());
+        let part = (parts > 1).then(|| corpus.every(usize::try_from(parts).unwrap_or(usize::MAX)));
+        Ok(Trial {
+            row: Row {
+                setting,
+                dictionary,
+                chunks: corpus.len(),
+                incompressible: stored.ends.iter().filter(|(_, plain)| *plain).count(),
+                bytes_in: corpus.bytes(),
+                bytes_out: stored.bytes.len() as u64 + dictionary.unwrap_or(0) as u64,
+                timed: part.as_ref().unwrap_or(corpus).len(),
+                compress: Samples::default(),
+                expand: Samples::default(),
+            },
+            both,
+            whole: corpus,
+            part,
+        })
+    }
+
+    /// Speeds of compressing and of expanding.
+    pub fn run(&mut self, interrupt: &Interrupt) -> Result<(f64, f64), BenchError> {
+        let corpus = self.part.as_ref().unwrap_or(self.whole);
+        let input = (corpus, interrupt);
+        let (mut stored, mut raw) = (Stored::default(), Vec::new());
+        // Memory that a run needs for the first time is not what is measured.
+        self.both.compress(input, &mut stored)?;
+        let compress = timed(|| self.both.compress(input, &mut stored))?;
+        let expand = timed(|| self.both.expand(input, &stored, &mut raw))?;
+        Ok((speed(corpus, compress), speed(corpus, expand)))
+    }
+}
+
+/// Chunks to work on, until the interrupt.
+type Input<'i> = (&'i Corpus, &'i Interrupt);
 
 /// The chunks as they would be stored, one behind the other.
 #[derive(Default)]
@@ -38,96 +116,6 @@ struct Both {
     compressor: Compressor,
     /// `None` if the compressor expands as well, which it does with a dictionary.
     expander: Option<Expander>,
-}
-
-impl<'a> Bench<'a> {
-    pub(super) fn new(corpus: &'a Corpus, runs: usize, interrupt: &'a Interrupt) -> Self {
-        Bench {
-            corpus,
-            runs,
-            interrupt,
-        }
-    }
-
-    /// Speed of copying all chunks into memory that was used before: one behind the other, or each
-    /// to the same place.
-    pub(super) fn memcpy(&self, to_one_place: bool) -> Result<Spread, BenchError> {
-        let mut out = Vec::new();
-        self.time(|| {
-            out.clear();
-            for chunk in self.corpus.chunks() {
-                if to_one_place {
-                    out.clear();
-                }
-                out.extend_from_slice(black_box(chunk));
-                black_box(&out);
-            }
-            Ok(())
-        })
-    }
-
-    /// Measures one codec at one level. Its round trip is checked before anything is timed.
-    pub(super) fn row(
-        &self,
-        setting: EngineSetting,
-        dictionary: Option<&Dictionary>,
-    ) -> Result<Row, BenchError> {
-        let mut both = Both::new(setting, dictionary).map_err(|source| BenchError::Codec {
-            setting,
-            op: "compress",
-            chunk: 0,
-            source,
-        })?;
-        let mut stored = Stored::default();
-        let start = Instant::now();
-        both.compress(self, &mut stored)?;
-        let once = start.elapsed();
-        both.check(self, &stored)?;
-        let dictionary = dictionary.map(|dictionary| dictionary.bytes().len());
-        let mut row = Row {
-            setting,
-            dictionary,
-            chunks: self.corpus.len(),
-            incompressible: stored.ends.iter().filter(|(_, plain)| *plain).count(),
-            bytes_in: self.corpus.bytes(),
-            bytes_out: stored.bytes.len() as u64 + dictionary.unwrap_or(0) as u64,
-            timed: self.corpus.len(),
-            compress: NOT_YET,
-            expand: NOT_YET,
-        };
-        let parts = once.as_micros().div_ceil(LONG_RUN.as_micros());
-        if parts <= 1 {
-            self.time_row(&mut both, &mut row)?;
-        } else {
-            let some = self
-                .corpus
-                .every(usize::try_from(parts).unwrap_or(usize::MAX));
-            Bench::new(&some, self.runs, self.interrupt).time_row(&mut both, &mut row)?;
-        }
-        Ok(row)
-    }
-
-    /// Fills in the speeds.
-    fn time_row(&self, both: &mut Both, row: &mut Row) -> Result<(), BenchError> {
-        let (mut stored, mut raw) = (Stored::default(), Vec::new());
-        row.timed = self.corpus.len();
-        row.compress = self.time(|| both.compress(self, &mut stored))?;
-        row.expand = self.time(|| both.expand(self, &stored, &mut raw))?;
-        Ok(())
-    }
-
-    /// One run that does not count, then those that do.
-    fn time(&self, mut work: impl FnMut() -> Result<(), BenchError>) -> Result<Spread, BenchError> {
-        work()?;
-        let mut times: Vec<Duration> = Vec::with_capacity(self.runs);
-        for _ in 0..self.runs {
-            self.interrupt.check()?;
-            let start = Instant::now();
-            work()?;
-            times.push(start.elapsed());
-        }
-        Ok(Spread::of(self.corpus.bytes(), &times))
-    }
 }
 
 impl Stored {
@@ -162,12 +150,16 @@ impl Both {
         }
     }
 
-    fn compress(&mut self, bench: &Bench<'_>, stored: &mut Stored) -> Result<(), BenchError> {
+    fn compress(
+        &mut self,
+        (corpus, interrupt): Input<'_>,
+        stored: &mut Stored,
+    ) -> Result<(), BenchError> {
         stored.bytes.clear();
         stored.ends.clear();
         let stores = self.setting.codec() == CodecId::None;
-        for (number, raw) in bench.corpus.chunks().enumerate() {
-            bench.interrupt.check()?;
+        for (number, raw) in corpus.chunks().enumerate() {
+            interrupt.check()?;
             let start = stored.bytes.len();
             let done = self.compressor.compress(raw, &mut stored.bytes);
             done.map_err(self.failed("compress", number))?;
@@ -199,13 +191,13 @@ impl Both {
     /// Expands chunk by chunk into one buffer, as a reader does that uses each and goes on.
     fn expand(
         &mut self,
-        bench: &Bench<'_>,
+        (corpus, interrupt): Input<'_>,
         stored: &Stored,
         out: &mut Vec<u8>,
     ) -> Result<(), BenchError> {
-        let raws = bench.corpus.chunks();
+        let raws = corpus.chunks();
         for (number, ((chunk, plain), raw)) in stored.chunks().zip(raws).enumerate() {
-            bench.interrupt.check()?;
+            interrupt.check()?;
             out.clear();
             let done = self.expand_one(chunk, plain, raw.len(), out);
             done.map_err(self.failed("expand", number))?;
@@ -214,11 +206,11 @@ impl Both {
         Ok(())
     }
 
-    fn check(&mut self, bench: &Bench<'_>, stored: &Stored) -> Result<(), BenchError> {
+    fn check(&mut self, (corpus, interrupt): Input<'_>, stored: &Stored) -> Result<(), BenchError> {
         let mut out = Vec::new();
-        let raws = bench.corpus.chunks();
+        let raws = corpus.chunks();
         for (number, ((chunk, plain), raw)) in stored.chunks().zip(raws).enumerate() {
-            bench.interrupt.check()?;
+            interrupt.check()?;
             out.clear();
             let done = self.expand_one(chunk, plain, raw.len(), &mut out);
             done.map_err(self.failed("expand", number))?;

@@ -6,17 +6,19 @@
 
 mod corpus;
 mod measure;
-mod render;
 mod sources;
+mod tables;
 
-use crate::{BenchError, Spread};
+use crate::BenchError;
+use crate::measuring::{Interleaved, Machine, Rounds, Samples, Task};
+use crate::report::{Histogram, Report};
 use corpus::Corpus;
+use measure::Trial;
+use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::Arc;
 use varve_base::{Interrupt, Progress, Storage, Unit};
 use varve_codec::{CodecId, Dictionary, EngineSetting};
-
-pub use render::{csv, json, table};
 
 /// Settings to measure, and numbers of runs.
 #[derive(Clone, Debug)]
@@ -106,10 +108,10 @@ pub struct Row {
     /// How many chunks each timed run went over: all, or an even part of them where one run over
     /// all takes long.
     pub timed: usize,
-    /// Speed of compressing, in bytes before compression.
-    pub compress: Spread,
-    /// Speed of expanding, in bytes before compression.
-    pub expand: Spread,
+    /// Speed of compressing, in 10^6 bytes before compression a second.
+    pub compress: Samples,
+    /// Speed of expanding, in 10^6 bytes before compression a second.
+    pub expand: Samples,
 }
 
 impl Row {
@@ -121,7 +123,7 @@ impl Row {
 
 /// Measurements and their sources.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Report {
+pub struct Measurements {
     /// Where the chunks came from.
     pub sources: Vec<ChunkSource>,
     /// One in how many chunks was measured; 1 if all were.
@@ -130,22 +132,26 @@ pub struct Report {
     pub chunks: usize,
     /// Their bytes.
     pub bytes: u64,
-    /// How often each measurement was made.
-    pub runs: usize,
-    /// Speed of copying the chunks one behind the other, the reference for compression.
-    pub memcpy_all: Spread,
-    /// Speed of copying each chunk into the same buffer, the reference for expansion.
-    pub memcpy_each: Spread,
+    /// Length in bytes of the longest one.
+    pub longest: usize,
+    /// Speed of copying the chunks one behind the other, the reference for compression, in 10^6 bytes a second.
+    pub memcpy_all: Samples,
+    /// Speed of copying each chunk into the same buffer, the reference for expansion, in 10^6 bytes a second.
+    pub memcpy_each: Samples,
     /// The measurements.
     pub rows: Vec<Row>,
     /// Sizes of dictionaries that could not be trained, because there are too few chunks for them.
     pub untrained: Vec<usize>,
+    /// Sizes of the chunks before compression.
+    pub sizes: Histogram,
+    /// The runs as they were made.
+    pub done: Interleaved,
 }
 
-/// Collects the chunks of `paths` and measures. An interrupt behind the first row leaves out those that are missing.
+/// Collects the chunks of `paths`, measures, and reports. An interrupt behind the first round leaves out later ones.
 ///
 /// # Errors
-/// [`BenchError`]: a path that cannot be read, damage, too few runs, or the interrupt.
+/// As of [`measure`].
 pub fn run(
     storage: &Arc<dyn Storage>,
     paths: &[PathBuf],
@@ -153,6 +159,30 @@ pub fn run(
     progress: &dyn Progress,
     interrupt: &Interrupt,
 ) -> Result<Report, BenchError> {
+    let machine = Machine::now();
+    let found = measure(storage, paths, options, progress, interrupt)?;
+    let names: Vec<String> = paths
+        .iter()
+        .map(|path| path.display().to_string())
+        .collect();
+    let title = format!("varve bench codec {}", names.join(" "));
+    let mut report = Report::new(title, machine, options.runs);
+    tables::fill(&mut report, &found, options);
+    report.judge(&found.done, &[]);
+    Ok(report)
+}
+
+/// Collects the chunks of `paths` and measures.
+///
+/// # Errors
+/// [`BenchError`]: a path that cannot be read, damage, too few runs, or the interrupt before the first round.
+pub fn measure(
+    storage: &Arc<dyn Storage>,
+    paths: &[PathBuf],
+    options: &Options,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Result<Measurements, BenchError> {
     if options.runs < 3 {
         return Err(BenchError::TooFewRuns { runs: options.runs });
     }
@@ -173,30 +203,65 @@ pub fn run(
             .map(move |&setting| (setting, Some(dictionary)))
     });
     let plain = options.settings.iter().map(|&setting| (setting, None));
-    let tasks: Vec<_> = plain.chain(with_dictionary).collect();
-    progress.begin("measuring", Unit::Items, Some(tasks.len() as u64));
-    let bench = measure::Bench::new(&corpus, options.runs, interrupt);
-    let (memcpy_all, memcpy_each) = (bench.memcpy(false)?, bench.memcpy(true)?);
-    let mut rows = Vec::with_capacity(tasks.len());
-    for (setting, dictionary) in tasks {
-        match bench.row(setting, dictionary) {
-            Err(_) if interrupt.is_raised() && !rows.is_empty() => break,
-            row => rows.push(row?),
-        }
+    let wanted: Vec<_> = plain.chain(with_dictionary).collect();
+    progress.begin("compressing", Unit::Items, Some(wanted.len() as u64));
+    let mut trials = Vec::with_capacity(wanted.len());
+    for (setting, dictionary) in wanted {
+        trials.push(RefCell::new(Trial::new(
+            &corpus, setting, dictionary, interrupt,
+        )?));
         progress.advance(1);
     }
     progress.end();
-    Ok(Report {
+    let rounds = Rounds {
+        runs: options.runs,
+        progress,
+        interrupt,
+    };
+    let done = interleaved(&corpus, &trials, &rounds)?;
+    let mut sizes = Histogram::new("Sizes of chunks", "bytes in a chunk (classes double)");
+    corpus
+        .chunks()
+        .for_each(|chunk| sizes.add(chunk.len() as u64));
+    let rows = trials.into_iter().map(RefCell::into_inner).enumerate();
+    Ok(Measurements {
         sources,
         sampled: corpus.stride(),
         chunks: corpus.len(),
         bytes: corpus.bytes(),
-        runs: options.runs,
-        memcpy_all,
-        memcpy_each,
-        rows,
+        longest: corpus.chunks().map(<[u8]>::len).max().unwrap_or(0),
+        memcpy_all: done.of(0, 0),
+        memcpy_each: done.of(0, 1),
+        rows: rows
+            .map(|(index, trial)| Row {
+                compress: done.of(index + 1, 0),
+                expand: done.of(index + 1, 1),
+                ..trial.row
+            })
+            .collect(),
         untrained,
+        sizes,
+        done,
     })
+}
+
+/// Copying first, then all trials.
+fn interleaved(
+    corpus: &Corpus,
+    trials: &[RefCell<Trial<'_>>],
+    rounds: &Rounds<'_>,
+) -> Result<Interleaved, BenchError> {
+    let mut tasks: Vec<Task<'_>> = vec![Box::new(|| {
+        let all = measure::memcpy_speed(corpus, false);
+        Ok(vec![all, measure::memcpy_speed(corpus, true)])
+    })];
+    for trial in trials {
+        tasks.push(Box::new(|| {
+            let (compress, expand) = trial.borrow_mut().run(rounds.interrupt)?;
+            Ok(vec![compress, expand])
+        }));
+    }
+    rounds.interleave("compressing and expanding", &mut tasks)
 }
 
 /// The dictionaries, and the sizes for which there is too little to learn from.

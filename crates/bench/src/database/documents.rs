@@ -1,7 +1,8 @@
 //! The documents that are loaded.
 
-use super::DocumentSource;
+use super::{DocumentSource, peer};
 use crate::BenchError;
+use crate::couch::Endpoint;
 use std::path::Path;
 use std::sync::Arc;
 use varve_base::{Interrupt, OpenMode, Storage};
@@ -77,6 +78,7 @@ impl Documents {
         match source {
             DocumentSource::Database(path) => winners(storage, path, &mut sampler, interrupt)?,
             DocumentSource::Lines(path) => lines(storage, path, &mut sampler, interrupt)?,
+            DocumentSource::Url(url) => remote(&Endpoint::database(url)?, &mut sampler, interrupt)?,
         }
         match sampler.documents.texts.is_empty() {
             true => Err(BenchError::Nothing),
@@ -99,6 +101,26 @@ fn winners(
         let mut text = Vec::new();
         snapshot.body(&row.stored, &mut text)?;
         sampler.push(|| row.id().to_owned(), || text);
+    }
+    Ok(())
+}
+
+/// The winners of a database on a server, without its design documents.
+fn remote(
+    database: &Endpoint,
+    sampler: &mut Sampler,
+    interrupt: &Interrupt,
+) -> Result<(), BenchError> {
+    for page in peer::pages(database, interrupt) {
+        for (id, mut document) in page?.documents {
+            if id.starts_with("_design/") {
+                continue;
+            }
+            document.retain(|name, _| !name.starts_with('_'));
+            let mut text = Vec::new();
+            write_object(&document, &mut text);
+            sampler.push(|| id, || text);
+        }
     }
     Ok(())
 }

@@ -5,13 +5,16 @@
 
 mod documents;
 mod locate;
+mod peer;
 mod tables;
 mod trial;
 
 use crate::BenchError;
+use crate::couch::Endpoint;
 use crate::measuring::{Interleaved, Machine, Rounds, Samples, ScratchDirectory, Task};
 use crate::report::Report;
-use std::cell::RefCell;
+use peer::PeerServer;
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use trial::Trial;
@@ -29,14 +32,27 @@ pub enum DocumentSource {
     Database(PathBuf),
     /// A file with one JSON object a line.
     Lines(PathBuf),
+    /// The winners of a database on a server with CouchDB's HTTP interface, by its URL.
+    Url(String),
 }
 
 impl DocumentSource {
-    /// The file.
-    pub fn path(&self) -> &Path {
+    /// The file, if it is one.
+    pub fn path(&self) -> Option<&Path> {
         match self {
-            DocumentSource::Database(path) | DocumentSource::Lines(path) => path,
+            DocumentSource::Database(path) | DocumentSource::Lines(path) => Some(path),
+            DocumentSource::Url(_) => None,
         }
+    }
+
+    /// Path or URL, without a login.
+    fn shown(&self) -> Result<String, BenchError> {
+        Ok(match self {
+            DocumentSource::Database(path) | DocumentSource::Lines(path) => {
+                path.display().to_string()
+            }
+            DocumentSource::Url(url) => Endpoint::database(url)?.shown().to_owned(),
+        })
     }
 }
 
@@ -58,6 +74,8 @@ pub struct Options {
     pub sample: usize,
     /// Map function of the view.
     pub map: String,
+    /// URLs of servers with CouchDB's HTTP interface that do the same over HTTP, each in a database that is made for it.
+    pub servers: Vec<String>,
     /// Rounds that count; at least 3.
     pub runs: usize,
 }
@@ -78,6 +96,7 @@ impl Default for Options {
                 .collect(),
             sample: 10_000,
             map: DEFAULT_MAP.to_owned(),
+            servers: Vec::new(),
             runs: 3,
         }
     }
@@ -88,6 +107,16 @@ impl Default for Options {
 pub(crate) struct CompressionRow {
     pub compression: Compression,
     /// `None` if the interrupt came before it was built once.
+    pub sizes: Option<TrialSizes>,
+    pub quantities: [Samples; QUANTITIES],
+}
+
+/// A server that did the same over HTTP.
+#[derive(Clone, Debug)]
+pub(crate) struct ServerRow {
+    /// Name and version.
+    pub name: String,
+    /// `None` if the interrupt came before its first run.
     pub sizes: Option<TrialSizes>,
     pub quantities: [Samples; QUANTITIES],
 }
@@ -126,14 +155,15 @@ pub fn run(
         interrupt,
     };
     let compressions = with_and_without_dictionary(&options.settings);
-    let (rows, done) = measure(
-        storage,
-        scratch,
+    let servers = options.servers.iter().map(|url| PeerServer::find(url));
+    let servers: Vec<PeerServer> = servers.collect::<Result<_, _>>()?;
+    let (rows, done) = measure_with_servers(
+        (storage, scratch),
         (&documents, options),
-        &compressions,
+        (&compressions, &servers),
         &rounds,
     )?;
-    let title = format!("varve bench db {}", source.path().display());
+    let title = format!("varve bench db {}", source.shown()?);
     let mut report = Report::new(title, machine, options.runs);
     tables::fill(&mut report, &rows, &documents, options);
     report.judge(&done, &[]);
@@ -176,18 +206,32 @@ pub(crate) fn build_once(
     Ok(())
 }
 
+/// Rows of compressions and of servers.
+pub(crate) type Rows = (Vec<CompressionRow>, Vec<ServerRow>);
+
 pub(crate) fn measure(
     storage: &Arc<dyn Storage>,
     scratch: &Path,
-    (documents, options): (&Documents, &Options),
+    load: (&Documents, &Options),
     compressions: &[Compression],
     rounds: &Rounds<'_>,
 ) -> Result<(Vec<CompressionRow>, Interleaved), BenchError> {
+    let subjects = (compressions, &[][..]);
+    let ((rows, _), done) = measure_with_servers((storage, scratch), load, subjects, rounds)?;
+    Ok((rows, done))
+}
+
+fn measure_with_servers(
+    (storage, scratch): (&Arc<dyn Storage>, &Path),
+    (documents, options): (&Documents, &Options),
+    (compressions, servers): (&[Compression], &[PeerServer]),
+    rounds: &Rounds<'_>,
+) -> Result<(Rows, Interleaved), BenchError> {
     let directory = ScratchDirectory::create(storage, scratch)?;
     let group = trial::group(&options.map)?;
-    let sizes: Vec<RefCell<Option<TrialSizes>>> =
-        compressions.iter().map(|_| RefCell::default()).collect();
-    let texts = RefCell::new(None);
+    let count = compressions.len() + servers.len();
+    let sizes: Vec<Cell<Option<TrialSizes>>> = (0..count).map(|_| Cell::new(None)).collect();
+    let texts = Cell::new(None);
     let mut tasks: Vec<Task<'_>> = Vec::new();
     for (compression, found) in compressions.iter().zip(&sizes) {
         let (directory, group, texts) = (&directory, &group, &texts);
@@ -200,23 +244,40 @@ pub(crate) fn measure(
                 interrupt: rounds.interrupt,
             };
             let (quantities, built) = trial.run()?;
-            let first = *texts.borrow_mut().get_or_insert(built.texts);
-            if first != built.texts {
+            if texts
+                .replace(Some(built.texts))
+                .is_some_and(|before| before != built.texts)
+            {
                 return Err(BenchError::OtherTexts {
                     setting: compression.setting,
                 });
             }
-            *found.borrow_mut() = Some(built);
+            found.set(Some(built));
+            Ok(quantities.to_vec())
+        }));
+    }
+    for (server, found) in servers.iter().zip(&sizes[compressions.len()..]) {
+        tasks.push(Box::new(move || {
+            let (quantities, built) = server.run(documents, &options.map, rounds.interrupt)?;
+            found.set(Some(built));
             Ok(quantities.to_vec())
         }));
     }
     let done = rounds.interleave("loading, indexing and reading", &mut tasks)?;
     drop(tasks);
-    let rows = compressions.iter().zip(sizes).enumerate();
+    let quantities = |task| std::array::from_fn(|quantity| done.of(task, quantity));
+    let rows = compressions.iter().zip(&sizes).enumerate();
     let rows = rows.map(|(index, (compression, sizes))| CompressionRow {
         compression: *compression,
-        sizes: sizes.into_inner(),
-        quantities: std::array::from_fn(|quantity| done.of(index, quantity)),
+        sizes: sizes.get(),
+        quantities: quantities(index),
     });
-    Ok((rows.collect(), done))
+    let first = compressions.len();
+    let of_servers = servers.iter().zip(&sizes[first..]).enumerate();
+    let of_servers = of_servers.map(|(index, (server, sizes))| ServerRow {
+        name: server.name().to_owned(),
+        sizes: sizes.get(),
+        quantities: quantities(first + index),
+    });
+    Ok(((rows.collect(), of_servers.collect()), done))
 }

@@ -1,6 +1,6 @@
 //! The report of `bench db`.
 
-use super::{CompressionRow, Documents, Options};
+use super::{CompressionRow, Documents, Options, QUANTITIES, Rows, ServerRow, TrialSizes};
 use crate::measuring::{Samples, context_memory};
 use crate::report::{
     Axis, Cell, Chart, Column, ColumnUnit, Histogram, Point, Report, ResultTable, ScatterChart,
@@ -8,7 +8,7 @@ use crate::report::{
 
 pub(super) fn fill(
     report: &mut Report,
-    rows: &[CompressionRow],
+    (rows, servers): &Rows,
     documents: &Documents,
     options: &Options,
 ) {
@@ -35,35 +35,41 @@ pub(super) fn fill(
             ),
         ),
     ];
-    report.tables.push(table(rows, documents));
+    report.tables.push(table(rows, servers, documents));
     report.charts = charts(rows, documents);
+    if !servers.is_empty() {
+        report.notes.push(
+            "Rows 'over HTTP' include requests and answers, one client after the other; the others are calls in this process."
+                .to_owned(),
+        );
+    }
 }
 
-fn table(rows: &[CompressionRow], documents: &Documents) -> ResultTable {
-    let count = documents.texts.len() as f64;
+fn table(rows: &[CompressionRow], servers: &[ServerRow], documents: &Documents) -> ResultTable {
     let longest = documents.texts.iter().map(|(_, text)| text.len());
     let longest = longest.max().unwrap_or(0);
-    let rate = |seconds: &Samples| Cell::measured(seconds.map(|seconds| count / seconds.max(1e-9)));
-    let row = |row: &CompressionRow| {
-        let [load, compact, view, p50, p99, scan] = &row.quantities;
+    let local = rows.iter().map(|row| {
         let dictionary = match row.compression.has_dictionary {
             true => "dictionary",
-            false => "-",
+            false => crate::report::NONE,
         };
-        vec![
+        let mut cells = vec![
             Cell::text(row.compression.setting.to_string()),
             Cell::text(dictionary),
-            Cell::optional(row.sizes.map(|sizes| sizes.file)),
-            Cell::optional(row.sizes.map(|sizes| sizes.view)),
-            rate(load),
-            Cell::measured(compact.clone()),
-            Cell::measured(view.clone()),
-            Cell::measured(p50.clone()),
-            Cell::measured(p99.clone()),
-            rate(scan),
-            Cell::optional(context_memory(row.compression.setting, longest)),
-        ]
-    };
+        ];
+        cells.extend(measured_cells(row.sizes, &row.quantities, documents));
+        cells.push(Cell::optional(context_memory(
+            row.compression.setting,
+            longest,
+        )));
+        cells
+    });
+    let remote = servers.iter().map(|row| {
+        let mut cells = vec![Cell::text(&row.name), Cell::text("over HTTP")];
+        cells.extend(measured_cells(row.sizes, &row.quantities, documents));
+        cells.push(Cell::Empty);
+        cells
+    });
     let column = Column::new;
     ResultTable {
         name: "compressions",
@@ -81,8 +87,28 @@ fn table(rows: &[CompressionRow], documents: &Documents) -> ResultTable {
             column("scan", "scan", ColumnUnit::PerSecond),
             column("memory", "zstd context", ColumnUnit::Bytes),
         ],
-        rows: rows.iter().map(row).collect(),
+        rows: local.chain(remote).collect(),
     }
+}
+
+fn measured_cells(
+    sizes: Option<TrialSizes>,
+    quantities: &[Samples; QUANTITIES],
+    documents: &Documents,
+) -> [Cell; 8] {
+    let count = documents.texts.len() as f64;
+    let rate = |seconds: &Samples| Cell::measured(seconds.map(|seconds| count / seconds.max(1e-9)));
+    let [load, compact, view, p50, p99, scan] = quantities;
+    [
+        Cell::optional(sizes.map(|sizes| sizes.file)),
+        Cell::optional(sizes.map(|sizes| sizes.view)),
+        rate(load),
+        Cell::measured(compact.clone()),
+        Cell::measured(view.clone()),
+        Cell::measured(p50.clone()),
+        Cell::measured(p99.clone()),
+        rate(scan),
+    ]
 }
 
 fn charts(rows: &[CompressionRow], documents: &Documents) -> Vec<Chart> {

@@ -17,13 +17,15 @@ use varve_views::{
 };
 
 /// Documents in one commit, as `_bulk_docs` brings them.
-const BATCH: usize = 500;
+pub(super) const BATCH: usize = 500;
 /// A dictionary is trained once so many are there.
 const TRAIN_AT: usize = 2000;
 /// Memory for decoded nodes.
 const CACHE: usize = 32 << 20;
 /// So many single reads at most.
-const READS: usize = 2000;
+pub(super) const READS: usize = 2000;
+/// Documents between two that are read one after the other; prime, so that the steps meet every document.
+pub(super) const STEP: usize = 7919;
 
 /// How many quantities a run has: seconds of loading, of compacting and of indexing; 50th and 99th percentile of a
 /// read in microseconds; seconds of a scan.
@@ -159,8 +161,6 @@ impl Trial<'_> {
 
     /// Reads documents far apart from each other, one at a time; returns two percentiles in microseconds.
     fn read(&self, snapshot: &Snapshot) -> Result<(f64, f64), BenchError> {
-        /// Prime, so that the steps meet every document.
-        const STEP: usize = 7919;
         let texts = &self.documents.texts;
         let count = texts.len().min(READS);
         let (mut times, mut out) = (Vec::with_capacity(count), Vec::new());
@@ -179,10 +179,16 @@ impl Trial<'_> {
                 return Err(BenchError::Missing { id: id.clone() });
             }
         }
-        times.sort_by(f64::total_cmp);
-        let at = |part: f64| times[((times.len() - 1) as f64 * part).round() as usize];
-        Ok((at(0.5), at(0.99)))
+        percentiles(times).ok_or(BenchError::Nothing)
     }
+}
+
+/// The 50th and the 99th percentile; `None` of nothing.
+pub(super) fn percentiles(mut times: Vec<f64>) -> Option<(f64, f64)> {
+    times.sort_by(f64::total_cmp);
+    let last = times.len().checked_sub(1)?;
+    let at = |part: f64| times[(last as f64 * part).round() as usize];
+    Some((at(0.5), at(0.99)))
 }
 
 /// Reads all documents by id; returns a fingerprint of them, and the seconds.

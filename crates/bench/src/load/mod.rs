@@ -7,16 +7,16 @@
 
 mod client;
 mod mix;
-mod process;
 mod tables;
 
 use crate::BenchError;
+use crate::couch::Endpoint;
 use crate::database::{DocumentSource, Documents};
 use crate::measuring::{Interleaved, Machine, Samples};
+use crate::processes::ServerProcess;
 use crate::report::Report;
-use client::{Client, Target};
+use client::{Client, prepare};
 use hdrhistogram::Histogram;
-use process::ServerProcess;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -138,8 +138,8 @@ pub fn run(
         return Err(BenchError::TooFewRuns { runs: options.runs });
     }
     let machine = Machine::now();
-    let target = Target::parse(url)?;
-    let version = target.prepare(options)?;
+    let target = Endpoint::database(url)?;
+    let version = prepare(&target, options)?;
     let server = ServerProcess::find(target.local_port());
     let done = measure(&target, options, (server.as_ref(), progress), interrupt)?;
     let mut report = Report::new(
@@ -158,7 +158,7 @@ pub fn run(
 }
 
 fn measure(
-    target: &Target,
+    target: &Endpoint,
     options: &Options,
     (server, progress): (Option<&ServerProcess>, &dyn Progress),
     interrupt: &Interrupt,
@@ -198,7 +198,7 @@ const SLICES: usize = 10;
 type Timeline = Vec<(f64, Latencies)>;
 
 fn one_run(
-    target: &Target,
+    target: &Endpoint,
     options: &Options,
     number: usize,
     (server, progress): (Option<&ServerProcess>, &dyn Progress),

@@ -82,6 +82,41 @@ pub struct BarChart {
     pub bars: Vec<Bar>,
 }
 
+/// One ratio, with the least and the greatest of its rounds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RatioMark {
+    /// Which series it belongs to.
+    pub series: usize,
+    /// Least of the rounds.
+    pub low: f64,
+    /// The middle.
+    pub median: f64,
+    /// Greatest of the rounds.
+    pub high: f64,
+}
+
+/// One kind of work.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RatioRow {
+    /// Words beside it.
+    pub label: String,
+    /// At most one a series.
+    pub marks: Vec<RatioMark>,
+}
+
+/// Ratios by kind of work, on a logarithmic axis with a line at 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RatioChart {
+    /// Heading.
+    pub title: String,
+    /// Label of the axis.
+    pub label: String,
+    /// Names of the series.
+    pub series: Vec<String>,
+    /// The rows from top to bottom.
+    pub rows: Vec<RatioRow>,
+}
+
 /// How many things there are of each size; classes double.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Histogram {
@@ -146,4 +181,19 @@ pub enum Chart {
     Bars(BarChart),
     /// Counts by size.
     Histogram(Histogram),
+    /// Ratios with their ranges.
+    Ratios(RatioChart),
+}
+
+impl Chart {
+    /// Its heading.
+    pub fn title(&self) -> &str {
+        match self {
+            Chart::Scatter(scatter) => &scatter.title,
+            Chart::Lines(lines) => &lines.title,
+            Chart::Bars(bars) => &bars.title,
+            Chart::Histogram(histogram) => &histogram.title,
+            Chart::Ratios(ratios) => &ratios.title,
+        }
+    }
 }

@@ -12,13 +12,8 @@ const STYLE: &str = include_str!("page.css");
 /// # Errors
 /// [`BenchError::Plot`].
 pub fn html(report: &Report) -> Result<String, BenchError> {
-    let title = escaped(&report.title);
-    let mut out = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n<dl>\n"
-    );
+    let mut out = head(&report.title);
+    out.push_str("<dl>\n");
     push_property(&mut out, "machine", &report.machine.to_string());
     for (name, value) in &report.properties {
         push_property(&mut out, name, value);
@@ -41,9 +36,23 @@ pub fn html(report: &Report) -> Result<String, BenchError> {
     for chart in &report.charts {
         push_chart(&mut out, chart)?;
     }
-    out.push_str("</body>\n</html>\n");
+    out.push_str(END);
     Ok(out)
 }
+
+/// The beginning of a page, with its heading.
+pub(crate) fn head(title: &str) -> String {
+    let title = escaped(title);
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n\
+         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
+    )
+}
+
+/// The end of a page.
+pub(crate) const END: &str = "</body>\n</html>\n";
 
 fn push_property(out: &mut String, name: &str, value: &str) {
     out.push_str(&format!(
@@ -81,21 +90,15 @@ fn push_table(out: &mut String, table: &ResultTable) {
     out.push_str("</tbody>\n</table>\n</div>\n");
 }
 
-fn push_chart(out: &mut String, chart: &Chart) -> Result<(), BenchError> {
-    let title = match chart {
-        Chart::Scatter(scatter) => &scatter.title,
-        Chart::Lines(lines) => &lines.title,
-        Chart::Bars(bars) => &bars.title,
-        Chart::Histogram(histogram) => &histogram.title,
-    };
-    let (title, svg) = (escaped(title), plot::svg(chart)?);
+pub(crate) fn push_chart(out: &mut String, chart: &Chart) -> Result<(), BenchError> {
+    let (title, svg) = (escaped(chart.title()), plot::svg(chart)?);
     out.push_str(&format!(
         "<figure role=\"img\" aria-label=\"{title}\">\n<figcaption>{title}</figcaption>\n{svg}</figure>\n"
     ));
     Ok(())
 }
 
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

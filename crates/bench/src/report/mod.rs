@@ -6,14 +6,21 @@ mod html;
 mod json;
 mod markdown;
 mod plot;
+mod side_by_side;
 mod terminal;
 
 use crate::measuring::{Interleaved, Machine, Samples, indistinct};
-pub use chart::{Axis, Bar, BarChart, Chart, Histogram, Line, LineChart, Point, ScatterChart};
+pub use chart::{
+    Axis, Bar, BarChart, Chart, Histogram, Line, LineChart, Point, RatioChart, RatioMark, RatioRow,
+    ScatterChart,
+};
 pub use csv::csv;
 pub use html::html;
+pub(crate) use html::{END, escaped, head, push_chart};
 pub use json::json;
 pub use markdown::markdown;
+pub(crate) use plot::sparkline;
+pub(crate) use side_by_side::{ComparedProgram, ComparedWork, Comparisons};
 pub use terminal::terminal;
 
 /// Unit of a column's numbers.
@@ -31,6 +38,8 @@ pub enum ColumnUnit {
     Microseconds,
     /// How many a second.
     PerSecond,
+    /// 10^6 bytes a second.
+    MegabytesPerSecond,
     /// One number divided by another.
     Ratio,
     /// Hundredths.
@@ -46,6 +55,7 @@ impl ColumnUnit {
             ColumnUnit::Seconds => Some("s"),
             ColumnUnit::Microseconds => Some("µs"),
             ColumnUnit::PerSecond => Some("/s"),
+            ColumnUnit::MegabytesPerSecond => Some("MB/s"),
             ColumnUnit::Percent => Some("%"),
         }
     }
@@ -57,8 +67,12 @@ impl ColumnUnit {
                 format!("{number:.0}")
             }
             ColumnUnit::Seconds => format!("{number:.3}"),
-            ColumnUnit::Microseconds if number >= 100.0 => format!("{number:.0}"),
-            ColumnUnit::Microseconds | ColumnUnit::Percent => format!("{number:.1}"),
+            ColumnUnit::Microseconds | ColumnUnit::MegabytesPerSecond if number >= 100.0 => {
+                format!("{number:.0}")
+            }
+            ColumnUnit::Microseconds | ColumnUnit::MegabytesPerSecond | ColumnUnit::Percent => {
+                format!("{number:.1}")
+            }
             ColumnUnit::Ratio => format!("{number:.2}"),
         }
     }
@@ -271,6 +285,24 @@ impl Report {
             notes: Vec::new(),
             is_cut_short: false,
         }
+    }
+
+    /// One report of several about the same subject. Notes say which part they belong to.
+    pub fn joined(title: String, parts: Vec<Report>) -> Option<Report> {
+        let first = parts.first()?;
+        let mut whole = Report::new(title, first.machine.clone(), first.runs);
+        for part in parts {
+            // `varve bench repo PATH` is the part `repo`.
+            let name = part.title.split(' ').nth(2).unwrap_or_default();
+            let notes = part.notes.iter().map(|note| format!("{name}: {note}"));
+            whole.notes.extend(notes);
+            whole.properties.extend(part.properties);
+            whole.tables.extend(part.tables);
+            whole.charts.extend(part.charts);
+            whole.snippets.extend(part.snippets);
+            whole.is_cut_short |= part.is_cut_short;
+        }
+        Some(whole)
     }
 
     /// Adds the sentences about what the runs can and cannot tell: rows that are not told apart, noise, a busy

@@ -165,3 +165,16 @@ fn no_measured_column_no_sentence() {
     plain.tables[0].rows.clear();
     assert!(plain.tables[0].indistinct_rows().is_empty());
 }
+
+#[test]
+fn a_joined_report_has_all_parts_and_its_notes_name_them() {
+    assert_eq!(Report::joined("all".to_owned(), Vec::new()), None);
+    let parts = ["varve bench repo r", "varve bench codec r"].map(|title| Report {
+        title: title.to_owned(),
+        notes: vec!["Noisy.".to_owned()],
+        ..report()
+    });
+    let whole = Report::joined("all".to_owned(), parts.to_vec()).unwrap();
+    assert_eq!(whole.notes, ["repo: Noisy.", "codec: Noisy."]);
+    assert_eq!((whole.tables.len(), whole.is_cut_short), (2, true));
+}

@@ -1,10 +1,11 @@
 //! The work that is timed.
 
-use super::{Options, Row};
+use super::Options;
 use crate::BenchError;
-use std::path::Path;
+use crate::measuring::timed;
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 use varve_base::storage::EntryKind;
 use varve_base::{Interrupt, MemoryStorage, Storage};
 use varve_codec::{CodecId, EngineSetting, Expander};
@@ -14,27 +15,14 @@ use varve_revlog::{
     WriteOptions,
 };
 
-/// One kind of work; see [`Bench::rows`].
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Workload {
-    ManifestsInOrder,
-    ManifestsInReverse,
-    Every50thManifest,
-    Changesets,
-    AllChunks,
-    ChunksByCodecAlone,
-    WriteManifests,
+/// One kind of work.
+pub(super) struct Workload<'w> {
+    pub name: &'static str,
+    pub threads: usize,
+    pub revisions: usize,
+    /// Does it once; returns seconds.
+    pub run: Box<dyn Fn() -> Result<f64, BenchError> + 'w>,
 }
-
-pub(super) const WORKLOADS: [Workload; 7] = [
-    Workload::ManifestsInOrder,
-    Workload::ManifestsInReverse,
-    Workload::Every50thManifest,
-    Workload::Changesets,
-    Workload::AllChunks,
-    Workload::ChunksByCodecAlone,
-    Workload::WriteManifests,
-];
 
 pub(super) struct Bench<'b> {
     manifest: Revlog,
@@ -43,6 +31,8 @@ pub(super) struct Bench<'b> {
     write: WriteOptions,
     options: &'b Options,
     interrupt: &'b Interrupt,
+    /// Stored bytes of the manifests that were written last.
+    written: Cell<u64>,
 }
 
 impl<'b> Bench<'b> {
@@ -61,6 +51,7 @@ impl<'b> Bench<'b> {
             write: StorageSettings::default().write_options(repository.requirements()),
             options,
             interrupt,
+            written: Cell::new(0),
         })
     }
 
@@ -69,178 +60,164 @@ impl<'b> Bench<'b> {
         self.write.engine
     }
 
-    /// Does one kind of work, with one thread and where that can be with several.
-    pub(super) fn rows(&self, work: Workload) -> Result<Vec<Row>, BenchError> {
+    /// Stored bytes of the manifests that were written, and of those of the repository.
+    pub(super) fn written(&self) -> (u64, u64) {
+        let (_, base) = self.first_write();
+        (self.written.get(), self.manifest.data_len() - base)
+    }
+
+    /// All kinds of work, with one thread and where that can be with several.
+    pub(super) fn works(&self) -> Result<Vec<Workload<'_>>, BenchError> {
         let manifests: Vec<Rev> = self.manifest.revs().collect();
         let last = &manifests[manifests.len().saturating_sub(self.options.last)..];
-        match work {
-            Workload::ManifestsInOrder => self.read("manifests in order", &self.manifest, last),
-            Workload::ManifestsInReverse => {
-                let revs: Vec<_> = last.iter().rev().copied().collect();
-                self.read("manifests in reverse", &self.manifest, &revs)
-            }
-            Workload::Every50thManifest => {
-                let revs: Vec<_> = manifests.iter().step_by(50).copied().collect();
-                self.read("every 50th manifest", &self.manifest, &revs)
-            }
-            Workload::Changesets => {
-                let revs: Vec<_> = self.changelog.revs().collect();
-                self.read("changesets", &self.changelog, &revs)
-            }
-            Workload::AllChunks => Ok(vec![self.all_chunks()?]),
-            Workload::ChunksByCodecAlone => Ok(vec![self.by_codec_alone()?]),
-            Workload::WriteManifests => Ok(vec![self.write_manifests()?]),
-        }
+        let in_reverse = last.iter().rev().copied().collect();
+        let some = manifests.iter().step_by(50).copied().collect();
+        let changesets = self.changelog.revs().collect();
+        let mut works = Vec::new();
+        works.extend(self.read("manifests in order", &self.manifest, last.to_vec()));
+        works.extend(self.read("manifests in reverse", &self.manifest, in_reverse));
+        works.extend(self.read("every 50th manifest", &self.manifest, some));
+        works.extend(self.read("changesets", &self.changelog, changesets));
+        let chunks = self.all.iter().map(Revlog::len).sum();
+        works.push(Workload {
+            name: "all chunks",
+            threads: 1,
+            revisions: chunks,
+            run: Box::new(|| self.all_chunks()),
+        });
+        works.push(Workload {
+            name: "all chunks, codec alone",
+            threads: 1,
+            revisions: chunks,
+            run: Box::new(|| self.by_codec_alone()),
+        });
+        let (from, base) = self.first_write();
+        let before = self.cut_at(from, base)?;
+        works.push(Workload {
+            name: "write manifests",
+            threads: 1,
+            revisions: self.manifest.len() - from,
+            run: Box::new(move || self.write_manifests(&before)),
+        });
+        Ok(works)
     }
 
-    fn read(
-        &self,
-        work: &'static str,
-        revlog: &Revlog,
-        revs: &[Rev],
-    ) -> Result<Vec<Row>, BenchError> {
-        let mut rows = Vec::new();
-        for threads in [1, self.options.threads] {
-            let each = |_: Rev, _: &[u8]| -> Result<(), BenchError> {
-                self.interrupt.check()?;
-                Ok(())
-            };
-            let run = || timed(|| revlog.for_each_text(revs, threads, &each));
-            rows.push(self.row(work, threads, revs.len(), &run)?);
-        }
-        Ok(rows)
-    }
-
-    fn row(
-        &self,
-        work: &'static str,
-        threads: usize,
-        revisions: usize,
-        run: &dyn Fn() -> Result<Duration, BenchError>,
-    ) -> Result<Row, BenchError> {
-        let mut times = Vec::with_capacity(self.options.runs);
-        for _ in 0..self.options.runs {
-            self.interrupt.check()?;
-            times.push(run()?);
-        }
-        times.sort_unstable();
-        Ok(Row {
-            work,
-            threads,
-            revisions,
-            times,
-            written: None,
+    fn read<'w>(
+        &'w self,
+        name: &'static str,
+        revlog: &'w Revlog,
+        revs: Vec<Rev>,
+    ) -> impl Iterator<Item = Workload<'w>> {
+        [1, self.options.threads].into_iter().map(move |threads| {
+            let revs = revs.clone();
+            Workload {
+                name,
+                threads,
+                revisions: revs.len(),
+                run: Box::new(move || {
+                    let each = |_: Rev, _: &[u8]| -> Result<(), BenchError> {
+                        self.interrupt.check()?;
+                        Ok(())
+                    };
+                    timed(|| revlog.for_each_text(&revs, threads, &each))
+                }),
+            }
         })
     }
 
-    fn chunks(&self) -> usize {
-        self.all.iter().map(Revlog::len).sum()
-    }
-
-    fn all_chunks(&self) -> Result<Row, BenchError> {
-        let run = || {
-            let mut out = Vec::new();
-            timed(|| {
-                let mut state = ReaderState::default();
-                for revlog in &self.all {
-                    self.interrupt.check()?;
-                    let mut reader = revlog.reader_with(state);
-                    for rev in revlog.revs() {
-                        reader.stored_delta(rev, &mut out)?;
-                    }
-                    state = reader.into_state();
+    fn all_chunks(&self) -> Result<f64, BenchError> {
+        let mut out = Vec::new();
+        timed(|| {
+            let mut state = ReaderState::default();
+            for revlog in &self.all {
+                self.interrupt.check()?;
+                let mut reader = revlog.reader_with(state);
+                for rev in revlog.revs() {
+                    reader.stored_delta(rev, &mut out)?;
                 }
-                Ok(())
-            })
-        };
-        self.row("all chunks", 1, self.chunks(), &run)
+                state = reader.into_state();
+            }
+            Ok(())
+        })
     }
 
     /// The codec's own calls on the same chunks, read before the clock starts.
-    fn by_codec_alone(&self) -> Result<Row, BenchError> {
-        let run = || {
-            let (mut expander, mut out, mut time) =
-                (Expander::new(), Vec::new(), Duration::default());
-            for revlog in &self.all {
-                self.interrupt.check()?;
-                let mut reader = revlog.reader();
-                let mut chunks = Vec::with_capacity(revlog.len());
-                for rev in revlog.revs() {
-                    chunks.push(reader.stored_chunk(rev)?.to_vec());
+    fn by_codec_alone(&self) -> Result<f64, BenchError> {
+        let (mut expander, mut out, mut seconds) = (Expander::new(), Vec::new(), 0.0);
+        for revlog in &self.all {
+            self.interrupt.check()?;
+            let mut reader = revlog.reader();
+            let mut chunks = Vec::with_capacity(revlog.len());
+            for rev in revlog.revs() {
+                chunks.push(reader.stored_chunk(rev)?.to_vec());
+            }
+            seconds += timed(|| {
+                for (number, chunk) in chunks.iter().enumerate() {
+                    let codec = match chunk.first() {
+                        Some(b'x') => CodecId::Zlib,
+                        Some(b'(') => CodecId::Zstd,
+                        _ => CodecId::None,
+                    };
+                    out.clear();
+                    let expanded = expander.expand(codec, chunk, usize::MAX, &mut out);
+                    expanded.map_err(|source| BenchError::Codec {
+                        setting: self.write.engine,
+                        op: "expand",
+                        chunk: number,
+                        source,
+                    })?;
                 }
-                time += timed(|| {
-                    for (number, chunk) in chunks.iter().enumerate() {
-                        let codec = match chunk.first() {
-                            Some(b'x') => CodecId::Zlib,
-                            Some(b'(') => CodecId::Zstd,
-                            _ => CodecId::None,
-                        };
-                        out.clear();
-                        let expanded = expander.expand(codec, chunk, usize::MAX, &mut out);
-                        expanded.map_err(|source| BenchError::Codec {
-                            setting: self.write.engine,
-                            op: "expand",
-                            chunk: number,
-                            source,
-                        })?;
-                    }
-                    Ok(())
-                })?;
-            }
-            Ok(time)
-        };
-        self.row("all chunks, codec alone", 1, self.chunks(), &run)
-    }
-
-    fn write_manifests(&self) -> Result<Row, BenchError> {
-        let revlog = &self.manifest;
-        let from = revlog.len().saturating_sub(self.options.writes);
-        let revs: Vec<Rev> = revlog.revs().skip(from).collect();
-        let base = revlog.data_len() - revs.iter().map(|rev| stored(revlog, *rev)).sum::<u64>();
-        let before = self.cut_at(from, base)?;
-        let written = std::cell::Cell::new(0);
-        let run = || {
-            let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::with_files(before.clone()));
-            let path = Path::new(COPY).with_extension("i");
-            let mut appender = Appender::open(&storage, &path, Content::Manifest, self.write)?;
-            let (mut reader, mut time) = (revlog.reader(), Duration::default());
-            for rev in &revs {
-                self.interrupt.check()?;
-                let [p1, p2] = revlog.parents(*rev);
-                let new = NewRevision {
-                    text: reader.text(*rev)?,
-                    p1,
-                    p2,
-                    link: Rev(u32::try_from(revlog.linkrev(*rev)).unwrap_or(0)),
-                };
-                let given = RevisionHints {
-                    node: Some(revlog.node(*rev)),
-                    ..RevisionHints::default()
-                };
-                time += timed(|| {
-                    appender.add_with_hints(&new, &given)?;
-                    Ok(())
-                })?;
-            }
-            time += timed(|| {
-                appender.write()?;
                 Ok(())
             })?;
-            written.set(Revlog::open(&storage, &path)?.data_len() - base);
-            Ok(time)
-        };
-        let mut row = self.row("write manifests", 1, revs.len(), &run)?;
-        row.written = Some((written.get(), revlog.data_len() - base));
-        Ok(row)
+        }
+        Ok(seconds)
+    }
+
+    /// The first manifest that is written anew, and the bytes of data before it.
+    fn first_write(&self) -> (usize, u64) {
+        let revlog = &self.manifest;
+        let from = revlog.len().saturating_sub(self.options.writes);
+        let newest = revlog.revs().skip(from).map(|rev| stored(revlog, rev));
+        (from, revlog.data_len() - newest.sum::<u64>())
+    }
+
+    fn write_manifests(&self, before: &[(PathBuf, Vec<u8>)]) -> Result<f64, BenchError> {
+        let revlog = &self.manifest;
+        let (from, base) = self.first_write();
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::with_files(before.to_vec()));
+        let path = Path::new(COPY).with_extension("i");
+        let mut appender = Appender::open(&storage, &path, Content::Manifest, self.write)?;
+        let (mut reader, mut seconds) = (revlog.reader(), 0.0);
+        for rev in revlog.revs().skip(from) {
+            self.interrupt.check()?;
+            let [p1, p2] = revlog.parents(rev);
+            let new = NewRevision {
+                text: reader.text(rev)?,
+                p1,
+                p2,
+                link: Rev(u32::try_from(revlog.linkrev(rev)).unwrap_or(0)),
+            };
+            let given = RevisionHints {
+                node: Some(revlog.node(rev)),
+                ..RevisionHints::default()
+            };
+            seconds += timed(|| {
+                appender.add_with_hints(&new, &given)?;
+                Ok(())
+            })?;
+        }
+        seconds += timed(|| {
+            appender.write()?;
+            Ok(())
+        })?;
+        let len = Revlog::open(&storage, &path)?.data_len();
+        self.written.set(len - base);
+        Ok(seconds)
     }
 
     /// Files of the manifest as they were before the revision `from`, whose chunk begins at
     /// `data_len`.
-    fn cut_at(
-        &self,
-        from: usize,
-        data_len: u64,
-    ) -> Result<Vec<(std::path::PathBuf, Vec<u8>)>, BenchError> {
+    fn cut_at(&self, from: usize, data_len: u64) -> Result<Vec<(PathBuf, Vec<u8>)>, BenchError> {
         let revlog = &self.manifest;
         let mut reader = revlog.reader();
         let (mut index, mut data) = (Vec::new(), Vec::new());
@@ -271,12 +248,6 @@ const COPY: &str = "00manifest";
 
 fn stored(revlog: &Revlog, rev: Rev) -> u64 {
     u64::from(revlog.entry(rev).stored_len)
-}
-
-fn timed(work: impl FnOnce() -> Result<(), BenchError>) -> Result<Duration, BenchError> {
-    let start = Instant::now();
-    work()?;
-    Ok(start.elapsed())
 }
 
 fn all_revlogs(storage: &Arc<dyn Storage>, store: &Path) -> Result<Vec<Revlog>, BenchError> {

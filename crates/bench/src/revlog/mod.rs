@@ -3,17 +3,16 @@
 //! `bench/revlogs.py` does the same work with Mercurial's own library, in the same run.
 
 mod measure;
-mod render;
+mod tables;
 
 use crate::BenchError;
+use crate::measuring::{Interleaved, Machine, Rounds, Samples, Task};
+use crate::report::Report;
 use measure::Bench;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
-use varve_base::{Interrupt, Progress, Storage, Unit};
+use varve_base::{Interrupt, Progress, Storage};
 use varve_repo::Repository;
-
-pub use render::{json, table};
 
 /// Numbers of runs, threads and revisions.
 #[derive(Clone, Debug)]
@@ -49,35 +48,27 @@ pub struct Row {
     pub threads: usize,
     /// Number of revisions.
     pub revisions: usize,
-    /// How long each run took, the fastest first.
-    pub times: Vec<Duration>,
-    /// Stored bytes that were written, and those of the repository in their place.
-    pub written: Option<(u64, u64)>,
-}
-
-impl Row {
-    /// The run in the middle.
-    pub fn median(&self) -> Duration {
-        let middle = self.times.get(self.times.len() / 2);
-        middle.copied().unwrap_or_default()
-    }
+    /// Seconds of each run.
+    pub seconds: Samples,
 }
 
 /// Measurements of one repository.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Report {
-    /// The repository.
-    pub path: PathBuf,
+pub struct Measurements {
     /// Codec and level of the chunks that are written.
     pub engine: String,
     /// The measurements.
     pub rows: Vec<Row>,
+    /// Stored bytes that were written, and those of the repository in their place.
+    pub written: (u64, u64),
+    /// The runs as they were made.
+    pub done: Interleaved,
 }
 
-/// Measures the repository at `path`. An interrupt behind the first row leaves out those that are missing.
+/// Measures the repository at `path`, and reports.
 ///
 /// # Errors
-/// [`BenchError`]: an unreadable file, too few runs, or the interrupt.
+/// As of [`measure`].
 pub fn run(
     storage: &Arc<dyn Storage>,
     path: &Path,
@@ -85,24 +76,56 @@ pub fn run(
     progress: &dyn Progress,
     interrupt: &Interrupt,
 ) -> Result<Report, BenchError> {
+    let machine = Machine::now();
+    let found = measure(storage, path, options, progress, interrupt)?;
+    let title = format!("varve bench revlog {}", path.display());
+    let mut report = Report::new(title, machine, options.runs);
+    tables::fill(&mut report, &found, options);
+    // Kinds of work are no choices.
+    report.judge(&found.done, &[tables::WORK]);
+    Ok(report)
+}
+
+/// Measures the repository at `path`. An interrupt behind the first round leaves out later ones.
+///
+/// # Errors
+/// [`BenchError`]: an unreadable file, too few runs, or the interrupt before the first round.
+pub fn measure(
+    storage: &Arc<dyn Storage>,
+    path: &Path,
+    options: &Options,
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
+) -> Result<Measurements, BenchError> {
     if options.runs < 3 {
         return Err(BenchError::TooFewRuns { runs: options.runs });
     }
     let repository = Repository::open(Arc::clone(storage), path)?;
     let bench = Bench::open(storage, &repository, options, interrupt)?;
-    let (mut rows, works) = (Vec::new(), measure::WORKLOADS);
-    progress.begin("measuring", Unit::Items, Some(works.len() as u64));
-    for work in works {
-        match bench.rows(work) {
-            Err(_) if interrupt.is_raised() && !rows.is_empty() => break,
-            measured => rows.extend(measured?),
-        }
-        progress.advance(1);
+    let works = bench.works()?;
+    let rounds = Rounds {
+        runs: options.runs,
+        progress,
+        interrupt,
+    };
+    let mut tasks: Vec<Task<'_>> = Vec::new();
+    for work in &works {
+        tasks.push(Box::new(|| Ok(vec![(work.run)()?])));
     }
-    progress.end();
-    Ok(Report {
-        path: path.to_owned(),
+    let done = rounds.interleave("reading and writing", &mut tasks)?;
+    drop(tasks);
+    let rows = works.iter().enumerate().map(|(index, work)| Row {
+        work: work.name,
+        threads: work.threads,
+        revisions: work.revisions,
+        seconds: done.of(index, 0),
+    });
+    let rows = rows.collect();
+    drop(works);
+    Ok(Measurements {
         engine: bench.engine().to_string(),
         rows,
+        written: bench.written(),
+        done,
     })
 }

@@ -12,10 +12,19 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
     (
         "bench",
         &[
-            &["error", "spread"],
-            &["measuring"],
-            &["report"],
-            &["codec", "revlog", "repository", "database", "bundle"],
+            &["error"],
+            &["measuring", "processes"],
+            &["report", "couch"],
+            &[
+                "codec",
+                "revlog",
+                "repository",
+                "database",
+                "bundle",
+                "stream",
+                "commands",
+                "results",
+            ],
             &["load"],
             &["advice"],
         ],

@@ -3,6 +3,7 @@
 mod bars;
 mod labels;
 mod palette;
+mod ratios;
 mod scatter;
 
 use super::{Chart, ColumnUnit};
@@ -26,6 +27,7 @@ pub(super) fn svg(chart: &Chart) -> Result<String, BenchError> {
     let mut text = String::new();
     let height = match chart {
         Chart::Bars(bars) => bars::height(bars),
+        Chart::Ratios(chart) => ratios::height(chart),
         Chart::Scatter(_) | Chart::Lines(_) | Chart::Histogram(_) => HEIGHT,
     };
     {
@@ -35,8 +37,49 @@ pub(super) fn svg(chart: &Chart) -> Result<String, BenchError> {
             Chart::Lines(lines) => scatter::draw_lines(lines, &area),
             Chart::Bars(bars) => bars::draw(bars, &area),
             Chart::Histogram(histogram) => bars::draw_histogram(histogram, &area),
+            Chart::Ratios(chart) => ratios::draw(chart, &area),
         };
         let drawn = drawn.and_then(|()| area.present());
+        drawn.map_err(|error| BenchError::Plot {
+            reason: error.to_string(),
+        })?;
+    }
+    Ok(palette::with_properties(&text))
+}
+
+/// A line without axes, as high as a line of text: values at equal distances, the last one marked.
+///
+/// # Errors
+/// [`BenchError::Plot`].
+pub(crate) fn sparkline(values: &[f64]) -> Result<String, BenchError> {
+    const SIZE: (i32, i32) = (110, 24);
+    const EDGE: i32 = 5;
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let step = f64::from(SIZE.0 - 2 * EDGE) / (values.len().max(2) - 1) as f64;
+    let place = |(index, value): (usize, &f64)| {
+        let part = match most > least {
+            true => (value - least) / (most - least),
+            false => 0.5,
+        };
+        let up = (part * f64::from(SIZE.1 - 2 * EDGE)).round() as i32;
+        (
+            EDGE + (step * index as f64).round() as i32,
+            SIZE.1 - EDGE - up,
+        )
+    };
+    let points: Vec<(i32, i32)> = values.iter().enumerate().map(place).collect();
+    let mut text = String::new();
+    {
+        let size = (SIZE.0 as u32, SIZE.1 as u32);
+        let area = SVGBackend::with_string(&mut text, size).into_drawing_area();
+        let stroke = Palette::series(0).stroke_width(2);
+        let drawn = area.draw(&PathElement::new(points.clone(), stroke));
+        let marked = drawn.and_then(|()| match points.last() {
+            Some(last) => area.draw(&Circle::new(*last, 3, Palette::series(0).filled())),
+            None => Ok(()),
+        });
+        let drawn = marked.and_then(|()| area.present());
         drawn.map_err(|error| BenchError::Plot {
             reason: error.to_string(),
         })?;

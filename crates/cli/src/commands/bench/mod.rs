@@ -1,11 +1,15 @@
 //! `bench`: costs and gains of a choice, measured on the user's own data.
 
+mod all;
 mod bundle;
 mod db;
+mod hg;
 mod load;
 mod output;
+mod programs;
 mod repo;
 mod signals;
+mod stream;
 
 pub(super) use output::OutputArgs;
 pub(super) use signals::catch as catch_signals;
@@ -25,7 +29,7 @@ pub(crate) const COMMAND: Command = Command {
     names: &["bench"],
     options: &[],
     arguments: 0..=usize::MAX,
-    synopsis: "bundle|codec|db|load|repo|revlog [OPTION]... PATH|URL",
+    synopsis: "all|bundle|codec|db|hg|load|repo|revlog|stream [OPTION]... PATH|URL",
     summary: "measure on your own data what a choice costs and gives",
     help: "",
     category: None,
@@ -41,21 +45,24 @@ pub(crate) struct BenchArgs {
 
 #[derive(clap::Subcommand, Debug)]
 enum What {
+    All(all::AllArgs),
     Bundle(bundle::BundleArgs),
     Codec(CodecArgs),
     Db(db::DbArgs),
+    Hg(hg::HgArgs),
     Load(load::LoadArgs),
     Repo(repo::RepoArgs),
     Revlog(RevlogArgs),
+    Stream(stream::StreamArgs),
 }
 
 /// Measure size and speed of every codec and level
 ///
 /// Cuts the given files, directories, repositories and databases into the chunks that would really be
-/// compressed, and prints for each codec and level: chunks, bytes in, bytes out, ratio, and the
-/// speeds of compressing and expanding in MB/s as median and range of five runs, with the speed
-/// of copying memory as base line. Every chunk is expanded again and compared. zstd is also
-/// measured with trained dictionaries.
+/// compressed, and prints for each codec and level: stored bytes, ratio, and the speeds of compressing
+/// and expanding in MB/s as median and range, with the speed of copying memory as base line. Every
+/// chunk is expanded again and compared. zstd is also measured with trained dictionaries. Ctrl-C
+/// prints what is there.
 #[derive(clap::Args, Debug)]
 struct CodecArgs {
     /// File, directory, repository or database to take chunks from
@@ -65,19 +72,18 @@ struct CodecArgs {
     /// repeated)
     #[arg(long = "codec", value_name = "CODEC")]
     codecs: Vec<EngineSetting>,
-    /// Print one JSON object
-    #[arg(long, conflicts_with = "csv")]
-    json: bool,
-    /// Print comma-separated values
-    #[arg(long)]
-    csv: bool,
+    /// How often each measurement is made; at least 3
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    runs: usize,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// Measure reading and writing of a repository's revlogs
 ///
 /// Reads all revisions of the manifest in order, in reverse and every 50th, all changesets, and all
 /// chunks; and writes the newest revisions of the manifest anew from their full texts, in memory.
-/// Every text is checked against its hash, as in any other command.
+/// Every text is checked against its hash, as in any other command. Ctrl-C prints what is there.
 #[derive(clap::Args, Debug)]
 struct RevlogArgs {
     /// Repository to read; nothing is written to it
@@ -95,27 +101,23 @@ struct RevlogArgs {
     /// Write the newest N revisions of the manifest
     #[arg(long, value_name = "N", default_value_t = 5000)]
     writes: usize,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// Measures and prints.
 pub(crate) fn run(args: &BenchArgs, context: &mut Context<'_>) -> Result<(), CliError> {
     signals::catch(context.stop)?;
-    let text = match &args.what {
-        What::Bundle(args) => return bundle::run(args, context),
-        What::Codec(args) => codec(args, context)?,
-        What::Db(args) => return db::run(args, context),
-        What::Load(args) => return load::run(args, context),
-        What::Repo(args) => return repo::run(args, context),
-        What::Revlog(args) => revlog(args, context)?,
-    };
-    context.out.write_all(text.trim_end().as_bytes())?;
-    context.out.write_all(b"\n")?;
-    match context.stop.is_raised() {
-        true => Err(CliError::CutShort),
-        false => Ok(()),
+    match &args.what {
+        What::All(args) => all::run(args, context),
+        What::Bundle(args) => bundle::run(args, context),
+        What::Codec(args) => codec(args, context),
+        What::Db(args) => db::run(args, context),
+        What::Hg(args) => hg::run(args, context),
+        What::Load(args) => load::run(args, context),
+        What::Repo(args) => repo::run(args, context),
+        What::Revlog(args) => revlog(args, context),
+        What::Stream(args) => stream::run(args, context),
     }
 }
 
@@ -128,44 +130,27 @@ pub(super) fn private_disk() -> Arc<dyn Storage> {
     Arc::new(DiskStorage::new(Path::new("")).with_private(&[""]))
 }
 
-fn revlog(args: &RevlogArgs, context: &Context<'_>) -> Result<String, CliError> {
+fn revlog(args: &RevlogArgs, context: &mut Context<'_>) -> Result<(), CliError> {
     let options = revlog::Options {
         runs: args.runs,
         threads: args.threads,
         last: args.last.unwrap_or(usize::MAX),
         writes: args.writes,
     };
-    let report = revlog::run(
-        &disk(),
-        &args.repository,
-        &options,
-        context.progress,
-        context.stop,
-    )?;
-    Ok(if args.json {
-        revlog::json(&report)
-    } else {
-        revlog::table(&report)
-    })
+    let (progress, stop) = (context.progress, context.stop);
+    let report = revlog::run(&disk(), &args.repository, &options, progress, stop)?;
+    args.output.print(&report, context)
 }
 
-fn codec(args: &CodecArgs, context: &Context<'_>) -> Result<String, CliError> {
-    let mut options = Options::default();
+fn codec(args: &CodecArgs, context: &mut Context<'_>) -> Result<(), CliError> {
+    let mut options = Options {
+        runs: args.runs,
+        ..Options::default()
+    };
     if !args.codecs.is_empty() {
         options.settings.clone_from(&args.codecs);
     }
-    let report = codec::run(
-        &disk(),
-        &args.paths,
-        &options,
-        context.progress,
-        context.stop,
-    )?;
-    Ok(if args.json {
-        codec::json(&report)
-    } else if args.csv {
-        codec::csv(&report)
-    } else {
-        codec::table(&report)
-    })
+    let (progress, stop) = (context.progress, context.stop);
+    let report = codec::run(&disk(), &args.paths, &options, progress, stop)?;
+    args.output.print(&report, context)
 }

@@ -2,15 +2,21 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use url::{Host, Url};
 
 /// Clock ticks in a second, which is 100 on every Linux (`getconf CLK_TCK`).
 const TICKS: f64 = 100.0;
 
 /// A process by its directory in `/proc`.
 #[derive(Debug)]
-pub(super) struct ServerProcess(PathBuf);
+pub(crate) struct ServerProcess(PathBuf);
 
 impl ServerProcess {
+    /// The process with this number.
+    pub fn with_id(id: u32) -> ServerProcess {
+        ServerProcess(Path::new("/proc").join(id.to_string()))
+    }
+
     /// The process that listens on a port; `None` if there is none, or it belongs to another user.
     pub fn find(port: Option<u16>) -> Option<ServerProcess> {
         let port = port?;
@@ -40,6 +46,16 @@ impl ServerProcess {
         let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
         Some(kib * 1024)
     }
+}
+
+/// The port of a URL whose host is this machine.
+pub(crate) fn local_port(url: &Url) -> Option<u16> {
+    let is_local = match url.host()? {
+        Host::Domain(name) => name == "localhost",
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => address.is_loopback(),
+    };
+    url.port_or_known_default().filter(|_| is_local)
 }
 
 /// Inodes of the sockets that listen on a port, in the form of `/proc/net/tcp`.
@@ -77,6 +93,15 @@ fn ticks(stat: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_this_machine_has_a_local_port() {
+        let port = |url: &str| local_port(&Url::parse(url).unwrap());
+        assert_eq!(port("http://localhost:5984/db"), Some(5984));
+        assert_eq!(port("http://127.0.0.2/db"), Some(80));
+        assert_eq!(port("http://[::1]:81"), Some(81));
+        assert_eq!(port("http://example.org:5984/db"), None);
+    }
 
     #[test]
     fn rows_of_proc_are_read() {

@@ -1,0 +1,195 @@
+//! Copies of a repository that belong to one program.
+
+use super::conversion;
+use super::measured_command::{CommandEffect, MeasuredCommand};
+use crate::BenchError;
+use crate::processes::{Program, words};
+use crate::report::ComparedProgram;
+use std::cell::Cell;
+use std::ffi::OsString;
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use varve_base::{Interrupt, Progress};
+use varve_repo::RepoView;
+
+/// A program with its copies: one is read, to the other one it commits.
+#[derive(Debug)]
+pub(super) struct Checkout {
+    pub program: Program,
+    pub compared: ComparedProgram,
+    pub read: PathBuf,
+    commit: PathBuf,
+    /// Beside these, for copies that are updated.
+    scratch: PathBuf,
+    /// Commits so far: their contents depend on that alone, so that all programs make the same changesets.
+    commits: Cell<u32>,
+    /// Copies that were updated so far.
+    updates: Cell<u32>,
+}
+
+/// This program by the name `hg`, by which it acts as Mercurial.
+pub(super) fn named_hg(varve: &Path, scratch: &Path) -> Result<Program, BenchError> {
+    let program = Program::new(ComparedProgram::VARVE.name, scratch.join("hg"));
+    let linked = std::path::absolute(varve)
+        .and_then(|varve| std::os::unix::fs::symlink(varve, &program.file));
+    linked.map_err(|error| program.cannot_run(&error))?;
+    Ok(program)
+}
+
+impl Checkout {
+    /// Copies of the repository at `source`, updated to its newest changeset.
+    pub fn of_hg(
+        program: Program,
+        compared: ComparedProgram,
+        source: &Path,
+        scratch: &Path,
+    ) -> Result<Checkout, BenchError> {
+        let checkout = Checkout::new(program, compared, scratch);
+        for directory in [&checkout.read, &checkout.commit] {
+            checkout.clone_hg(source, directory)?;
+            let update = words(&["update", "-q", "tip"]);
+            checkout.program.run(&update, directory)?;
+        }
+        Ok(checkout)
+    }
+
+    /// A conversion of `view`, packed as `git gc` does, and a copy of it.
+    pub fn of_git(
+        program: Program,
+        view: &RepoView,
+        scratch: &Path,
+        (progress, interrupt): (&dyn Progress, &Interrupt),
+    ) -> Result<Checkout, BenchError> {
+        let checkout = Checkout::new(program, ComparedProgram::GIT, scratch);
+        let program = &checkout.program;
+        let mut init = words(&["init", "-q", "-b", conversion::BRANCH]);
+        init.push(checkout.read.clone().into());
+        program.run(&init, scratch)?;
+        conversion::convert(view, program, &checkout.read, (progress, interrupt))?;
+        program.run(&words(&["gc", "-q", "--prune=now"]), &checkout.read)?;
+        program.run(&words(&["reset", "-q", "--hard"]), &checkout.read)?;
+        checkout.clone_git(&checkout.read, &checkout.commit)?;
+        program.run(&words(&["reset", "-q", "--hard"]), &checkout.commit)?;
+        Ok(checkout)
+    }
+
+    fn new(program: Program, compared: ComparedProgram, scratch: &Path) -> Checkout {
+        let copy = |of: &str| scratch.join(format!("{}-{of}", compared.name));
+        Checkout {
+            read: copy("read"),
+            commit: copy("commit"),
+            scratch: scratch.to_owned(),
+            program,
+            compared,
+            commits: Cell::new(0),
+            updates: Cell::new(0),
+        }
+    }
+
+    fn is_git(&self) -> bool {
+        self.compared == ComparedProgram::GIT
+    }
+
+    /// Arguments of this program for a command.
+    pub fn words<'w>(&self, work: &'w MeasuredCommand) -> &'w [OsString] {
+        match self.is_git() {
+            true => &work.git,
+            false => &work.hg,
+        }
+    }
+
+    /// Output of a command that reads.
+    pub fn output(&self, work: &MeasuredCommand) -> Result<Vec<u8>, BenchError> {
+        self.program.output(self.words(work), &self.read)
+    }
+
+    /// Runs a command once; returns its wall seconds, without those of preparing it.
+    pub fn run(&self, work: &MeasuredCommand) -> Result<f64, BenchError> {
+        let directory = match work.effect {
+            CommandEffect::Read => self.read.clone(),
+            CommandEffect::Commit => {
+                let number = next(&self.commits);
+                let changed = append_line(&self.commit.join(&work.file), number);
+                changed.map_err(|error| self.program.cannot_run(&error))?;
+                self.commit.clone()
+            }
+            CommandEffect::Update => self.empty_copy()?,
+        };
+        self.program.run(self.words(work), &directory)
+    }
+
+    /// A new copy without files. Older ones stay until the end: a file system that has just lost many files makes new
+    /// ones several times slower.
+    fn empty_copy(&self) -> Result<PathBuf, BenchError> {
+        let name = format!("{}-update-{}", self.compared.name, next(&self.updates));
+        let directory = self.scratch.join(name);
+        match self.is_git() {
+            true => self.clone_git(&self.read, &directory)?,
+            false => self.clone_hg(&self.read, &directory)?,
+        }
+        Ok(directory)
+    }
+
+    fn clone_hg(&self, source: &Path, target: &Path) -> Result<(), BenchError> {
+        let mut clone = words(&["clone", "-q", "-U"]);
+        clone.extend([source.into(), target.into()]);
+        self.program.run(&clone, &self.scratch).map(drop)
+    }
+
+    fn clone_git(&self, source: &Path, target: &Path) -> Result<(), BenchError> {
+        let mut clone = words(&["clone", "-q", "-n"]);
+        clone.extend([source.into(), target.into()]);
+        self.program.run(&clone, &self.scratch).map(drop)
+    }
+
+    /// Hash of the newest changeset among those that were committed.
+    pub fn tip(&self) -> Result<Vec<u8>, BenchError> {
+        let tip = words(&["log", "-r", "tip", "-T", "{node}"]);
+        self.program.output(&tip, &self.commit)
+    }
+
+    /// Name and version of the program.
+    pub fn version(&self) -> Result<String, BenchError> {
+        let words = match self.compared {
+            ComparedProgram::VARVE => return Ok(format!("varve {}", env!("CARGO_PKG_VERSION"))),
+            ComparedProgram::GIT => words(&["--version"]),
+            _ => words(&["version", "-q"]),
+        };
+        let printed = self.program.output(&words, &self.scratch)?;
+        let text = String::from_utf8_lossy(&printed);
+        let first = text.lines().next().unwrap_or_default();
+        Ok(format!("{} ({first})", self.compared.name))
+    }
+
+    /// Bytes of all files of the history, without the working copy.
+    pub fn store_size(&self) -> io::Result<u64> {
+        match self.is_git() {
+            true => size(&self.read.join(".git/objects")),
+            false => size(&self.read.join(".hg/store")),
+        }
+    }
+}
+
+/// Counts one more; returns the number so far.
+fn next(count: &Cell<u32>) -> u32 {
+    count.set(count.get() + 1);
+    count.get()
+}
+
+fn append_line(file: &Path, number: u32) -> io::Result<()> {
+    let mut file = OpenOptions::new().append(true).open(file)?;
+    writeln!(file, "line {number}")
+}
+
+fn size(directory: &Path) -> io::Result<u64> {
+    let mut sum = 0;
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        sum += match entry.file_type()?.is_dir() {
+            true => size(&entry.path())?,
+            false => entry.metadata()?.len(),
+        };
+    }
+    Ok(sum)
+}

@@ -1,0 +1,8 @@
+//! The results that the scripts of `bench/` keep, drawn over time and against peers.
+
+mod page;
+mod ratios;
+mod read;
+
+pub use page::{page, summary};
+pub use read::{KeptResult, ResultFile, read};
