@@ -49,6 +49,7 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
             "js", "views",
         ],
     ),
+    ("shared", &["base"]),
     (
         "bench",
         &[
@@ -111,6 +112,7 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
             "history",
             "bench",
             "server",
+            "shared",
             "hgcli",
         ],
     ),
