@@ -26,7 +26,7 @@ const GROUPS: &[CommandGroup] = &[
     },
     CommandGroup {
         title: "Moving databases",
-        names: &["dump", "export", "import", "load"],
+        names: &["dump", "export", "import", "load", "shared"],
     },
     CommandGroup {
         title: "Care of repositories and databases",

@@ -18,6 +18,7 @@ mod mutated;
 mod peers;
 mod reloading;
 mod serve;
+mod shared;
 mod stalled;
 mod stopping;
 mod tour;

@@ -49,6 +49,7 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
             "js", "views",
         ],
     ),
+    ("shared", &["base"]),
     (
         "bench",
         &[
@@ -112,6 +113,7 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
             "history",
             "bench",
             "server",
+            "shared",
             "hgcli",
         ],
     ),

@@ -10,6 +10,7 @@ mod load;
 mod moving;
 mod recompress;
 pub(crate) mod serve;
+mod shared;
 mod verify;
 
 use varve_hgcli::context::Command;
@@ -33,6 +34,7 @@ pub(crate) const OF_VARVE_AND_HG: &[&Command] = &[
     &load::COMMAND,
     &recompress::COMMAND,
     &SERVE,
+    &shared::COMMAND,
     &verify::COMMAND,
 ];
 

@@ -287,6 +287,18 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
         ],
     ),
     (
+        "shared",
+        &[
+            &["clock", "error"],
+            &["format"],
+            &["file_table", "store"],
+            &["log"],
+            &["storage"],
+            &["care"],
+            &["fuzzing"],
+        ],
+    ),
+    (
         "testkit",
         &[
             &[

@@ -1,0 +1,198 @@
+//! `varve shared`, and databases over shared storage.
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::sync::Arc;
+use varve_base::{DiskStorage, MemoryStorage, Storage};
+use varve_btree::NodeCache;
+use varve_codec::EngineSetting;
+use varve_docdb::{Database, DatabaseOptions, Edit, Mode};
+use varve_shared::{DirectoryStore, LogId, LogOptions, SharedStorage, SystemClock};
+
+fn options() -> DatabaseOptions {
+    DatabaseOptions::new(EngineSetting::NONE, NodeCache::new(1 << 20))
+}
+
+fn write(db: &Database, numbers: std::ops::Range<u32>) -> Result<(), varve_docdb::DocdbError> {
+    for number in numbers {
+        let text = format!(r#"{{"_id":"doc-{number}","text":"needle {number}"}}"#);
+        let edit = Edit::parse(None, text.as_bytes()).unwrap();
+        db.update_one(edit, Mode::Interactive)?.unwrap();
+    }
+    Ok(())
+}
+
+fn count(db: &Database) -> u64 {
+    db.snapshot().info().unwrap().doc_count
+}
+
+fn varve(arguments: &[&str]) -> Output {
+    let program = env!("CARGO_BIN_EXE_varve");
+    Command::new(program).args(arguments).output().unwrap()
+}
+
+/// Runs `varve shared` and returns what it said, and its exit code.
+fn shared(arguments: &[&str]) -> (String, Option<i32>) {
+    let output = varve(&[&["shared"], arguments].concat());
+    let said = [output.stdout, output.stderr].concat();
+    (String::from_utf8(said).unwrap(), output.status.code())
+}
+
+#[test]
+fn copies_grow_and_every_state_comes_back() {
+    let scratch = tempfile::tempdir().unwrap();
+    let at = |name: &str| scratch.path().join(name).to_str().unwrap().to_owned();
+    let (source, store) = (at("source"), format!("file://{}", at("store")));
+    std::fs::create_dir_all(scratch.path().join("source/databases")).unwrap();
+    let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new(&source));
+    let path = Path::new("databases/a%2Fb.varve");
+    let db = Database::create(storage, path, &options()).unwrap();
+    write(&db, 0..5).unwrap();
+    // The database stays open, as that of a server does.
+    let (said, code) = shared(&["put", &store, &source, "a/b"]);
+    assert!(
+        said.ends_with("bytes stored, 0 were there, record 2\n"),
+        "{said}"
+    );
+    assert_eq!(code, Some(0));
+    write(&db, 5..12).unwrap();
+    let (said, _) = shared(&["put", &store, &source, "a/b"]);
+    assert!(
+        said.ends_with("record 4\n") && !said.contains(" 0 were there"),
+        "{said}"
+    );
+    let (said, code) = shared(&["list", &store]);
+    assert!(
+        said.starts_with("a/b: 4 records, ") && code == Some(0),
+        "{said}"
+    );
+    let (said, code) = shared(&["verify", &store]);
+    assert!(
+        said.starts_with("a/b: checked 4 records, ") && code == Some(0),
+        "{said}"
+    );
+    for (chosen, documents, record) in [(&[][..], 12, 4), (&["--at-slot", "2"], 5, 2)] {
+        let target = at(&format!("target{record}"));
+        let arguments = [chosen, &["restore", &store, "a/b", &target]].concat();
+        let (said, code) = shared(&arguments);
+        let end = format!("bytes, as of record {record}\n");
+        assert!(
+            said.starts_with(&format!("a/b: {documents} documents, ")),
+            "{said}"
+        );
+        assert!(said.ends_with(&end) && code == Some(0), "{said}");
+        let storage = Arc::new(DiskStorage::new(&target));
+        assert_eq!(
+            count(&Database::open(storage, path, &options()).unwrap()),
+            documents
+        );
+        assert_eq!(
+            std::fs::read_dir(Path::new(&target).join("databases"))
+                .unwrap()
+                .count(),
+            1
+        );
+        let (said, code) = shared(&arguments);
+        assert!(
+            said.contains("has a database \"a/b\" already") && code == Some(255),
+            "{said}"
+        );
+    }
+    let (said, _) = shared(&["gc", &store, "a/b", "--retention", "1"]);
+    assert!(said.contains("removed 0 records"), "{said}");
+    damage(Path::new(&at("store")));
+    let (said, code) = shared(&["verify", &store, "a/b"]);
+    assert!(said.contains("is damaged") && code == Some(1), "{said}");
+}
+
+/// Changes a byte of a segment.
+fn damage(store: &Path) {
+    let segments = store.join("databases/db-a.2fb/segment");
+    let segment = std::fs::read_dir(segments)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let mut bytes = std::fs::read(&segment).unwrap();
+    bytes[100] ^= 1;
+    std::fs::write(segment, bytes).unwrap();
+}
+
+#[test]
+fn what_is_not_there_or_not_built_is_refused_by_name() {
+    let scratch = tempfile::tempdir().unwrap();
+    let directory = scratch.path().to_str().unwrap();
+    let store = format!("file://{directory}");
+    let refused = [
+        (
+            vec!["list", "s3://bucket/x"],
+            "s3://bucket/x is no store that this version knows",
+        ),
+        (
+            vec!["list", "file:///nowhere/at/all"],
+            "there is no directory /nowhere/at/all",
+        ),
+        (vec!["put", &store, directory, "x"], "has no database \"x\""),
+        (
+            vec!["put", &store, directory, "x", "--at-slot", "1"],
+            "--at-slot is for 'restore'",
+        ),
+        (vec!["verify", &store, "x"], "has no database \"x\""),
+        (
+            vec!["restore", &store, "x", directory],
+            "there is no databases/db-x in",
+        ),
+        (
+            vec!["gc", &store, "--retention", "many"],
+            "--retention needs a whole number",
+        ),
+        (vec!["copy", &store], "invalid arguments"),
+    ];
+    for (arguments, words) in refused {
+        let (said, code) = shared(&arguments);
+        assert!(said.contains(words), "{arguments:?}: {said}");
+        assert_eq!(code, Some(255), "{arguments:?}");
+    }
+}
+
+/// A database does not know that its files are a log: it is written, compacted and taken over.
+#[test]
+fn databases_move_between_owners() {
+    let scratch = tempfile::tempdir().unwrap();
+    let open = || {
+        let store = Arc::new(DirectoryStore::new(scratch.path()).unwrap());
+        let (clock, id) = (Arc::new(SystemClock::default()), LogId::new("db").unwrap());
+        let options = LogOptions {
+            checkpoint_slots: 20,
+            inline_bytes: 2000,
+            ..LogOptions::default()
+        };
+        let local = Arc::new(MemoryStorage::default());
+        SharedStorage::open(store, clock, id, options, local).unwrap()
+    };
+    let (path, first) = (Path::new("d.varve"), open());
+    first.take_over().unwrap();
+    let db = Database::create(Arc::new(first.clone()), path, &options()).unwrap();
+    write(&db, 0..60).unwrap();
+    let follower = open();
+    let read = Database::read_only(&follower, path, &options()).unwrap();
+    assert_eq!(read.info().unwrap().doc_count, 60);
+    let second = open();
+    second.take_over().unwrap();
+    let taken = Database::open(Arc::new(second.clone()), path, &options()).unwrap();
+    assert_eq!(count(&taken), 60);
+    write(&taken, 60..70).unwrap();
+    assert!(write(&db, 70..71).is_err(), "the owner before is fenced");
+    taken
+        .compact(&varve_base::Silent, &varve_base::Interrupt::default())
+        .unwrap();
+    write(&taken, 71..80).unwrap();
+    let third = open();
+    third.take_over().unwrap();
+    let taken = Database::open(Arc::new(third), path, &options()).unwrap();
+    assert_eq!(count(&taken), 79);
+    follower.ensure_current().unwrap();
+    let read = Database::read_only(&follower, path, &options()).unwrap();
+    assert_eq!(read.info().unwrap().doc_count, 79);
+}

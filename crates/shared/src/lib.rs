@@ -1,0 +1,27 @@
+//! Storage over object storage: any number of processes share one directory tree whose changes are a log of records, each
+//! an object that is created only if it is absent.
+//!
+//! A *log* keeps one database. Its owner turns everything that was appended or replaced since the last sync into one
+//! record in the next free slot; a process that wants to write instead puts a fence there, after which the records of the
+//! owner before are refused. Nothing here decides by clocks which process may write. `docs/shared.md` has the protocol and
+//! its promises.
+
+mod care;
+mod clock;
+mod error;
+mod file_table;
+mod format;
+pub mod fuzzing;
+mod log;
+mod storage;
+mod store;
+
+pub use care::{
+    Collected, Imported, LogSummary, RestorePoint, Restored, VerifyReport, collect_garbage, import,
+    list_logs, restore, verify,
+};
+pub use clock::{Clock, SystemClock};
+pub use error::{SharedError, StoreError, StoreFailure};
+pub use log::{LogId, LogOptions};
+pub use storage::SharedStorage;
+pub use store::{CreateOutcome, DirectoryStore, ObjectInfo, ObjectStore, probe};

@@ -1,0 +1,180 @@
+//! Making a record of the journal.
+
+use super::{LogEnd, Shared};
+use crate::error::SharedError;
+use crate::format::{AppendedBytes, Operation, RecordBody, SegmentName};
+use crate::log::{Appended, Log};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+impl Operation {
+    /// How many bytes it appends.
+    pub(super) fn appended(&self) -> u64 {
+        match self {
+            Operation::Append { bytes, .. } => bytes.len(),
+            _ => 0,
+        }
+    }
+}
+
+impl Shared {
+    /// Returns once all changes that were made before the call are in the log. Callers that wait for another one's commit
+    /// share the next.
+    ///
+    /// # Errors
+    /// [`SharedError::must_reopen`] tells whether the changes may be in the log or certainly are not; after any error the
+    /// storage accepts nothing more.
+    pub(super) fn commit(&self) -> Result<(), SharedError> {
+        let mut end = self.end.lock();
+        self.ensure_usable()?;
+        let operations = self.journal.lock().take();
+        if operations.is_empty() {
+            return Ok(());
+        }
+        let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
+        let done = self.append(&mut end, operations);
+        if done.is_err() {
+            self.journal.lock().abandon();
+        }
+        done?;
+        end.confirmed = number;
+        if self.is_checkpoint_due(&end) {
+            // The commit is in the log whatever becomes of the checkpoint; the next commit tries again, or says that the
+            // log was lost meanwhile.
+            let _ = self.write_checkpoint(&mut end);
+        }
+        Ok(())
+    }
+
+    fn append(&self, end: &mut LogEnd, operations: Vec<Operation>) -> Result<(), SharedError> {
+        let log = self.log.id.to_string();
+        let Some(epoch) = end.owned_epoch else {
+            return Err(SharedError::NotOwner { log });
+        };
+        let appended = operations.iter().map(Operation::appended).sum::<u64>();
+        let operations = match appended > self.log.options.inline_bytes {
+            true => to_segments(&self.log, operations, end.cursor.slot().saturating_add(1))?,
+            false => operations,
+        };
+        let key = end.cursor.next_key();
+        let body = RecordBody::Operations(operations.clone());
+        match end.cursor.append(epoch, body)? {
+            Appended::SlotTaken => Err(self.fenced()),
+            Appended::Done => {
+                for operation in &operations {
+                    let applied = end.table.apply(operation);
+                    applied.map_err(|reason| SharedError::damaged(&key, reason))?;
+                }
+                end.slots_since_checkpoint += 1;
+                end.bytes_since_checkpoint += appended;
+                Ok(())
+            }
+        }
+    }
+
+    fn is_checkpoint_due(&self, end: &LogEnd) -> bool {
+        let options = &self.log.options;
+        end.slots_since_checkpoint >= options.checkpoint_slots
+            || end.bytes_since_checkpoint >= options.checkpoint_bytes
+    }
+}
+
+/// Moves all appended bytes into segments for the record in `slot`.
+fn to_segments(
+    log: &Log,
+    operations: Vec<Operation>,
+    slot: u64,
+) -> Result<Vec<Operation>, SharedError> {
+    let mut packer = Packer {
+        log,
+        slot,
+        segment: Vec::new(),
+        waiting: Vec::new(),
+        out: Vec::new(),
+    };
+    for operation in operations {
+        match operation {
+            Operation::Append {
+                path,
+                offset,
+                bytes: AppendedBytes::Inline(bytes),
+            } => {
+                packer.append(&path, offset, &bytes)?;
+            }
+            other => packer.out.push(other),
+        }
+    }
+    packer.finish()
+}
+
+struct Packer<'l> {
+    log: &'l Log,
+    slot: u64,
+    segment: Vec<u8>,
+    /// Positions in `out` of the appends that wait for the segment's name.
+    waiting: Vec<usize>,
+    out: Vec<Operation>,
+}
+
+impl Packer<'_> {
+    fn append(&mut self, path: &Path, mut offset: u64, bytes: &[u8]) -> Result<(), SharedError> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let room = self
+                .log
+                .options
+                .segment_bytes
+                .saturating_sub(self.segment.len());
+            if room == 0 {
+                self.close()?;
+                continue;
+            }
+            let (now, later) = rest.split_at(room.min(rest.len()));
+            let (at, len) = (self.segment.len() as u64, now.len() as u64);
+            self.segment.extend_from_slice(now);
+            self.waiting.push(self.out.len());
+            // The name follows once the segment is full.
+            let name = SegmentName {
+                slot: self.slot,
+                hash: [0; 16],
+                nonce: [0; 16],
+            };
+            let bytes = AppendedBytes::Segment {
+                name,
+                offset: at,
+                len,
+            };
+            self.out.push(Operation::Append {
+                path: path.to_owned(),
+                offset,
+                bytes,
+            });
+            offset += len;
+            rest = later;
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), SharedError> {
+        if self.segment.is_empty() {
+            return Ok(());
+        }
+        let stored = self.log.put_segment(&self.segment, self.slot)?;
+        self.segment.clear();
+        for at in self.waiting.drain(..) {
+            if let Operation::Append {
+                bytes: AppendedBytes::Segment { name, .. },
+                ..
+            } = &mut self.out[at]
+            {
+                name.clone_from(&stored);
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Vec<Operation>, SharedError> {
+        self.close()?;
+        Ok(self.out)
+    }
+}

@@ -1,0 +1,140 @@
+//! Changes since the last commit, and what the open files are called now.
+
+use crate::error::SharedError;
+use crate::file_table::moved_path;
+use crate::format::{AppendedBytes, Operation};
+use crate::log::LogId;
+use parking_lot::Mutex;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+use varve_base::StorageError;
+
+/// Present name of an open file; `None` once it has none.
+pub(super) type HandleName = Arc<Mutex<Option<PathBuf>>>;
+
+/// Bytes of appends that wait for a sync, at most; more are committed without one.
+pub(super) const MOST_BYTES: u64 = 32 << 20;
+
+#[derive(Debug, Default)]
+pub(super) struct Journal {
+    operations: Vec<Operation>,
+    bytes: u64,
+    handles: Vec<Weak<Mutex<Option<PathBuf>>>>,
+    state: JournalState,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum JournalState {
+    /// The copy follows the log.
+    #[default]
+    Following,
+    /// Changes are accepted.
+    Owner,
+    /// A commit failed, or another process has taken the log over: the copy may have what the log has not.
+    Abandoned,
+}
+
+impl Journal {
+    pub(super) fn accept_writes(&mut self) {
+        self.state = JournalState::Owner;
+    }
+
+    pub(super) fn abandon(&mut self) {
+        self.state = JournalState::Abandoned;
+    }
+
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.state == JournalState::Abandoned
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.operations.is_empty()
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.bytes > MOST_BYTES
+    }
+
+    /// # Errors
+    /// An error whose source says why no change is accepted.
+    pub(super) fn ensure_writable(
+        &self,
+        id: &LogId,
+        op: &'static str,
+        path: &Path,
+    ) -> Result<(), StorageError> {
+        let log = id.to_string();
+        let (kind, reason) = match self.state {
+            JournalState::Owner => return Ok(()),
+            JournalState::Following => (
+                io::ErrorKind::ReadOnlyFilesystem,
+                SharedError::NotOwner { log },
+            ),
+            JournalState::Abandoned => (io::ErrorKind::Other, SharedError::Abandoned { log }),
+        };
+        let (path, source) = (path.to_owned(), io::Error::new(kind, reason));
+        Err(StorageError::Io { op, path, source })
+    }
+
+    pub(super) fn name_handle(&mut self, path: &Path) -> HandleName {
+        self.handles.retain(|handle| handle.strong_count() > 0);
+        let name = Arc::new(Mutex::new(Some(path.to_owned())));
+        self.handles.push(Arc::downgrade(&name));
+        name
+    }
+
+    /// Everything since the last call.
+    pub(super) fn take(&mut self) -> Vec<Operation> {
+        self.bytes = 0;
+        std::mem::take(&mut self.operations)
+    }
+
+    pub(super) fn push(&mut self, operation: Operation) {
+        self.rename_handles(&operation);
+        self.operations.push(operation);
+    }
+
+    /// Notes an append; one that goes on with the last is joined to it.
+    pub(super) fn push_append(&mut self, path: &Path, offset: u64, appended: &[u8]) {
+        self.bytes += appended.len() as u64;
+        if let Some(Operation::Append {
+            path: last,
+            offset: begin,
+            bytes: AppendedBytes::Inline(bytes),
+        }) = self.operations.last_mut()
+            && last == path
+            && begin.checked_add(bytes.len() as u64) == Some(offset)
+        {
+            bytes.extend_from_slice(appended);
+            return;
+        }
+        let bytes = AppendedBytes::Inline(appended.to_vec());
+        let path = path.to_owned();
+        self.operations.push(Operation::Append {
+            path,
+            offset,
+            bytes,
+        });
+    }
+
+    fn rename_handles(&self, operation: &Operation) {
+        let renamed = |name: &Path| match operation {
+            Operation::Rename { from, to } if name.starts_with(from) => {
+                Some(moved_path(name, from, to))
+            }
+            Operation::Rename { to, .. } if name == to => None,
+            Operation::Exchange { one, other } if name.starts_with(one) => {
+                Some(moved_path(name, one, other))
+            }
+            Operation::Exchange { one, other } => Some(moved_path(name, other, one)),
+            Operation::Remove(path) if name == path => None,
+            Operation::RemoveTree(directory) if name.starts_with(directory) => None,
+            _ => Some(name.to_owned()),
+        };
+        for handle in self.handles.iter().filter_map(Weak::upgrade) {
+            let mut name = handle.lock();
+            *name = name.as_deref().and_then(renamed);
+        }
+    }
+}

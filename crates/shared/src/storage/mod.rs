@@ -1,0 +1,405 @@
+//! [`Storage`] whose syncs are records of a log.
+//!
+//! All changes go to a local copy at once and are noted in a journal; a sync makes one record of the journal. A local copy
+//! is a cache: it is made anew when the log is opened, and is given up when a commit fails.
+
+mod checkpoint;
+mod commit;
+mod file;
+mod journal;
+mod local_copy;
+
+use crate::clock::Clock;
+use crate::error::SharedError;
+use crate::file_table::FileTable;
+use crate::format::{Operation, RecordBody};
+use crate::log::{Appended, Cursor, Log, LogId, LogOptions, Opened};
+use crate::store::ObjectStore;
+use file::SharedFile;
+use journal::Journal;
+use parking_lot::Mutex;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+use varve_base::storage::{Entry, EntryKind};
+use varve_base::{OpenMode, Storage, StorageError, StorageFile};
+
+pub(crate) use checkpoint::announce;
+pub(crate) use local_copy::LocalCopy;
+
+/// How often taking a log over begins again because another record took the slot.
+const TAKE_OVER_ATTEMPTS: usize = 100;
+
+/// The tree of files of one log, as a [`Storage`]; clones share it.
+///
+/// The local copy follows the log until [`SharedStorage::take_over`], and accepts writes from then on, until a commit or a
+/// check says that another process has taken the log over. Then it must be opened again ([`SharedError::must_reopen`]).
+#[derive(Clone, Debug)]
+pub struct SharedStorage {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    local: Arc<dyn Storage>,
+    log: Log,
+    journal: Mutex<Journal>,
+    /// Taken before `journal`.
+    end: Mutex<LogEnd>,
+    /// How many checks and commits have begun.
+    begun: AtomicU64,
+}
+
+/// The end of the log as far as it is known here.
+#[derive(Debug)]
+struct LogEnd {
+    cursor: Cursor,
+    /// As of the cursor's position.
+    table: FileTable,
+    copy: LocalCopy,
+    /// Set while this process owns the log.
+    owned_epoch: Option<u64>,
+    slots_since_checkpoint: u64,
+    bytes_since_checkpoint: u64,
+    /// Number of the last check or commit that has shown this position to be the end of the log.
+    confirmed: u64,
+}
+
+impl SharedStorage {
+    /// Opens a log for reading; a log that is not in the store is empty. All that is in `local` is removed.
+    ///
+    /// # Errors
+    /// Damage and errors of the store; errors of the local copy.
+    pub fn open(
+        store: Arc<dyn ObjectStore>,
+        clock: Arc<dyn Clock>,
+        id: LogId,
+        options: LogOptions,
+        local: Arc<dyn Storage>,
+    ) -> Result<SharedStorage, SharedError> {
+        let log = Log::new(store, clock, id, options);
+        let Opened { cursor, checkpoint } = log.open()?;
+        let table = checkpoint
+            .map(FileTable::from_checkpoint)
+            .unwrap_or_default();
+        let mut copy = LocalCopy::new(Arc::clone(&local));
+        copy.fill(&log, &table)?;
+        let end = LogEnd {
+            cursor,
+            table,
+            copy,
+            owned_epoch: None,
+            slots_since_checkpoint: 0,
+            bytes_since_checkpoint: 0,
+            confirmed: 0,
+        };
+        let shared = Shared {
+            local,
+            log,
+            journal: Mutex::default(),
+            end: Mutex::new(end),
+            begun: AtomicU64::new(0),
+        };
+        let storage = SharedStorage {
+            shared: Arc::new(shared),
+        };
+        storage.shared.follow(&mut storage.shared.end.lock())?;
+        Ok(storage)
+    }
+
+    /// Slot of the last record that the local copy has; 0 for an empty log.
+    pub fn slot(&self) -> u64 {
+        self.shared.end.lock().cursor.slot()
+    }
+
+    /// Whether writes are accepted, as far as is known here.
+    pub fn is_owner(&self) -> bool {
+        self.shared.end.lock().owned_epoch.is_some() && !self.shared.journal.lock().is_abandoned()
+    }
+
+    /// Brings the local copy to the end of the log as it is now, or later. A read of the copy after this sees all commits
+    /// that were acknowledged anywhere before the call. Callers at the same time share one request.
+    ///
+    /// # Errors
+    /// [`SharedError::Fenced`] if this process was the owner and is it no longer; damage, errors of the store.
+    pub fn ensure_current(&self) -> Result<(), SharedError> {
+        self.shared.ensure_current()
+    }
+
+    /// Makes this process the owner: the record that is put at the end of the log refuses all later ones of the owner
+    /// before.
+    ///
+    /// # Errors
+    /// [`SharedError::Fenced`] if another process has taken the log over meanwhile; errors as of a commit.
+    pub fn take_over(&self) -> Result<(), SharedError> {
+        let shared = &self.shared;
+        let mut end = shared.end.lock();
+        shared.ensure_usable()?;
+        if end.owned_epoch.is_some() {
+            return Ok(());
+        }
+        let seen = end.cursor.epoch();
+        let epoch = seen.saturating_add(1);
+        for _ in 0..TAKE_OVER_ATTEMPTS {
+            shared.follow(&mut end)?;
+            if end.cursor.epoch() != seen {
+                break;
+            }
+            match end.cursor.append(epoch, RecordBody::Fence)? {
+                Appended::Done => {
+                    end.owned_epoch = Some(epoch);
+                    end.slots_since_checkpoint += 1;
+                    shared.journal.lock().accept_writes();
+                    return Ok(());
+                }
+                Appended::SlotTaken => {}
+            }
+        }
+        Err(shared.fenced())
+    }
+
+    /// Makes a checkpoint now if this process is the owner and everything is committed.
+    ///
+    /// # Errors
+    /// As of a commit.
+    pub fn checkpoint(&self) -> Result<(), SharedError> {
+        let mut end = self.shared.end.lock();
+        self.shared.ensure_usable()?;
+        self.shared.write_checkpoint(&mut end)
+    }
+}
+
+impl Shared {
+    fn fenced(&self) -> SharedError {
+        let log = self.log.id.to_string();
+        SharedError::Fenced { log }
+    }
+
+    fn ensure_usable(&self) -> Result<(), SharedError> {
+        let log = self.log.id.to_string();
+        match self.journal.lock().is_abandoned() {
+            true => Err(SharedError::Abandoned { log }),
+            false => Ok(()),
+        }
+    }
+
+    fn ensure_current(&self) -> Result<(), SharedError> {
+        let wanted = self.begun.load(Ordering::SeqCst) + 1;
+        let mut end = self.end.lock();
+        self.ensure_usable()?;
+        if end.confirmed >= wanted {
+            return Ok(());
+        }
+        let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
+        let done = match end.owned_epoch {
+            Some(_) => match end.cursor.is_at_end() {
+                Ok(true) => Ok(()),
+                Ok(false) => Err(self.fenced()),
+                Err(error) => Err(error),
+            },
+            None => self.follow(&mut end),
+        };
+        if done.as_ref().is_err_and(SharedError::must_reopen) {
+            self.journal.lock().abandon();
+        }
+        done?;
+        end.confirmed = number;
+        Ok(())
+    }
+
+    /// Applies all records up to the end of the log.
+    fn follow(&self, end: &mut LogEnd) -> Result<(), SharedError> {
+        loop {
+            let key = end.cursor.next_key();
+            let Some(record) = end.cursor.advance()? else {
+                return Ok(());
+            };
+            end.slots_since_checkpoint += 1;
+            let applied = self.apply(end, record.body, record.slot, &key);
+            if applied.is_err() {
+                // The cursor is ahead of the local copy now.
+                self.journal.lock().abandon();
+            }
+            applied.map_err(|error| match error {
+                // The record was there, and what it names was removed before this process came to it.
+                SharedError::Missing { .. } => {
+                    let log = self.log.id.to_string();
+                    SharedError::PositionCollected { log }
+                }
+                error => error,
+            })?;
+        }
+    }
+
+    fn apply(
+        &self,
+        end: &mut LogEnd,
+        body: RecordBody,
+        slot: u64,
+        key: &str,
+    ) -> Result<(), SharedError> {
+        match body {
+            RecordBody::Fence => Ok(()),
+            RecordBody::Operations(operations) => {
+                for operation in &operations {
+                    let applied = end.table.apply(operation);
+                    applied.map_err(|reason| SharedError::damaged(key, reason))?;
+                    end.copy.apply(&self.log, operation, key)?;
+                    let appended = operation.appended();
+                    end.bytes_since_checkpoint =
+                        end.bytes_since_checkpoint.saturating_add(appended);
+                }
+                Ok(())
+            }
+            RecordBody::Checkpoint(nonce) => {
+                let name = crate::format::CheckpointName { slot, nonce };
+                // The segments of the table so far may be removed from now on.
+                end.table = FileTable::from_checkpoint(self.log.checkpoint(&name)?);
+                end.slots_since_checkpoint = 0;
+                end.bytes_since_checkpoint = 0;
+                Ok(())
+            }
+        }
+    }
+
+    /// Changes the local copy, and notes the change for the next commit.
+    fn change<T>(
+        &self,
+        op: &'static str,
+        path: &Path,
+        operation: impl FnOnce() -> Operation,
+        local: impl FnOnce() -> Result<T, StorageError>,
+    ) -> Result<T, StorageError> {
+        let mut journal = self.journal.lock();
+        journal.ensure_writable(&self.log.id, op, path)?;
+        let operation = operation();
+        if !operation.has_plain_paths() {
+            let (path, source) = (path.to_owned(), io::ErrorKind::InvalidFilename.into());
+            return Err(StorageError::Io { op, path, source });
+        }
+        let done = local()?;
+        journal.push(operation);
+        Ok(done)
+    }
+}
+
+/// An error of a shared storage as one of the seam.
+fn as_storage_error(op: &'static str, path: &Path, error: SharedError) -> StorageError {
+    match error {
+        SharedError::Local(error) => error,
+        error => {
+            let (path, source) = (path.to_owned(), io::Error::other(error));
+            StorageError::Io { op, path, source }
+        }
+    }
+}
+
+impl Storage for SharedStorage {
+    fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn StorageFile>, StorageError> {
+        let shared = &self.shared;
+        let opened = match mode {
+            OpenMode::Read => return shared.local.open(path, mode),
+            OpenMode::Append => shared.local.open(path, mode)?,
+            OpenMode::CreateNew => {
+                let create = || Operation::Create(path.to_owned());
+                shared.change("create", path, create, || shared.local.open(path, mode))?
+            }
+        };
+        let name = shared.journal.lock().name_handle(path);
+        Ok(Arc::new(SharedFile::new(opened, Arc::clone(shared), name)))
+    }
+
+    fn kind(&self, path: &Path) -> Result<Option<EntryKind>, StorageError> {
+        self.shared.local.kind(path)
+    }
+
+    fn file_len(&self, path: &Path) -> Result<Option<u64>, StorageError> {
+        self.shared.local.file_len(path)
+    }
+
+    fn modified(&self, directory: &Path) -> Result<Option<SystemTime>, StorageError> {
+        self.shared.local.modified(directory)
+    }
+
+    fn list(&self, directory: &Path) -> Result<Vec<Entry>, StorageError> {
+        self.shared.local.list(directory)
+    }
+
+    fn create_directory(&self, directory: &Path) -> Result<(), StorageError> {
+        let local = &self.shared.local;
+        if local.kind(directory)? == Some(EntryKind::Directory) {
+            return Ok(());
+        }
+        let operation = || Operation::CreateDirectory(directory.to_owned());
+        let make = || local.create_directory(directory);
+        self.shared
+            .change("create directory", directory, operation, make)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
+        let operation = || Operation::Rename {
+            from: from.to_owned(),
+            to: to.to_owned(),
+        };
+        let rename = || self.shared.local.rename(from, to);
+        self.shared.change("rename", from, operation, rename)
+    }
+
+    fn exchange(&self, one: &Path, other: &Path) -> Result<(), StorageError> {
+        let operation = || Operation::Exchange {
+            one: one.to_owned(),
+            other: other.to_owned(),
+        };
+        let exchange = || self.shared.local.exchange(one, other);
+        self.shared.change("exchange", one, operation, exchange)
+    }
+
+    fn remove_tree(&self, directory: &Path) -> Result<(), StorageError> {
+        let operation = || Operation::RemoveTree(directory.to_owned());
+        let remove = || self.shared.local.remove_tree(directory);
+        self.shared.change("remove", directory, operation, remove)
+    }
+
+    fn sync_tree(&self, directory: &Path) -> Result<(), StorageError> {
+        self.sync_directory(directory)
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), StorageError> {
+        let operation = || Operation::Remove(path.to_owned());
+        let remove = || self.shared.local.remove(path);
+        self.shared.change("remove", path, operation, remove)
+    }
+
+    fn link(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
+        let operation = || Operation::Link {
+            from: from.to_owned(),
+            to: to.to_owned(),
+        };
+        let link = || self.shared.local.link(from, to);
+        self.shared.change("link", from, operation, link)
+    }
+
+    fn create_symlink(&self, target: &str, path: &Path) -> Result<(), StorageError> {
+        let operation = || Operation::Symlink {
+            target: target.to_owned(),
+            path: path.to_owned(),
+        };
+        let create = || self.shared.local.create_symlink(target, path);
+        self.shared.change("create", path, operation, create)
+    }
+
+    fn read_symlink(&self, path: &Path) -> Result<Option<String>, StorageError> {
+        self.shared.local.read_symlink(path)
+    }
+
+    fn sync_directory(&self, directory: &Path) -> Result<(), StorageError> {
+        let done = self.shared.commit();
+        done.map_err(|error| as_storage_error("sync", directory, error))
+    }
+
+    fn free_bytes(&self, directory: &Path) -> Result<Option<u64>, StorageError> {
+        self.shared.local.free_bytes(directory)
+    }
+}

@@ -1,0 +1,47 @@
+//! The entry points of fuzzers, over objects of a real log with changes at random.
+
+use crate::common::{Setup, write};
+use proptest::prelude::*;
+use varve_base::Storage;
+use varve_shared::{LogOptions, fuzzing};
+
+/// Objects of every kind.
+fn objects() -> Vec<Vec<u8>> {
+    let setup = Setup::new(LogOptions {
+        inline_bytes: 50,
+        segment_bytes: 64,
+        ..LogOptions::default()
+    });
+    let owner = setup.open("db");
+    owner.take_over().unwrap();
+    write(&owner, "x", b"some bytes").unwrap();
+    owner.create_directory("d".as_ref()).unwrap();
+    owner.create_symlink("t", "d/l".as_ref()).unwrap();
+    write(&owner, "d/y", &[3; 200]).unwrap();
+    owner.rename("x".as_ref(), "d/z".as_ref()).unwrap();
+    owner.sync_directory("".as_ref()).unwrap();
+    owner.checkpoint().unwrap();
+    let all = setup.objects("db/");
+    all.iter()
+        .map(|it| setup.store.read(&it.key).unwrap().unwrap())
+        .collect()
+}
+
+proptest! {
+    #[test]
+    fn no_changed_object_panics(changes in proptest::collection::vec(any::<(u16, u8)>(), 0..4), cut in any::<u16>()) {
+        thread_local!(static OBJECTS: Vec<Vec<u8>> = objects());
+        OBJECTS.with(|objects| for object in objects {
+            let mut bytes = object.clone();
+            for (at, byte) in &changes {
+                let at = usize::from(*at) % bytes.len();
+                bytes[at] = *byte;
+            }
+            let cut = usize::from(cut) % (bytes.len() + 1);
+            for bytes in [&bytes[..], &bytes[..cut]] {
+                fuzzing::record(bytes);
+                fuzzing::checkpoint(bytes);
+            }
+        });
+    }
+}

@@ -1,0 +1,11 @@
+//! Tests of shared storage from outside.
+
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
+mod care;
+mod common;
+mod fuzzing;
+mod model;
+mod processes;
+mod simulation;
+mod storage;

@@ -1,0 +1,227 @@
+//! One storage: the seam, roles, segments and checkpoints.
+
+use crate::common::{self, Setup, contents, write};
+use std::path::Path;
+use std::sync::Arc;
+use varve_base::{MemoryStorage, OpenMode, Storage, StorageFile};
+use varve_shared::{LogOptions, SharedError};
+
+fn small() -> LogOptions {
+    LogOptions {
+        checkpoint_slots: 5,
+        inline_bytes: 100,
+        segment_bytes: 64,
+        ..LogOptions::default()
+    }
+}
+
+#[test]
+fn followers_see_what_owners_sync_and_nothing_else() {
+    let setup = Setup::new(LogOptions::default());
+    let owner = setup.open("db");
+    assert!(write(&owner, "x", b"refused").is_err(), "no owner yet");
+    owner.take_over().unwrap();
+    let follower = setup.open("db");
+    let file = owner.open(Path::new("x"), OpenMode::CreateNew).unwrap();
+    file.append(b"one ").unwrap();
+    follower.ensure_current().unwrap();
+    assert_eq!(follower.kind(Path::new("x")).unwrap(), None);
+    file.append(b"two").unwrap();
+    file.sync().unwrap();
+    let slot = owner.slot();
+    file.sync().unwrap();
+    assert_eq!(owner.slot(), slot, "an empty sync is no record");
+    follower.ensure_current().unwrap();
+    assert_eq!(contents(&follower, "x"), b"one two");
+    assert_eq!(follower.slot(), slot);
+}
+
+#[test]
+fn the_owner_before_is_fenced_at_its_next_commit_or_check() {
+    let setup = Setup::new(LogOptions::default());
+    let (one, other) = (setup.open("db"), setup.open("db"));
+    one.take_over().unwrap();
+    write(&one, "x", b"1").unwrap();
+    let raced = other.take_over().unwrap_err();
+    assert!(
+        matches!(raced, SharedError::Fenced { .. }),
+        "the first has taken over since"
+    );
+    other.take_over().unwrap();
+    assert_eq!(contents(&other, "x"), b"1");
+    let error = one.ensure_current().unwrap_err();
+    assert!(matches!(error, SharedError::Fenced { .. }), "{error}");
+    assert!(!one.is_owner() && other.is_owner());
+    let error = one.ensure_current().unwrap_err();
+    assert!(matches!(error, SharedError::Abandoned { .. }), "{error}");
+    assert!(error.must_reopen());
+    let third = setup.open("db");
+    third.take_over().unwrap();
+    let error = write(&other, "y", b"lost").unwrap_err();
+    assert!(
+        common::shared_error(&error).is_some_and(|it| matches!(it, SharedError::Fenced { .. }))
+    );
+    assert_eq!(third.kind(Path::new("y")).unwrap(), None);
+}
+
+#[test]
+fn names_change_under_open_files() {
+    let setup = Setup::new(small());
+    let owner = setup.open("db");
+    owner.take_over().unwrap();
+    let file = owner.open(Path::new("new"), OpenMode::CreateNew).unwrap();
+    file.append(b"a").unwrap();
+    owner.create_directory(Path::new("d/e")).unwrap();
+    owner.rename(Path::new("new"), Path::new("d/e/x")).unwrap();
+    file.append(b"b").unwrap();
+    owner.rename(Path::new("d"), Path::new("f")).unwrap();
+    file.append(b"c").unwrap();
+    write(&owner, "other", b"o").unwrap();
+    owner
+        .exchange(Path::new("other"), Path::new("f/e/x"))
+        .unwrap();
+    file.append(b"d").unwrap();
+    file.sync().unwrap();
+    let follower = setup.open("db");
+    assert_eq!(contents(&follower, "other"), b"abcd");
+    assert_eq!(contents(&follower, "f/e/x"), b"o");
+    owner.remove(Path::new("other")).unwrap();
+    file.append(b"of no name").unwrap();
+    file.sync().unwrap();
+    assert!(file.is_removed());
+    follower.ensure_current().unwrap();
+    assert_eq!(follower.kind(Path::new("other")).unwrap(), None);
+    let error = owner.rename(Path::new("f"), Path::new("../g")).unwrap_err();
+    assert!(error.to_string().contains("rename"), "{error}");
+    let links = [
+        owner.link(Path::new("f/e/x"), Path::new("l")),
+        owner.create_symlink("t", Path::new("s")),
+    ];
+    assert!(links.iter().all(Result::is_ok));
+    owner.sync_directory(Path::new("")).unwrap();
+    let again = setup.open("db");
+    assert_eq!(contents(&again, "l"), b"o");
+    assert_eq!(
+        again.read_symlink(Path::new("s")).unwrap().as_deref(),
+        Some("t")
+    );
+}
+
+/// Large commits go into segments, and checkpoints leave few runs: a fresh copy is the same every time.
+#[test]
+fn copies_made_of_segments_and_checkpoints_equal_the_original() {
+    let setup = Setup::new(small());
+    let owner = setup.open("db");
+    owner.take_over().unwrap();
+    let file = owner.open(Path::new("x"), OpenMode::CreateNew).unwrap();
+    let mut expected = Vec::new();
+    for round in 0..60_usize {
+        let bytes: Vec<u8> = (0..round * 7 % 230).map(|n| (n * round) as u8).collect();
+        file.append(&bytes).unwrap();
+        expected.extend_from_slice(&bytes);
+        if round % 13 == 12 {
+            expected.truncate(expected.len() - 9);
+            file.truncate(expected.len() as u64).unwrap();
+        }
+        file.sync().unwrap();
+        if round % 6 == 0 {
+            assert_eq!(contents(&setup.open("db"), "x"), expected, "round {round}");
+        }
+    }
+    owner.checkpoint().unwrap();
+    let report = setup.verify("db");
+    assert_eq!(report.findings, [] as [String; 0]);
+    assert!(report.checkpoints >= 12, "{report:?}");
+    assert_eq!(report.last_slot, owner.slot());
+    assert_eq!(contents(&setup.open("db"), "x"), expected);
+}
+
+/// Many small commits are copied by checkpoints as often as the logarithm of their number, and no more.
+#[test]
+fn sealing_many_small_commits_writes_little() {
+    let options = LogOptions {
+        checkpoint_slots: 1,
+        ..LogOptions::default()
+    };
+    let setup = Setup::new(options);
+    let owner = setup.open("db");
+    owner.take_over().unwrap();
+    let file = owner.open(Path::new("x"), OpenMode::CreateNew).unwrap();
+    for _ in 0..128 {
+        file.append(&[1; 100]).unwrap();
+        file.sync().unwrap();
+    }
+    let written: u64 = setup.objects("db/segment/").iter().map(|it| it.len).sum();
+    assert!(written <= 12_800 * 8, "{written} bytes for 12,800");
+    let last = setup.objects("db/checkpoint/").pop().unwrap();
+    assert!(
+        last.len < 600,
+        "a checkpoint of {} bytes: too many runs",
+        last.len
+    );
+}
+
+#[test]
+fn callers_at_the_same_time_share_records_and_checks() {
+    let setup = Setup::new(LogOptions::default());
+    let owner = setup.open("db");
+    owner.take_over().unwrap();
+    let files: Vec<Arc<dyn StorageFile>> = (0..8)
+        .map(|n| {
+            owner
+                .open(Path::new(&format!("f{n}")), OpenMode::CreateNew)
+                .unwrap()
+        })
+        .collect();
+    std::thread::scope(|scope| {
+        for file in &files {
+            scope.spawn(|| {
+                for _ in 0..25 {
+                    file.append(b"x").unwrap();
+                    file.sync().unwrap();
+                    owner.ensure_current().unwrap();
+                }
+            });
+        }
+    });
+    assert!(owner.slot() <= 201, "{} records", owner.slot());
+    let follower = setup.open("db");
+    for n in 0..8 {
+        assert_eq!(contents(&follower, &format!("f{n}")), [b'x'; 25]);
+    }
+}
+
+#[test]
+fn damaged_objects_are_named() {
+    let setup = Setup::new(small());
+    let owner = setup.open("db");
+    owner.take_over().unwrap();
+    write(&owner, "x", &[5; 300]).unwrap();
+    let objects = setup.objects("db/");
+    assert_eq!(objects.len(), 2 + 5, "a fence, a record, five segments");
+    for object in objects {
+        let path = setup.path(&object.key);
+        let good = std::fs::read(&path).unwrap();
+        let mut bad = good.clone();
+        bad[20] ^= 1;
+        std::fs::write(&path, &bad).unwrap();
+        let opened = setup.try_open("db", Arc::new(MemoryStorage::default()));
+        assert!(opened.unwrap_err().to_string().contains(&object.key));
+        let findings = setup.verify("db").findings;
+        assert!(
+            findings.iter().any(|it| it.contains(&object.key)),
+            "{findings:?}"
+        );
+        std::fs::remove_file(&path).unwrap();
+        // A log is not known to have had more records than are left.
+        let is_last = object.key.ends_with("log/00000000000000000002");
+        assert_eq!(
+            setup.verify("db").findings.is_empty(),
+            is_last,
+            "{}",
+            object.key
+        );
+        std::fs::write(&path, &good).unwrap();
+    }
+    assert_eq!(setup.verify("db").findings, [] as [String; 0]);
+}
