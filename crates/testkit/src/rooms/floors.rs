@@ -57,6 +57,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
     (
         "cli",
         &[
+            &["progress"],
             &["context"],
             &["demo"],
             &["error"],

@@ -37,6 +37,16 @@ pub(super) fn report<'p>(
     Ok(report)
 }
 
+/// Tells which renames were not looked for.
+pub(super) fn report_passed_over(merged: &ManifestMerge, observer: &mut dyn UpdateObserver) {
+    for (path, candidates) in &merged.passed_over {
+        observer.on_event(&UpdateEvent::CopiesPassedOver {
+            path,
+            candidates: *candidates,
+        });
+    }
+}
+
 /// Files that stay as they are, in the order in which they are told. Only several ancestors look at all of them.
 fn kept<'m>(merged: &'m ManifestMerge, reasons: &Reasons) -> Vec<(&'m [u8], Reason)> {
     const ORDER: [FileAction; 3] = [

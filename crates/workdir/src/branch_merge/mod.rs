@@ -114,24 +114,12 @@ pub fn merge_changeset(
         true => uncommitted::working_tree(repository, dirstate, &parent, request.stop)?,
         false => parent.clone(),
     };
-    let mut bases = match (request.base, request.base.chosen()) {
-        (_, Some(rev)) => vec![chosen_base(view, rev, [local, Some(request.other)])?],
-        (MergeBase::Ancestor(rev), None) => vec![base(view, Some(rev))?],
-        (_, None) => common_ancestors(view, local, request.other)?,
-    };
-    for base in &mut bases {
-        base.tracing = copy_mode::tracing(request, local, base.node);
-    }
+    let bases = bases(request, local)?;
     let mut merged = merge_manifests(&ours, &theirs, &bases)?;
     if follows_from(request, local) {
         take_theirs(&mut merged, &theirs)?;
     }
-    for (path, candidates) in &merged.passed_over {
-        observer.on_event(&UpdateEvent::CopiesPassedOver {
-            path,
-            candidates: *candidates,
-        });
-    }
+    explain::report_passed_over(&merged, observer);
     let trees = Sides {
         ours: &ours,
         theirs: &theirs,
@@ -232,6 +220,23 @@ fn record(
         MergeBase::Moved { .. } => changelog.parents(request.other)[0],
     };
     chosen_base::record_copies(dirstate, ours, before, request.other)
+}
+
+/// The bases of a merge, each with the way to trace copies over it.
+fn bases<'v>(
+    request: &MergeRequest<'v>,
+    local: Option<Rev>,
+) -> Result<Vec<Base<'v>>, WorkdirError> {
+    let view = request.view;
+    let mut bases = match (request.base, request.base.chosen()) {
+        (_, Some(rev)) => vec![chosen_base(view, rev, [local, Some(request.other)])?],
+        (MergeBase::Ancestor(rev), None) => vec![base(view, Some(rev))?],
+        (_, None) => common_ancestors(view, local, request.other)?,
+    };
+    for base in &mut bases {
+        base.tracing = copy_mode::tracing(request, local, base.node);
+    }
+    Ok(bases)
 }
 
 /// The common ancestors, by node as Mercurial takes them; the null changeset if there are none.

@@ -171,7 +171,7 @@ fn print(
     Ok(())
 }
 
-/// What `write` prints.
+/// The output of `write`.
 fn captured(
     ui: &mut Ui,
     write: impl FnOnce(&mut Ui) -> Result<(), Abort>,

@@ -80,20 +80,9 @@ impl<'s> Watcher<'s> {
                 comparison,
                 auction,
             } => merge_trace::print_auction(ui, comparison, auction),
-            UpdateEvent::RenamedTwice { source, names } => {
-                let what = b" was renamed multiple times to:\n";
-                ui.warn(possible_conflict(source, what, names))
-            }
-            UpdateEvent::RenamedAndDeleted { source, names } => {
-                let what = b" was deleted and renamed to:\n";
-                ui.warn(possible_conflict(source, what, names))
-            }
-            UpdateEvent::CopiesPassedOver { path, candidates } => ui.status(line(&[
-                b"skipping copytracing for '",
-                path,
-                b"', more candidates than the limit: ",
-                candidates.to_string().as_bytes(),
-            ])),
+            UpdateEvent::RenamedTwice { .. }
+            | UpdateEvent::RenamedAndDeleted { .. }
+            | UpdateEvent::CopiesPassedOver { .. } => print_about_renames(ui, event),
             UpdateEvent::NoToolConfigured => ui.note("couldn't find merge tool hgmerge\n"),
             UpdateEvent::ToolObstacle {
                 tool,
@@ -227,6 +216,32 @@ fn print_tag_conflicts(ui: &mut Ui, tags: &[Vec<u8>], path: &[u8]) -> Result<(),
     let (tags, before) = (tags.join(&b", "[..]), b"\nautomatic tag merging of ");
     let hint = b" failed! (use 'hg resolve --tool :merge' or another merge tool of your choice)\n";
     ui.warn([words.as_bytes(), &tags, before, path, hint].concat())
+}
+
+/// Renames that conflict, or that are not looked for.
+fn print_about_renames(ui: &mut Ui, event: &UpdateEvent<'_>) -> Result<(), Abort> {
+    match event {
+        UpdateEvent::RenamedTwice { source, names } => {
+            let what = b" was renamed multiple times to:\n";
+            ui.warn(possible_conflict(source, what, names))
+        }
+        UpdateEvent::RenamedAndDeleted { source, names } => {
+            let what = b" was deleted and renamed to:\n";
+            ui.warn(possible_conflict(source, what, names))
+        }
+        UpdateEvent::CopiesPassedOver { path, candidates } => {
+            let count = candidates.to_string();
+            let words: [&[u8]; 5] = [
+                b"skipping copytracing for '",
+                path,
+                b"', more candidates than the limit: ",
+                count.as_bytes(),
+                b"\n",
+            ];
+            ui.status(words.concat())
+        }
+        _ => Ok(()),
+    }
 }
 
 fn possible_conflict(source: &[u8], what: &[u8], names: &[Vec<u8>]) -> Vec<u8> {

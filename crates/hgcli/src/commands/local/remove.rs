@@ -84,16 +84,8 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         [status.deleted.clone(), status.clean].concat()
     };
     files.sort_unstable();
-    let total = Some(files.len() as u64);
-    context.ui.progress.begin("deleting", Unit::Items, total);
-    for file in &files {
-        if verbose || !matcher.is_exact(file) {
-            context.ui.progress.advance(1);
-            let line = [b"removing ", &context.repo.display_path(file)?[..], b"\n"].concat();
-            context.ui.status_labelled("ui.addremove.removed", line)?;
-        }
-    }
-    context.ui.progress.end();
+    let is_told = |file: &[u8]| verbose || !matcher.is_exact(file);
+    print_removed(&context.repo, &mut context.ui, &files, is_told)?;
     if !matches.flag("dry-run") {
         let working = WorkingFiles::new(change.repository.root());
         for file in &files {
@@ -111,6 +103,24 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         context.ui.warn(line)?;
     }
     Ok(u8::from(failed))
+}
+
+/// A line for each file, unless it was named itself.
+fn print_removed(
+    repo: &Repo,
+    ui: &mut Ui,
+    files: &[Vec<u8>],
+    is_told: impl Fn(&[u8]) -> bool,
+) -> Result<(), Abort> {
+    let total = Some(files.len() as u64);
+    ui.progress.begin("deleting", Unit::Items, total);
+    for file in files.iter().filter(|file| is_told(file)) {
+        ui.progress.advance(1);
+        let line = [b"removing ", &repo.display_path(file)?[..], b"\n"].concat();
+        ui.status_labelled("ui.addremove.removed", line)?;
+    }
+    ui.progress.end();
+    Ok(())
 }
 
 /// A line for each name of something that is there and not tracked.

@@ -8,7 +8,7 @@ pub(crate) use line::{AboveLine, ProgressLine};
 pub(crate) use settings::ProgressSettings;
 
 use parking_lot::Mutex;
-use picture::Standing;
+use picture::StepState;
 use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -105,9 +105,9 @@ impl Progress for TerminalProgress {
         if let Some(settings) = &self.settings {
             step.shift_window(now, settings.speed_window);
             if step.is_due(now, settings) {
-                let standing = step.standing(now);
-                let picture = standing.picture(&settings.format, settings.width);
-                step.endless_pictures += usize::from(standing.is_endless());
+                let state = step.state(now);
+                let picture = state.picture(&settings.format, settings.width);
+                step.endless_pictures += usize::from(state.is_endless());
                 self.line.draw(&picture, settings.width);
                 step.drawn = Some(now);
             }
@@ -138,9 +138,9 @@ impl Step {
         age >= self.delay && since_drawn.is_none_or(|since| since >= settings.refresh)
     }
 
-    fn standing(&self, now: Instant) -> Standing<'_> {
+    fn state(&self, now: Instant) -> StepState<'_> {
         let (since, position) = self.window;
-        Standing {
+        StepState {
             topic: &self.topic,
             unit: self.unit,
             item: &self.item,

@@ -1,4 +1,4 @@
-//! What a line of progress says: fields in the order of `progress.format`.
+//! The text of a line of progress: fields in the order of `progress.format`.
 
 use super::settings::Field;
 use crate::ui::columns;
@@ -6,20 +6,20 @@ use std::time::Duration;
 
 /// Where a step stands.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Standing<'a> {
+pub(super) struct StepState<'a> {
     pub topic: &'a str,
-    /// Noun of what is counted.
+    /// Noun for the count.
     pub unit: &'a str,
     pub item: &'a [u8],
     pub position: u64,
     pub total: Option<u64>,
     /// Pictures of this step so far that had no end to show.
     pub endless_pictures: usize,
-    /// What was counted in which time, as far back as the speed is taken over.
+    /// Count and time, as far back as the speed is taken over.
     pub recent: (u64, Duration),
 }
 
-impl Standing<'_> {
+impl StepState<'_> {
     /// The end, unless it is unknown or was passed.
     fn known_end(&self) -> Option<u64> {
         self.total
@@ -179,18 +179,18 @@ mod tests {
 
     const USUAL: [Field; 3] = [Field::Topic, Field::Bar, Field::Number];
 
-    fn loop_at(position: u64, total: Option<u64>) -> Standing<'static> {
-        Standing {
+    fn loop_at(position: u64, total: Option<u64>) -> StepState<'static> {
+        StepState {
             topic: "loop",
             unit: "files",
             position,
             total,
-            ..Standing::default()
+            ..StepState::default()
         }
     }
 
-    fn line(standing: &Standing<'_>, format: &[Field], width: usize) -> String {
-        String::from_utf8(standing.picture(format, width)).unwrap()
+    fn line(state: &StepState<'_>, format: &[Field], width: usize) -> String {
+        String::from_utf8(state.picture(format, width)).unwrap()
     }
 
     #[test]
@@ -205,11 +205,11 @@ mod tests {
     #[test]
     fn a_step_without_an_end_moves_to_and_fro() {
         let drawn = |endless_pictures| {
-            let standing = Standing {
+            let state = StepState {
                 endless_pictures,
                 ..loop_at(7, None)
             };
-            line(&standing, &[Field::Bar], 9)
+            line(&state, &[Field::Bar], 9)
         };
         let pictures: Vec<_> = (0..6).map(drawn).collect();
         assert_eq!(
@@ -226,13 +226,13 @@ mod tests {
 
     #[test]
     fn the_rest_is_estimated_by_what_was_counted() {
-        let standing = Standing {
+        let state = StepState {
             recent: (2, Duration::from_secs(22)),
             ..loop_at(2, Some(8))
         };
-        assert_eq!(standing.estimate().unwrap(), "1m07s");
+        assert_eq!(state.estimate().unwrap(), "1m07s");
         assert_eq!(loop_at(0, Some(8)).estimate(), None);
-        assert_eq!(standing.speed().unwrap(), "0 files/sec");
+        assert_eq!(state.speed().unwrap(), "0 files/sec");
         let words = [59, 30_001, 1_000_000, 2_100_000, 3_000_001, 42_000_001].map(duration_words);
         assert_eq!(
             words,
@@ -243,19 +243,16 @@ mod tests {
     #[test]
     fn items_are_cut_by_columns() {
         let item = "\u{3042}\u{3044}\u{3046}\u{3048}";
-        let standing = Standing {
+        let state = StepState {
             item: item.as_bytes(),
             ..loop_at(0, None)
         };
         assert_eq!(
-            line(&standing, &[Field::ItemStart(6)], 20),
+            line(&state, &[Field::ItemStart(6)], 20),
             "\u{3042}\u{3044}\u{3046}"
         );
-        assert_eq!(
-            line(&standing, &[Field::ItemEnd(5)], 20),
-            "\u{3046}\u{3048} "
-        );
-        assert_eq!(line(&standing, &[Field::Topic, Field::Bar], 3), "loo");
+        assert_eq!(line(&state, &[Field::ItemEnd(5)], 20), "\u{3046}\u{3048} ");
+        assert_eq!(line(&state, &[Field::Topic, Field::Bar], 3), "loo");
     }
 
     proptest::proptest! {
@@ -264,9 +261,9 @@ mod tests {
             position: u64, total: Option<u64>, width in 0_usize..200, item: Vec<u8>, counted: u64,
         ) {
             let recent = (counted, Duration::from_millis(counted % 100_000));
-            let standing = Standing { item: &item, recent, ..loop_at(position, total) };
+            let state = StepState { item: &item, recent, ..loop_at(position, total) };
             let format = [Field::ItemEnd(7), Field::Topic, Field::Bar, Field::Number, Field::Estimate, Field::Speed];
-            let drawn = standing.picture(&format, width);
+            let drawn = state.picture(&format, width);
             proptest::prop_assert!(columns::width(&drawn) <= width);
         }
     }
