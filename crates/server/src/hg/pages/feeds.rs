@@ -70,7 +70,13 @@ pub(super) fn render(page: &Page<'_>, command: Command) -> Result<PageBody, Page
         }
         Command::Bookmarks => feed.labels(("bookmarks", "bookmark"), &page.reader.all_bookmarks()?),
         Command::Branches => feed.labels(("branches", "branch"), &page.reader.all_branches()?),
-        other => return Err(no_template(page, other)),
+        other => {
+            if other == Command::Annotate {
+                // As in stock, a wrong setting comes before the missing template.
+                page.annotation_blanks()?;
+            }
+            return Err(no_template(page, other));
+        }
     };
     let media = if feed.is_atom { ATOM } else { RSS };
     Ok(PageBody::whole(media, text.into_bytes()))
@@ -169,8 +175,13 @@ impl Feed<'_> {
         (outer, inner, user_style): (&str, &str, &str),
     ) -> String {
         let description = xml(&entry.description).replace('\n', "<br/>\n");
-        let files = entry.files.iter().filter(|_| with_files);
-        let files: String = files.map(|file| format!("{}<br />", xml(file))).collect();
+        let most = self.page.limits.files;
+        let files = entry.files.iter().filter(|_| with_files).take(most);
+        let mut files: String = files.map(|file| format!("{}<br />", xml(file))).collect();
+        if with_files && entry.files.len() > most {
+            // Stands for the others.
+            files.push_str("<br />");
+        }
         let user = obfuscated(&String::from_utf8_lossy(&entry.user));
         let plain = "text-align:left;";
         let top = "text-align:left;vertical-align:top;";

@@ -14,6 +14,7 @@ use crate::hg::database::RepositoryDatabase;
 use crate::hg::page::About;
 use varve_archive::ArchiveKind;
 use varve_config::hgrc::{Hgrc, HgrcError};
+use varve_delta::Blanks;
 use varve_repo::Rev;
 
 /// Most changesets of one page: the answer of more would take minutes.
@@ -255,13 +256,20 @@ impl Page<'_> {
         self.reader.diffs(sides, only, &options)
     }
 
+    /// The blanks that do not count where lines are annotated.
+    ///
+    /// # Errors
+    /// Those of [`blanks_of_annotation`].
+    pub(super) fn annotation_blanks(&self) -> Result<Blanks, PageError> {
+        blanks_of_annotation(self.config, |key| self.query(key))
+    }
+
     /// The lines of a file with their origins; `[annotate]` and the query say which blanks do not count.
     ///
     /// # Errors
     /// Those of [`blanks_of_annotation`] and [`PageReader::annotation`].
     pub(super) fn annotation(&self, file: &FileVersion) -> Result<Vec<AnnotatedLine>, PageError> {
-        let blanks = blanks_of_annotation(self.config, |key| self.query(key))?;
-        self.reader.annotation(file, blanks)
+        self.reader.annotation(file, self.annotation_blanks()?)
     }
 
     /// The changeset and the file of the address before and after.

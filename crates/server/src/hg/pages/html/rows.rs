@@ -204,7 +204,7 @@ pub(super) fn anchor(number: usize) -> String {
 /// The lines of a difference. The content of a file that is no text is left out.
 fn diff_rows(diff: &FileDiff) -> Vec<DiffRow> {
     let mut rows: Vec<DiffRow> = lines(&diff.body).into_iter().map(diff_row).collect();
-    if !diff.literal.is_empty() {
+    if !diff.literal().is_empty() {
         rows.push(DiffRow {
             kind: "same",
             text: "The content is no text.".to_owned(),

@@ -186,7 +186,7 @@ fn diff_blocks(diffs: &[FileDiff]) -> JsonValue {
     let blocks = numbered.filter(|(diff, _)| !diff.is_empty());
     let blocks = blocks.map(|(diff, number)| {
         let lines = super::read::diff::lines(&diff.body);
-        let literal = Some(&diff.literal[..]).filter(|literal| !literal.is_empty());
+        let literal = diff.literal.as_deref();
         let lines = lines
             .into_iter()
             .chain(literal)

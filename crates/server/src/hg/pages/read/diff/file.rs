@@ -44,12 +44,17 @@ pub(super) fn difference(
         push_changed_mode(file, &mut diff.body);
     }
     let (differs, is_text) = (texts.old != texts.new, texts.is_text());
-    let is_literal = differs && !is_text && options.git && options.binary && !texts.is_long();
-    if is_literal || (options.git && is_text && options.index_digits > 0) {
+    let may_be_literal = !is_text && options.git && options.binary && !texts.is_long();
+    let is_literal = differs && may_be_literal;
+    let is_indexed = options.git && options.index_digits > 0 && (is_text || !options.binary);
+    if is_literal || is_indexed {
         push_index(file, texts, (options, is_literal), &mut diff.body);
     }
-    if is_literal {
-        push_literal(&texts.new, &mut diff.literal);
+    if may_be_literal {
+        let literal = diff.literal.insert(Text::new());
+        if differs {
+            push_literal(&texts.new, literal);
+        }
     } else if differs && !is_text {
         let line = [b"Binary file ", &file.before().0[..], b" has changed\n"];
         diff.body.extend_from_slice(&line.concat());

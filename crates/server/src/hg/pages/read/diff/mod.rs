@@ -26,19 +26,23 @@ pub(in crate::hg::pages) struct FileDiff {
     pub(in crate::hg::pages) header: Text,
     /// The lines behind it.
     pub(in crate::hg::pages) body: Text,
-    /// Behind them, in git's form, the content of a file that is no text.
-    pub(in crate::hg::pages) literal: Text,
+    /// Behind them, in git's form, the content of a file that is no text; empty if it is the same as before.
+    pub(in crate::hg::pages) literal: Option<Text>,
     pub(in crate::hg::pages) is_removed: bool,
 }
 
 impl FileDiff {
     /// Nothing but the header.
     pub(in crate::hg::pages) fn is_empty(&self) -> bool {
-        self.body.is_empty() && self.literal.is_empty()
+        self.body.is_empty() && self.literal().is_empty()
     }
 
     pub(in crate::hg::pages) fn text(&self) -> Text {
-        [&self.header[..], &self.body, &self.literal].concat()
+        [&self.header[..], &self.body, self.literal()].concat()
+    }
+
+    pub(in crate::hg::pages) fn literal(&self) -> &[u8] {
+        self.literal.as_deref().unwrap_or_default()
     }
 }
 
@@ -124,7 +128,7 @@ impl PageReader<'_> {
                 new: self.text_of(&file.path, file.new, &mut state)?,
             };
             let diff = file::difference(&file, &texts, (&sides, options));
-            length += diff.body.len() + diff.literal.len();
+            length += diff.body.len() + diff.literal().len();
             if length > LONGEST_DIFF {
                 return Err(PageError::too_long("the difference"));
             }
