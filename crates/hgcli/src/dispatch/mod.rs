@@ -14,6 +14,7 @@ const FAILED_SHELL: u8 = 255;
 use crate::arguments::global::{EarlyOptions, GLOBAL};
 use crate::arguments::options::{self, Order};
 use crate::arguments::{INSECURE, Matches, REMOTECMD, SSH};
+use crate::commands::history::extdiff;
 use crate::commands::{self, usage};
 use crate::context::layers::{Layered, Layers};
 use crate::context::{
@@ -132,6 +133,9 @@ fn run(
     }
     let early = EarlyOptions::scan(arguments);
     let (mut context, with_untrusted) = begin(session, &early, reporting)?;
+    if let Some(config) = extdiff::with_tool_aliases(&context.config) {
+        context.set_config(config);
+    }
     let commands = Arc::new(commands::with_extensions(
         &session.commands,
         &context.config,
