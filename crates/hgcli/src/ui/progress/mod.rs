@@ -100,7 +100,7 @@ impl Progress for TerminalProgress {
         }
         if let Some(trace) = &self.trace {
             // A trace in memory takes every line.
-            let _ = step.describe(&mut *trace.lock());
+            let _ = step.describe(&mut trace.lock());
         }
         if let Some(settings) = &self.settings {
             step.shift_window(now, settings.speed_window);

@@ -156,11 +156,11 @@ mod tests {
             let made = ProgressSettings::of(&settings, Verbosity::default(), has_terminal);
             made.map(|made| made.is_some())
         };
-        assert_eq!(of(&[], false).unwrap(), false);
-        assert_eq!(of(&[], true).unwrap(), true);
-        assert_eq!(of(&[("assume-tty", "yes")], false).unwrap(), true);
+        assert!(!of(&[], false).unwrap());
+        assert!(of(&[], true).unwrap());
+        assert!(of(&[("assume-tty", "yes")], false).unwrap());
         let disabled = [("assume-tty", "yes"), ("disable", "1")];
-        assert_eq!(of(&disabled, true).unwrap(), false);
+        assert!(!of(&disabled, true).unwrap());
         assert!(of(&[("delay", "soon")], true).is_err());
         assert!(of(&[("width", "wide")], true).is_err());
     }

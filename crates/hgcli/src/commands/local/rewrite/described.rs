@@ -30,7 +30,7 @@ pub(crate) fn described(
         out.push(b' ');
         out.extend_from_slice(&name);
     }
-    let first = view.with_changeset(rev, |changeset| first_line(&changeset.description))?;
+    let first = view.with_changeset(rev, |changeset| first_line(changeset.description))?;
     out.extend([b" \"", &first[..], b"\""].concat());
     Ok(out)
 }
