@@ -122,7 +122,11 @@ fn what_a_program_changes_comes_back() {
     let edit = "--config=extdiff.edit=for f in $child/a $child/d/b; do echo edited >> $f; done; find $child -type f | sort; cat $parent/a";
     same(&twin, &["edit", edit]);
     same_state(&twin);
-    same(&twin, &["edit", "--per-file", edit, "-v"]);
+    let one = "--config=extdiff.one=echo edited >> $child; cat $child $parent";
+    same(&twin, &["one", "--per-file", one, "-v"]);
+    same_state(&twin);
+    same(&twin, &["one", one, "a"]);
+    same_state(&twin);
     let each = "--config=extdiff.each=echo $plabel1 $clabel; cat $parent $child";
     same(
         &twin,

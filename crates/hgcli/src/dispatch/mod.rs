@@ -133,9 +133,6 @@ fn run(
     }
     let early = EarlyOptions::scan(arguments);
     let (mut context, with_untrusted) = begin(session, &early, reporting)?;
-    if let Some(config) = extdiff::with_tool_aliases(&context.config) {
-        context.set_config(config);
-    }
     let commands = Arc::new(commands::with_extensions(
         &session.commands,
         &context.config,
@@ -302,7 +299,8 @@ fn begin(
         &layered,
         early.repository.as_deref(),
     )?;
-    context.set_config(layered.config);
+    let with_tools = extdiff::with_tool_aliases(&layered.config);
+    context.set_config(with_tools.unwrap_or(layered.config));
     context.config.untrusted = layered.untrusted;
     Ok((context, layered.with_untrusted))
 }

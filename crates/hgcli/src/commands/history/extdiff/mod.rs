@@ -10,7 +10,8 @@ pub(crate) use tools::with_tool_aliases;
 use super::diff;
 use super::export;
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
-use crate::context::{Category, Command, Context, Repo};
+use crate::context::files::is_known;
+use crate::context::{Category, Command, Config, Context, Repo};
 use crate::render::diff::{DiffOptions, DiffSide, DiffedFile};
 use crate::ui::{Abort, Ui, short_hex};
 use snapshot::{Copies, Side};
@@ -20,9 +21,10 @@ use std::path::Path;
 use std::process;
 use substitution::Substitutions;
 use tools::DiffTool;
+use varve_lang::patterns::Matcher;
 use varve_repo::{RepoView, Rev};
-use varve_workdir::ScratchDirectory;
 use varve_workdir::filesets::FilesetTarget;
+use varve_workdir::{Dirstate, ScratchDirectory};
 
 /// The exit code when the program has run, whatever it says.
 const SHOWN: u8 = 1;
@@ -60,10 +62,12 @@ pub(crate) const COMMAND: Command = Command {
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     context.repo.refuse_subrepositories(matches)?;
     let tool = DiffTool::of_call(&context.config, matches)?;
-    let Context { repo, ui, .. } = context;
+    let Context {
+        repo, ui, config, ..
+    } = context;
     let sides = sides(repo, ui, matches)?;
     if matches.flag("patch") {
-        return compare_patches(context, matches, &tool, sides);
+        return compare_patches((repo, ui, config), matches, &tool, sides);
     }
     let at = match sides.1 {
         DiffSide::Rev(rev) => FilesetTarget::Rev(rev),
@@ -71,8 +75,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     };
     let matcher = repo.matcher_at(matches, at)?;
     if sides.1 == DiffSide::Working {
-        let dirstate = varve_workdir::Dirstate::read(&repo.repository()?)?;
-        repo.warn_of_missing_files(ui, &matcher, &dirstate)?;
+        warn_of_missing(repo, ui, sides.0, &matcher)?;
     }
     let files = diff::changed_files(repo, ui, sides, (&matcher, false))?;
     if files.is_empty() {
@@ -89,6 +92,31 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     shown?;
     ui.note("cleaning up temp directory\n")?;
     Ok(SHOWN)
+}
+
+/// Names that neither the working directory nor the other side has.
+fn warn_of_missing(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    from: DiffSide,
+    matcher: &Matcher,
+) -> Result<(), Abort> {
+    let dirstate = Dirstate::read(&repo.repository()?)?;
+    let view = repo.view()?;
+    let text = match from {
+        DiffSide::Rev(rev) => view.manifest_text(rev)?,
+        DiffSide::Working => view.manifest_text(None)?,
+    };
+    let is_there = |path: &[u8]| {
+        let below = [path, b"/"].concat();
+        view.manifest_entries(&text)
+            .flatten()
+            .any(|entry| entry.path == path || entry.path.starts_with(&below))
+    };
+    repo.warn_of_unknown_files(ui, matcher, &|path| {
+        is_known(&dirstate, path) || is_there(path)
+    })?;
+    Ok(())
 }
 
 /// As `diff` chooses them, but for `--change`, which counts before all others.
@@ -151,7 +179,7 @@ fn execute(ui: &mut Ui, line: &[u8], directory: &Path) -> Result<(), Abort> {
 }
 
 fn shell(line: &[u8], directory: &Path) -> process::Command {
-    let mut shell = process::Command::new("sh");
+    let mut shell = process::Command::new("/bin/sh");
     shell
         .arg("-c")
         .arg(OsStr::from_bytes(line))
@@ -165,7 +193,7 @@ fn quoted_for_people(line: &[u8]) -> Vec<u8> {
 
 /// `--patch`: the program compares two patches.
 fn compare_patches(
-    context: &mut Context,
+    (repo, ui, config): (&mut Repo, &mut Ui, &Config),
     matches: &Matches,
     tool: &DiffTool,
     sides: (DiffSide, DiffSide),
@@ -173,9 +201,6 @@ fn compare_patches(
     let (DiffSide::Rev(Some(from)), DiffSide::Rev(Some(to))) = sides else {
         return Err(Abort::new("--patch requires two revisions"));
     };
-    let Context {
-        repo, ui, config, ..
-    } = context;
     let view = repo.view()?;
     let options = DiffOptions::new(ui, config, matches)?;
     let matcher = repo.matcher_at(matches, FilesetTarget::Rev(Some(to)))?;

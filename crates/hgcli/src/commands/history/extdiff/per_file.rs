@@ -12,7 +12,7 @@ use std::process::Child;
 
 /// The answers to the question, as `?` lists them.
 const ANSWERS: &str =
-    "y - Yes, show diff\nn - No, skip this diff\ns - Skip remaining diffs\n? - Show help\n";
+    "y - yes, show diff\nn - no, skip this diff\ns - skip remaining diffs\n? - ? (display help)\n";
 
 /// A program with windows of its own shows all files at once, unless each is asked about.
 pub(super) fn show(

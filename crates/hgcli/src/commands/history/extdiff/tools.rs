@@ -5,7 +5,6 @@ use crate::arguments::{Flag, Matches};
 use crate::commands::extension_value;
 use crate::context::Config;
 use crate::ui::Abort;
-use std::borrow::Cow;
 use varve_config::hgrc::{Hgrc, SettingSource};
 
 /// The section that makes commands of programs.
@@ -58,19 +57,22 @@ impl DiffTool {
 
     /// The program that a key of `[extdiff]` is about.
     fn named(config: &Config, name: &str) -> Result<DiffTool, Abort> {
-        let old_form = config.get(SECTION, &format!("cmd.{name}"));
-        if let Some(program) = old_form {
-            let program = if program.is_empty() {
-                name.as_bytes()
+        let program = || {
+            let program = described(config, name, "executable");
+            quoted(&program.unwrap_or_else(|| name.as_bytes().to_vec()))
+        };
+        if let Some(path) = config.get(SECTION, &format!("cmd.{name}")) {
+            let program = if path.is_empty() {
+                program()
             } else {
-                program
+                quoted(path)
             };
             let options = config.get(SECTION, &format!("opts.{name}"));
             let options = options
-                .map(Cow::Borrowed)
-                .filter(|options| !options.is_empty());
-            let options = options.or_else(|| described(config, name, "diffargs").map(Cow::Owned));
-            return with_options(config, name, quoted(program), options.as_deref());
+                .filter(|options| !options.is_empty())
+                .map(<[u8]>::to_vec);
+            let options = options.or_else(|| described(config, name, "diffargs"));
+            return with_options(config, name, program, options.as_deref());
         }
         let line = config.get(SECTION, name).unwrap_or_default();
         match line.is_empty() {
@@ -80,10 +82,8 @@ impl DiffTool {
                 with_options(config, name, line.to_vec(), described.as_deref())
             }
             true => {
-                let program = described(config, name, "executable");
-                let program = program.unwrap_or_else(|| name.as_bytes().to_vec());
                 let options = described(config, name, "diffargs");
-                with_options(config, name, quoted(&program), options.as_deref())
+                with_options(config, name, program(), options.as_deref())
             }
         }
     }
