@@ -118,6 +118,14 @@ impl WorkingFiles {
         }
     }
 
+    /// Returns whether a file or a link is there; what lies behind a link is elsewhere.
+    ///
+    /// # Errors
+    /// A failure of the file system.
+    pub fn has_file(&self, file: &[u8]) -> Result<bool, WorkdirError> {
+        Ok(self.exists(file) && self.look(file)?.is_some_and(|found| !found.is_dir()))
+    }
+
     /// Returns whether anything is there, a link that leads nowhere too; what lies behind a link is elsewhere.
     pub fn exists(&self, file: &[u8]) -> bool {
         self.audit(file).is_ok() && matches!(self.look(file), Ok(Some(_)))

@@ -41,6 +41,7 @@ mod evolution;
 mod exchange_words;
 mod exit_codes;
 mod export;
+mod external_diff;
 mod file_filters;
 mod files;
 mod filesets;

@@ -110,7 +110,6 @@ fn nodes_bundles_and_merges_are_looked_up() {
         ],
     );
     for query in ["bundle()", "not bundle()", "heads(bundle())"] {
-        twin.same(&["-R", "some.hg", "log", "-T", "{rev} ", "-r", query]);
         twin.same_in(
             "behind",
             &["-R", "../some.hg", "log", "-T", "{rev} ", "-r", query],

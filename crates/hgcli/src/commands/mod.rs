@@ -197,6 +197,12 @@ pub(crate) const OF_EXTENSIONS: &[ExtensionCommands] = &[
         description: &["provide the amend command (EXPERIMENTAL)"],
     },
     ExtensionCommands {
+        extensions: &["extdiff"],
+        commands: &[&history::extdiff::COMMAND],
+        file: None,
+        description: &["command to allow external programs to compare revisions"],
+    },
+    ExtensionCommands {
         extensions: &["fix"],
         commands: &[&local::fix::COMMAND],
         file: None,

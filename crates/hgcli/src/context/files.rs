@@ -64,13 +64,23 @@ impl Repo {
         matcher: &Matcher,
         dirstate: &Dirstate,
     ) -> Result<Vec<Vec<u8>>, Abort> {
+        self.warn_of_unknown_files(ui, matcher, &|path| is_known(dirstate, path))
+    }
+
+    /// The same, where another test tells which names mean something though no file is there.
+    pub(crate) fn warn_of_unknown_files(
+        &self,
+        ui: &mut Ui,
+        matcher: &Matcher,
+        is_known: &dyn Fn(&[u8]) -> bool,
+    ) -> Result<Vec<Vec<u8>>, Abort> {
         let root = self.root()?.to_owned();
         let mut missing = Vec::new();
         for path in matcher.named().iter().filter(|path| !path.is_empty()) {
             let metadata = root.join(OsStr::from_bytes(path)).symlink_metadata();
             let reason = match metadata {
                 Ok(metadata) => unsupported(metadata.file_type()).map(str::to_owned),
-                Err(_) if is_known(dirstate, path) => None,
+                Err(_) if is_known(path) => None,
                 Err(error) => Some(crate::ui::abort::system_words(&error)),
             };
             if let Some(reason) = reason {
@@ -90,7 +100,7 @@ impl Repo {
 }
 
 /// Whether the dirstate has a file of this name or in a directory of this name.
-fn is_known(dirstate: &Dirstate, path: &[u8]) -> bool {
+pub(crate) fn is_known(dirstate: &Dirstate, path: &[u8]) -> bool {
     dirstate.get(path).is_some() || dirstate.below(path).next().is_some()
 }
 

@@ -14,6 +14,7 @@ const FAILED_SHELL: u8 = 255;
 use crate::arguments::global::{EarlyOptions, GLOBAL};
 use crate::arguments::options::{self, Order};
 use crate::arguments::{INSECURE, Matches, REMOTECMD, SSH};
+use crate::commands::history::extdiff;
 use crate::commands::{self, usage};
 use crate::context::layers::{Layered, Layers};
 use crate::context::{
@@ -298,7 +299,8 @@ fn begin(
         &layered,
         early.repository.as_deref(),
     )?;
-    context.set_config(layered.config);
+    let with_tools = extdiff::with_tool_aliases(&layered.config);
+    context.set_config(with_tools.unwrap_or(layered.config));
     context.config.untrusted = layered.untrusted;
     Ok((context, layered.with_untrusted))
 }

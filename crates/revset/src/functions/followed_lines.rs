@@ -52,11 +52,11 @@ impl Arguments {
         let is_named = |argument: &&Expr| matches!(argument, Expr::KeyValue(..));
         let positional: Vec<&Expr> = arguments.iter().filter(|one| !is_named(one)).collect();
         let named: Vec<Expr> = arguments.iter().filter(is_named).cloned().collect();
-        let [start, descends] = arguments::keyed(name, ["startrev", "descend"], &named)?;
         let [file, lines @ ..] = &positional[..] else {
             let words = format!("{name} takes at least 1 positional arguments");
             return Err(RevsetError::parse(words));
         };
+        let [start, descends] = arguments::keyed(name, ["startrev", "descend"], &named)?;
         let start = start.map(|start| one_revision(engine, start)).transpose()?;
         let start = start.unwrap_or_else(|| engine.context().parents.first().copied());
         let pattern = arguments::word(file, "followlines requires a pattern")?;

@@ -124,7 +124,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 }
 
 /// The files that differ between two sides; `git` tells whether copies are looked for.
-fn changed_files(
+pub(super) fn changed_files(
     repo: &mut Repo,
     ui: &Ui,
     sides: (DiffSide, DiffSide),
@@ -189,7 +189,12 @@ fn below(repo: &Repo, ui: &mut Ui, root: &[u8], matcher: &mut Matcher) -> Result
     Ok(prefix)
 }
 
-fn sides(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<(DiffSide, DiffSide), Abort> {
+/// Both sides, from all options that name one.
+pub(super) fn sides(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    matches: &Matches,
+) -> Result<(DiffSide, DiffSide), Abort> {
     let revs: Vec<Vec<u8>> = matches.list("rev").iter().map(|rev| rev.to_vec()).collect();
     let (from, to) = (matches.value("from"), matches.value("to"));
     if let Some(change) = matches.value("change").filter(|change| !change.is_empty()) {

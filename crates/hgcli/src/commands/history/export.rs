@@ -116,10 +116,19 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
 
 /// A changeset as a patch with its header.
 pub(crate) fn patch(view: &RepoView, rev: Rev, options: &DiffOptions) -> Result<Vec<u8>, Abort> {
+    patch_of_files(view, rev, options, &Matcher::everything())
+}
+
+/// The same with the differences of files that match.
+pub(crate) fn patch_of_files(
+    view: &RepoView,
+    rev: Rev,
+    options: &DiffOptions,
+    matcher: &Matcher,
+) -> Result<Vec<u8>, Abort> {
     let parents = parents(view, Some(rev), false);
     let mut out = header(view, Some(rev), &parents)?;
-    let everything = Matcher::everything();
-    let (comparison, changes) = of_changeset(view, Some(rev), None, options, 12, &everything)?;
+    let (comparison, changes) = of_changeset(view, Some(rev), None, options, 12, matcher)?;
     comparison.push_all(&changes, &mut out)?;
     Ok(out)
 }

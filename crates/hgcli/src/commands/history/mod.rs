@@ -7,6 +7,7 @@ pub(crate) mod branches;
 pub(crate) mod cat;
 pub(crate) mod diff;
 pub(crate) mod export;
+pub(crate) mod extdiff;
 pub(crate) mod files;
 pub(crate) mod grep;
 pub(crate) mod heads;

@@ -51,8 +51,7 @@ impl DirstateChange {
 
     /// Returns whether a file or a link is there.
     pub(crate) fn has_file(&self, file: &[u8]) -> Result<bool, Abort> {
-        let found = WorkingFiles::new(self.repository.root()).look(file)?;
-        Ok(found.is_some_and(|found| !found.is_dir()))
+        Ok(WorkingFiles::new(self.repository.root()).has_file(file)?)
     }
 
     /// The files that match, with clean ones and, if they are wanted, those that are not tracked.

@@ -383,7 +383,7 @@ pub(crate) fn look(
         let files = WorkingFiles::new(repository.root());
         let mut back = Vec::new();
         for path in &status.removed {
-            if files.look(path)?.is_some_and(|found| !found.is_dir()) {
+            if files.has_file(path)? {
                 back.push(path.clone());
             }
         }
