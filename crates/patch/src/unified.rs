@@ -3,14 +3,14 @@
 use std::io::Write;
 use varve_delta::{Blanks, same_lines};
 
-/// How two texts are compared, and how much of them hunks show.
+/// Options of a comparison of two texts, and of its hunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HunkOptions {
     /// Lines around each difference.
     pub context: usize,
     /// With the line before the hunk at which a function begins.
     pub functions: bool,
-    /// Which blanks do not count.
+    /// Blanks that do not count.
     pub blanks: Blanks,
 }
 

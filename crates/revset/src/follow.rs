@@ -43,49 +43,92 @@ pub(crate) fn history(
     let Some(start) = start else {
         return Ok(found);
     };
-    let mut filelogs: HashMap<Vec<u8>, Revlog> = HashMap::new();
+    let mut filelogs = Filelogs::new(view);
     let mut seen = HashSet::new();
     let files = files.into_iter().map(|(path, node)| (start, path, node));
     let mut work: Vec<(Rev, Vec<u8>, Node)> = files.collect();
     // The same revision may have come in by several changesets, and seen from each of its children
     // another one counts.
     while let Some((from, path, node)) = work.pop() {
-        if !filelogs.contains_key(&path) {
-            filelogs.insert(path.clone(), view.filelog(&path)?);
-        }
-        let filelog = &filelogs[&path];
-        let Some(rev) = filelog.rev(&node) else {
+        let Some(changeset) = filelogs.introduced(&path, &node, from)? else {
             continue;
         };
-        let file = FileRevision {
-            path: &path,
-            filelog,
-            rev,
-        };
-        let mut history = Ancestors::new(view.changelog(), &[from]);
-        let changeset = view
-            .introducing_changeset(file, &mut history, from)?
-            .unwrap_or(from);
         found.entry(changeset).or_default().insert(path.clone());
         if !seen.insert((changeset, path.clone(), node)) {
             continue;
         }
+        let mut parents = filelogs.parents(&path, &node)?;
+        if followed == FollowedParents::First {
+            parents.truncate(1);
+        }
+        let next = parents.into_iter();
+        work.extend(next.map(|(path, node)| (changeset, path, node)));
+    }
+    Ok(found)
+}
+
+/// The filelogs that a walk has opened.
+pub(crate) struct Filelogs<'a> {
+    view: &'a RepoView,
+    opened: HashMap<Vec<u8>, Revlog>,
+}
+
+impl<'a> Filelogs<'a> {
+    pub(crate) fn new(view: &'a RepoView) -> Filelogs<'a> {
+        Filelogs {
+            view,
+            opened: HashMap::new(),
+        }
+    }
+
+    pub(crate) fn get(&mut self, path: &[u8]) -> Result<&Revlog, RevsetError> {
+        if !self.opened.contains_key(path) {
+            let filelog = self.view.filelog(path)?;
+            self.opened.insert(path.to_vec(), filelog);
+        }
+        Ok(&self.opened[path])
+    }
+
+    /// The changeset that brought a revision into the history of `from`, or that one itself if none is known; `None` if
+    /// the filelog lacks the revision.
+    pub(crate) fn introduced(
+        &mut self,
+        path: &[u8],
+        node: &Node,
+        from: Rev,
+    ) -> Result<Option<Rev>, RevsetError> {
+        let view = self.view;
+        let filelog = self.get(path)?;
+        let Some(rev) = filelog.rev(node) else {
+            return Ok(None);
+        };
+        let file = FileRevision { path, filelog, rev };
+        let mut history = Ancestors::new(view.changelog(), &[from]);
+        let found = view.introducing_changeset(file, &mut history, from)?;
+        Ok(Some(found.unwrap_or(from)))
+    }
+
+    /// Parents of a revision; that of a copy is its source.
+    pub(crate) fn parents(
+        &mut self,
+        path: &[u8],
+        node: &Node,
+    ) -> Result<Vec<(Vec<u8>, Node)>, RevsetError> {
+        let filelog = self.get(path)?;
+        let Some(rev) = filelog.rev(node) else {
+            return Ok(Vec::new());
+        };
         let parents = filelog.parents(rev);
-        let mut next = Vec::new();
+        let mut found = Vec::new();
         // A copy has the null revision as its first parent.
         if parents[0].is_none() {
             let text = filelog.text(rev)?;
             if let Some((source, node)) = FileText::parse(&text).copied_from {
-                next.push((changeset, source.to_vec(), node));
+                found.push((source.to_vec(), node));
             }
         }
         let parents = parents.into_iter().flatten();
-        let parents = parents.map(|parent| filelog.node(parent));
-        next.extend(parents.map(|parent| (changeset, path.clone(), parent)));
-        if followed == FollowedParents::First {
-            next.truncate(1);
-        }
-        work.append(&mut next);
+        found.extend(parents.map(|parent| (path.to_vec(), filelog.node(parent))));
+        Ok(found)
     }
-    Ok(found)
 }

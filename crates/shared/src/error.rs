@@ -101,7 +101,7 @@ pub enum SharedError {
         log: String,
         /// The oldest slot that can be restored.
         oldest: u64,
-        /// When it was written.
+        /// Time of the record.
         oldest_time: u64,
     },
     /// The store lets two processes create the same object.
@@ -122,7 +122,7 @@ pub enum SharedError {
 }
 
 impl SharedError {
-    /// Whether the process is no longer the owner, or cannot know it: it must open the log again.
+    /// True if the process is no longer the owner, or cannot know it: it must open the log again.
     pub fn must_reopen(&self) -> bool {
         matches!(
             self,
@@ -133,7 +133,7 @@ impl SharedError {
         )
     }
 
-    /// Whether the store has no such log.
+    /// True if the store has no such log.
     pub fn is_not_found(&self) -> bool {
         matches!(self, SharedError::NoSuchLog { .. })
     }

@@ -89,7 +89,7 @@ pub use local_state::{LocalState, local_state};
 pub use manifest_merge::{Auction, Bidder, CopyReport, Reason, TracedCopy, Verdict};
 pub use merge::{
     CopyTraceMode, FileTraits, MarkerStyle, MergeLabels, MergeOptions, MergeProgram, MergeTool,
-    OnObstacle, PartialTool, PickedTool, ToolObstacle, ToolSelection, ToolTable,
+    OnObstacle, PartialTool, PickedTool, ToolObstacle, ToolSelection, ToolTable, quote_for_shell,
 };
 pub use merge_state::{
     FileState, MergeState, Present, clear_merge, has_unresolved, other_side, unresolved,

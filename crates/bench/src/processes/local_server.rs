@@ -45,7 +45,7 @@ impl LocalServer {
         }
     }
 
-    /// Where it listens, without a slash at the end.
+    /// Its address, without a slash at the end.
     pub fn url(&self) -> &str {
         &self.url
     }

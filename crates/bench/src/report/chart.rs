@@ -85,7 +85,7 @@ pub struct BarChart {
 /// One ratio, with the least and the greatest of its rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RatioMark {
-    /// Which series it belongs to.
+    /// The series of the mark.
     pub series: usize,
     /// Least of the rounds.
     pub low: f64,

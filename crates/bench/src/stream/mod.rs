@@ -32,7 +32,7 @@ pub enum Subject {
 /// Numbers of clients and runs.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How many clients ask at once, in the order of the report.
+    /// Numbers of clients that ask at once, in the order of the report.
     pub clients: Vec<usize>,
     /// Rounds that count; at least 3.
     pub runs: usize,

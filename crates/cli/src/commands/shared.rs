@@ -190,7 +190,8 @@ fn database_of(log: &str) -> Option<String> {
         rest = &escaped[2..];
     }
     name.push_str(rest);
-    Some(name)
+    // Whatever lies in the store, no other names are printed.
+    check_database_name(&name).is_ok().then_some(name)
 }
 
 /// The databases of a store that are named, or all.

@@ -113,7 +113,7 @@ impl Repo {
         Ok(members?)
     }
 
-    /// Whether the working copy is among the members.
+    /// True if the working copy is among the members.
     pub(crate) fn names_working_copy(&mut self, specs: &[&[u8]]) -> Result<bool, Abort> {
         let view = self.view()?;
         let engine = self.engine(&view)?;

@@ -95,7 +95,7 @@ impl Streams {
         !self.are_channels() && io::stdout().is_terminal()
     }
 
-    /// Whether a person at a terminal sees progress.
+    /// True if a terminal shows warnings and progress.
     pub(crate) fn has_terminal_errors(&self) -> bool {
         !self.are_channels() && io::stderr().is_terminal()
     }

@@ -8,6 +8,7 @@ use crate::tree::Expr;
 use crate::{Engine, Member, RevsetError, Set};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use varve_repo::{Node, Rev};
 
@@ -31,11 +32,13 @@ pub(super) fn node_from_file(
         let reason = system_words(&error);
         RevsetError::NodesFile { name, reason }
     };
-    let len = path.metadata().map_err(refused)?.len();
-    if len > LONGEST_LIST {
+    // A device says nothing of its length.
+    let file = std::fs::File::open(&path).map_err(refused)?;
+    let mut list = Vec::new();
+    let read = file.take(LONGEST_LIST + 1).read_to_end(&mut list);
+    if read.map_err(refused)? as u64 > LONGEST_LIST {
         return Err(refused(std::io::ErrorKind::FileTooLarge.into()));
     }
-    let list = std::fs::read(&path).map_err(refused)?;
     let mut found = BitSet::default();
     for line in list.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii) {
         let Some(node) = Node::from_hex(line) else {

@@ -3,15 +3,16 @@
 use super::arguments;
 use super::files::matcher;
 use crate::bitset::BitSet;
+use crate::follow::Filelogs;
 use crate::tree::{Expr, Infix, RangeKind};
 use crate::{Engine, Member, RevsetError, Set, WORKING_COPY};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use varve_delta::same_lines;
 use varve_lang::patterns::PatternKind;
-use varve_repo::{Ancestors, FileRevision, FileText, Node, RepoView, Rev, Revlog};
+use varve_repo::{Node, RepoView, Rev};
 
-/// A file revision with the lines that are followed in it, from 0.
+/// Lines of a file revision, counted from 0.
 type Lines = Range<usize>;
 
 pub(super) fn follow_lines(
@@ -27,7 +28,7 @@ pub(super) fn follow_lines(
     } = Arguments::parse(engine, name, arguments)?;
     let mut walk = LineWalk {
         view: engine.view(),
-        filelogs: HashMap::new(),
+        filelogs: Filelogs::new(engine.view()),
     };
     let found = match descends {
         false => walk.ancestors(start, &file, lines)?,
@@ -155,52 +156,17 @@ fn one_file(
 
 struct LineWalk<'a> {
     view: &'a RepoView,
-    filelogs: HashMap<Vec<u8>, Revlog>,
+    filelogs: Filelogs<'a>,
 }
 
 impl LineWalk<'_> {
-    fn filelog(&mut self, path: &[u8]) -> Result<&Revlog, RevsetError> {
-        if !self.filelogs.contains_key(path) {
-            let filelog = self.view.filelog(path)?;
-            self.filelogs.insert(path.to_vec(), filelog);
-        }
-        Ok(&self.filelogs[path])
-    }
-
-    fn content(&mut self, path: &[u8], node: &Node) -> Result<Vec<u8>, RevsetError> {
+    fn content(&self, path: &[u8], node: &Node) -> Result<Vec<u8>, RevsetError> {
         Ok(self.view.file_content(path, node)?)
     }
 
-    /// The newest changeset up to `from` that has this revision.
     fn introduced(&mut self, path: &[u8], node: &Node, from: Rev) -> Result<Rev, RevsetError> {
-        let view = self.view;
-        let filelog = self.filelog(path)?;
-        let Some(rev) = filelog.rev(node) else {
-            return Ok(from);
-        };
-        let file = FileRevision { path, filelog, rev };
-        let mut history = Ancestors::new(view.changelog(), &[from]);
-        let found = view.introducing_changeset(file, &mut history, from)?;
+        let found = self.filelogs.introduced(path, node, from)?;
         Ok(found.unwrap_or(from))
-    }
-
-    /// Parents of a revision; a copy has its source for the first one.
-    fn parents(&mut self, path: &[u8], node: &Node) -> Result<Vec<(Vec<u8>, Node)>, RevsetError> {
-        let filelog = self.filelog(path)?;
-        let Some(rev) = filelog.rev(node) else {
-            return Ok(Vec::new());
-        };
-        let [first, second] = filelog.parents(rev);
-        let mut found = Vec::new();
-        if first.is_none() {
-            let text = filelog.text(rev)?;
-            if let Some((source, node)) = FileText::parse(&text).copied_from {
-                found.push((source.to_vec(), node));
-            }
-        }
-        let parents = [first, second].into_iter().flatten();
-        found.extend(parents.map(|parent| (path.to_vec(), filelog.node(parent))));
-        Ok(found)
     }
 
     /// Newest first, so that lines which come together by a merge are followed once.
@@ -215,7 +181,7 @@ impl LineWalk<'_> {
         let first = self.introduced(path, node, start)?;
         let mut waiting = BTreeMap::from([((first, path.clone(), *node), lines)]);
         while let Some(((changeset, path, node), lines)) = waiting.pop_last() {
-            let parents = self.parents(&path, &node)?;
+            let parents = self.filelogs.parents(&path, &node)?;
             let mut is_changed = parents.is_empty();
             let content = self.content(&path, &node)?;
             for (parent, parent_node) in parents {
@@ -250,14 +216,14 @@ impl LineWalk<'_> {
         if own.contains(Some(first)) {
             found.insert(Some(first));
         }
-        let filelog = self.filelog(path)?;
+        let filelog = self.filelogs.get(path)?;
         let Some(begin) = filelog.rev(node) else {
             return Ok(found);
         };
         let later: Vec<Rev> = filelog.revs().filter(|rev| *rev > begin).collect();
         let mut followed = HashMap::from([(begin, lines)]);
         for rev in later {
-            let filelog = self.filelog(path)?;
+            let filelog = self.filelogs.get(path)?;
             let (node, link) = (filelog.node(rev), filelog.linkrev(rev));
             let parents: Vec<_> = filelog.parents(rev).into_iter().flatten().collect();
             let (mut is_changed, mut lines) = (false, None::<Lines>);
@@ -265,7 +231,7 @@ impl LineWalk<'_> {
                 let Some(before) = followed.get(&parent) else {
                     continue;
                 };
-                let parent_node = self.filelog(path)?.node(parent);
+                let parent_node = self.filelogs.get(path)?.node(parent);
                 let (old, new) = (
                     self.content(path, &parent_node)?,
                     self.content(path, &node)?,
@@ -298,7 +264,7 @@ fn check_length(content: &[u8], lines: &Lines) -> Result<(), RevsetError> {
     }
 }
 
-/// Whether any of the lines of `new` differ from `old`, and the lines of `old` that correspond to them. Lines of `new`
+/// True if any of the lines of `new` differ from `old`; and the lines of `old` that correspond to them. Lines of `new`
 /// that replace others correspond to all of those.
 fn lines_in(old: &[u8], new: &[u8], lines: &Lines) -> (bool, Lines) {
     let (mut is_changed, mut start, mut end) = (false, None, None);

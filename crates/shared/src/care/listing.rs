@@ -1,4 +1,4 @@
-//! Which logs a store has.
+//! The logs of a store.
 
 use crate::error::SharedError;
 use crate::format::LogKeys;
@@ -15,7 +15,7 @@ pub struct LogSummary {
     pub records: u64,
     /// Length of all of its objects together.
     pub bytes: u64,
-    /// When the last object was created, since 1970.
+    /// Time since 1970 at which the last object was created.
     pub modified: Duration,
 }
 

@@ -11,14 +11,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use varve_base::Storage;
 
-/// Which state is restored.
+/// The state to restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RestorePoint {
     /// The newest.
     End,
-    /// That after the record in this slot.
+    /// The state after the record in this slot.
     Slot(u64),
-    /// That before the first record that was written after this time since 1970, by the clock of its writer.
+    /// The state before the first record that was written after this time since 1970, by the clock of its writer.
     Time(Duration),
 }
 
@@ -37,7 +37,7 @@ impl RestorePoint {
 pub struct Restored {
     /// Slot of the last record that it has.
     pub slot: u64,
-    /// When that was written, since 1970 by its writer's clock; `None` for the state of a checkpoint.
+    /// Time of its record, since 1970 by the writer's clock; `None` for the state of a checkpoint.
     pub time: Option<Duration>,
     /// Length of all files.
     pub bytes: u64,

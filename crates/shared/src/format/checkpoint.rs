@@ -24,7 +24,7 @@ const SYMLINK: u8 = 3;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileRun {
     pub(crate) segment: SegmentName,
-    /// Where the run begins in the segment.
+    /// Begin of the run in the segment.
     pub(crate) offset: u64,
     pub(crate) len: u64,
 }

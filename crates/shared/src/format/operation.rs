@@ -8,7 +8,7 @@ use varve_base::varint::{self, Reader};
 /// The longest path that a record may name, in bytes.
 const PATH_LIMIT: usize = 4096;
 
-/// Where the bytes of an append are.
+/// The bytes of an append, or their place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum AppendedBytes {
     /// In the record.
@@ -17,9 +17,9 @@ pub(crate) enum AppendedBytes {
     Segment {
         /// Name of the segment.
         name: SegmentName,
-        /// Where they begin in the segment.
+        /// Begin of the bytes in the segment.
         offset: u64,
-        /// How many there are.
+        /// Number of the bytes.
         len: u64,
     },
 }
@@ -94,7 +94,7 @@ pub(super) fn read_path(reader: &mut Reader<'_>) -> Option<PathBuf> {
     is_plain(&path).then_some(path)
 }
 
-/// Whether a path is below the root, and spelled as all others are: no doubled or final slashes.
+/// True for a path that is below the root, and spelled as all others are: no doubled or final slashes.
 fn is_plain(path: &Path) -> bool {
     let mut plain = PathBuf::new();
     for component in path.components() {
@@ -121,7 +121,7 @@ pub(super) fn read_segment(reader: &mut Reader<'_>) -> Option<SegmentName> {
 }
 
 impl Operation {
-    /// Whether a reader accepts all paths.
+    /// True if a reader accepts all paths.
     pub(crate) fn has_plain_paths(&self) -> bool {
         match self {
             Operation::Rename {

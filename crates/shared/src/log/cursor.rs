@@ -32,7 +32,7 @@ pub(crate) struct Cursor {
     trust: Trust,
 }
 
-/// Why the next slot is taken to be what it looks like.
+/// Reason to take the next slot for what it looks like.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Trust {
     /// At this moment no checkpoint was behind the position.
@@ -67,12 +67,12 @@ impl Cursor {
         self.slot
     }
 
-    /// That of the last record: fences raise it.
+    /// Epoch of the last record; fences raise it.
     pub(crate) fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// That of the last record.
+    /// Checksum of the last record.
     pub(crate) fn checksum(&self) -> u64 {
         self.checksum
     }
@@ -115,7 +115,7 @@ impl Cursor {
         Err(SharedError::damaged(key, reason))
     }
 
-    /// Whether the next slot is free, and so this position the end of the log.
+    /// True if the next slot is free, and so this position the end of the log.
     ///
     /// # Errors
     /// As [`Cursor::advance`].

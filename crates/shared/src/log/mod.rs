@@ -48,10 +48,10 @@ impl fmt::Display for LogId {
     }
 }
 
-/// How a log is kept.
+/// Options of a log.
 #[derive(Clone, Debug)]
 pub struct LogOptions {
-    /// How far back a log can be restored. A process that was away for longer than half of it makes sure that its position
+    /// Time back to which a log can be restored. A process that was away for longer than half of it makes sure that its position
     /// still exists. All processes of one store must have the same.
     pub retention: Duration,
     /// Records after which the owner makes a checkpoint.

@@ -1,4 +1,4 @@
-//! Where a log is read from.
+//! The first record that is read of a log.
 
 use super::cursor::Trust;
 use super::{Cursor, Log};
@@ -6,7 +6,7 @@ use crate::clock::Moment;
 use crate::error::SharedError;
 use crate::format::{Checkpoint, CheckpointName, Record};
 
-/// How often an opening begins again because a checkpoint was removed under it.
+/// Attempts of an opening that begins again because a checkpoint was removed under it.
 const ATTEMPTS: usize = 5;
 
 /// Result of [`Log::open`].

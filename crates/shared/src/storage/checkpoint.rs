@@ -1,5 +1,6 @@
 //! Making a checkpoint: what only records have goes into segments, then a record announces the list of all files.
 
+use super::segment::SegmentWriter;
 use super::{LogEnd, Shared};
 use crate::error::SharedError;
 use crate::file_table::FileTable;
@@ -93,9 +94,7 @@ fn seal(
         unsealed.push(Unsealed { path, from, to });
     }
     let mut packer = RunPacker {
-        log,
-        slot,
-        segment: Vec::new(),
+        segment: SegmentWriter::new(log, slot),
         waiting: Vec::new(),
         done: Vec::new(),
     };
@@ -114,9 +113,7 @@ fn seal(
 }
 
 struct RunPacker<'l> {
-    log: &'l Log,
-    slot: u64,
-    segment: Vec<u8>,
+    segment: SegmentWriter<'l>,
     /// File, position in the segment, length.
     waiting: Vec<(PathBuf, u64, u64)>,
     done: Vec<(PathBuf, FileRun)>,
@@ -132,11 +129,7 @@ impl RunPacker<'_> {
         let file = local.open(path, OpenMode::Read)?;
         let mut from = range.start;
         while from < range.end {
-            let room = self
-                .log
-                .options
-                .segment_bytes
-                .saturating_sub(self.segment.len());
+            let room = self.segment.room();
             if room == 0 {
                 self.close()?;
                 continue;
@@ -145,20 +138,17 @@ impl RunPacker<'_> {
                 .unwrap_or(usize::MAX)
                 .min(room);
             let bytes = file.read_vec(from, len)?;
-            self.waiting
-                .push((path.to_owned(), self.segment.len() as u64, len as u64));
-            self.segment.extend_from_slice(&bytes);
+            let at = self.segment.push(&bytes);
+            self.waiting.push((path.to_owned(), at, len as u64));
             from += len as u64;
         }
         Ok(())
     }
 
     fn close(&mut self) -> Result<(), SharedError> {
-        if self.segment.is_empty() {
+        let Some(segment) = self.segment.close()? else {
             return Ok(());
-        }
-        let segment = self.log.put_segment(&self.segment, self.slot)?;
-        self.segment.clear();
+        };
         let named = |(path, offset, len)| {
             (
                 path,

@@ -1,5 +1,6 @@
 //! Making a record of the journal.
 
+use super::segment::SegmentWriter;
 use super::{LogEnd, Shared};
 use crate::error::SharedError;
 use crate::format::{AppendedBytes, Operation, RecordBody, SegmentName};
@@ -8,7 +9,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 impl Operation {
-    /// How many bytes it appends.
+    /// Number of bytes that it appends.
     pub(super) fn appended(&self) -> u64 {
         match self {
             Operation::Append { bytes, .. } => bytes.len(),
@@ -86,9 +87,7 @@ fn to_segments(
     slot: u64,
 ) -> Result<Vec<Operation>, SharedError> {
     let mut packer = Packer {
-        log,
-        slot,
-        segment: Vec::new(),
+        segment: SegmentWriter::new(log, slot),
         waiting: Vec::new(),
         out: Vec::new(),
     };
@@ -108,9 +107,7 @@ fn to_segments(
 }
 
 struct Packer<'l> {
-    log: &'l Log,
-    slot: u64,
-    segment: Vec<u8>,
+    segment: SegmentWriter<'l>,
     /// Positions in `out` of the appends that wait for the segment's name.
     waiting: Vec<usize>,
     out: Vec<Operation>,
@@ -120,22 +117,17 @@ impl Packer<'_> {
     fn append(&mut self, path: &Path, mut offset: u64, bytes: &[u8]) -> Result<(), SharedError> {
         let mut rest = bytes;
         while !rest.is_empty() {
-            let room = self
-                .log
-                .options
-                .segment_bytes
-                .saturating_sub(self.segment.len());
+            let room = self.segment.room();
             if room == 0 {
                 self.close()?;
                 continue;
             }
             let (now, later) = rest.split_at(room.min(rest.len()));
-            let (at, len) = (self.segment.len() as u64, now.len() as u64);
-            self.segment.extend_from_slice(now);
+            let (at, len) = (self.segment.push(now), now.len() as u64);
             self.waiting.push(self.out.len());
             // The name follows once the segment is full.
             let name = SegmentName {
-                slot: self.slot,
+                slot: self.segment.slot(),
                 hash: [0; 16],
                 nonce: [0; 16],
             };
@@ -156,11 +148,9 @@ impl Packer<'_> {
     }
 
     fn close(&mut self) -> Result<(), SharedError> {
-        if self.segment.is_empty() {
+        let Some(stored) = self.segment.close()? else {
             return Ok(());
-        }
-        let stored = self.log.put_segment(&self.segment, self.slot)?;
-        self.segment.clear();
+        };
         for at in self.waiting.drain(..) {
             if let Operation::Append {
                 bytes: AppendedBytes::Segment { name, .. },

@@ -8,6 +8,7 @@ mod commit;
 mod file;
 mod journal;
 mod local_copy;
+mod segment;
 
 use crate::clock::Clock;
 use crate::error::SharedError;
@@ -29,7 +30,7 @@ use varve_base::{OpenMode, Storage, StorageError, StorageFile};
 pub(crate) use checkpoint::announce;
 pub(crate) use local_copy::LocalCopy;
 
-/// How often taking a log over begins again because another record took the slot.
+/// Attempts of taking a log over, which begins again because another record took the slot.
 const TAKE_OVER_ATTEMPTS: usize = 100;
 
 /// The tree of files of one log, as a [`Storage`]; clones share it.
@@ -48,7 +49,7 @@ struct Shared {
     journal: Mutex<Journal>,
     /// Taken before `journal`.
     end: Mutex<LogEnd>,
-    /// How many checks and commits have begun.
+    /// Number of checks and commits that have begun.
     begun: AtomicU64,
 }
 
@@ -114,7 +115,7 @@ impl SharedStorage {
         self.shared.end.lock().cursor.slot()
     }
 
-    /// Whether writes are accepted, as far as is known here.
+    /// True if writes are accepted, as far as is known here.
     pub fn is_owner(&self) -> bool {
         self.shared.end.lock().owned_epoch.is_some() && !self.shared.journal.lock().is_abandoned()
     }

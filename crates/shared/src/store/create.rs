@@ -5,7 +5,7 @@ use crate::clock::Clock;
 use crate::error::StoreError;
 use std::time::Duration;
 
-/// How often a request is sent before it counts as unanswered.
+/// Attempts of a request before it counts as unanswered.
 const ATTEMPTS: u32 = 6;
 const FIRST_WAIT: Duration = Duration::from_millis(20);
 

@@ -28,7 +28,7 @@ pub struct ObjectInfo {
     pub key: String,
     /// Length in bytes.
     pub len: u64,
-    /// When it was created, since 1970 by the store's clock.
+    /// Time of its creation, since 1970 by the store's clock.
     pub modified: Duration,
 }
 

@@ -3,7 +3,7 @@
 use super::history::{Event, OperationKind};
 use std::collections::HashSet;
 
-/// Whether there is one order of all operations, each within its time, in which every read has the value of the last write
+/// True if there is one order of all operations, each within its time, in which every read has the value of the last write
 /// before it.
 pub fn is_linearizable(events: &[&Event]) -> bool {
     assert!(

@@ -21,7 +21,7 @@ pub struct SimulatedStore {
     is_dead: Arc<AtomicBool>,
 }
 
-/// How a request goes.
+/// Fate of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Fine,

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 use varve_shared::CreateOutcome;
 
-/// How often each kind of fault has happened.
+/// Counts of each kind of fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
     pub requests_lost: u64,

@@ -25,7 +25,7 @@ pub(super) fn tracing(request: &MergeRequest<'_>, ours: Option<Rev>, base: Node)
     }
 }
 
-/// Whether base and our side are not public, and fewer changesets than that lead from one to the other.
+/// True if base and our side are not public, and fewer changesets than that lead from one to the other.
 fn is_short(view: &RepoView, base: Option<Rev>, ours: Option<Rev>, changesets: i64) -> bool {
     let is_mutable = |rev: Rev| view.phases().of(rev) != Phase::Public;
     let (Some(base), Some(ours)) = (base, ours) else {
@@ -41,7 +41,7 @@ fn is_short(view: &RepoView, base: Option<Rev>, ours: Option<Rev>, changesets: i
     (count as i64) < changesets
 }
 
-/// Whether a merge lies between the base and the other side, along first parents. A guess sees one line only.
+/// True if a merge lies between the base and the other side, along first parents. A guess sees one line only.
 fn has_merges(view: &RepoView, base: Option<Rev>, other: Rev) -> bool {
     let mut rev = Some(other);
     while let Some(at) = rev.filter(|at| Some(*at) != base) {

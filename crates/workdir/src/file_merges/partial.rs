@@ -2,7 +2,7 @@
 
 use super::Merger;
 use super::program::write_version;
-use crate::merge::{fill, quote};
+use crate::merge::{fill, quote_for_shell};
 use crate::{ScratchDirectory, WorkdirError};
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -40,7 +40,7 @@ impl Merger<'_, '_> {
         ];
         for tool in tools {
             let arguments = fill(&tool.arguments, &values);
-            let line = [&quote(&tool.executable), &b" "[..], &arguments].concat();
+            let line = [&quote_for_shell(&tool.executable), &b" "[..], &arguments].concat();
             let mut command = Command::new("/bin/sh");
             command.arg("-c").arg(OsStr::from_bytes(&line));
             command.current_dir(self.settings.repository.root());

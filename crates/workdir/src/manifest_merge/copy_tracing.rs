@@ -258,7 +258,7 @@ fn by_source(copies: &Copies) -> BTreeMap<&Vec<u8>, BTreeSet<&Vec<u8>>> {
 }
 
 /// The part of a path before its last slash, without it; empty at the top.
-fn directory_of(path: &[u8]) -> &[u8] {
+pub(super) fn directory_of(path: &[u8]) -> &[u8] {
     let slash = path.iter().rposition(|byte| *byte == b'/');
     &path[..slash.unwrap_or(0)]
 }

@@ -110,7 +110,7 @@ impl<'a> FileAncestry<'a> {
         }
     }
 
-    /// Whether two revisions of files have an ancestor in common, or are one.
+    /// True if two revisions of files have an ancestor in common, or are one.
     pub(super) fn are_related(
         &mut self,
         revisions: [FileRevision; 2],

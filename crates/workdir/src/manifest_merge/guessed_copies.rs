@@ -4,7 +4,7 @@
 //! has moved to a new file of the same name in another directory, or of another name in the same directory, if the two
 //! have a common ancestor. Renamed directories and renames on both sides are not looked for.
 
-use super::copy_tracing::{CopyTracing, NewFiles, Trees, sources};
+use super::copy_tracing::{CopyTracing, NewFiles, Trees, directory_of, sources};
 use super::file_ancestry::FileAncestry;
 use crate::WorkdirError;
 use crate::tree::differences;
@@ -13,10 +13,6 @@ use crate::tree::differences;
 fn name_of(path: &[u8]) -> &[u8] {
     let slash = path.iter().rposition(|byte| *byte == b'/');
     slash.map_or(path, |slash| &path[slash + 1..])
-}
-
-fn directory_of(path: &[u8]) -> &[u8] {
-    &path[..path.len() - name_of(path).len()]
 }
 
 impl CopyTracing {

@@ -76,7 +76,7 @@ pub(crate) struct CommitNote {
     pub removal_candidate: bool,
 }
 
-/// How copies and renames are found.
+/// Search for copies and renames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tracing {
     /// All of them, by the ancestors of files.

@@ -8,8 +8,10 @@ mod tool;
 
 pub(crate) use conflict_markers::has_markers;
 pub use labels::MergeLabels;
-pub use program::{FileTraits, MergeProgram, OnObstacle, PickedTool, ToolObstacle, ToolTable};
-pub(crate) use program::{Premerge, fill, quote};
+pub use program::{
+    FileTraits, MergeProgram, OnObstacle, PickedTool, ToolObstacle, ToolTable, quote_for_shell,
+};
+pub(crate) use program::{Premerge, fill};
 pub(crate) use tag_merge::merge_tags;
 pub use tool::{CopyTraceMode, MarkerStyle, MergeOptions, MergeTool, PartialTool, ToolSelection};
 use varve_delta::TouchingChanges;

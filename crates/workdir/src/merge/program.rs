@@ -289,7 +289,7 @@ impl ToolTable {
             let all = self.directories.iter().map(|place| place.join(&file));
             all.into_iter().find(|file| is_executable(file))
         };
-        Ok(found.map(|path| quote(path.as_os_str().as_bytes())))
+        Ok(found.map(|path| quote_for_shell(path.as_os_str().as_bytes())))
     }
 
     fn boolean(&self, name: &[u8], of: &str) -> Result<bool, WorkdirError> {
@@ -357,14 +357,14 @@ fn is_executable(file: &std::path::Path) -> bool {
         .is_ok_and(|found| found.is_file() && found.permissions().mode() & EXECUTABLE != 0)
 }
 
-/// A word for the shell.
-pub(crate) fn quote(word: &[u8]) -> Vec<u8> {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"@%_-+=:,./".contains(byte);
+/// A text as one word for the shell, in quotation marks where Mercurial uses them.
+pub fn quote_for_shell(word: &[u8]) -> Vec<u8> {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._/+-".contains(byte);
     if !word.is_empty() && word.iter().all(is_plain) {
         return word.to_vec();
     }
     let parts: Vec<&[u8]> = word.split(|byte| *byte == b'\'').collect();
-    [b"'", &parts.join(&b"'\"'\"'"[..])[..], b"'"].concat()
+    [b"'", &parts.join(&b"'\\''"[..])[..], b"'"].concat()
 }
 
 /// Replaces `$NAME` in the arguments of a program by the quoted values; other names stay for the shell.
@@ -382,7 +382,7 @@ pub(crate) fn fill(arguments: &[u8], values: &[(&str, Vec<u8>)]) -> Vec<u8> {
             .max_by_key(|(name, _)| name.len());
         match found {
             Some((name, value)) => {
-                out.extend(quote(value));
+                out.extend(quote_for_shell(value));
                 rest = &rest[1 + name.len()..];
             }
             None => {
@@ -461,7 +461,9 @@ mod tests {
             ("labelbase", b"it's".to_vec()),
         ];
         let filled = fill(b"-x $base $labelbase $HOME $", &values);
-        assert_eq!(filled, b"-x '/tmp/a b' 'it'\"'\"'s' $HOME $");
-        assert_eq!(quote(b""), b"''");
+        assert_eq!(filled, b"-x '/tmp/a b' 'it'\\''s' $HOME $");
+        assert_eq!(quote_for_shell(b""), b"''");
+        assert_eq!(quote_for_shell(b"a@b"), b"'a@b'");
+        assert_eq!(quote_for_shell(b"/a.b+c-1_"), b"/a.b+c-1_");
     }
 }

@@ -178,7 +178,7 @@ pub struct MergeOptions {
     pub copies: CopyTraceMode,
 }
 
-/// How merges find copies and renames.
+/// Search of a merge for copies and renames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CopyTraceMode {
     /// All of them.

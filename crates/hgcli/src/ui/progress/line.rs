@@ -35,7 +35,7 @@ impl ProgressLine {
         }
     }
 
-    /// Whether something is drawn.
+    /// True while something is drawn.
     pub fn is_shown(&self) -> bool {
         self.0.lock().columns.is_some()
     }

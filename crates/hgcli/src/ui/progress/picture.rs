@@ -4,7 +4,7 @@ use super::settings::Field;
 use crate::ui::columns;
 use std::time::Duration;
 
-/// Where a step stands.
+/// Position of a step, and what else its line shows.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StepState<'a> {
     pub topic: &'a str,
@@ -40,7 +40,7 @@ impl StepState<'_> {
         }
     }
 
-    /// How long the rest takes at the recent speed, with one second more as it is cut off.
+    /// Time for the rest at the recent speed, with one second more as fractions are cut off.
     fn estimate(&self) -> Option<String> {
         let rest = self.known_end()? - self.position;
         let (counted, time) = self.recent;

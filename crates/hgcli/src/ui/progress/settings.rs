@@ -17,6 +17,8 @@ const REFRESHES_UNTIL_CHANGE: f64 = 3.0;
 const SPEED_WINDOW: f64 = 60.0;
 /// Columns of an item that are shown unless the format says otherwise.
 const ITEM_COLUMNS: usize = 20;
+/// Columns at most of a line, and of an item in it: no terminal is wider, and all of them are filled with spaces.
+const MOST_COLUMNS: usize = 1 << 14;
 /// The longest time that is waited for; longer ones are as good as never.
 const LONGEST: f64 = 1e9;
 
@@ -38,7 +40,10 @@ pub enum Field {
 impl Field {
     /// Mercurial passes over fields that it does not know, and over counts that are none.
     fn parse(word: &[u8]) -> Option<Field> {
-        let counted = |digits: &[u8]| std::str::from_utf8(digits).ok()?.parse().ok();
+        let counted = |digits: &[u8]| -> Option<usize> {
+            let columns: usize = std::str::from_utf8(digits).ok()?.parse().ok()?;
+            Some(columns.min(MOST_COLUMNS))
+        };
         match word {
             b"topic" => Some(Field::Topic),
             b"bar" => Some(Field::Bar),
@@ -58,7 +63,7 @@ impl Field {
     }
 }
 
-/// How steps are shown.
+/// Settings of the line of progress.
 #[derive(Clone, Debug)]
 pub struct ProgressSettings {
     pub delay: Duration,
@@ -91,7 +96,7 @@ impl ProgressSettings {
         let seconds = |key, usual| Ok(config.number("progress", key)?.unwrap_or(usual));
         let refresh: f64 = seconds("refresh", REFRESH)?;
         let change_delay = seconds("changedelay", CHANGE_DELAY)?;
-        let columns = columns::of_terminal();
+        let columns = columns::of_terminal().min(MOST_COLUMNS);
         let width = config.integer("progress", "width")?;
         Ok(Some(ProgressSettings {
             delay: duration(seconds("delay", DELAY)?),

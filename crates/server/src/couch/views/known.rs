@@ -40,7 +40,7 @@ impl KnownIndex {
         }))
     }
 
-    /// How many documents have changed since.
+    /// The number of documents that have changed since.
     ///
     /// # Errors
     /// Damage.

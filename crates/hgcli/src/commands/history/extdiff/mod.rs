@@ -22,7 +22,7 @@ use std::process;
 use substitution::Substitutions;
 use tools::DiffTool;
 use varve_lang::patterns::Matcher;
-use varve_repo::{RepoView, Rev};
+use varve_repo::{RepoView, Rev, python_repr};
 use varve_workdir::filesets::FilesetTarget;
 use varve_workdir::{Dirstate, ScratchDirectory};
 
@@ -161,16 +161,8 @@ fn show(
 /// Runs a line of the shell in a directory, and waits for its end.
 fn execute(ui: &mut Ui, line: &[u8], directory: &Path) -> Result<(), Abort> {
     let shown = directory.as_os_str().as_bytes();
-    ui.debug(
-        [
-            b"running ",
-            &quoted_for_people(line)[..],
-            b" in ",
-            shown,
-            b"\n",
-        ]
-        .concat(),
-    )?;
+    let line_shown = python_repr(line);
+    ui.debug([b"running ", line_shown.as_bytes(), b" in ", shown, b"\n"].concat())?;
     std::io::Write::flush(&mut ui.out)?;
     let mut shell = shell(line, directory);
     // Its exit code says only that there are differences.
@@ -185,10 +177,6 @@ fn shell(line: &[u8], directory: &Path) -> process::Command {
         .arg(OsStr::from_bytes(line))
         .current_dir(directory);
     shell
-}
-
-fn quoted_for_people(line: &[u8]) -> Vec<u8> {
-    [b"'", line, b"'"].concat()
 }
 
 /// `--patch`: the program compares two patches.
@@ -219,8 +207,8 @@ fn compare_patches(
     let substitutions = Substitutions {
         parent,
         child,
-        parent_label: label(from),
-        child_label: label(to),
+        parent_label: label(Some(from)),
+        child_label: label(Some(to)),
         root: repo.root()?.as_os_str().as_bytes().to_vec(),
     };
     execute(ui, &substitutions.line(&tool.line), scratch.path())?;
@@ -228,14 +216,10 @@ fn compare_patches(
     Ok(SHOWN)
 }
 
-/// `@` and the number of a changeset.
-fn label(rev: Rev) -> Vec<u8> {
-    format!("@{}", rev.0).into_bytes()
-}
-
-/// The view's number of a side's changeset; -1 for the null revision.
-fn number(rev: Option<Rev>) -> i64 {
-    rev.map_or(-1, |rev| i64::from(rev.0))
+/// `@` and the number of a changeset; -1 is the null revision.
+fn label(rev: Option<Rev>) -> Vec<u8> {
+    let number = rev.map_or(-1, |rev| i64::from(rev.0));
+    format!("@{number}").into_bytes()
 }
 
 /// The words for a side in messages.

@@ -1,6 +1,6 @@
 //! Copies of files for a program that compares directories.
 
-use super::{described, label, number};
+use super::{described, label};
 use crate::context::Repo;
 use crate::render::diff::{DiffSide, DiffedFile};
 use crate::ui::{Abort, Ui, short_hex};
@@ -30,10 +30,7 @@ impl Side {
                 Side {
                     rev: DiffSide::Rev(rev),
                     name: [base, b".", short_hex(&node).as_bytes()].concat(),
-                    label: match rev {
-                        Some(rev) => label(rev),
-                        None => format!("@{}", number(rev)).into_bytes(),
-                    },
+                    label: label(rev),
                 }
             }
             DiffSide::Working => Side {
@@ -62,7 +59,7 @@ pub(super) struct Copies {
     pub directory: PathBuf,
     pub before: Side,
     pub after: Side,
-    /// Where files of the working directory are, if one is compared as it is.
+    /// The working directory, if a file in it is compared as it is.
     original: Option<PathBuf>,
     editable: Vec<EditableCopy>,
 }
@@ -111,7 +108,7 @@ impl Copies {
         Ok(copies)
     }
 
-    /// Where the only file that differs is on one side.
+    /// The place of one file on a side; `/dev/null` for one that is not there, if the place is to be absolute.
     pub(super) fn place_of_one(
         &self,
         side: &Side,
@@ -153,6 +150,8 @@ impl Copies {
                 ];
                 let words = b"file changed while diffing. Overwriting: ";
                 ui.debug([&words[..], &shown.concat()].concat())?;
+                // A program may have put a link in the way.
+                files.audit(&copy.path)?;
                 files.replace(&copy.path, &content)?;
             }
         }

@@ -1,11 +1,11 @@
 //! Programs that show differences: `-p`, `[extdiff]`, `[diff-tools]` and `[merge-tools]`.
 
-use super::substitution::quoted;
 use crate::arguments::{Flag, Matches};
 use crate::commands::extension_value;
 use crate::context::Config;
 use crate::ui::Abort;
 use varve_config::hgrc::{Hgrc, SettingSource};
+use varve_workdir::quote_for_shell;
 
 /// The section that makes commands of programs.
 const SECTION: &str = "extdiff";
@@ -30,7 +30,7 @@ impl DiffTool {
         let options: Vec<Vec<u8>> = matches
             .list("option")
             .iter()
-            .map(|one| quoted(one))
+            .map(|one| quote_for_shell(one))
             .collect();
         if let Some(name) = matches.value("tool") {
             let mut tool = DiffTool::named(config, &String::from_utf8_lossy(name))?;
@@ -48,7 +48,7 @@ impl DiffTool {
             (None, true) => usual,
             _ => &options,
         };
-        let program = quoted(program.unwrap_or(b"diff"));
+        let program = quote_for_shell(program.unwrap_or(b"diff"));
         Ok(DiffTool {
             line: [&[program], options].concat().join(&b' '),
             has_windows: false,
@@ -59,13 +59,13 @@ impl DiffTool {
     fn named(config: &Config, name: &str) -> Result<DiffTool, Abort> {
         let program = || {
             let program = described(config, name, "executable");
-            quoted(&program.unwrap_or_else(|| name.as_bytes().to_vec()))
+            quote_for_shell(&program.unwrap_or_else(|| name.as_bytes().to_vec()))
         };
         if let Some(path) = config.get(SECTION, &format!("cmd.{name}")) {
             let program = if path.is_empty() {
                 program()
             } else {
-                quoted(path)
+                quote_for_shell(path)
             };
             let options = config.get(SECTION, &format!("opts.{name}"));
             let options = options
@@ -140,7 +140,7 @@ pub(crate) fn with_tool_aliases(config: &Hgrc) -> Option<Hgrc> {
     }
     let mut config = config.clone();
     for name in names {
-        let line = [b"extdiff --tool ", &quoted(&name)[..]].concat();
+        let line = [b"extdiff --tool ", &quote_for_shell(&name)[..]].concat();
         let source = SettingSource::Named("extdiff".to_owned());
         config.set(b"alias", &name, &line, source);
     }

@@ -1,4 +1,4 @@
-//! How differences are shown: `[diff]` of the configuration, which counts for pages as it does for `hg diff`, and `[annotate]`.
+//! Options of differences: `[diff]` of the configuration, which counts for pages as it does for `hg diff`, and `[annotate]`.
 
 use crate::Failure;
 use crate::hg::pages::error::PageError;
@@ -12,7 +12,7 @@ const CONTEXT: usize = 3;
 /// Digits of a name of git's.
 const GIT_DIGITS: usize = 40;
 
-/// How differences are shown.
+/// Options of differences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::hg::pages) struct DiffOptions {
     /// In git's form.
