@@ -66,6 +66,22 @@ fn copies_grow_and_every_state_comes_back() {
         said.starts_with("a/b: 4 records, ") && code == Some(0),
         "{said}"
     );
+    // Directories that spell no name of a database, such as `..` and one that a terminal would obey.
+    for hostile in [
+        "db.2e.2e",
+        "db.1b.5b31m",
+        "db.zz",
+        "db.",
+        "other",
+        "db\u{e9}.\u{e9}",
+    ] {
+        let log = format!("store/{hostile}/log");
+        std::fs::create_dir_all(scratch.path().join(&log)).unwrap();
+        let record = scratch.path().join(log).join(format!("{:020}", 1));
+        std::fs::write(record, b"no record").unwrap();
+    }
+    let (listed, code) = shared(&["list", &store]);
+    assert_eq!((listed, code), (said, Some(0)));
     let (said, code) = shared(&["verify", &store]);
     assert!(
         said.starts_with("a/b: checked 4 records, ") && code == Some(0),

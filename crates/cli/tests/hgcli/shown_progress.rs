@@ -58,6 +58,18 @@ fn lines_are_made_of_the_fields_that_are_asked_for() {
     same_lines(&plain, "remove a -n", &["format=number"]);
     let plain = plain.with("HGPLAINEXCEPT", "progress");
     same_lines(&plain, "remove a -n", &["format=number"]);
+    // No line is so wide, but a setting may say so.
+    let wide = Twin::writing(files).with("COLUMNS", "9223372036854775807");
+    let words = [
+        &[
+            "remove",
+            "a",
+            "-n",
+            "--config=progress.format=item-9999999999 bar",
+        ][..],
+        &AT_ONCE,
+    ];
+    assert_eq!(wide.run(&words.concat()).ours.code, Some(0));
     let narrow = Twin::writing(files).with("COLUMNS", "30");
     same_lines(&narrow, "remove a -n", &["format=topic bar number"]);
 }

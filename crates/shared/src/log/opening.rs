@@ -1,4 +1,4 @@
-//! The first record that is read of a log.
+//! Opening a log: from the newest checkpoint that counts, or from its first record.
 
 use super::cursor::Trust;
 use super::{Cursor, Log};

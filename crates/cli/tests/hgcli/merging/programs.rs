@@ -408,3 +408,26 @@ fn touching_changes_are_merged_if_they_may_be() {
         }
     }
 }
+
+#[test]
+fn words_of_a_line_are_quoted_where_mercurial_quotes_them() {
+    let make = |hg: &Hg, path: &Path| {
+        hg.ok(path, &["init"]);
+        for (content, message) in [("base", "0"), ("ours", "1"), ("theirs", "2")] {
+            if message == "2" {
+                hg.ok(path, &["update", "-q", "0"]);
+            }
+            for name in ["a@b'c", "plain-1", "of,two:=words x"] {
+                write(path, name, content.as_bytes());
+            }
+            commit(hg, path, message);
+        }
+    };
+    let twin = Twin::writing_with(make);
+    let program = [
+        "--config=ui.merge=t",
+        "--config=merge-tools.t.executable=/bin/true",
+    ];
+    let arguments = "--config=merge-tools.t.args=$output $labellocal";
+    twin.same(&[&["merge", "1", "--debug", arguments][..], &program].concat());
+}

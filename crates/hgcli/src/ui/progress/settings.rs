@@ -144,12 +144,16 @@ mod tests {
 
     #[test]
     fn unknown_fields_are_passed_over_and_items_have_a_length() {
-        let config = config(&[("format", "topic wrong item item-2 item+3 item-x")]);
+        let config = config(&[(
+            "format",
+            "topic wrong item item-2 item+3 item-x item+18446744073709551615",
+        )]);
         let expected = [
             Field::Topic,
             Field::ItemEnd(20),
             Field::ItemEnd(2),
             Field::ItemStart(3),
+            Field::ItemStart(MOST_COLUMNS),
         ];
         assert_eq!(fields(&config), expected);
     }

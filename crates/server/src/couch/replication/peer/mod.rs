@@ -437,4 +437,25 @@ mod tests {
             assert!(!of(other), "{other}");
         }
     }
+
+    #[test]
+    fn answers_within_this_machine_are_asked_for_as_they_are() {
+        let asked = |url: &str, headers: &[(&str, &str)]| {
+            let mut endpoint = Endpoint::from_url(url, &["http".to_owned()]).unwrap();
+            let headers = headers.iter();
+            endpoint.headers = headers
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect();
+            let settings = Arc::new(Replicator::default());
+            let limits = (Duration::from_secs(1), 1, 1);
+            let peer = Peer::new(&endpoint, &Clients::default(), &settings, limits).unwrap();
+            let asked = peer.headers.get(ACCEPT_ENCODING);
+            asked.map(|value| value.to_str().unwrap().to_owned())
+        };
+        let local = "http://127.0.0.1:5984/db";
+        assert_eq!(asked(local, &[]).as_deref(), Some("identity"));
+        let own = [("accept-encoding", "zstd")];
+        assert_eq!(asked(local, &own).as_deref(), Some("zstd"));
+        assert_eq!(asked("http://192.0.2.1/db", &[]), None);
+    }
 }
