@@ -68,14 +68,14 @@ fn copies_grow_and_every_state_comes_back() {
     );
     // Directories that spell no name of a database, such as `..` and one that a terminal would obey.
     for hostile in [
-        "db.2e.2e",
-        "db.1b.5b31m",
-        "db.zz",
-        "db.",
+        "db-.2e.2e",
+        "db-.1b.5b31m",
+        "db-.zz",
+        "db-.",
         "other",
-        "db\u{e9}.\u{e9}",
+        "db-\u{e9}.\u{e9}",
     ] {
-        let log = format!("store/{hostile}/log");
+        let log = format!("store/databases/{hostile}/log");
         std::fs::create_dir_all(scratch.path().join(&log)).unwrap();
         let record = scratch.path().join(log).join(format!("{:020}", 1));
         std::fs::write(record, b"no record").unwrap();

@@ -103,6 +103,8 @@ fn names_are_looked_for_where_the_history_begins() {
             "-f -r 2+4 . nosuch",
             "-r follow(glob:d/*,startrev=2+4)",
             "-r follow(startrev=2+4)",
+            "-r follow(glob:**,startrev=0+5)",
+            "-r follow(glob:d/*,startrev=5+2)",
             "-r follow(glob:d/*,startrev=.-.)",
             "-r follow(glob:d/*,startrev=0+wdir())",
             "-u re:.*",

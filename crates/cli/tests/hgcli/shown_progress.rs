@@ -1,9 +1,10 @@
 //! The line of progress, with a terminal that is assumed so that its bytes can be compared.
 
-use super::Twin;
 use super::state::same_state;
+use super::{Twin, our_hg};
 use std::path::Path;
-use varve_testkit::peers::Hg;
+use std::process::Command;
+use varve_testkit::peers::{Hg, hg_program};
 use varve_testkit::repos::{commit, write};
 
 /// Settings that show every count at once.
@@ -101,4 +102,33 @@ fn counts_are_told_where_they_are_asked_for() {
         twin.same(&[&words[..], &["--debug", "--config=progress.debug=1"]].concat());
     }
     same_state(&twin);
+}
+
+#[test]
+fn other_output_takes_the_line_away() {
+    let twin = Twin::writing(files);
+    let words = [
+        "remove",
+        "a",
+        "b",
+        "-n",
+        "-v",
+        "--config=progress.format=topic number",
+    ];
+    // A fork of the real program has no line of its own to take away, so it is started anew.
+    let told = |program: &Path, root: &Path| {
+        let mut command = Command::new(program);
+        let output = command
+            .args(words)
+            .args(AT_ONCE)
+            .current_dir(root)
+            .env("HGRCPATH", "");
+        output.output().unwrap().stderr
+    };
+    let theirs = told(&hg_program(), twin.theirs());
+    assert_eq!(told(&our_hg(), twin.ours()), theirs);
+    let cleared = theirs
+        .split(|byte| *byte == b'\r')
+        .filter(|part| part.starts_with(b"  "));
+    assert_eq!(cleared.count(), 3);
 }

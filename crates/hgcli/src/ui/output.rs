@@ -168,8 +168,10 @@ impl Ui {
     pub fn write(&mut self, bytes: impl AsRef<[u8]>) -> Result<(), Abort> {
         self.print_peer_trace()?;
         self.stop_reading()?;
+        // What stands above the line of progress has to be there before the line is drawn again.
+        let has_progress = self.streams.progress_line().is_shown();
         self.out.write_all(bytes.as_ref())?;
-        if self.unbuffered {
+        if self.unbuffered || has_progress {
             self.out.flush()?;
         }
         Ok(())

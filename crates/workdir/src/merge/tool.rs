@@ -196,10 +196,10 @@ pub enum CopyTraceMode {
 }
 
 impl MergeOptions {
-    /// True if a plain merge of lines, with all renames followed, leaves files without conflicts as these options do.
+    /// True if a plain merge of lines leaves files without conflicts as these options do. Copies are not asked about: what
+    /// merges without the working copy has no renames that one side must follow.
     pub fn merges_only_lines(&self) -> bool {
         let is_plain = self.partial.is_empty() && self.touching == TouchingChanges::Conflict;
-        let follows_copies = self.copies == CopyTraceMode::Full;
-        is_plain && follows_copies && self.chosen.merges_only_lines()
+        is_plain && self.chosen.merges_only_lines()
     }
 }

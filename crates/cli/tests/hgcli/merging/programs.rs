@@ -417,7 +417,7 @@ fn words_of_a_line_are_quoted_where_mercurial_quotes_them() {
             if message == "2" {
                 hg.ok(path, &["update", "-q", "0"]);
             }
-            for name in ["a@b'c", "plain-1", "of,two:=words x"] {
+            for name in ["a@b'c", "a@b", "plain-1", "of,two:=words x"] {
                 write(path, name, content.as_bytes());
             }
             commit(hg, path, message);
