@@ -66,20 +66,7 @@ fn copies_grow_and_every_state_comes_back() {
         said.starts_with("a/b: 4 records, ") && code == Some(0),
         "{said}"
     );
-    // Directories that spell no name of a database, such as `..` and one that a terminal would obey.
-    for hostile in [
-        "db-.2e.2e",
-        "db-.1b.5b31m",
-        "db-.zz",
-        "db-.",
-        "other",
-        "db-\u{e9}.\u{e9}",
-    ] {
-        let log = format!("store/databases/{hostile}/log");
-        std::fs::create_dir_all(scratch.path().join(&log)).unwrap();
-        let record = scratch.path().join(log).join(format!("{:020}", 1));
-        std::fs::write(record, b"no record").unwrap();
-    }
+    write_hostile_logs(&scratch.path().join("store/databases"));
     let (listed, code) = shared(&["list", &store]);
     assert_eq!((listed, code), (said, Some(0)));
     let (said, code) = shared(&["verify", &store]);
@@ -90,35 +77,53 @@ fn copies_grow_and_every_state_comes_back() {
     for (chosen, documents, record) in [(&[][..], 12, 4), (&["--at-slot", "2"], 5, 2)] {
         let target = at(&format!("target{record}"));
         let arguments = [chosen, &["restore", &store, "a/b", &target]].concat();
-        let (said, code) = shared(&arguments);
-        let end = format!("bytes, as of record {record}\n");
-        assert!(
-            said.starts_with(&format!("a/b: {documents} documents, ")),
-            "{said}"
-        );
-        assert!(said.ends_with(&end) && code == Some(0), "{said}");
-        let storage = Arc::new(DiskStorage::new(&target));
-        assert_eq!(
-            count(&Database::open(storage, path, &options()).unwrap()),
-            documents
-        );
-        assert_eq!(
-            std::fs::read_dir(Path::new(&target).join("databases"))
-                .unwrap()
-                .count(),
-            1
-        );
-        let (said, code) = shared(&arguments);
-        assert!(
-            said.contains("has a database \"a/b\" already") && code == Some(255),
-            "{said}"
-        );
+        assert_restored(&arguments, &target, documents, record);
     }
     let (said, _) = shared(&["gc", &store, "a/b", "--retention", "1"]);
     assert!(said.contains("removed 0 records"), "{said}");
     damage(Path::new(&at("store")));
     let (said, code) = shared(&["verify", &store, "a/b"]);
     assert!(said.contains("is damaged") && code == Some(1), "{said}");
+}
+
+/// Makes logs in directories that spell no name of a database, such as `..` and one that a terminal would obey.
+fn write_hostile_logs(databases: &Path) {
+    for name in [
+        "db-.2e.2e",
+        "db-.1b.5b31m",
+        "db-.zz",
+        "db-.",
+        "other",
+        "db-\u{e9}.\u{e9}",
+    ] {
+        let log = databases.join(name).join("log");
+        std::fs::create_dir_all(&log).unwrap();
+        std::fs::write(log.join(format!("{:020}", 1)), b"no record").unwrap();
+    }
+}
+
+/// Restores into the empty `target`, and sees that a second time is refused.
+fn assert_restored(arguments: &[&str], target: &str, documents: u64, record: u64) {
+    let (said, code) = shared(arguments);
+    let end = format!("bytes, as of record {record}\n");
+    assert!(
+        said.starts_with(&format!("a/b: {documents} documents, ")),
+        "{said}"
+    );
+    assert!(said.ends_with(&end) && code == Some(0), "{said}");
+    let storage = Arc::new(DiskStorage::new(target));
+    let path = Path::new("databases/a%2Fb.varve");
+    assert_eq!(
+        count(&Database::open(storage, path, &options()).unwrap()),
+        documents
+    );
+    let databases = std::fs::read_dir(Path::new(target).join("databases"));
+    assert_eq!(databases.unwrap().count(), 1);
+    let (said, code) = shared(arguments);
+    assert!(
+        said.contains("has a database \"a/b\" already") && code == Some(255),
+        "{said}"
+    );
 }
 
 /// Changes a byte of a segment.
