@@ -93,34 +93,53 @@ pub(crate) fn between(
 }
 
 /// Paths whose lines in two manifests are not the same, sorted.
-fn differing(old: &[u8], new: &[u8]) -> Vec<Vec<u8>> {
-    let path_of = |line: &[u8]| {
-        let end = line.iter().position(|byte| *byte == 0);
-        line[..end.unwrap_or(line.len())].to_vec()
-    };
-    let [mut old, mut new] =
-        [old, new].map(|text| text.split_inclusive(|byte| *byte == b'\n').peekable());
+fn differing(mut old: &[u8], mut new: &[u8]) -> Vec<Vec<u8>> {
     let mut paths = Vec::new();
     loop {
-        match (old.peek(), new.peek()) {
+        // Most files are the same.
+        let same = equal_lines(old, new);
+        (old, new) = (&old[same..], &new[same..]);
+        let (a, b) = (first_path(old), first_path(new));
+        let first = match (a, b) {
             (None, None) => return paths,
-            // Most files are the same.
-            (Some(a), Some(b)) if a == b => {
-                old.next();
-                new.next();
-            }
-            (a, b) => {
-                let (a, b) = (a.map(|line| path_of(line)), b.map(|line| path_of(line)));
-                let first = match (&a, &b) {
-                    (Some(a), Some(b)) => a.min(b).clone(),
-                    (a, b) => a.clone().or(b.clone()).unwrap_or_default(),
-                };
-                old.next_if(|_| a.as_ref() == Some(&first));
-                new.next_if(|_| b.as_ref() == Some(&first));
-                paths.push(first);
-            }
+            (Some(a), Some(b)) => a.min(b),
+            (Some(path), None) | (None, Some(path)) => path,
+        };
+        paths.push(first.to_vec());
+        if a == Some(first) {
+            old = behind_line(old);
+        }
+        if b == Some(first) {
+            new = behind_line(new);
         }
     }
+}
+
+/// Length of the whole lines that two texts begin with alike. Blocks are compared first, as a library's comparison of
+/// memory is many times faster than one of bytes.
+fn equal_lines(a: &[u8], b: &[u8]) -> usize {
+    const BLOCK: usize = 256;
+    let blocks = a.chunks_exact(BLOCK).zip(b.chunks_exact(BLOCK));
+    let skipped = BLOCK * blocks.take_while(|(a, b)| a == b).count();
+    let bytes = a[skipped..].iter().zip(&b[skipped..]);
+    let same = skipped + bytes.take_while(|(a, b)| a == b).count();
+    if same == a.len().max(b.len()) {
+        return same;
+    }
+    let newline = a[..same].iter().rposition(|byte| *byte == b'\n');
+    newline.map_or(0, |newline| newline + 1)
+}
+
+/// Path of the first line; `None` at the end of the text.
+fn first_path(text: &[u8]) -> Option<&[u8]> {
+    let line = text.split(|byte| *byte == b'\n').next();
+    let line = line.filter(|_| !text.is_empty())?;
+    line.split(|byte| *byte == 0).next()
+}
+
+fn behind_line(text: &[u8]) -> &[u8] {
+    let newline = text.iter().position(|byte| *byte == b'\n');
+    newline.map_or(&[], |newline| &text[newline + 1..])
 }
 
 fn version(view: &RepoView, manifest: &[u8], path: &[u8]) -> Result<Option<Version>, Abort> {
@@ -259,5 +278,39 @@ pub(super) fn text(
         None => Ok(Vec::new()),
         Some(Content::Stored(node)) => Ok(view.file_content_with(path, &node, reader)?),
         Some(Content::Disk) => Ok(WorkingFiles::of_view(view).read(path)?.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn manifests_differ_where_maps_of_their_lines_do(
+            shared in proptest::collection::btree_map("[a-c/]{1,5}", "[01]{40}x?", 0..40),
+            old in proptest::collection::btree_map("[a-c/]{1,5}", "[01]{40}x?", 0..6),
+            new in proptest::collection::btree_map("[a-c/]{1,5}", "[01]{40}x?", 0..6),
+        ) {
+            let sides = [old, new].map(|side| {
+                let mut files = shared.clone();
+                files.extend(side);
+                files
+            });
+            let texts = sides.each_ref().map(|files| {
+                let lines = files.iter().map(|(path, rest)| format!("{path}\0{rest}\n"));
+                lines.collect::<String>().into_bytes()
+            });
+            let all: std::collections::BTreeSet<_> = sides.iter().flat_map(BTreeMap::keys).collect();
+            let wanted = all.into_iter().filter(|path| sides[0].get(*path) != sides[1].get(*path));
+            let wanted: Vec<Vec<u8>> = wanted.map(|path| path.clone().into_bytes()).collect();
+            prop_assert_eq!(differing(&texts[0], &texts[1]), wanted);
+        }
+
+        #[test]
+        fn any_two_texts_are_compared(a in "[ab\0\n]{0,20}", b in "[ab\0\n]{0,20}") {
+            differing(a.as_bytes(), b.as_bytes());
+        }
     }
 }
