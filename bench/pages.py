@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """pages.py: pages of a repository, and the fill and the queries of its database.
 
-Each page is asked for on a kept connection: once to load it whole, once with its tag, which the server confirms. Figures of requests per
+Each page is asked for on a kept connection: made anew each time (`web.cache = no`), then as it is kept, then with its tag, which the server
+confirms. Figures of requests per
 second need `wrk`; without it they are left out, and that is said. There is no peer in this run: `hg serve` is measured by hand.
 """
 
@@ -122,30 +123,52 @@ def fills(options, results, name, repository):
             results.absolute(f"{name}/database of store, {words}", "varve", SHARE)
 
 
+def median_of(client, address, tag=None):
+    """The middle of several answers, in milliseconds, and the page's tag."""
+    answers = [client.get(address, tag) for _ in range(CALLS)]
+    if any(status not in (200, 304) for status, _, _ in answers):
+        raise SystemExit(f"{address}: {answers[0][0]}")
+    return sorted(ms for _, _, ms in answers)[CALLS // 2], answers[0][1]
+
+
+def made_pages(results, name, site, kinds):
+    """Pages that are made for each request."""
+    settings = os.path.join(site.root, ".hg", "hgrc")
+    with open(settings, "w") as out:
+        out.write("[web]\ncache = no\n")
+    for kind, shown in kinds:
+        made = [median_of(Client(site.server.url), f"/hg/r/{kind}")[0] for _ in range(ROUNDS)]
+        results.add(f"{name}/{shown}, made", "varve", "ms", made)
+        results.absolute(f"{name}/{shown}, made", "varve", PAGE)
+    os.remove(settings)
+
+
+def kept_pages(results, name, site, kinds):
+    """Pages as they are kept, and confirmed."""
+    for kind, shown in kinds:
+        whole, confirmed = [], []
+        for _ in range(ROUNDS):
+            client = Client(site.server.url)
+            milliseconds, tag = median_of(client, f"/hg/r/{kind}")
+            whole.append(milliseconds)
+            if tag:
+                confirmed.append(median_of(client, f"/hg/r/{kind}", tag)[0])
+        for what, values, target in [("", whole, PAGE), (", confirmed", confirmed, CONFIRMED)]:
+            if values:
+                results.add(f"{name}/{shown}{what}", "varve", "ms", values)
+                results.absolute(f"{name}/{shown}{what}", "varve", target)
+
+
 def pages(options, results, name, repository):
     site = Site(options, repository, "yes")
     site.fill()
     site.server.request("GET", f"/hg%2Fr/{BY_AUTHOR}")
+    kinds, path = pages_of(site.server)
+    kinds = [(kind, kind.replace(path, "FILE") or "summary") for kind in kinds]
+    made_pages(results, name, site, kinds)
     # A repository that changed just now has no tags.
     time.sleep(2.1)
-    kinds, path = pages_of(site.server)
-    for kind in kinds:
-        whole, confirmed = [], []
-        for _ in range(ROUNDS):
-            client = Client(site.server.url)
-            answers = [client.get(f"/hg/r/{kind}") for _ in range(CALLS)]
-            if answers[0][0] != 200:
-                raise SystemExit(f"{kind}: {answers[0][0]}")
-            whole.append(sorted(ms for _, _, ms in answers)[CALLS // 2])
-            if tag := answers[0][1]:
-                again = [client.get(f"/hg/r/{kind}", tag) for _ in range(CALLS)]
-                confirmed.append(sorted(ms for _, _, ms in again)[CALLS // 2])
-        shown = kind.replace(path, "FILE") or "summary"
-        results.add(f"{name}/{shown}", "varve", "ms", whole)
-        results.absolute(f"{name}/{shown}", "varve", PAGE)
-        if confirmed:
-            results.add(f"{name}/{shown}, confirmed", "varve", "ms", confirmed)
-            results.absolute(f"{name}/{shown}, confirmed", "varve", CONFIRMED)
+    kept_pages(results, name, site, kinds)
     if shutil.which("wrk"):
         for words, address, target in [("shortlog", "/hg/r/shortlog", SHORTLOGS), ("_file", f"/hg%2Fr/_file/{path}", FILES)]:
             rates = [requests_per_second(site.server.url + address) for _ in range(ROUNDS)]

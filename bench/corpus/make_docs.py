@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""make_docs.py [--count N] [--batch B]: deterministic JSON documents of about 1 KB.
+"""make_docs.py [--count N] [--batch B | --lines]: deterministic JSON documents of about 1 KB.
 
-Prints one `_bulk_docs` body per line. Document k depends on the seed and k alone, so any slice can
+Prints one `_bulk_docs` body per line, or with --lines one document. Document k depends on the seed and k alone, so any slice can
 be made on its own (--start). The mixture is that of a telemetry store: short texts from a small
 vocabulary, enumerations, coordinates, and measured numbers that do not compress.
 """
@@ -63,9 +63,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--count", type=int, default=551_200)
     parser.add_argument("--batch", type=int, default=1000)
+    parser.add_argument("--lines", action="store_true", help="documents instead of bodies")
     parser.add_argument("--start", type=int, default=0)
     parser.add_argument("--seed", type=int, default=2026)
     options = parser.parse_args()
+    if options.lines:
+        for k in range(options.start, options.start + options.count):
+            line = json.dumps(document(k, options.seed), separators=(",", ":"))
+            sys.stdout.write(line + "\n")
+        return
     for body in bodies(options.count, options.batch, options.start, options.seed):
         sys.stdout.buffer.write(body + b"\n")
 
