@@ -7,7 +7,7 @@ use varve_base::Interrupt;
 use varve_lang::patterns::Matcher;
 use varve_repo::{FileKind, Node, ReaderState, RepoView, Repository, Rev};
 use varve_workdir::{
-    Dirstate, Ignore, StatusLists, StatusRequest, WorkingFiles, path_copies,
+    Dirstate, Ignore, Status, StatusLists, StatusRequest, WorkingFiles, path_copies,
     path_copies_to_working_copy, working_status,
 };
 
@@ -57,8 +57,6 @@ pub(crate) struct DiffedFile {
     /// Source of a copied new file.
     pub(crate) source: Option<CopySource>,
 }
-
-type Files = BTreeMap<Vec<u8>, Version>;
 
 /// Files that match and differ between two changesets, sorted by path.
 pub(crate) fn between(
@@ -197,30 +195,26 @@ pub(crate) fn with_dirstate(
     })?
     .status;
     let (from_text, own_text) = (view.manifest_text(from)?, view.manifest_text(parent)?);
-    let old = files(view, &from_text, matcher)?;
-    let mut new = files(view, &own_text, matcher)?;
-    for path in status.removed.iter().chain(&status.deleted) {
-        new.remove(path);
-    }
-    let disk = WorkingFiles::new(repository.root());
-    for path in status.modified.iter().chain(&status.added) {
-        let (_, kind) = disk.read(path)?;
-        let content = Content::Disk;
-        new.insert(path.clone(), Version { content, kind });
-    }
-    let mut paths: Vec<&Vec<u8>> = old.keys().chain(new.keys()).collect();
+    let local: BTreeMap<&Vec<u8>, Option<Version>> = local_versions(repository, &status)?;
+    let mut paths = differing(&from_text, &own_text);
+    paths.retain(|path| matcher.matches(path));
+    paths.extend(local.keys().map(|path| path.to_vec()));
     paths.sort_unstable();
     paths.dedup();
     let mut changes = Vec::new();
     for path in paths {
-        let (before, after) = (old.get(path).copied(), new.get(path).copied());
-        if before == after || (after.is_none() && status.deleted.contains(path)) {
+        let old = version(view, &from_text, &path)?;
+        let new = match local.get(&path) {
+            Some(new) => *new,
+            None => version(view, &own_text, &path)?,
+        };
+        if old == new || (new.is_none() && status.deleted.contains(&path)) {
             continue;
         }
         changes.push(DiffedFile {
-            path: path.clone(),
-            old: before,
-            new: after,
+            path,
+            old,
+            new,
             source: None,
         });
     }
@@ -233,17 +227,20 @@ pub(crate) fn with_dirstate(
     Ok(changes)
 }
 
-fn files(view: &RepoView, text: &[u8], matcher: &Matcher) -> Result<Files, Abort> {
-    let mut files = Files::new();
-    for entry in view.manifest_entries(text) {
-        let entry = entry?;
-        if matcher.matches(entry.path) {
-            let content = Content::Stored(entry.node);
-            let kind = entry.kind;
-            files.insert(entry.path.to_vec(), Version { content, kind });
-        }
+/// Files that are not as in the parent of the working copy; `None` for those that are gone.
+fn local_versions<'s>(
+    repository: &Repository,
+    status: &'s Status,
+) -> Result<BTreeMap<&'s Vec<u8>, Option<Version>>, Abort> {
+    let gone = status.removed.iter().chain(&status.deleted);
+    let mut versions: BTreeMap<_, _> = gone.map(|path| (path, None)).collect();
+    let disk = WorkingFiles::new(repository.root());
+    for path in status.modified.iter().chain(&status.added) {
+        let (_, kind) = disk.read(path)?;
+        let content = Content::Disk;
+        versions.insert(path, Some(Version { content, kind }));
     }
-    Ok(files)
+    Ok(versions)
 }
 
 /// The same changes in reverse: renamed files get their old names back.
