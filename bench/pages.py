@@ -62,6 +62,12 @@ class Site:
                 return time.monotonic() - self.start
             time.sleep(0.02)
 
+    def compact(self):
+        """Compacts the database, as the server does by itself some seconds after a fill."""
+        self.server.request("POST", "/hg%2Fr/_compact", b"{}")
+        while json.loads(self.server.request("GET", "/hg%2Fr"))["compact_running"]:
+            time.sleep(0.05)
+
     def stop(self):
         self.server.stop()
         shutil.rmtree(self.directory)
@@ -107,6 +113,7 @@ def fills(options, results, name, repository):
         for _ in range(3):
             site = Site(options, repository, line_counts)
             seconds.append(site.fill())
+            site.compact()
             database = size_of(os.path.join(site.directory, "databases"))
             shares.append(database / size_of(os.path.join(site.root, ".hg", "store")))
             site.server.request("GET", f"/hg%2Fr/{BY_AUTHOR}")
