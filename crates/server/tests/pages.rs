@@ -146,8 +146,23 @@ fn statistics_are_drawn_from_the_views() {
     ] {
         assert!(page.body.contains(part), "{part}: {}", page.body);
     }
-    assert_eq!(page.header("etag"), None);
     assert!(server.get("/hg/r/").body.contains("/hg%2Fr"));
+    let tag = || {
+        server
+            .get("/hg/r/statistics")
+            .header("etag")
+            .map(str::to_owned)
+    };
+    let before = tag();
+    assert!(before.is_some() && before == tag());
+    // A person's document is counted before there is a tag again.
+    let put = server.send("PUT", "/hg%2Fr/note", &[ADMIN], "{}");
+    assert_eq!(put.status, 201, "{}", put.body);
+    wait(&server, "/hg/r/statistics", |reply| {
+        reply
+            .header("etag")
+            .is_some_and(|tag| Some(tag) != before.as_deref())
+    });
     let repo = server.directory.path().join("repos/r/.hg/hgrc");
     std::fs::write(repo, "[history]\ndatabases = no\n").unwrap();
     wait(&server, "/hg/r/statistics", |reply| reply.status == 404);

@@ -56,6 +56,12 @@ pub(crate) trait RepositoryDatabases: Debug + Send + Sync {
     /// # Errors
     /// 500 for a damaged index.
     fn statistics(&self, repository: &str) -> Result<Option<Statistics>, Failure>;
+
+    /// The number of the last change of its database, if the index of the ready views covers that.
+    ///
+    /// # Errors
+    /// 500 for a damaged index.
+    fn counted_seq(&self, repository: &str) -> Result<Option<u64>, Failure>;
 }
 
 /// The database of one repository.
@@ -88,6 +94,10 @@ impl<'r> RepositoryDatabase<'r> {
 
     pub(super) fn statistics(&self) -> Result<Option<Statistics>, Failure> {
         self.databases.statistics(self.repository)
+    }
+
+    pub(super) fn counted_seq(&self) -> Result<Option<u64>, Failure> {
+        self.databases.counted_seq(self.repository)
     }
 
     /// The name in addresses of CouchDB's interface.

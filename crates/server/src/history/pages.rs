@@ -96,6 +96,16 @@ impl RepositoryDatabases for PageDatabases {
             pending: index.pending()?,
         }))
     }
+
+    fn counted_seq(&self, repository: &str) -> Result<Option<u64>, Failure> {
+        let Some((app, database)) = self.open(repository)? else {
+            return Ok(None);
+        };
+        match KnownIndex::open(&app, &database, DESIGN)? {
+            Some(index) if index.pending()? == 0 => Ok(Some(index.update_seq())),
+            _ => Ok(None),
+        }
+    }
 }
 
 /// The members of a document that are shown; those of other types are left out.

@@ -48,6 +48,11 @@ impl KnownIndex {
         Ok(self.documents.count_changes(self.moment.update_seq())?)
     }
 
+    /// The number of the last change that the index may cover.
+    pub(crate) fn update_seq(&self) -> u64 {
+        self.documents.update_seq()
+    }
+
     /// Keys and values of a view's groups by so many items of keys, at most `most` of them.
     ///
     /// # Errors

@@ -24,7 +24,7 @@ const SECTIONS: [&str; 6] = ["web", "diff", "annotate", "graph", "experimental",
 /// A file that was written less long ago may be written again within the same second.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// The tag of a page; `None` while the repository changes, and for statistics, which change by themselves.
+/// The tag of a page; `None` while the repository changes, and for statistics without all documents.
 ///
 /// # Errors
 /// The disk fails, or the database is damaged.
@@ -33,9 +33,6 @@ pub(super) fn of(
     address: &PageAddress,
     (config, database): (&Hgrc, Option<RepositoryDatabase<'_>>),
 ) -> Result<Option<String>, Failure> {
-    if address.command == Some(Command::Statistics) {
-        return Ok(None);
-    }
     let Some(seconds) = settled_seconds(repository).map_err(Failure::internal)? else {
         return Ok(None);
     };
@@ -47,6 +44,11 @@ pub(super) fn of(
     let database = match (database, address.command) {
         // The page has documents of people.
         (Some(database), Some(Command::Changeset)) => format!("-d{}", database.update_seq()?),
+        (Some(database), Some(Command::Statistics)) => match database.counted_seq()? {
+            Some(seq) => format!("-d{seq}"),
+            None => return Ok(None),
+        },
+        (None, Some(Command::Statistics)) => return Ok(None),
         (Some(_), _) => "-d".to_owned(),
         (None, _) => String::new(),
     };
