@@ -42,6 +42,9 @@ pub(crate) enum CliError {
         /// The code that it ended with.
         code: u8,
     },
+    /// Another server of the shared store leads, so that this one has stopped.
+    #[error("another server of the shared store leads; started again, this one stands by")]
+    Superseded,
     /// The demo could not be made.
     #[error(transparent)]
     Demo(#[from] DemoError),
@@ -102,6 +105,7 @@ impl CliError {
             CliError::Daemon { code } => *code,
             CliError::Output(_)
             | CliError::Server(_)
+            | CliError::Superseded
             | CliError::File { .. }
             | CliError::Bench(_)
             | CliError::Demo(_) => FAILED,

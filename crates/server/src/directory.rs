@@ -6,11 +6,15 @@
 //! DIR/repos/         repositories, at any depth
 //! DIR/databases/     one file per database
 //! DIR/indexes/       one directory per database, one file per view group
+//! DIR/shared/        copies of databases that are in a shared store
+//! DIR/varve.node     id of this server among those of a shared store
 //! ```
 
 mod offline;
+mod shared;
 
 pub use offline::OfflineDirectory;
+pub use shared::SharedStore;
 
 use crate::ServerError;
 use crate::auth::password;
@@ -22,6 +26,7 @@ use varve_base::storage::{read_if_there, replace};
 use varve_base::{DiskStorage, Storage};
 use varve_codec::EngineSetting;
 use varve_config::{Ini, Settings, edit};
+use varve_shared::ObjectStore;
 
 /// The directory's settings.
 pub const CONFIG: &str = "varve.ini";
@@ -33,6 +38,8 @@ pub const REPOSITORIES: &str = "repos";
 pub const DATABASES: &str = "databases";
 /// View indexes stand in this directory.
 pub const INDEXES: &str = "indexes";
+/// Copies of databases that are in a shared store stand in this directory.
+pub const COPIES: &str = "shared";
 /// Compression of databases and indexes unless `[couchdb] file_compression` says otherwise.
 pub const DEFAULT_COMPRESSION: EngineSetting = EngineSetting::ZSTD;
 const LOCK: &str = "varve.lock";
@@ -73,6 +80,8 @@ pub struct ServedDirectory {
     pub made_admin: Option<MadeAdmin>,
     /// Whether there was no configuration before: a first start.
     pub is_new: bool,
+    /// The store of its databases, if these are not in the directory.
+    pub shared: Option<SharedStore>,
     _lock: File,
 }
 
@@ -83,6 +92,24 @@ impl ServedDirectory {
     /// # Errors
     /// Any [`ServerError`] about the directory or its configuration.
     pub fn open(path: &Path) -> Result<ServedDirectory, ServerError> {
+        ServedDirectory::open_with(path, None)
+    }
+
+    /// The same with databases in a shared store. The directory has settings and what can be made again.
+    ///
+    /// # Errors
+    /// Any [`ServerError`] about the directory, its configuration or the store.
+    pub fn open_shared(
+        path: &Path,
+        store: Arc<dyn ObjectStore>,
+    ) -> Result<ServedDirectory, ServerError> {
+        ServedDirectory::open_with(path, Some(store))
+    }
+
+    fn open_with(
+        path: &Path,
+        shared: Option<Arc<dyn ObjectStore>>,
+    ) -> Result<ServedDirectory, ServerError> {
         let disk = DiskStorage::new(path).with_private(&[DATABASES, INDEXES, NEW_CONFIG]);
         let storage: &dyn Storage = &disk;
         for directory in [REPOSITORIES, DATABASES, INDEXES] {
@@ -98,7 +125,13 @@ impl ServedDirectory {
             Some(bytes) => text_of(&shown, bytes)?,
             None => CONFIG_HEAD.to_owned(),
         };
-        let (text, made_admin) = complete(&shown, &before)?;
+        let adopted = match &shared {
+            None => before.clone(),
+            Some(store) => shared::prepare((path, storage), store.as_ref(), &shown, &before)?,
+        };
+        let shared = shared.map(|store| SharedStore::of_directory(storage, store));
+        let shared = shared.transpose()?;
+        let (text, made_admin) = complete(&shown, &adopted)?;
         if is_new || text != before {
             replace(storage, file, text.as_bytes())?;
             let only_owner = std::fs::set_permissions(&shown, Permissions::from_mode(0o600));
@@ -120,6 +153,7 @@ impl ServedDirectory {
             compression,
             made_admin,
             is_new,
+            shared,
             _lock: lock,
         })
     }

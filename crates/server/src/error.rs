@@ -42,6 +42,39 @@ pub enum ServerError {
         /// The served directory, as it was named.
         directory: PathBuf,
     },
+    /// The shared store does not work.
+    #[error(transparent)]
+    Shared(#[from] varve_shared::SharedError),
+    /// The directory has databases or repositories, which would not be served.
+    #[error(
+        "{directory} is not empty, and only databases of the shared store are served; 'varve shared put' copies databases there",
+        directory = directory.display()
+    )]
+    OwnContent {
+        /// The directory of databases or repositories.
+        directory: PathBuf,
+    },
+    /// A setting that a shared store cannot honour.
+    #[error("{file}: {setting} cannot be set with a shared store, which has whatever was acknowledged", file = file.display())]
+    NotShared {
+        /// Path of the configuration file.
+        file: PathBuf,
+        /// Section and key.
+        setting: &'static str,
+    },
+    /// All servers of a store have the same identity and key of cookies.
+    #[error("{file}: {setting} is not that of the shared store; remove it here to have that one", file = file.display())]
+    OtherIdentity {
+        /// Path of the configuration file.
+        file: PathBuf,
+        /// Section and key.
+        setting: String,
+    },
+    /// The server listens at all addresses of its machine, and other servers of its store need one.
+    #[error(
+        "other servers of the store must reach this one: name its host and port with --advertise, or listen at one address"
+    )]
+    NoAdvertisedAddress,
     /// The log could not be opened.
     #[error("cannot open the log {file}: {source}", file = file.display())]
     Log {

@@ -36,5 +36,8 @@ pub use hg::{
 };
 pub use http::{AccessLogFormat, AccessLogOutput, AccessLogTarget, Answer, Failure, Request};
 pub use runtime::{LogFile, LogOutput, Registry, RunningTask, Tasks};
-pub use site::{ListeningSocket, ServeOptions, Served, Server, StopSignal, raise_file_limit};
+pub use site::{
+    Ended, ListeningSocket, ServeOptions, Served, Server, SharedOptions, StopSignal,
+    raise_file_limit,
+};
 pub use varve_config::bind_address;

@@ -73,6 +73,7 @@ impl Running {
             served: Served::Directory {
                 path: directory.path().to_owned(),
                 title: None,
+                shared: None,
             },
             address: None,
             port: Some(0),

@@ -12,16 +12,18 @@ mod error;
 mod file_table;
 mod format;
 pub mod fuzzing;
+mod leadership;
 mod log;
 mod storage;
 mod store;
 
 pub use care::{
-    Collected, Imported, LogSummary, RestorePoint, Restored, VerifyReport, collect_garbage, import,
-    list_logs, restore, verify,
+    Catalog, CatalogEntry, Collected, Imported, LogSummary, RestorePoint, Restored, VerifyReport,
+    collect_garbage, import, list_logs, read_or_create, restore, verify,
 };
 pub use clock::{Clock, SystemClock};
 pub use error::{SharedError, StoreError, StoreFailure};
+pub use leadership::{Leadership, Node, Role, Standby};
 pub use log::{LogId, LogOptions};
 pub use storage::SharedStorage;
 pub use store::{CreateOutcome, DirectoryStore, ObjectInfo, ObjectStore, probe};

@@ -9,8 +9,9 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use varve_base::{MemoryStorage, OpenMode, Storage};
 use varve_shared::{
-    Collected, CreateOutcome, LogId, LogOptions, ObjectInfo, ObjectStore, RestorePoint,
-    SharedError, StoreError, collect_garbage, import, list_logs, probe, restore,
+    Catalog, Collected, CreateOutcome, LogId, LogOptions, ObjectInfo, ObjectStore, RestorePoint,
+    SharedError, StoreError, SystemClock, collect_garbage, import, list_logs, probe,
+    read_or_create, restore,
 };
 
 fn options() -> LogOptions {
@@ -225,4 +226,32 @@ fn a_store_that_creates_twice_is_refused() {
     let setup = Setup::new(options());
     probe(setup.store.as_ref()).unwrap();
     assert_eq!(setup.objects(""), []);
+}
+
+#[test]
+fn the_catalog_lists_logs_and_a_late_removal_concerns_no_later_entry() {
+    let setup = Setup::new(options());
+    let clock = Arc::new(SystemClock::default());
+    let catalog = Catalog::new(Arc::clone(&setup.store), Arc::clone(&clock) as _);
+    let (one, other) = (LogId::new("a/b").unwrap(), LogId::new("a").unwrap());
+    assert!(catalog.logs().unwrap().is_empty());
+    let first = catalog.add(&one).unwrap();
+    let above = catalog.add(&other).unwrap();
+    assert_eq!(catalog.entries(&one).unwrap(), std::slice::from_ref(&first));
+    assert_eq!(catalog.entries(&other).unwrap(), [above]);
+    let listed = catalog.logs().unwrap().into_iter().collect::<Vec<_>>();
+    assert_eq!(listed, ["a", "a/b"]);
+    catalog.remove(std::slice::from_ref(&first)).unwrap();
+    let second = catalog.add(&one).unwrap();
+    catalog.remove(&[first]).unwrap();
+    assert_eq!(catalog.entries(&one).unwrap(), [second]);
+    assert_eq!(
+        list_logs(setup.store.as_ref()).unwrap(),
+        [],
+        "entries are no logs"
+    );
+    for bytes in [b"first", b"other"] {
+        let read = read_or_create(setup.store.as_ref(), clock.as_ref(), "k", bytes);
+        assert_eq!(read.unwrap(), b"first");
+    }
 }

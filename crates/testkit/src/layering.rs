@@ -80,6 +80,7 @@ pub const MAY_IMPORT: &[(&str, &[&str])] = &[
             "replicate",
             "history",
             "bench",
+            "shared",
         ],
     ),
     (

@@ -2,7 +2,6 @@
 
 use super::moving;
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -15,17 +14,14 @@ use varve_hgcli::arguments::{Flag, Matches};
 use varve_hgcli::context::{Category, Command, Context};
 use varve_hgcli::ui::{Abort, Ui};
 use varve_server::couch::database::files::file_of;
+use varve_server::couch::database::logs::{self, FILE, database_of};
 use varve_server::couch::names::check_database_name;
 use varve_server::directory::{DATABASES, OfflineDirectory};
 use varve_shared::{
-    DirectoryStore, LogId, LogOptions, ObjectStore, RestorePoint, collect_garbage, import,
-    list_logs, probe, restore, verify,
+    Catalog, DirectoryStore, LogId, LogOptions, ObjectStore, RestorePoint, SystemClock,
+    collect_garbage, import, list_logs, probe, restore, verify,
 };
 
-/// Path of a database's file in its log.
-const FILE: &str = "database.varve";
-/// Logs of databases have names that begin so.
-const LOG_PREFIX: &str = "databases/db-";
 /// Beginning of the addresses of directories.
 const DIRECTORY_SCHEME: &str = "file://";
 /// Memory for nodes; one look at a restored database needs few.
@@ -138,17 +134,21 @@ fn options(matches: &Matches) -> Result<LogOptions, Abort> {
     Ok(options)
 }
 
-fn directory_of(address: &str) -> Result<&Path, Abort> {
+/// The directory that an address names.
+///
+/// # Errors
+/// The reason, for people.
+pub(super) fn directory_of(address: &str) -> Result<&Path, String> {
     let path = address.strip_prefix(DIRECTORY_SCHEME).map(Path::new);
     path.filter(|path| path.is_absolute()).ok_or_else(|| {
-        Abort::new(format!(
+        format!(
             "{address} is no store that this version knows: it must be {DIRECTORY_SCHEME} with an absolute path"
-        ))
+        )
     })
 }
 
 fn existing_store(address: &str) -> Result<Arc<dyn ObjectStore>, Abort> {
-    let directory = directory_of(address)?;
+    let directory = directory_of(address).map_err(Abort::new)?;
     if !directory.is_dir() {
         let path = directory.display();
         return Err(Abort::new(format!("there is no directory {path}")));
@@ -161,37 +161,12 @@ fn abort(error: impl std::fmt::Display) -> Abort {
     Abort::new(error.to_string())
 }
 
-/// The log of a database. All letters but those that both names may have are escaped as `.` and two digits.
+/// The log of a database.
 fn log_of(name: &str) -> Result<LogId, Abort> {
     if let Err(refused) = check_database_name(name) {
         return Err(Abort::new(refused.reason));
     }
-    let mut log = LOG_PREFIX.to_owned();
-    for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'0'..=b'9' | b'_' | b'+' | b'-' => log.push(char::from(byte)),
-            other => {
-                // Writing to a text does not fail.
-                let _ = write!(log, ".{other:02x}");
-            }
-        }
-    }
-    LogId::new(&log).map_err(abort)
-}
-
-/// The database of a log, if it is that of one.
-fn database_of(log: &str) -> Option<String> {
-    let mut rest = log.strip_prefix(LOG_PREFIX)?;
-    let mut name = String::new();
-    while let Some((plain, escaped)) = rest.split_once('.') {
-        name.push_str(plain);
-        let digits = escaped.get(..2)?;
-        name.push(char::from(u8::from_str_radix(digits, 16).ok()?));
-        rest = &escaped[2..];
-    }
-    name.push_str(rest);
-    // Whatever lies in the store, no other names are printed.
-    check_database_name(&name).is_ok().then_some(name)
+    logs::log_of(name).map_err(abort)
 }
 
 /// The databases of a store that are named, or all.
@@ -231,17 +206,22 @@ fn put(ui: &mut Ui, address: &str, directory: &Path, names: &[String]) -> Result
         }
         files.push((id, file));
     }
-    let store = DirectoryStore::new(directory_of(address)?).map_err(abort)?;
+    let store = DirectoryStore::new(directory_of(address).map_err(Abort::new)?).map_err(abort)?;
     probe(&store).map_err(abort)?;
     let store: Arc<dyn ObjectStore> = Arc::new(store);
     let options = LogOptions {
         checkpoint_slots: CHECKPOINT_SLOTS,
         ..LogOptions::default()
     };
+    let catalog = Catalog::new(Arc::clone(&store), Arc::new(SystemClock::default()));
     for (name, (id, file)) in names.iter().zip(files) {
         let files = [(file, PathBuf::from(FILE))];
-        let done = import(&store, &id, &options, (&source, &files));
-        let done = done.map_err(|error| Abort::new(format!("{name}: {error}")))?;
+        let failed = |error| Abort::new(format!("{name}: {error}"));
+        let done = import(&store, &id, &options, (&source, &files)).map_err(failed)?;
+        // A server that deletes the database meanwhile removes entries that it saw before; so the new one comes first.
+        let before = catalog.entries(&id).map_err(failed)?;
+        catalog.add(&id).map_err(failed)?;
+        catalog.remove(&before).map_err(failed)?;
         let (stored, kept, slot) = (done.stored, done.kept, done.slot);
         let line = format!("{name}: {stored} bytes stored, {kept} were there, record {slot}\n");
         ui.write(line)?;
@@ -337,21 +317,4 @@ fn collect_all(
         ))?;
     }
     Ok(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn databases_and_logs_name_each_other() {
-        for name in ["a", "_users", "x$()+-1/b/log", "log"] {
-            let log = log_of(name).unwrap().to_string();
-            assert_eq!(database_of(&log).as_deref(), Some(name), "{log}");
-        }
-        assert!(log_of("A").is_err());
-        for foreign in ["x", "databases/x", "databases/db-a.zz", "databases/db-a."] {
-            assert_eq!(database_of(foreign), None, "{foreign}");
-        }
-    }
 }

@@ -4,18 +4,18 @@ use crate::auth::Auth;
 use crate::couch::Databases;
 use crate::couch::admin::compaction::SmooshQueue;
 use crate::couch::admin::{NodeConfig, Uuids};
-use crate::couch::database::files as databases;
+use crate::couch::database::shared::SharedDatabases;
+use crate::couch::database::store::DatabaseStore;
 use crate::couch::history::RepositoryRights;
 use crate::couch::replication::{REPLICATOR, ReplicationJobs};
 use crate::couch::users::{USERS, UserDirectory};
-use crate::directory::{DATABASES, ServedDirectory, compression};
+use crate::directory::{COPIES, ServedDirectory, compression};
 use crate::runtime::log::Log;
 use crate::runtime::scheduler::JobKind;
 use crate::runtime::{Executor, ServerContext};
 use crate::{Failure, ServerError, Tasks};
 use rustix::process::{Resource, getrlimit};
 use std::panic::{self, AssertUnwindSafe};
-use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use tokio::sync::watch;
 use varve_base::{ReadMode, Storage};
@@ -86,7 +86,7 @@ impl CouchContext {
     /// Serves a directory; nothing below it is read before the first request for it.
     ///
     /// # Errors
-    /// [`ServerError::Random`].
+    /// [`ServerError::Random`]; [`ServerError::Storage`] if old copies of shared databases cannot be removed.
     pub(crate) fn new(
         directory: ServedDirectory,
         server: Arc<ServerContext>,
@@ -109,8 +109,15 @@ impl CouchContext {
         };
         let storage = Arc::clone(&directory.storage);
         let most_open = most_open(&directory.settings);
+        let store = match &directory.shared {
+            None => DatabaseStore::Directory(Arc::clone(&storage)),
+            Some(shared) => {
+                let (store, copies) = (Arc::clone(&shared.store), directory.path.join(COPIES));
+                DatabaseStore::Shared(SharedDatabases::new(store, copies)?)
+            }
+        };
         let databases = Databases::new(
-            storage,
+            (storage, store),
             options,
             most_open,
             (server.log.clone(), Arc::clone(&server.tasks)),
@@ -149,8 +156,7 @@ impl CouchContext {
             return Ok(());
         }
         for name in [USERS, REPLICATOR] {
-            let found = self.storage().kind(&databases::file_of(name));
-            if found.map_err(Failure::internal)?.is_none() {
+            if !self.databases.contains(name)? {
                 self.databases
                     .create(name, varve_docdb::NewDatabase::default())?;
             }
@@ -240,14 +246,9 @@ impl CouchContext {
     /// Names of all databases, in order.
     ///
     /// # Errors
-    /// 500 if the directory cannot be listed.
+    /// 500 if the directory cannot be listed; 503 if the store does not answer.
     pub fn database_names(&self) -> Result<Vec<String>, Failure> {
-        let entries = self.storage().list(Path::new(DATABASES));
-        let entries = entries.map_err(Failure::internal)?.into_iter();
-        let names = entries.filter_map(|entry| databases::name_of(entry.name.to_str()?));
-        let mut names: Vec<String> = names.collect();
-        names.sort_unstable();
-        Ok(names)
+        self.databases.names()
     }
 
     /// State that every server has, whatever it serves.

@@ -1,8 +1,11 @@
 //! Maps errors of lower crates to HTTP answers: the only place that does.
 
+use std::error::Error;
+use std::io;
 use varve_base::StorageError;
 use varve_docdb::{DocdbError, EditError, PartitionError, RevError};
 use varve_json::JsonError;
+use varve_shared::SharedError;
 use varve_views::find::FindError;
 use varve_views::selector::SelectorError;
 use varve_views::{DesignError, OptionError, ViewError};
@@ -10,6 +13,9 @@ use varve_views::{DesignError, OptionError, ViewError};
 use crate::Failure;
 use crate::http::BodyError;
 use crate::http::FailureKind;
+
+/// Seconds after which a database that another process has taken over may be taken back.
+const RETRY_AFTER: &str = "5";
 
 impl From<DocdbError> for Failure {
     fn from(error: DocdbError) -> Failure {
@@ -21,9 +27,51 @@ impl From<DocdbError> for Failure {
                 "insufficient_storage",
                 full.to_string(),
             ),
-            other => Failure::internal(other),
+            other => from_cause(other),
         }
     }
+}
+
+impl Failure {
+    /// 503 if another process has the database or the store did not answer; 500 for damage and errors of this machine.
+    fn from_shared(error: &SharedError) -> Failure {
+        match error {
+            SharedError::Damaged { .. }
+            | SharedError::Missing { .. }
+            | SharedError::Local(_)
+            | SharedError::BadName(_)
+            | SharedError::NoRandom => Failure::internal(error),
+            _ => Failure::new(
+                FailureKind::NotOwner,
+                "service_unavailable",
+                error.to_string(),
+            )
+            .with_header("retry-after", RETRY_AFTER),
+        }
+    }
+}
+
+/// A failure of a shared store is one of another process or of the network, wherever it comes up.
+fn from_cause(error: impl Error + 'static) -> Failure {
+    match shared_cause(&error) {
+        Some(cause) => Failure::from_shared(cause),
+        None => Failure::internal(error),
+    }
+}
+
+/// The error of a shared store that the storage's error has inside.
+fn shared_cause<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e SharedError> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        let inside = error
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref);
+        if let Some(found) = inside.and_then(|inside| inside.downcast_ref::<SharedError>()) {
+            return Some(found);
+        }
+        next = error.source();
+    }
+    None
 }
 
 impl From<EditError> for Failure {
@@ -147,8 +195,14 @@ impl From<StorageError> for Failure {
     fn from(error: StorageError) -> Failure {
         match error.is_would_block() {
             true => Failure::would_block(),
-            false => Failure::internal(error),
+            false => from_cause(error),
         }
+    }
+}
+
+impl From<SharedError> for Failure {
+    fn from(error: SharedError) -> Failure {
+        Failure::from_shared(&error)
     }
 }
 

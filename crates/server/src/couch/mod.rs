@@ -27,6 +27,7 @@ mod users;
 mod views;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::{Method, StatusCode};
 use varve_base::ReadMode;
@@ -198,13 +199,28 @@ pub(crate) async fn maintain(app: Arc<CouchContext>) {
     let user_databases = UserDatabases::new(Arc::clone(&app)).run();
     let documents = ReplicatorDocuments::new(Arc::clone(&app)).run();
     let jobs = tokio::spawn(run_jobs(Arc::clone(&app)));
-    let indexer = AutoIndexer::new(app).run();
+    let indexer = AutoIndexer::new(Arc::clone(&app)).run();
+    let retiring = retire_lost_databases(app);
     tokio::select! {
         _ = stopping.wait_for(|is_stopping| *is_stopping) => (),
-        ((), (), (), ()) = async { tokio::join!(compactor, user_databases, documents, indexer) } => (),
+        ((), (), (), (), ()) = async { tokio::join!(compactor, user_databases, documents, indexer, retiring) } => (),
     }
     // Jobs write a last checkpoint; they end by themselves soon.
     let _ = jobs.await;
+}
+
+/// Looks now and then whether other processes have taken databases of a shared store over that only feeds wait for.
+async fn retire_lost_databases(app: Arc<CouchContext>) {
+    while app.databases.is_shared() {
+        tokio::time::sleep(OWNER_CHECK).await;
+        let databases = Arc::clone(&app.databases);
+        let checking = move || {
+            databases.retire_lost();
+            Ok(())
+        };
+        // Errors are found again by the next request.
+        let _ = blocking(&app.executor().reads, checking).await;
+    }
 }
 
 /// Whether the body of a request is read while it arrives: attachments may be longer than memory.
@@ -227,6 +243,8 @@ pub(crate) fn reads_while_arriving(request: &Request) -> bool {
 
 /// Most bytes of a body that is no data: settings, logins, names of databases.
 const SHORT_BODY: u64 = 1 << 20;
+/// Time between two looks whether this process still owns the databases of a shared store.
+const OWNER_CHECK: Duration = Duration::from_secs(1);
 
 /// The most bytes of body that a request of this path and method may have, also after gunzipping.
 pub(crate) fn longest_body(app: &CouchContext, request: &Request) -> u64 {

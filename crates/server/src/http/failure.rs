@@ -48,6 +48,8 @@ pub enum FailureKind {
     IndexAbandoned,
     /// 503: a service that this server does not have.
     Unavailable,
+    /// 503: another process owns the database, or the shared store does not answer.
+    NotOwner,
     /// 503: too many connections or requests at this moment.
     Overloaded,
     /// 507: the disk is full.
@@ -86,6 +88,7 @@ impl FailureKind {
             | FailureKind::Timeout => StatusCode::INTERNAL_SERVER_ERROR,
             FailureKind::IndexAbandoned
             | FailureKind::Unavailable
+            | FailureKind::NotOwner
             | FailureKind::Overloaded
             | FailureKind::NeedsTime
             | FailureKind::WouldBlock => StatusCode::SERVICE_UNAVAILABLE,
@@ -102,6 +105,7 @@ impl FailureKind {
             | FailureKind::Timeout
             | FailureKind::IndexAbandoned
             | FailureKind::Unavailable
+            | FailureKind::NotOwner
             | FailureKind::NoSpace
             | FailureKind::NeedsTime
             | FailureKind::WouldBlock => true,

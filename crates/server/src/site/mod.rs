@@ -1,17 +1,20 @@
 //! The served site: a directory with repositories and databases, or one repository.
 
+mod cluster;
 mod forgery;
 mod route;
 mod server;
 mod signals;
 
-pub use server::{ListeningSocket, ServeOptions, Served, Server, raise_file_limit};
+pub use cluster::SharedOptions;
+pub use server::{Ended, ListeningSocket, ServeOptions, Served, Server, raise_file_limit};
 pub use signals::StopSignal;
 
 use crate::auth::Login;
 use crate::hg::{RepoCollection, RepoRegistry};
 use crate::history::HistoryDatabases;
 use crate::http::TrustPolicy;
+use crate::http::blocking;
 use crate::http::handler::{BodyPlan, Handler, Subject};
 use crate::runtime::{RequestClass, ServerContext};
 use crate::{Answer, CouchContext, Failure, Request, UserContext, couch, hg};
@@ -73,12 +76,28 @@ impl Site {
         }
     }
 
+    /// Makes the databases that a leader of a shared store needs.
+    pub(crate) async fn begin_to_lead(&self) {
+        if let Site::Directory(halves) = self {
+            let couch = Arc::clone(&halves.couch);
+            let making = move || {
+                server::make_own_databases(&couch);
+                Ok(())
+            };
+            // Requests find out what is wrong.
+            let _ = blocking(&halves.couch.executor().commits, making).await;
+        }
+    }
+
     /// Starts the tasks that look after databases until the server stops; then replications write a last checkpoint.
     pub(crate) fn start(&self) -> Option<JoinHandle<()>> {
         match self {
             Site::Directory(halves) => {
                 let couch = Arc::clone(&halves.couch);
-                tokio::spawn(Arc::clone(&halves.history).run());
+                // A directory with a shared store has no repositories.
+                if !couch.databases.is_shared() {
+                    tokio::spawn(Arc::clone(&halves.history).run());
+                }
                 Some(tokio::spawn(couch::maintain(couch)))
             }
             Site::Repository(_) | Site::Collection(_) => None,

@@ -157,6 +157,7 @@ async fn dispatch(halves: &Halves, request: Request, login: Login) -> Result<Ans
     check_entry(halves, &request, &login)?;
     let app = Arc::clone(&halves.couch);
     if hg::claims(&request.raw_path) {
+        refuse_repositories(&app)?;
         return Box::pin(hg::route(Arc::clone(&halves.hg), request, login.user)).await;
     }
     if request.is_read() && request.segments.is_empty() {
@@ -173,6 +174,18 @@ async fn dispatch(halves: &Halves, request: Request, login: Login) -> Result<Ans
         return Box::pin(dispatch_to_couch(app, request, login)).await;
     }
     couch::route(app, request, login.user).await
+}
+
+/// Refuses repositories beside databases of a shared store, which has none yet.
+fn refuse_repositories(app: &CouchContext) -> Result<(), Failure> {
+    match app.databases.is_shared() {
+        false => Ok(()),
+        true => Err(Failure::new(
+            FailureKind::Unavailable,
+            "not_implemented",
+            "A server with a shared store (--shared) has no repositories.",
+        )),
+    }
 }
 
 /// A browser gets the list of repositories; clients of databases, which accept JSON, CouchDB's welcome.

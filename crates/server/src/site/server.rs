@@ -26,6 +26,7 @@ use crate::runtime::log::Log;
 use crate::runtime::{Executor, Limits, ListeningAddress, LogOutput, STACK, ServerContext};
 use crate::site::Halves;
 use crate::site::Site;
+use crate::site::cluster::{Cluster, Heartbeats, SharedOptions};
 use crate::site::signals::StopSignal;
 use crate::{Collection, CouchContext, LoneRepository, ServerError};
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -90,6 +91,8 @@ pub enum Served {
         path: PathBuf,
         /// The title; there is one already.
         title: Option<String>,
+        /// The store of its databases, if these are not in the directory.
+        shared: Option<SharedOptions>,
     },
     /// One repository, with nothing beside it.
     Repository(LoneRepository),
@@ -127,6 +130,17 @@ pub struct Server {
     context: Arc<HttpContext>,
     /// How long running answers may take when the server stops.
     shutdown_timeout: Duration,
+    /// The servers of its store, if its databases are in one.
+    cluster: Option<Cluster>,
+}
+
+/// The reason why a server has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// A signal or the caller has stopped it.
+    Stopped,
+    /// Another server leads those of its store.
+    Superseded,
 }
 
 /// A socket that listens before anything else is done: a start that is refused its address leaves nothing behind.
@@ -193,6 +207,35 @@ fn without_settings(executor: Executor, log: LogOutput) -> Result<Arc<ServerCont
     Ok(Arc::new(ServerContext::new(executor, log, limits)))
 }
 
+/// Opens the databases and repositories of a directory.
+fn open_halves(
+    directory: ServedDirectory,
+    (executor, log): (Executor, Log),
+    title: Option<String>,
+) -> Result<Halves, ServerError> {
+    log.scope(|| tell_idle(&directory.settings.idle));
+    let limits = Limits::new(directory.settings.limits.clone(), socket_budget());
+    let server = Arc::new(ServerContext::new(executor, log, limits));
+    let (own, context) = (&directory, Arc::clone(&server));
+    let hg = Arc::new(RepoRegistry::of_directory(own, context, title));
+    let couch = Arc::new(CouchContext::new(directory, server)?);
+    // Those of a shared store are the leader's.
+    if !couch.databases.is_shared() {
+        make_own_databases(&couch);
+    }
+    let history = HistoryDatabases::new(Arc::clone(&couch), Arc::clone(&hg));
+    Ok(Halves { couch, hg, history })
+}
+
+/// Makes `_users` and `_replicator`; the log says if they cannot be made.
+pub(super) fn make_own_databases(couch: &CouchContext) {
+    if let Err(failure) = couch.make_own_databases() {
+        couch
+            .log()
+            .scope(|| tracing::error!("_users cannot be made: {failure}"));
+    }
+}
+
 impl Server {
     /// [`ServeOptions::listen`], then [`Server::open`].
     ///
@@ -218,27 +261,25 @@ impl Server {
         let tls = certificate.map(|file| Tls::read(file, http2)).transpose()?;
         let executor = Executor::new().map_err(|source| ServerError::Threads { source })?;
         let mut shutdown_timeout = varve_config::SHUTDOWN_TIMEOUT;
+        let mut cluster = None;
         let site = match options.served {
-            Served::Directory { path, title } => {
-                let directory = ServedDirectory::open(&path)?;
+            Served::Directory {
+                path,
+                title,
+                shared,
+            } => {
+                let directory = match &shared {
+                    None => ServedDirectory::open(&path)?,
+                    Some(shared) => ServedDirectory::open_shared(&path, Arc::clone(&shared.store))?,
+                };
                 shutdown_timeout = directory.settings.shutdown_timeout;
-                let log = Log::open(&directory.settings.log, &path, options.log)?;
-                log.scope(|| tell_idle(&directory.settings.idle));
-                let limits = Limits::new(directory.settings.limits.clone(), socket_budget());
-                let server = Arc::new(ServerContext::new(executor, log, limits));
-                let hg = Arc::new(RepoRegistry::of_directory(
-                    &directory,
-                    Arc::clone(&server),
-                    title,
-                ));
-                let couch = Arc::new(CouchContext::new(directory, server)?);
-                if let Err(failure) = couch.make_own_databases() {
-                    couch
-                        .log()
-                        .scope(|| tracing::error!("_users cannot be made: {failure}"));
+                if let (Some(options), Some(own)) = (shared, &directory.shared) {
+                    let found = Cluster::new(options, own.node.clone(), socket.address);
+                    cluster = Some(found.ok_or(ServerError::NoAdvertisedAddress)?);
                 }
-                let history = HistoryDatabases::new(Arc::clone(&couch), Arc::clone(&hg));
-                Site::Directory(Arc::new(Halves { couch, hg, history }))
+                let log = Log::open(&directory.settings.log, &path, options.log)?;
+                let halves = open_halves(directory, (executor, log), title)?;
+                Site::Directory(Arc::new(halves))
             }
             Served::Repository(one) => {
                 let server = without_settings(executor, options.log)?;
@@ -273,6 +314,7 @@ impl Server {
             site,
             context,
             shutdown_timeout,
+            cluster,
         })
     }
 
@@ -336,33 +378,50 @@ impl Server {
         Ok(())
     }
 
-    /// Answers requests until `stop` completes, such as [`Server::stop_signal`]; returns after
-    /// running ones have finished.
-    pub fn run_until(self, stop: impl Future<Output = ()>) {
+    /// Answers requests until `stop` completes, such as [`Server::stop_signal`], or another server leads; returns after
+    /// running ones have finished. A server that does not lead passes connections on until it does.
+    pub fn run_until(self, stop: impl Future<Output = ()>) -> Ended {
         let past_limit = self.catch_file_limit();
         let site = self.site.clone();
         let access = self.context.access.clone();
-        self.runtime.block_on(async {
+        let heartbeats = self.runtime.block_on(async {
+            tokio::pin!(stop);
+            let mut heartbeats = None;
+            if let Some(cluster) = &self.cluster {
+                let server = site.server();
+                let turn = cluster.wait_for_turn(&self.listener, server, stop.as_mut());
+                // A server that is told to stop before has nothing to end.
+                let leadership = turn.await?;
+                heartbeats = Some(Heartbeats::start(leadership, server.log.clone())?);
+                site.begin_to_lead().await;
+            }
             let maintenance = site.start();
             tokio::spawn(site.server().log.clone().count_repeats());
             let listening = (self.listener, self.tls);
             let handling = (self.site, self.context);
+            let stop = stop_or_superseded(stop, heartbeats.as_ref());
             http::serve(listening, handling, stop, self.shutdown_timeout).await;
             site.end_background_work(UNDONE_WITHIN).await;
             if let Some(maintenance) = maintenance {
                 // What has not ended by then is cut with the runtime.
                 let _ = tokio::time::timeout(UNDONE_WITHIN, maintenance).await;
             }
+            heartbeats
         });
         // Blocking threads that still write to a client that was cut end at their next write; pushes
         // that are cut are undone.
         self.runtime.shutdown_timeout(UNDONE_WITHIN);
         site.server().executor.shut_down(UNDONE_WITHIN);
         site.close();
+        let is_superseded = heartbeats.is_some_and(Heartbeats::end);
         drop(past_limit);
         site.server().log.write_repeats(Duration::ZERO);
         if let Some(log) = access {
             log.end();
+        }
+        match is_superseded {
+            true => Ended::Superseded,
+            false => Ended::Stopped,
         }
     }
 
@@ -381,5 +440,15 @@ impl Server {
                 tokio::time::sleep(LOOK).await;
             }
         });
+    }
+}
+
+async fn stop_or_superseded(stop: impl Future<Output = ()>, heartbeats: Option<&Heartbeats>) {
+    match heartbeats {
+        None => stop.await,
+        Some(heartbeats) => tokio::select! {
+            () = stop => (),
+            () = heartbeats.superseded() => (),
+        },
     }
 }

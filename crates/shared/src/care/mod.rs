@@ -1,11 +1,13 @@
-//! Care of a store: listing, import, verification, restores, and removal of what is no longer needed.
+//! Care of a store: its catalog, listing, import, verification, restores, and removal of what is no longer needed.
 
+mod catalog;
 mod garbage;
 mod import;
 mod listing;
 mod restore;
 mod verify;
 
+pub use catalog::{Catalog, CatalogEntry, read_or_create};
 pub use garbage::{Collected, collect_garbage};
 pub use import::{Imported, import};
 pub use listing::{LogSummary, list_logs};

@@ -7,8 +7,9 @@ use super::{CreateOutcome, ObjectInfo, ObjectStore};
 use crate::error::StoreError;
 use crate::format::nonce;
 use std::fmt::Write as _;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -31,7 +32,7 @@ impl DirectoryStore {
     pub fn new(root: impl Into<PathBuf>) -> Result<DirectoryStore, StoreError> {
         let root = root.into();
         let store = DirectoryStore { root };
-        let made = fs::create_dir_all(store.root.join(UPLOADS));
+        let made = create_private(&store.root.join(UPLOADS));
         made.map_err(|error| StoreError::new("make directory of", UPLOADS, error))?;
         store.remove_abandoned();
         Ok(store)
@@ -90,7 +91,7 @@ impl DirectoryStore {
 
     /// Makes the directory and those above, and their names durable.
     fn make_directory(&self, directory: &Path) -> io::Result<()> {
-        fs::create_dir_all(directory)?;
+        create_private(directory)?;
         let inside = |above: &&Path| above.starts_with(&self.root);
         for above in directory.ancestors().skip(1).take_while(inside) {
             File::open(above)?.sync_all()?;
@@ -133,8 +134,18 @@ fn since_1970(time: SystemTime) -> Duration {
     time.duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
+/// Makes a directory and those above. Databases, hashes of passwords and the key of cookies are for their owner only.
+fn create_private(directory: &Path) -> io::Result<()> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
+}
+
 fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+    let mut options = OpenOptions::new();
+    let options = options.write(true).create_new(true).mode(0o600);
+    let mut file = options.open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }

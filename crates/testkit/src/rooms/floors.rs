@@ -293,7 +293,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
             &["clock", "error"],
             &["format"],
             &["file_table", "store"],
-            &["log"],
+            &["log", "leadership"],
             &["storage"],
             &["care"],
             &["fuzzing"],

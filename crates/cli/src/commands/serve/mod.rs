@@ -12,6 +12,7 @@ mod streams;
 
 pub(crate) use repository::COMMAND;
 
+use super::shared;
 use crate::context::Context;
 use crate::demo;
 use crate::error::CliError;
@@ -19,8 +20,13 @@ use daemon::{Daemon, Started};
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 use varve_server::directory::{CONFIG, REPOSITORIES};
-use varve_server::{AccessLogFormat, LogFile, ServeOptions, Served, Server};
+use varve_server::{
+    AccessLogFormat, Ended, LogFile, ServeOptions, Served, Server, ServerError, SharedOptions,
+};
+use varve_shared::{DirectoryStore, ObjectStore, SharedError};
 
 /// Serve the repositories and databases of a directory
 ///
@@ -34,6 +40,15 @@ pub(crate) struct ServeArgs {
     /// Directory to serve
     #[arg(value_name = "DIR")]
     directory: PathBuf,
+    /// Keep the databases in a shared store, file:///PATH; DIR has settings and copies, which may be lost
+    #[arg(long, value_name = "STORE", value_parser = shared_store)]
+    shared: Option<SharedStore>,
+    /// Host and port where other servers of the store reach this one [default: where it listens]
+    #[arg(long, value_name = "HOST:PORT", requires = "shared")]
+    advertise: Option<String>,
+    /// A leader that is silent for so long is followed by another server; the same for all of a store [default: 5]
+    #[arg(long, value_name = "SECONDS", requires = "shared", value_parser = clap::value_parser!(u64).range(1..=600))]
+    takeover: Option<u64>,
     /// Port to listen on; 0 takes any free one [default: 5984, or that of DIR/varve.ini]
     #[arg(short, long)]
     port: Option<u16>,
@@ -89,6 +104,7 @@ pub(crate) fn run(args: &ServeArgs, context: &mut Context<'_>) -> Result<(), Cli
         served: Served::Directory {
             path: args.directory.clone(),
             title: args.name.clone(),
+            shared: shared_options(args)?,
         },
         address: args.address,
         port: args.port,
@@ -98,7 +114,8 @@ pub(crate) fn run(args: &ServeArgs, context: &mut Context<'_>) -> Result<(), Cli
         log,
     };
     let socket = options.listen()?;
-    if !args.directory.exists() {
+    // The demonstration has a repository, too.
+    if !args.directory.exists() && args.shared.is_none() {
         demo::make(&args.directory, context)?;
     }
     let server = Server::open(options, socket)?;
@@ -112,8 +129,10 @@ pub(crate) fn run(args: &ServeArgs, context: &mut Context<'_>) -> Result<(), Cli
     if let Some(daemon) = daemon {
         daemon.detach(errors.as_ref())?;
     }
-    server.run_until(stop.wait());
-    Ok(())
+    match server.run_until(stop.wait()) {
+        Ended::Stopped => Ok(()),
+        Ended::Superseded => Err(CliError::Superseded),
+    }
 }
 
 /// A directory whose repositories stand in itself would be served without them: they belong below `repos`.
@@ -176,6 +195,36 @@ fn greet(server: &Server, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     out.flush()
+}
+
+/// Directory of a shared store.
+#[derive(Clone, Debug)]
+struct SharedStore(PathBuf);
+
+/// Without `--takeover`.
+const TAKEOVER_SECONDS: u64 = 5;
+
+fn shared_options(args: &ServeArgs) -> Result<Option<SharedOptions>, CliError> {
+    let Some(store) = &args.shared else {
+        return Ok(None);
+    };
+    Ok(Some(SharedOptions {
+        store: store.open()?,
+        advertise: args.advertise.clone(),
+        takeover: Duration::from_secs(args.takeover.unwrap_or(TAKEOVER_SECONDS)),
+    }))
+}
+
+impl SharedStore {
+    fn open(&self) -> Result<Arc<dyn ObjectStore>, CliError> {
+        let store = DirectoryStore::new(&self.0);
+        let store = store.map_err(|error| ServerError::from(SharedError::from(error)))?;
+        Ok(Arc::new(store))
+    }
+}
+
+fn shared_store(text: &str) -> Result<SharedStore, String> {
+    shared::directory_of(text).map(|path| SharedStore(path.to_owned()))
 }
 
 /// Reads what `[chttpd] bind_address` takes as well.

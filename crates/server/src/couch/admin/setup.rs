@@ -2,7 +2,6 @@
 
 use crate::couch::admin::json;
 use crate::couch::admin::node::{Change, marked};
-use crate::couch::database::files::file_of;
 use crate::couch::names::check_database_name;
 use crate::couch::users::USERS;
 use crate::http::FailureKind;
@@ -33,8 +32,7 @@ pub(super) fn route(app: &CouchContext, request: &Request, user: &str) -> Result
 
 fn state_of(app: &CouchContext, wanted: &[String]) -> Result<&'static str, Failure> {
     for name in wanted {
-        let found = app.storage().kind(&file_of(name));
-        if found.map_err(Failure::internal)?.is_none() {
+        if !app.databases.contains(name)? {
             return Ok("single_node_disabled");
         }
     }

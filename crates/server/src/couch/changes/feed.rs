@@ -92,7 +92,7 @@ pub fn continuous<S: Style>(feed: Feed, style: S) -> Answer {
                     break;
                 }
             }
-            let is_over = cursor.is_spent() || database.0.documents.is_deleted();
+            let is_over = cursor.is_spent() || database.0.is_over();
             if is_over || !waiter.wait(&sender, S::HEARTBEAT).await? {
                 break;
             }
@@ -138,7 +138,7 @@ pub fn longpoll(feed: Feed) -> Answer {
                     break;
                 }
             }
-            let is_over = cursor.has_shown() || database.0.documents.is_deleted();
+            let is_over = cursor.has_shown() || database.0.is_over();
             if is_over || !waiter.wait(&sender, b"\n").await? {
                 break;
             }

@@ -3,8 +3,11 @@
 pub mod compression;
 pub mod files;
 pub mod listing;
+pub mod logs;
 pub mod purge;
 pub mod registry;
+pub(crate) mod shared;
+pub(crate) mod store;
 
 use hyper::{Method, StatusCode};
 use varve_config::DefaultSecurity;

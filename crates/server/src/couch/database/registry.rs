@@ -1,5 +1,6 @@
 //! Databases that are open, shared by all requests.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,11 +9,13 @@ use tokio::sync::{Semaphore, watch};
 use varve_base::Storage;
 use varve_docdb::{Database, DatabaseOptions, NewDatabase, Snapshot, Subscription, Viewer};
 use varve_js::Limits;
+use varve_shared::SharedStorage;
 use varve_views::{IndexKind, remove_stale};
 
 use crate::Failure;
 use crate::couch::changes::db_updates::{Event, Updates};
 use crate::couch::database::files::file_of;
+use crate::couch::database::store::{DatabaseFile, DatabaseStore};
 use crate::couch::failures::missing_database;
 use crate::couch::find::Definitions;
 use crate::couch::functions::validate::Validators;
@@ -37,6 +40,10 @@ pub struct OpenDatabase {
     pub name: String,
     /// The open file; clones share it.
     pub documents: Database,
+    /// Its storage, if that is a log in a shared store.
+    log: Option<SharedStorage>,
+    /// True once another process has taken the log over.
+    is_retired: AtomicBool,
     /// 16 hexadecimal digits that another database of the same name does not have.
     pub incarnation: String,
     /// The sequence of the last commit, which feeds wait for.
@@ -62,7 +69,7 @@ pub struct OpenDatabase {
 impl OpenDatabase {
     fn new(
         name: &str,
-        documents: Database,
+        (documents, log): (Database, Option<SharedStorage>),
         (dirty, written): (&Arc<DirtySet>, &Arc<DirtySet>),
         updates: &Arc<Updates>,
     ) -> Result<OpenDatabase, Failure> {
@@ -87,6 +94,8 @@ impl OpenDatabase {
             name: name.to_owned(),
             incarnation: info.uuid[..INCARNATION].to_owned(),
             documents,
+            log,
+            is_retired: AtomicBool::new(false),
             commits,
             to_compact,
             to_index,
@@ -139,7 +148,21 @@ impl OpenDatabase {
         self.is_history.store(true, Ordering::Release);
     }
 
-    /// Changes whenever something was committed, and once more when the database is deleted.
+    /// True once no commit can follow: the database was deleted, or another process has taken it over.
+    pub fn is_over(&self) -> bool {
+        self.documents.is_deleted() || self.is_retired.load(Ordering::Acquire)
+    }
+
+    /// Ends its feeds and builds, because another process has taken it over.
+    fn retire(&self) {
+        self.is_retired.store(true, Ordering::Release);
+        self.indexes.end();
+        self.filter_indexes.end();
+        // Wakes those that wait for a commit.
+        self.commits.send_modify(|_| {});
+    }
+
+    /// Changes whenever something was committed, and once more when the database is deleted or taken over.
     pub fn commits(&self) -> watch::Receiver<u64> {
         self.commits.subscribe()
     }
@@ -161,7 +184,9 @@ impl Resource for OpenDatabase {
 /// All open databases of one server.
 #[derive(Debug)]
 pub struct Databases {
+    /// Has the indexes.
     storage: Arc<dyn Storage>,
+    store: DatabaseStore,
     options: DatabaseOptions,
     log: Log,
     tasks: Arc<Tasks>,
@@ -176,19 +201,20 @@ pub struct Databases {
 }
 
 impl Databases {
-    /// Databases in the storage's directory of databases; new ones are made with these options. About
+    /// Databases of the store, with indexes in the storage; new ones are made with these options. About
     /// `most_open` files of databases and indexes are kept open.
     ///
     /// # Errors
     /// If the system has no random numbers.
-    pub fn new(
-        storage: Arc<dyn Storage>,
+    pub(crate) fn new(
+        (storage, store): (Arc<dyn Storage>, DatabaseStore),
         options: DatabaseOptions,
         most_open: usize,
         (log, tasks): (Log, Arc<Tasks>),
     ) -> Result<Databases, getrandom::Error> {
         Ok(Databases {
             storage,
+            store,
             options,
             log,
             tasks,
@@ -225,9 +251,25 @@ impl Databases {
         self.open.peek(name)
     }
 
-    /// The database, if it is open; that counts as a use of it.
+    /// The database, if it is open and can be read without asking a store; that counts as a use of it.
     pub(crate) fn find(&self, name: &str) -> Option<Arc<OpenDatabase>> {
-        self.open.get(name)
+        self.open.get(name).filter(|found| found.log.is_none())
+    }
+
+    /// True if there is such a database; it is not opened.
+    ///
+    /// # Errors
+    /// 500 if the directory cannot be read; 503 if the store does not answer.
+    pub(crate) fn contains(&self, name: &str) -> Result<bool, Failure> {
+        self.store.contains(name)
+    }
+
+    /// Names of all databases, in order.
+    ///
+    /// # Errors
+    /// As of [`Databases::contains`].
+    pub(crate) fn names(&self) -> Result<Vec<String>, Failure> {
+        self.store.names()
     }
 
     /// Permits that feeds hold while they read.
@@ -235,25 +277,70 @@ impl Databases {
         &self.feed_reads
     }
 
-    /// The database, opened if it is not.
+    /// The database, opened if it is not. One in a shared store has all commits that were acknowledged anywhere before.
     ///
     /// # Errors
-    /// 404 if there is none; 500 if its file cannot be read.
+    /// 404 if there is none; 500 if its file cannot be read; 503 if another process has it, or the store does not answer.
     pub fn get(&self, name: &str) -> Result<Arc<OpenDatabase>, Failure> {
         let database = self.open.get_or_open(name, || {
-            let storage = Arc::clone(&self.storage);
-            match Database::open(storage, &file_of(name), &self.options) {
+            let Some(DatabaseFile { storage, path, log }) = self.store.find(name)? else {
+                return Err(missing_database());
+            };
+            match Database::open(storage, &path, &self.options) {
                 Ok(documents) => {
                     self.log_recovery(name, &documents);
                     self.tell_finding(name, &documents)?;
-                    self.track(name, documents)
+                    self.track(name, (documents, log))
                 }
                 Err(error) if error.is_not_found() => Err(missing_database()),
                 Err(error) => Err(error.into()),
             }
         })?;
+        self.ensure_current(&database)?;
         database.mark_opened();
         Ok(database)
+    }
+
+    fn ensure_current(&self, database: &Arc<OpenDatabase>) -> Result<(), Failure> {
+        let Some(Err(error)) = database.log.as_ref().map(SharedStorage::ensure_current) else {
+            return Ok(());
+        };
+        if error.must_reopen() {
+            self.retire(database);
+        }
+        Err(error.into())
+    }
+
+    /// Gives up a database that another process has taken over.
+    fn retire(&self, database: &Arc<OpenDatabase>) {
+        let name = &*database.name;
+        self.open.exclusively(name, || {
+            let open = self.open.peek(name);
+            // Another request may have been here before.
+            if open.is_some_and(|open| Arc::ptr_eq(&open, database)) {
+                self.log
+                    .scope(|| tracing::warn!(database = name, "another process owns {name} now"));
+                self.open.forget(name);
+                self.store.retire(name);
+                database.retire();
+                // A build that has not ended yet must not write into the file of the next one.
+                let _ = self.remove_indexes(name);
+            }
+        });
+    }
+
+    /// Gives up databases that another process has taken over while only feeds wait for them.
+    pub(crate) fn retire_lost(&self) {
+        let is_awaited = |database: &Arc<OpenDatabase>| database.commits.receiver_count() > 0;
+        for database in self.open.values().iter().filter(|it| is_awaited(it)) {
+            // A store that does not answer is asked again.
+            let _ = self.ensure_current(database);
+        }
+    }
+
+    /// True if databases are in a shared store.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self.store, DatabaseStore::Shared(_))
     }
 
     /// Makes a database.
@@ -262,11 +349,11 @@ impl Databases {
     /// 412 if it is there; 500 if its file cannot be made.
     pub fn create(&self, name: &str, new: NewDatabase) -> Result<Arc<OpenDatabase>, Failure> {
         self.open.exclusively(name, || {
-            let storage = Arc::clone(&self.storage);
-            let (path, options) = (file_of(name), &self.options);
-            match Database::create_with(storage, &path, options, new) {
+            let DatabaseFile { storage, path, log } = self.store.for_creation(name)?;
+            match Database::create_with(storage, &path, &self.options, new) {
                 Ok(documents) => {
-                    let made = self.open.insert(name, self.track(name, documents)?);
+                    let made = self.track(name, (documents, log))?;
+                    let made = self.open.insert(name, made);
                     made.mark_opened();
                     self.updates.note(name, Event::Created);
                     Ok(made)
@@ -288,7 +375,9 @@ impl Databases {
     pub fn delete(&self, name: &str) -> Result<(), Failure> {
         let database = self.get(name)?;
         self.open.exclusively(name, || {
+            let entries = self.store.entries(name)?;
             database.documents.delete()?;
+            self.store.remove_entries(&entries)?;
             database.indexes.end();
             database.filter_indexes.end();
             self.open.forget(name);
@@ -303,9 +392,17 @@ impl Databases {
     /// The failure of opening it, if the file cannot be removed either.
     pub fn delete_unreadable(&self, name: &str, failure: Failure) -> Result<(), Failure> {
         self.open.exclusively(name, || {
-            if self.storage.remove(&file_of(name)).is_err() {
+            let entries = self.store.entries(name)?;
+            let Some(file) = self.store.find(name)? else {
+                return Err(missing_database());
+            };
+            if file.storage.remove(&file.path).is_err() {
                 return Err(failure);
             }
+            if file.log.is_some() {
+                file.storage.sync_directory(Path::new(""))?;
+            }
+            self.store.remove_entries(&entries)?;
             self.updates.note(name, Event::Deleted);
             self.remove_indexes(name)
         })
@@ -355,9 +452,13 @@ impl Databases {
         Ok(())
     }
 
-    fn track(&self, name: &str, documents: Database) -> Result<OpenDatabase, Failure> {
+    fn track(
+        &self,
+        name: &str,
+        opened: (Database, Option<SharedStorage>),
+    ) -> Result<OpenDatabase, Failure> {
         let dirty = (&self.dirty, &self.written);
-        OpenDatabase::new(name, documents, dirty, &self.updates)
+        OpenDatabase::new(name, opened, dirty, &self.updates)
     }
 
     /// How many are open now.

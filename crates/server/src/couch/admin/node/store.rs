@@ -132,7 +132,7 @@ impl Change<'_> {
             return Err(Failure::not_found("unknown_config_value"));
         }
         let next = self.apply_to(&running.text)?;
-        let settings = acceptable(&next.ini)?;
+        let settings = acceptable(app, &next.ini)?;
         if self.persists {
             let file = file_text(app)?;
             let changed = self.apply_to(&file)?.text;
@@ -173,10 +173,10 @@ pub(super) fn reload(app: &CouchContext, user: &str) -> Result<bool, Failure> {
         let ini = Ini::parse(Path::new(CONFIG), text);
         ini.map_err(|error| Failure::bad_request(error.to_string()))
     };
-    acceptable(&parse(&file)?)?;
+    acceptable(app, &parse(&file)?)?;
     let (text, _) = complete(Path::new(CONFIG), &file).map_err(refused)?;
     let ini = parse(&text)?;
-    let settings = acceptable(&ini)?;
+    let settings = acceptable(app, &ini)?;
     write(app, &file, &text)?;
     let waiting = waiting(&running.ini, &ini);
     app.log().scope(|| {
@@ -206,10 +206,11 @@ fn waiting(before: &Ini, after: &Ini) -> Vec<String> {
 }
 
 /// The settings, if a start would take them.
-fn acceptable(ini: &Ini) -> Result<Settings, Failure> {
+fn acceptable(app: &CouchContext, ini: &Ini) -> Result<Settings, Failure> {
     let settings = Settings::read(ini).map_err(|error| Failure::bad_request(error.reason()))?;
     compression(&settings).map_err(refused)?;
     auth::check_settings(&settings).map_err(refused)?;
+    app.directory.check_shared(&settings).map_err(refused)?;
     match settings.admins.is_empty() {
         true => Err(Failure::bad_request("the last admin cannot be removed")),
         false => Ok(settings),
@@ -219,6 +220,9 @@ fn acceptable(ini: &Ini) -> Result<Settings, Failure> {
 fn refused(error: ServerError) -> Failure {
     match error {
         ServerError::Config(error) => Failure::bad_request(error.reason()),
+        error @ (ServerError::NotShared { .. } | ServerError::OtherIdentity { .. }) => {
+            Failure::bad_request(error.to_string())
+        }
         other => Failure::internal(other),
     }
 }

@@ -118,7 +118,7 @@ impl LocalCopy {
             let (changes, database, mut commits) =
                 read.map_err(|failure| self.refused(source, &request, &failure))?;
             let is_over = !query.waits || !changes.passed.is_empty();
-            if is_over || database.documents.is_deleted() || commits.changed().await.is_err() {
+            if is_over || database.is_over() || commits.changed().await.is_err() {
                 return Ok(ChangesPage {
                     last_seq: changes.last_seq,
                     pending: Some(changes.pending),

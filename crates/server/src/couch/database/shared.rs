@@ -1,0 +1,190 @@
+//! Databases whose files are logs in a store of objects, each owned by this process once it was asked for.
+//!
+//! A local copy is a cache in a directory of its own, made anew whenever its log is opened. A log that another process has taken
+//! over is left to that process for [`HOLD_OFF`], then taken back if it is asked for.
+
+use super::logs::{FILE, database_of, log_of};
+use crate::Failure;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use varve_base::{DiskStorage, Storage};
+use varve_shared::{
+    Catalog, CatalogEntry, LogOptions, ObjectStore, SharedError, SharedStorage, SystemClock,
+};
+
+/// Time for which a log is not taken back from another process.
+const HOLD_OFF: Duration = Duration::from_secs(5);
+
+/// The logs of a store that have databases.
+#[derive(Debug)]
+pub(crate) struct SharedDatabases {
+    store: Arc<dyn ObjectStore>,
+    clock: Arc<SystemClock>,
+    catalog: Catalog,
+    /// Local copies stand below this directory, each under a number that no other has.
+    copies: PathBuf,
+    next_copy: AtomicU64,
+    logs: Mutex<HashMap<String, LogState>>,
+}
+
+/// State of a log that was opened by this process.
+#[derive(Debug)]
+enum LogState {
+    Owned(OwnedLog),
+    /// Another process has taken it over, or a commit was not confirmed.
+    Lost(Instant),
+}
+
+/// A log that this process owns, as far as it knows.
+#[derive(Clone, Debug)]
+struct OwnedLog {
+    storage: SharedStorage,
+    copy: PathBuf,
+}
+
+impl SharedDatabases {
+    /// The databases of a store. All that is below `copies` is removed.
+    ///
+    /// # Errors
+    /// Errors of the disk.
+    pub(crate) fn new(
+        store: Arc<dyn ObjectStore>,
+        copies: PathBuf,
+    ) -> Result<SharedDatabases, varve_base::StorageError> {
+        let (root, disk) = (Path::new(""), DiskStorage::new(&copies).with_private(&[""]));
+        disk.remove_tree(root)?;
+        disk.create_directory(root)?;
+        let clock = Arc::new(SystemClock::default());
+        Ok(SharedDatabases {
+            catalog: Catalog::new(Arc::clone(&store), Arc::clone(&clock) as _),
+            store,
+            clock,
+            copies,
+            next_copy: AtomicU64::new(0),
+            logs: Mutex::default(),
+        })
+    }
+
+    /// Names of all databases; one request for about a thousand of them.
+    ///
+    /// # Errors
+    /// 503 if the store does not answer.
+    pub(crate) fn names(&self) -> Result<Vec<String>, Failure> {
+        let logs = self.catalog.logs()?;
+        Ok(logs.iter().filter_map(|log| database_of(log)).collect())
+    }
+
+    /// The catalog's entries for a database; none if there is no such database.
+    ///
+    /// # Errors
+    /// 503 if the store does not answer.
+    pub(crate) fn entries(&self, name: &str) -> Result<Vec<CatalogEntry>, Failure> {
+        Ok(self.catalog.entries(&log_of(name)?)?)
+    }
+
+    /// Takes a deleted database out of the catalog, by the entries that were there before its files were removed.
+    ///
+    /// # Errors
+    /// 503 if the store does not answer.
+    pub(crate) fn remove_entries(&self, entries: &[CatalogEntry]) -> Result<(), Failure> {
+        Ok(self.catalog.remove(entries)?)
+    }
+
+    /// The log of a database, owned by this process; `None` if there is no such database. The caller must be the only one
+    /// at work for that name.
+    ///
+    /// # Errors
+    /// 503 if another process has it, or the store does not answer; 500 for damage.
+    pub(crate) fn find(&self, name: &str) -> Result<Option<SharedStorage>, Failure> {
+        let entries = self.entries(name)?;
+        if entries.is_empty() {
+            return Ok(None);
+        }
+        let storage = self.own(name)?;
+        if storage.kind(Path::new(FILE))?.is_some() {
+            return Ok(Some(storage));
+        }
+        // Left by a process that was killed while it created or deleted the database. They were listed before this process
+        // took the log over, so none belongs to a database that is made later.
+        self.catalog.remove(&entries)?;
+        Ok(None)
+    }
+
+    /// The log for a new database, owned by this process and in the catalog. The caller must be the only one at work for
+    /// that name, and finds the file there if there is such a database already.
+    ///
+    /// # Errors
+    /// As of [`SharedDatabases::find`].
+    pub(crate) fn for_creation(&self, name: &str) -> Result<SharedStorage, Failure> {
+        let storage = self.own(name)?;
+        let is_new = storage.kind(Path::new(FILE))?.is_none();
+        if is_new || self.entries(name)?.is_empty() {
+            self.catalog.add(&log_of(name)?)?;
+        }
+        Ok(storage)
+    }
+
+    /// Gives a log up that this process has lost.
+    pub(crate) fn retire(&self, name: &str) {
+        let before = (self.logs.lock()).insert(name.to_owned(), LogState::Lost(Instant::now()));
+        if let Some(LogState::Owned(log)) = before {
+            self.remove_copy(&log.copy);
+        }
+    }
+
+    fn own(&self, name: &str) -> Result<SharedStorage, Failure> {
+        let known = match self.logs.lock().get(name) {
+            Some(LogState::Owned(log)) if log.storage.is_owner() => return Ok(log.storage.clone()),
+            Some(LogState::Lost(since)) if since.elapsed() >= HOLD_OFF => None,
+            known => known.map(|state| matches!(state, LogState::Owned(_))),
+        };
+        match known {
+            None => self.take_over(name),
+            Some(was_owned) => {
+                if was_owned {
+                    self.retire(name);
+                }
+                let log = log_of(name)?.to_string();
+                Err(SharedError::Fenced { log }.into())
+            }
+        }
+    }
+
+    fn take_over(&self, name: &str) -> Result<SharedStorage, Failure> {
+        let id = log_of(name)?;
+        let number = self.next_copy.fetch_add(1, Ordering::Relaxed);
+        let copy = self.copies.join(number.to_string());
+        let local = DiskStorage::new(&copy).with_private(&[""]);
+        let opened = SharedStorage::open(
+            Arc::clone(&self.store),
+            Arc::clone(&self.clock) as _,
+            id,
+            LogOptions::default(),
+            Arc::new(local.with_names_from_root()),
+        );
+        let owned = opened.and_then(|storage| storage.take_over().map(|()| storage));
+        match owned {
+            Ok(storage) => {
+                let log = OwnedLog {
+                    storage: storage.clone(),
+                    copy,
+                };
+                (self.logs.lock()).insert(name.to_owned(), LogState::Owned(log));
+                Ok(storage)
+            }
+            Err(error) => {
+                self.remove_copy(&copy);
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Removes a local copy. Requests that still read it have its files open; what cannot be removed goes at the next start.
+    fn remove_copy(&self, copy: &Path) {
+        let _ = DiskStorage::new(copy).remove_tree(Path::new(""));
+    }
+}
