@@ -26,6 +26,9 @@ pub(crate) struct DataVersion {
     pub(crate) node: Option<Node>,
 }
 
+/// A path with its filelog revision, if the file is there.
+type PathState = (Vec<u8>, Option<Node>);
+
 /// Finds data files.
 pub(crate) struct DataFileFinder<'v> {
     view: &'v RepoView,
@@ -123,11 +126,7 @@ impl<'v> DataFileFinder<'v> {
 
     /// The files of which a changeset may have brought a version, as they are there: a merge names no file that it took from
     /// its second parent.
-    fn touched(
-        &self,
-        changeset: Rev,
-        files: &DataFiles,
-    ) -> Result<Vec<(Vec<u8>, Option<Node>)>, HistoryError> {
+    fn touched(&self, changeset: Rev, files: &DataFiles) -> Result<Vec<PathState>, HistoryError> {
         let named: Vec<Vec<u8>> = match self.view.changelog().parents(changeset)[1] {
             Some(_) => files.keys().cloned().collect(),
             None => self.view.with_changeset(changeset, |changeset| {
