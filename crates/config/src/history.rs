@@ -48,7 +48,7 @@ pub(crate) fn read(ini: &Ini) -> Result<History, ConfigError> {
     })
 }
 
-/// What [`is_data_glob`] wants, for messages.
+/// Form of the globs that [`is_data_glob`] takes, for messages.
 pub const DATA_GLOBS: &str =
     "globs of paths below the root, such as data/*.json, without braces, .. and kinds";
 

@@ -91,29 +91,30 @@ fn revisions_of_items_are_their_versions() {
     ];
     assert_eq!(items(&history), all);
     assert_eq!(history.values("item/x/y.csv:a"), [r#"{"k":"a","v":"1"}"#]);
-    // A renamed file has other documents.
-    let remove = FileChange::Remove {
-        path: path.as_bytes(),
-    };
-    let renamed = FileChange::Write {
-        path: b"data/b.json",
-        content: contents[1].as_bytes(),
-        kind: varve_repo::FileKind::Plain,
-        copied_from: Some(path.as_bytes()),
-    };
-    commit(&history, tip, &[remove, renamed]);
-    history.synchronize();
-    assert_eq!(
-        items(&history)[..3],
-        [
-            "item/data/b.json",
-            "item/data/b.json:ada",
-            "item/data/b.json:bo"
-        ]
-    );
+    renames_have_other_documents(&history, tip);
     assert_eq!(history.values(ada)[..2], ["-", two]);
     assert_eq!(history.generated(), history.expected());
     assert_eq!(history.synchronize().commits, 0);
+}
+
+/// Renames the data file.
+fn renames_have_other_documents(history: &History, tip: Node) {
+    let path = b"data/a.json";
+    let content = "{\"ada\": 1, \"bo\": 2}";
+    let renamed = FileChange::Write {
+        path: b"data/b.json",
+        content: content.as_bytes(),
+        kind: varve_repo::FileKind::Plain,
+        copied_from: Some(path),
+    };
+    commit(history, tip, &[FileChange::Remove { path }, renamed]);
+    history.synchronize();
+    let first = [
+        "item/data/b.json",
+        "item/data/b.json:ada",
+        "item/data/b.json:bo",
+    ];
+    assert_eq!(items(history)[..3], first);
 }
 
 #[test]

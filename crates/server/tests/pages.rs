@@ -237,7 +237,7 @@ fn source_text_is_highlighted_unless_that_is_off() {
     repo.configure(server.directory.path(), "[web]\nhighlight = no\n");
     let body = server.get("/hg/r/file/tip/a.rs").body;
     assert!(
-        body.contains("<pre>/* one</pre>") && !body.contains("class=\"h"),
+        body.contains("<pre>/* one</pre>") && !body.contains("<span class=\"h"),
         "{body}"
     );
 }

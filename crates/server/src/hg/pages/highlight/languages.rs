@@ -1,4 +1,4 @@
-//! What a language looks like, and which one a file is in.
+//! Lexical rules of a language, and the language of a file.
 
 use super::tables::{LANGUAGES, NAMES};
 

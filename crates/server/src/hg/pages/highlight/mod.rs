@@ -45,7 +45,7 @@ pub(super) struct Token<'t> {
     pub(super) text: &'t str,
 }
 
-/// What the beginning of a line is in.
+/// State of the scanner at the beginning of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineState {
     Code,
