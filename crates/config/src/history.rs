@@ -5,7 +5,7 @@ use crate::{ConfigError, Ini, Setting};
 use std::time::Duration;
 
 /// `[history]`: which documents the databases of repositories have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct History {
     /// `databases`: whether repositories are shown as databases; default true.
     pub databases: bool,
@@ -15,6 +15,8 @@ pub struct History {
     pub counts_lines: bool,
     /// `files`: whether the files of the default head are documents; default false.
     pub lists_files: bool,
+    /// `data`: globs of the files whose items are documents; default none.
+    pub data: Vec<String>,
     /// `poll_secs`: how often repositories are looked at for changes by other programs; default 2.
     pub poll: Duration,
 }
@@ -26,6 +28,7 @@ impl Default for History {
             includes_drafts: false,
             counts_lines: false,
             lists_files: false,
+            data: Vec::new(),
             poll: Duration::from_secs(2),
         }
     }
@@ -40,8 +43,47 @@ pub(crate) fn read(ini: &Ini) -> Result<History, ConfigError> {
         includes_drafts: or(of("include"), includes_drafts, usual.includes_drafts)?,
         counts_lines: or(of("line_counts"), Setting::boolean, usual.counts_lines)?,
         lists_files: or(of("files"), Setting::boolean, usual.lists_files)?,
+        data: or(of("data"), data, Vec::new())?,
         poll: Duration::from_secs(poll.unsigned_abs()),
     })
+}
+
+/// Form of the globs that [`is_data_glob`] takes, for messages.
+pub const DATA_GLOBS: &str =
+    "globs of paths below the root, such as data/*.json, without braces, .. and kinds";
+
+/// Returns whether a word is a glob that `data` takes. A comma within braces would part two globs, so there are none; of the
+/// kinds of Mercurial's patterns only globs are known, and not by that name.
+pub fn is_data_glob(word: &str) -> bool {
+    let has_kind = word.split_once(':').is_some_and(|(kind, _)| {
+        let kinds = [
+            "re",
+            "relre",
+            "glob",
+            "rootglob",
+            "relglob",
+            "path",
+            "filepath",
+            "relpath",
+            "rootfilesin",
+            "set",
+            "listfile",
+            "listfile0",
+            "include",
+            "subinclude",
+        ];
+        kinds.contains(&kind)
+    });
+    let is_name = |part: &str| !matches!(part, "" | "." | "..");
+    !has_kind && !word.contains(['{', '}', '\\']) && word.split('/').all(is_name)
+}
+
+fn data(setting: &Setting) -> Result<Vec<String>, ConfigError> {
+    let globs = setting.list();
+    match globs.iter().all(|glob| is_data_glob(glob)) {
+        true => Ok(globs),
+        false => Err(setting.refuse(DATA_GLOBS)),
+    }
 }
 
 fn includes_drafts(setting: &Setting) -> Result<bool, ConfigError> {
@@ -75,5 +117,25 @@ mod tests {
             "varve.ini:2: history.include must be public or draft, not \"secret\""
         );
         assert!(history("poll_secs = 0").is_err());
+        let globs = [
+            "data/*.json",
+            "*.ndjson",
+            "**/x?.csv",
+            "a:b.json",
+            "[ab].csv",
+        ];
+        let set = history(&format!("data = {}\n", globs.join(", "))).unwrap();
+        assert_eq!(set.data, globs);
+        for glob in [
+            "*.{json,csv}",
+            "/a.json",
+            "../a.json",
+            "a//b",
+            "re:x",
+            "d/",
+            "a\\b",
+        ] {
+            assert!(history(&format!("data = {glob}")).is_err(), "{glob}");
+        }
     }
 }

@@ -119,7 +119,14 @@ const SECTIONS: &[(&str, &[&str])] = &[
     ("ken", &["batch_channels", "wait_secs"]),
     (
         "history",
-        &["databases", "include", "line_counts", "files", "poll_secs"],
+        &[
+            "databases",
+            "include",
+            "line_counts",
+            "files",
+            "data",
+            "poll_secs",
+        ],
     ),
     (
         "query_server_config",

@@ -41,7 +41,7 @@ pub use csp::Csp;
 pub use error::ConfigError;
 pub use functions::Functions;
 pub use hg_server::HgServer;
-pub use history::History;
+pub use history::{DATA_GLOBS, History, is_data_glob};
 pub use ini::Ini;
 pub use jwt::{Jwt, JwtKey, JwtKeyKind, RequiredClaims, RolesClaim};
 pub use ken::Ken;

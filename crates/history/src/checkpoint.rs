@@ -1,7 +1,7 @@
 //! How far a database is filled, in a local document that is written in the same commit as the documents.
 //!
 //! ```json
-//! {"settings": "1--f", "next": 12, "digest": "…", "is_complete": true, "files_of": "…"}
+//! {"settings": "1--f", "next": 12, "digest": "…", "is_complete": true, "files_of": "…", "data_of": "…"}
 //! ```
 
 use crate::HistoryError;
@@ -22,6 +22,8 @@ pub(crate) struct Checkpoint {
     pub(crate) is_complete: bool,
     /// The changeset whose files are documents, if any's are.
     pub(crate) files_of: Option<String>,
+    /// The changeset whose data files are documents, if any's are.
+    pub(crate) data_of: Option<String>,
 }
 
 impl Checkpoint {
@@ -40,6 +42,7 @@ impl Checkpoint {
             digest: text("digest").unwrap_or_default(),
             is_complete: object.get("is_complete") == Some(&Value::Bool(true)),
             files_of: text("files_of"),
+            data_of: text("data_of"),
         };
         Ok(Some((checkpoint, document.rev)))
     }
@@ -53,6 +56,9 @@ impl Checkpoint {
         object.insert("is_complete", self.is_complete);
         if let Some(files_of) = &self.files_of {
             object.insert("files_of", files_of.as_str());
+        }
+        if let Some(data_of) = &self.data_of {
+            object.insert("data_of", data_of.as_str());
         }
         let refused = |source| HistoryError::Document {
             id: CHECKPOINT.to_owned(),

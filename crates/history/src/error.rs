@@ -2,6 +2,7 @@
 
 use varve_base::Interrupted;
 use varve_docdb::{DocdbError, EditError};
+use varve_lang::patterns::PatternError;
 use varve_repo::{RepoError, RevlogError};
 
 /// A database could not be brought in step with its repository.
@@ -25,6 +26,9 @@ pub enum HistoryError {
     /// The database has documents, and none of them says that it belongs to a repository.
     #[error("the database was not made for a repository; its name is wanted for one")]
     Foreign,
+    /// The setting `data` has a glob that is none.
+    #[error("history.data cannot be used: {0}")]
+    Globs(#[from] PatternError),
     /// The work was asked to stop.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),

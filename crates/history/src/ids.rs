@@ -13,16 +13,21 @@ pub(crate) const BOOKMARK: &str = "bookmark/";
 pub(crate) const BRANCH: &str = "branch/";
 pub(crate) const FILE: &str = "file/";
 pub(crate) const HEAD: &str = "head/";
+/// Prefix of the documents of data files and their items.
+pub(crate) const ITEM: &str = "item/";
 pub(crate) const TAG: &str = "tag/";
 /// Prefixes of the documents of names.
 pub(crate) const LABELS: [&str; 4] = [BOOKMARK, BRANCH, HEAD, TAG];
+
+/// Stands between the path of a data file and the name of an item.
+pub(crate) const ITEM_NAME: char = ':';
 
 /// Stands before the two hexadecimal digits of a byte that a database's name cannot have.
 const ESCAPE: char = '$';
 
 /// Returns whether a document of this id is made from the repository, or would be.
 pub fn is_generated(id: &str) -> bool {
-    let prefixes = LABELS.iter().chain([&FILE]);
+    let prefixes = LABELS.iter().chain([&FILE, &ITEM]);
     id == CHECKPOINT
         || id == DESIGN
         || is_node(id)
@@ -75,6 +80,13 @@ pub(crate) fn id_of(prefix: &str, name: &[u8]) -> String {
     }
 }
 
+/// The id of a data file's document. A colon in its path is escaped, so that the first colon of an item's id ends the path.
+pub(crate) fn data_file_id(path: &[u8]) -> String {
+    id_of(ITEM, path)
+        .replace('%', "%25")
+        .replace(ITEM_NAME, "%3A")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,6 +102,7 @@ mod tests {
             "branch/default",
             "head/x",
             "file/a/b",
+            "item/a.json:1",
             DESIGN,
             CHECKPOINT,
         ] {
@@ -103,6 +116,7 @@ mod tests {
             &node[..32],
             "review/1",
             "files/a",
+            "items/a",
             "tag",
             "_design/mine",
             "_local/x",
@@ -121,6 +135,12 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_first_colon_of_an_item_ends_its_path() {
+        assert_eq!(data_file_id(b"a:b%.json"), "item/a%3Ab%25.json");
+        assert_eq!(data_file_id(b"d/a.json"), "item/d/a.json");
+    }
+
     proptest! {
         #[test]
         fn repositories_are_found_by_their_databases(name in "\\PC{0,12}") {
@@ -134,6 +154,7 @@ mod tests {
             b in proptest::collection::vec(120_u8..136, 0..4),
         ) {
             prop_assert_eq!(id_of(TAG, &a) == id_of(TAG, &b), a == b);
+            prop_assert_eq!(data_file_id(&a) == data_file_id(&b), a == b);
         }
     }
 }

@@ -116,7 +116,12 @@ impl History {
 
     pub fn try_synchronize(&self, stop: &Interrupt) -> Result<Changes, HistoryError> {
         let view = self.repository.view().unwrap();
-        synchronize(&view, &self.database, self.settings, (&Silent, stop))
+        synchronize(
+            &view,
+            &self.database,
+            self.settings.clone(),
+            (&Silent, stop),
+        )
     }
 
     pub fn synchronize(&self) -> Changes {
@@ -148,7 +153,7 @@ impl History {
         let fresh = History::new();
         let view = self.repository.view().unwrap();
         let watch = (&Silent as &dyn varve_base::Progress, &Interrupt::default());
-        synchronize(&view, &fresh.database, self.settings, watch).unwrap();
+        synchronize(&view, &fresh.database, self.settings.clone(), watch).unwrap();
         fresh.generated()
     }
 
@@ -173,6 +178,28 @@ impl History {
         let ids = rows.map(|row| row.unwrap().id().to_owned());
         let changed = |id: &String| snapshot.document(id).unwrap().unwrap().seq() > since;
         ids.filter(changed).collect()
+    }
+}
+
+impl History {
+    /// The member `value` of a document's winner and of its ancestors, newest first; `-` of a tombstone.
+    pub fn values(&self, id: &str) -> Vec<String> {
+        let snapshot = self.database.snapshot();
+        let document = snapshot.document(id).unwrap().unwrap();
+        let winner = document.winner().unwrap().0;
+        let value = |node: &varve_docdb::Node| {
+            let stored = node.stored.as_ref().unwrap();
+            let mut body = Vec::new();
+            snapshot.body(stored, &mut body).unwrap();
+            let body = varve_json::parse_object(&body).unwrap();
+            let value = || varve_json::to_string(body.get("value").unwrap());
+            if stored.deleted {
+                "-".to_owned()
+            } else {
+                value()
+            }
+        };
+        document.tree().path(winner).map(value).collect()
     }
 }
 

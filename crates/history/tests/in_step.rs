@@ -151,6 +151,28 @@ fn documents_of_people_stay_and_databases_of_others_are_left_alone() {
 }
 
 #[test]
+fn a_fill_that_was_cut_short_in_the_files_goes_on() {
+    let mut history = History::new();
+    history.settings.lists_files = true;
+    let paths: Vec<String> = (0..1001).map(|number| format!("f{number}")).collect();
+    let changes: Vec<_> = paths.iter().map(|path| write(path, "x")).collect();
+    history.commit_one(&NewChangeset {
+        changes: &changes,
+        ..plain()
+    });
+    let stop = Interrupt::default();
+    let raised = stop.clone();
+    let subscription = history.database.on_commit(move |_| raised.raise());
+    history.try_synchronize(&stop).unwrap_err();
+    drop(subscription);
+    let mut history = history.reopened();
+    assert_eq!(history.generated().len(), 1000);
+    history.settings.lists_files = false;
+    history.synchronize();
+    assert_eq!(history.generated(), history.expected());
+}
+
+#[test]
 fn a_changed_setting_makes_documents_anew() {
     let mut history = History::new();
     let nodes = history.commit(Node::NULL, Phase::Public, &["a", "b"]);

@@ -5,6 +5,7 @@
     reason = "helpers of tests fail by panicking, and explain themselves"
 )]
 
+mod data;
 mod documents;
 mod history;
 mod in_step;

@@ -26,6 +26,7 @@ enum Change {
         drafts: bool,
         lines: bool,
         files: bool,
+        data: bool,
     },
     Synchronize,
     Reopen,
@@ -39,8 +40,8 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
         1 => any_rev.clone().prop_map(Change::Strip),
         2 => (any_rev.clone(), 0_u8..3).prop_map(|(of, phase)| Change::Phase { of, phase }),
         2 => (0_u8..3, any_rev).prop_map(|(name, at)| Change::Bookmark { name, at }),
-        1 => (any::<bool>(), any::<bool>(), any::<bool>())
-            .prop_map(|(drafts, lines, files)| Change::Settings { drafts, lines, files }),
+        1 => (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>())
+            .prop_map(|(drafts, lines, files, data)| Change::Settings { drafts, lines, files, data }),
         4 => Just(Change::Synchronize),
         1 => Just(Change::Reopen),
     ];
@@ -68,7 +69,12 @@ fn apply(history: History, change: &Change, at: usize) -> History {
             file,
         } => {
             let parent = chosen(&history, parent);
-            let (path, content) = (format!("f{file}"), format!("{at}\n"));
+            let path = format!("f{file}.json");
+            // One in four cannot be read as data.
+            let content = match at % 4 {
+                0 => format!("{at}\n"),
+                kept => format!("{{\"at\": {at}, \"kept\": {kept}, \"{kept}\": 0}}\n"),
+            };
             let view = history.repository.view_for(ViewFilter::Unfiltered).unwrap();
             let least = parent.and_then(|parent| view.changelog().rev(&parent));
             let least = least.map_or(Phase::Public, |rev| view.phases().of(rev));
@@ -101,11 +107,17 @@ fn apply(history: History, change: &Change, at: usize) -> History {
             drafts,
             lines,
             files,
+            data,
         } => {
             let mut history = history;
             history.settings.includes_drafts = drafts;
             history.settings.counts_lines = lines;
             history.settings.lists_files = files;
+            history.settings.data = if data {
+                vec!["*.json".to_owned()]
+            } else {
+                Vec::new()
+            };
             return history;
         }
         Change::Synchronize => {

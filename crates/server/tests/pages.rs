@@ -226,6 +226,38 @@ fn documents_of_people_stand_beside_their_changeset() {
 }
 
 #[test]
+fn source_text_is_highlighted_unless_that_is_off() {
+    let server = Running::start_with("[history]\ndatabases = no\n");
+    let repo = Repo::create(server.directory.path(), "r", "");
+    let text = "/* one\ntwo */ fn f() { \"<b>\" }\n";
+    let node = repo.commit([Node::NULL; 2], "Ada", ("a.rs", text));
+    repo.commit(
+        [node, Node::NULL],
+        "Ada",
+        ("a.rs", &text.replace("two", "too")),
+    );
+    let lines = "<span class=\"hc\">too */</span> <span class=\"hk\">fn</span> f() { <span class=\"hs\">&#34;&#60;b&#62;&#34;</span> }";
+    for page in ["file", "annotate"] {
+        let body = server.get(&format!("/hg/r/{page}/tip/a.rs")).body;
+        assert!(
+            body.contains(lines) && body.contains("<span class=\"hc\">/* one</span>"),
+            "{body}"
+        );
+    }
+    let body = server.get("/hg/r/rev/tip").body;
+    assert!(
+        body.contains("-t<mark>w</mark>o */") && body.contains("+t<mark>o</mark>o */"),
+        "{body}"
+    );
+    repo.configure(server.directory.path(), "[web]\nhighlight = no\n");
+    let body = server.get("/hg/r/file/tip/a.rs").body;
+    assert!(
+        body.contains("<pre>/* one</pre>") && !body.contains("<span class=\"h"),
+        "{body}"
+    );
+}
+
+#[test]
 fn tags_depend_on_settings_and_the_root_on_the_client() {
     let server = Running::start_with("[history]\ndatabases = no\n");
     let repo = Repo::create(server.directory.path(), "r", "name = r");

@@ -63,7 +63,7 @@ fn documents(client: &mut Client) -> (Vec<String>, Vec<String>) {
     for row in all["rows"].as_array().unwrap() {
         let id = row["id"].as_str().unwrap();
         match id.split_once('/') {
-            Some(("_design" | "branch" | "head", _)) => {}
+            Some(("_design" | "branch" | "head" | "item", _)) => {}
             Some(_) => names.push(format!("{id} {}", row["doc"]["node"].as_str().unwrap())),
             None => changesets.push(line(row)),
         }
@@ -122,12 +122,15 @@ fn make_history(hg: &Hg, client: &Path) {
     hg.ok(client, &["bookmark", "here", "-r", "2"]);
 }
 
-/// Pushes three changesets and a bookmark; one answer of a feed has all that they changed.
+/// Pushes three changesets and a bookmark; one answer of a feed has all that they changed, and an item of a data file has a
+/// revision for each.
 fn push_is_whole(hg: &Hg, client: &Path, url: &str, reader: &mut Client) {
     let changes = reader.get("/hg%2Fr/_changes").expect_status(200).json();
     let since = changes["last_seq"].as_str().unwrap().to_owned();
     for name in ["x", "y", "z"] {
         repos::write(client, name, name.as_bytes());
+        let data = format!("{{\"kept\": 1, \"name\": \"{name}\"}}");
+        repos::write(client, "data/a.json", data.as_bytes());
         commit(hg, client, name, "0 0", CARL);
     }
     hg.ok(client, &["bookmark", "-f", "here"]);
@@ -144,10 +147,24 @@ fn push_is_whole(hg: &Hg, client: &Path, url: &str, reader: &mut Client) {
         client,
         &["log", "-r", "tip~3 + tip", "-T", "head/{node}\\n"],
     );
-    let wanted = nodes + &heads + "branch/default\nbookmark/here\n";
+    let items = "item/data/a.json\nitem/data/a.json:kept\nitem/data/a.json:name\n";
+    let wanted = nodes + &heads + items + "branch/default\nbookmark/here\n";
     let mut wanted: Vec<String> = wanted.lines().map(str::to_owned).collect();
     wanted.sort();
     assert_eq!(ids, wanted);
+    let item = "/hg%2Fr/item%2Fdata%2Fa.json:name";
+    let newest = reader.get(&format!("{item}?revs=true")).json();
+    let [third, second] = [0, 1].map(|at| newest["_revisions"]["ids"][at].as_str().unwrap());
+    assert_eq!(
+        (&newest["value"], newest["_rev"].as_str().unwrap()),
+        (&"z".into(), &*format!("3-{third}"))
+    );
+    let before = reader.get(&format!("{item}?rev=2-{second}")).json();
+    let parent = hg.ok(client, &["log", "-r", "tip~1", "-T", "{node}"]);
+    assert_eq!(
+        (&before["value"], &before["changeset"]),
+        (&"y".into(), &parent.into())
+    );
 }
 
 #[test]
@@ -158,7 +175,7 @@ fn documents_say_what_stock_hg_says() {
     let origin = site.repository("r");
     std::fs::create_dir_all(&origin).unwrap();
     hg.ok(&origin, &["init"]);
-    let open = b"[web]\npush_ssl = no\nallow-push = *\n";
+    let open = b"[web]\npush_ssl = no\nallow-push = *\n[history]\ndata = data/*.json\n";
     repos::write(&origin, ".hg/hgrc", open);
     let server = site.serve();
     let url = server.url("/hg/r");

@@ -25,6 +25,8 @@ const ADDRESSES: &[&str] = &[
     "/hg/lake/file/3/s/t",
     "/hg/lake/file/3/long.c",
     "/hg/lake/file/3/p.png",
+    "/hg/lake/file/tip/src/code.rs",
+    "/hg/lake/annotate/tip/src/code.rs",
     "/hg/lake/annotate/3/long.c",
     "/hg/lake/diff/1/long.c",
     "/hg/lake/comparison/1/long.c",
@@ -37,12 +39,21 @@ const ADDRESSES: &[&str] = &[
     "/hg/lake/nosuch",
 ];
 
+/// Has tokens of all kinds.
+const CODE: &[u8] = b"//! Cores.\n\n#[derive(Debug)]\npub struct Core<'a> {\n    depth: f64, /* metres,\n    from the top */\n    name: &'a str,\n}\n\n\
+    fn main() {\n    let core = Core { depth: 12.5, name: \"A\" };\n    println!(\"{core:?}\");\n}\n";
+
 #[test]
 fn pages_are_accessible() {
     let site = Site::new();
     let repository = site.repository("lake");
     let hg = lake(&repository);
     let node = hg.ok(&repository, &["log", "-r", "2", "-T", "{node}"]);
+    varve_testkit::repos::write(&repository, "src/code.rs", CODE);
+    hg.ok(
+        &repository,
+        &["commit", "-qA", "-m", "code", "-u", "bo", "-d", "11 0"],
+    );
     let web = "[web]\ndescription = Lines & <marks>\ncontact = Ada\nallow-archive = zip gz\n";
     std::fs::write(repository.join(".hg/hgrc"), web).unwrap();
     let addresses = ADDRESSES.join(" ");

@@ -51,8 +51,10 @@ impl Fill<'_> {
             false => None,
         };
         let Some(head) = head else {
+            let may_have_some =
+                self.checkpoint.files_of.is_some() || self.may_be_of_other_settings();
             return Ok(FileDocuments {
-                wanted: self.checkpoint.files_of.is_some().then(HashSet::new),
+                wanted: may_have_some.then(HashSet::new),
                 ..FileDocuments::default()
             });
         };

@@ -6,6 +6,7 @@
 //! phase: all documents of changesets are compared with the repository. A first fill is done in batches, each with its
 //! checkpoint.
 
+mod data;
 mod files;
 
 use crate::changeset::ChangesetReader;
@@ -123,6 +124,7 @@ impl Fill<'_> {
                     digest: digests.up_to(next),
                     is_complete: false,
                     files_of: self.checkpoint.files_of.clone(),
+                    data_of: self.checkpoint.data_of.clone(),
                 };
                 self.set_checkpoint(checkpoint, &mut writer)?;
             }
@@ -130,6 +132,7 @@ impl Fill<'_> {
             rest = behind;
         }
         let files = self.fill_files()?;
+        let data = self.fill_data()?;
         let mut writer = CommitWriter::new(self.database);
         for batch in rest.chunks(BATCH) {
             self.put_changesets(batch, &mut writer)?;
@@ -139,8 +142,9 @@ impl Fill<'_> {
         }
         self.put_labels(&mut writer)?;
         files.put(&mut writer)?;
+        data.put(&mut writer)?;
         writer.put(vec![(DESIGN.to_owned(), design::design())])?;
-        self.finish(digests, writer, files.head)
+        self.finish(digests, writer, (files.head, data.head))
     }
 
     /// Writes the last commit, if there is anything to write.
@@ -148,7 +152,7 @@ impl Fill<'_> {
         &mut self,
         mut digests: Digests<'_>,
         mut writer: CommitWriter<'_>,
-        files_of: Option<Node>,
+        (files_of, data_of): (Option<Node>, Option<Node>),
     ) -> Result<(), HistoryError> {
         let next = self.shown.end();
         let checkpoint = Checkpoint {
@@ -157,6 +161,7 @@ impl Fill<'_> {
             digest: digests.up_to(next),
             is_complete: true,
             files_of: files_of.map(|node| node.to_string()),
+            data_of: data_of.map(|node| node.to_string()),
         };
         let is_known = self.checkpoint_rev.is_some() && checkpoint == self.checkpoint;
         if is_known && writer.len() == 0 {
@@ -164,6 +169,13 @@ impl Fill<'_> {
         }
         self.set_checkpoint(checkpoint, &mut writer)?;
         self.commit(writer)
+    }
+
+    /// Returns whether documents may be there that the settings do not want, and that the checkpoint does not tell of.
+    fn may_be_of_other_settings(&self) -> bool {
+        let known = &self.checkpoint;
+        self.checkpoint_rev.is_some()
+            && (!known.is_complete || known.settings != self.settings.fingerprint())
     }
 
     fn plan(&self) -> Result<Plan, HistoryError> {
@@ -287,8 +299,17 @@ impl Fill<'_> {
         Ok(())
     }
 
-    fn commit(&mut self, writer: CommitWriter<'_>) -> Result<(), HistoryError> {
+    fn commit(&mut self, mut writer: CommitWriter<'_>) -> Result<(), HistoryError> {
         self.stop.check()?;
+        if self.checkpoint_rev.is_none() && !writer.has_checkpoint() {
+            // A database with documents and without a checkpoint would be one of other documents.
+            let nothing = Checkpoint {
+                settings: self.settings.fingerprint(),
+                digest: self.shown.digest(0),
+                ..Checkpoint::default()
+            };
+            self.set_checkpoint(nothing, &mut writer)?;
+        }
         let documents = writer.len();
         let done = writer.commit();
         let stored = Checkpoint::read(&self.database.snapshot())?;

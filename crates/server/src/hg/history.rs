@@ -7,8 +7,8 @@ use crate::runtime::dirty::DirtySet;
 use crate::{Failure, UserContext};
 use std::time::SystemTime;
 use varve_base::StorageError;
-use varve_config::History;
 use varve_config::hgrc::HgrcError;
+use varve_config::{DATA_GLOBS, History, is_data_glob};
 use varve_history::HistorySettings;
 use varve_repo::Repository;
 
@@ -147,8 +147,28 @@ fn settings(config: &RepositoryConfig, usual: &History) -> Result<HistorySetting
         }
     };
     Ok(HistorySettings {
+        data: data(config, usual)?,
         includes_drafts,
         counts_lines: switch("line_counts", usual.counts_lines)?,
         lists_files: switch("files", usual.lists_files)?,
     })
+}
+
+/// Globs of data files.
+fn data(config: &RepositoryConfig, usual: &History) -> Result<Vec<String>, HgrcError> {
+    if config.values.get(SECTION, "data").is_none() {
+        return Ok(usual.data.clone());
+    }
+    let globs = config.values.list(SECTION, "data").into_iter();
+    let checked = globs.map(|glob| match String::from_utf8(glob) {
+        Ok(glob) if is_data_glob(&glob) => Ok(glob),
+        refused => Err(HgrcError::Value {
+            section: SECTION.to_owned(),
+            key: "data".to_owned(),
+            expected: DATA_GLOBS,
+            found: refused
+                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+        }),
+    });
+    checked.collect()
 }

@@ -93,7 +93,7 @@ impl HistoryDatabases {
     /// Follows the repositories until the server stops.
     pub(crate) async fn run(self: Arc<Self>) {
         let mut settings = self.couch.watch_settings();
-        let mut used = self.couch.settings().history;
+        let mut used = self.couch.settings().history.clone();
         let mut next_look = Instant::now();
         let mut walk = Walk::default();
         while !self.couch.server().is_stopping() {
@@ -114,7 +114,7 @@ impl HistoryDatabases {
                     if changed.is_err() {
                         return;
                     }
-                    let now = self.couch.settings().history;
+                    let now = self.couch.settings().history.clone();
                     if now != used {
                         used = now;
                         self.known.lock().clear();
@@ -210,7 +210,7 @@ impl HistoryDatabases {
 
     /// Returns whether the repository is to be a database; the error is for the operator.
     fn synchronize(&self, name: &str, stop: &Interrupt) -> Result<bool, String> {
-        let settings = self.couch.settings().history;
+        let settings = self.couch.settings().history.clone();
         let database_name = database_name(name);
         let Some(source) = self.hg.history_source(name, &settings)? else {
             return Ok(false);
@@ -239,7 +239,12 @@ impl HistoryDatabases {
         let task = self.couch.tasks().start(TASK, &fields);
         let view = source.repository.view()?;
         let designed = database.documents.snapshot().document(DESIGN)?;
-        let filled = synchronize(&view, &database.documents, source.settings, (&task, stop));
+        let filled = synchronize(
+            &view,
+            &database.documents,
+            source.settings.clone(),
+            (&task, stop),
+        );
         if let Err(error) = &filled
             && !stop.is_raised()
             && !database.documents.is_deleted()

@@ -153,6 +153,7 @@ fn generated_documents_cannot_be_edited() {
         ("PUT", "branch%2Fdefault", "{}"),
         ("PUT", "head%2Fx", "{}"),
         ("PUT", "file%2Fa", "{}"),
+        ("PUT", "item%2Fa.json:1", "{}"),
         ("PUT", &"0".repeat(40), "{}"),
         ("PUT", "_design/history", "{}"),
         ("PUT", "_local/varve-history", "{}"),
@@ -338,11 +339,20 @@ fn settings_decide_which_repositories_are_databases() {
     off.over(Node::NULL, "a");
     let wrong = Repo::create(directory, "wrong", "");
     wrong.configure(directory, "[history]\ninclude = secret\n");
+    let glob = Repo::create(directory, "glob", "");
+    glob.configure(directory, "[history]\ndata = *.{json,csv}\n");
     let on = Repo::create(directory, "on", "");
-    let shown = on.over(Node::NULL, "a");
+    on.configure(directory, "[history]\ndata = b.json, *.csv\n");
+    let data = on.commit([Node::NULL; 2], "Ada", ("b.json", "{\"k\": [1]}"));
+    let shown = on.over(data, "a");
     wait_for(&server, &format!("/hg%2Fon/{shown}"));
+    let item = wait_for(&server, "/hg%2Fon/item%2Fb.json:k");
+    assert_eq!(
+        (&item["value"], &item["changeset"]),
+        (&json!([1]), &json!(data.to_string()))
+    );
     for _ in 0..LOOKS {
-        if server.told().len() >= 2 {
+        if server.told().len() >= 3 {
             break;
         }
         std::thread::sleep(PAUSE);
@@ -353,6 +363,7 @@ fn settings_decide_which_repositories_are_databases() {
         "{told}"
     );
     assert!(told.contains("history.include"), "{told}");
+    assert!(told.contains("history.data"), "{told}");
     let all = value(&server.send("GET", "/_all_dbs", &[ADMIN], ""));
     assert_eq!(all, json!(["hg/on", "hg/taken"]));
     let taken = value(&server.send("GET", "/hg%2Ftaken", &[ADMIN], ""));

@@ -163,16 +163,25 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
     (
         "history",
         &[
-            &["error", "settings", "date", "design", "text", "ids"],
+            &[
+                "error",
+                "settings",
+                "date",
+                "design",
+                "text",
+                "ids",
+                "data_items",
+            ],
             &[
                 "author",
                 "shown",
                 "checkpoint",
                 "file_changes",
                 "hunks",
+                "replayed_items",
                 "writer",
             ],
-            &["changeset", "labels", "current_files"],
+            &["changeset", "labels", "current_files", "data_versions"],
             &["differences", "synchronize"],
         ],
     ),

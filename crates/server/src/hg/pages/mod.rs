@@ -8,6 +8,7 @@ mod cache;
 mod error;
 mod etag;
 mod feeds;
+mod highlight;
 mod html;
 mod json;
 mod page;

@@ -3,19 +3,12 @@
 use super::files::{frame, is_there, tabs};
 use super::filled;
 use super::frame::{Frame, Link, Links, Tab};
+use super::marked::{MarkedText, marked};
 use super::rows::{ChangesetRow, PathPart, lossy, path_parts};
 use crate::hg::pages::Page;
 use crate::hg::pages::error::PageError;
 use crate::hg::pages::read::comparison::ComparedLine;
 use askama::Template;
-
-/// A line whose middle differs from the one beside it.
-#[derive(Default)]
-struct MarkedText {
-    before: String,
-    changed: String,
-    after: String,
-}
 
 struct SideRow {
     kind: &'static str,
@@ -73,10 +66,7 @@ fn side_row(line: &ComparedLine) -> SideRow {
     let (left, right) = match (text(&line.left), text(&line.right)) {
         (Some(left), Some(right)) if line.kind == "replace" => marked(&left, &right),
         (left, right) => {
-            let plain = |text: Option<String>| MarkedText {
-                before: text.unwrap_or_default(),
-                ..MarkedText::default()
-            };
+            let plain = |text: Option<String>| MarkedText::plain(text.unwrap_or_default());
             (plain(left), plain(right))
         }
     };
@@ -86,51 +76,5 @@ fn side_row(line: &ComparedLine) -> SideRow {
         left,
         right_number: number(&line.right),
         right,
-    }
-}
-
-/// Marks what stands between the common beginning and the common end.
-fn marked(left: &str, right: &str) -> (MarkedText, MarkedText) {
-    let same = |(a, b): &(char, char)| a == b;
-    let start: usize = left
-        .chars()
-        .zip(right.chars())
-        .take_while(same)
-        .map(|(char, _)| char.len_utf8())
-        .sum();
-    let end: usize = left[start..]
-        .chars()
-        .rev()
-        .zip(right[start..].chars().rev())
-        .take_while(same)
-        .map(|(char, _)| char.len_utf8())
-        .sum();
-    let part = |text: &str| MarkedText {
-        before: text[..start].to_owned(),
-        changed: text[start..text.len() - end].to_owned(),
-        after: text[text.len() - end..].to_owned(),
-    };
-    (part(left), part(right))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_differing_middle_of_lines_is_marked() {
-        let shown = |left: &str, right: &str| {
-            let (left, right) = marked(left, right);
-            format!(
-                "{}|{}|{} {}|{}|{}",
-                left.before, left.changed, left.after, right.before, right.changed, right.after
-            )
-        };
-        assert_eq!(
-            shown("let a = 1;", "let bé = 1;"),
-            "let |a| = 1; let |bé| = 1;"
-        );
-        assert_eq!(shown("aa", "aaa"), "aa|| aa|a|");
-        assert_eq!(shown("", "x"), "|| |x|");
     }
 }

@@ -6,7 +6,9 @@ use super::rows::{
     shown_lines,
 };
 use super::{filled, tree};
+use crate::Failure;
 use crate::hg::pages::error::PageError;
+use crate::hg::pages::highlight::{Highlighter, TokenKind};
 use crate::hg::pages::paths::Command;
 use crate::hg::pages::read::annotation::AnnotatedLine;
 use crate::hg::pages::read::changesets::ChangesetEntry;
@@ -23,9 +25,16 @@ struct LineOrigin {
     text: String,
 }
 
+/// A part of a line.
+struct LinePart {
+    /// Empty where nothing is highlighted.
+    class: &'static str,
+    text: String,
+}
+
 struct LineRow {
     number: usize,
-    text: String,
+    parts: Vec<LinePart>,
     /// `None` for a line whose changeset is that of the line before.
     origin: Option<LineOrigin>,
 }
@@ -107,15 +116,41 @@ pub(super) fn file_or_directory(page: &Page<'_>, command: Command) -> Result<Str
             let content = page.reader.content(&file)?;
             let shown = shown_lines(&content);
             let lines = shown.as_deref().unwrap_or_default().iter().zip(1..);
+            let mut highlighter = highlighter(page, &file, &content)?;
             let lines = lines.map(|(line, number)| LineRow {
                 number,
-                text: line_text(line),
+                parts: parts(&mut highlighter, line),
                 origin: None,
             });
             let lines = lines.collect();
             file_page(page, &file, ("file", shown.err()), lines)
         }
     }
+}
+
+/// Highlights the lines of a file, unless `web.highlight` is off.
+fn highlighter(
+    page: &Page<'_>,
+    file: &FileVersion,
+    content: &[u8],
+) -> Result<Highlighter, PageError> {
+    let is_on = page.config.boolean("web", "highlight", true);
+    let is_on = is_on.map_err(|error| PageError::Failed(Failure::internal(error.to_string())))?;
+    Ok(match is_on {
+        true => Highlighter::new(&file.path, content),
+        false => Highlighter::off(),
+    })
+}
+
+fn parts(highlighter: &mut Highlighter, line: &[u8]) -> Vec<LinePart> {
+    let text = line_text(line);
+    let tokens = highlighter.line(&text).into_iter();
+    tokens
+        .map(|token| LinePart {
+            class: token.kind.map_or("", TokenKind::class),
+            text: token.text.to_owned(),
+        })
+        .collect()
 }
 
 /// The changeset of a file, with those beside the file, and the file that it was copied from.
@@ -162,6 +197,7 @@ pub(super) fn annotation(page: &Page<'_>) -> Result<String, PageError> {
     if let Err(note) = shown_lines(&content) {
         return file_page(page, &file, ("annotate", Some(note)), Vec::new());
     }
+    let mut highlighter = highlighter(page, &file, &content)?;
     let links = Links::new(page);
     let mut before: Option<Node> = None;
     let mut lines = Vec::new();
@@ -169,7 +205,7 @@ pub(super) fn annotation(page: &Page<'_>) -> Result<String, PageError> {
         let is_same = before.replace(line.origin.node) == Some(line.origin.node);
         lines.push(LineRow {
             number,
-            text: line_text(&line.text),
+            parts: parts(&mut highlighter, &line.text),
             origin: (!is_same).then(|| origin(&links, line)),
         });
     }

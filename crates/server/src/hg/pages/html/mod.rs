@@ -5,6 +5,7 @@ mod files;
 mod frame;
 mod graph;
 mod history;
+mod marked;
 mod remarks;
 mod rows;
 mod statistics;

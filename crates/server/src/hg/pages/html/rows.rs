@@ -1,6 +1,7 @@
 //! Changesets, paths and differences as templates want them.
 
 use super::frame::{Link, Links};
+use super::marked::{MarkedText, marked_run};
 use crate::hg::pages::Page;
 use crate::hg::pages::people;
 use crate::hg::pages::read::changesets::ChangesetEntry;
@@ -150,7 +151,7 @@ pub(super) fn path_parts(
 pub(super) struct DiffRow {
     /// `plus`, `minus`, `at` or `same`.
     pub(super) kind: &'static str,
-    pub(super) text: String,
+    pub(super) text: MarkedText,
 }
 
 /// The difference of a file.
@@ -204,10 +205,11 @@ pub(super) fn anchor(number: usize) -> String {
 /// The lines of a difference. The content of a file that is no text is left out.
 fn diff_rows(diff: &FileDiff) -> Vec<DiffRow> {
     let mut rows: Vec<DiffRow> = lines(&diff.body).into_iter().map(diff_row).collect();
+    mark_changes(&mut rows);
     if !diff.literal().is_empty() {
         rows.push(DiffRow {
             kind: "same",
-            text: "The content is no text.".to_owned(),
+            text: MarkedText::plain("The content is no text.".to_owned()),
         });
     }
     rows
@@ -221,7 +223,36 @@ fn diff_row(line: &[u8]) -> DiffRow {
             Some(b'@') => "at",
             _ => "same",
         },
-        text: line_text(line),
+        text: MarkedText::plain(line_text(line)),
+    }
+}
+
+/// Marks what changed within lines.
+fn mark_changes(rows: &mut [DiffRow]) {
+    // The lines above the first hunk name the file.
+    let first_hunk = rows.iter().position(|row| row.kind == "at");
+    let mut at = first_hunk.unwrap_or(rows.len());
+    while at < rows.len() {
+        let run = |from: usize, kind: &str| {
+            let others = rows[from..].iter().position(|row| row.kind != kind);
+            others.map_or(rows.len(), |len| from + len)
+        };
+        let (middle, end) = (run(at, "minus"), run(run(at, "minus"), "plus"));
+        let texts = |rows: &[DiffRow]| -> Vec<String> {
+            rows.iter().map(|row| row.text.before.clone()).collect()
+        };
+        let (removed, added) = (texts(&rows[at..middle]), texts(&rows[middle..end]));
+        let [removed, added] =
+            [&removed, &added].map(|texts| texts.iter().map(String::as_str).collect::<Vec<_>>());
+        for (number, [old, new]) in marked_run(&removed, &added)
+            .into_iter()
+            .flatten()
+            .enumerate()
+        {
+            rows[at + number].text = old;
+            rows[middle + number].text = new;
+        }
+        at = end.max(at + 1);
     }
 }
 
