@@ -15,6 +15,9 @@ fn parents_within_a_subset_are_the_same() {
         "not merge()",
         "0:4",
         "none()",
+        "null+0+tip",
+        "reverse(null:wdir())",
+        "head()+wdir()",
     ] {
         let template = format!("{{rev}}: {{subsetparents(rev, revset('{query}'))}}\\n");
         twin.same(&["log", "-r", query, "-T", &template]);

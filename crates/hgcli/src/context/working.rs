@@ -50,9 +50,9 @@ impl Repo {
         Ok(exists.then_some(name))
     }
 
-    /// Second parent of a merge that is under way.
+    /// The other side of a merge whose conflicts wait for the user.
     pub fn merge_parent(&mut self) -> Result<Option<Node>, Abort> {
-        Ok(varve_workdir::other_side(&self.repository()?)?)
+        Ok(varve_workdir::conflicting_side(&self.repository()?)?)
     }
 
     fn control_file(&mut self, name: &str) -> Result<Vec<u8>, Abort> {

@@ -85,6 +85,36 @@ pub(super) fn conflict_side(
     Ok(engine.shown(found))
 }
 
+/// `_destmerge([set])`: the changeset that `merge` takes by itself, as if the working copy were at the set.
+pub(super) fn merge_destination(
+    engine: &Engine<'_>,
+    name: &str,
+    arguments: &[Expr],
+) -> Result<Set, RevsetError> {
+    if arguments.len() > 1 {
+        let words = format!("{name} takes at most one argument");
+        return Err(RevsetError::parse(words));
+    }
+    let working = &engine.context().working;
+    let working = working.as_ref().ok_or(RevsetError::WorkingCopy)?;
+    let sources = match arguments.first() {
+        None => None,
+        Some(sources) => {
+            let sources = engine.evaluate(sources)?;
+            let revs = sources
+                .members(engine)
+                .collect::<Result<Vec<Member>, _>>()?;
+            if revs.is_empty() {
+                return Err(RevsetError::Missing("source set is empty".to_owned()));
+            }
+            // The null revision is no head.
+            Some(revs.into_iter().flatten().collect::<Vec<Rev>>())
+        }
+    };
+    let found = working.merge_destination(sources.as_deref())?;
+    Ok(Set::list(vec![Some(found)]))
+}
+
 /// `bundle()`: the changesets of the bundle that is read as a repository.
 pub(super) fn bundle(engine: &Engine<'_>, _: &str, _: &[Expr]) -> Result<Set, RevsetError> {
     let first = engine.context().bundled_from;

@@ -16,6 +16,7 @@ mod show;
 mod shown_files;
 mod source;
 mod styles;
+mod subset;
 mod text;
 mod uncommitted;
 
@@ -182,7 +183,7 @@ impl Printer {
         let known = parents.iter().filter_map(|node| view.changelog().rev(node));
         let working_copy = WorkingCopy {
             parents: known.collect(),
-            merged: varve_workdir::other_side(repository)?,
+            merged: varve_workdir::conflicting_side(repository)?,
             active: varve_workdir::active_bookmark(repository)?,
             cwd: repository.root().to_owned(),
         };
@@ -434,6 +435,7 @@ impl Printer {
             return Ok(());
         };
         let matcher = &*files.of(subject.rev);
+        options.check_parents(&self.view, subject.rev)?;
         let (comparison, changes) = self.compared(subject.rev, options, self.digits(), matcher)?;
         if self.style.stat {
             // For scripts the picture beside it does not count.
