@@ -21,6 +21,7 @@ mod text;
 mod uncommitted;
 
 use crate::arguments::Matches;
+use crate::context::working::new_commit_phase;
 use crate::context::{Config, Repo};
 use crate::render::diff::{DiffOptions, paint};
 use crate::render::formatter::Value;
@@ -346,10 +347,15 @@ impl Printer {
             None => Phase::default(),
             Some(WORKING_COPY) => {
                 let newest = self.working.iter().map(|parent| phases.of(*parent)).max();
-                newest.unwrap_or_default().max(Phase::Draft)
+                newest.unwrap_or_default().max(self.new_commit_phase())
             }
             Some(rev) => phases.of(rev),
         }
+    }
+
+    /// Phase of a commit over public changesets. `commit` refuses a wrong value of the setting.
+    fn new_commit_phase(&self) -> Phase {
+        new_commit_phase(&self.config).unwrap_or(Phase::Draft)
     }
 
     /// The changes of a changeset or of the working copy to files.

@@ -46,6 +46,7 @@ impl OfChangeset<'_> {
     fn engine(&self) -> Engine<'_> {
         Engine::new(QueryContext {
             bundled_from: None,
+            new_commit_phase: self.printer.new_commit_phase(),
             view: &self.printer.view,
             parents: self.printer.working.clone(),
             root: self.printer.view.root().to_owned(),
