@@ -3,6 +3,7 @@
 use crate::manifest_merge::{Auction, CopyReport, Reason};
 use crate::merge::{FileTraits, ToolObstacle};
 use std::io;
+use std::path::Path;
 use std::process::{Command, ExitStatus};
 use varve_repo::{Node, Repository};
 
@@ -108,6 +109,8 @@ pub enum UpdateEvent<'a> {
         /// The file.
         path: &'a [u8],
     },
+    /// A directory is about to be made for a backup.
+    CreatingDirectory(&'a Path),
     /// A program has not merged the file.
     ToolFailed(&'a [u8]),
     /// No tool can merge the file.

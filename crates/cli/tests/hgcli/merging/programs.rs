@@ -473,6 +473,10 @@ fn a_template_announces_the_program() {
             .contains("unterminated template expansion")
     );
     twin.all_same(&["resolve -l f", "update -q -C 1"]);
+    // The directory is made for the first backup.
+    let kept = "-v -t :merge --config ui.origbackuppath=.hg/o/p";
+    let line = format!("merge 2 {kept}");
+    twin.all_same(&[&line, "update -q -C 1", &line]);
 }
 
 #[test]

@@ -71,6 +71,9 @@ impl<'s> Watcher<'s> {
             | UpdateEvent::LaunchingTool { .. }
             | UpdateEvent::ToolEnded(_) => merge_trace::print_step(ui, event),
             UpdateEvent::Removing(path) => ui.note(line(&[b"removing ", path])),
+            UpdateEvent::CreatingDirectory(path) => {
+                ui.note(format!("creating directory: {}\n", path.display()))
+            }
             UpdateEvent::Getting(path) => ui.note(line(&[b"getting ", path])),
             UpdateEvent::Moving { from, to } => ui.note(line(&[b"moving ", from, b" to ", to])),
             UpdateEvent::GettingAs { from, to } => ui.note(line(&[b"getting ", from, b" to ", to])),
