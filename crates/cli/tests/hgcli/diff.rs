@@ -288,7 +288,7 @@ fn what_parents_merge_to_is_refused_by_name() {
     ] {
         let words: Vec<&str> = line.split(' ').chain([setting]).collect();
         let refused = twin.run(&words).ours;
-        assert_eq!(refused.code, Some(255), "{line}");
+        assert_eq!(refused.code, Some(10), "{line}");
         assert!(
             refused
                 .stderr

@@ -5,7 +5,7 @@ use crate::bitset::BitSet;
 use crate::set::Predicate;
 use crate::text::TextMatcher;
 use crate::tree::Expr;
-use crate::{Engine, Member, RevsetError, Set};
+use crate::{Engine, Member, PeerError, RevsetError, Set};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::Read;
@@ -105,7 +105,7 @@ pub(super) fn merge_destination(
                 .members(engine)
                 .collect::<Result<Vec<Member>, _>>()?;
             if revs.is_empty() {
-                return Err(RevsetError::Missing("source set is empty".to_owned()));
+                return Err(RevsetError::Peer(PeerError("source set is empty".into())));
             }
             // The null revision is no head.
             Some(revs.into_iter().flatten().collect::<Vec<Rev>>())

@@ -76,7 +76,7 @@ impl OldMergeState {
                 flags,
             })
         });
-        let files = files.collect::<Result<_, _>>()?;
+        let files = files.collect::<Result<_, WorkdirError>>()?;
         Ok(OldMergeState { local, files })
     }
 

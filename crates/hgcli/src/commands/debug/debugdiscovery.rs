@@ -84,7 +84,11 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let seconds = begun.elapsed().as_secs_f64();
     messages.keep_trace(ui);
     let output = messages.kept.unwrap_or_default();
-    let counts = DiscoveryCounts::of(&view, &exists, &comparison.found);
+    let mut counts = DiscoveryCounts::of(&view, &exists, &comparison.found);
+    if view.changelog().is_empty() {
+        // That of an empty repository is the null changeset.
+        counts.local_heads = 1;
+    }
     out.item(ui)?;
     print(ui, &mut out, (&comparison, &counts), (seconds, output))?;
     out.end(ui)?;

@@ -182,6 +182,10 @@ pub(super) fn members(value: &Value) -> Option<Vec<Value>> {
     Some(match value {
         Value::Null => Vec::new(),
         Value::List(members) => members.clone(),
+        // One thing with more than its data, not a table of names and values.
+        Value::Dict(parts) if parts.iter().any(|(key, _)| key.first() == Some(&HIDDEN)) => {
+            vec![value.clone()]
+        }
         Value::Dict(parts) => parts
             .iter()
             .map(|(key, value)| pair("key", key, "value", value.clone()))
