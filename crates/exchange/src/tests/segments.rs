@@ -23,8 +23,7 @@ fn found(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Ancestors of the common changesets are all that both sides have, and new roots are the lowest ones that are
-    /// missing here, whoever answers.
+    /// Ancestors of the common changesets are all that both sides have, and new roots are missing here only.
     #[test]
     fn segments_lead_to_all_that_both_sides_have(
         history in histories(40),
@@ -45,11 +44,12 @@ proptest! {
                 .filter(|number| found.common.contains(&history.node(*number)))
                 .collect();
             prop_assert!(common.iter().all(|number| both.contains(number)));
-            prop_assert!(found.new_roots.iter().all(|root| {
-                (0..history.len()).any(|number| {
-                    history.node(number) == *root && there.contains(&number) && !own.contains(&number)
-                })
-            }));
+            let is_missing = |number: &usize| there.contains(number) && !own.contains(number);
+            let missing: Vec<Node> = (0..history.len())
+                .filter(is_missing)
+                .map(|number| history.node(number))
+                .collect();
+            prop_assert!(found.new_roots.iter().all(|root| missing.contains(root)));
             if !own.is_empty() {
                 prop_assert_eq!(history.closure(&common), both.clone());
                 prop_assert_eq!(found.new_roots.is_empty(), there.is_subset(&own));

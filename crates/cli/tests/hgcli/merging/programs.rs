@@ -461,7 +461,10 @@ fn a_template_announces_the_program() {
     twin.all_same(&["update -q -C 1"]);
     let older = "--config=ui.pre-merge-tool-output-template=older {path}\\n";
     twin.same(&["merge", "2", "-t", "false", older]);
-    one("resolve f -t true", "again {path} {toolargs|count}\\n");
+    one(
+        "resolve f -t true",
+        "again {path} {if(toolargs, 'args')}\\n",
+    );
     twin.all_same(&["update -q -C 1"]);
     let wrong = "--config=command-templates.pre-merge-tool-output={wrong";
     let both = twin.run(&["merge", "2", "-t", "true", wrong]);
