@@ -58,7 +58,7 @@ proptest! {
     }
 }
 
-/// Claims endless history whose changesets nobody knows.
+/// Claims endless history of unknown changesets.
 struct Endless;
 
 impl Transport for Endless {

@@ -115,9 +115,12 @@ struct Comparison {
     commands: Option<[CommandCost; 2]>,
 }
 
+/// Tells which changesets belong to a part of the repository.
+type IsMember<'a> = &'a dyn Fn(Rev) -> bool;
+
 /// Compares by samples of changesets.
 fn by_samples(
-    (view, exists, counts): (&RepoView, &dyn Fn(Rev) -> bool, &dyn Fn(Rev) -> bool),
+    (view, exists, counts): (&RepoView, IsMember<'_>, IsMember<'_>),
     remote: &mut Remote,
     (ui, messages): (&mut Ui, &mut Messages),
 ) -> Result<Comparison, Abort> {
@@ -147,7 +150,7 @@ fn by_samples(
 
 /// Compares along lines of first parents. `prunes` leaves heads only of the common changesets.
 fn by_segments(
-    (view, exists): (&RepoView, &dyn Fn(Rev) -> bool),
+    (view, exists): (&RepoView, IsMember<'_>),
     remote: &mut Remote,
     (ui, messages): (&mut Ui, &mut Messages),
     prunes: bool,
