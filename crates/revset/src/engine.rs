@@ -32,6 +32,8 @@ pub struct QueryContext<'a> {
     pub clock: Clock,
     /// The working copy as a changeset; without it only its number and parents are known.
     pub working: Option<Arc<dyn WorkingCopySource>>,
+    /// The least phase of the next commit; its parents may give it a higher one.
+    pub new_commit_phase: Phase,
     /// Aliases that queries may use.
     pub aliases: Arc<Aliases>,
     /// The files that filesets in patterns are evaluated over; without it they are refused.
@@ -164,7 +166,9 @@ impl<'a> Engine<'a> {
             WORKING_COPY => {
                 let parents = self.context.parents.iter();
                 let newest = parents.map(|parent| phases.of(*parent)).max();
-                newest.unwrap_or_default().max(Phase::Draft)
+                newest
+                    .unwrap_or_default()
+                    .max(self.context.new_commit_phase)
             }
             stored => phases.of(stored),
         }

@@ -68,6 +68,12 @@ pub trait WorkingCopySource: Debug + Send + Sync {
     /// # Errors
     /// If its state cannot be read.
     fn conflict_sides(&self) -> Result<Option<[Node; 2]>, PeerError>;
+
+    /// The changeset that a merge without a revision takes; as if the working copy were at `sources`, if given.
+    ///
+    /// # Errors
+    /// There is none to choose, or the repository cannot be read.
+    fn merge_destination(&self, sources: Option<&[Rev]>) -> Result<Rev, PeerError>;
 }
 
 /// Files of the working copy that are not as in its first parent.

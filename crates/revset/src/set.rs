@@ -18,7 +18,7 @@ enum SetKind {
     /// Ascending, or descending.
     BitSet(Rc<BitSet>, Order),
     /// In this order.
-    List(Rc<[Member]>, Rc<BitSet>),
+    List(Rc<[Member]>, Rc<BitSet>, ListOrder),
     /// Those of a set that pass.
     Where(Rc<Set>, Rc<Predicate>),
     /// One after the other, without repeating.
@@ -29,6 +29,13 @@ enum SetKind {
 enum Order {
     Ascending,
     Descending,
+}
+
+/// How the members of a list stand to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ListOrder {
+    Any,
+    Topological,
 }
 
 impl Order {
@@ -104,7 +111,9 @@ impl Set {
         match &self.0 {
             SetKind::Span(first, last) => *first.max(last) >= number,
             SetKind::Everything(_) => false,
-            SetKind::BitSet(bits, _) | SetKind::List(_, bits) => bits.contains(Some(WORKING_COPY)),
+            SetKind::BitSet(bits, _) | SetKind::List(_, bits, _) => {
+                bits.contains(Some(WORKING_COPY))
+            }
             SetKind::Where(set, _) => set.names_working_copy(),
             SetKind::Chain(sets) => sets.iter().any(Set::names_working_copy),
         }
@@ -115,14 +124,32 @@ impl Set {
     }
 
     /// In this order; repeated members count where they come first.
-    pub fn list(mut members: Vec<Member>) -> Set {
+    pub fn list(members: Vec<Member>) -> Set {
+        Set::list_in(members, ListOrder::Any)
+    }
+
+    /// In this order, each before its ancestors and each line of descent as a whole.
+    pub(crate) fn topological(members: Vec<Member>) -> Set {
+        Set::list_in(members, ListOrder::Topological)
+    }
+
+    /// Whether its order is that of `sort(…, topo)`, which pictures of history keep.
+    pub fn is_topological(&self) -> bool {
+        match &self.0 {
+            SetKind::List(_, _, order) => *order == ListOrder::Topological,
+            SetKind::Where(set, _) => set.is_topological(),
+            _ => false,
+        }
+    }
+
+    fn list_in(mut members: Vec<Member>, order: ListOrder) -> Set {
         let mut bits = BitSet::default();
         members.retain(|member| {
             let new = !bits.contains(*member);
             bits.insert(*member);
             new
         });
-        Set(SetKind::List(members.into(), Rc::new(bits)))
+        Set(SetKind::List(members.into(), Rc::new(bits), order))
     }
 
     /// One set after the other, without repeating.
@@ -155,9 +182,9 @@ impl Set {
             SetKind::Span(first, last) => Set(SetKind::Span(*last, *first)),
             SetKind::Everything(order) => Set(SetKind::Everything(order.reversed())),
             SetKind::BitSet(bits, order) => Set(SetKind::BitSet(bits.clone(), order.reversed())),
-            SetKind::List(members, bits) => {
+            SetKind::List(members, bits, _) => {
                 let members = members.iter().rev().copied().collect();
-                Set(SetKind::List(members, bits.clone()))
+                Set(SetKind::List(members, bits.clone(), ListOrder::Any))
             }
             SetKind::Where(set, test) => {
                 let set = set.reversed(engine)?;
@@ -284,7 +311,7 @@ impl Set {
             }
             SetKind::BitSet(bits, Order::Ascending) => Box::new(bits.members().map(Ok)),
             SetKind::BitSet(bits, Order::Descending) => Box::new(bits.members().rev().map(Ok)),
-            SetKind::List(members, _) => Box::new(members.iter().copied().map(Ok)),
+            SetKind::List(members, ..) => Box::new(members.iter().copied().map(Ok)),
             SetKind::Where(set, test) => {
                 let passing = move |member: Result<Member, RevsetError>| {
                     let passes = member.and_then(|member| {
@@ -324,7 +351,7 @@ impl Set {
             SetKind::Everything(_) => {
                 Ok(member.is_some_and(|rev| engine.member(i64::from(rev.0)).is_some()))
             }
-            SetKind::BitSet(bits, _) | SetKind::List(_, bits) => Ok(bits.contains(member)),
+            SetKind::BitSet(bits, _) | SetKind::List(_, bits, _) => Ok(bits.contains(member)),
             SetKind::Where(set, test) => {
                 Ok(set.contains(engine, member)? && test.passes(engine, member)?)
             }
@@ -340,7 +367,7 @@ impl Set {
     }
 
     pub(crate) fn to_bits(&self, engine: &Engine<'_>) -> Result<Rc<BitSet>, RevsetError> {
-        if let SetKind::BitSet(bits, _) | SetKind::List(_, bits) = &self.0 {
+        if let SetKind::BitSet(bits, _) | SetKind::List(_, bits, _) = &self.0 {
             return Ok(bits.clone());
         }
         let mut bits = BitSet::default();
@@ -375,7 +402,7 @@ impl Set {
         Ok(match self.0 {
             SetKind::Span(first, last) => Set::span(first.min(last), first.max(last)),
             SetKind::Everything(_) => Set::everything(),
-            SetKind::BitSet(bits, _) | SetKind::List(_, bits) => {
+            SetKind::BitSet(bits, _) | SetKind::List(_, bits, _) => {
                 Set(SetKind::BitSet(bits, Order::Ascending))
             }
             SetKind::Where(set, test) => {

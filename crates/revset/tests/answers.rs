@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use varve_base::DiskStorage;
 use varve_lang::date::{Clock, Zone};
-use varve_repo::{RepoView, Repository, ViewFilter};
+use varve_repo::{Phase, RepoView, Repository, ViewFilter};
 use varve_revset::{Engine, QueryContext, RevsetError};
 use varve_testkit::peers::{Hg, hg};
 use varve_testkit::repos;
@@ -62,6 +62,7 @@ fn engine(view: &RepoView) -> Engine<'_> {
     let parents = view.working_parents().unwrap();
     Engine::new(QueryContext {
         bundled_from: None,
+        new_commit_phase: Phase::Draft,
         view,
         parents: parents
             .iter()

@@ -68,8 +68,8 @@ pub use error::{
     AmendRefusal, BookmarkRefusal, CloseRefusal, TagRefusal, UncommittableReason, WorkdirError,
 };
 pub use file_merges::{
-    Comparison, DescribedSide, MergedVersion, Resolution, ToolCheck, UpdateEvent, UpdateObserver,
-    UpdateQuestion, UpdateStats,
+    Comparison, DescribedSide, MergedVersion, Resolution, ToolCheck, ToolRun, ToolSide,
+    UpdateEvent, UpdateObserver, UpdateQuestion, UpdateStats,
 };
 pub use files::{Backups, WorkingFiles};
 pub use fix::{
@@ -92,7 +92,8 @@ pub use merge::{
     OnObstacle, PartialTool, PickedTool, ToolObstacle, ToolSelection, ToolTable, quote_for_shell,
 };
 pub use merge_state::{
-    FileState, MergeState, Present, clear_merge, has_unresolved, other_side, unresolved,
+    FileState, MergeState, OldFileState, OldMergeState, Present, clear_merge, conflicting_side,
+    has_unresolved, other_side, unresolved,
 };
 pub use patching::{
     CheckedOut, PatchObserver, PatchSession, PatchedChangeset, PatchedFiles, SessionStart,

@@ -134,7 +134,7 @@ proptest! {
     #[test]
     fn a_merge_takes_the_only_other_head_of_the_branch(place in places()) {
         let made = place.made();
-        let found = merge_destination(&made.repository, &made.view, &made.dirstate).unwrap();
+        let found = merge_destination(&made.repository, &made.view, &made.dirstate, None).unwrap();
         let branch = place.branches[place.working];
         let heads = place.open_heads(branch);
         let expected = match heads.contains(&place.working) {
@@ -150,11 +150,11 @@ proptest! {
     fn an_active_bookmark_is_merged_with_the_one_it_diverged_from(place in places(), name in "x|x@2|y|none") {
         let made = place.made();
         set_active_bookmark(&made.repository, Some(name.as_bytes())).unwrap();
-        let found = merge_destination(&made.repository, &made.view, &made.dirstate).unwrap();
+        let found = merge_destination(&made.repository, &made.view, &made.dirstate, None).unwrap();
         if !place.bookmarks.contains_key(&name) {
             // As if none were active.
             set_active_bookmark(&made.repository, None).unwrap();
-            prop_assert_eq!(found, merge_destination(&made.repository, &made.view, &made.dirstate).unwrap());
+            prop_assert_eq!(found, merge_destination(&made.repository, &made.view, &made.dirstate, None).unwrap());
             return Ok(());
         }
         let alike = place.bookmarks.iter().filter(|(other, _)| other[..1] == name[..1]);

@@ -187,3 +187,44 @@ fn a_branch_or_changeset_stands_behind_the_hash() {
     twin.same_in("one", &["incoming"]);
     twin.same_in("one", &["outgoing"]);
 }
+
+#[test]
+fn a_clone_by_copying_has_the_same_files_around_its_store() {
+    let twin = Twin::writing(|hg, path| {
+        for (name, is_empty) in [("empty", true), ("some", false)] {
+            let source = path.join(name);
+            std::fs::create_dir(&source).unwrap();
+            hg.ok(&source, &["init"]);
+            if !is_empty {
+                repos::write(&source, "a", b"text\n");
+                repos::commit(hg, &source, "a");
+            }
+        }
+    });
+    let names = [
+        "00changelog.i",
+        "branch",
+        "cache",
+        "hgrc",
+        "requires",
+        "store",
+        "wcache",
+    ];
+    for line in ["clone empty one", "clone -U some two", "clone some three"] {
+        twin.all_same(&[line]);
+        let target = line.rsplit(' ').next().unwrap();
+        twin.each(|path| {
+            let hg = path.join(target).join(".hg");
+            for name in names {
+                assert!(
+                    hg.join(name).exists(),
+                    "{}/{name} after {line}",
+                    hg.display()
+                );
+            }
+            assert_eq!(std::fs::read(hg.join("branch")).unwrap(), b"default\n");
+        });
+    }
+    twin.all_same(&["clone --pull some four"]);
+    twin.each(|path| assert!(path.join("four/.hg/wcache").is_dir()));
+}

@@ -22,6 +22,15 @@ fn configured() -> Twin {
 }
 
 #[test]
+fn files_of_a_repository_are_passed_over_on_request() {
+    let twin = configured().with("HGRCSKIPREPO", "1");
+    twin.all_same(&["config --source a"]);
+    // Not even looked at.
+    twin.each(|path| std::fs::write(path.join(".hg/hgrc"), "[broken\n").unwrap());
+    twin.all_same(&["config a", "manifest"]);
+}
+
+#[test]
 fn values_are_shown_with_their_places() {
     configured().all_same(&[
         "config",

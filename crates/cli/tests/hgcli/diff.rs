@@ -272,3 +272,38 @@ fn statistics_name_files_from_the_directory_if_a_setting_says_so() {
         }
     }
 }
+
+#[test]
+fn what_parents_merge_to_is_refused_by_name() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        hg.ok(path, &["debugbuilddag", "-n", "+2 <1 +1 /2"]);
+    });
+    let setting = "--config=diff.merge=yes";
+    for line in [
+        "diff -c 3",
+        "log -p -r 3",
+        "log --stat -r 3",
+        "log -r 3 -T {diffstat}",
+    ] {
+        let words: Vec<&str> = line.split(' ').chain([setting]).collect();
+        let refused = twin.run(&words).ours;
+        assert_eq!(refused.code, Some(10), "{line}");
+        assert!(
+            refused
+                .stderr
+                .contains("diff.merge is not supported for merges"),
+            "{line}"
+        );
+    }
+    for line in [
+        "diff -c 2",
+        "log -p -r 2",
+        "export 3",
+        "log -r 3 -T {diff}",
+        "diff -r 2 -r 3",
+    ] {
+        let words: Vec<&str> = line.split(' ').chain([setting]).collect();
+        twin.same(&words);
+    }
+}

@@ -8,8 +8,19 @@ fn without_time(mut outcome: Outcome) -> Outcome {
     let lines = outcome.stdout.lines();
     let kept = lines
         .filter(|line| !line.starts_with("elapsed time:") && !line.contains(" total queries in "));
-    outcome.stdout = kept.map(|line| format!("{line}\n")).collect();
+    outcome.stdout = kept.map(|line| format!("{}\n", in_order(line))).collect();
     outcome
+}
+
+/// The changesets that Mercurial lists in the order of a Python set, sorted.
+fn in_order(line: &str) -> String {
+    let prefix = "found new changesets starting at ";
+    let Some(nodes) = line.strip_prefix(prefix) else {
+        return line.to_owned();
+    };
+    let mut nodes: Vec<&str> = nodes.split(' ').collect();
+    nodes.sort_unstable();
+    [prefix, &nodes.join(" ")].concat()
 }
 
 #[track_caller]
@@ -42,6 +53,11 @@ fn parts_of_a_repository_stand_for_both_sides() {
         "--remote-as-revs 12+20 --local-as-revs 8+17 -v",
         "--remote-as-revs 12+20 --local-as-revs 8+17 --rev 7 -v",
         "--remote-as-revs 15+3 --local-as-revs 8+17+1 --rev 12",
+        "--remote-as-revs 15+3 --local-as-revs 8+17+1 --old --rev nosuch --seed 7 --debug",
+        "--remote-as-revs 12+20 --local-as-revs 8+17 --old --nonheads -v",
+        "--remote-as-revs 12+20 --local-as-revs null --old -q",
+        "--remote-as-revs 12 --old nosuch",
+        "other --nonheads --seed 1",
     ] {
         let words: Vec<&str> = line.split(' ').collect();
         same(&twin, &[&["debugdiscovery"], &words[..]].concat());
@@ -50,6 +66,7 @@ fn parts_of_a_repository_stand_for_both_sides() {
         "other",
         "other --rev 12 --debug",
         "-v --remote-as-revs 12+20",
+        "other --local-as-revs 15 --old",
     ] {
         let mut words = vec!["debugdiscovery", "-T", "json"];
         words.extend(line.split(' '));
@@ -89,6 +106,12 @@ fn comparisons_find_and_cost_the_same() {
         });
         for (from, to) in [("here", "there"), ("there", "here")] {
             same(&twin, &["-R", from, "debugdiscovery", to]);
+            let old = "--old --debug --config progress.debug=1";
+            let old: Vec<&str> = old.split(' ').collect();
+            same(
+                &twin,
+                &[&["-R", from, "debugdiscovery", to], &old[..]].concat(),
+            );
             same(
                 &twin,
                 &["-R", from, "debugdiscovery", to, "--verbose", "--debug"],
@@ -104,8 +127,40 @@ fn comparisons_find_and_cost_the_same() {
                     "--debug",
                     "--rev",
                     "tip",
+                    "--config=progress.debug=1",
                 ],
             );
         }
     }
+}
+
+#[test]
+fn unrelated_and_empty_repositories_are_compared_by_segments_alike() {
+    let twin = Twin::writing_with(|hg, path| {
+        hg.ok(path, &["init", "some"]);
+        // Merges of lines, so that requests for parents follow each other.
+        let drawn = "+3:a +3:x <a +4:y @d /x +2:b <y+2 /b +1:c <x +2 :d /c +5:e";
+        hg.ok(&path.join("some"), &["debugbuilddag", drawn]);
+        hg.ok(path, &["init", "others"]);
+        hg.ok(&path.join("others"), &["debugbuilddag", "-n", "+3"]);
+        hg.ok(path, &["init", "empty"]);
+    });
+    for (from, to) in [
+        ("some", "others"),
+        ("others", "some"),
+        ("some", "empty"),
+        ("empty", "some"),
+    ] {
+        same(
+            &twin,
+            &["-R", from, "debugdiscovery", to, "--old", "--debug"],
+        );
+    }
+    let both = twin.run(&["-R", "some", "debugdiscovery", "others", "--seed", "x"]);
+    assert!(both.theirs.code != Some(0) && both.ours.code == Some(10));
+    assert!(
+        both.ours.stderr.contains("'x' is no integer"),
+        "{}",
+        both.ours.stderr
+    );
 }

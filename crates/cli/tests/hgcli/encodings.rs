@@ -1,9 +1,12 @@
 //! Other encodings than UTF-8: what is typed is stored as UTF-8, and shown in the terminal's encoding.
 
-use super::Twin;
 use super::state::same_state;
+use super::{Twin, our_hg};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use varve_testkit::peers::Hg;
+use std::process::Command;
+use varve_testkit::peers::{Hg, hg_program};
 use varve_testkit::repos::{commit, write};
 
 /// Texts and names with letters that ASCII lacks, and one changeset by an old program.
@@ -81,4 +84,19 @@ fn what_is_no_text_of_the_encoding_is_refused() {
     both.same(&words);
     assert_eq!(both.ours.code, Some(255));
     twin.all_same(&["tag \u{e9}x", "branch \u{e9}x"]);
+}
+
+/// Outcomes of twins are text, so bytes are compared here.
+#[test]
+fn refused_bytes_are_shown_as_they_are() {
+    let twin = Twin::writing(accents);
+    let said = [(hg_program(), twin.theirs()), (our_hg(), twin.ours())].map(|(program, path)| {
+        let mut command = Command::new(program);
+        command.args(["branch", "--encoding", "ascii"]);
+        command.arg(OsStr::from_bytes(b"x\xe9y")).current_dir(path);
+        command.env("HGRCPATH", "").env_remove("HGENCODING");
+        command.output().unwrap().stderr
+    });
+    assert_eq!(said[0], said[1]);
+    assert!(said[1].windows(3).any(|bytes| bytes == b"x\xe9y"));
 }

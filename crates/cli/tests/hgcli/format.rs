@@ -15,6 +15,9 @@ fn formats_are_told_alike() {
         "debugformat -T json",
         "debugformat -v --config format.revlog-compression=zlib --config format.dotencode=no",
         "debugformat --config storage.revlog.zstd.level=5",
+        "debugformat compression -v",
+        "debugformat v2 level nosuch",
+        "debugformat nosuch",
         "debugrequires",
         "debugrequires x",
     ]);

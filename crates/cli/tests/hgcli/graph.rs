@@ -119,3 +119,19 @@ fn json_has_no_picture() {
     assert_eq!(ours.code, Some(10), "{ours}");
     assert!(ours.stderr.contains("--graph"), "{ours}");
 }
+
+#[test]
+fn pictures_keep_topological_order() {
+    let drawn = "+2:b +1:c <b+1:d <b+1:e <c+1 <d+1 <e+1 <4+1 <5+1";
+    let twin = repository(drawn, "8");
+    for query in [
+        "sort(all(), topo)",
+        "sort(all(), topo, topo.firstbranch=8) - 3",
+        "first(sort(all(), topo), 5)",
+        "reverse(sort(all(), topo))",
+        "sort(all(), topo) + 3",
+        "all() and sort(all(), topo)",
+    ] {
+        twin.same(&["log", "-G", "-T", "{rev}\n", "-r", query]);
+    }
+}

@@ -42,5 +42,25 @@ fn a_merge_is_described_alike() {
         "merge --abort",
         "debugmergestate",
     ]);
+    twin.same(&["merge", "1", "--tool", ":fail"]);
+    let lines = [
+        "debugmergestate -v",
+        "debugmergestate",
+        "debugmergestate -T json",
+    ];
+    twin.each(|path| {
+        let state = path.join(".hg/merge");
+        std::fs::rename(state.join("state2"), state.join("kept")).unwrap();
+    });
+    twin.all_same(&lines);
+    // Another program has written the older list only.
+    twin.each(|path| {
+        let state = path.join(".hg/merge");
+        std::fs::rename(state.join("kept"), state.join("state2")).unwrap();
+        std::fs::write(state.join("state"), format!("{}\n", "1".repeat(40))).unwrap();
+    });
+    twin.all_same(&lines);
+    twin.each(|path| std::fs::remove_file(path.join(".hg/merge/state")).unwrap());
+    twin.all_same(&["debugmergestate -v", "merge --abort"]);
     twin.all_same(&["backout -r 0 --tool :fail", "debugmergestate"]);
 }

@@ -364,3 +364,13 @@ fn obsolete_descendants_are_not_left_behind() {
     });
     answering(&twin, "split 1", "");
 }
+
+#[test]
+fn labels_stay_out_of_the_editor() {
+    let twin = Twin::writing_with(|hg, path| begin(hg, path, MARKERS)).with("HGPLAIN", "");
+    answering(
+        &twin,
+        "split 1 --color debug --config command-templates.oneline-summary={label(\"x\",rev)}",
+        "ynynnnnnnnyyyyyyyyyyyy",
+    );
+}

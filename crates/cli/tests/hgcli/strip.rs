@@ -320,3 +320,12 @@ fn soft_strips_are_refused_by_name() {
     let words = "abort: this repository does not support the archived phase\n";
     assert_eq!((soft.code, &soft.stderr[..]), (Some(255), words));
 }
+
+#[test]
+fn the_cache_of_branches_fits_afterwards() {
+    let twin = twin();
+    // Fills the cache.
+    twin.all_same(&["heads", "strip 4", "strip 5"]);
+    let read = |path: &Path| std::fs::read_to_string(path.join(".hg/cache/branch2-served"));
+    assert_eq!(read(twin.theirs()).unwrap(), read(twin.ours()).unwrap());
+}

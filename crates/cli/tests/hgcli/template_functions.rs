@@ -15,10 +15,20 @@ fn parents_within_a_subset_are_the_same() {
         "not merge()",
         "0:4",
         "none()",
+        "null+0+tip",
+        "reverse(null:wdir())",
+        "head()+wdir()",
     ] {
         let template = format!("{{rev}}: {{subsetparents(rev, revset('{query}'))}}\\n");
         twin.same(&["log", "-r", query, "-T", &template]);
     }
+    // One parent of the merge leads to a member, the other one to the null revision only.
+    let merged = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        hg.ok(path, &["debugbuilddag", "-n", "+1:a $ +1 /a"]);
+    });
+    let template = "{rev}: {subsetparents(rev, revset('null+0+2'))}\\n";
+    merged.same(&["log", "-r", "null+0+2", "-T", template]);
     for template in [
         "{subsetparents(1)}",
         "{subsetparents('x', revset('0'))}",

@@ -186,3 +186,15 @@ fn one_changeset_is_compared_with_the_working_copy_unless_a_range_was_typed() {
         twin.same(&["diff", "--nodates", "-r", query]);
     }
 }
+
+#[test]
+fn the_working_copy_has_the_phase_of_the_next_commit() {
+    let twin = Twin::writing(changed);
+    for phase in ["secret", "1", "public"] {
+        let setting = format!("--config=phases.new-commit={phase}");
+        for query in ["wdir()", "wdir() and secret()"] {
+            twin.same(&["log", "-r", query, "-T", "{phase}\n", &setting]);
+        }
+    }
+    twin.same(&["phase"]);
+}

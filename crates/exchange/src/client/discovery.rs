@@ -165,6 +165,7 @@ impl<'a> Discovery<'a> {
             let number = found.questions;
             let undecided = search.revs_in(Knowledge::Undecided).count();
             let size = sample.len();
+            remote.debug_progress(|| format!("searching: {number} queries\n"));
             remote.debug(|| {
                 format!("query {number}; still undecided: {undecided}, sample size is: {size}\n")
             });

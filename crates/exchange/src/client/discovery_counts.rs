@@ -29,7 +29,7 @@ pub struct DiscoveryCounts {
     pub common_heads_both: usize,
     /// Heads here.
     pub local_heads: usize,
-    /// Heads there.
+    /// Heads there; an empty repository has the null changeset as its head.
     pub remote_heads: usize,
     /// Changesets here that both have.
     pub common: SetSize,
@@ -71,11 +71,7 @@ impl DiscoveryCounts {
             common_heads_remote: there.len(),
             common_heads_both: here.iter().filter(|rev| there.contains(rev)).count(),
             local_heads: local.len(),
-            remote_heads: found
-                .remote_heads
-                .iter()
-                .filter(|node| !node.is_null())
-                .count(),
+            remote_heads: found.remote_heads.len(),
             undecided_common: undecided.intersection(&common).count(),
             common: size(view, &common),
             missing: size(view, &missing),

@@ -8,3 +8,4 @@ pub mod outgoing;
 pub mod peer;
 pub mod pull;
 pub mod push;
+pub mod tree_discovery;

@@ -19,6 +19,7 @@ mod push_plans;
 mod requests;
 mod rollback;
 mod secrets;
+mod segments;
 mod specs;
 mod spooling;
 mod streams;

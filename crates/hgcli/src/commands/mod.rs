@@ -82,6 +82,7 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &debug::debugrename::COMMAND,
     &debug::debugrequires::COMMAND,
     &debug::debugrevlog::COMMAND,
+    &debug::debugrevlogindex::COMMAND,
     &debug::debugrevspec::COMMAND,
     &debug::debugsetparents::COMMAND,
     &local::strip::DEBUGSTRIP,

@@ -2,11 +2,13 @@
 
 use crate::context::Repo;
 use crate::context::revision::{abort, aliases};
+use crate::context::working::new_commit_phase;
 use crate::ui::Abort;
 use crate::ui::clock::clock;
 use std::sync::Arc;
 use varve_lang::fileset::FilesetError;
 use varve_lang::patterns::PatternError;
+use varve_repo::Phase;
 use varve_repo::fileset::FileSource;
 use varve_revset::{Engine, QueryContext, RevsetError};
 use varve_workdir::filesets::{FilesetContext, FilesetTarget, RevsetQuery, TargetFiles};
@@ -34,12 +36,14 @@ impl Repo {
         let parents = self.working_parents()?;
         let (root, cwd) = (self.root()?.to_owned(), self.cwd.clone());
         let aliases = Arc::new(aliases(&self.config));
+        let new_commit_phase = new_commit_phase(&self.config).unwrap_or(Phase::Draft);
         Ok(Box::new(move |query| {
             if query.trim_ascii() == b"wdir()" {
                 return Ok(vec![FilesetTarget::Working]);
             }
             let engine = Engine::new(QueryContext {
                 bundled_from: None,
+                new_commit_phase,
                 view: &view,
                 parents: parents.clone(),
                 root: root.clone(),

@@ -70,7 +70,7 @@ impl Layers {
         Ok(self.arguments.add_file(&environment::Environment, &path)?)
     }
 
-    /// Puts the layer of the repository in `root`, if there is one, between the others.
+    /// Puts the layer of the repository in `root`, if there is one, between the others, unless `HGRCSKIPREPO` is set.
     ///
     /// # Errors
     /// An error in a file that counts.
@@ -79,6 +79,7 @@ impl Layers {
             config: self.user.clone(),
             ..Layered::default()
         };
+        let root = root.filter(|_| environment::variable("HGRCSKIPREPO").is_none());
         let shared = root.and_then(share_safe_source);
         let shared = shared.iter().map(|source| (OF_SHARE, source.join("hgrc")));
         let own = root.iter().flat_map(|root| {

@@ -1,12 +1,13 @@
 //! From the value of `-r` to revisions.
 
 use crate::context::Repo;
+use crate::context::working::new_commit_phase;
 use crate::ui::clock::clock;
 use crate::ui::{Abort, FailureKind, Ui, short_hex};
 use std::sync::Arc;
 use varve_config::hgrc::Hgrc;
 use varve_lang::date::DateRange;
-use varve_repo::{LookupError, RepoView, Rev};
+use varve_repo::{LookupError, Phase, RepoView, Rev};
 use varve_revset::{Aliases, Engine, PeerError, QueryContext, RevsetError, Set};
 use varve_workdir::filesets::FilesetTarget;
 
@@ -24,6 +25,7 @@ impl Repo {
     pub fn engine<'v>(&mut self, view: &'v RepoView) -> Result<Engine<'v>, Abort> {
         Ok(Engine::new(QueryContext {
             bundled_from: self.bundled_from,
+            new_commit_phase: new_commit_phase(&self.config).unwrap_or(Phase::Draft),
             view,
             parents: self.working_parents()?,
             root: self.root()?.to_owned(),

@@ -4,9 +4,20 @@ use crate::arguments::Matches;
 use crate::context::Repo;
 use crate::ui::{Abort, short_hex};
 use varve_base::storage::read_if_there;
+use varve_config::hgrc::Hgrc;
 use varve_lang::patterns::Matcher;
-use varve_repo::{DEFAULT_BRANCH, Node, RepoError, Rev};
+use varve_repo::{DEFAULT_BRANCH, Node, Phase, RepoError, Rev};
 use varve_workdir::{Dirstate, IgnoreFiles, Status, StatusLists, StatusRequest, working_status};
+
+/// `phases.new-commit`; `None` for a value that names no phase.
+pub(crate) fn new_commit_phase(config: &Hgrc) -> Option<Phase> {
+    match config.get("phases", "new-commit") {
+        None | Some(b"draft" | b"1") => Some(Phase::Draft),
+        Some(b"secret" | b"2") => Some(Phase::Secret),
+        Some(b"public" | b"0") => Some(Phase::Public),
+        Some(_) => None,
+    }
+}
 
 impl Repo {
     /// Parents of the working copy that are in the repository; none for the null revision.
@@ -50,9 +61,9 @@ impl Repo {
         Ok(exists.then_some(name))
     }
 
-    /// Second parent of a merge that is under way.
+    /// The other side of a merge whose conflicts wait for the user.
     pub fn merge_parent(&mut self) -> Result<Option<Node>, Abort> {
-        Ok(varve_workdir::other_side(&self.repository()?)?)
+        Ok(varve_workdir::conflicting_side(&self.repository()?)?)
     }
 
     fn control_file(&mut self, name: &str) -> Result<Vec<u8>, Abort> {

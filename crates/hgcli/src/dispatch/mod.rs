@@ -74,23 +74,26 @@ fn report(session: &Session, painter: &Painter, abort: &Abort) {
     if abort.is_broken_pipe() {
         return;
     }
-    let mut text = format!("{abort}\n");
-    if let Some(rest) = text.strip_prefix("hg: ") {
-        text = format!("{program}: {rest}");
+    let mut text = match abort {
+        Abort::Undecodable { message } => [b"abort: ", &message[..], b"\n"].concat(),
+        _ => format!("{abort}\n").into_bytes(),
+    };
+    if let Some(rest) = text.strip_prefix(b"hg: ") {
+        text = [program.as_bytes(), b": ", rest].concat();
     }
     if let Some(mut hint) = abort.hint_text() {
         if let Abort::GlobalUsage(_) | Abort::UnknownCommand { .. } = abort {
             hint = hint.replace("'hg help", &format!("'{program} help"));
         }
-        text.push_str(&format!("({hint})\n"));
+        text.extend_from_slice(format!("({hint})\n").as_bytes());
     }
     let is_about_words = matches!(
         abort,
         Abort::GlobalUsage(_) | Abort::UnknownCommand { .. } | Abort::Usage { .. }
     );
     let text = match is_about_words {
-        true => text.into_bytes(),
-        false => painter.paint(" ui.error", text.as_bytes()),
+        true => text,
+        false => painter.paint(" ui.error", &text),
     };
     // Nothing is left to do if even standard error is gone.
     let _ = streams.err().write_all(&text);

@@ -1,6 +1,6 @@
 //! Surroundings of queries: other repositories, for `outgoing()` and `remote()`, and the working copy.
 
-use crate::context::{Config, Repo, RepoParts};
+use crate::context::{Config, Repo, RepoParts, found_by_merge};
 use crate::remote::{PeerAddress, outgoing, paths, peers};
 use crate::ui::clock::clock;
 use crate::ui::{Abort, Ui, Verbosity};
@@ -130,6 +130,15 @@ impl WorkingCopySource for QuerySurroundings {
         self.with_repo(|repo, _, _| {
             let state = MergeState::read(&repo.repository()?)?;
             Ok(state.map(|state| [state.local, state.other]))
+        })
+    }
+
+    fn merge_destination(&self, sources: Option<&[Rev]>) -> Result<Rev, PeerError> {
+        self.with_repo(|repo, _, _| {
+            let (repository, view) = (repo.repository()?, repo.view()?);
+            let dirstate = Dirstate::read(&repository)?;
+            let found = varve_workdir::merge_destination(&repository, &view, &dirstate, sources)?;
+            found_by_merge(found)
         })
     }
 }

@@ -22,6 +22,12 @@ pub enum Abort {
         /// Decides the exit code.
         kind: FailureKind,
     },
+    /// Typed text has bytes that are no characters of the terminal's encoding; the message holds some of them.
+    #[error("abort: {}", String::from_utf8_lossy(message))]
+    Undecodable {
+        /// Message behind `abort:`, in the terminal's encoding.
+        message: Vec<u8>,
+    },
     /// The command waits for the user; the words say what for.
     #[error("{0}")]
     Intervention(&'static str),
@@ -199,7 +205,7 @@ impl Abort {
             | Abort::Unconfigured { .. } => FailureKind::Configuration,
             Abort::Stopped(_) => FailureKind::Interrupted,
             Abort::Intervention(_) | Abort::Waits { .. } => FailureKind::InterventionRequired,
-            Abort::Output(_) => FailureKind::Other,
+            Abort::Output(_) | Abort::Undecodable { .. } => FailureKind::Other,
         }
     }
 

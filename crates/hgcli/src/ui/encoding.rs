@@ -135,15 +135,15 @@ impl LocalEncoding {
     fn refuse(self, typed: &[u8], fault: &DecodeFault) -> Abort {
         let DecodeFault { at, len, reason } = *fault;
         let near = &typed[at.saturating_sub(NEAR)..typed.len().min(at + NEAR)];
-        let near = String::from_utf8_lossy(near);
         let place = match len {
             1 => format!("byte 0x{:02x} in position {at}", typed[at]),
             _ => format!("bytes in position {at}-{}", at + len - 1),
         };
         let codec = self.encoding.codec_name();
-        Abort::new(format!(
-            "decoding near '{near}': '{codec}' codec can't decode {place}: {reason}!"
-        ))
+        let rest = format!("': '{codec}' codec can't decode {place}: {reason}!");
+        Abort::Undecodable {
+            message: [b"decoding near '", near, rest.as_bytes()].concat(),
+        }
     }
 }
 

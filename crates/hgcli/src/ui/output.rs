@@ -136,6 +136,10 @@ impl Ui {
                 let mut trace = trace.lock();
                 trace.extend_from_slice(words.as_bytes());
             }));
+            // A value that is no boolean was refused when the command began.
+            if matches!(self.config.boolean("progress", "debug", false), Ok(true)) {
+                remote.trace_progress();
+            }
         }
     }
 

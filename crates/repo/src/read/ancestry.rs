@@ -99,35 +99,6 @@ impl RepoView {
         self.descendants_among(&later, revs)
     }
 
-    /// Parents of a changeset in the graph of `subset`: its nearest ancestors there that are not ancestors of each
-    /// other, those by first parents before others. None if it does not belong to the subset.
-    pub fn parents_in_subset(&self, rev: Rev, subset: &HashSet<Rev>) -> Vec<Rev> {
-        if !subset.contains(&rev) {
-            return Vec::new();
-        }
-        let changelog = self.changelog();
-        let above = |rev: Rev| changelog.parents(rev).into_iter().flatten();
-        let mut found: Vec<Rev> = Vec::new();
-        let mut seen = HashSet::from([rev]);
-        let mut work: Vec<Rev> = above(rev).collect();
-        work.reverse();
-        while let Some(next) = work.pop() {
-            if !seen.insert(next) {
-                continue;
-            }
-            if subset.contains(&next) {
-                found.push(next);
-                continue;
-            }
-            let mut parents: Vec<Rev> = above(next).collect();
-            parents.reverse();
-            work.append(&mut parents);
-        }
-        let all = found.clone();
-        found.retain(|rev| !all.iter().any(|other| self.is_descendant(*other, *rev)));
-        found
-    }
-
     /// Whether `rev` is a descendant of `ancestor`, and not the same changeset.
     pub fn is_descendant(&self, rev: Rev, ancestor: Rev) -> bool {
         let (mut wanted, mut seen) = (vec![rev], HashSet::new());

@@ -5,7 +5,7 @@ use crate::bitset::BitSet;
 use crate::set::Predicate;
 use crate::text::TextMatcher;
 use crate::tree::Expr;
-use crate::{Engine, Member, RevsetError, Set};
+use crate::{Engine, Member, PeerError, RevsetError, Set};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::Read;
@@ -83,6 +83,36 @@ pub(super) fn conflict_side(
         found.insert(Some(rev));
     }
     Ok(engine.shown(found))
+}
+
+/// `_destmerge([set])`: the changeset that `merge` takes by itself, as if the working copy were at the set.
+pub(super) fn merge_destination(
+    engine: &Engine<'_>,
+    name: &str,
+    arguments: &[Expr],
+) -> Result<Set, RevsetError> {
+    if arguments.len() > 1 {
+        let words = format!("{name} takes at most one argument");
+        return Err(RevsetError::parse(words));
+    }
+    let working = &engine.context().working;
+    let working = working.as_ref().ok_or(RevsetError::WorkingCopy)?;
+    let sources = match arguments.first() {
+        None => None,
+        Some(sources) => {
+            let sources = engine.evaluate(sources)?;
+            let revs = sources
+                .members(engine)
+                .collect::<Result<Vec<Member>, _>>()?;
+            if revs.is_empty() {
+                return Err(RevsetError::Peer(PeerError("source set is empty".into())));
+            }
+            // The null revision is no head.
+            Some(revs.into_iter().flatten().collect::<Vec<Rev>>())
+        }
+    };
+    let found = working.merge_destination(sources.as_deref())?;
+    Ok(Set::list(vec![Some(found)]))
 }
 
 /// `bundle()`: the changesets of the bundle that is read as a repository.

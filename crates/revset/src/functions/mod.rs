@@ -22,6 +22,7 @@ type Function = fn(&Engine<'_>, &str, &[Expr]) -> Result<Set, RevsetError>;
 
 /// All functions, sorted by name.
 const FUNCTIONS: &[(&str, Function)] = &[
+    ("_destmerge", elsewhere::merge_destination),
     ("_list", names::list),
     ("_notpublic", names::not_public),
     ("adds", files::with_file_change),

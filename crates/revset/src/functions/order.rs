@@ -71,7 +71,11 @@ pub(super) fn limit(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<
 
 fn take(set: &Set, engine: &Engine<'_>, skipped: usize, wanted: usize) -> Result<Set, RevsetError> {
     let members = set.all_members(engine).skip(skipped).take(wanted);
-    Ok(Set::list(members.collect::<Result<Vec<Member>, _>>()?))
+    let members = members.collect::<Result<Vec<Member>, _>>()?;
+    Ok(match set.is_topological() {
+        true => Set::topological(members),
+        false => Set::list(members),
+    })
 }
 
 pub(super) fn last(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set, RevsetError> {
@@ -159,9 +163,10 @@ pub(super) fn sort(
                 .transpose()?;
             let first_branch = first_branch.unwrap_or_else(Set::empty);
             let mut members = topo::sorted(engine, &set, &first_branch)?;
-            if reverse {
-                members.reverse();
+            if !reverse {
+                return Ok(Set::topological(members));
             }
+            members.reverse();
             Ok(Set::list(members))
         }
         _ => by_keys(engine, &set, &keys),

@@ -35,7 +35,7 @@ pub enum MergeDestination {
     NoBookmark,
 }
 
-/// Looks for the head that a merge takes by itself.
+/// Looks for the head that a merge takes by itself: from the parent of the working copy, or from `sources`.
 ///
 /// # Errors
 /// Damage in the repository.
@@ -43,12 +43,29 @@ pub fn merge_destination(
     repository: &Repository,
     view: &RepoView,
     dirstate: &Dirstate,
+    sources: Option<&[Rev]>,
 ) -> Result<MergeDestination, WorkdirError> {
+    if let Some(sources) = sources {
+        let branch = branch_of_roots(view, sources)?;
+        return of_branch(view, branch, sources);
+    }
     let active = active_bookmark(repository)?;
     match active.filter(|name| view.bookmarks().contains_key(name)) {
         Some(name) => Ok(of_bookmark(view, dirstate, &name)),
-        None => of_branch(repository, view, dirstate),
+        None => {
+            let current = view.changelog().rev(&dirstate.parents()[0]);
+            let sources: Vec<Rev> = current.into_iter().collect();
+            of_branch(view, branch(repository)?, &sources)
+        }
     }
+}
+
+/// The branch of the first root of changesets; the usual one if there are none.
+fn branch_of_roots(view: &RepoView, revs: &[Rev]) -> Result<Vec<u8>, WorkdirError> {
+    Ok(match view.roots(revs).first() {
+        Some(root) => view.with_changeset(*root, |root| root.branch().into_owned())?,
+        None => DEFAULT_BRANCH.to_vec(),
+    })
 }
 
 /// The part of a bookmark's name before `@`, by which diverged ones know each other.
@@ -74,22 +91,20 @@ fn of_bookmark(view: &RepoView, dirstate: &Dirstate, active: &[u8]) -> MergeDest
     }
 }
 
+/// The other head of a branch than `sources`, which must be heads of it.
 fn of_branch(
-    repository: &Repository,
     view: &RepoView,
-    dirstate: &Dirstate,
+    branch: Vec<u8>,
+    sources: &[Rev],
 ) -> Result<MergeDestination, WorkdirError> {
-    let current = view.changelog().rev(&dirstate.parents()[0]);
-    let branch = branch(repository)?;
     let heads = open_heads(view, &branch)?;
-    if current.is_none_or(|rev| !heads.contains(&rev)) {
+    if sources.is_empty() || !sources.iter().all(|rev| heads.contains(rev)) {
         return Ok(match heads.len() {
             0 | 1 => MergeDestination::OnlyUpdate,
             _ => MergeDestination::NotAtHead,
         });
     }
-    let sources: Vec<Rev> = current.into_iter().collect();
-    Ok(other_head(view, branch, heads, &sources))
+    Ok(other_head(view, branch, heads, sources))
 }
 
 /// Looks for the changeset that a rebase goes to by itself: from the parent of the working copy, or from `sources`.
@@ -104,14 +119,7 @@ pub fn rebase_destination(
 ) -> Result<MergeDestination, WorkdirError> {
     let current = view.changelog().rev(&dirstate.parents()[0]);
     let (sources, branch) = match sources {
-        Some(sources) => {
-            let roots = view.roots(sources);
-            let branch = match roots.first() {
-                Some(root) => view.with_changeset(*root, |root| root.branch().into_owned())?,
-                None => DEFAULT_BRANCH.to_vec(),
-            };
-            (sources.to_vec(), branch)
-        }
+        Some(sources) => (sources.to_vec(), branch_of_roots(view, sources)?),
         None => {
             let active = active_bookmark(repository)?;
             if let Some(name) = active.filter(|name| view.bookmarks().contains_key(name)) {

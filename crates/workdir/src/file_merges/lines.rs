@@ -123,8 +123,13 @@ impl Merger<'_, '_> {
     }
 
     /// Keeps the file as it was for the user.
-    pub(super) fn back_up(&self, path: &[u8], ours: &Version) -> Result<(), WorkdirError> {
+    pub(super) fn back_up(&mut self, path: &[u8], ours: &Version) -> Result<(), WorkdirError> {
         if let Some(place) = self.settings.tool.backups.place(path) {
+            let kept = self.files.path(&place);
+            if let Some(directory) = kept.parent().filter(|directory| !directory.is_dir()) {
+                let event = UpdateEvent::CreatingDirectory(directory);
+                self.observer.on_event(&event);
+            }
             let (files, content) = (&self.files, self.files.decoded(path, &ours.content)?);
             files.make_directories(&place)?;
             files.unfiltered().write(&place, &content, ours.kind)?;

@@ -11,8 +11,8 @@ mod replaced;
 
 pub(crate) use file::MergeFile;
 pub use observer::{
-    Comparison, DescribedSide, MergedVersion, Resolution, ToolCheck, UpdateEvent, UpdateObserver,
-    UpdateQuestion,
+    Comparison, DescribedSide, MergedVersion, Resolution, ToolCheck, ToolRun, ToolSide,
+    UpdateEvent, UpdateObserver, UpdateQuestion,
 };
 pub use outcome::UpdateStats;
 pub(crate) use outcome::{Outcome, note_possibly_dirty};

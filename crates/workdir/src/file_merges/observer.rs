@@ -3,6 +3,7 @@
 use crate::manifest_merge::{Auction, CopyReport, Reason};
 use crate::merge::{FileTraits, ToolObstacle};
 use std::io;
+use std::path::Path;
 use std::process::{Command, ExitStatus};
 use varve_repo::{Node, Repository};
 
@@ -108,6 +109,8 @@ pub enum UpdateEvent<'a> {
         /// The file.
         path: &'a [u8],
     },
+    /// A directory is about to be made for a backup.
+    CreatingDirectory(&'a Path),
     /// A program has not merged the file.
     ToolFailed(&'a [u8]),
     /// No tool can merge the file.
@@ -219,6 +222,36 @@ pub struct DescribedSide<'a> {
     pub tool: &'a [u8],
 }
 
+/// A side of a merge by a program.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolSide<'a> {
+    /// `local`, `base` or `other`.
+    pub name: &'static str,
+    /// Name of the side in the lines around conflicts.
+    pub label: &'a [u8],
+    /// Its changeset; that of ours is the first parent of the working copy.
+    pub node: Node,
+    /// The file's path there.
+    pub path: &'a [u8],
+    /// Whether the file is a symbolic link there.
+    pub is_link: bool,
+}
+
+/// A program that is about to merge a file.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolRun<'a> {
+    /// Has the changesets.
+    pub repository: &'a Repository,
+    /// The path of the result.
+    pub path: &'a [u8],
+    /// The program, quoted for the shell.
+    pub command: &'a [u8],
+    /// Its arguments, quoted for the shell.
+    pub arguments: &'a [u8],
+    /// Ours, that of the base, theirs.
+    pub sides: [ToolSide<'a>; 3],
+}
+
 /// Receives the events of an update and answers its questions.
 pub trait UpdateObserver {
     /// Receives an event.
@@ -233,6 +266,11 @@ pub trait UpdateObserver {
     /// The name of a side and its changeset, as a line around a conflict has them.
     fn describe(&mut self, side: &DescribedSide<'_>) -> Vec<u8> {
         side.name.to_vec()
+    }
+    /// Announces a program that merges a file; it is run if this returns true, and else counts as failed.
+    fn announce_tool(&mut self, run: &ToolRun<'_>) -> bool {
+        let _ = run;
+        true
     }
     /// Runs a program that merges a file.
     ///

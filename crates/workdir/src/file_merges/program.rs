@@ -1,7 +1,7 @@
 //! Merging a file with a program: its files, variables and line for the shell, and the checks of its result.
 
 use super::described::base_node;
-use super::{MergeFile, Merger, ToolCheck, UpdateEvent, needs_prompt};
+use super::{MergeFile, Merger, ToolCheck, ToolRun, ToolSide, UpdateEvent, needs_prompt};
 use crate::merge::{MergeProgram, Premerge, ToolTable, Version, fill, has_markers, merge_texts};
 use crate::{MarkerStyle, MergeTool, ScratchDirectory, WorkdirError};
 use std::borrow::Cow;
@@ -123,7 +123,11 @@ impl Merger<'_, '_> {
             ("labelother", labels.theirs.clone()),
             ("labelbase", labels.base.clone()),
         ];
-        let line = [&program.command[..], b" ", &fill(arguments, &values)].concat();
+        let arguments = fill(arguments, &values);
+        if !self.announce(&program.command, &arguments, file, sides) {
+            return Ok(false);
+        }
+        let line = [&program.command[..], b" ", &arguments].concat();
         let mut command = Command::new("/bin/sh");
         command.arg("-c").arg(OsStr::from_bytes(&line));
         command.current_dir(self.settings.repository.root());
@@ -153,6 +157,53 @@ impl Merger<'_, '_> {
         self.observer
             .on_event(&UpdateEvent::ToolEnded(code.unwrap_or_default()));
         Ok(ended.success())
+    }
+
+    /// Announces the program to the observer; false if it must not be run.
+    fn announce(
+        &mut self,
+        command: &[u8],
+        arguments: &[u8],
+        file: &MergeFile,
+        FileSides { base, ours, theirs }: &FileSides<'_>,
+    ) -> bool {
+        let [local, other] = self.parents;
+        let labels = &self.settings.labels;
+        let path_of = |side: &Option<(Vec<u8>, _)>| match side {
+            Some((path, _)) => path.clone(),
+            None => file.dest.clone(),
+        };
+        let (base_path, their_path) = (path_of(&file.base), path_of(&file.theirs));
+        let sides = [
+            ToolSide {
+                name: "local",
+                label: &labels.ours,
+                node: local,
+                path: file.ours.as_ref().unwrap_or(&file.dest),
+                is_link: ours.is_link(),
+            },
+            ToolSide {
+                name: "base",
+                label: &labels.base,
+                node: base_node(file),
+                path: &base_path,
+                is_link: base.as_ref().is_some_and(Version::is_link),
+            },
+            ToolSide {
+                name: "other",
+                label: &labels.theirs,
+                node: other,
+                path: &their_path,
+                is_link: theirs.is_link(),
+            },
+        ];
+        self.observer.announce_tool(&ToolRun {
+            repository: self.settings.repository,
+            path: &file.dest,
+            command,
+            arguments,
+            sides,
+        })
     }
 
     /// Whether the merge counts as done, by the checks that the program is configured with.

@@ -15,11 +15,13 @@
 //! Fields end with a zero byte, the last one without. State `u` is unresolved, so is `pu` for a
 //! conflict of paths; `r` is resolved.
 
+mod old;
 mod read;
 mod record;
 mod state;
 mod write;
 
+pub use old::{OldFileState, OldMergeState};
 pub(crate) use state::{FILENODE_SOURCE, FileExtras, REMOVAL_CANDIDATE};
 pub use state::{FileState, MergeState, Present};
 
@@ -61,6 +63,17 @@ pub fn other_side(repository: &Repository) -> Result<Option<Node>, WorkdirError>
     let mut others = Records::new(&bytes).filter(|(kind, _)| *kind == b'O');
     let other = others.next().and_then(|(_, content)| content);
     Ok(other.and_then(Node::from_hex))
+}
+
+/// The same while files of the merge wait for the user; `None` once all are resolved.
+///
+/// # Errors
+/// A failure of the storage.
+pub fn conflicting_side(repository: &Repository) -> Result<Option<Node>, WorkdirError> {
+    match has_unresolved(repository)? {
+        true => other_side(repository),
+        false => Ok(None),
+    }
 }
 
 /// Whether a merge is recorded.

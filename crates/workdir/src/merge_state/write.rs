@@ -76,7 +76,8 @@ impl MergeState {
         replace(storage, &place.join("state2"), &self.records())
     }
 
-    fn old(&self) -> Vec<u8> {
+    /// The list for programs of before 2011.
+    pub(super) fn old(&self) -> Vec<u8> {
         let mut out = format!("{}\n", self.local).into_bytes();
         for file in self.files().filter(|file| !file.is_deleted()) {
             out.extend(file.fields(false));

@@ -431,3 +431,78 @@ fn words_of_a_line_are_quoted_where_mercurial_quotes_them() {
     let arguments = "--config=merge-tools.t.args=$output $labellocal";
     twin.same(&[&["merge", "1", "--debug", arguments][..], &program].concat());
 }
+
+#[test]
+fn a_template_announces_the_program() {
+    let twin = Twin::writing(texts);
+    let one = |line: &str, template: &str| {
+        let mut words: Vec<&str> = line.split(' ').collect();
+        let setting = format!("--config=command-templates.pre-merge-tool-output={template}");
+        words.push(&setting);
+        twin.same(&words);
+    };
+    let side = "{name} {label} {node|short} {rev} {path} {islink}";
+    let sides: String = ["local", "base", "other"]
+        .map(|name| side.replace('{', &format!("{{{name}.")))
+        .join("\\n");
+    for template in [
+        "{path} {toolpath} {node} {rev} {local|json} {base|json}\\n",
+        &format!("{sides}\\n"),
+        "{other.desc} {base % '{desc} {name}'} {revset(other.node) % '{rev}:{shortest(node, 4)}'}\\n",
+        "'quoted {path}\\n'",
+        "",
+    ] {
+        one("merge 2 -t true", template);
+        twin.all_same(&["update -q -C 1"]);
+    }
+    one("merge 2 -t :merge", "{wrong");
+    twin.all_same(&["update -q -C 1"]);
+    one("merge -q 2 -t true", "quiet {path}\\n");
+    twin.all_same(&["update -q -C 1"]);
+    let older = "--config=ui.pre-merge-tool-output-template=older {path}\\n";
+    twin.same(&["merge", "2", "-t", "false", older]);
+    one(
+        "resolve f -t true",
+        "again {path} {if(toolargs, 'args')}\\n",
+    );
+    twin.all_same(&["update -q -C 1"]);
+    let wrong = "--config=command-templates.pre-merge-tool-output={wrong";
+    let both = twin.run(&["merge", "2", "-t", "true", wrong]);
+    assert_eq!(both.ours.code, both.theirs.code);
+    assert!(both.ours.stderr.contains("unterminated template expansion"));
+    assert!(
+        both.theirs
+            .stderr
+            .contains("unterminated template expansion")
+    );
+    twin.all_same(&["resolve -l f", "update -q -C 1"]);
+    // The directory is made for the first backup.
+    let kept = "-v -t :merge --config ui.origbackuppath=.hg/o/p";
+    let line = format!("merge 2 {kept}");
+    twin.all_same(&[&line, "update -q -C 1", &line]);
+}
+
+#[test]
+fn queries_know_where_a_merge_goes() {
+    let twin = Twin::writing(texts);
+    for query in [
+        "_destmerge()",
+        "_destmerge(2)",
+        "_destmerge(0)",
+        "_destmerge(null)",
+        "_destmerge(none())",
+        "0 + _destmerge(1)",
+        "_destmerg()",
+    ] {
+        twin.same(&["log", "-r", query, "-T", "{rev}\n"]);
+    }
+    twin.each(|path| drop(hg().ok(path, &["update", "-q", "0"])));
+    twin.same(&["log", "-r", "_destmerge()", "-T", "{rev}\n"]);
+    twin.all_same(&[
+        "update -q 1",
+        "merge -q 2 -t :local",
+        "phase",
+        "phase -s -f",
+        "phase",
+    ]);
+}

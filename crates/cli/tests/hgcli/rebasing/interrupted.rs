@@ -22,7 +22,18 @@ fn conflicts_are_settled_and_the_rebase_goes_on() {
             same_rewrite(&twin);
             after_each(&twin, &["summary", "rebase -c", "resolve -l"]);
             twin.each(settle);
-            after_each(&twin, &["resolve -m a", "summary", "rebase -c", "summary"]);
+            let graph = "log -G -T {rev}\\n";
+            after_each(
+                &twin,
+                &[
+                    graph,
+                    "resolve -m a",
+                    graph,
+                    "summary",
+                    "rebase -c",
+                    "summary",
+                ],
+            );
         }
     }
 }

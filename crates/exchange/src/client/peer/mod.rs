@@ -3,6 +3,7 @@
 mod capabilities;
 mod http;
 mod remote;
+mod segments;
 mod ssh;
 mod subset;
 
@@ -10,8 +11,9 @@ pub use capabilities::{PeerCapabilities, StreamSupport};
 pub use http::{
     ComparedFingerprint, Fingerprint, Fingerprints, HttpOptions, HttpPeer, Login, Proxy, Traffic,
 };
-pub(crate) use remote::joined;
 pub use remote::{Bookmarks, DebugListener, HeadsAndKnown, Remote};
+pub(crate) use remote::{joined, unexpected};
+pub use segments::Segment;
 pub use ssh::{SshPeer, StderrListener};
 pub use subset::SubsetPeer;
 

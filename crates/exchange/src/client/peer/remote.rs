@@ -16,6 +16,7 @@ pub struct Remote {
     transport: Box<dyn Transport>,
     capabilities: PeerCapabilities,
     listener: Option<DebugListener>,
+    traces_progress: bool,
 }
 
 /// Gets the lines of Mercurial's `--debug` output about requests.
@@ -46,12 +47,24 @@ impl Remote {
             transport,
             capabilities,
             listener: None,
+            traces_progress: false,
         })
     }
 
     /// Sends debug lines about all later requests to `listener`.
     pub fn set_debug_listener(&mut self, listener: DebugListener) {
         self.listener = Some(listener);
+    }
+
+    /// Makes counts of questions debug lines, too.
+    pub fn trace_progress(&mut self) {
+        self.traces_progress = true;
+    }
+
+    pub(crate) fn debug_progress(&mut self, words: impl FnOnce() -> String) {
+        if self.traces_progress {
+            self.debug(words);
+        }
     }
 
     pub(crate) fn debug(&mut self, words: impl FnOnce() -> String) {
@@ -66,7 +79,11 @@ impl Remote {
         }
     }
 
-    fn call(&mut self, command: &str, args: PeerArgs<'_>) -> Result<Vec<u8>, ExchangeError> {
+    pub(super) fn call(
+        &mut self,
+        command: &str,
+        args: PeerArgs<'_>,
+    ) -> Result<Vec<u8>, ExchangeError> {
         self.debug_command(command);
         self.transport.call(command, args)
     }
@@ -148,7 +165,11 @@ impl Remote {
     /// As of [`Transport::call`], or the answer is none.
     pub fn heads(&mut self) -> Result<Vec<Node>, ExchangeError> {
         let answer = self.call("heads", &[])?;
-        parse_nodes("heads", &answer)
+        // An empty repository has the null changeset as its head, an empty part of one has none.
+        match answer.is_empty() && !self.transport.is_remote() {
+            true => Ok(Vec::new()),
+            false => parse_nodes("heads", &answer),
+        }
     }
 
     /// Which of `nodes` the other side has.
@@ -190,13 +211,20 @@ impl Remote {
         let lines = answer
             .split(|byte| *byte == b'\n')
             .filter(|line| !line.is_empty());
-        let branches = lines.map(|line| {
+        let mut branches = BTreeMap::new();
+        for line in lines {
             let blank = line.iter().position(|byte| *byte == b' ');
             let blank = blank.ok_or_else(|| unexpected("branchmap", &answer))?;
-            let name = percent_decode(&line[..blank]).collect();
-            Ok((name, parse_nodes("branchmap", &line[blank + 1..])?))
-        });
-        branches.collect()
+            let name: Vec<u8> = percent_decode(&line[..blank]).collect();
+            let heads = parse_nodes("branchmap", &line[blank + 1..])?;
+            // Servers before 1.4 send names in their own encoding, mostly Latin-1.
+            if std::str::from_utf8(&name).is_err() {
+                let converted: String = name.iter().copied().map(char::from).collect();
+                branches.insert(converted.into_bytes(), heads.clone());
+            }
+            branches.insert(name, heads);
+        }
+        Ok(branches)
     }
 
     /// The keys of a namespace such as `bookmarks`, with their values.
@@ -323,7 +351,10 @@ pub(crate) fn joined(nodes: &[Node]) -> Vec<u8> {
     hex.join(&b' ')
 }
 
-fn parse_nodes(command: &'static str, answer: &[u8]) -> Result<Vec<Node>, ExchangeError> {
+pub(super) fn parse_nodes(
+    command: &'static str,
+    answer: &[u8],
+) -> Result<Vec<Node>, ExchangeError> {
     let line = answer.strip_suffix(b"\n").unwrap_or(answer);
     let words = line.split(|byte| *byte == b' ');
     let nodes = words.map(|word| Node::from_hex(word).ok_or_else(|| unexpected(command, answer)));
@@ -342,7 +373,7 @@ fn parse_known(answer: &[u8], count: usize) -> Result<Vec<bool>, ExchangeError> 
     flags.collect()
 }
 
-fn unexpected(command: &'static str, answer: &[u8]) -> ExchangeError {
+pub(crate) fn unexpected(command: &'static str, answer: &[u8]) -> ExchangeError {
     let start = answer.get(..100).unwrap_or(answer);
     ExchangeError::UnexpectedAnswer {
         command,

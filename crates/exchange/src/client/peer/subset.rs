@@ -2,16 +2,18 @@
 
 use super::{PeerArgs, Transport, joined};
 use crate::ExchangeError;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::{Cursor, Read};
 use varve_repo::RepoView;
 use varve_revlog::{Node, Rev};
 
-/// Knows some changesets of a repository and their ancestors, and answers `heads` and `known` only.
+/// Knows some changesets of a repository and their ancestors, and answers `heads`, `known`, `branches` and `between`
+/// only.
 #[derive(Debug)]
 pub struct SubsetPeer {
     heads: Vec<Node>,
-    known: HashSet<Node>,
+    /// Parents of each known changeset, null where it has none.
+    parents: HashMap<Node, [Node; 2]>,
 }
 
 impl SubsetPeer {
@@ -24,15 +26,62 @@ impl SubsetPeer {
             .flat_map(|rev| changelog.parents(*rev).into_iter().flatten())
             .collect();
         let heads = all.iter().filter(|rev| !parents.contains(rev));
-        let mut heads: Vec<Node> = heads.map(|rev| changelog.node(*rev)).collect();
-        if heads.is_empty() {
-            heads.push(Node::NULL);
-        }
+        let heads = heads.map(|rev| changelog.node(*rev)).collect();
+        let node = |rev: Option<Rev>| rev.map_or(Node::NULL, |rev| changelog.node(rev));
+        let parents = all
+            .iter()
+            .map(|rev| (changelog.node(*rev), changelog.parents(*rev).map(node)));
         SubsetPeer {
             heads,
-            known: all.iter().map(|rev| changelog.node(*rev)).collect(),
+            parents: parents.collect(),
         }
     }
+
+    /// Head, root and the root's parents of the segment below `head`.
+    fn segment(&self, head: Node) -> [Node; 4] {
+        let mut root = head;
+        loop {
+            let [first, second] = self.parents_of(&root);
+            if first.is_null() || !second.is_null() {
+                return [head, root, first, second];
+            }
+            root = first;
+        }
+    }
+
+    /// Changesets at distances 1, 2, 4 … along first parents from `newer` to `older`.
+    fn samples(&self, newer: Node, older: Node) -> Vec<Node> {
+        let (mut at, mut distance, mut wanted) = (newer, 0_usize, 1);
+        let mut samples = Vec::new();
+        while at != older && !at.is_null() {
+            if distance == wanted {
+                samples.push(at);
+                wanted *= 2;
+            }
+            at = self.parents_of(&at)[0];
+            distance += 1;
+        }
+        samples
+    }
+
+    fn parents_of(&self, node: &Node) -> [Node; 2] {
+        self.parents.get(node).copied().unwrap_or([Node::NULL; 2])
+    }
+}
+
+/// The words of an argument that is a list.
+fn words<'a>(args: PeerArgs<'a>, wanted: &str) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+    let list = args.iter().find(|(name, _)| *name == wanted);
+    let list = list.map(|(_, list)| &list[..]).unwrap_or_default();
+    let words = list.split(|byte| *byte == b' ');
+    words.filter(|word| !word.is_empty())
+}
+
+/// A line of nodes.
+fn line(nodes: &[Node]) -> Vec<u8> {
+    let mut line = joined(nodes);
+    line.push(b'\n');
+    line
 }
 
 impl Transport for SubsetPeer {
@@ -45,15 +94,27 @@ impl Transport for SubsetPeer {
             "capabilities" => Ok(b"known".to_vec()),
             "heads" => Ok(joined(&self.heads)),
             "known" => {
-                let nodes = args.iter().find(|(name, _)| *name == "nodes");
-                let nodes = nodes.map(|(_, nodes)| &nodes[..]).unwrap_or_default();
-                let nodes = nodes.split(|byte| *byte == b' ');
-                let nodes = nodes.filter(|hex| !hex.is_empty()).map(Node::from_hex);
                 let is_known =
-                    |node: Option<Node>| node.is_some_and(|node| self.known.contains(&node));
-                Ok(nodes
-                    .map(|node| if is_known(node) { b'1' } else { b'0' })
+                    |node: Option<Node>| node.is_some_and(|node| self.parents.contains_key(&node));
+                Ok(words(args, "nodes")
+                    .map(|hex| match is_known(Node::from_hex(hex)) {
+                        true => b'1',
+                        false => b'0',
+                    })
                     .collect())
+            }
+            "branches" => {
+                let nodes = words(args, "nodes").filter_map(Node::from_hex);
+                Ok(nodes.flat_map(|head| line(&self.segment(head))).collect())
+            }
+            "between" => {
+                let pairs = words(args, "pairs").filter_map(|pair| {
+                    let (newer, older) = pair.split_at_checked(40)?;
+                    let older = older.strip_prefix(b"-")?;
+                    Some((Node::from_hex(newer)?, Node::from_hex(older)?))
+                });
+                let lines = pairs.map(|(newer, older)| line(&self.samples(newer, older)));
+                Ok(lines.flatten().collect())
             }
             _ => Err(ExchangeError::UnknownCommand {
                 command: command.to_owned(),

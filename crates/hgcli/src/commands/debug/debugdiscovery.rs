@@ -10,16 +10,27 @@ use std::time::Instant;
 use varve_exchange::client::discovery::{Discovery, DiscoveryResult};
 use varve_exchange::client::discovery_counts::DiscoveryCounts;
 use varve_exchange::client::peer::{Remote, SubsetPeer};
-use varve_repo::Rev;
+use varve_exchange::client::tree_discovery::{CommandCost, TreeDiscovery};
+use varve_repo::{Node, RepoView, Rev};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
     names: &["debugdiscovery"],
     options: &[
+        Flag::long_flag("old", "use the discovery of Mercurial before 1.9"),
+        Flag::long_flag(
+            "nonheads",
+            "with --old, count common changesets that are no heads, too",
+        ),
         Flag::long_list(
             "rev",
             "REV",
             "compare these changesets and their ancestors only",
+        ),
+        Flag::long_value(
+            "seed",
+            "NUMBER",
+            "seed of random samples; here no sample is random",
         ),
         Flag::long_value(
             "local-as-revs",
@@ -49,6 +60,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let Context {
         repo, ui, config, ..
     } = context;
+    check_seed(matches)?;
     let mut remote = other_side(repo, ui, config, matches)?;
     let mut out = Formatter::new(ui, config, matches, "debugdiscovery")?;
     let keeps_output = !out.is_plain() && (!out.is_template() || out.names().contains("output"));
@@ -61,7 +73,58 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         |rev: Rev| view.is_visible(rev) && own.as_ref().is_none_or(|own| own.contains(&rev));
     let counts = |rev: Rev| exists(rev) && among.as_ref().is_none_or(|among| among.contains(&rev));
     let begun = Instant::now();
-    let discovery = Discovery::begin_among(&view, (&exists, &counts), &mut remote, None)?;
+    let comparison = if matches.flag("old") {
+        let prunes = !matches.flag("nonheads");
+        let told = (&mut *ui, &mut messages);
+        by_segments((&view, &exists), &mut remote, told, prunes)?
+    } else {
+        let told = (&mut *ui, &mut messages);
+        by_samples((&view, &exists, &counts), &mut remote, told)?
+    };
+    let seconds = begun.elapsed().as_secs_f64();
+    messages.keep_trace(ui);
+    let output = messages.kept.unwrap_or_default();
+    let mut counts = DiscoveryCounts::of(&view, &exists, &comparison.found);
+    if view.changelog().is_empty() {
+        // That of an empty repository is the null changeset.
+        counts.local_heads = 1;
+    }
+    out.item(ui)?;
+    print(ui, &mut out, (&comparison, &counts), (seconds, output))?;
+    out.end(ui)?;
+    ui.print_traffic()?;
+    Ok(0)
+}
+
+/// Refuses a seed that is no number. It has no other effect, because samples are not random.
+fn check_seed(matches: &Matches) -> Result<(), Abort> {
+    let Some(seed) = matches.value("seed") else {
+        return Ok(());
+    };
+    let shown = String::from_utf8_lossy(seed);
+    match shown.trim().parse::<i128>() {
+        Ok(_) => Ok(()),
+        Err(_) => Err(Abort::input(format!("--seed: '{shown}' is no integer"))),
+    }
+}
+
+/// Common changesets, and the cost of finding them.
+struct Comparison {
+    found: DiscoveryResult,
+    /// Cost of `branches` and of `between`, by the older discovery.
+    commands: Option<[CommandCost; 2]>,
+}
+
+/// Tells which changesets belong to a part of the repository.
+type IsMember<'a> = &'a dyn Fn(Rev) -> bool;
+
+/// Compares by samples of changesets.
+fn by_samples(
+    (view, exists, counts): (&RepoView, IsMember<'_>, IsMember<'_>),
+    remote: &mut Remote,
+    (ui, messages): (&mut Ui, &mut Messages),
+) -> Result<Comparison, Abort> {
+    let discovery = Discovery::begin_among(view, (exists, counts), remote, None)?;
     if view.changelog().revs().any(exists) {
         messages.say(ui, Verbosity::Normal, "searching for changes\n")?;
         if discovery.knows_all() {
@@ -74,20 +137,70 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         }
     }
     let is_behind = !discovery.has_incoming();
-    let mut found = discovery.finish(&mut remote)?;
+    let mut found = discovery.finish(remote)?;
     if is_behind {
         // The heads of the other side are the answer, whatever --rev names.
         found.common_heads = found.remote_heads.clone();
     }
-    let seconds = begun.elapsed().as_secs_f64();
-    messages.keep_trace(ui);
-    let output = messages.kept.unwrap_or_default();
-    let counts = DiscoveryCounts::of(&view, &exists, &found);
-    out.item(ui)?;
-    print(ui, &mut out, (&found, &counts), (seconds, output))?;
-    out.end(ui)?;
-    ui.print_traffic()?;
-    Ok(0)
+    Ok(Comparison {
+        found,
+        commands: None,
+    })
+}
+
+/// Compares along lines of first parents. `prunes` leaves heads only of the common changesets.
+fn by_segments(
+    (view, exists): (&RepoView, IsMember<'_>),
+    remote: &mut Remote,
+    (ui, messages): (&mut Ui, &mut Messages),
+    prunes: bool,
+) -> Result<Comparison, Abort> {
+    let changelog = view.changelog();
+    let is_here = |node: &Node| changelog.rev(node).is_some_and(exists);
+    let is_empty = !changelog.revs().any(exists);
+    let discovery = TreeDiscovery::begin((&is_here, is_empty), remote)?;
+    if !is_empty {
+        messages.say(ui, Verbosity::Normal, "searching for changes\n")?;
+    }
+    let tree = discovery.finish(remote)?;
+    if tree.is_unrelated() {
+        messages.keep_trace(ui);
+        ui.warn("warning: repository is unrelated\n")?;
+    }
+    if !tree.new_roots.is_empty() {
+        let roots: Vec<String> = tree.new_roots.iter().map(short_hex).collect();
+        let roots = format!("found new changesets starting at {}\n", roots.join(" "));
+        messages.say(ui, Verbosity::Debug, &roots)?;
+        let rounds = format!("{} total queries\n", tree.rounds);
+        messages.say(ui, Verbosity::Debug, &rounds)?;
+    }
+    let mut common_heads = tree.common;
+    if prunes {
+        let shown: Vec<String> = common_heads.iter().map(short_hex).collect();
+        let words = format!("unpruned common: {}\n", shown.join(" "));
+        messages.say(ui, Verbosity::Quiet, &words)?;
+        let revs = common_heads.iter().filter_map(|node| changelog.rev(node));
+        let ancestors = view.missing_ancestors(&revs.collect::<Vec<Rev>>(), &[]);
+        let parents = ancestors.iter().flat_map(|rev| changelog.parents(*rev));
+        let parents: HashSet<Rev> = parents.flatten().collect();
+        let is_head = |node: &Node| {
+            changelog
+                .rev(node)
+                .is_some_and(|rev| !parents.contains(&rev))
+        };
+        common_heads.retain(is_head);
+    }
+    let found = DiscoveryResult {
+        common_heads,
+        remote_heads: tree.remote_heads,
+        incoming: !tree.new_roots.is_empty(),
+        questions: 1 + tree.branches.requests + tree.between.requests,
+        asked: tree.branches.queries + tree.between.queries,
+    };
+    Ok(Comparison {
+        found,
+        commands: Some([tree.branches, tree.between]),
+    })
 }
 
 /// The repository to compare with, or the part of this one that stands for it.
@@ -134,7 +247,11 @@ fn own_changesets(
         Ok(Some(ancestors.into_iter().collect()))
     };
     let own = closure(matches.value("local-as-revs").as_slice())?;
-    let among = closure(&matches.list("rev"))?;
+    // The older discovery compares all, whatever --rev names.
+    let among = match matches.flag("old") {
+        true => None,
+        false => closure(&matches.list("rev"))?,
+    };
     if let (Some(own), Some(among)) = (&own, &among)
         && let Some(rev) = among.difference(own).max()
     {
@@ -156,6 +273,7 @@ impl Messages {
     fn say(&mut self, ui: &mut Ui, least: Verbosity, words: &str) -> Result<(), Abort> {
         self.keep_trace(ui);
         let is_said = match least {
+            Verbosity::Quiet => true,
             Verbosity::Normal => !ui.verbosity.quiet,
             Verbosity::Verbose => ui.verbosity.verbose,
             Verbosity::Debug => ui.verbosity.debug,
@@ -181,6 +299,7 @@ impl Messages {
 /// Least verbosity at which a message is said.
 #[derive(Clone, Copy)]
 enum Verbosity {
+    Quiet,
     Normal,
     Verbose,
     Debug,
@@ -189,12 +308,12 @@ enum Verbosity {
 fn print(
     ui: &mut Ui,
     out: &mut Formatter,
-    (found, counts): (&DiscoveryResult, &DiscoveryCounts),
+    (comparison, counts): (&Comparison, &DiscoveryCounts),
     (seconds, output): (f64, Vec<u8>),
 ) -> Result<(), Abort> {
     let line = format!("elapsed time:  {seconds:.6} seconds\n");
     out.field(ui, "elapsed", Value::Float(seconds), line)?;
-    for (heading, name, number) in lines(found, counts) {
+    for (heading, name, number) in lines(comparison, counts) {
         match name {
             "" => out.plain(ui, format!("{heading}\n"))?,
             // The last digits stand below each other.
@@ -202,6 +321,15 @@ fn print(
                 let line = format!("{heading}{number:>0$}\n", 32 - heading.len());
                 out.field(ui, name, Value::Int(number as i64), line)?;
             }
+        }
+    }
+    if let Some([branches, between]) = comparison.commands {
+        for (name, requests) in [
+            ("total-roundtrips-heads", 1),
+            ("total-roundtrips-branches", branches.requests),
+            ("total-roundtrips-between", between.requests),
+        ] {
+            out.field(ui, name, Value::Int(requests as i64), "")?;
         }
     }
     out.field(ui, "output", Value::Text(output), "")?;
@@ -215,20 +343,32 @@ fn print(
 
 /// The lines for people: heading, name of the value, number. Some values stand in two lines.
 fn lines(
-    found: &DiscoveryResult,
+    comparison: &Comparison,
     counts: &DiscoveryCounts,
 ) -> Vec<(&'static str, &'static str, usize)> {
-    let [common, missing, undecided] = [&counts.common, &counts.missing, &counts.undecided];
-    let [here, there] = [counts.common_heads_local, counts.common_heads_remote];
-    vec![
+    let found = &comparison.found;
+    let mut lines = vec![
         ("round-trips:        ", "total-roundtrips", found.questions),
         ("queries:            ", "total-queries", found.asked),
+    ];
+    if let Some([branches, between]) = comparison.commands {
+        lines.push((
+            "  queries-branches:",
+            "total-queries-branches",
+            branches.queries,
+        ));
+        lines.push((
+            "  queries-between:",
+            "total-queries-between",
+            between.queries,
+        ));
+    }
+    let [common, missing, undecided] = [&counts.common, &counts.missing, &counts.undecided];
+    let [here, there] = [counts.common_heads_local, counts.common_heads_remote];
+    let common_heads = counts.common_heads.len();
+    lines.extend([
         ("heads summary:", "", 0),
-        (
-            "  total common heads:",
-            "nb-common-heads",
-            counts.common_heads.len(),
-        ),
+        ("  total common heads:", "nb-common-heads", common_heads),
         ("    also local heads:", "nb-common-heads-local", here),
         ("    also remote heads:", "nb-common-heads-remote", there),
         (
@@ -252,7 +392,7 @@ fn lines(
         ),
         ("local changesets:", "nb-revs", common.all + missing.all),
         ("  common:", "nb-revs-common", common.all),
-        ("    heads:", "nb-common-heads", common.heads),
+        ("    heads:", "nb-common-heads", common_heads),
         ("    roots:", "nb-common-roots", common.roots),
         ("  missing:", "nb-revs-missing", missing.all),
         ("    heads:", "nb-missing-heads", missing.heads),
@@ -266,5 +406,6 @@ fn lines(
             "nb-ini_und-missing",
             undecided.all - counts.undecided_common,
         ),
-    ]
+    ]);
+    lines
 }

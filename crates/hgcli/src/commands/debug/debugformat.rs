@@ -11,11 +11,11 @@ use varve_repo::{Requirements, StorageSettings, engine_of};
 pub(crate) const COMMAND: Command = Command {
     names: &["debugformat"],
     options: &[TEMPLATE],
-    arguments: 0..=0,
-    synopsis: "",
+    arguments: 0..=usize::MAX,
+    synopsis: "[PATTERN] ... [PATTERN]",
     summary: "display format information about the current repository",
     help: "With -v also what a new repository would have with the present configuration, and \
-           without any.\n\nEnds with 0.",
+           without any.\n\nA PATTERN leaves the variants whose names contain it, or another PATTERN.\n\nEnds with 0.",
     category: None,
     run,
 };
@@ -98,7 +98,15 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         header += " config default";
     }
     out.plain(&mut context.ui, header + "\n")?;
-    for variant in VARIANTS {
+    let patterns = matches.arguments();
+    let is_wanted = |name: &str| {
+        let contains = |pattern: &Vec<u8>| {
+            let text = String::from_utf8_lossy(pattern);
+            name.contains(&*text)
+        };
+        patterns.is_empty() || patterns.iter().any(contains)
+    };
+    for variant in VARIANTS.iter().filter(|variant| is_wanted(variant.name)) {
         let configured = match variant.setting {
             Some((section, name)) => config.boolean(section, name, variant.default)?,
             None => variant.default,
@@ -112,22 +120,24 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         )?;
     }
     // The changelog has no deltas in any repository that is read here.
-    row(&mut context.ui, &mut out, "plain-cl-delta", [true; 3])?;
+    if is_wanted("plain-cl-delta") {
+        row(&mut context.ui, &mut out, "plain-cl-delta", [true; 3])?;
+    }
     let settings = context.config.storage_settings()?;
     let names = [
         engine_of(requirements),
         settings.engine_of_new()?,
         StorageSettings::default().engine_of_new()?,
     ];
-    row(
-        &mut context.ui,
-        &mut out,
-        "compression",
-        names.map(|engine| engine.name().to_owned()),
-    )?;
+    if is_wanted("compression") {
+        let names = names.map(|engine| engine.name().to_owned());
+        row(&mut context.ui, &mut out, "compression", names)?;
+    }
     let level = level(&settings, requirements);
     let levels = [level.clone(), level, "default".to_owned()];
-    row(&mut context.ui, &mut out, "compression-level", levels)?;
+    if is_wanted("compression-level") {
+        row(&mut context.ui, &mut out, "compression-level", levels)?;
+    }
     out.end(&mut context.ui)?;
     Ok(0)
 }

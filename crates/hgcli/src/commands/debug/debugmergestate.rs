@@ -6,7 +6,7 @@ use crate::render::Formatter;
 use crate::render::formatter::Value;
 use crate::ui::{Abort, Ui};
 use varve_repo::{FileKind, Node};
-use varve_workdir::{FileState, MergeState, Present};
+use varve_workdir::{Dirstate, FileState, MergeState, OldFileState, OldMergeState, Present};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -24,8 +24,22 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let Context {
         repo, ui, config, ..
     } = context;
-    let state = MergeState::read(&repo.repository()?)?;
+    let repository = repo.repository()?;
+    let state = MergeState::read(&repository)?;
+    let old = OldMergeState::read(&repository)?;
     let mut out = Formatter::new(ui, config, matches, "debugmergestate")?;
+    let disagrees = |old: &OldMergeState| state.as_ref().is_none_or(|new| !old.agrees_with(new));
+    if let Some(old) = old.filter(disagrees) {
+        ui.note(match &state {
+            None => "no version 2 merge state\n",
+            Some(_) => "v1 and v2 states mismatch: using v1\n",
+        })?;
+        let [first, second] = Dirstate::read(&repository)?.parents();
+        let other = if second.is_null() { first } else { second };
+        print_old(ui, &mut out, &old, other)?;
+        out.end(ui)?;
+        return Ok(0);
+    }
     if !out.is_plain() {
         out.item(ui)?;
         let state = state.as_ref();
@@ -133,6 +147,71 @@ fn print(ui: &mut Ui, state: &MergeState) -> Result<(), Abort> {
         }
     }
     Ok(())
+}
+
+/// Prints the older list, which lacks the other changeset and their nodes.
+fn print_old(
+    ui: &mut Ui,
+    out: &mut Formatter,
+    state: &OldMergeState,
+    other: Node,
+) -> Result<(), Abort> {
+    let sides = [("local", state.local), ("other", other)];
+    if !out.is_plain() {
+        let commits = sides
+            .map(|(name, node)| dictionary([("name", name.into()), ("node", Value::from(node))]));
+        out.item(ui)?;
+        out.data("commits", Value::List(commits.into()));
+        let files = state.files.iter().map(old_file);
+        out.data("files", Value::List(files.collect()));
+        out.data("extras", Value::List(Vec::new()));
+        return Ok(());
+    }
+    for (name, node) in sides {
+        ui.write(format!("{name}: {node}\n"))?;
+    }
+    for file in &state.files {
+        let lines: [&[&[u8]]; 4] = [
+            &[b"file: ", &file.path, b" (state \"", &file.state, b"\")\n"],
+            &[
+                b"  local path: ",
+                &file.ours,
+                b" (hash ",
+                &file.key,
+                b", flags \"",
+                &file.flags,
+                b"\")\n",
+            ],
+            &[
+                b"  ancestor path: ",
+                &file.base,
+                b" (node ",
+                &file.base_node,
+                b")\n",
+            ],
+            // Mercurial prints their path where the newer list has their node.
+            &[b"  other path:  (node ", &file.theirs, b")\n"],
+        ];
+        for line in lines {
+            ui.write(line.concat())?;
+        }
+    }
+    Ok(())
+}
+
+fn old_file(file: &OldFileState) -> Value {
+    dictionary([
+        ("path", Value::from(&file.path)),
+        ("state", Value::from(&file.state)),
+        ("local_path", Value::from(&file.ours)),
+        ("local_key", Value::from(&file.key)),
+        ("local_flags", Value::from(&file.flags)),
+        ("ancestor_path", Value::from(&file.base)),
+        ("ancestor_node", Value::from(&file.base_node)),
+        ("other_path", Value::from("")),
+        ("other_node", Value::from(&file.theirs)),
+        ("extras", Value::List(Vec::new())),
+    ])
 }
 
 fn dictionary<'a>(entries: impl IntoIterator<Item = (&'a str, Value)>) -> Value {

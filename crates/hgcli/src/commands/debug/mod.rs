@@ -31,6 +31,7 @@ pub(crate) mod debugrebuilddirstate;
 pub(crate) mod debugrename;
 pub(crate) mod debugrequires;
 pub(crate) mod debugrevlog;
+pub(crate) mod debugrevlogindex;
 pub(crate) mod debugrevspec;
 pub(crate) mod debugsetparents;
 pub(crate) mod debugsuccessorssets;

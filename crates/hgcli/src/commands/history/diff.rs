@@ -67,6 +67,13 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let mut options = DiffOptions::new(&mut context.ui, &context.config, matches)?;
     context.repo.refuse_subrepositories(matches)?;
     let mut sides = sides(&mut context.repo, &mut context.ui, matches)?;
+    if matches
+        .value("change")
+        .is_some_and(|change| !change.is_empty())
+        && let DiffSide::Rev(rev) = sides.1
+    {
+        options.check_parents(&*context.repo.view()?, rev)?;
+    }
     let is_working = sides.0 == DiffSide::Working || sides.1 == DiffSide::Working;
     if is_working
         && context.config.boolean("diff", "merge", false)?

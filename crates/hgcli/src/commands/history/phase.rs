@@ -45,6 +45,10 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     specs.extend(matches.list("rev"));
     if specs.is_empty() {
         specs.push(b".");
+        // In a merge both parents count.
+        if context.repo.working_parents()?.len() > 1 {
+            specs.push(b"p2()");
+        }
     }
     let Context {
         repo, ui, config, ..

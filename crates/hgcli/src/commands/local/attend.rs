@@ -3,6 +3,7 @@
 use crate::commands::local::conflict_labels::{self, Describer};
 use crate::commands::local::merge_settings;
 use crate::commands::local::merge_trace;
+use crate::commands::local::tool_announcement;
 use crate::context::Config;
 use crate::ui::{Abort, Ui, environment};
 use std::io::{self, Write};
@@ -13,7 +14,7 @@ use varve_config::hgrc::Files;
 use varve_lang::patterns::{MatchRequest, Matcher, NameCheck};
 use varve_workdir::{
     Backups, DescribedSide, MergeLabels, MergeOptions, MergeTool, Resolution, ToolCheck,
-    ToolObstacle, ToolSelection, ToolTable, UpdateEvent, UpdateObserver, UpdateQuestion,
+    ToolObstacle, ToolRun, ToolSelection, ToolTable, UpdateEvent, UpdateObserver, UpdateQuestion,
 };
 
 /// Prints the steps of an update, and asks about conflicts.
@@ -70,6 +71,9 @@ impl<'s> Watcher<'s> {
             | UpdateEvent::LaunchingTool { .. }
             | UpdateEvent::ToolEnded(_) => merge_trace::print_step(ui, event),
             UpdateEvent::Removing(path) => ui.note(line(&[b"removing ", path])),
+            UpdateEvent::CreatingDirectory(path) => {
+                ui.note(format!("creating directory: {}\n", path.display()))
+            }
             UpdateEvent::Getting(path) => ui.note(line(&[b"getting ", path])),
             UpdateEvent::Moving { from, to } => ui.note(line(&[b"moving ", from, b" to ", to])),
             UpdateEvent::GettingAs { from, to } => ui.note(line(&[b"getting ", from, b" to ", to])),
@@ -263,6 +267,13 @@ impl UpdateObserver for Watcher<'_> {
         self.ui.out.flush()?;
         crate::ui::environment::name_this_program(command);
         self.ui.streams.run(command)
+    }
+
+    fn announce_tool(&mut self, run: &ToolRun<'_>) -> bool {
+        let printed = tool_announcement::print(self.ui, &self.config, run);
+        let is_printed = printed.is_ok();
+        self.keep(printed);
+        is_printed
     }
 
     fn confirm(&mut self, check: &ToolCheck<'_>) -> bool {

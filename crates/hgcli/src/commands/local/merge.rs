@@ -3,13 +3,12 @@
 use super::attend::{self, Watcher};
 use super::{unfinished, update};
 use crate::arguments::{Flag, Matches};
-use crate::context::{Category, Command, Config, Context, Repo};
+use crate::context::{Category, Command, Config, Context, Repo, found_by_merge};
 use crate::render::changesets;
 use crate::ui::{Abort, Ui, short_hex};
 use varve_repo::{LockKind, Node, RepoView, Repository, Rev};
 use varve_workdir::{
-    Dirstate, LocalChanges, MergeBase, MergeDestination, MergeLabels, MergeRequest, MergeState,
-    UpdateStats,
+    Dirstate, LocalChanges, MergeBase, MergeLabels, MergeRequest, MergeState, UpdateStats,
 };
 
 /// See [`Command`].
@@ -149,41 +148,8 @@ fn other(
         return repo.revision(ui, Some(typed));
     }
     let view = repo.view()?;
-    let found = varve_workdir::merge_destination(repository, &view, dirstate)?;
-    let branch_has = |branch: &[u8], heads: &str| {
-        let branch = String::from_utf8_lossy(branch);
-        format!("branch '{branch}' has {heads} - please merge with an explicit rev")
-    };
-    const ALL: &str = "run 'hg heads' to see all heads, specify rev with -r";
-    let (message, hint) = match found {
-        MergeDestination::Found(rev) => return Ok(Some(rev)),
-        MergeDestination::Nothing => return Err(Abort::new("nothing to merge")),
-        MergeDestination::OnlyUpdate => ("nothing to merge".to_owned(), "use 'hg update' instead"),
-        MergeDestination::NotAtHead => (
-            "working directory not at a head revision".to_owned(),
-            "use 'hg update' or merge with an explicit revision",
-        ),
-        MergeDestination::SeveralHeads { branch, heads } => (
-            branch_has(&branch, &format!("{heads} heads")),
-            "run 'hg heads .' to see heads, specify rev with -r",
-        ),
-        MergeDestination::OneHead { branch } => (branch_has(&branch, "one head"), ALL),
-        MergeDestination::AllBookmarked => (
-            "heads are bookmarked - please merge with an explicit rev".to_owned(),
-            ALL,
-        ),
-        MergeDestination::SeveralBookmarks => (
-            "multiple matching bookmarks to merge - please merge with an explicit rev or bookmark"
-                .to_owned(),
-            ALL,
-        ),
-        MergeDestination::NoBookmark => (
-            "no matching bookmark to merge - please merge with an explicit rev or bookmark"
-                .to_owned(),
-            ALL,
-        ),
-    };
-    Err(Abort::new(message).hint(hint))
+    let found = varve_workdir::merge_destination(repository, &view, dirstate, None)?;
+    found_by_merge(found).map(Some)
 }
 
 /// Shows the changesets that a merge would bring, oldest first.

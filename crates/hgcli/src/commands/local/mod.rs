@@ -38,6 +38,7 @@ pub(crate) mod split;
 pub(crate) mod status;
 pub(crate) mod strip;
 pub(crate) mod tag;
+pub(crate) mod tool_announcement;
 pub(crate) mod uncommit;
 pub(crate) mod unfinished;
 pub(crate) mod unshare;

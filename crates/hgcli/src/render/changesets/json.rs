@@ -101,6 +101,7 @@ impl Printer {
             return Ok(());
         };
         let matcher = &*files.of(rev);
+        options.check_parents(&self.view, rev)?;
         let (comparison, changes) = self.compared(rev, options, self.digits(), matcher)?;
         if self.style.stat {
             let part = |name: &str, value: Value| (name.as_bytes().to_vec(), value);

@@ -16,10 +16,12 @@ mod show;
 mod shown_files;
 mod source;
 mod styles;
+mod subset;
 mod text;
 mod uncommitted;
 
 use crate::arguments::Matches;
+use crate::context::working::new_commit_phase;
 use crate::context::{Config, Repo};
 use crate::render::diff::{DiffOptions, paint};
 use crate::render::formatter::Value;
@@ -182,7 +184,7 @@ impl Printer {
         let known = parents.iter().filter_map(|node| view.changelog().rev(node));
         let working_copy = WorkingCopy {
             parents: known.collect(),
-            merged: varve_workdir::other_side(repository)?,
+            merged: varve_workdir::conflicting_side(repository)?,
             active: varve_workdir::active_bookmark(repository)?,
             cwd: repository.root().to_owned(),
         };
@@ -345,10 +347,15 @@ impl Printer {
             None => Phase::default(),
             Some(WORKING_COPY) => {
                 let newest = self.working.iter().map(|parent| phases.of(*parent)).max();
-                newest.unwrap_or_default().max(Phase::Draft)
+                newest.unwrap_or_default().max(self.new_commit_phase())
             }
             Some(rev) => phases.of(rev),
         }
+    }
+
+    /// Phase of a commit over public changesets. `commit` refuses a wrong value of the setting.
+    fn new_commit_phase(&self) -> Phase {
+        new_commit_phase(&self.config).unwrap_or(Phase::Draft)
     }
 
     /// The changes of a changeset or of the working copy to files.
@@ -434,6 +441,7 @@ impl Printer {
             return Ok(());
         };
         let matcher = &*files.of(subject.rev);
+        options.check_parents(&self.view, subject.rev)?;
         let (comparison, changes) = self.compared(subject.rev, options, self.digits(), matcher)?;
         if self.style.stat {
             // For scripts the picture beside it does not count.

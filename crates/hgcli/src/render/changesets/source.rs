@@ -46,6 +46,7 @@ impl OfChangeset<'_> {
     fn engine(&self) -> Engine<'_> {
         Engine::new(QueryContext {
             bundled_from: None,
+            new_commit_phase: self.printer.new_commit_phase(),
             view: &self.printer.view,
             parents: self.printer.working.clone(),
             root: self.printer.view.root().to_owned(),
@@ -68,6 +69,8 @@ impl OfChangeset<'_> {
     /// `3: +2/-1`.
     pub(super) fn diffstat(&self) -> Result<Value, Abort> {
         let everything = Matcher::everything();
+        let options = &self.printer.plain_diff;
+        options.check_parents(&self.printer.view, self.subject.rev)?;
         let (comparison, changes) = self.compared(&everything)?;
         let stats = comparison.stats(&changes)?;
         let added: usize = stats.iter().map(|stat| stat.added).sum();
@@ -104,10 +107,20 @@ impl TemplateData for OfChangeset<'_> {
         members.map(|member| Ok(member?)).collect()
     }
 
-    fn subset_parents(&self, rev: i64, subset: &HashSet<Rev>) -> Result<Vec<Rev>, Abort> {
-        let view = &self.printer.view;
-        let rev = view.changelog().rev_at(rev);
-        Ok(rev.map_or_else(Vec::new, |rev| view.parents_in_subset(rev, subset)))
+    fn subset_parents(
+        &self,
+        rev: i64,
+        subset: &HashSet<Option<Rev>>,
+    ) -> Result<Vec<Option<Rev>>, Abort> {
+        let rev = match rev {
+            -1 => None,
+            rev if rev == i64::from(WORKING_COPY.0) => Some(WORKING_COPY),
+            rev => match self.printer.view.changelog().rev_at(rev) {
+                Some(rev) => Some(rev),
+                None => return Ok(Vec::new()),
+            },
+        };
+        Ok(self.printer.parents_in_subset(rev, subset))
     }
 
     fn shortest(&self, node: &[u8], least: usize) -> Result<Vec<u8>, Abort> {

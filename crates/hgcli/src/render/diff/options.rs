@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use varve_delta::Blanks;
 use varve_lang::date::{self, Date};
 use varve_patch::HunkOptions;
+use varve_repo::{RepoView, Rev};
 
 /// How differences are shown.
 #[derive(Clone, Debug)]
@@ -32,6 +33,8 @@ pub(crate) struct DiffOptions {
     pub(super) blanks: Blanks,
     /// The other way to compare lines that `experimental.xdiff` asks for, which is not here.
     pub(super) xdiff: bool,
+    /// A merge is compared with what its parents merge to, which `diff.merge` asks for and which is not here.
+    merges_parents: bool,
     /// Colours show which words of a line differ.
     pub(crate) by_words: bool,
     /// The date that stands for the present, if the configuration has one.
@@ -113,6 +116,7 @@ impl DiffOptions {
             functions: flag("show-function", "showfunc")?,
             blanks: blanks(config, matches, "diff")?,
             xdiff: config.boolean("experimental", "xdiff", false)?,
+            merges_parents: config.boolean("diff", "merge", false)?,
             by_words: !plain && config.boolean("diff", "word-diff", false)?,
             working_date: working_date(config),
             root: Vec::new(),
@@ -134,6 +138,7 @@ impl DiffOptions {
             functions: false,
             blanks: Blanks::default(),
             xdiff: false,
+            merges_parents: false,
             by_words: false,
             working_date: None,
             root: Vec::new(),
@@ -185,6 +190,21 @@ impl DiffOptions {
             functions: true,
             ..DiffOptions::comparable()
         })
+    }
+
+    /// Refuses to compare a changeset with its parent where `diff.merge` asks for more.
+    ///
+    /// # Errors
+    /// The changeset is a merge, and `diff.merge` is set.
+    pub(crate) fn check_parents(&self, view: &RepoView, rev: Option<Rev>) -> Result<(), Abort> {
+        let is_merge = |rev: Rev| {
+            let is_stored = rev.index() < view.changelog().len();
+            is_stored && view.changelog().parents(rev)[1].is_some()
+        };
+        match self.merges_parents && rev.is_some_and(is_merge) {
+            true => Err(Abort::input("diff.merge is not supported for merges")),
+            false => Ok(()),
+        }
     }
 
     /// Those that hunks depend on.

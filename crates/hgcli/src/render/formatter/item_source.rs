@@ -139,7 +139,11 @@ impl TemplateData for ItemSource {
         self.in_repository(|data| data.revset(query))
     }
 
-    fn subset_parents(&self, rev: i64, subset: &HashSet<Rev>) -> Result<Vec<Rev>, Abort> {
+    fn subset_parents(
+        &self,
+        rev: i64,
+        subset: &HashSet<Option<Rev>>,
+    ) -> Result<Vec<Option<Rev>>, Abort> {
         self.in_repository(|data| data.subset_parents(rev, subset))
     }
 

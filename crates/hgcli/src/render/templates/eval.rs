@@ -3,7 +3,7 @@
 use super::filters::filter;
 use super::functions;
 use super::grammar::Expr;
-use super::member::{members, with_member};
+use super::member::{SUBJECT, hidden, members, with_member};
 use super::source::TemplateData;
 use crate::render::formatter::Value;
 use crate::ui::Abort;
@@ -272,7 +272,14 @@ fn member(of: &Expr, name: &str, keywords: &dyn Keywords) -> Result<Value, Abort
             return Err(unsupported(message, of, "member"));
         }
     };
-    let found = parts.iter().find(|(key, _)| key == name.as_bytes());
+    let entry = |name: &[u8]| parts.iter().find(|(key, _)| key == name);
+    let found = entry(name.as_bytes()).or_else(|| entry(&hidden(name)));
+    if let (None, Some((_, Value::Changeset(rev, _))), Some(source)) =
+        (found, entry(SUBJECT), keywords.source())
+    {
+        let found = source.of_changeset(*rev, name)?;
+        return Ok(found.unwrap_or(Value::Null));
+    }
     Ok(found.map_or(Value::Null, |(_, value)| value.clone()))
 }
 

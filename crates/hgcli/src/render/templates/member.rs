@@ -67,6 +67,11 @@ pub(crate) const SUBJECT: &[u8] = &[HIDDEN, b'c', b't', b'x'];
 /// Name of the entry with the file that a dictionary is about.
 pub(crate) const SUBJECT_PATH: &[u8] = &[HIDDEN, b'p', b'a', b't', b'h'];
 
+/// Key of an entry that does not belong to a dictionary's data.
+pub(crate) fn hidden(name: &str) -> Vec<u8> {
+    [&[HIDDEN][..], name.as_bytes()].concat()
+}
+
 /// An entry of a dictionary.
 fn entry<'v>(member: &'v Value, name: &[u8]) -> Option<&'v Value> {
     match member {
@@ -177,6 +182,10 @@ pub(super) fn members(value: &Value) -> Option<Vec<Value>> {
     Some(match value {
         Value::Null => Vec::new(),
         Value::List(members) => members.clone(),
+        // One thing with more than its data, not a table of names and values.
+        Value::Dict(parts) if parts.iter().any(|(key, _)| key.first() == Some(&HIDDEN)) => {
+            vec![value.clone()]
+        }
         Value::Dict(parts) => parts
             .iter()
             .map(|(key, value)| pair("key", key, "value", value.clone()))

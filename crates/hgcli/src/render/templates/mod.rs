@@ -19,7 +19,7 @@ use crate::ui::{Abort, Ui};
 pub(crate) use aliases::TemplateAliases;
 pub(crate) use eval::Keywords;
 pub(crate) use filters::{brief_age, user as short_user};
-pub(crate) use member::{SUBJECT, SUBJECT_PATH};
+pub(crate) use member::{SUBJECT, SUBJECT_PATH, hidden};
 pub(crate) use source::TemplateData;
 use std::collections::BTreeSet;
 

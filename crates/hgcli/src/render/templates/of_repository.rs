@@ -168,7 +168,7 @@ fn subset_parents(
     let subset = queried(subset);
     let subset = subset.ok_or_else(|| parse_error("subsetparents expects a queried revset"))?;
     let parents = source.subset_parents(rev, &subset)?;
-    Ok(changesets(parents.into_iter().map(Some)))
+    Ok(changesets(parents))
 }
 
 /// A list of changesets, each shown by its number.
@@ -180,17 +180,17 @@ fn changesets(revs: impl IntoIterator<Item = Option<Rev>>) -> Value {
     Value::List(revs.into_iter().map(one).collect())
 }
 
-/// The changesets of a list that a query gave.
-fn queried(value: Value) -> Option<HashSet<Rev>> {
+/// The changesets of a list that a query gave; `None` among them is the null revision.
+fn queried(value: Value) -> Option<HashSet<Option<Rev>>> {
     let Value::List(members) = value else {
         return None;
     };
     let mut revs = HashSet::new();
     for member in members {
         match member {
-            Value::Changeset(rev, _) => revs.extend(rev),
+            Value::Changeset(rev, _) => revs.insert(rev),
             _ => return None,
-        }
+        };
     }
     Some(revs)
 }

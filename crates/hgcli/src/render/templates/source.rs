@@ -28,7 +28,11 @@ pub(crate) trait TemplateData {
     fn revset(&self, query: &[u8]) -> Result<Vec<Option<Rev>>, Abort>;
 
     /// Parents of a changeset in the graph that only `subset` makes; none if it does not belong to it.
-    fn subset_parents(&self, rev: i64, subset: &HashSet<Rev>) -> Result<Vec<Rev>, Abort>;
+    fn subset_parents(
+        &self,
+        rev: i64,
+        subset: &HashSet<Option<Rev>>,
+    ) -> Result<Vec<Option<Rev>>, Abort>;
 
     /// The shortest beginning of a node that no other has, of no fewer digits than `least`.
     fn shortest(&self, node: &[u8], least: usize) -> Result<Vec<u8>, Abort>;

@@ -7,7 +7,7 @@ mod share;
 pub use select::CloneCounts;
 
 use crate::format::lock::Lock;
-use crate::format::{RepoError, Requirements, fncache};
+use crate::format::{DEFAULT_BRANCH, RepoError, Requirements, fncache};
 use crate::read::{Repository, ViewFilter};
 use crate::write::create::{DUMMY_CHANGELOG, write_requirements};
 use std::path::Path;
@@ -76,6 +76,9 @@ impl Repository {
                 write_new(storage.as_ref(), &to.join(name), &bytes)?;
             }
         }
+        // Mercurial names the branch of the next commit here even if it is the usual one.
+        let branch = [DEFAULT_BRANCH, b"\n"].concat();
+        write_new(storage.as_ref(), &root.join(".hg/branch"), &branch)?;
         Repository::open(Arc::clone(storage), root)
     }
 
@@ -83,7 +86,9 @@ impl Repository {
     fn create_clone(&self, root: &Path, requirements: &Requirements) -> Result<(), RepoError> {
         let storage = self.storage().as_ref();
         let hg = root.join(".hg");
-        storage.create_directory(&hg.join("store"))?;
+        for directory in ["store", "cache", "wcache"] {
+            storage.create_directory(&hg.join(directory))?;
+        }
         write_requirements(storage, &hg, requirements)?;
         Ok(replace(
             storage,

@@ -21,3 +21,30 @@ fn only_files_that_wait_for_the_user_count() {
     assert_eq!(count_unresolved(&all), 2);
     assert_eq!(count_unresolved(&open[..20]), 1);
 }
+
+#[test]
+fn an_older_list_is_taken_apart_or_refused() {
+    let hex = "ab".repeat(20);
+    let file = "p\0u\0hash\0ours\0base\0node\0theirs\0x";
+    let parsed = OldMergeState::parse(format!("{hex}\n{file}\n").as_bytes()).unwrap();
+    assert_eq!(parsed.local.to_string(), hex);
+    let [only] = &parsed.files[..] else {
+        panic!("{parsed:?}");
+    };
+    assert_eq!(
+        (&only.theirs[..], &only.flags[..]),
+        (&b"theirs"[..], &b"x"[..])
+    );
+    for damaged in [
+        "",
+        "ab\n",
+        &format!("{hex}\np\0u\n"),
+        &format!("{hex}\n{file}\0more\n"),
+    ] {
+        let refused = OldMergeState::parse(damaged.as_bytes());
+        assert!(
+            matches!(refused, Err(WorkdirError::DamagedMergeState)),
+            "{damaged:?}"
+        );
+    }
+}

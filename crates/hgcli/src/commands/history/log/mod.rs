@@ -91,7 +91,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let style = style(repo, ui, config, matches, shown)?;
     let graph = matches.flag("graph");
     // In a picture children come before their parents.
-    let set = if graph {
+    let set = if graph && !set.is_topological() {
         newest_first(&set, &engine)?
     } else {
         set

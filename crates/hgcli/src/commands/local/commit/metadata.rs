@@ -2,6 +2,7 @@
 
 use super::editor;
 use crate::arguments::{Flag, Matches};
+use crate::context::working::new_commit_phase;
 use crate::context::{Config, Repo};
 use crate::ui::editor::EditorVariables;
 use crate::ui::{Abort, FailureKind, Ui};
@@ -174,18 +175,14 @@ pub(crate) fn phase(matches: &Matches) -> Result<Option<Phase>, Abort> {
 
 /// `phases.new-commit`.
 pub(crate) fn new_phase(config: &Config) -> Result<Phase, Abort> {
-    match config.get("phases", "new-commit") {
-        None | Some(b"draft" | b"1") => Ok(Phase::Draft),
-        Some(b"secret" | b"2") => Ok(Phase::Secret),
-        Some(b"public" | b"0") => Ok(Phase::Public),
-        Some(other) => {
-            let shown = String::from_utf8_lossy(other);
-            Err(Abort::of_kind(
-                FailureKind::Configuration,
-                format!("phases.new-commit: not a valid phase name ('{shown}')"),
-            ))
-        }
-    }
+    new_commit_phase(&config.values()).ok_or_else(|| {
+        let set = config.get("phases", "new-commit").unwrap_or_default();
+        let shown = String::from_utf8_lossy(set);
+        Abort::of_kind(
+            FailureKind::Configuration,
+            format!("phases.new-commit: not a valid phase name ('{shown}')"),
+        )
+    })
 }
 
 /// User and description as the repository holds them. Mercurial finds malformed text only in

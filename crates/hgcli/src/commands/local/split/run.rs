@@ -200,9 +200,12 @@ impl<'a> SplitRun<'a> {
             let Some(rev) = view.changelog().rev(node) else {
                 continue;
             };
+            // An editor shows no labels.
+            let painter = std::mem::take(&mut self.ui.painter);
             let place = (&mut *self.repo, &mut *self.ui, self.config);
-            let shown = rewrite::described(place, "split", &mut names, (&view, rev))?;
-            out.extend([b"HG: - ", &shown[..], b"\n"].concat());
+            let shown = rewrite::described(place, "split", &mut names, (&view, rev));
+            self.ui.painter = painter;
+            out.extend([b"HG: - ", &shown?[..], b"\n"].concat());
         }
         self.names = Some(names);
         out.extend_from_slice(b"HG: Write commit message for the next split changeset.\n");

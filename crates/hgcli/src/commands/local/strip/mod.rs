@@ -225,7 +225,11 @@ impl Strip<'_> {
         let lock = self.repo.lock(self.ui, LockKind::Store)?;
         let place = (&self.repository, &*view);
         let whom = (&mut *self.repo, &mut *self.ui, self.config);
-        remove(whom, place, lock, (&plan, purpose))
+        remove(whom, place, lock, (&plan, purpose))?;
+        // Reads the heads of branches, so that their cache fits the history again.
+        let served = self.repo.repository()?.view_for(ViewFilter::Served)?;
+        served.branchmap()?;
+        Ok(())
     }
 
     /// Refuses what is not there, before anything is changed.

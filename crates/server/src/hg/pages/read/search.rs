@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use varve_lang::date::{Clock, Zone};
-use varve_repo::{RepoView, Rev};
+use varve_repo::{Phase, RepoView, Rev};
 use varve_revset::{Engine, QueryContext, Syntax, WORKING_COPY, parse_syntax};
 
 /// Functions that read the content of all files, other repositories, or what clients do not see. Mercurial does not let
@@ -132,6 +132,7 @@ fn context(view: &RepoView) -> QueryContext<'_> {
     let root = Path::new("/").join(view.root());
     QueryContext {
         bundled_from: None,
+        new_commit_phase: Phase::Draft,
         view,
         parents: Vec::new(),
         root: root.clone(),
