@@ -2,7 +2,7 @@
 """choices.py: what `varve bench` says of the corpora, kept.
 
 Each report is made by the program itself, which measures in turns and verifies what it reads; here its measured cells
-become lines of results/choices.jsonl, and its page is written to results/choices/. A cell's name is REPORT/TABLE/ROW/COLUMN.
+become lines of results/choices.jsonl. A cell's name is REPORT/TABLE/ROW/COLUMN. With --pages its page is kept, too.
 """
 
 import argparse
@@ -13,7 +13,6 @@ import sys
 
 import measure
 
-PAGES = os.path.join(measure.HERE, "results", "choices")
 # Compressions of the whole load; the others are told by the packages.
 LOAD_CODECS = ["none", "snappy", "deflate_6", "zstd_3"]
 
@@ -52,9 +51,9 @@ def measured(report):
 
 
 def keep(results, name, words, options):
-    """Makes one report, and keeps its numbers and its page."""
-    page = os.path.join(PAGES, name + ".html")
-    done = subprocess.run([options.varve, "bench", *words, "--json", "--html", page], stdout=subprocess.PIPE, text=True)
+    """Makes one report, and keeps its numbers."""
+    page = ["--html", os.path.join(options.pages, name + ".html")] if options.pages else []
+    done = subprocess.run([options.varve, "bench", *words, "--json", *page], stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
         sys.exit(f"choices.py: varve bench {' '.join(words)} ended with {done.returncode}")
     for cell, unit, median, low, high, runs in measured(json.loads(done.stdout)):
@@ -69,9 +68,11 @@ def main():
     parser.add_argument("--docs", action="append", default=[], metavar="NAME=FILE")
     parser.add_argument("--sample", type=int, default=20_000, help="documents of each --docs")
     parser.add_argument("--load", metavar="FILE", help="documents of corpus/make_docs.py, one a line; all are loaded")
+    parser.add_argument("--pages", metavar="DIRECTORY", help="where the pages with plots are written")
     parser.add_argument("--only", action="append", metavar="WORDS", help="reports with these words in their names")
     options = parser.parse_args()
-    os.makedirs(PAGES, exist_ok=True)
+    if options.pages:
+        os.makedirs(options.pages, exist_ok=True)
     results = measure.Results("choices")
     for name, words in reports(options):
         if not options.only or any(only in name for only in options.only):

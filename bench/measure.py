@@ -4,6 +4,7 @@ CPU seconds are those of the server process with all its threads and reaped chil
 /proc in clock ticks (usually 10 ms), so a sample repeats its work until it is many ticks long.
 """
 
+import argparse
 import base64
 import contextlib
 import datetime
@@ -17,6 +18,7 @@ import statistics
 import subprocess
 import tempfile
 import time
+import urllib.error
 import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -57,6 +59,28 @@ class Server:
         request = urllib.request.Request(self.url + path, body, headers, method=method)
         with urllib.request.urlopen(request, timeout=600) as answer:
             return answer.read()
+
+
+def repository_options(about, scratch):
+    """A parser for scripts that serve repositories; `scratch` is where they do by default."""
+    parser = argparse.ArgumentParser(description=about.split("\n", maxsplit=1)[0])
+    parser.add_argument("--varve", default="target/release/varve")
+    parser.add_argument("--hg", default="hg")
+    parser.add_argument("--scratch", default=scratch, help="directory that is made and removed")
+    parser.add_argument("--repo", action="append", required=True, metavar="NAME=PATH")
+    return parser
+
+
+def await_fill(server):
+    """Waits until the database of the repository `r` has the names, which come last in its first fill."""
+    while True:
+        try:
+            rows = json.loads(server.request("GET", "/hg%2Fr/_all_docs?startkey=%22branch/%22&limit=1"))["rows"]
+        except urllib.error.HTTPError:
+            rows = []
+        if rows and rows[0]["id"].startswith("branch/"):
+            return
+        time.sleep(0.02)
 
 
 @contextlib.contextmanager

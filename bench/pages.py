@@ -6,7 +6,6 @@ confirms. Figures of requests per
 second need `wrk`; without it they are left out, and that is said. There is no peer in this run: `hg serve` is measured by hand.
 """
 
-import argparse
 import http.client
 import json
 import os
@@ -14,7 +13,6 @@ import re
 import shutil
 import subprocess
 import time
-import urllib.error
 import urllib.parse
 
 import measure
@@ -53,14 +51,8 @@ class Site:
 
     def fill(self):
         """Seconds from the start until the database has the names, which come last."""
-        while True:
-            try:
-                rows = json.loads(self.server.request("GET", "/hg%2Fr/_all_docs?startkey=%22branch/%22&limit=1"))["rows"]
-            except urllib.error.HTTPError:
-                rows = []
-            if rows and rows[0]["id"].startswith("branch/"):
-                return time.monotonic() - self.start
-            time.sleep(0.02)
+        measure.await_fill(self.server)
+        return time.monotonic() - self.start
 
     def compact(self):
         """Compacts the database, as the server does by itself some seconds after a fill."""
@@ -187,12 +179,7 @@ def pages(options, results, name, repository):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--varve", default="target/release/varve")
-    parser.add_argument("--hg", default="hg")
-    parser.add_argument("--scratch", default="/dev/shm/varve-pages", help="directory that is made and removed")
-    parser.add_argument("--repo", action="append", required=True, metavar="NAME=PATH")
-    options = parser.parse_args()
+    options = measure.repository_options(__doc__, "/dev/shm/varve-pages").parse_args()
     results = measure.Results("pages")
     for repo in options.repo:
         name, repository = repo.split("=", maxsplit=1)

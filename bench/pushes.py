@@ -4,7 +4,6 @@
 Stock `hg` pushes the newest 100 changesets to a server with and one without databases, in turns; a reader of `_changes` waits for them meanwhile.
 """
 
-import argparse
 import http.client
 import json
 import os
@@ -12,7 +11,6 @@ import shutil
 import subprocess
 import threading
 import time
-import urllib.error
 import urllib.parse
 
 import measure
@@ -89,23 +87,12 @@ class Rounds:
 
 def filled(server):
     """Waits for the first fill, and gives the sequence after it."""
-    while True:
-        try:
-            rows = json.loads(server.request("GET", "/hg%2Fr/_all_docs?startkey=%22branch/%22&limit=1"))["rows"]
-        except urllib.error.HTTPError:
-            rows = []
-        if rows and rows[0]["id"].startswith("branch/"):
-            return json.loads(server.request("GET", "/hg%2Fr"))["update_seq"]
-        time.sleep(0.05)
+    measure.await_fill(server)
+    return json.loads(server.request("GET", "/hg%2Fr"))["update_seq"]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--varve", default="target/release/varve")
-    parser.add_argument("--hg", default="hg")
-    parser.add_argument("--scratch", default="/dev/shm/varve-pushes", help="directory that is made and removed")
-    parser.add_argument("--repo", action="append", required=True, metavar="NAME=PATH")
-    options = parser.parse_args()
+    options = measure.repository_options(__doc__, "/dev/shm/varve-pushes").parse_args()
     results = measure.Results("pushes")
     for repo in options.repo:
         name, repository = repo.split("=", maxsplit=1)

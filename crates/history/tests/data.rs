@@ -1,9 +1,7 @@
 //! Items of data files as documents.
 
 use crate::history::{History, plain, write};
-use varve_base::Interrupt;
 use varve_docdb::{Edit, Mode};
-use varve_history::HistoryError;
 use varve_repo::{FileChange, NewChangeset, Node};
 
 fn with_data(globs: &[&str]) -> History {
@@ -217,12 +215,7 @@ fn a_fill_of_items_goes_on_after_a_kill() {
     let contents: Vec<String> = (0..4).map(content).collect();
     let contents: Vec<&str> = contents.iter().map(String::as_str).collect();
     versions(&history, Node::NULL, "a.json", &contents);
-    let stop = Interrupt::default();
-    let raised = stop.clone();
-    let subscription = history.database.on_commit(move |_| raised.raise());
-    let interrupted = history.try_synchronize(&stop).unwrap_err();
-    assert!(matches!(interrupted, HistoryError::Interrupted(_)));
-    drop(subscription);
+    history.interrupt_after_first_commit();
     let mut history = history.reopened();
     assert_eq!(history.values("item/a.json:599"), ["1", "0"]);
     history.synchronize();
@@ -231,11 +224,7 @@ fn a_fill_of_items_goes_on_after_a_kill() {
     // The same, but the setting is gone when it would go on.
     let other = with_data(&["*.json"]);
     versions(&other, Node::NULL, "a.json", &contents);
-    let stop = Interrupt::default();
-    let raised = stop.clone();
-    let subscription = other.database.on_commit(move |_| raised.raise());
-    other.try_synchronize(&stop).unwrap_err();
-    drop(subscription);
+    other.interrupt_after_first_commit();
     history = other;
     history.settings.data.clear();
     history.synchronize();

@@ -114,6 +114,15 @@ impl History {
         view.changelog().rev(&node).unwrap()
     }
 
+    /// Interrupts a fill once its first batch shows.
+    pub fn interrupt_after_first_commit(&self) {
+        let stop = Interrupt::default();
+        let raised = stop.clone();
+        let _subscription = self.database.on_commit(move |_| raised.raise());
+        let interrupted = self.try_synchronize(&stop).unwrap_err();
+        assert!(matches!(interrupted, HistoryError::Interrupted(_)));
+    }
+
     pub fn try_synchronize(&self, stop: &Interrupt) -> Result<Changes, HistoryError> {
         let view = self.repository.view().unwrap();
         synchronize(

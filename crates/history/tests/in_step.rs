@@ -100,13 +100,7 @@ fn a_fill_goes_on_after_a_kill() {
     let words: Vec<String> = (0..2500).map(|number| number.to_string()).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let nodes = history.commit(Node::NULL, Phase::Public, &words);
-    let stop = Interrupt::default();
-    // The flag is raised by the first batch that shows.
-    let raised = stop.clone();
-    let subscription = history.database.on_commit(move |_| raised.raise());
-    let interrupted = history.try_synchronize(&stop).unwrap_err();
-    assert!(matches!(interrupted, HistoryError::Interrupted(_)));
-    drop(subscription);
+    history.interrupt_after_first_commit();
     let history = history.reopened();
     let filled = history.generated().len();
     assert_eq!(filled, 1000);
@@ -160,11 +154,7 @@ fn a_fill_that_was_cut_short_in_the_files_goes_on() {
         changes: &changes,
         ..plain()
     });
-    let stop = Interrupt::default();
-    let raised = stop.clone();
-    let subscription = history.database.on_commit(move |_| raised.raise());
-    history.try_synchronize(&stop).unwrap_err();
-    drop(subscription);
+    history.interrupt_after_first_commit();
     let mut history = history.reopened();
     assert_eq!(history.generated().len(), 1000);
     history.settings.lists_files = false;

@@ -133,7 +133,7 @@ impl Set {
         Set::list_in(members, ListOrder::Topological)
     }
 
-    /// Whether its order is that of `sort(…, topo)`, which pictures of history keep.
+    /// True if its order is that of `sort(…, topo)`, which pictures of history keep.
     pub fn is_topological(&self) -> bool {
         match &self.0 {
             SetKind::List(_, _, order) => *order == ListOrder::Topological,

@@ -41,7 +41,7 @@ pub struct TreeDiscoveryResult {
 }
 
 impl TreeDiscoveryResult {
-    /// Whether both sides have changesets, and none in common.
+    /// True if both sides have changesets, and none in common.
     pub fn is_unrelated(&self) -> bool {
         !self.new_roots.is_empty() && self.common.iter().all(Node::is_null)
     }

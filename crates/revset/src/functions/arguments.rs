@@ -12,6 +12,15 @@ pub(super) fn none(name: &str, arguments: &[Expr]) -> Result<(), RevsetError> {
     Err(RevsetError::parse(format!("{name} takes no arguments")))
 }
 
+/// The function takes one argument or none.
+pub(super) fn at_most_one(name: &str, arguments: &[Expr]) -> Result<(), RevsetError> {
+    if arguments.len() <= 1 {
+        return Ok(());
+    }
+    let words = format!("{name} takes at most one argument");
+    Err(RevsetError::parse(words))
+}
+
 /// The one set that the function takes.
 pub(super) fn set(engine: &Engine<'_>, arguments: &[Expr]) -> Result<Set, RevsetError> {
     match arguments {

@@ -91,10 +91,7 @@ pub(super) fn merge_destination(
     name: &str,
     arguments: &[Expr],
 ) -> Result<Set, RevsetError> {
-    if arguments.len() > 1 {
-        let words = format!("{name} takes at most one argument");
-        return Err(RevsetError::parse(words));
-    }
+    arguments::at_most_one(name, arguments)?;
     let working = &engine.context().working;
     let working = working.as_ref().ok_or(RevsetError::WorkingCopy)?;
     let sources = match arguments.first() {
@@ -132,10 +129,7 @@ pub(super) fn subrepo(
     name: &str,
     arguments: &[Expr],
 ) -> Result<Set, RevsetError> {
-    if arguments.len() > 1 {
-        let words = format!("{name} takes at most one argument");
-        return Err(RevsetError::parse(words));
-    }
+    arguments::at_most_one(name, arguments)?;
     let pattern = arguments.first();
     let pattern = pattern.map(|one| arguments::word(one, "subrepo requires a pattern"));
     let wanted = pattern

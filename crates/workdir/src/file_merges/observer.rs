@@ -233,7 +233,7 @@ pub struct ToolSide<'a> {
     pub node: Node,
     /// The file's path there.
     pub path: &'a [u8],
-    /// Whether the file is a symbolic link there.
+    /// True if the file is a symbolic link there.
     pub is_link: bool,
 }
 

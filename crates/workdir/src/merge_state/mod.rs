@@ -35,14 +35,25 @@ fn directory(repository: &Repository) -> PathBuf {
     repository.root().join(".hg/merge")
 }
 
+/// The list of records.
+const NEWER_LIST: &str = "state2";
+/// The list for programs of before 2011.
+const OLDER_LIST: &str = "state";
+
+/// The bytes of a list; `None` if it is not there or has none.
+fn read_list(repository: &Repository, name: &str) -> Result<Option<Vec<u8>>, WorkdirError> {
+    let path = directory(repository).join(name);
+    let bytes = read_if_there(repository.storage().as_ref(), &path)?;
+    Ok(bytes.filter(|bytes| !bytes.is_empty()))
+}
+
 /// How many files of a merge that is under way wait for the user.
 ///
 /// # Errors
 /// A failure of the storage.
 pub fn unresolved(repository: &Repository) -> Result<usize, WorkdirError> {
-    let path = directory(repository).join("state2");
-    let bytes = read_if_there(repository.storage().as_ref(), &path)?;
-    Ok(count_unresolved(&bytes.unwrap_or_default()))
+    let list = read_list(repository, NEWER_LIST)?;
+    Ok(count_unresolved(&list.unwrap_or_default()))
 }
 
 /// Whether a merge is under way that left conflicts.
@@ -58,8 +69,7 @@ pub fn has_unresolved(repository: &Repository) -> Result<bool, WorkdirError> {
 /// # Errors
 /// A failure of the storage.
 pub fn other_side(repository: &Repository) -> Result<Option<Node>, WorkdirError> {
-    let path = directory(repository).join("state2");
-    let bytes = read_if_there(repository.storage().as_ref(), &path)?.unwrap_or_default();
+    let bytes = read_list(repository, NEWER_LIST)?.unwrap_or_default();
     let mut others = Records::new(&bytes).filter(|(kind, _)| *kind == b'O');
     let other = others.next().and_then(|(_, content)| content);
     Ok(other.and_then(Node::from_hex))
@@ -78,7 +88,7 @@ pub fn conflicting_side(repository: &Repository) -> Result<Option<Node>, Workdir
 
 /// Whether a merge is recorded.
 pub(crate) fn is_there(repository: &Repository) -> bool {
-    directory(repository).join("state2").exists()
+    directory(repository).join(NEWER_LIST).exists()
 }
 
 /// Forgets the merge, once it is committed or given up.

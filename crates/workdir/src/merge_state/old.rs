@@ -3,9 +3,8 @@
 //! Its first line is the changeset of the working copy. Each other line is a file that is merged: name, state, hash,
 //! our name, name and node before, their name, flags; fields are separated by zero bytes.
 
-use super::{MergeState, directory};
+use super::{MergeState, OLDER_LIST, read_list};
 use crate::WorkdirError;
-use varve_base::storage::read_if_there;
 use varve_repo::{Node, Repository};
 
 /// Fields of a file's line.
@@ -47,12 +46,8 @@ impl OldMergeState {
     /// # Errors
     /// [`WorkdirError::DamagedMergeState`]; a failure of the storage.
     pub fn read(repository: &Repository) -> Result<Option<OldMergeState>, WorkdirError> {
-        let path = directory(repository).join("state");
-        let bytes = read_if_there(repository.storage().as_ref(), &path)?;
-        let Some(bytes) = bytes.filter(|bytes| !bytes.is_empty()) else {
-            return Ok(None);
-        };
-        OldMergeState::parse(&bytes).map(Some)
+        let list = read_list(repository, OLDER_LIST)?;
+        list.map(|bytes| OldMergeState::parse(&bytes)).transpose()
     }
 
     pub(crate) fn parse(bytes: &[u8]) -> Result<OldMergeState, WorkdirError> {
@@ -80,7 +75,7 @@ impl OldMergeState {
         Ok(OldMergeState { local, files })
     }
 
-    /// Whether a newer list describes the same merge; it may have more files.
+    /// True if a newer list describes the same merge; it may have more files.
     pub fn agrees_with(&self, newer: &MergeState) -> bool {
         let same = OldMergeState::parse(&newer.old());
         same.is_ok_and(|same| {

@@ -1,10 +1,9 @@
 //! Reading the state of a merge that this program or Mercurial began.
 
-use super::directory;
 use super::record::Records;
 use super::state::{ANCESTOR, FileState, MergeState, Present};
+use super::{NEWER_LIST, read_list};
 use crate::{MergeLabels, WorkdirError};
-use varve_base::storage::read_if_there;
 use varve_repo::{FileKind, Node, Repository};
 
 /// Fields of a file's record.
@@ -16,12 +15,8 @@ impl MergeState {
     /// # Errors
     /// [`WorkdirError::DamagedMergeState`], [`WorkdirError::UnknownMergeRecords`]; a failure of the storage.
     pub fn read(repository: &Repository) -> Result<Option<MergeState>, WorkdirError> {
-        let path = directory(repository).join("state2");
-        let bytes = read_if_there(repository.storage().as_ref(), &path)?;
-        let Some(bytes) = bytes.filter(|bytes| !bytes.is_empty()) else {
-            return Ok(None);
-        };
-        MergeState::parse(&bytes).map(Some)
+        let list = read_list(repository, NEWER_LIST)?;
+        list.map(|bytes| MergeState::parse(&bytes)).transpose()
     }
 
     pub(crate) fn parse(bytes: &[u8]) -> Result<MergeState, WorkdirError> {

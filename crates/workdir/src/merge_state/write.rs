@@ -1,7 +1,7 @@
 //! Writing the state of a merge, so that Mercurial's `resolve` can go on from it.
 
 use super::state::{FileState, MergeState, Present};
-use super::{directory, record};
+use super::{NEWER_LIST, OLDER_LIST, directory, record};
 use crate::dirstate::replace;
 use crate::{MergeLabels, WorkdirError};
 use sha1::{Digest, Sha1};
@@ -72,8 +72,8 @@ impl MergeState {
     pub fn write(&self, repository: &Repository) -> Result<(), WorkdirError> {
         let place = make_directory(repository)?;
         let storage = repository.storage().as_ref();
-        replace(storage, &place.join("state"), &self.old())?;
-        replace(storage, &place.join("state2"), &self.records())
+        replace(storage, &place.join(OLDER_LIST), &self.old())?;
+        replace(storage, &place.join(NEWER_LIST), &self.records())
     }
 
     /// The list for programs of before 2011.
