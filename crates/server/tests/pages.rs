@@ -159,9 +159,10 @@ fn statistics_are_drawn_from_the_views() {
     let put = server.send("PUT", "/hg%2Fr/note", &[ADMIN], "{}");
     assert_eq!(put.status, 201, "{}", put.body);
     wait(&server, "/hg/r/statistics", |reply| {
-        reply
-            .header("etag")
-            .is_some_and(|tag| Some(tag) != before.as_deref())
+        let is_whole = !reply.body.contains("not counted yet");
+        assert!(reply.header("etag").is_none() || is_whole, "{}", reply.body);
+        let tag = reply.header("etag");
+        tag.is_some_and(|tag| Some(tag) != before.as_deref())
     });
     let repo = server.directory.path().join("repos/r/.hg/hgrc");
     std::fs::write(repo, "[history]\ndatabases = no\n").unwrap();
