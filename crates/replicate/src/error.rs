@@ -67,7 +67,7 @@ pub enum ReplicateError {
     /// `source` or `target` is missing.
     #[error("Missing replicator database")]
     NoEndpoint,
-    /// `source` or `target` is the name of a database. As in CouchDB 3, only URLs are taken.
+    /// `source` or `target` of a document is the name of a database. As in CouchDB 3, documents have URLs.
     #[error("local_endpoints_not_supported")]
     LocalEndpoint,
     /// The URL of an endpoint or a proxy has no host, or a protocol that the settings do not allow.

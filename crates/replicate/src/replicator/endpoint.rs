@@ -3,7 +3,7 @@
 use crate::ReplicateError;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use percent_encoding::percent_decode_str;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use url::Url;
 use varve_json::{Object, Value};
 
@@ -32,8 +32,33 @@ pub struct Endpoint {
     pub login: Option<Login>,
     /// Further headers of each request, sorted by name; of a repeated name the last one.
     pub headers: Vec<(String, String)>,
+    /// Headers by which the user of [`AskedServer`] is known. They change with each session, so they are no part of a
+    /// replication's identity.
+    pub proof: Vec<(String, String)>,
     /// The URL of a proxy.
     pub proxy: Option<Url>,
+}
+
+/// The server that was asked to replicate: names without a URL are those of its databases.
+#[derive(Clone, Debug)]
+pub struct AskedServer {
+    /// Where it answers, with a slash at the end.
+    pub url: Url,
+    /// `Authorization` and `Cookie` of the request, as far as it has them.
+    pub proof: Vec<(String, String)>,
+}
+
+/// Characters that are escaped in the name of a database, the slash among them.
+const IN_NAME: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
+
+impl AskedServer {
+    fn url_of(&self, name: &str) -> String {
+        format!("{}{}", self.url, utf8_percent_encode(name, IN_NAME))
+    }
 }
 
 impl Endpoint {
@@ -42,10 +67,11 @@ impl Endpoint {
     /// # Errors
     /// [`ReplicateError::Url`] for another protocol than `protocols` have, or without a host.
     pub fn from_url(text: &str, protocols: &[String]) -> Result<Endpoint, ReplicateError> {
-        Endpoint::parse(Some(&Value::from(text)), None, protocols)
+        Endpoint::parse(Some(&Value::from(text)), None, protocols, None)
     }
 
-    /// Reads the text of a URL, or `{"url": …, "headers": {…}, "auth": {"basic": {…}}}`.
+    /// Reads the text of a URL, or `{"url": …, "headers": {…}, "auth": {"basic": {…}}}`. In place of a URL may stand the
+    /// name of a database of `here`; unless it comes with a login of its own, it is used with the rights of the user who asked.
     ///
     /// # Errors
     /// [`ReplicateError::NoEndpoint`], [`ReplicateError::LocalEndpoint`], [`ReplicateError::Url`],
@@ -54,6 +80,7 @@ impl Endpoint {
         value: Option<&Value>,
         proxy: Option<Url>,
         protocols: &[String],
+        here: Option<&AskedServer>,
     ) -> Result<Endpoint, ReplicateError> {
         let (text, members) = match value {
             None | Some(Value::Null) => return Err(ReplicateError::NoEndpoint),
@@ -64,22 +91,24 @@ impl Endpoint {
             }
             Some(_) => return Err(ReplicateError::NoEndpoint),
         };
-        if members.is_none() && !text.contains("://") {
+        let here = here.filter(|_| !text.is_empty() && !text.contains("://"));
+        if here.is_none() && members.is_none() && !text.contains("://") {
             return Err(ReplicateError::LocalEndpoint);
         }
-        let mut url = parse_url(text, "endpoint", protocols)?;
+        let named = here.map(|here| here.url_of(text));
+        let mut url = parse_url(named.as_deref().unwrap_or(text), "endpoint", protocols)?;
         let mut login = take_login(&mut url);
         let mut headers = Vec::new();
         if let Some(members) = members {
             headers = read_headers(members)?;
             login = login.or_else(|| basic_member(members));
         }
-        let authorization = headers.iter().position(|(name, value)| {
-            name.eq_ignore_ascii_case("authorization") && basic_header(value).is_some()
-        });
-        if let Some(at) = authorization {
-            let (_, value) = headers.remove(at);
-            login = login.or_else(|| basic_header(&value));
+        let by_header = take_basic(&mut headers);
+        login = login.or(by_header);
+        let mut proof = Vec::new();
+        if let Some(here) = here.filter(|_| login.is_none() && !headers.iter().any(is_proof)) {
+            proof.clone_from(&here.proof);
+            login = take_basic(&mut proof);
         }
         if url.query().is_none() && !url.path().ends_with('/') {
             let path = format!("{}/", url.path());
@@ -89,6 +118,7 @@ impl Endpoint {
             url,
             login,
             headers,
+            proof,
             proxy,
         })
     }
@@ -145,6 +175,26 @@ fn basic_member(members: &Object) -> Option<Login> {
         user: text("username")?,
         password: text("password")?,
     })
+}
+
+/// Removes `Authorization` from headers if it has a name and a password.
+fn take_basic(headers: &mut Vec<(String, String)>) -> Option<Login> {
+    let found = headers.iter().enumerate().find_map(|(at, (name, value))| {
+        let is_named = name.eq_ignore_ascii_case("authorization");
+        basic_header(value)
+            .filter(|_| is_named)
+            .map(|login| (at, login))
+    });
+    let (at, login) = found?;
+    headers.remove(at);
+    Some(login)
+}
+
+/// True if a header tells who sends a request.
+fn is_proof((name, _): &(String, String)) -> bool {
+    ["authorization", "cookie"]
+        .iter()
+        .any(|proof| name.eq_ignore_ascii_case(proof))
 }
 
 fn basic_header(value: &str) -> Option<Login> {
@@ -218,7 +268,54 @@ mod tests {
     fn endpoint(text: &str) -> Result<Endpoint, ReplicateError> {
         let value = varve_json::parse(text.as_bytes()).unwrap();
         let protocols = ["http", "https"].map(str::to_owned);
-        Endpoint::parse(Some(&value), None, &protocols)
+        Endpoint::parse(Some(&value), None, &protocols, None)
+    }
+
+    fn named(text: &str, proof: &[(&str, &str)]) -> Endpoint {
+        let value = varve_json::parse(text.as_bytes()).unwrap();
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let here = AskedServer {
+            url: Url::parse("http://127.0.0.1:6201/").unwrap(),
+            proof: proof.iter().map(owned).collect(),
+        };
+        Endpoint::parse(Some(&value), None, &["http".to_owned()], Some(&here)).unwrap()
+    }
+
+    #[test]
+    fn names_are_databases_of_the_asked_server_with_the_rights_of_its_user() {
+        let basic = ("authorization", "Basic YWRhOnM6Y3JldA==");
+        let found = named(r#""a/b+c""#, &[basic, ("cookie", "AuthSession=x")]);
+        assert_eq!(found.shown(), "http://127.0.0.1:6201/a%2Fb%2Bc/");
+        assert_eq!(found.login.unwrap().user, "ada");
+        assert_eq!(
+            found.proof,
+            [("cookie".to_owned(), "AuthSession=x".to_owned())]
+        );
+        let bearer = named(r#"{"url":"notes"}"#, &[("authorization", "Bearer t")]);
+        assert_eq!((bearer.login, bearer.proof.len()), (None, 1));
+        assert_eq!(bearer.url.as_str(), "http://127.0.0.1:6201/notes/");
+    }
+
+    #[test]
+    fn a_login_beside_a_name_counts_alone_and_urls_get_none_of_the_user() {
+        let basic = ("authorization", "Basic YWRhOnM6Y3JldA==");
+        for text in [
+            r#"{"url":"notes","auth":{"basic":{"username":"eve","password":"p"}}}"#,
+            r#"{"url":"notes","headers":{"Authorization":"Basic ZXZlOnA="}}"#,
+        ] {
+            let found = named(text, &[basic, ("cookie", "AuthSession=x")]);
+            assert_eq!(
+                (found.login.unwrap().user.as_str(), found.proof.len()),
+                ("eve", 0)
+            );
+        }
+        let cookie = named(
+            r#"{"url":"notes","headers":{"Cookie":"AuthSession=y"}}"#,
+            &[basic],
+        );
+        assert_eq!((cookie.login, cookie.proof.len()), (None, 0));
+        let elsewhere = named(r#""http://h/notes""#, &[basic]);
+        assert_eq!((elsewhere.login, elsewhere.proof.len()), (None, 0));
     }
 
     #[test]

@@ -144,7 +144,7 @@ mod tests {
 
     fn request(text: &str) -> ReplicationRequest {
         let members = varve_json::parse_object(text.as_bytes()).unwrap();
-        match ReplicationRequest::parse(&members, &Replicator::default()) {
+        match ReplicationRequest::parse(&members, &Replicator::default(), None) {
             Ok(Parsed::Start(request)) => *request,
             other => panic!("{other:?}"),
         }

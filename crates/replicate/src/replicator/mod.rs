@@ -9,5 +9,5 @@ mod endpoint;
 pub mod identity;
 mod request;
 
-pub use endpoint::{Endpoint, Login};
+pub use endpoint::{AskedServer, Endpoint, Login};
 pub use request::{Cancellation, Parsed, ReplicationOptions, ReplicationRequest, Selection};

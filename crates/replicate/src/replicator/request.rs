@@ -1,6 +1,6 @@
 //! The JSON object that asks for a replication.
 
-use super::endpoint::{Endpoint, parse_url};
+use super::endpoint::{AskedServer, Endpoint, parse_url};
 use crate::ReplicateError;
 use percent_encoding::percent_decode_str;
 use std::time::Duration;
@@ -89,11 +89,16 @@ pub enum Cancellation {
 }
 
 impl ReplicationRequest {
-    /// Reads a request, or a document of `_replicator`; members that mean nothing are passed over, as in CouchDB.
+    /// Reads a request, or a document of `_replicator`; members that mean nothing are passed over, as in CouchDB. Only where
+    /// `here` is given may databases be named without a URL: a document outlives the session of the user who wrote it.
     ///
     /// # Errors
     /// The first member that is wrong.
-    pub fn parse(members: &Object, settings: &Replicator) -> Result<Parsed, ReplicateError> {
+    pub fn parse(
+        members: &Object,
+        settings: &Replicator,
+        here: Option<&AskedServer>,
+    ) -> Result<Parsed, ReplicateError> {
         let cancels = boolean(members, "cancel")?.unwrap_or(false);
         let id = ["_local_id", "replication_id", "id"]
             .iter()
@@ -105,8 +110,8 @@ impl ReplicationRequest {
         let (source_proxy, target_proxy) = proxies(members, settings)?;
         let protocols = &settings.endpoint_protocols;
         let request = Box::new(ReplicationRequest {
-            source: Endpoint::parse(members.get("source"), source_proxy, protocols)?,
-            target: Endpoint::parse(members.get("target"), target_proxy, protocols)?,
+            source: Endpoint::parse(members.get("source"), source_proxy, protocols, here)?,
+            target: Endpoint::parse(members.get("target"), target_proxy, protocols, here)?,
             options: ReplicationOptions::parse(members, settings)?,
         });
         Ok(match cancels {
@@ -308,7 +313,7 @@ mod tests {
     fn parse(more: &str) -> Result<Parsed, ReplicateError> {
         let text = format!(r#"{{"source":"http://a/x","target":"http://b/y"{more}}}"#);
         let members = varve_json::parse_object(text.as_bytes()).unwrap();
-        ReplicationRequest::parse(&members, &Replicator::default())
+        ReplicationRequest::parse(&members, &Replicator::default(), None)
     }
 
     fn options(more: &str) -> ReplicationOptions {

@@ -22,6 +22,17 @@ impl ListeningAddress {
         }
     }
 
+    /// The URL by which this machine reaches it, without a slash at its end.
+    pub(crate) fn url(&self) -> String {
+        let mut socket = self.socket;
+        match socket.ip() {
+            IpAddr::V4(Ipv4Addr::UNSPECIFIED) => socket.set_ip(Ipv4Addr::LOCALHOST.into()),
+            IpAddr::V6(Ipv6Addr::UNSPECIFIED) => socket.set_ip(Ipv6Addr::LOCALHOST.into()),
+            _ => {}
+        }
+        format!("{}://{socket}{}", self.scheme(), self.prefix)
+    }
+
     /// Whether a connection from this machine to `to` arrives here.
     pub(crate) fn takes(&self, to: SocketAddr) -> bool {
         if to.port() != self.socket.port() {
@@ -47,13 +58,33 @@ pub(crate) fn is_of_this_machine(address: IpAddr) -> bool {
 mod tests {
     use super::*;
 
-    fn takes(own: &str, to: &str) -> bool {
-        let address = ListeningAddress {
-            socket: own.parse().unwrap(),
+    fn address(socket: &str) -> ListeningAddress {
+        ListeningAddress {
+            socket: socket.parse().unwrap(),
             is_encrypted: false,
             prefix: String::new(),
+        }
+    }
+
+    fn takes(own: &str, to: &str) -> bool {
+        address(own).takes(to.parse().unwrap())
+    }
+
+    #[test]
+    fn the_url_leads_here_also_from_a_listener_on_all_addresses() {
+        for (socket, url) in [
+            ("192.0.2.1:5984", "http://192.0.2.1:5984"),
+            ("0.0.0.0:1", "http://127.0.0.1:1"),
+            ("[::]:1", "http://[::1]:1"),
+        ] {
+            assert_eq!(address(socket).url(), url);
+        }
+        let below = ListeningAddress {
+            is_encrypted: true,
+            prefix: "/a/b".to_owned(),
+            ..address("127.0.0.1:1")
         };
-        address.takes(to.parse().unwrap())
+        assert_eq!(below.url(), "https://127.0.0.1:1/a/b");
     }
 
     #[test]

@@ -264,11 +264,11 @@ fn wrong_requests_and_failures_are_told_in_the_peers_words() {
             format!("could not open {}", shown(&here, "none")),
         ),
         (
-            "a",
-            &*target,
-            400,
-            "bad_request",
-            "local_endpoints_not_supported".to_owned(),
+            "none",
+            "b",
+            500,
+            "db_not_found",
+            format!("could not open {}", shown(&here, "none")),
         ),
     ] {
         let (got, answer) = replicate(&here, source, target, &json!({}));

@@ -5,6 +5,7 @@ mod documents;
 mod foreign;
 mod local;
 mod members;
+mod named;
 mod parallel;
 mod peers;
 mod proxies;

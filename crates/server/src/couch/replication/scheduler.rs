@@ -373,7 +373,7 @@ mod tests {
     fn request(more: &str) -> ReplicationRequest {
         let text = format!(r#"{{"source":"http://a/x","target":"http://b/y"{more}}}"#);
         let members = varve_json::parse_object(text.as_bytes()).unwrap();
-        match ReplicationRequest::parse(&members, &Replicator::default()) {
+        match ReplicationRequest::parse(&members, &Replicator::default(), None) {
             Ok(Parsed::Start(request)) => *request,
             other => panic!("{other:?}"),
         }

@@ -8,12 +8,16 @@ use super::super::scheduler::next_outcome;
 use crate::couch::admin::json;
 use crate::http::FailureKind;
 use crate::{Answer, CouchContext, Failure, Request, UserContext};
+use hyper::header::{AUTHORIZATION, COOKIE};
 use hyper::{Method, StatusCode};
+use reqwest::Url;
 use std::sync::Arc;
 use varve_config::Replicator;
 use varve_json::{Object, Value};
 use varve_replicate::replicator::identity::ReplicationId;
-use varve_replicate::replicator::{Cancellation, Parsed, ReplicationRequest, Selection};
+use varve_replicate::replicator::{
+    AskedServer, Cancellation, Parsed, ReplicationRequest, Selection,
+};
 use varve_views::selector::Selector;
 
 /// Answers `POST /_replicate`: when the replication is over, or at once if it is continuous.
@@ -33,7 +37,9 @@ pub(in crate::couch) async fn replicate(
     request.require_json()?;
     let members = varve_json::parse_object(&request.body)?;
     let settings = Arc::new(app.settings().replicator.clone());
-    let parsed = ReplicationRequest::parse(&members, &settings).map_err(ReplicationError::from)?;
+    let here = asked_server(app, request);
+    let parsed = ReplicationRequest::parse(&members, &settings, here.as_ref());
+    let parsed = parsed.map_err(ReplicationError::from)?;
     let wanted = match parsed {
         Parsed::Start(wanted) => *wanted,
         Parsed::Cancel(which) => return cancel(app, which, user, &settings).await,
@@ -53,6 +59,19 @@ pub(in crate::couch) async fn replicate(
         Some(Err(error)) => Err(error.into()),
         None => Err(Failure::internal("the replication was ended")),
     }
+}
+
+/// This server as the home of databases that a request names without a URL.
+fn asked_server(app: &CouchContext, request: &Request) -> Option<AskedServer> {
+    let listening = app.server().listening.get()?;
+    let url = Url::parse(&format!("{}/", listening.url())).ok()?;
+    let mut proof = Vec::new();
+    for name in [AUTHORIZATION, COOKIE] {
+        let values = request.headers.get_all(&name).iter();
+        let values = values.filter_map(|value| value.to_str().ok());
+        proof.extend(values.map(|value| (name.as_str().to_owned(), value.to_owned())));
+    }
+    Some(AskedServer { url, proof })
 }
 
 async fn cancel(

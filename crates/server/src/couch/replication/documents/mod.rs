@@ -180,7 +180,7 @@ impl ReplicatorDocuments {
             return;
         };
         let settings = Arc::new(self.app.settings().replicator.clone());
-        let request = match ReplicationRequest::parse(&document, &settings) {
+        let request = match ReplicationRequest::parse(&document, &settings, None) {
             Ok(Parsed::Start(request)) => *request,
             // A document cannot cancel another one's replication: it is deleted for that.
             Ok(Parsed::Cancel(_)) => return,

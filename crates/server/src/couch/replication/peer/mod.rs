@@ -121,7 +121,7 @@ impl Peer {
         check_host(&endpoint.url, settings)?;
         let client = clients.get(settings, endpoint.proxy.as_ref())?;
         let mut headers = HeaderMap::new();
-        for (name, value) in &endpoint.headers {
+        for (name, value) in endpoint.headers.iter().chain(&endpoint.proof) {
             let name = HeaderName::from_bytes(name.as_bytes());
             if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(value)) {
                 headers.append(name, value);
