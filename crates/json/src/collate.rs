@@ -138,6 +138,51 @@ impl Order {
     }
 }
 
+impl Order {
+    /// How many bytes at the beginning of an array's sort key, which may be followed by others, are its tag and its first
+    /// `items` items; `None` if the key is that of no such array.
+    pub fn array_beginning(self, key: &[u8], items: usize) -> Option<usize> {
+        let text = |at: usize| {
+            let end = key.get(at..)?.iter().position(|byte| *byte == END)?;
+            Some(at + end + 1)
+        };
+        let (mut at, mut left, mut depth) = (1, items, 0_usize);
+        if key.first() != Some(&ARRAY) {
+            return None;
+        }
+        while left > 0 {
+            let tag = *key.get(at)?;
+            at += 1;
+            match self.collated_tag(tag) {
+                END => depth = depth.checked_sub(1)?,
+                MEMBER => {
+                    at = text(at)?;
+                    continue;
+                }
+                NULL | FALSE | TRUE => {}
+                NUMBER => at += size_of::<f64>(),
+                STRING => at = text(at)?,
+                ARRAY | OBJECT => depth += 1,
+                _ => return None,
+            }
+            left -= usize::from(depth == 0);
+        }
+        (at <= key.len()).then_some(at)
+    }
+
+    /// The tag that stands for the same kind of value in [`Order::Collated`].
+    fn collated_tag(self, tag: u8) -> u8 {
+        match (self, tag) {
+            (Order::Raw, 2) => NUMBER,
+            (Order::Raw, 4) => NULL,
+            (Order::Raw, 5) => TRUE,
+            (Order::Raw, 6) => OBJECT,
+            (Order::Raw, 8) => STRING,
+            _ => tag,
+        }
+    }
+}
+
 /// Bits whose order as an integer is the order of the floats; both zeros are one.
 fn ordered_bits(float: f64) -> u64 {
     let bits = (float + 0.0).to_bits();
@@ -248,7 +293,67 @@ mod tests {
         assert_eq!(raw("1"), raw("1.0"));
     }
 
+    /// Values with containers inside each other.
+    fn values() -> impl Strategy<Value = Value> {
+        let scalar = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<f64>()
+                .prop_filter("JSON has no others", |float| float.is_finite())
+                .prop_map(|float| parse(float.to_string().as_bytes()).unwrap()),
+            "[a-c\\u{0}\\u{1}é]{0,3}".prop_map(|text| Value::from(text.as_str())),
+        ];
+        scalar.prop_recursive(3, 12, 3, |inner| {
+            let named = prop::collection::vec(("[a-b\\u{0}]{0,2}", inner.clone()), 0..3);
+            prop_oneof![
+                prop::collection::vec(inner, 0..3).prop_map(Value::Array),
+                named.prop_map(|members| {
+                    let mut object = crate::Object::new();
+                    members
+                        .into_iter()
+                        .for_each(|(name, value)| object.insert(name, value));
+                    Value::Object(object)
+                }),
+            ]
+        })
+    }
+
     proptest! {
+        #[test]
+        fn the_beginning_of_an_array_is_the_key_of_a_shorter_one(
+            all in prop::collection::vec(values(), 0..4),
+            behind in prop::collection::vec(any::<u8>(), 0..3),
+        ) {
+            for order in [Order::Collated, Order::Raw] {
+                let key_of = |items: &[Value]| {
+                    let mut key = Vec::new();
+                    order.sort_key(&Value::Array(items.to_vec()), &mut key);
+                    key
+                };
+                let whole = [key_of(&all), behind.clone()].concat();
+                for count in 0..=all.len() {
+                    let mut shorter = key_of(&all[..count]);
+                    shorter.pop();
+                    let found = order.array_beginning(&whole, count);
+                    prop_assert_eq!(found, Some(shorter.len()));
+                    prop_assert!(whole.starts_with(&shorter));
+                }
+                prop_assert_eq!(order.array_beginning(&whole, all.len() + 1), None);
+            }
+        }
+
+        #[test]
+        fn any_bytes_have_a_beginning_within_them_or_none(
+            key in prop::collection::vec(0..9_u8, 0..20),
+            items in 0..5_usize,
+        ) {
+            for order in [Order::Collated, Order::Raw] {
+                let array = [&[ARRAY], &key[..]].concat();
+                let found = order.array_beginning(&array, items);
+                prop_assert!(found.is_none_or(|len| len <= array.len()));
+            }
+        }
+
         #[test]
         fn the_order_of_floats_is_kept(a in any::<f64>(), b in any::<f64>()) {
             if let Some(order) = a.partial_cmp(&b) {

@@ -8,6 +8,7 @@ mod common;
 mod compaction;
 mod crash;
 mod find;
+mod group_sizes;
 mod memtable;
 mod model;
 mod modes;

@@ -3,6 +3,7 @@
 use super::bounds::Segments;
 use super::memo::Reduce;
 use super::reducing::Reducing;
+use super::short_groups::ShortGroups;
 use super::sources::{RowSource, RowSources};
 use crate::options::Grouping;
 use crate::reduce::{Reduced, Reduction};
@@ -27,6 +28,7 @@ pub struct GroupRows {
     left: u64,
     /// A group whose rows are reduced one by one.
     pending: Option<(Vec<u8>, Box<Reducing>)>,
+    short_groups: ShortGroups,
 }
 
 /// How far [`GroupRows::next_within`] came.
@@ -64,6 +66,8 @@ impl GroupRow {
 struct Group {
     runs: Vec<Run<u64>>,
     key: Vec<u8>,
+    /// Its rows, if they were read already.
+    rows: Option<Vec<Row>>,
 }
 
 impl GroupRows {
@@ -85,6 +89,7 @@ impl GroupRows {
             skip: options.skip,
             left: options.limit.unwrap_or(u64::MAX),
             pending: None,
+            short_groups: ShortGroups::default(),
         }
     }
 
@@ -94,10 +99,16 @@ impl GroupRows {
             return Ok(None);
         };
         if self.grouping == Grouping::None {
-            let key = b"null".to_vec();
-            return Ok(Some(Group { runs, key }));
+            return Ok(Some(Group {
+                runs,
+                key: b"null".to_vec(),
+                rows: None,
+            }));
         }
-        let group = self.group_at(&runs)?;
+        let group = match self.short_group_at(&runs)? {
+            Some(group) => group,
+            None => self.group_at(&runs)?,
+        };
         let rest = runs.iter().zip(&group.runs);
         let rest = rest.map(|(run, taken)| match self.direction {
             Direction::Forward => taken.end..run.end,
@@ -127,7 +138,7 @@ impl GroupRows {
         let (source, row) = first.ok_or(ViewError::Row {
             reason: "an item of a view's tree is not there",
         })?;
-        let (edge, key) = self.edge_and_key(source, row);
+        let (edge, key) = edge_and_key(self.grouping, source, row);
         let edge = edge.get(source.prefix.len()..).unwrap_or_default();
         let runs = sources.iter().zip(runs);
         let runs = runs.map(|(other, run)| {
@@ -136,45 +147,72 @@ impl GroupRows {
             other.beginning(run, edge, least)
         });
         let runs = runs.collect::<Result<Vec<_>, _>>()?;
-        Ok(Group { runs, key })
+        Ok(Group {
+            runs,
+            key,
+            rows: None,
+        })
     }
 
-    /// The bytes with which the keys of all rows of a row's group begin, and no others; and the group's key.
-    fn edge_and_key(&self, source: &RowSource, row: &Row) -> (Vec<u8>, Vec<u8>) {
-        if let Grouping::Level(level) = self.grouping
-            && row.key().first() == Some(&b'[')
-            && let Ok(Value::Array(mut items)) = parse(row.key())
-            && items.len() as u64 >= level
-        {
-            items.truncate(usize::try_from(level).unwrap_or(usize::MAX));
-            let group = Value::Array(items);
-            let mut edge = source.sort_key(&group);
-            // The array goes on.
-            edge.pop();
-            let mut key = Vec::new();
-            write(&group, &mut key);
-            return (edge, key);
+    /// The same if all rows of the answer are in one source, and those of this group are few. Values of scripts are found
+    /// by their run, as they are kept for the next query.
+    fn short_group_at(&mut self, runs: &[Run<u64>]) -> Result<Option<Group>, ViewError> {
+        let ([source], [run]) = (&self.sources.all[..], runs) else {
+            return Ok(None);
+        };
+        let is_tried = self.sources.winners.is_none()
+            && self.direction == Direction::Forward
+            && !matches!(self.reduction, Reduction::Script(_));
+        if !is_tried || run.is_empty() {
+            return Ok(None);
         }
-        (row.sort_key().to_vec(), row.key().to_vec())
+        let (mut key, grouping) = (Vec::new(), self.grouping);
+        let rows = self.short_groups.next(source, run, |row| {
+            let (edge, found) = edge_and_key(grouping, source, row);
+            key = found;
+            edge
+        })?;
+        Ok(rows.map(|rows| Group {
+            runs: vec![run.start..run.start + rows.len() as u64],
+            key,
+            rows: Some(rows),
+        }))
     }
 
     /// The value of a group, if its rows are all in one source; otherwise they are to be reduced one by one.
-    fn value(&self, runs: &[Run<u64>]) -> Result<Option<Vec<u8>>, ViewError> {
+    fn value(&self, group: &Group) -> Result<Option<Vec<u8>>, ViewError> {
         if self.sources.winners.is_some() {
             return Ok(None);
         }
-        let sources = self.sources.all.iter().zip(runs);
+        let sources = self.sources.all.iter().zip(&group.runs);
         let mut filled = sources.filter(|(_, run)| !run.is_empty());
         let (Some((source, run)), None) = (filled.next(), filled.next()) else {
             return Ok(None);
         };
         let run = run.clone();
+        if let Some(rows) = &group.rows {
+            return Ok(Some(self.value_of(source, rows)));
+        }
         Ok(Some(match self.reduction {
             Reduction::Count => (run.end - run.start).to_string().into_bytes(),
             Reduction::First => source.row_at(run, Direction::Forward)?.value().to_vec(),
             Reduction::Last => source.row_at(run, Direction::Backward)?.value().to_vec(),
             _ => source.reduced(run, self.part)?,
         }))
+    }
+
+    /// The value of a group with these rows.
+    fn value_of(&self, source: &RowSource, rows: &[Row]) -> Vec<u8> {
+        let value = |row: Option<&Row>| row.map_or_else(Vec::new, |row| row.value().to_vec());
+        match self.reduction {
+            Reduction::Count => rows.len().to_string().into_bytes(),
+            Reduction::First => value(rows.first()),
+            Reduction::Last => value(rows.last()),
+            _ => {
+                let summary = source.reducer().leaf(&mut rows.iter().map(Row::item));
+                source.shown(summary, self.part)
+            }
+        }
     }
 
     /// The next group, if that takes no more than so many rows that are read one by one: a long group does not keep its
@@ -208,7 +246,7 @@ impl GroupRows {
             };
             if self.skip > 0 {
                 self.skip -= u64::from(self.sources.has_rows(&group.runs)?);
-            } else if let Some(value) = self.value(&group.runs)? {
+            } else if let Some(value) = self.value(&group)? {
                 let key = group.key;
                 return Ok(GroupStep::Group(GroupRow { key, value }));
             } else {
@@ -225,7 +263,42 @@ impl GroupRows {
     }
 }
 
+/// The bytes with which the keys of all rows of a row's group begin, and no others; and the group's key.
+fn edge_and_key(grouping: Grouping, source: &RowSource, row: &Row) -> (Vec<u8>, Vec<u8>) {
+    if let Grouping::Level(level) = grouping
+        && row.key().first() == Some(&b'[')
+        && let Ok(Value::Array(mut items)) = parse(row.key())
+        && items.len() as u64 >= level
+    {
+        let level = usize::try_from(level).unwrap_or(usize::MAX);
+        items.truncate(level);
+        let group = Value::Array(items);
+        let prefix = source.prefix.len();
+        let own = row.sort_key().get(prefix..).unwrap_or_default();
+        let edge = match source.order.array_beginning(own, level) {
+            Some(len) => row.sort_key()[..prefix + len].to_vec(),
+            // The key of the row is damaged.
+            None => {
+                let mut edge = source.sort_key(&group);
+                // The array goes on.
+                edge.pop();
+                edge
+            }
+        };
+        let mut key = Vec::new();
+        write(&group, &mut key);
+        return (edge, key);
+    }
+    (row.sort_key().to_vec(), row.key().to_vec())
+}
+
 impl RowSource {
+    /// The JSON text of a summary that is the answer.
+    pub(super) fn shown(&self, summary: Vec<u8>, part: usize) -> Vec<u8> {
+        let summary = self.reducer().finish(summary, part);
+        Reduced::read(&summary, part).into_json()
+    }
+
     /// The part of a run, at its beginning in the direction of reading, whose keys begin with an edge; at least so many
     /// rows.
     fn beginning(&self, run: &Run<u64>, edge: &[u8], least: u64) -> Result<Run<u64>, ViewError> {
@@ -256,8 +329,7 @@ impl RowSource {
             return Ok(value);
         }
         let summary = self.rows.reduce_by_rank(self.tree, run)?;
-        let summary = self.reducer().finish(summary, part);
-        let value = Reduced::read(&summary, part).into_json();
+        let value = self.shown(summary, part);
         self.memo.put(self.state, reduce, &value);
         Ok(value)
     }

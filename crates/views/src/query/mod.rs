@@ -6,6 +6,7 @@ mod memo;
 mod merge;
 mod reducing;
 mod rows;
+mod short_groups;
 mod sources;
 
 pub use groups::{GroupRow, GroupRows, GroupStep};

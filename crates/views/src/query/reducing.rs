@@ -3,7 +3,7 @@
 use crate::ViewError;
 use crate::query::merge::MergedRows;
 use crate::query::sources::{RowSource, RowSources};
-use crate::reduce::{Reduced, Reduction};
+use crate::reduce::Reduction;
 use crate::row::Row;
 use std::ops::Range as Run;
 use varve_btree::{Direction, Reducer};
@@ -105,13 +105,12 @@ impl Reducing {
             Reduction::First | Reduction::Last => self.value,
             _ => {
                 self.summarise();
-                let reducer = self.source.as_ref()?.reducer();
+                let source = self.source.as_ref()?;
                 let summary = match self.parts.len() {
                     1 => self.parts.swap_remove(0),
-                    _ => combined(reducer, &self.parts),
+                    _ => combined(source.reducer(), &self.parts),
                 };
-                let summary = reducer.finish(summary, self.part);
-                Some(Reduced::read(&summary, self.part).into_json())
+                Some(source.shown(summary, self.part))
             }
         }
     }
