@@ -17,8 +17,6 @@ use varve_repo::Node;
 const MOST_REMARKS: usize = 200;
 /// Characters of a document's text that are shown.
 const LONGEST_TEXT: usize = 4_000;
-/// Groups of a view that are read.
-const MOST_GROUPS: usize = 20_000;
 /// Authors and paths that are shown.
 const MOST_ROWS: usize = 20;
 
@@ -88,11 +86,14 @@ impl RepositoryDatabases for PageDatabases {
         let Some(index) = KnownIndex::open(&app, &database, DESIGN)? else {
             return Ok(None);
         };
-        let groups = |view, level| index.groups(view, level, MOST_GROUPS);
+        let (mut months, mut authors, mut churn) = (Vec::new(), TopRows::new(), TopRows::new());
+        index.each_group("by_date", 2, |key, count| months.extend(month(key, count)))?;
+        index.each_group("by_author", 1, |key, count| authors.add(author(key, count)))?;
+        index.each_group("churn", 1, |key, lines| churn.add(changed_file(key, lines)))?;
         Ok(Some(Statistics {
-            months: months(&groups("by_date", 2)?),
-            authors: authors(&groups("by_author", 1)?),
-            churn: churn(&groups("churn", 1)?),
+            months,
+            authors: authors.sorted(),
+            churn: churn.sorted(),
             pending: index.pending()?,
         }))
     }
@@ -132,47 +133,66 @@ fn item(key: &Value, at: usize) -> Option<&Value> {
     key.as_array()?.get(at)
 }
 
-fn months(groups: &[(Value, Value)]) -> Vec<(i64, u64, u64)> {
-    let month = |(key, count): &(Value, Value)| {
-        Some((
-            item(key, 0)?.as_i64()?,
-            item(key, 1)?.as_u64()?,
-            count.as_u64()?,
-        ))
-    };
-    groups.iter().filter_map(month).collect()
+fn month(key: &Value, count: &Value) -> Option<(i64, u64, u64)> {
+    Some((
+        item(key, 0)?.as_i64()?,
+        item(key, 1)?.as_u64()?,
+        count.as_u64()?,
+    ))
 }
 
-fn authors(groups: &[(Value, Value)]) -> Vec<(String, u64)> {
-    let author = |(key, count): &(Value, Value)| {
-        let name = item(key, 0)?.as_str()?.to_owned();
-        Some((name, count.as_u64()?))
-    };
-    let mut authors: Vec<_> = groups.iter().filter_map(author).collect();
-    authors.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    authors.truncate(MOST_ROWS);
-    authors
+/// The row of an author, and what it is sorted by.
+fn author(key: &Value, count: &Value) -> Option<(u64, (String, u64))> {
+    let count = count.as_u64()?;
+    Some((count, (item(key, 0)?.as_str()?.to_owned(), count)))
 }
 
-fn churn(groups: &[(Value, Value)]) -> Vec<(String, u64, u64)> {
-    let file = |(key, lines): &(Value, Value)| {
-        let path = item(key, 0)?.as_str()?.to_owned();
-        Some((path, item(lines, 0)?.as_u64()?, item(lines, 1)?.as_u64()?))
-    };
-    let mut files: Vec<_> = groups.iter().filter_map(file).collect();
-    files.sort_by_key(|(_, added, removed)| std::cmp::Reverse(added + removed));
-    files.truncate(MOST_ROWS);
-    files
+/// The row of a file with added and removed lines, and what it is sorted by.
+fn changed_file(key: &Value, lines: &Value) -> Option<(u64, (String, u64, u64))> {
+    let path = item(key, 0)?.as_str()?.to_owned();
+    let (added, removed) = (item(lines, 0)?.as_u64()?, item(lines, 1)?.as_u64()?);
+    Some((added.saturating_add(removed), (path, added, removed)))
+}
+
+/// Keeps the [`MOST_ROWS`] rows with the greatest numbers of any number that come; of equal ones the first.
+struct TopRows<T> {
+    rows: Vec<(u64, T)>,
+}
+
+impl<T> TopRows<T> {
+    fn new() -> TopRows<T> {
+        TopRows { rows: Vec::new() }
+    }
+
+    fn add(&mut self, row: Option<(u64, T)>) {
+        self.rows.extend(row);
+        if self.rows.len() == 8 * MOST_ROWS {
+            self.sort();
+        }
+    }
+
+    fn sort(&mut self) {
+        self.rows
+            .sort_by_key(|(number, _)| std::cmp::Reverse(*number));
+        self.rows.truncate(MOST_ROWS);
+    }
+
+    fn sorted(mut self) -> Vec<T> {
+        self.sort();
+        self.rows.into_iter().map(|(_, row)| row).collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parsed(rows: &[(&str, &str)]) -> Vec<(Value, Value)> {
+    /// Rows that are made of the keys and values of groups.
+    fn made<T>(groups: &[(&str, &str)], make: fn(&Value, &Value) -> Option<T>) -> Vec<T> {
         let parse = |text: &str| varve_json::parse(text.as_bytes()).unwrap();
-        let rows = rows.iter();
-        rows.map(|(key, value)| (parse(key), parse(value)))
+        let groups = groups.iter();
+        groups
+            .filter_map(|(key, value)| make(&parse(key), &parse(value)))
             .collect()
     }
 
@@ -196,24 +216,29 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_views_become_counts() {
-        let found = months(&parsed(&[
-            ("[2024, 3]", "5"),
-            ("[null]", "1"),
-            ("[-1, 12]", "2"),
-        ]));
+    fn groups_of_views_become_rows() {
+        let found = made(
+            &[("[2024, 3]", "5"), ("[null]", "1"), ("[-1, 12]", "2")],
+            month,
+        );
         assert_eq!(found, [(2024, 3, 5), (-1, 12, 2)]);
-        let found = authors(&parsed(&[
-            ("[\"a\"]", "1"),
-            ("[\"b\"]", "9"),
-            ("null", "7"),
-        ]));
-        assert_eq!(found, [("b".to_owned(), 9), ("a".to_owned(), 1)]);
-        let found = churn(&parsed(&[
-            ("[\"x\"]", "[1, 2]"),
-            ("[\"y\"]", "[5, 0]"),
-            ("[\"z\"]", "3"),
-        ]));
-        assert_eq!(found, [("y".to_owned(), 5, 0), ("x".to_owned(), 1, 2)]);
+        let found = made(&[("[\"a\"]", "1"), ("null", "7")], author);
+        assert_eq!(found, [(1, ("a".to_owned(), 1))]);
+        let found = made(&[("[\"y\"]", "[5, 2]"), ("[\"z\"]", "3")], changed_file);
+        assert_eq!(found, [(7, ("y".to_owned(), 5, 2))]);
+    }
+
+    #[test]
+    fn the_greatest_of_many_rows_are_kept_in_order() {
+        let mut top = TopRows::new();
+        // Each number twice; a row behind all others is the greatest.
+        let numbers = (0..100_000_u64).map(|number| (number * 7_919) % 50_000);
+        for (at, number) in numbers.chain([60_000]).enumerate() {
+            top.add(Some((number, (number, at < 50_000))));
+        }
+        let found = top.sorted();
+        assert_eq!(found[0], (60_000, false));
+        let expected = (0..MOST_ROWS as u64 - 1).map(|n| (49_999 - n / 2, n % 2 == 0));
+        assert!(found[1..].iter().copied().eq(expected), "{found:?}");
     }
 }

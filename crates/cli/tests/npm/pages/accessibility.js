@@ -6,10 +6,11 @@ const fs = require('fs');
 
 const axe = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
-const VIEWS = [
-  { scheme: 'light', width: 1280, height: 900 },
-  { scheme: 'dark', width: 390, height: 844 },
-];
+const WIDE = { width: 1280, height: 900 };
+const NARROW = { width: 390, height: 844 };
+// Colours go by the scheme and layout by the width, so that two views show both of each; people look at pictures of all four.
+const VIEWS = [{ scheme: 'light', ...WIDE }, { scheme: 'dark', ...NARROW }];
+const VIEWS_TO_LOOK_AT = [...VIEWS, { scheme: 'dark', ...WIDE }, { scheme: 'light', ...NARROW }];
 
 // Addresses of pages, each of another kind, a space between two.
 const addresses = process.env.ADDRESSES.split(' ');
@@ -42,11 +43,12 @@ run('pages', expected, async (fauxton) => {
   const about = `/hg%2Flake/${process.env.NODE_OF_CHANGESET}`;
   await ask('PUT', `${about}:build:linux`, { type: 'build', state: 'failed', text: 'it broke', url: 'https://ci.example/1' });
   await ask('PUT', `${about}:review:1`, { type: 'review', state: 'approved', author: 'Ada', path: 's/g', line: 2 });
-  for (const { scheme, width, height } of VIEWS) {
+  const views = process.env.VARVE_SCREENSHOTS ? VIEWS_TO_LOOK_AT : VIEWS;
+  for (const { scheme, width, height } of views) {
     await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
     await page.setViewport({ width, height });
     for (const address of addresses) {
-      await fauxton.step(`${scheme} ${address}`, async () => {
+      await fauxton.step(`${scheme} ${width} ${address}`, async () => {
         await page.goto(`${origin}${address}`);
         found.push(...(await faults(page)).map((fault) => `${scheme} ${address}: ${fault}`));
       });

@@ -53,32 +53,33 @@ impl KnownIndex {
         self.documents.update_seq()
     }
 
-    /// Keys and values of a view's groups by so many items of keys, at most `most` of them.
+    /// Shows keys and values of a view's groups by so many items of keys, one after the other.
     ///
     /// # Errors
     /// Damage, or no such view.
-    pub(crate) fn groups(
+    pub(crate) fn each_group(
         &self,
         view: &str,
         level: u64,
-        most: usize,
-    ) -> Result<Vec<(Value, Value)>, Failure> {
+        mut show: impl FnMut(&Value, &Value),
+    ) -> Result<(), Failure> {
         let level = level.to_string();
         let options = QueryOptions::from_query([("group_level", level.as_str())])?;
         let answer = self.moment.query(view, &options)?;
-        let mut found = Vec::new();
         let Some(mut groups) = answer.into_groups() else {
-            return Ok(found);
+            return Ok(());
         };
-        while found.len() < most {
+        loop {
             match groups.next_within(TURN)? {
                 GroupStep::Group(row) => {
-                    found.push((varve_json::parse(&row.key)?, varve_json::parse(&row.value)?));
+                    show(
+                        &varve_json::parse(&row.key)?,
+                        &varve_json::parse(&row.value)?,
+                    );
                 }
                 GroupStep::Paused => {}
-                GroupStep::End => break,
+                GroupStep::End => return Ok(()),
             }
         }
-        Ok(found)
     }
 }

@@ -68,6 +68,8 @@ struct LogPage {
 struct LabelsPage {
     frame: Frame,
     labels: Vec<LabelRow>,
+    /// Only branches are open, inactive or closed.
+    has_states: bool,
 }
 
 #[derive(Template)]
@@ -266,6 +268,7 @@ pub(super) fn labels(page: &Page<'_>, command: Command) -> Result<String, PageEr
     filled(&LabelsPage {
         frame: Frame::new(page, title.to_owned(), Some(place)),
         labels: label_rows(page, &labels),
+        has_states: matches!(command, Command::Branches),
     })
 }
 
