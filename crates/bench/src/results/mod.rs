@@ -4,5 +4,5 @@ mod page;
 mod ratios;
 mod read;
 
-pub use page::{page, summary};
+pub use page::{page, pictures};
 pub use read::{KeptResult, ResultFile, read};

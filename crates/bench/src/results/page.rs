@@ -1,6 +1,6 @@
 //! The page.
 
-use super::ratios::{Series, of_file, of_summary, series};
+use super::ratios::{Series, of_databases, of_file, of_git, of_summary, series};
 use super::{KeptResult, ResultFile};
 use crate::BenchError;
 use crate::report::{END, escaped, head, push_chart, sparkline};
@@ -26,8 +26,10 @@ pub fn page(files: &[ResultFile]) -> Result<String, BenchError> {
         escaped(last.copied().unwrap_or_default()),
         escaped(&machines.into_iter().collect::<Vec<_>>().join("; ")),
     ));
-    if let Some(chart) = of_summary(files) {
-        push_chart(&mut out, &chart)?;
+    for chart in [of_summary(files), of_git(files), of_databases(files)] {
+        if let Some(chart) = chart {
+            push_chart(&mut out, &chart)?;
+        }
     }
     out.push_str("<p>");
     for file in files {
@@ -42,16 +44,23 @@ pub fn page(files: &[ResultFile]) -> Result<String, BenchError> {
     Ok(out)
 }
 
-/// A page with the plot of the summary alone, for a picture.
+/// Pages with one plot each, for pictures: the name of the picture, and the page.
 ///
 /// # Errors
-/// [`BenchError::Plot`]; [`BenchError::Nothing`] without any of its rows.
-pub fn summary(files: &[ResultFile]) -> Result<String, BenchError> {
-    let chart = of_summary(files).ok_or(BenchError::Nothing)?;
-    let mut out = head("Varve against peers");
-    push_chart(&mut out, &chart)?;
-    out.push_str(END);
-    Ok(out)
+/// [`BenchError::Plot`]; [`BenchError::Nothing`] without any row of one of them.
+pub fn pictures(files: &[ResultFile]) -> Result<Vec<(&'static str, String)>, BenchError> {
+    let mut pages = Vec::new();
+    for (name, chart) in [
+        ("against-ancestors", of_summary(files)),
+        ("against-git", of_git(files)),
+        ("against-databases", of_databases(files)),
+    ] {
+        let mut page = head("Varve against peers");
+        push_chart(&mut page, &chart.ok_or(BenchError::Nothing)?)?;
+        page.push_str(END);
+        pages.push((name, page));
+    }
+    Ok(pages)
 }
 
 fn push_file(out: &mut String, file: &ResultFile) -> Result<(), BenchError> {
@@ -162,7 +171,7 @@ mod tests {
             page.contains("log&lt;") && !page.contains("log<"),
             "unescaped"
         );
-        assert!(matches!(summary(&[file]), Err(BenchError::Nothing)));
+        assert!(matches!(pictures(&[file]), Err(BenchError::Nothing)));
     }
 
     #[test]

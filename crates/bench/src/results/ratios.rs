@@ -33,6 +33,16 @@ const SUMMARY: [(&str, &str, &str); 14] = [
     ("views", "find", "_find"),
 ];
 
+/// Rows of the plot against other servers.
+const DATABASES: [(&str, &str, &str); 6] = [
+    ("peers", "documents/get", "GET of a document"),
+    ("peers", "documents/put", "PUT of a document"),
+    ("peers", "documents/query", "query of 25 documents"),
+    ("peers", "documents/load", "load"),
+    ("peers", "documents/file", "file and index, bytes"),
+    ("peers", "file/get of 1 KB", "GET of 1 KB"),
+];
+
 /// All results of one quantity of one subject, the newest last.
 pub(super) struct Series<'r> {
     pub results: Vec<&'r KeptResult>,
@@ -133,19 +143,59 @@ pub(super) fn of_file(name: &str, all: &[Series<'_>]) -> Option<Chart> {
 
 /// Work that many people do, by peer.
 pub(super) fn of_summary(files: &[ResultFile]) -> Option<Chart> {
+    let title = "Varve against its ancestors: how many times better";
+    chosen(files, &SUMMARY, |_| true).chart(title.to_owned())
+}
+
+/// Documents against a relational database and a server of files.
+pub(super) fn of_databases(files: &[ResultFile]) -> Option<Chart> {
+    let is_server = |peer: &str| peer == "postgresql" || peer == "nginx";
+    let title = "Varve against PostgreSQL and nginx: how many times better";
+    chosen(files, &DATABASES, is_server).chart(title.to_owned())
+}
+
+/// Commands against git on conversions of the same histories, by corpus.
+pub(super) fn of_git(files: &[ResultFile]) -> Option<Chart> {
+    let choices = files.iter().find(|file| file.name == "choices")?;
     let mut rows = Rows::default();
-    for (file, name, label) in SUMMARY {
+    for one in series(&choices.results) {
+        let Some((corpus, command)) = git_command(&one.last.name) else {
+            continue;
+        };
+        if let (Some(median), Some((low, high))) = (one.last.median, one.last.range) {
+            let peer = format!("git, {corpus} corpus");
+            rows.add(command.to_owned(), &peer, (low, median, high));
+        }
+    }
+    rows.chart("Varve against git: how many times faster".to_owned())
+}
+
+/// Corpus and command of a result such as `hg-large/commands/log -l 10/git_ratio`.
+fn git_command(name: &str) -> Option<(&str, &str)> {
+    let (corpus, rest) = name.strip_prefix("hg-")?.split_once("/commands/")?;
+    Some((corpus, rest.strip_suffix("/git_ratio")?))
+}
+
+/// The newest ratios of the named results against the peers that are asked for.
+fn chosen(
+    files: &[ResultFile],
+    named: &[(&str, &str, &str)],
+    is_wanted: impl Fn(&str) -> bool,
+) -> Rows {
+    let mut rows = Rows::default();
+    for &(file, name, label) in named {
         let Some(file) = files.iter().find(|found| found.name == file) else {
             continue;
         };
         let all = series(&file.results);
         for one in all.iter().filter(|one| one.last.name == name) {
-            if let Some((_, peer, ratio)) = against_peer(&all, one.last) {
+            let ratio = against_peer(&all, one.last);
+            if let Some((_, peer, ratio)) = ratio.filter(|(_, peer, _)| is_wanted(peer)) {
                 rows.add(label.to_owned(), peer, ratio);
             }
         }
     }
-    rows.chart("Varve against its ancestors: how many times better".to_owned())
+    rows
 }
 
 /// Subject and peer of a ratio of which more is better, and the ratio with its bounds.
@@ -246,6 +296,52 @@ mod tests {
             let mark = chart.rows[0].marks[0];
             assert_eq!((mark.low, mark.median, mark.high), (4.0, 10.0, 40.0));
         }
+    }
+
+    #[test]
+    fn ratios_against_git_are_rows_by_corpus() {
+        let named = |name: &str, median: f64| KeptResult {
+            name: name.to_owned(),
+            ..kept(
+                "varve",
+                "number",
+                median,
+                Some((median / 2.0, median * 2.0)),
+            )
+        };
+        let results = vec![
+            named("hg-large/commands/log/git_ratio", 3.0),
+            named("hg-large/commands/log/git", 0.4),
+            named("hg-medium/commands/log/git_ratio", 2.0),
+            named("hg-large/commands/log/git_ratio", 4.0),
+            named("repo-large/chunks/log/git_ratio", 5.0),
+        ];
+        let name = "choices".to_owned();
+        let Some(Chart::Ratios(chart)) = of_git(&[ResultFile { name, results }]) else {
+            panic!("no chart");
+        };
+        assert_eq!(chart.series, ["git, large corpus", "git, medium corpus"]);
+        assert_eq!((chart.rows.len(), chart.rows[0].label.as_str()), (1, "log"));
+        let medians: Vec<f64> = chart.rows[0].marks.iter().map(|mark| mark.median).collect();
+        assert_eq!(medians, [4.0, 2.0]);
+    }
+
+    #[test]
+    fn a_picture_has_the_peers_that_are_asked_for() {
+        let named = |subject: &str| KeptResult {
+            name: "documents/get".to_owned(),
+            ..kept(subject, "ratio", 1.5, None)
+        };
+        let results = vec![
+            named("varve against sqlite 3.40.1, in process"),
+            named("varve against postgresql 15.14"),
+        ];
+        let name = "peers".to_owned();
+        let Some(Chart::Ratios(chart)) = of_databases(&[ResultFile { name, results }]) else {
+            panic!("no chart");
+        };
+        assert_eq!(chart.series, ["postgresql"]);
+        assert_eq!(chart.rows[0].label, "GET of a document");
     }
 
     #[test]
