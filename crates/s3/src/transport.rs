@@ -27,6 +27,8 @@ const LONGEST_ANSWER: usize = LONGEST + (1 << 20);
 /// Characters of an explanation that are shown.
 const LONGEST_TEXT: usize = 200;
 
+/// Bytes within which the root element of a listing begins.
+const LISTING_START: usize = 256;
 /// S3's name of the error.
 const NO_BUCKET: &str = "NoSuchBucket";
 
@@ -96,6 +98,8 @@ struct Transport(reqwest::Client);
 #[async_trait]
 impl HttpService for Transport {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let query = request.uri().query();
+        let is_listing = query.is_some_and(|query| query.contains("list-type="));
         let limit = ANSWER + time_for(request.body().content_length());
         let answered = timeout(limit, self.0.call(request)).await;
         let (parts, body) = answered.unwrap_or_else(|_| Err(late()))?.into_parts();
@@ -105,6 +109,15 @@ impl HttpService for Transport {
         let body = timeout(limit, whole(body)).await;
         let body = body.unwrap_or_else(|_| Err(late()))?;
         match parts.status.as_u16() {
+            // `object_store` takes any text for a listing without objects.
+            200 if is_listing && !is_listing_of_s3(&body) => {
+                let refusal = Refusal {
+                    status: 200,
+                    code: String::new(),
+                    message: "which is no listing of S3".to_owned(),
+                };
+                return Err(HttpError::new(HttpErrorKind::Unknown, refusal));
+            }
             200..=299 | 304 | 412 | 416 => {}
             // An object of a bucket that is gone is not just absent.
             404 if code_of(&body) != NO_BUCKET => {}
@@ -118,6 +131,12 @@ impl HttpService for Transport {
             HttpResponseBody::from(body),
         ))
     }
+}
+
+/// The root element follows the declaration of XML.
+fn is_listing_of_s3(body: &[u8]) -> bool {
+    let start = String::from_utf8_lossy(&body[..body.len().min(LISTING_START)]);
+    start.contains("<ListBucketResult")
 }
 
 fn time_for(bytes: usize) -> Duration {

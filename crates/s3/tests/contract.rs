@@ -99,18 +99,23 @@ fn append(storage: &dyn Storage, mode: OpenMode, bytes: &[u8]) -> Result<(), Sto
 #[test]
 fn a_log_is_taken_over() {
     with_each_store(|store| {
-        let own = || {
+        let open = || {
             let (id, local) = (LogId::new("l").unwrap(), Arc::new(MemoryStorage::default()));
             let clock = Arc::new(SystemClock::default());
             SharedStorage::open(Arc::clone(&store), clock, id, LogOptions::default(), local)
                 .unwrap()
+        };
+        let own = || {
+            let storage = open();
+            storage.take_over().unwrap();
+            storage
         };
         let first = own();
         append(&first, OpenMode::CreateNew, b"one").unwrap();
         let second = own();
         append(&first, OpenMode::Append, b"lost").unwrap_err();
         append(&second, OpenMode::Append, &[b'2'; 2_000_000]).unwrap();
-        let file = own().open("f".as_ref(), OpenMode::Read).unwrap();
+        let file = open().open("f".as_ref(), OpenMode::Read).unwrap();
         let bytes = file.read_all().unwrap();
         assert!(bytes.starts_with(b"one22") && bytes.len() == 2_000_003);
     });

@@ -129,7 +129,7 @@ fn a_log_has_each_commit_once_whatever_happens_to_its_answers() {
     let server = S3Server::start();
     let store: Arc<dyn ObjectStore> = Arc::new(open(&server));
     let id = LogId::new("l").unwrap();
-    let own = || {
+    let open = || {
         let (clock, local) = (
             Arc::new(SystemClock::default()),
             Arc::new(MemoryStorage::default()),
@@ -143,7 +143,8 @@ fn a_log_has_each_commit_once_whatever_happens_to_its_answers() {
         )
         .unwrap()
     };
-    let owner = own();
+    let owner = open();
+    owner.take_over().unwrap();
     let file = owner.open("f".as_ref(), OpenMode::CreateNew).unwrap();
     let faults = [
         BUSY,
@@ -160,7 +161,7 @@ fn a_log_has_each_commit_once_whatever_happens_to_its_answers() {
         expected.extend(line);
     }
     assert_eq!(
-        own()
+        open()
             .open("f".as_ref(), OpenMode::Read)
             .unwrap()
             .read_all()
