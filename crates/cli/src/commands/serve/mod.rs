@@ -22,9 +22,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use varve_server::directory::{CONFIG, REPOSITORIES};
-use varve_server::{
-    AccessLogFormat, Ended, LogFile, ServeOptions, Served, Server, ServerError, SharedOptions,
-};
+use varve_server::{AccessLogFormat, Ended, LogFile, ServeOptions, Served, Server, SharedOptions};
 
 /// Serve the repositories and databases of a directory
 ///
