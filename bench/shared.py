@@ -2,7 +2,7 @@
 """shared.py: what commits into a shared store cost, against the same server with its databases on the local disk.
 
 Run it beside a store of S3, such as `crates/testkit/ceph/with_ceph bench/shared.py`: that gives the variables of the
-environment. Kinds of stores take turns; figures are medians of one run, and of the store's own creations.
+environment. Kinds of stores take turns; figures are medians of one run, and creations by the store itself take turns with writes.
 """
 
 import argparse
@@ -22,9 +22,11 @@ import urllib.parse
 
 import measure
 
-SMALL, CREATIONS = 300, 300
+SMALL = 300
 WRITERS, BATCH, SECONDS = 64, 100, 8
 TEXT = "x" * 200
+# As long as the record of a commit of such a document.
+RECORD = b"x" * 2700
 
 
 def signed(method, url, body, extra):
@@ -51,22 +53,22 @@ def signed(method, url, body, extra):
     return headers
 
 
-def create_times(bucket):
-    """Seconds of each creation of a small object by the store itself, over one connection."""
-    endpoint = urllib.parse.urlsplit(os.environ["AWS_ENDPOINT_URL"])
-    connection = http.client.HTTPConnection(endpoint.netloc)
-    times = []
-    for number in range(CREATIONS):
-        url = endpoint._replace(path=f"/{bucket}/bench-{time.time_ns()}-{number}")
-        headers = signed("PUT", url, TEXT.encode(), {"if-none-match": "*"})
-        start = time.monotonic()
-        connection.request("PUT", url.path, TEXT.encode(), headers)
-        answer = connection.getresponse()
+class Store:
+    """The store itself, over one connection."""
+
+    def __init__(self, bucket):
+        self.endpoint = urllib.parse.urlsplit(os.environ["AWS_ENDPOINT_URL"])
+        self.bucket = bucket
+        self.connection = http.client.HTTPConnection(self.endpoint.netloc)
+
+    def create(self, body):
+        url = self.endpoint._replace(path=f"/{self.bucket}/bench-{time.time_ns()}")
+        headers = signed("PUT", url, body, {"if-none-match": "*"})
+        self.connection.request("PUT", url.path, body, headers)
+        answer = self.connection.getresponse()
         answer.read()
-        times.append(time.monotonic() - start)
         if answer.status != 200:
             raise SystemExit(f"the store answered {answer.status}")
-    return times
 
 
 class Client:
@@ -85,13 +87,22 @@ class Client:
             raise SystemExit(f"{method} {path}: {answer.status}")
 
 
-def times_of(server, method, path, body=None):
-    client, times = Client(server), []
+def timed(work):
+    start = time.monotonic()
+    work()
+    return time.monotonic() - start
+
+
+def small_times(server, store):
+    """Median seconds of creations by the store itself, of writes and of reads of small documents, taken in turns."""
+    client, times = Client(server), {"creation": [], "write": [], "read": []}
+    body = json.dumps({"text": TEXT}).encode()
     for number in range(SMALL):
-        start = time.monotonic()
-        client.request(method, path.format(number), body)
-        times.append(time.monotonic() - start)
-    return times
+        path = f"/small/doc-{number}"
+        times["creation"].append(timed(lambda: store.create(RECORD)))
+        times["write"].append(timed(lambda: client.request("PUT", path, body)))
+        times["read"].append(timed(lambda: client.request("GET", path)))
+    return {what: statistics.median(taken) for what, taken in times.items()}
 
 
 def documents_per_second(server):
@@ -128,16 +139,13 @@ def serve(binary, directory, store):
     raise SystemExit("varve did not start")
 
 
-def measure_store(binary, kind, store, scratch):
-    server = serve(binary, os.path.join(scratch, kind), store)
+def measure_kind(binary, kind, address, store, scratch):
+    server = serve(binary, os.path.join(scratch, kind), address)
     try:
         client = Client(server)
         for database in ["small", "batches"]:
             client.request("PUT", f"/{database}")
-        body = json.dumps({"text": TEXT}).encode()
-        write = statistics.median(times_of(server, "PUT", "/small/doc-{}", body))
-        read = statistics.median(times_of(server, "GET", "/small/doc-{}"))
-        return {"write": write, "read": read, "documents": documents_per_second(server)}
+        return {**small_times(server, store), "documents": documents_per_second(server)}
     finally:
         server.stop()
 
@@ -155,15 +163,15 @@ def main():
             "file://": "file://" + os.path.join(scratch, "store"),
             "s3://": f"{bucket}/bench-{time.time_ns()}",
         }
-        creations = create_times(bucket.removeprefix("s3://").split("/")[0])
-        print(f"the store's own creation: {statistics.median(creations) * 1e3:.2f} ms")
+        store = Store(bucket.removeprefix("s3://").split("/")[0])
         local = None
-        for kind, store in stores.items():
-            found = measure_store(binary, kind.replace("/", "_"), store, scratch)
+        for kind, address in stores.items():
+            found = measure_kind(binary, kind.replace("/", "_"), address, store, scratch)
             local = local or found
             print(
-                f"{kind}: write {found['write'] * 1e3:.2f} ms, read {found['read'] * 1e3:.2f} ms, "
-                f"{found['documents']:.0f} documents/s ({found['documents'] / local['documents']:.2f} of local)"
+                f"{kind}: creation by the store {found['creation'] * 1e3:.2f} ms, write {found['write'] * 1e3:.2f} ms, "
+                f"read {found['read'] * 1e3:.2f} ms, {found['documents']:.0f} documents/s "
+                f"({found['documents'] / local['documents']:.2f} of local)"
             )
     finally:
         shutil.rmtree(scratch)
