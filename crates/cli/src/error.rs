@@ -1,6 +1,7 @@
 //! Failures of a command, and the exit code of each.
 
 use crate::demo::DemoError;
+use crate::store_address::StoreAddressError;
 use std::io;
 use std::path::PathBuf;
 use varve_bench::BenchError;
@@ -45,6 +46,9 @@ pub(crate) enum CliError {
     /// Another server of the shared store leads, so that this one has stopped.
     #[error("another server of the shared store leads; started again, this one stands by")]
     Superseded,
+    /// The shared store cannot be opened.
+    #[error(transparent)]
+    Store(#[from] StoreAddressError),
     /// The demo could not be made.
     #[error(transparent)]
     Demo(#[from] DemoError),
@@ -106,6 +110,7 @@ impl CliError {
             CliError::Output(_)
             | CliError::Server(_)
             | CliError::Superseded
+            | CliError::Store(_)
             | CliError::File { .. }
             | CliError::Bench(_)
             | CliError::Demo(_) => FAILED,

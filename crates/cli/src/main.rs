@@ -6,6 +6,7 @@ mod demo;
 mod error;
 mod help;
 mod progress;
+mod store_address;
 
 use clap::{Parser, Subcommand};
 use context::Context;

@@ -9,11 +9,14 @@ use varve_codec::EngineSetting;
 use varve_docdb::{Database, DatabaseOptions, Edit, Mode};
 use varve_shared::{DirectoryStore, LogId, LogOptions, SharedStorage, SystemClock};
 
-fn options() -> DatabaseOptions {
+pub(crate) fn options() -> DatabaseOptions {
     DatabaseOptions::new(EngineSetting::NONE, NodeCache::new(1 << 20))
 }
 
-fn write(db: &Database, numbers: std::ops::Range<u32>) -> Result<(), varve_docdb::DocdbError> {
+pub(crate) fn write(
+    db: &Database,
+    numbers: std::ops::Range<u32>,
+) -> Result<(), varve_docdb::DocdbError> {
     for number in numbers {
         let text = format!(r#"{{"_id":"doc-{number}","text":"needle {number}"}}"#);
         let edit = Edit::parse(None, text.as_bytes()).unwrap();
@@ -22,7 +25,7 @@ fn write(db: &Database, numbers: std::ops::Range<u32>) -> Result<(), varve_docdb
     Ok(())
 }
 
-fn count(db: &Database) -> u64 {
+pub(crate) fn count(db: &Database) -> u64 {
     db.snapshot().info().unwrap().doc_count
 }
 
@@ -147,8 +150,8 @@ fn what_is_not_there_or_not_built_is_refused_by_name() {
     let store = format!("file://{directory}");
     let refused = [
         (
-            vec!["list", "s3://bucket/x"],
-            "s3://bucket/x is no store that this version knows",
+            vec!["list", "gs://bucket/x"],
+            "gs://bucket/x is no store that this version knows",
         ),
         (
             vec!["list", "file:///nowhere/at/all"],

@@ -275,8 +275,8 @@ fn check_copies(scene: &Scene, client: &mut Client) {
             "databases is not empty",
         ),
         (
-            vec![&*directory, "--shared", "s3://bucket"],
-            "s3://bucket is no store",
+            vec![&*directory, "--shared", "gs://bucket"],
+            "gs://bucket is no store",
         ),
         (
             vec![&*other, "--shared", &*store, "-a", "any"],

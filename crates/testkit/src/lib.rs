@@ -15,6 +15,7 @@ pub mod recorded;
 pub mod recorder;
 pub mod repos;
 pub mod rooms;
+pub mod s3;
 pub mod third_party;
 pub mod tidy;
 pub mod varve;

@@ -63,9 +63,23 @@ impl Server {
     /// # Errors
     /// As of [`Server::try_start`].
     pub fn start_with(program: &str, directory: &Path, options: &[&str]) -> Result<Server, Ended> {
+        Server::start_in_environment(program, directory, options, &[])
+    }
+
+    /// As [`Server::start_with`], with further variables of the environment.
+    ///
+    /// # Errors
+    /// As of [`Server::try_start`].
+    pub fn start_in_environment(
+        program: &str,
+        directory: &Path,
+        options: &[&str],
+        variables: &[(&str, String)],
+    ) -> Result<Server, Ended> {
         let mut command = Command::new(program);
         command.arg("serve").arg(directory).args(["-p", "0"]);
-        Server::of(command.args(options), program)
+        let variables = variables.iter().map(|(name, value)| (name, value));
+        Server::of(command.args(options).envs(variables), program)
     }
 
     /// As [`Server::try_start`], on a port that the caller knows to be free.

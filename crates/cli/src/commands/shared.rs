@@ -1,6 +1,7 @@
 //! `shared`: copies of databases in a shared store, with every state of the retention time.
 
 use super::moving;
+use crate::store_address::StoreAddress;
 use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -18,12 +19,10 @@ use varve_server::couch::database::logs::{self, FILE, database_of};
 use varve_server::couch::names::check_database_name;
 use varve_server::directory::{DATABASES, OfflineDirectory};
 use varve_shared::{
-    Catalog, DirectoryStore, LogId, LogOptions, ObjectStore, RestorePoint, SystemClock,
-    collect_garbage, import, list_logs, probe, restore, verify,
+    Catalog, LogId, LogOptions, ObjectStore, RestorePoint, SystemClock, collect_garbage, import,
+    list_logs, probe, restore, verify,
 };
 
-/// Beginning of the addresses of directories.
-const DIRECTORY_SCHEME: &str = "file://";
 /// Memory for nodes; one look at a restored database needs few.
 const CACHE: usize = 1 << 20;
 
@@ -50,7 +49,9 @@ pub(crate) const COMMAND: Command = Command {
     synopsis: "list STORE | put STORE DIR DB... | restore STORE DB DIR | verify STORE [DB]... | gc STORE [DB]...",
     summary: "keep copies of databases in a shared store, and restore any of their states",
     help: "STORE is the address of a store of objects: file:///PATH is a directory, on this machine or on a file system that \
-           machines share. (docs/shared.md has its protocol.)\n\n\
+           machines share, and s3://BUCKET/PREFIX a part of a bucket of S3, whose server and keys are those of the \
+           environment (AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY). (docs/shared.md has \
+           its protocol.)\n\n\
            'put' copies the databases DB of DIR, a directory that 'varve serve' serves, which it may do meanwhile. A \
            database that is in the store already is brought up to date: only bytes that the store does not have are \
            sent, and its earlier states stay.\n\n\
@@ -134,27 +135,9 @@ fn options(matches: &Matches) -> Result<LogOptions, Abort> {
     Ok(options)
 }
 
-/// The directory that an address names.
-///
-/// # Errors
-/// The reason, for people.
-pub(super) fn directory_of(address: &str) -> Result<&Path, String> {
-    let path = address.strip_prefix(DIRECTORY_SCHEME).map(Path::new);
-    path.filter(|path| path.is_absolute()).ok_or_else(|| {
-        format!(
-            "{address} is no store that this version knows: it must be {DIRECTORY_SCHEME} with an absolute path"
-        )
-    })
-}
-
 fn existing_store(address: &str) -> Result<Arc<dyn ObjectStore>, Abort> {
-    let directory = directory_of(address).map_err(Abort::new)?;
-    if !directory.is_dir() {
-        let path = directory.display();
-        return Err(Abort::new(format!("there is no directory {path}")));
-    }
-    let store = DirectoryStore::new(directory).map_err(abort)?;
-    Ok(Arc::new(store))
+    let address = StoreAddress::parse(address).map_err(abort)?;
+    address.open_existing().map_err(abort)
 }
 
 fn abort(error: impl std::fmt::Display) -> Abort {
@@ -206,9 +189,9 @@ fn put(ui: &mut Ui, address: &str, directory: &Path, names: &[String]) -> Result
         }
         files.push((id, file));
     }
-    let store = DirectoryStore::new(directory_of(address).map_err(Abort::new)?).map_err(abort)?;
-    probe(&store).map_err(abort)?;
-    let store: Arc<dyn ObjectStore> = Arc::new(store);
+    let address = StoreAddress::parse(address).map_err(abort)?;
+    let store = address.open().map_err(abort)?;
+    probe(store.as_ref()).map_err(abort)?;
     let options = LogOptions {
         checkpoint_slots: CHECKPOINT_SLOTS,
         ..LogOptions::default()

@@ -59,7 +59,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
         &[
             &["progress"],
             &["context"],
-            &["demo"],
+            &["demo", "store_address"],
             &["error"],
             &["commands"],
             &["help"],
@@ -297,6 +297,15 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
         ],
     ),
     (
+        "s3",
+        &[
+            &["error"],
+            &["address", "settings", "runtime"],
+            &["transport"],
+            &["store"],
+        ],
+    ),
+    (
         "shared",
         &[
             &["clock", "error"],
@@ -318,6 +327,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "recorded",
                 "recorder",
                 "rooms",
+                "s3",
                 "third_party",
                 "tidy",
                 "watched",

@@ -33,7 +33,7 @@ fn wrong_imports_are_found() {
         violations(&metadata),
         [
             "varve-btree may not import varve-docdb",
-            "varve-btree imports tokio: only server is async",
+            "varve-btree imports tokio: only s3 and server are async",
             "varve-codec may not import varve-testkit",
             "varve-attic is not in the table of layers",
         ]

@@ -12,21 +12,17 @@ mod streams;
 
 pub(crate) use repository::COMMAND;
 
-use super::shared;
 use crate::context::Context;
 use crate::demo;
 use crate::error::CliError;
+use crate::store_address::StoreAddress;
 use daemon::{Daemon, Started};
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 use varve_server::directory::{CONFIG, REPOSITORIES};
-use varve_server::{
-    AccessLogFormat, Ended, LogFile, ServeOptions, Served, Server, ServerError, SharedOptions,
-};
-use varve_shared::{DirectoryStore, ObjectStore, SharedError};
+use varve_server::{AccessLogFormat, Ended, LogFile, ServeOptions, Served, Server, SharedOptions};
 
 /// Serve the repositories and databases of a directory
 ///
@@ -40,9 +36,9 @@ pub(crate) struct ServeArgs {
     /// Directory to serve
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// Keep the databases in a shared store, file:///PATH; DIR has settings and copies, which may be lost
-    #[arg(long, value_name = "STORE", value_parser = shared_store)]
-    shared: Option<SharedStore>,
+    /// Keep the databases in a store, file:///PATH or s3://BUCKET/PREFIX; DIR has settings and copies, which may be lost
+    #[arg(long, value_name = "STORE", value_parser = StoreAddress::parse)]
+    shared: Option<StoreAddress>,
     /// Host and port where other servers of the store reach this one [default: where it listens]
     #[arg(long, value_name = "HOST:PORT", requires = "shared")]
     advertise: Option<String>,
@@ -197,10 +193,6 @@ fn greet(server: &Server, out: &mut dyn Write) -> io::Result<()> {
     out.flush()
 }
 
-/// Directory of a shared store.
-#[derive(Clone, Debug)]
-struct SharedStore(PathBuf);
-
 /// Without `--takeover`.
 const TAKEOVER_SECONDS: u64 = 5;
 
@@ -213,18 +205,6 @@ fn shared_options(args: &ServeArgs) -> Result<Option<SharedOptions>, CliError> {
         advertise: args.advertise.clone(),
         takeover: Duration::from_secs(args.takeover.unwrap_or(TAKEOVER_SECONDS)),
     }))
-}
-
-impl SharedStore {
-    fn open(&self) -> Result<Arc<dyn ObjectStore>, CliError> {
-        let store = DirectoryStore::new(&self.0);
-        let store = store.map_err(|error| ServerError::from(SharedError::from(error)))?;
-        Ok(Arc::new(store))
-    }
-}
-
-fn shared_store(text: &str) -> Result<SharedStore, String> {
-    shared::directory_of(text).map(|path| SharedStore(path.to_owned()))
 }
 
 /// Reads what `[chttpd] bind_address` takes as well.
