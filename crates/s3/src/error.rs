@@ -31,7 +31,7 @@ pub enum S3Error {
     MissingVariable {
         /// The variable.
         variable: &'static str,
-        /// What it is for.
+        /// Its purpose.
         purpose: &'static str,
     },
     /// A variable of the environment has a value that it cannot have.
@@ -49,7 +49,7 @@ pub enum S3Error {
     UnsupportedVariable {
         /// The variable.
         variable: &'static str,
-        /// What to do instead.
+        /// The way that is supported.
         instead: &'static str,
     },
     /// The file of certificate authorities cannot be used.

@@ -1,4 +1,4 @@
-//! What the protocol needs of any store: the same tests for directories, for S3 in memory and, if `VARVE_TEST_STORE` names
+//! The calls of a store that the protocol needs: the same tests for directories, for S3 in memory and, if `VARVE_TEST_STORE` names
 //! one, for a real server.
 
 use crate::open;

@@ -1,7 +1,7 @@
 //! HTTP/1.1 for one connection.
 
 use super::operations::{Answer, answer};
-use super::{Fault, State};
+use super::{BucketState, Fault};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -25,7 +25,7 @@ impl Request {
 }
 
 /// Answers until the client or the server goes.
-pub(super) fn serve(client: TcpStream, state: &Weak<Mutex<State>>) {
+pub(super) fn serve(client: TcpStream, state: &Weak<Mutex<BucketState>>) {
     let mut reader = BufReader::new(client);
     while let Ok(Some(request)) = read(&mut reader) {
         let Some(state) = state.upgrade() else { break };
@@ -47,7 +47,7 @@ pub(super) fn serve(client: TcpStream, state: &Weak<Mutex<State>>) {
     }
 }
 
-fn next_fault(state: &mut State, request: &Request) -> Option<Fault> {
+fn next_fault(state: &mut BucketState, request: &Request) -> Option<Fault> {
     let path = request.target.split('?').next().unwrap_or_default();
     state.seen.push(format!("{} {path}", request.method));
     let mut of_method = state.faults.iter_mut();

@@ -31,7 +31,7 @@ pub enum Fault {
 }
 
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct BucketState {
     objects: BTreeMap<String, Arc<[u8]>>,
     /// Faults of the next requests with a method.
     faults: Vec<(&'static str, VecDeque<Fault>)>,
@@ -45,7 +45,7 @@ pub(crate) struct State {
 #[derive(Debug)]
 pub struct S3Server {
     address: SocketAddr,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<BucketState>>,
 }
 
 impl S3Server {
@@ -54,7 +54,7 @@ impl S3Server {
     pub fn start() -> S3Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let state = Arc::new(Mutex::new(State {
+        let state = Arc::new(Mutex::new(BucketState {
             objects: BTreeMap::new(),
             faults: Vec::new(),
             seen: Vec::new(),

@@ -1,7 +1,7 @@
 //! The operations: `PutObject`, `GetObject`, `HeadObject`, `DeleteObject` and `ListObjectsV2`.
 
 use super::connection::Request;
-use super::{ACCESS_KEY, BUCKET, State};
+use super::{ACCESS_KEY, BUCKET, BucketState};
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::ops::Bound;
@@ -34,7 +34,7 @@ impl Answer {
 }
 
 /// Does what a request asks.
-pub(super) fn answer(state: &mut State, request: &Request) -> Answer {
+pub(super) fn answer(state: &mut BucketState, request: &Request) -> Answer {
     let signature = request.header("authorization");
     let is_known = signature.contains(&format!("Credential={ACCESS_KEY}/"));
     if !signature.starts_with("AWS4-HMAC-SHA256 ") || !is_known {
@@ -61,7 +61,7 @@ pub(super) fn answer(state: &mut State, request: &Request) -> Answer {
     }
 }
 
-fn put(state: &mut State, request: &Request, key: &str) -> Answer {
+fn put(state: &mut BucketState, request: &Request, key: &str) -> Answer {
     let is_conditional = request.header("if-none-match") == "*";
     if is_conditional && state.heeds_conditions && state.objects.contains_key(key) {
         return Answer::error(412, "PreconditionFailed");
@@ -71,7 +71,7 @@ fn put(state: &mut State, request: &Request, key: &str) -> Answer {
     Answer::of(200, Vec::new())
 }
 
-fn get(state: &State, request: &Request, key: &str) -> Answer {
+fn get(state: &BucketState, request: &Request, key: &str) -> Answer {
     let Some(bytes) = state.objects.get(key) else {
         return Answer::error(404, "NoSuchKey");
     };
@@ -94,7 +94,7 @@ fn get(state: &State, request: &Request, key: &str) -> Answer {
 }
 
 /// A token is the last key of the page before.
-fn list(state: &State, query: &HashMap<String, String>) -> Answer {
+fn list(state: &BucketState, query: &HashMap<String, String>) -> Answer {
     let prefix = query.get("prefix").map_or("", String::as_str);
     let most = query.get("max-keys").and_then(|it| it.parse().ok());
     let most = most.unwrap_or(usize::MAX).min(state.page_length);
