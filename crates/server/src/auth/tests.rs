@@ -9,7 +9,7 @@ use varve_config::Ini;
 struct NoUsers;
 
 impl FindAccount for NoUsers {
-    fn find<'a>(&'a self, _name: &'a str) -> FoundAccount<'a> {
+    fn find<'a>(&'a self, _name: &'a str, _: Freshness) -> FoundAccount<'a> {
         Box::pin(async { Ok(None) })
     }
 
