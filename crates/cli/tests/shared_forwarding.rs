@@ -147,6 +147,24 @@ fn reads_go_on_without_a_leader_and_writes_are_refused_until_there_is_one() {
     assert!(line.contains("\"id\":\"b\""), "the feed goes on: {line}");
 }
 
+/// A leader whose machine is gone closes no connection.
+#[test]
+fn a_write_to_a_leader_that_stands_still_ends_once_another_leads() {
+    let scene = Scene::new();
+    let (leader, standby) = two_servers(&scene);
+    let mut client = standby.admin();
+    client.put("/x", &Value::Null).expect_status(201);
+    leader.signal("STOP");
+    let refused = client.put("/x/a", &json!({})).expect_status(503);
+    assert!(
+        refused.text().contains("begun to lead"),
+        "{}",
+        refused.text()
+    );
+    assert_eq!(scene.leader(), standby.address());
+    client.put("/x/b", &json!({})).expect_status(201);
+}
+
 #[test]
 fn a_server_that_is_taken_for_the_leader_forwards_nothing_again() {
     let scene = Scene::new();

@@ -21,6 +21,7 @@ mod listener;
 mod mount;
 mod observe;
 mod one_pass;
+mod peer_tls;
 mod preface;
 mod quotes;
 pub(crate) mod range;

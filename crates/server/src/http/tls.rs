@@ -1,18 +1,14 @@
 //! TLS in front of everything: one certificate with its key, for all that the server serves.
 
 use crate::ServerError;
-use crate::http::request::authority;
 use parking_lot::RwLock;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio::net::TcpStream;
-use tokio_rustls::client::TlsStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use tokio_rustls::rustls::{ClientConfig, RootCertStore, ServerConfig};
-use tokio_rustls::{TlsAcceptor, TlsConnector};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 /// Encrypts connections; clones share the certificate.
 #[derive(Clone)]
@@ -57,43 +53,14 @@ impl Tls {
         Ok(())
     }
 
-    /// Encrypts a connection to another server of the same store, which has this name in its address.
-    ///
-    /// # Errors
-    /// Errors of the network; a certificate that is not good for the name.
-    pub(crate) async fn connect(
-        &self,
-        address: &str,
-        stream: TcpStream,
-    ) -> io::Result<TlsStream<TcpStream>> {
-        let (host, _) = authority(address);
-        let host = host.trim_start_matches('[').trim_end_matches(']');
-        let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
-        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .map_err(io::Error::other)?
-            .with_root_certificates(read_roots(&self.file)?)
-            .with_no_client_auth();
-        TlsConnector::from(Arc::new(config))
-            .connect(name, stream)
-            .await
+    /// The file in PEM.
+    pub(super) fn file(&self) -> &Path {
+        &self.file
     }
 
     pub(super) fn acceptor(&self) -> TlsAcceptor {
         self.acceptor.read().clone()
     }
-}
-
-/// Authorities that a server's own connections trust: those of the web, and the certificates of its own file, which all servers
-/// of a store commonly share.
-fn read_roots(file: &Path) -> io::Result<RootCertStore> {
-    let mut roots = RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-    let own = CertificateDer::pem_file_iter(file).map_err(io::Error::other)?;
-    for certificate in own {
-        let certificate = certificate.map_err(io::Error::other)?;
-        roots.add(certificate).map_err(io::Error::other)?;
-    }
-    Ok(roots)
 }
 
 fn read_acceptor(file: &Path, http2: bool) -> Result<TlsAcceptor, ServerError> {

@@ -66,11 +66,18 @@ impl Forwarder {
     /// that comes from a client.
     ///
     /// # Errors
-    /// 403 for a header that no server of the store has signed.
+    /// 403 for a header that no server of the store has signed; 503 if this server would have to forward it again.
     pub(super) fn accept(&self, request: &mut Request) -> Result<Option<Login>, Failure> {
         let Some(sender) = self.signer.sender(request)? else {
             return Ok(None);
         };
+        if self.takes(request) {
+            return Err(unavailable(
+                "This server does not lead those of its store, and a request is forwarded only once.",
+            ));
+        }
+        // Functions of design documents see the headers, and this one stands for its user for a while.
+        request.headers.remove(FORWARDED);
         request.peer = sender.client;
         request.is_encrypted = sender.is_secure;
         // The server that forwards has believed its proxies, or not.
@@ -83,40 +90,25 @@ impl Forwarder {
     /// # Errors
     /// 503 if there is no leader, or it does not answer; errors of the client's body.
     pub(super) async fn forward(&self, request: Request, login: &Login) -> Result<Answer, Failure> {
-        if request.headers.contains_key(FORWARDED) {
-            return Err(unavailable(
-                "This server does not lead those of its store, and a request is forwarded only once.",
-            ));
-        }
         let leader = match &*self.role.borrow() {
             ServerRole::Standby(Some(leader)) => Arc::clone(leader),
             ServerRole::Standby(None) | ServerRole::Leader | ServerRole::Unknown => {
                 return Err(unavailable("No server of the store leads at this moment."));
             }
         };
-        let (message, body) = self.message(request, login)?;
-        let sending = self.send(&leader, message);
-        let (response, connection) = match body {
-            None => sending.await?,
-            Some(body) => {
-                let relaying = async {
-                    match body.await {
-                        // The answer is still to come.
-                        Ok(()) => std::future::pending().await,
-                        Err(failure) => failure,
-                    }
-                };
-                tokio::select! {
-                    sent = sending => sent?,
-                    failure = relaying => return Err(failure),
-                }
-            }
-        };
-        self.answer(response, connection).await
+        let (message, relaying) = self.message(request, login)?;
+        tokio::select! {
+            answer = self.exchange(&leader, message) => answer,
+            failure = relaying => Err(failure),
+            // The one before may never answer, nor close the connection.
+            () = replaced(self.role.clone(), Arc::clone(&leader)) => Err(unavailable(
+                "Another server has begun to lead those of the store; the one before may have done what was asked for.",
+            )),
+        }
     }
 
     /// The request as it is sent, and the work that sends its body while it arrives.
-    #[expect(clippy::type_complexity, reason = "the future has no name")]
+    /// That completes only if the client's body fails.
     fn message(
         &self,
         request: Request,
@@ -124,7 +116,7 @@ impl Forwarder {
     ) -> Result<
         (
             hyper::Request<ForwardedBody>,
-            Option<impl Future<Output = Result<(), Failure>> + use<>>,
+            impl Future<Output = Failure> + use<>,
         ),
         Failure,
     > {
@@ -136,19 +128,36 @@ impl Forwarder {
         let path = PathAndQuery::try_from(path);
         let path = path.map_err(|error| Failure::bad_request(error.to_string()))?;
         let pulled = request.upload.as_ref().and_then(|upload| upload.pull());
-        let (body, relaying) = match pulled {
+        let (body, pieces) = match pulled {
             Some(pulled) => {
                 let (sender, body) = ForwardedBody::arriving();
-                (body, Some(relay(pulled, sender)))
+                (body, Some((pulled, sender)))
             }
             None if request.body.is_empty() => (ForwardedBody::Whole(None), None),
             None => (ForwardedBody::Whole(Some(request.body.into())), None),
+        };
+        let relaying = async {
+            if let Some((pulled, sender)) = pieces
+                && let Err(failure) = relay(pulled, sender).await
+            {
+                return failure;
+            }
+            std::future::pending().await
         };
         let mut message = hyper::Request::new(body);
         *message.method_mut() = request.method;
         *message.uri_mut() = Uri::from(path);
         *message.headers_mut() = headers;
         Ok((message, relaying))
+    }
+
+    async fn exchange(
+        &self,
+        leader: &Arc<str>,
+        message: hyper::Request<ForwardedBody>,
+    ) -> Result<Answer, Failure> {
+        let (response, connection) = self.send(leader, message).await?;
+        self.answer(response, (connection, leader)).await
     }
 
     async fn send(
@@ -191,7 +200,7 @@ impl Forwarder {
     async fn answer(
         &self,
         response: Response<Incoming>,
-        connection: Connection,
+        (connection, leader): (Connection, &Arc<str>),
     ) -> Result<Answer, Failure> {
         let (parts, body) = response.into_parts();
         let is_short = body
@@ -208,8 +217,13 @@ impl Forwarder {
             }
             false => {
                 let connections = Arc::clone(&self.connections);
+                let replaced = replaced(self.role.clone(), Arc::clone(leader));
                 Answer::feed("", |client| async move {
-                    send_back(body, client).await?;
+                    tokio::select! {
+                        sent = send_back(body, client) => sent?,
+                        // A cut body, as when a leader dies.
+                        () = replaced => return Err(BodyClosed),
+                    }
                     connections.keep(connection);
                     Ok(())
                 })
@@ -219,6 +233,16 @@ impl Forwarder {
         answer.headers = parts.headers;
         headers::strip_hop_by_hop(&mut answer.headers);
         Ok(answer)
+    }
+}
+
+/// Completes once another server than this leader leads.
+async fn replaced(mut role: watch::Receiver<ServerRole>, leader: Arc<str>) {
+    let is_other =
+        |role: &ServerRole| !matches!(role, ServerRole::Standby(Some(now)) if *now == leader);
+    if role.wait_for(is_other).await.is_err() {
+        // The server stops.
+        std::future::pending::<()>().await;
     }
 }
 
