@@ -169,10 +169,8 @@ impl Auth {
         let Some((name, password)) = basic(&request.headers) else {
             return Ok(None);
         };
-        let account = self.account(&name, request.freshness()).await?;
-        let given = (password.as_str(), None);
-        let proven = self.check_account((&name, account), given, request.client());
-        let proven = proven.await?;
+        let (account, given) = ((&*name, request.freshness()), (password.as_str(), None));
+        let proven = self.check(account, given, request.client()).await?;
         Ok(Some(Login::by(LoginHandler::Default, proven.user)))
     }
 
@@ -189,28 +187,19 @@ impl Auth {
         }
     }
 
-    /// The user of that name, if the password is right, and the code of users who need one. A wrong name takes as long as
-    /// a wrong password.
+    /// The user of that name, in a state as new as is asked for, if the password is right, and the code of users who need one. A
+    /// wrong name takes as long as a wrong password.
     ///
     /// # Errors
     /// 401; 403 after too many failures, and for keys that the settings do not allow; 503 if too many logins wait.
     pub(crate) async fn check(
         &self,
-        name: &str,
-        given: (&str, Option<&str>),
-        client: Option<IpAddr>,
-    ) -> Result<Proven, Failure> {
-        let account = self.account(name, Freshness::Current).await?;
-        self.check_account((name, account), given, client).await
-    }
-
-    async fn check_account(
-        &self,
-        (name, account): (&str, Option<Account>),
+        (name, freshness): (&str, Freshness),
         (password, token): (&str, Option<&str>),
         client: Option<IpAddr>,
     ) -> Result<Proven, Failure> {
         let current = self.current();
+        let account = self.account(name, freshness).await?;
         let known = account.as_ref().map(|account| &account.stored);
         let stored = known.unwrap_or(&current.unknown_user);
         let attempt_on =

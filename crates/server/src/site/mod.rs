@@ -36,7 +36,7 @@ pub(crate) struct Halves {
     pub(crate) couch: Arc<CouchContext>,
     pub(crate) hg: Arc<RepoRegistry>,
     pub(crate) history: Arc<HistoryDatabases>,
-    /// Passes requests on to the leader, if databases are in a shared store.
+    /// Forwards requests to the leader, if databases are in a shared store.
     pub(crate) forwarder: Option<Forwarder>,
 }
 

@@ -1,4 +1,4 @@
-//! Requests that this server passes on, because another one writes the databases.
+//! Requests that this server forwards, because another one writes the databases.
 //!
 //! The server has found the user by then, and says so in a signed header ([`identity`]). Bodies go both ways as they come: each side
 //! is read as fast as the other one takes it, and is cut when the other is. A request is forwarded once: a server that is sent a
@@ -32,7 +32,7 @@ const SHORT_ANSWER: u64 = 64 << 10;
 /// Seconds after which a client may try again that found no leader: one is found within the take-over time.
 const RETRY_AFTER: &str = "1";
 
-/// Passes requests on to the leader of a store.
+/// Forwards requests to the leader of a store.
 #[derive(Debug)]
 pub(crate) struct Forwarder {
     role: watch::Receiver<ServerRole>,
@@ -107,8 +107,8 @@ impl Forwarder {
         }
     }
 
-    /// The request as it is sent, and the work that sends its body while it arrives.
-    /// That completes only if the client's body fails.
+    /// The request as it is sent, and a future that sends the client's body while it arrives, which completes only if that body
+    /// fails.
     fn message(
         &self,
         request: Request,
@@ -136,7 +136,7 @@ impl Forwarder {
             None if request.body.is_empty() => (ForwardedBody::Whole(None), None),
             None => (ForwardedBody::Whole(Some(request.body.into())), None),
         };
-        let relaying = async {
+        let relaying = async move {
             if let Some((pulled, sender)) = pieces
                 && let Err(failure) = relay(pulled, sender).await
             {

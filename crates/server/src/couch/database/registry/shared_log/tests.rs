@@ -122,6 +122,8 @@ fn only_current_reads_ask_the_store() {
     leader.put("a");
     assert!(standby.sees("a", Freshness::Current).0);
     leader.put("b");
+    // One request for the new record, one for the end behind it.
+    assert_eq!(standby.sees("b", Freshness::Current), (true, 2));
     assert_eq!(standby.sees("b", Freshness::Current), (true, 1));
     assert!(
         standby.databases.followed().is_empty(),
