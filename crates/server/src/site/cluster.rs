@@ -23,9 +23,9 @@ pub struct SharedOptions {
 /// Part of this server among those of its store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ServerRole {
-    /// It has not looked at the store yet.
+    /// The server has not looked at the store yet.
     Unknown,
-    /// It writes the databases.
+    /// This server writes the databases.
     Leader,
     /// The server at this address does; `None` if that is not known.
     Standby(Option<Arc<str>>),

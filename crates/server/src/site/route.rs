@@ -29,11 +29,7 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
         return Box::pin(forward(forwarder, request, login)).await;
     }
     let answers = settings.as_ref().map(|now| now.answers).unwrap_or_default();
-    let buffer = match request.query("buffer_response") {
-        Some("true") => true,
-        Some("false") => false,
-        _ => answers.buffer,
-    };
+    let buffer = is_buffered(&request, answers.buffer);
     let callback = match answers.allow_jsonp && settings.is_some() {
         true => jsonp::callback(&request),
         false => Ok(None),
@@ -86,6 +82,15 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
         granted.mark(&mut answer);
     }
     answer
+}
+
+/// True if the answer is to be whole before it is sent, as the request says or else by default.
+fn is_buffered(request: &Request, by_default: bool) -> bool {
+    match request.query("buffer_response") {
+        Some("true") => true,
+        Some("false") => false,
+        _ => by_default,
+    }
 }
 
 /// The answer of the server that writes the databases: it has all headers and forms that the client asks for already.

@@ -467,7 +467,7 @@ impl Server {
     }
 }
 
-/// What a server does as the only writer of its databases.
+/// Work of a server that is the only writer of its databases.
 struct Writing {
     /// Show other servers of its store that it leads.
     heartbeats: Option<Heartbeats>,

@@ -122,7 +122,7 @@ impl Databases {
 
     /// Gives up a database whose log must be opened again, as another process has it or a call failed.
     fn retire(&self, database: &Arc<OpenDatabase>, error: &SharedError) {
-        self.give_up(database, || {
+        self.forget_if_same(database, || {
             let name = &*database.name;
             self.log
                 .scope(|| tracing::warn!(database = name, "{name} is closed: {error}"));
@@ -136,7 +136,7 @@ impl Databases {
         let documents = &database.documents;
         let is_removed = documents.is_following() && documents.is_deleted();
         if is_removed {
-            self.give_up(database, || {
+            self.forget_if_same(database, || {
                 database.indexes.end();
                 database.filter_indexes.end();
             });
@@ -144,7 +144,7 @@ impl Databases {
         is_removed
     }
 
-    fn give_up(&self, database: &Arc<OpenDatabase>, end: impl FnOnce()) {
+    fn forget_if_same(&self, database: &Arc<OpenDatabase>, end: impl FnOnce()) {
         let name = &*database.name;
         self.open.exclusively(name, || {
             let open = self.open.peek(name);

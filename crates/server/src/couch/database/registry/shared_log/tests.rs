@@ -62,7 +62,7 @@ struct TestServer {
 impl TestServer {
     fn new(directory: &Path, name: &str) -> TestServer {
         let store = Arc::new(CountingStore {
-            store: DirectoryStore::new(&directory.join("store")).unwrap(),
+            store: DirectoryStore::new(directory.join("store")).unwrap(),
             requests: AtomicU64::new(0),
         });
         let copies = directory.join(name).join("shared");
@@ -70,7 +70,7 @@ impl TestServer {
         let log = varve_config::Log::default();
         let databases = Databases::new(
             (
-                Arc::new(DiskStorage::new(&directory.join(name))),
+                Arc::new(DiskStorage::new(directory.join(name))),
                 DatabaseStore::Shared(shared),
             ),
             DatabaseOptions::new(EngineSetting::SNAPPY, NodeCache::new(1 << 20)),
