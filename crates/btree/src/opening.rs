@@ -98,6 +98,35 @@ impl TreeFile {
         TreeFile::make(file, header, options, state, None, recovery)
     }
 
+    /// Makes a commit the newest one that another writer has appended to a file opened for reading. Returns false if there is
+    /// none.
+    ///
+    /// # Errors
+    /// Damage, and errors of the storage.
+    pub fn follow(&self) -> Result<bool, TreeError> {
+        let (file, header) = (self.pages.file.as_ref(), &self.pages.header);
+        let (len, known) = (file.len()?, self.sizes().file);
+        if len <= known {
+            return Ok(false);
+        }
+        let state = newest(file, header, len)?;
+        let is_newer = state.end > known;
+        if is_newer {
+            self.publish(state);
+        }
+        Ok(is_newer)
+    }
+
+    /// True if this file stands at `path`, and not another that has taken its place.
+    ///
+    /// # Errors
+    /// Errors of the storage, among them that nothing is there; damage.
+    pub fn is_at(&self, storage: &dyn Storage, path: &Path) -> Result<bool, TreeError> {
+        let file = storage.open(path, OpenMode::Read)?;
+        let (header, _) = Header::read(file.as_ref())?;
+        Ok(header.id == self.pages.header.id)
+    }
+
     /// Opens a file for reading, with as much of it as can be read: the newest commit with a whole record counts even
     /// if the bytes it covers are damaged or were cut short. A tree whose root cannot be read is seen as the newest
     /// whole commit has it.

@@ -19,6 +19,7 @@ mod peers;
 mod reloading;
 mod serve;
 mod shared;
+mod shared_forwarding;
 mod shared_s3;
 mod shared_serving;
 mod stalled;

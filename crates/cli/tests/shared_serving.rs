@@ -17,14 +17,14 @@ const QUICK: &str = "[chttpd_auth]\niterations = 2\n";
 const HOLD_OFF: Duration = Duration::from_secs(5);
 const WRITERS: usize = 3;
 
-struct Scene(tempfile::TempDir);
+pub(crate) struct Scene(tempfile::TempDir);
 
 impl Scene {
-    fn new() -> Scene {
+    pub(crate) fn new() -> Scene {
         Scene(tempfile::tempdir().unwrap())
     }
 
-    fn path(&self, name: &str) -> String {
+    pub(crate) fn path(&self, name: &str) -> String {
         self.0.path().join(name).to_str().unwrap().to_owned()
     }
 
@@ -33,12 +33,17 @@ impl Scene {
     }
 
     /// Serves a directory of this name with the store.
-    fn serve(&self, name: &str) -> Server {
+    pub(crate) fn serve(&self, name: &str) -> Server {
+        self.serve_with_takeover(name, "1")
+    }
+
+    /// The same with a take-over time in seconds.
+    pub(crate) fn serve_with_takeover(&self, name: &str, takeover: &str) -> Server {
         let directory = self.0.path().join(name);
         if !directory.exists() {
             configure(&directory, QUICK);
         }
-        let options = ["--takeover", "1", "--shared", &self.store()];
+        let options = ["--takeover", takeover, "--shared", &self.store()];
         let started = Server::start_with(VARVE, &directory, &options);
         started.unwrap_or_else(|ended| panic!("no start: {}", ended.printed))
     }
@@ -159,9 +164,6 @@ fn a_server_that_was_killed_and_lost_its_directory_has_all_that_it_acknowledged(
     });
     std::fs::remove_dir_all(scene.path("first")).unwrap();
     let second = scene.serve("second");
-    wait_until("the second server leads", || {
-        second.admin().request("GET", "/_up", &[], b"").is_ok()
-    });
     check_filled(&second, &cookie);
     let mut client = second.admin();
     assert_eq!(client.get("/").json()["uuid"], identity);
@@ -348,7 +350,7 @@ fn follow_changes(address: &str, is_over: &AtomicBool) -> BTreeSet<String> {
 
 impl Scene {
     /// Address of the newest leader.
-    fn leader(&self) -> String {
+    pub(crate) fn leader(&self) -> String {
         let leaders = std::fs::read_dir(self.path("store/cluster/leader")).unwrap();
         let newest = leaders.map(|entry| entry.unwrap().path()).max().unwrap();
         let text = std::fs::read_to_string(newest).unwrap();
@@ -467,7 +469,7 @@ fn check_paused_leader(scene: &Scene, mut running: [Option<Server>; 3], paused: 
     assert_eq!(code, Some(0), "{said}");
 }
 
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
         assert!(begun.elapsed() < Duration::from_secs(60), "never: {what}");

@@ -9,6 +9,7 @@ mod crash;
 mod durability;
 mod edits;
 mod faults;
+mod following;
 mod purges;
 mod reading;
 mod recorded;

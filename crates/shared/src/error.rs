@@ -69,10 +69,12 @@ pub enum SharedError {
         source: StoreError,
     },
     /// An earlier commit failed, so that the local copy is ahead of the log.
-    #[error("an earlier commit of {log} failed; it must be opened again")]
+    #[error("{log} must be opened again, as an earlier call failed: {reason}")]
     Abandoned {
         /// Name of the log.
         log: String,
+        /// Message of the error of that call.
+        reason: String,
     },
     /// The log went on so far that the records after this position have been removed.
     #[error("the position in {log} is too old; it must be opened again")]

@@ -52,8 +52,12 @@ fn the_owner_before_is_fenced_at_its_next_commit_or_check() {
     let error = one.ensure_current().unwrap_err();
     assert!(matches!(error, SharedError::Fenced { .. }), "{error}");
     assert!(!one.is_owner() && other.is_owner());
+    let first = error.to_string();
     let error = one.ensure_current().unwrap_err();
-    assert!(matches!(error, SharedError::Abandoned { .. }), "{error}");
+    assert!(
+        matches!(&error, SharedError::Abandoned { reason, .. } if *reason == first),
+        "{error}"
+    );
     assert!(error.must_reopen());
     let third = setup.open("db");
     third.take_over().unwrap();

@@ -3,6 +3,7 @@
 mod compression;
 mod copying;
 mod current;
+mod following;
 mod options;
 mod purging;
 mod submit;
@@ -67,6 +68,10 @@ struct Shared {
     group: Group<Job, Outcomes>,
     watch: Watch,
     is_deleted: AtomicBool,
+    /// True while another process writes the file.
+    is_following: AtomicBool,
+    /// Held while the newest commit of that process is looked for.
+    following: Mutex<()>,
     next_id: AtomicU64,
     is_compacting: Mutex<bool>,
     /// Told when a compaction ends.
@@ -253,6 +258,8 @@ impl Database {
                 newest,
             }),
             is_deleted: AtomicBool::new(false),
+            is_following: AtomicBool::new(false),
+            following: Mutex::default(),
             next_id: AtomicU64::new(u64::from_le_bytes(random()?) >> 24),
             is_compacting: Mutex::new(false),
             compacted: Condvar::new(),
@@ -392,6 +399,7 @@ impl Database {
         file.is_read_only()
             .then(|| match file.recovery().tail.damage() {
                 Some(damage) => format!("{damage}; {ADVICE}"),
+                None if self.is_following() => "another process writes to it".to_owned(),
                 None => "its rights, or those of its file system, forbid to write to it".to_owned(),
             })
     }

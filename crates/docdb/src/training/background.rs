@@ -45,6 +45,11 @@ impl Training {
         }
     }
 
+    /// Gives no number below `next` from now on.
+    pub(crate) fn skip_to(&self, next: u32) {
+        self.next.fetch_max(next, Ordering::Relaxed);
+    }
+
     fn state(&self) -> MutexGuard<'_, TrainingState> {
         self.state.lock()
     }

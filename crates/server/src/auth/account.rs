@@ -4,6 +4,7 @@ use crate::Failure;
 use crate::auth::UserContext;
 use crate::auth::password::{Hashing, Stored};
 use crate::auth::totp::SecondFactor;
+use crate::http::Freshness;
 use std::fmt;
 use std::pin::Pin;
 
@@ -27,11 +28,11 @@ pub(crate) struct Proven {
 
 /// Finds the accounts that are no admins.
 pub(crate) trait FindAccount: fmt::Debug + Send + Sync {
-    /// The account of that name, as it is now.
+    /// The account of that name, in a state as new as is asked for.
     ///
     /// # Errors
     /// 401 if the account cannot be used; 500 if it cannot be read.
-    fn find<'a>(&'a self, name: &'a str) -> FoundAccount<'a>;
+    fn find<'a>(&'a self, name: &'a str, freshness: Freshness) -> FoundAccount<'a>;
 
     /// Work that stores the password of an account anew, unless it has changed meanwhile; it takes as long as a check.
     fn upgrade(&self, name: &str, password: &str, stored: &Stored, to: &Hashing) -> Upgrade;

@@ -26,9 +26,11 @@ pub(crate) use account::{Account, FindAccount, FoundAccount, Proven, Upgrade};
 pub(crate) use rules::check_new_password;
 pub use security::{Names, Security};
 pub(crate) use settings::check_settings;
+pub(crate) use signature::sign;
 pub(crate) use totp::SecondFactor;
 pub use user::{ADMIN_ROLE, UserContext};
 
+use crate::http::Freshness;
 use crate::runtime::Pool;
 use crate::runtime::clock::now;
 use crate::runtime::log::Log;
@@ -167,13 +169,13 @@ impl Auth {
         let Some((name, password)) = basic(&request.headers) else {
             return Ok(None);
         };
-        let given = (password.as_str(), None);
-        let proven = self.check(&name, given, request.client()).await?;
+        let (account, given) = ((&*name, request.freshness()), (password.as_str(), None));
+        let proven = self.check(account, given, request.client()).await?;
         Ok(Some(Login::by(LoginHandler::Default, proven.user)))
     }
 
     /// Admins come first, so that no document makes one.
-    async fn account(&self, name: &str) -> Result<Option<Account>, Failure> {
+    async fn account(&self, name: &str, freshness: Freshness) -> Result<Option<Account>, Failure> {
         match self.current().admins.get(name) {
             Some(stored) => Ok(Some(Account {
                 stored: stored.clone(),
@@ -181,23 +183,23 @@ impl Auth {
                 second_factor: SecondFactor::None,
                 is_document: false,
             })),
-            None => self.users.find(name).await,
+            None => self.users.find(name, freshness).await,
         }
     }
 
-    /// The user of that name, if the password is right, and the code of users who need one. A wrong name takes as long as
-    /// a wrong password.
+    /// The user of that name, in a state as new as is asked for, if the password is right, and the code of users who need one. A
+    /// wrong name takes as long as a wrong password.
     ///
     /// # Errors
     /// 401; 403 after too many failures, and for keys that the settings do not allow; 503 if too many logins wait.
     pub(crate) async fn check(
         &self,
-        name: &str,
+        (name, freshness): (&str, Freshness),
         (password, token): (&str, Option<&str>),
         client: Option<IpAddr>,
     ) -> Result<Proven, Failure> {
         let current = self.current();
-        let account = self.account(name).await?;
+        let account = self.account(name, freshness).await?;
         let known = account.as_ref().map(|account| &account.stored);
         let stored = known.unwrap_or(&current.unknown_user);
         let attempt_on =
@@ -255,7 +257,7 @@ impl Auth {
         let Some(hashing) = self.current().upgrade_to else {
             return;
         };
-        let Ok(Some(account)) = self.account(name).await else {
+        let Ok(Some(account)) = self.account(name, Freshness::Current).await else {
             return;
         };
         if !account.is_document || account.stored.is_by(&hashing) {
@@ -300,7 +302,8 @@ impl Auth {
         let claim = Claim::parse(value, &current.hash_algorithms).ok_or_else(|| {
             Failure::bad_request("Malformed AuthSession cookie. Please clear your cookies.")
         })?;
-        let Some(Account { stored, roles, .. }) = self.account(&claim.name).await? else {
+        let account = self.account(&claim.name, request.freshness()).await?;
+        let Some(Account { stored, roles, .. }) = account else {
             return Ok(None);
         };
         let age = now().saturating_sub(claim.made);

@@ -1,4 +1,4 @@
-//! Signatures with a secret: those of cookies, and of the tokens of a proxy.
+//! Signatures with a secret: those of cookies, of the tokens of a proxy, and of forwarded requests.
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha1::Sha1;
@@ -6,7 +6,7 @@ use sha2::{Sha224, Sha256, Sha384, Sha512};
 use varve_config::HashAlgorithm;
 
 /// The HMAC of a text.
-pub(super) fn sign(algorithm: HashAlgorithm, key: &[u8], text: &[u8]) -> Vec<u8> {
+pub(crate) fn sign(algorithm: HashAlgorithm, key: &[u8], text: &[u8]) -> Vec<u8> {
     match algorithm {
         HashAlgorithm::Sha1 => signed(Hmac::<Sha1>::new_from_slice(key), text),
         HashAlgorithm::Sha224 => signed(Hmac::<Sha224>::new_from_slice(key), text),

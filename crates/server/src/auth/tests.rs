@@ -9,7 +9,7 @@ use varve_config::Ini;
 struct NoUsers;
 
 impl FindAccount for NoUsers {
-    fn find<'a>(&'a self, _name: &'a str) -> FoundAccount<'a> {
+    fn find<'a>(&'a self, _name: &'a str, _: Freshness) -> FoundAccount<'a> {
         Box::pin(async { Ok(None) })
     }
 
@@ -113,7 +113,7 @@ async fn a_cookie_logs_in_until_it_is_old_and_is_refreshed_on_the_way() {
 async fn guesses_that_waited_while_others_failed_are_not_answered() {
     let auth = auth_with("[chttpd_auth_lockout]\nmode = enforce\nthreshold = 1\n");
     let client = Some(IpAddr::from([192, 0, 2, 1]));
-    let check = |password| auth.check("adm", (password, None), client);
+    let check = |password| auth.check(("adm", Freshness::Current), (password, None), client);
     let (wrong, right, second) = tokio::join!(check("a"), check("pass:word"), check("b"));
     assert_eq!(wrong.unwrap_err().status(), StatusCode::UNAUTHORIZED);
     for refused in [right.map(drop), second.map(drop)] {

@@ -54,10 +54,7 @@ impl Call {
         (name, target): (&str, &Target),
         reads: ReadMode,
     ) -> Result<Call, Failure> {
-        let database = match reads {
-            ReadMode::Blocking => app.databases.get(name)?,
-            ReadMode::CachedOnly => app.databases.find(name).ok_or_else(Failure::would_block)?,
-        };
+        let database = app.databases.get_as(name, reads, request.freshness())?;
         let security = match database.documents.snapshot().with_mode(reads).security()? {
             Some(text) => Security::parse(&varve_json::parse_object(&text)?)?,
             None if name == users::USERS => users::default_security(),

@@ -30,6 +30,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::{Method, StatusCode};
+use tokio::task::JoinSet;
 use varve_base::ReadMode;
 
 use crate::http::FailureKind;
@@ -192,35 +193,83 @@ fn run(
     answer(call.with_budget(budget), target)
 }
 
-/// Looks after the databases until the server stops: compacts them and brings their indexes up to date.
+/// Looks after the databases until the server stops, as their only writer: runs replications, makes users' databases and brings
+/// indexes up to date.
 pub(crate) async fn maintain(app: Arc<CouchContext>) {
     let mut stopping = app.stopping();
-    let compactor = AutoCompactor::new(Arc::clone(&app)).run();
     let user_databases = UserDatabases::new(Arc::clone(&app)).run();
     let documents = ReplicatorDocuments::new(Arc::clone(&app)).run();
     let jobs = tokio::spawn(run_jobs(Arc::clone(&app)));
-    let indexer = AutoIndexer::new(Arc::clone(&app)).run();
-    let retiring = retire_lost_databases(app);
+    let indexer = AutoIndexer::new(app).run();
     tokio::select! {
         _ = stopping.wait_for(|is_stopping| *is_stopping) => (),
-        ((), (), (), (), ()) = async { tokio::join!(compactor, user_databases, documents, indexer, retiring) } => (),
+        ((), (), ()) = async { tokio::join!(user_databases, documents, indexer) } => (),
     }
     // Jobs write a last checkpoint; they end by themselves soon.
     let _ = jobs.await;
 }
 
-/// Looks now and then whether other processes have taken databases of a shared store over that only feeds wait for.
-async fn retire_lost_databases(app: Arc<CouchContext>) {
-    while app.databases.is_shared() {
-        tokio::time::sleep(OWNER_CHECK).await;
-        let databases = Arc::clone(&app.databases);
-        let checking = move || {
-            databases.retire_lost();
-            Ok(())
-        };
-        // Errors are found again by the next request.
-        let _ = blocking(&app.executor().reads, checking).await;
+/// Looks after this server's own files until it stops: compacts them, and has copies of databases follow their logs.
+pub(crate) async fn maintain_files(app: Arc<CouchContext>) {
+    let mut stopping = app.stopping();
+    let compactor = AutoCompactor::new(Arc::clone(&app)).run();
+    tokio::select! {
+        _ = stopping.wait_for(|is_stopping| *is_stopping) => (),
+        ((), ()) = async { tokio::join!(compactor, follow_logs(app)) } => (),
     }
+}
+
+/// Follows the logs of a shared store that feeds and reads of old states wait for, and looks now and then whether other
+/// processes have taken databases over that only feeds wait for.
+async fn follow_logs(app: Arc<CouchContext>) {
+    let mut since_check = Duration::ZERO;
+    while app.databases.is_shared() {
+        tokio::time::sleep(FOLLOW_INTERVAL).await;
+        let mut looks = JoinSet::new();
+        for database in app.databases.followed() {
+            let of = Arc::clone(&app);
+            looks.spawn(async move {
+                let databases = Arc::clone(&of.databases);
+                let follow = move || {
+                    databases.follow(&database);
+                    Ok(())
+                };
+                // Errors are found again by the next look.
+                let _ = blocking(&of.executor().reads, follow).await;
+            });
+        }
+        while looks.join_next().await.is_some() {}
+        since_check += FOLLOW_INTERVAL;
+        if since_check >= OWNER_CHECK {
+            since_check = Duration::ZERO;
+            let databases = Arc::clone(&app.databases);
+            let check = move || {
+                databases.retire_lost();
+                Ok(())
+            };
+            // Errors are found again by the next request.
+            let _ = blocking(&app.executor().reads, check).await;
+        }
+    }
+}
+
+/// True for requests that only the server answers which writes the databases: those that change one or the jobs, and those about
+/// what only that server does.
+pub(crate) fn is_for_leader(request: &Request) -> bool {
+    let path = request.path();
+    let Some((name, rest)) = path.split_first() else {
+        return false;
+    };
+    if admin::claims(request) {
+        return match *name {
+            "_active_tasks" | "_db_updates" | "_replicate" | "_scheduler" => true,
+            "_cluster_setup" => !request.is_read(),
+            _ => false,
+        };
+    }
+    let target = Target::parse(rest);
+    // Which request takes the place of one that is rewritten is known only later.
+    target.writes(request) || matches!(target, Target::Rewrite(_))
 }
 
 /// Whether the body of a request is read while it arrives: attachments may be longer than memory.
@@ -245,6 +294,8 @@ pub(crate) fn reads_while_arriving(request: &Request) -> bool {
 const SHORT_BODY: u64 = 1 << 20;
 /// Time between two looks whether this process still owns the databases of a shared store.
 const OWNER_CHECK: Duration = Duration::from_secs(1);
+/// Time between two looks for new commits of databases that another server writes.
+const FOLLOW_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The most bytes of body that a request of this path and method may have, also after gunzipping.
 pub(crate) fn longest_body(app: &CouchContext, request: &Request) -> u64 {

@@ -131,7 +131,7 @@ async fn take_in<H: Handler>(
     request.peer = Some(client.peer);
     request.is_encrypted = client.is_encrypted;
     request.is_proxied = context.trust.is_proxy(client.peer);
-    let login = handler.login(&request).await?;
+    let login = handler.login(&mut request).await?;
     if !request.is_read() || !incoming.is_end_stream() {
         // In a box: most requests are reads, and have no body.
         Box::pin(take_body(

@@ -13,12 +13,14 @@ pub(crate) trait Handler: Clone + Send + Sync + 'static {
     /// The name of a user who has logged in.
     fn user_name(login: &Self::Login) -> Option<&str>;
 
-    /// Finds the user of a request.
+    /// Finds the user of a request. One that another server has forwarded gets the address of its client.
     ///
     /// # Errors
-    /// 401 or 400 for a login that is none.
-    fn login(&self, request: &Request)
-    -> impl Future<Output = Result<Self::Login, Failure>> + Send;
+    /// 401 or 400 for a login that is none, 403 for one that no server of the store has forwarded.
+    fn login(
+        &self,
+        request: &mut Request,
+    ) -> impl Future<Output = Result<Self::Login, Failure>> + Send;
 
     /// The most bytes of body that this request may have, and how the body is read.
     fn body_plan(&self, request: &Request, login: &Self::Login) -> BodyPlan;

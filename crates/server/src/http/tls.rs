@@ -53,6 +53,11 @@ impl Tls {
         Ok(())
     }
 
+    /// The file in PEM.
+    pub(super) fn file(&self) -> &Path {
+        &self.file
+    }
+
     pub(super) fn acceptor(&self) -> TlsAcceptor {
         self.acceptor.read().clone()
     }

@@ -172,6 +172,14 @@ impl Drop for PulledBody {
 }
 
 impl PulledBody {
+    /// The next bytes as they come; `None` at the end.
+    ///
+    /// # Errors
+    /// As [`BodyError`] says.
+    pub(crate) async fn next_piece(&mut self) -> Result<Option<Bytes>, Failure> {
+        Ok(self.next().await?)
+    }
+
     async fn next(&mut self) -> Result<Option<Bytes>, BodyError> {
         match &mut self.body {
             Some(body) => body.next().await,

@@ -1,15 +1,12 @@
-//! Several servers of one shared store: one leads and answers, the others pass connections on to it until it is their turn.
+//! Several servers of one shared store: one leads and writes the databases, until it is another one's turn.
 
 use crate::runtime::ServerContext;
 use crate::runtime::log::Log;
 use std::net::SocketAddr;
-use std::pin::Pin;
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{oneshot, watch};
-use tokio::task::JoinSet;
 use varve_shared::{Leadership, Node, ObjectStore, Role, Standby, SystemClock};
 
 /// The shared store of a server's databases.
@@ -23,16 +20,24 @@ pub struct SharedOptions {
     pub takeover: Duration,
 }
 
-/// After this time a leader that takes no connection counts as gone for that connection.
-const CONNECT_WITHIN: Duration = Duration::from_secs(2);
-/// Pause after a connection could not be accepted, such as for lack of descriptors.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Part of this server among those of its store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ServerRole {
+    /// The server has not looked at the store yet.
+    Unknown,
+    /// This server writes the databases.
+    Leader,
+    /// The server at this address does; `None` if that is not known.
+    Standby(Option<Arc<str>>),
+}
 
 /// One server among those of its store.
 #[derive(Debug)]
 pub(super) struct Cluster {
     options: SharedOptions,
     node: Node,
+    role: watch::Sender<ServerRole>,
+    is_superseded: watch::Sender<bool>,
 }
 
 impl Cluster {
@@ -44,58 +49,55 @@ impl Cluster {
         Some(Cluster {
             options,
             node: Node { id, address },
+            role: watch::Sender::new(ServerRole::Unknown),
+            is_superseded: watch::Sender::new(false),
         })
     }
 
-    /// Passes connections on to the leader until this server leads. `None` if `stop` completes first.
-    pub(super) async fn wait_for_turn(
-        &self,
-        listener: &TcpListener,
-        server: &Arc<ServerContext>,
-        mut stop: Pin<&mut impl Future<Output = ()>>,
-    ) -> Option<Leadership> {
-        let (mut leader, mut turn) = self.start_looking(&server.log);
-        let mut passed = JoinSet::new();
-        loop {
-            tokio::select! {
-                leadership = &mut turn => return leadership.ok(),
-                () = stop.as_mut() => return None,
-                // One whose sender is gone completes for ever, but so does the turn.
-                Ok(()) = leader.changed() => passed.abort_all(),
-                // Connections wait until a leader is known.
-                accepted = listener.accept(), if leader.borrow().is_some() => {
-                    let Ok((stream, peer)) = accepted else {
-                        tokio::time::sleep(ACCEPT_PAUSE).await;
-                        continue;
-                    };
-                    let address = leader.borrow().clone();
-                    let permit = server.limits.connect(peer.ip());
-                    if let Some((address, permit)) = address.zip(permit) {
-                        passed.spawn(async move {
-                            pass_on(stream, &address).await;
-                            drop(permit);
-                        });
-                    }
-                }
-                Some(_) = passed.join_next() => {}
+    /// The server's part, and its changes.
+    pub(super) fn role(&self) -> watch::Receiver<ServerRole> {
+        self.role.subscribe()
+    }
+
+    /// Completes once the server has looked at the store.
+    pub(super) async fn role_known(&self) {
+        wait_for(&self.role, |role| *role != ServerRole::Unknown).await;
+    }
+
+    /// Completes once another server leads after this one.
+    pub(super) async fn superseded(&self) {
+        wait_for(&self.is_superseded, |is_superseded| *is_superseded).await;
+    }
+
+    /// True once another server leads after this one.
+    pub(super) fn is_superseded(&self) -> bool {
+        *self.is_superseded.borrow()
+    }
+
+    /// Waits until it is this server's turn, and shows others that it leads. `None` if the server stops before.
+    pub(super) async fn wait_for_turn(&self, server: &Arc<ServerContext>) -> Option<Heartbeats> {
+        let turn = self.start_looking(&server.log);
+        tokio::select! {
+            leadership = turn => {
+                let superseded = self.is_superseded.clone();
+                Heartbeats::start(leadership.ok()?, server.log.clone(), superseded)
             }
+            () = server.stopped() => None,
         }
     }
 
-    /// Looks at the store until this server leads or the receivers are dropped.
-    fn start_looking(
-        &self,
-        log: &Log,
-    ) -> (
-        watch::Receiver<Option<String>>,
-        oneshot::Receiver<Leadership>,
-    ) {
-        let (addresses, leader) = watch::channel(None);
+    /// Says that this server is ready to write the databases.
+    pub(super) fn begin_to_lead(&self) {
+        self.role.send_replace(ServerRole::Leader);
+    }
+
+    /// Looks at the store until this server leads or the receiver is dropped.
+    fn start_looking(&self, log: &Log) -> oneshot::Receiver<Leadership> {
         let (turn, leads) = oneshot::channel();
         let (store, node) = (Arc::clone(&self.options.store), self.node.clone());
         let clock = Arc::new(SystemClock::default());
         let mut standby = Standby::new(store, clock, node, self.options.takeover);
-        let (log, own) = (log.clone(), self.node.address.clone());
+        let (log, own, role) = (log.clone(), self.node.address.clone(), self.role.clone());
         let looking = move || {
             while !turn.is_closed() {
                 match standby.look() {
@@ -107,16 +109,9 @@ impl Cluster {
                         return;
                     }
                     Ok(Role::Standby(leader)) => {
-                        // A former process at this address is gone, and passing on to itself would never end.
-                        let address = Some(leader.address).filter(|address| *address != own);
-                        addresses.send_if_modified(|known| {
-                            let is_new = *known != address;
-                            if let Some(address) = address.as_deref().filter(|_| is_new) {
-                                log.scope(|| tracing::info!("the server at {address} leads"));
-                            }
-                            *known = address;
-                            is_new
-                        });
+                        // A former process at this address is gone, and forwarding to itself would never end.
+                        let leader = Some(leader.address).filter(|address| *address != own);
+                        note_leader(&role, leader, &log);
                     }
                     Err(error) => {
                         log.scope(|| tracing::error!("cannot look for the leader: {error}"));
@@ -125,38 +120,48 @@ impl Cluster {
                 thread::sleep(standby.interval());
             }
         };
-        // Without a thread the turn never comes, and the server stops.
+        // Without a thread the turn never comes, and the server goes on without leading.
         let _ = thread::Builder::new()
             .name("leader".to_owned())
             .spawn(looking);
-        (leader, leads)
+        leads
     }
 }
 
-/// Bytes go both ways as they are, until both sides have ended. A client whose leader cannot be reached sees its connection
-/// closed, and may try again.
-async fn pass_on(mut client: TcpStream, address: &str) {
-    let connecting = tokio::time::timeout(CONNECT_WITHIN, TcpStream::connect(address));
-    if let Ok(Ok(mut leader)) = connecting.await {
-        let _ = client.set_nodelay(true);
-        let _ = leader.set_nodelay(true);
-        let _ = tokio::io::copy_bidirectional(&mut client, &mut leader).await;
-    }
+fn note_leader(role: &watch::Sender<ServerRole>, leader: Option<String>, log: &Log) {
+    let now = ServerRole::Standby(leader.map(Arc::from));
+    role.send_if_modified(|before| {
+        let is_new = *before != now;
+        if let ServerRole::Standby(Some(leader)) = &now
+            && is_new
+        {
+            log.scope(|| tracing::info!("the server at {leader} leads"));
+        }
+        *before = now;
+        is_new
+    });
+}
+
+async fn wait_for<T>(watched: &watch::Sender<T>, is_so: impl FnMut(&T) -> bool) {
+    // It fails only if the sender is gone, which is borrowed here.
+    let _ = watched.subscribe().wait_for(is_so).await;
 }
 
 /// Shows other servers that this one leads, until it stops or another leads.
 #[derive(Debug)]
 pub(super) struct Heartbeats {
     stop: mpsc::Sender<()>,
-    is_superseded: watch::Receiver<bool>,
     beating: JoinHandle<Leadership>,
 }
 
 impl Heartbeats {
-    /// Starts a thread for them; `None` if the system has none.
-    pub(super) fn start(mut leadership: Leadership, log: Log) -> Option<Heartbeats> {
+    /// Starts a thread for them, which says when another server leads; `None` if the system has none.
+    fn start(
+        mut leadership: Leadership,
+        log: Log,
+        superseded: watch::Sender<bool>,
+    ) -> Option<Heartbeats> {
         let (stop, stopped) = mpsc::channel();
-        let (superseded, is_superseded) = watch::channel(false);
         let beat = move || {
             loop {
                 match leadership.beat() {
@@ -179,29 +184,17 @@ impl Heartbeats {
         let thread = thread::Builder::new().name("heartbeat".to_owned());
         Some(Heartbeats {
             stop,
-            is_superseded,
             beating: thread.spawn(beat).ok()?,
         })
     }
 
-    /// Completes once another server leads.
-    pub(super) async fn superseded(&self) {
-        let mut superseded = self.is_superseded.clone();
-        let found = superseded.wait_for(|superseded| *superseded).await;
-        if found.is_err() {
-            std::future::pending::<()>().await;
-        }
-    }
-
-    /// Lets another server take over at once. To be called when nothing is written any more. True if one has already.
-    pub(super) fn end(self) -> bool {
-        let is_superseded = *self.is_superseded.borrow();
+    /// Lets another server take over at once. To be called when nothing is written any more.
+    pub(super) fn end(self) {
         // It has ended if another server leads.
         let _ = self.stop.send(());
         if let Ok(leadership) = self.beating.join() {
             // Without that word others wait for the take-over time.
             let _ = leadership.resign();
         }
-        is_superseded
     }
 }

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod forgery;
+mod forward;
 mod route;
 mod server;
 mod signals;
@@ -17,6 +18,7 @@ use crate::http::TrustPolicy;
 use crate::http::blocking;
 use crate::http::handler::{BodyPlan, Handler, Subject};
 use crate::runtime::{RequestClass, ServerContext};
+use crate::site::forward::Forwarder;
 use crate::{Answer, CouchContext, Failure, Request, UserContext, couch, hg};
 use hyper::StatusCode;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue, SERVER};
@@ -34,6 +36,17 @@ pub(crate) struct Halves {
     pub(crate) couch: Arc<CouchContext>,
     pub(crate) hg: Arc<RepoRegistry>,
     pub(crate) history: Arc<HistoryDatabases>,
+    /// Forwards requests to the leader, if databases are in a shared store.
+    pub(crate) forwarder: Option<Forwarder>,
+}
+
+impl Halves {
+    /// The forwarder for a request that another server has to answer.
+    fn forwarder_for(&self, request: &Request) -> Option<&Forwarder> {
+        let forwarder = self.forwarder.as_ref()?;
+        let is_about_hg = hg::claims(&request.raw_path);
+        (!is_about_hg && forwarder.takes(request)).then_some(forwarder)
+    }
 }
 
 /// Where the answers of a server come from.
@@ -76,9 +89,10 @@ impl Site {
         }
     }
 
-    /// Makes the databases that a leader of a shared store needs.
+    /// Becomes the server that writes the databases of a shared store, and makes those that it needs.
     pub(crate) async fn begin_to_lead(&self) {
         if let Site::Directory(halves) = self {
+            halves.couch.databases.begin_to_lead();
             let couch = Arc::clone(&halves.couch);
             let making = move || {
                 server::make_own_databases(&couch);
@@ -89,7 +103,14 @@ impl Site {
         }
     }
 
-    /// Starts the tasks that look after databases until the server stops; then replications write a last checkpoint.
+    /// Starts the tasks that look after the server's own files until it stops.
+    pub(crate) fn maintain_files(&self) {
+        if let Site::Directory(halves) = self {
+            tokio::spawn(couch::maintain_files(Arc::clone(&halves.couch)));
+        }
+    }
+
+    /// Starts the tasks that look after databases, as their only writer, until the server stops; then replications write a last checkpoint.
     pub(crate) fn start(&self) -> Option<JoinHandle<()>> {
         match self {
             Site::Directory(halves) => {
@@ -125,9 +146,14 @@ impl Site {
 impl Handler for Site {
     type Login = Login;
 
-    async fn login(&self, request: &Request) -> Result<Login, Failure> {
+    async fn login(&self, request: &mut Request) -> Result<Login, Failure> {
         match self {
             Site::Directory(halves) => {
+                if let Some(forwarder) = &halves.forwarder
+                    && let Some(login) = forwarder.accept(request)?
+                {
+                    return Ok(login);
+                }
                 let login = halves.couch.auth.login(request).await;
                 login.map_err(|failure| {
                     let settings = halves.couch.settings();
@@ -161,6 +187,11 @@ impl Handler for Site {
 
     fn body_plan(&self, request: &Request, login: &Login) -> BodyPlan {
         let limit = self.body_limit(&login.user);
+        if let Site::Directory(halves) = self
+            && halves.forwarder_for(request).is_some()
+        {
+            return BodyPlan::WhileArriving(limit);
+        }
         let is_about_hg = match self {
             Site::Directory(_) => hg::claims(&request.raw_path),
             Site::Repository(_) | Site::Collection(_) => true,

@@ -4,6 +4,7 @@ use crate::auth::Login;
 use crate::couch::{Rewriting, admin};
 use crate::http::{Body, FailureKind, cors, jsonp};
 use crate::runtime::repeats::fault_id;
+use crate::site::forward::Forwarder;
 use crate::site::{Halves, Site, forgery};
 use crate::{Answer, CouchContext, Failure, Request, console, couch, hg, history};
 use hyper::{Method, StatusCode};
@@ -22,12 +23,13 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
     if let Some(answer) = granted.as_ref().and_then(|g| g.preflight(&request)) {
         return answer;
     }
+    if let Site::Directory(halves) = site
+        && let Some(forwarder) = halves.forwarder_for(&request)
+    {
+        return Box::pin(forward(forwarder, request, login)).await;
+    }
     let answers = settings.as_ref().map(|now| now.answers).unwrap_or_default();
-    let buffer = match request.query("buffer_response") {
-        Some("true") => true,
-        Some("false") => false,
-        _ => answers.buffer,
-    };
+    let buffer = is_buffered(&request, answers.buffer);
     let callback = match answers.allow_jsonp && settings.is_some() {
         true => jsonp::callback(&request),
         false => Ok(None),
@@ -79,6 +81,23 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
     if let Some(granted) = granted {
         granted.mark(&mut answer);
     }
+    answer
+}
+
+/// True if the answer is to be whole before it is sent, as the request says or else by default.
+fn is_buffered(request: &Request, by_default: bool) -> bool {
+    match request.query("buffer_response") {
+        Some("true") => true,
+        Some("false") => false,
+        _ => by_default,
+    }
+}
+
+/// The answer of the server that writes the databases: it has all headers and forms that the client asks for already.
+async fn forward(forwarder: &Forwarder, request: Request, login: Login) -> Answer {
+    let answer = forwarder.forward(request, &login).await;
+    let mut answer = answer.unwrap_or_else(Answer::from);
+    set_login_headers(&mut answer, login.update_to.as_deref(), None);
     answer
 }
 

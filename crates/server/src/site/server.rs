@@ -27,6 +27,7 @@ use crate::runtime::{Executor, Limits, ListeningAddress, LogOutput, STACK, Serve
 use crate::site::Halves;
 use crate::site::Site;
 use crate::site::cluster::{Cluster, Heartbeats, SharedOptions};
+use crate::site::forward::Forwarder;
 use crate::site::signals::StopSignal;
 use crate::{Collection, CouchContext, LoneRepository, ServerError};
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -37,6 +38,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::JoinHandle;
 use varve_base::Interrupt;
 
 /// Where one repository is served by default, as `hg serve` has it.
@@ -131,7 +133,7 @@ pub struct Server {
     /// How long running answers may take when the server stops.
     shutdown_timeout: Duration,
     /// The servers of its store, if its databases are in one.
-    cluster: Option<Cluster>,
+    cluster: Option<Arc<Cluster>>,
 }
 
 /// The reason why a server has ended.
@@ -212,6 +214,7 @@ fn open_halves(
     directory: ServedDirectory,
     (executor, log): (Executor, Log),
     title: Option<String>,
+    (cluster, tls): (Option<&Cluster>, Option<&Tls>),
 ) -> Result<Halves, ServerError> {
     log.scope(|| tell_idle(&directory.settings.idle));
     let limits = Limits::new(directory.settings.limits.clone(), socket_budget());
@@ -224,7 +227,22 @@ fn open_halves(
         make_own_databases(&couch);
     }
     let history = HistoryDatabases::new(Arc::clone(&couch), Arc::clone(&hg));
-    Ok(Halves { couch, hg, history })
+    let forwarder = cluster.map(|cluster| {
+        let secret = couch.settings().sessions.secret.clone();
+        let log = couch.log().clone();
+        Forwarder::new(
+            cluster.role(),
+            &secret.unwrap_or_default(),
+            tls.cloned(),
+            log,
+        )
+    });
+    Ok(Halves {
+        couch,
+        hg,
+        history,
+        forwarder,
+    })
 }
 
 /// Makes `_users` and `_replicator`; the log says if they cannot be made.
@@ -278,7 +296,8 @@ impl Server {
                     cluster = Some(found.ok_or(ServerError::NoAdvertisedAddress)?);
                 }
                 let log = Log::open(&directory.settings.log, &path, options.log)?;
-                let halves = open_halves(directory, (executor, log), title)?;
+                let among = (cluster.as_ref(), tls.as_ref());
+                let halves = open_halves(directory, (executor, log), title, among)?;
                 Site::Directory(Arc::new(halves))
             }
             Served::Repository(one) => {
@@ -314,7 +333,7 @@ impl Server {
             site,
             context,
             shutdown_timeout,
-            cluster,
+            cluster: cluster.map(Arc::new),
         })
     }
 
@@ -378,30 +397,33 @@ impl Server {
         Ok(())
     }
 
-    /// Answers requests until `stop` completes, such as [`Server::stop_signal`], or another server leads; returns after
-    /// running ones have finished. A server that does not lead passes connections on until it does.
+    /// Answers requests until `stop` completes, such as [`Server::stop_signal`], or another server leads after this one; returns
+    /// after running ones have finished.
     pub fn run_until(self, stop: impl Future<Output = ()>) -> Ended {
         let past_limit = self.catch_file_limit();
-        let site = self.site.clone();
+        let (site, cluster) = (self.site.clone(), self.cluster.clone());
         let access = self.context.access.clone();
         let heartbeats = self.runtime.block_on(async {
             tokio::pin!(stop);
-            let mut heartbeats = None;
-            if let Some(cluster) = &self.cluster {
-                let server = site.server();
-                let turn = cluster.wait_for_turn(&self.listener, server, stop.as_mut());
-                // A server that is told to stop before has nothing to end.
-                let leadership = turn.await?;
-                heartbeats = Some(Heartbeats::start(leadership, server.log.clone())?);
-                site.begin_to_lead().await;
+            let leading = tokio::spawn(begin_to_write(cluster.clone(), site.clone()));
+            if let Some(cluster) = &cluster {
+                tokio::select! {
+                    () = cluster.role_known() => {}
+                    // A server that is told to stop before has nothing to end.
+                    () = stop.as_mut() => return None,
+                }
             }
-            let maintenance = site.start();
+            site.maintain_files();
             tokio::spawn(site.server().log.clone().count_repeats());
             let listening = (self.listener, self.tls);
             let handling = (self.site, self.context);
-            let stop = stop_or_superseded(stop, heartbeats.as_ref());
+            let stop = stop_or_superseded(stop, cluster.as_deref());
             http::serve(listening, handling, stop, self.shutdown_timeout).await;
             site.end_background_work(UNDONE_WITHIN).await;
+            let Writing {
+                heartbeats,
+                maintenance,
+            } = leading.await.ok().flatten()?;
             if let Some(maintenance) = maintenance {
                 // What has not ended by then is cut with the runtime.
                 let _ = tokio::time::timeout(UNDONE_WITHIN, maintenance).await;
@@ -413,13 +435,15 @@ impl Server {
         self.runtime.shutdown_timeout(UNDONE_WITHIN);
         site.server().executor.shut_down(UNDONE_WITHIN);
         site.close();
-        let is_superseded = heartbeats.is_some_and(Heartbeats::end);
+        if let Some(heartbeats) = heartbeats {
+            heartbeats.end();
+        }
         drop(past_limit);
         site.server().log.write_repeats(Duration::ZERO);
         if let Some(log) = access {
             log.end();
         }
-        match is_superseded {
+        match cluster.is_some_and(|cluster| cluster.is_superseded()) {
             true => Ended::Superseded,
             false => Ended::Stopped,
         }
@@ -443,12 +467,33 @@ impl Server {
     }
 }
 
-async fn stop_or_superseded(stop: impl Future<Output = ()>, heartbeats: Option<&Heartbeats>) {
-    match heartbeats {
+/// Work of a server that is the only writer of its databases.
+struct Writing {
+    /// Show other servers of its store that it leads.
+    heartbeats: Option<Heartbeats>,
+    maintenance: Option<JoinHandle<()>>,
+}
+
+/// Begins to look after databases, once it is this server's turn among those of its store. `None` if it stops before.
+async fn begin_to_write(cluster: Option<Arc<Cluster>>, site: Site) -> Option<Writing> {
+    let mut heartbeats = None;
+    if let Some(cluster) = cluster {
+        heartbeats = Some(cluster.wait_for_turn(site.server()).await?);
+        site.begin_to_lead().await;
+        cluster.begin_to_lead();
+    }
+    Some(Writing {
+        heartbeats,
+        maintenance: site.start(),
+    })
+}
+
+async fn stop_or_superseded(stop: impl Future<Output = ()>, cluster: Option<&Cluster>) {
+    match cluster {
         None => stop.await,
-        Some(heartbeats) => tokio::select! {
+        Some(cluster) => tokio::select! {
             () = stop => (),
-            () = heartbeats.superseded() => (),
+            () = cluster.superseded() => (),
         },
     }
 }

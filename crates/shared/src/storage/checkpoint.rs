@@ -21,8 +21,8 @@ impl Shared {
             return Ok(());
         };
         let done = self.seal_and_announce(end, epoch);
-        if done.as_ref().is_err_and(SharedError::must_reopen) {
-            journal.abandon();
+        if let Some(error) = done.as_ref().err().filter(|error| error.must_reopen()) {
+            journal.abandon(error);
         }
         done
     }

@@ -34,8 +34,8 @@ impl Shared {
         }
         let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
         let done = self.append(&mut end, operations);
-        if done.is_err() {
-            self.journal.lock().abandon();
+        if let Err(error) = &done {
+            self.journal.lock().abandon(error);
         }
         done?;
         end.confirmed = number;

@@ -24,7 +24,7 @@ pub(super) struct Journal {
     state: JournalState,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 enum JournalState {
     /// The copy follows the log.
     #[default]
@@ -32,7 +32,7 @@ enum JournalState {
     /// Changes are accepted.
     Owner,
     /// A commit failed, or another process has taken the log over: the copy may have what the log has not.
-    Abandoned,
+    Abandoned { reason: String },
 }
 
 impl Journal {
@@ -40,12 +40,20 @@ impl Journal {
         self.state = JournalState::Owner;
     }
 
-    pub(super) fn abandon(&mut self) {
-        self.state = JournalState::Abandoned;
+    /// Accepts no changes any more, for this reason; the first one is kept.
+    pub(super) fn abandon(&mut self, error: &SharedError) {
+        if !matches!(self.state, JournalState::Abandoned { .. }) {
+            let reason = error.to_string();
+            self.state = JournalState::Abandoned { reason };
+        }
     }
 
-    pub(super) fn is_abandoned(&self) -> bool {
-        self.state == JournalState::Abandoned
+    /// Why nothing is accepted any more, if that is so.
+    pub(super) fn abandoned_for(&self) -> Option<&str> {
+        match &self.state {
+            JournalState::Abandoned { reason } => Some(reason),
+            JournalState::Following | JournalState::Owner => None,
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -65,13 +73,16 @@ impl Journal {
         path: &Path,
     ) -> Result<(), StorageError> {
         let log = id.to_string();
-        let (kind, reason) = match self.state {
+        let (kind, reason) = match &self.state {
             JournalState::Owner => return Ok(()),
             JournalState::Following => (
                 io::ErrorKind::ReadOnlyFilesystem,
                 SharedError::NotOwner { log },
             ),
-            JournalState::Abandoned => (io::ErrorKind::Other, SharedError::Abandoned { log }),
+            JournalState::Abandoned { reason } => {
+                let reason = reason.clone();
+                (io::ErrorKind::Other, SharedError::Abandoned { log, reason })
+            }
         };
         let (path, source) = (path.to_owned(), io::Error::new(kind, reason));
         Err(StorageError::Io { op, path, source })

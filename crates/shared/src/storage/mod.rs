@@ -117,7 +117,12 @@ impl SharedStorage {
 
     /// True if writes are accepted, as far as is known here.
     pub fn is_owner(&self) -> bool {
-        self.shared.end.lock().owned_epoch.is_some() && !self.shared.journal.lock().is_abandoned()
+        self.shared.end.lock().owned_epoch.is_some() && self.is_usable()
+    }
+
+    /// False once the log must be opened again.
+    pub fn is_usable(&self) -> bool {
+        self.shared.journal.lock().abandoned_for().is_none()
     }
 
     /// Brings the local copy to the end of the log as it is now, or later. A read of the copy after this sees all commits
@@ -180,9 +185,12 @@ impl Shared {
 
     fn ensure_usable(&self) -> Result<(), SharedError> {
         let log = self.log.id.to_string();
-        match self.journal.lock().is_abandoned() {
-            true => Err(SharedError::Abandoned { log }),
-            false => Ok(()),
+        match self.journal.lock().abandoned_for() {
+            Some(reason) => {
+                let reason = reason.to_owned();
+                Err(SharedError::Abandoned { log, reason })
+            }
+            None => Ok(()),
         }
     }
 
@@ -202,8 +210,8 @@ impl Shared {
             },
             None => self.follow(&mut end),
         };
-        if done.as_ref().is_err_and(SharedError::must_reopen) {
-            self.journal.lock().abandon();
+        if let Some(error) = done.as_ref().err().filter(|error| error.must_reopen()) {
+            self.journal.lock().abandon(error);
         }
         done?;
         end.confirmed = number;
@@ -219,18 +227,19 @@ impl Shared {
             };
             end.slots_since_checkpoint += 1;
             let applied = self.apply(end, record.body, record.slot, &key);
-            if applied.is_err() {
-                // The cursor is ahead of the local copy now.
-                self.journal.lock().abandon();
-            }
-            applied.map_err(|error| match error {
+            let applied = applied.map_err(|error| match error {
                 // The record was there, and what it names was removed before this process came to it.
                 SharedError::Missing { .. } => {
                     let log = self.log.id.to_string();
                     SharedError::PositionCollected { log }
                 }
                 error => error,
-            })?;
+            });
+            if let Err(error) = &applied {
+                // The cursor is ahead of the local copy now.
+                self.journal.lock().abandon(error);
+            }
+            applied?;
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::auth::{Login, UserContext};
 use crate::couch::admin::json;
-use crate::http::{FailureKind, parse_query};
+use crate::http::{FailureKind, Freshness, parse_query};
 use crate::{Answer, CouchContext, Failure, Request};
 use hyper::{Method, StatusCode};
 use varve_json::{Object, Value};
@@ -59,7 +59,10 @@ async fn log_in(app: &CouchContext, request: &Request) -> Result<Answer, Failure
     let on_failure = redirect(request, "fail")?;
     let is_secure = request.is_secure();
     let proof = (password.as_str(), token.as_deref());
-    let checked = app.auth.check(&given, proof, request.client()).await;
+    let checked = app
+        .auth
+        .check((&given, Freshness::Current), proof, request.client())
+        .await;
     // Also a refusal clears the cookie, so that a wrong login does not keep the one before.
     let no_cookie = || app.auth.no_cookie(is_secure);
     let proven = match (checked, on_failure) {

@@ -1,12 +1,14 @@
 //! Databases that are open, shared by all requests.
 
+mod shared_log;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, watch};
-use varve_base::Storage;
+use varve_base::{ReadMode, Storage};
 use varve_docdb::{Database, DatabaseOptions, NewDatabase, Snapshot, Subscription, Viewer};
 use varve_js::Limits;
 use varve_shared::SharedStorage;
@@ -21,10 +23,11 @@ use crate::couch::find::Definitions;
 use crate::couch::functions::validate::Validators;
 use crate::couch::views::filter_indexes::FilterIndexes;
 use crate::couch::views::indexes::{Indexes, directory_of};
-use crate::http::FailureKind;
+use crate::http::{FailureKind, Freshness};
 use crate::runtime::dirty::{DirtyFlag, DirtySet};
 use crate::runtime::log::Log;
 use crate::runtime::{Registry, Resource, Tasks};
+use shared_log::DatabaseLog;
 
 /// Feeds that read at the same time; a read is short, and its thread is not to be had for nothing.
 const FEED_READS: usize = 8;
@@ -32,6 +35,8 @@ const FEED_READS: usize = 8;
 const DAMAGED: &str = "database_damage";
 /// Digits of the database's id that stand in sequences.
 const INCARNATION: usize = 16;
+/// A database that another server removes is looked for once more, as it may have been made anew.
+const OPENINGS: usize = 2;
 
 /// One open database.
 #[derive(Debug)]
@@ -41,7 +46,7 @@ pub struct OpenDatabase {
     /// The open file; clones share it.
     pub documents: Database,
     /// Its storage, if that is a log in a shared store.
-    log: Option<SharedStorage>,
+    log: Option<DatabaseLog>,
     /// True once another process has taken the log over.
     is_retired: AtomicBool,
     /// 16 hexadecimal digits that another database of the same name does not have.
@@ -94,7 +99,7 @@ impl OpenDatabase {
             name: name.to_owned(),
             incarnation: info.uuid[..INCARNATION].to_owned(),
             documents,
-            log,
+            log: log.map(DatabaseLog::new),
             is_retired: AtomicBool::new(false),
             commits,
             to_compact,
@@ -151,15 +156,6 @@ impl OpenDatabase {
     /// True once no commit can follow: the database was deleted, or another process has taken it over.
     pub fn is_over(&self) -> bool {
         self.documents.is_deleted() || self.is_retired.load(Ordering::Acquire)
-    }
-
-    /// Ends its feeds and builds, because another process has taken it over.
-    fn retire(&self) {
-        self.is_retired.store(true, Ordering::Release);
-        self.indexes.end();
-        self.filter_indexes.end();
-        // Wakes those that wait for a commit.
-        self.commits.send_modify(|_| {});
     }
 
     /// Changes whenever something was committed, and once more when the database is deleted or taken over.
@@ -251,11 +247,6 @@ impl Databases {
         self.open.peek(name)
     }
 
-    /// The database, if it is open and can be read without asking a store; that counts as a use of it.
-    pub(crate) fn find(&self, name: &str) -> Option<Arc<OpenDatabase>> {
-        self.open.get(name).filter(|found| found.log.is_none())
-    }
-
     /// True if there is such a database; it is not opened.
     ///
     /// # Errors
@@ -282,59 +273,61 @@ impl Databases {
     /// # Errors
     /// 404 if there is none; 500 if its file cannot be read; 503 if another process has it, or the store does not answer.
     pub fn get(&self, name: &str) -> Result<Arc<OpenDatabase>, Failure> {
-        let database = self.open.get_or_open(name, || {
-            let Some(DatabaseFile { storage, path, log }) = self.store.find(name)? else {
-                return Err(missing_database());
-            };
-            match Database::open(storage, &path, &self.options) {
-                Ok(documents) => {
+        self.get_fresh(name, Freshness::Current)
+    }
+
+    /// The database for a read of this freshness.
+    ///
+    /// # Errors
+    /// As [`Databases::get`]; [`Failure::would_block`] in [`ReadMode::CachedOnly`].
+    pub(crate) fn get_as(
+        &self,
+        name: &str,
+        reads: ReadMode,
+        freshness: Freshness,
+    ) -> Result<Arc<OpenDatabase>, Failure> {
+        match reads {
+            ReadMode::Blocking => self.get_fresh(name, freshness),
+            ReadMode::CachedOnly => {
+                let open = self.open.get(name);
+                let found = open.filter(|found| found.is_fresh(freshness));
+                found.ok_or_else(Failure::would_block)
+            }
+        }
+    }
+
+    fn get_fresh(&self, name: &str, freshness: Freshness) -> Result<Arc<OpenDatabase>, Failure> {
+        for _ in 0..OPENINGS {
+            let database = self.open.get_or_open(name, || self.open_file(name))?;
+            self.begin_writing(&database)?;
+            self.bring_up_to_date(&database, freshness)?;
+            if !self.forget_if_removed(&database) {
+                database.mark_opened();
+                return Ok(database);
+            }
+        }
+        Err(missing_database())
+    }
+
+    fn open_file(&self, name: &str) -> Result<OpenDatabase, Failure> {
+        let Some(DatabaseFile { storage, path, log }) = self.store.find(name)? else {
+            return Err(missing_database());
+        };
+        let is_written_here = log.as_ref().is_none_or(SharedStorage::is_owner);
+        let opened = match is_written_here {
+            true => Database::open(storage, &path, &self.options),
+            false => Database::open_following(storage, &path, &self.options),
+        };
+        match opened {
+            Ok(documents) => {
+                if is_written_here {
                     self.log_recovery(name, &documents);
                     self.tell_finding(name, &documents)?;
-                    self.track(name, (documents, log))
                 }
-                Err(error) if error.is_not_found() => Err(missing_database()),
-                Err(error) => Err(error.into()),
+                self.track(name, (documents, log))
             }
-        })?;
-        self.ensure_current(&database)?;
-        database.mark_opened();
-        Ok(database)
-    }
-
-    fn ensure_current(&self, database: &Arc<OpenDatabase>) -> Result<(), Failure> {
-        let Some(Err(error)) = database.log.as_ref().map(SharedStorage::ensure_current) else {
-            return Ok(());
-        };
-        if error.must_reopen() {
-            self.retire(database);
-        }
-        Err(error.into())
-    }
-
-    /// Gives up a database that another process has taken over.
-    fn retire(&self, database: &Arc<OpenDatabase>) {
-        let name = &*database.name;
-        self.open.exclusively(name, || {
-            let open = self.open.peek(name);
-            // Another request may have been here before.
-            if open.is_some_and(|open| Arc::ptr_eq(&open, database)) {
-                self.log
-                    .scope(|| tracing::warn!(database = name, "another process owns {name} now"));
-                self.open.forget(name);
-                self.store.retire(name);
-                database.retire();
-                // A build that has not ended yet must not write into the file of the next one.
-                let _ = self.remove_indexes(name);
-            }
-        });
-    }
-
-    /// Gives up databases that another process has taken over while only feeds wait for them.
-    pub(crate) fn retire_lost(&self) {
-        let is_awaited = |database: &Arc<OpenDatabase>| database.commits.receiver_count() > 0;
-        for database in self.open.values().iter().filter(|it| is_awaited(it)) {
-            // A store that does not answer is asked again.
-            let _ = self.ensure_current(database);
+            Err(error) if error.is_not_found() => Err(missing_database()),
+            Err(error) => Err(error.into()),
         }
     }
 

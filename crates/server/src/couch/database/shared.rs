@@ -1,7 +1,8 @@
-//! Databases whose files are logs in a store of objects, each owned by this process once it was asked for.
+//! Databases whose files are logs in a store of objects. A server follows those that are asked for, until it leads: then it owns
+//! them.
 //!
 //! A local copy is a cache in a directory of its own, made anew whenever its log is opened. A log that another process has taken
-//! over is left to that process for [`HOLD_OFF`], then taken back if it is asked for.
+//! over from the leader is left to that process for [`HOLD_OFF`], then taken back if it is asked for.
 
 use super::logs::{FILE, database_of, log_of};
 use crate::Failure;
@@ -9,7 +10,7 @@ use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use varve_base::{DiskStorage, Storage};
 use varve_shared::{
@@ -29,19 +30,21 @@ pub(crate) struct SharedDatabases {
     copies: PathBuf,
     next_copy: AtomicU64,
     logs: Mutex<HashMap<String, LogState>>,
+    /// True once this server is to own the logs.
+    leads: AtomicBool,
 }
 
 /// State of a log that was opened by this process.
 #[derive(Debug)]
 enum LogState {
-    Owned(OwnedLog),
-    /// Another process has taken it over, or a commit was not confirmed.
+    Open(OpenLog),
+    /// Another process has taken it over from this one, or a commit was not confirmed.
     Lost(Instant),
 }
 
-/// A log that this process owns, as far as it knows.
+/// A log that this process follows or owns, as far as it knows.
 #[derive(Clone, Debug)]
-struct OwnedLog {
+struct OpenLog {
     storage: SharedStorage,
     copy: PathBuf,
 }
@@ -66,6 +69,7 @@ impl SharedDatabases {
             copies,
             next_copy: AtomicU64::new(0),
             logs: Mutex::default(),
+            leads: AtomicBool::new(false),
         })
     }
 
@@ -94,12 +98,48 @@ impl SharedDatabases {
         Ok(self.catalog.remove(entries)?)
     }
 
-    /// The log of a database, owned by this process; `None` if there is no such database. The caller must be the only one
-    /// at work for that name.
+    /// True once this server is to own the logs.
+    pub(crate) fn leads(&self) -> bool {
+        self.leads.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn begin_to_lead(&self) {
+        self.leads.store(true, Ordering::Release);
+    }
+
+    /// The log of a database, owned by this process if it leads and brought to its end otherwise; `None` if there is no such
+    /// database. The caller must be the only one at work for that name.
     ///
     /// # Errors
     /// 503 if another process has it, or the store does not answer; 500 for damage.
     pub(crate) fn find(&self, name: &str) -> Result<Option<SharedStorage>, Failure> {
+        match self.leads() {
+            true => self.find_owned(name),
+            false => self.find_followed(name),
+        }
+    }
+
+    fn find_followed(&self, name: &str) -> Result<Option<SharedStorage>, Failure> {
+        let known = match self.logs.lock().get(name) {
+            Some(LogState::Open(log)) => Some(log.storage.clone()),
+            Some(LogState::Lost(_)) | None => None,
+        };
+        let storage = match known.filter(SharedStorage::is_usable) {
+            Some(storage) => {
+                storage.ensure_current()?;
+                storage
+            }
+            None if self.entries(name)?.is_empty() => return Ok(None),
+            None => self.open(name)?,
+        };
+        let is_there = storage.kind(Path::new(FILE))?.is_some();
+        if !is_there {
+            self.close(name);
+        }
+        Ok(is_there.then_some(storage))
+    }
+
+    fn find_owned(&self, name: &str) -> Result<Option<SharedStorage>, Failure> {
         let entries = self.entries(name)?;
         if entries.is_empty() {
             return Ok(None);
@@ -128,33 +168,51 @@ impl SharedDatabases {
         Ok(storage)
     }
 
-    /// Gives a log up that this process has lost.
+    /// Gives a log up that must be opened again: one that this process only follows at once, one that it owned later.
     pub(crate) fn retire(&self, name: &str) {
-        let before = (self.logs.lock()).insert(name.to_owned(), LogState::Lost(Instant::now()));
-        if let Some(LogState::Owned(log)) = before {
+        self.close(name);
+        if self.leads() {
+            (self.logs.lock()).insert(name.to_owned(), LogState::Lost(Instant::now()));
+        }
+    }
+
+    fn close(&self, name: &str) {
+        let before = self.logs.lock().remove(name);
+        if let Some(LogState::Open(log)) = before {
             self.remove_copy(&log.copy);
         }
     }
 
     fn own(&self, name: &str) -> Result<SharedStorage, Failure> {
-        let known = match self.logs.lock().get(name) {
-            Some(LogState::Owned(log)) if log.storage.is_owner() => return Ok(log.storage.clone()),
-            Some(LogState::Lost(since)) if since.elapsed() >= HOLD_OFF => None,
-            known => known.map(|state| matches!(state, LogState::Owned(_))),
-        };
-        match known {
-            None => self.take_over(name),
-            Some(was_owned) => {
-                if was_owned {
-                    self.retire(name);
-                }
-                let log = log_of(name)?.to_string();
-                Err(SharedError::Fenced { log }.into())
-            }
+        let log = log_of(name)?.to_string();
+        if !self.leads() {
+            return Err(SharedError::NotOwner { log }.into());
         }
+        let known = match self.logs.lock().get(name) {
+            Some(LogState::Open(log)) => Some(log.storage.clone()),
+            Some(LogState::Lost(since)) if since.elapsed() < HOLD_OFF => {
+                return Err(SharedError::Fenced { log }.into());
+            }
+            Some(LogState::Lost(_)) | None => None,
+        };
+        let storage = match known {
+            Some(storage) if !storage.is_usable() => {
+                self.retire(name);
+                return Err(SharedError::Fenced { log }.into());
+            }
+            Some(storage) => storage,
+            None => self.open(name)?,
+        };
+        storage.take_over().inspect_err(|error| {
+            if error.must_reopen() {
+                self.retire(name);
+            }
+        })?;
+        Ok(storage)
     }
 
-    fn take_over(&self, name: &str) -> Result<SharedStorage, Failure> {
+    /// Opens a log, to be followed.
+    fn open(&self, name: &str) -> Result<SharedStorage, Failure> {
         let id = log_of(name)?;
         let number = self.next_copy.fetch_add(1, Ordering::Relaxed);
         let copy = self.copies.join(number.to_string());
@@ -166,14 +224,16 @@ impl SharedDatabases {
             LogOptions::default(),
             Arc::new(local.with_names_from_root()),
         );
-        let owned = opened.and_then(|storage| storage.take_over().map(|()| storage));
-        match owned {
+        match opened {
             Ok(storage) => {
-                let log = OwnedLog {
+                let log = OpenLog {
                     storage: storage.clone(),
                     copy,
                 };
-                (self.logs.lock()).insert(name.to_owned(), LogState::Owned(log));
+                let before = (self.logs.lock()).insert(name.to_owned(), LogState::Open(log));
+                if let Some(LogState::Open(unusable)) = before {
+                    self.remove_copy(&unusable.copy);
+                }
                 Ok(storage)
             }
             Err(error) => {

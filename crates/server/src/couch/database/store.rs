@@ -112,7 +112,22 @@ impl DatabaseStore {
         }
     }
 
-    /// Gives a database up that another process has taken over.
+    /// True if this server writes the databases of a shared store.
+    pub(crate) fn leads(&self) -> bool {
+        match self {
+            DatabaseStore::Directory(_) => true,
+            DatabaseStore::Shared(shared) => shared.leads(),
+        }
+    }
+
+    /// From now on this server writes the databases of a shared store.
+    pub(crate) fn begin_to_lead(&self) {
+        if let DatabaseStore::Shared(shared) = self {
+            shared.begin_to_lead();
+        }
+    }
+
+    /// Gives a database up whose log must be opened again.
     pub(crate) fn retire(&self, name: &str) {
         if let DatabaseStore::Shared(shared) = self {
             shared.retire(name);

@@ -8,14 +8,14 @@ use varve_json::{Object, Value};
 
 use crate::auth::password::{Hashing, Stored};
 use crate::auth::{Account, FindAccount, FoundAccount, SecondFactor, Upgrade};
-use crate::couch::database::registry::{Databases, OpenDatabase};
+use crate::couch::database::registry::Databases;
 use crate::couch::users::{PREFIX, USERS};
-use crate::http::FailureKind;
 use crate::http::blocking;
+use crate::http::{FailureKind, Freshness};
 use crate::runtime::Pool;
 use crate::{CouchContext, Failure};
 
-/// The users that a server has besides its admins. Each login reads the document as it is now.
+/// The users that a server has besides its admins. Each login reads the document.
 #[derive(Clone, Debug)]
 pub(crate) struct UserDirectory {
     databases: Weak<Databases>,
@@ -32,24 +32,25 @@ impl UserDirectory {
         }
     }
 
-    async fn account(&self, name: &str) -> Result<Option<Account>, Failure> {
+    async fn account(&self, name: &str, freshness: Freshness) -> Result<Option<Account>, Failure> {
         let Some(databases) = self.databases.upgrade() else {
             return Ok(None);
         };
         if databases.if_open(USERS).is_some()
-            && let Some(found) = CouchContext::try_cached(|reads| account(&databases, name, reads))
+            && let Some(found) =
+                CouchContext::try_cached(|reads| account(&databases, name, (reads, freshness)))
         {
             return found;
         }
         let name = name.to_owned();
-        let read = move || account(&databases, &name, ReadMode::Blocking);
+        let read = move || account(&databases, &name, (ReadMode::Blocking, freshness));
         blocking(&self.pool, read).await
     }
 }
 
 impl FindAccount for UserDirectory {
-    fn find<'a>(&'a self, name: &'a str) -> FoundAccount<'a> {
-        Box::pin(self.account(name))
+    fn find<'a>(&'a self, name: &'a str, freshness: Freshness) -> FoundAccount<'a> {
+        Box::pin(self.account(name, freshness))
     }
 
     fn upgrade(&self, name: &str, password: &str, stored: &Stored, to: &Hashing) -> Upgrade {
@@ -73,6 +74,10 @@ fn upgrade(
     (before, to): (&Stored, &Hashing),
 ) -> Result<(), Failure> {
     let database = databases.get(USERS)?;
+    if database.documents.is_following() {
+        // That is left to a login at the server that writes it.
+        return Ok(());
+    }
     let snapshot = database.documents.snapshot();
     let id = format!("{PREFIX}{name}");
     let Some(document) = snapshot.document(&id)? else {
@@ -97,8 +102,12 @@ fn upgrade(
     Ok(())
 }
 
-fn account(databases: &Databases, name: &str, reads: ReadMode) -> Result<Option<Account>, Failure> {
-    let database = match open_users(databases, reads) {
+fn account(
+    databases: &Databases,
+    name: &str,
+    (reads, freshness): (ReadMode, Freshness),
+) -> Result<Option<Account>, Failure> {
+    let database = match databases.get_as(USERS, reads, freshness) {
         Err(failure) if failure.kind == FailureKind::NotFound => return Ok(None),
         found => found?,
     };
@@ -121,13 +130,6 @@ fn account(databases: &Databases, name: &str, reads: ReadMode) -> Result<Option<
     let read = snapshot.body(stored, &mut text).map_err(Failure::from);
     read.map_err(|failure| failure.about(&id, rev))?;
     Ok(account_of(name, &varve_json::parse_object(&text)?))
-}
-
-fn open_users(databases: &Databases, reads: ReadMode) -> Result<Arc<OpenDatabase>, Failure> {
-    match reads {
-        ReadMode::Blocking => databases.get(USERS),
-        ReadMode::CachedOnly => databases.find(USERS).ok_or_else(Failure::would_block),
-    }
 }
 
 fn account_of(name: &str, document: &Object) -> Option<Account> {

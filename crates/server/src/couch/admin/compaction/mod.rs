@@ -81,6 +81,8 @@ impl CompactionTarget {
     /// Bytes of the file, and those that are needed; `None` if they cannot be read.
     fn sizes(&self) -> Option<(u64, u64)> {
         match &self.index {
+            // The server that writes a database compacts its file.
+            None if self.database.documents.is_following() => None,
             None => {
                 let sizes = self.database.documents.sizes().ok()?;
                 Some((sizes.file, sizes.active))

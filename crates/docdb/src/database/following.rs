@@ -1,0 +1,106 @@
+//! Databases whose file another process writes: their commits are shown as they come, until this process writes itself.
+
+use super::{Current, Database, DatabaseOptions, tree_options};
+use crate::{DocdbError, Snapshot, compact};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use varve_base::Storage;
+use varve_btree::{TreeError, TreeFile};
+
+impl Database {
+    /// Opens a database for reading that another process writes; its later commits are seen after [`Database::follow`].
+    ///
+    /// # Errors
+    /// As [`Database::open`].
+    pub fn open_following(
+        storage: Arc<dyn Storage>,
+        path: &Path,
+        wanted: &DatabaseOptions,
+    ) -> Result<Database, DocdbError> {
+        let file = TreeFile::open_read_only(storage.as_ref(), path, tree_options(wanted))?;
+        let database = Database::make(storage, path, wanted, (file, 1))?;
+        database.shared.is_following.store(true, Ordering::Release);
+        Ok(database)
+    }
+
+    /// True as long as another process writes the file.
+    pub fn is_following(&self) -> bool {
+        self.shared.is_following.load(Ordering::Acquire)
+    }
+
+    /// Shows the newest commit of the file as it is now, also that of a file which a compaction has put in its place. A database
+    /// that was removed or made anew counts as deleted from then on. Does nothing once this process writes.
+    ///
+    /// # Errors
+    /// Damage, and errors of the storage.
+    pub fn follow(&self) -> Result<(), DocdbError> {
+        let shared = &self.shared;
+        let alone = shared.following.lock();
+        if !self.is_following() || self.is_deleted() {
+            return Ok(());
+        }
+        let (storage, file) = (shared.storage.as_ref(), self.file());
+        let is_same = match file.is_at(storage, &shared.path) {
+            Err(TreeError::Storage(error)) if error.is_not_found() => {
+                self.end_following();
+                return Ok(());
+            }
+            found => found?,
+        };
+        let file = match is_same {
+            true if !file.follow()? => return Ok(()),
+            true => file,
+            false => Arc::new(self.open_file_in_place()?),
+        };
+        let newest = Snapshot::new(file.snapshot(), &shared.path)?;
+        if newest.uuid_bytes() != self.snapshot().uuid_bytes() {
+            self.end_following();
+            return Ok(());
+        }
+        let seq = newest.update_seq();
+        *shared.current.write() = Current { file, newest };
+        drop(alone);
+        shared.watch.publish(seq);
+        Ok(())
+    }
+
+    fn open_file_in_place(&self) -> Result<TreeFile, DocdbError> {
+        let (storage, path) = (self.shared.storage.as_ref(), &self.shared.path);
+        let options = tree_options(&self.shared.options);
+        Ok(TreeFile::open_read_only(storage, path, options)?)
+    }
+
+    fn end_following(&self) {
+        self.shared.is_deleted.store(true, Ordering::Release);
+        self.shared.watch.close();
+    }
+
+    /// Makes this process the only writer of the file, as [`Database::open`] does, unless the database was removed. Snapshots
+    /// and subscriptions stay good.
+    ///
+    /// # Errors
+    /// As [`Database::open`]; the database still follows then.
+    pub fn begin_writing(&self) -> Result<(), DocdbError> {
+        self.follow()?;
+        let shared = &self.shared;
+        let _alone = shared.following.lock();
+        if !self.is_following() || self.is_deleted() {
+            return Ok(());
+        }
+        let (storage, path) = (shared.storage.as_ref(), &shared.path);
+        let options = tree_options(&shared.options);
+        let file = TreeFile::open_keeping(storage, path, options.clone())?;
+        let newest = Snapshot::new(file.snapshot(), path)?;
+        let mut next_dictionary = newest.header().next_dictionary;
+        if !file.is_read_only() {
+            next_dictionary =
+                next_dictionary.max(compact::keep_begun(storage, path, options, &file)?);
+        }
+        shared.training.skip_to(next_dictionary);
+        let file = Arc::new(file);
+        *shared.current.write() = Current { file, newest };
+        shared.is_following.store(false, Ordering::Release);
+        Ok(())
+    }
+}

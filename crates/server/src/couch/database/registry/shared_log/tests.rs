@@ -1,0 +1,195 @@
+//! Two servers of one store, without HTTP.
+
+use super::*;
+use crate::couch::database::shared::SharedDatabases;
+use crate::couch::database::store::DatabaseStore;
+use crate::http::FailureKind;
+use crate::runtime::LogOutput;
+use crate::runtime::log::Log;
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use varve_base::{DiskStorage, ReadMode};
+use varve_codec::EngineSetting;
+use varve_docdb::{DatabaseOptions, Edit, Mode, NewDatabase, NodeCache};
+use varve_shared::{CreateOutcome, DirectoryStore, ObjectInfo, ObjectStore, StoreError};
+
+/// A store that counts the requests of one server.
+#[derive(Debug)]
+struct CountingStore {
+    store: DirectoryStore,
+    requests: AtomicU64,
+}
+
+impl CountingStore {
+    fn count(&self) -> &DirectoryStore {
+        self.requests.fetch_add(1, Ordering::SeqCst);
+        &self.store
+    }
+}
+
+impl ObjectStore for CountingStore {
+    fn address(&self) -> String {
+        self.store.address()
+    }
+
+    fn create(&self, key: &str, bytes: &[u8]) -> Result<CreateOutcome, StoreError> {
+        self.count().create(key, bytes)
+    }
+
+    fn read(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        self.count().read(key)
+    }
+
+    fn object_len(&self, key: &str) -> Result<Option<u64>, StoreError> {
+        self.count().object_len(key)
+    }
+
+    fn list(&self, prefix: &str) -> Result<Vec<ObjectInfo>, StoreError> {
+        self.count().list(prefix)
+    }
+
+    fn remove(&self, key: &str) -> Result<(), StoreError> {
+        self.count().remove(key)
+    }
+}
+
+/// The databases of one server.
+struct TestServer {
+    databases: Databases,
+    store: Arc<CountingStore>,
+}
+
+impl TestServer {
+    fn new(directory: &Path, name: &str) -> TestServer {
+        let store = Arc::new(CountingStore {
+            store: DirectoryStore::new(directory.join("store")).unwrap(),
+            requests: AtomicU64::new(0),
+        });
+        let copies = directory.join(name).join("shared");
+        let shared = SharedDatabases::new(Arc::clone(&store) as _, copies).unwrap();
+        let log = varve_config::Log::default();
+        let databases = Databases::new(
+            (
+                Arc::new(DiskStorage::new(directory.join(name))),
+                DatabaseStore::Shared(shared),
+            ),
+            DatabaseOptions::new(EngineSetting::SNAPPY, NodeCache::new(1 << 20)),
+            100,
+            (
+                Log::open(&log, Path::new(""), LogOutput::Stderr).unwrap(),
+                Arc::default(),
+            ),
+        );
+        TestServer {
+            databases: databases.unwrap(),
+            store,
+        }
+    }
+
+    fn put(&self, id: &str) {
+        let edit = Edit::parse(Some(id), b"{}").unwrap();
+        let documents = &self.databases.get("d").unwrap().documents;
+        documents
+            .update_one(edit, Mode::Interactive)
+            .unwrap()
+            .unwrap();
+    }
+
+    /// True if a read of this freshness sees the document; and the number of requests to the store that it made.
+    fn sees(&self, id: &str, freshness: Freshness) -> (bool, u64) {
+        let before = self.store.requests.load(Ordering::SeqCst);
+        let database = self.databases.get_as("d", ReadMode::Blocking, freshness);
+        let document = database.unwrap().documents.snapshot().document(id).unwrap();
+        let after = self.store.requests.load(Ordering::SeqCst);
+        (document.is_some(), after - before)
+    }
+}
+
+fn leader_and_standby(directory: &Path) -> (TestServer, TestServer) {
+    let leader = TestServer::new(directory, "leader");
+    leader.databases.begin_to_lead();
+    leader
+        .databases
+        .create("d", NewDatabase::default())
+        .unwrap();
+    (leader, TestServer::new(directory, "standby"))
+}
+
+#[test]
+fn only_current_reads_ask_the_store() {
+    let directory = tempfile::tempdir().unwrap();
+    let (leader, standby) = leader_and_standby(directory.path());
+    leader.put("a");
+    assert!(standby.sees("a", Freshness::Current).0);
+    leader.put("b");
+    // One request for the new record, one for the end behind it.
+    assert_eq!(standby.sees("b", Freshness::Current), (true, 2));
+    assert_eq!(standby.sees("b", Freshness::Current), (true, 1));
+    assert!(
+        standby.databases.followed().is_empty(),
+        "nothing reads old states"
+    );
+    // The first one has the log followed from then on.
+    assert_eq!(standby.sees("b", Freshness::Stale), (true, 1));
+    leader.put("c");
+    for _ in 0..10 {
+        assert_eq!(standby.sees("c", Freshness::Stale), (false, 0));
+    }
+    let fast = standby
+        .databases
+        .get_as("d", ReadMode::CachedOnly, Freshness::Stale);
+    assert!(fast.is_ok());
+    let slow = standby
+        .databases
+        .get_as("d", ReadMode::CachedOnly, Freshness::Current);
+    assert!(slow.unwrap_err().is_would_block());
+    let followed = standby.databases.followed();
+    assert_eq!(followed.len(), 1);
+    standby.databases.follow(&followed[0]);
+    assert_eq!(standby.sees("c", Freshness::Stale), (true, 0));
+    assert_eq!(leader.sees("c", Freshness::Stale), (true, 0));
+    assert_eq!(leader.sees("c", Freshness::Current), (true, 1));
+}
+
+#[test]
+fn feeds_are_woken_by_commits_of_the_leader_and_end_with_the_database() {
+    let directory = tempfile::tempdir().unwrap();
+    let (leader, standby) = leader_and_standby(directory.path());
+    let database = standby.databases.get("d").unwrap();
+    let mut commits = database.commits();
+    leader.put("a");
+    let followed = standby.databases.followed();
+    assert_eq!(followed.len(), 1, "a feed waits for it");
+    standby.databases.follow(&followed[0]);
+    assert!(commits.has_changed().unwrap());
+    assert_eq!(*commits.borrow_and_update(), 1);
+    leader.databases.delete("d").unwrap();
+    leader
+        .databases
+        .create("d", NewDatabase::default())
+        .unwrap();
+    standby.databases.follow(&database);
+    assert!(commits.has_changed().unwrap() && database.is_over());
+    let anew = standby.databases.get("d").unwrap();
+    assert_ne!(anew.incarnation, database.incarnation);
+    leader.databases.delete("d").unwrap();
+    let missing = standby.databases.get("d").unwrap_err();
+    assert_eq!(missing.kind, FailureKind::NotFound);
+}
+
+#[test]
+fn a_standby_that_leads_writes_what_it_has_followed() {
+    let directory = tempfile::tempdir().unwrap();
+    let (leader, standby) = leader_and_standby(directory.path());
+    leader.put("a");
+    let followed = standby.databases.get("d").unwrap();
+    let refused = standby.databases.create("other", NewDatabase::default());
+    assert_eq!(refused.unwrap_err().kind, FailureKind::NotOwner);
+    standby.databases.begin_to_lead();
+    standby.put("b");
+    let database = standby.databases.get("d").unwrap();
+    assert!(Arc::ptr_eq(&followed, &database), "its feeds go on");
+    assert!(!database.documents.is_following() && standby.sees("a", Freshness::Current).0);
+    let lost = leader.databases.get("d").unwrap_err();
+    assert_eq!(lost.kind, FailureKind::NotOwner, "{lost}");
+}

@@ -1,0 +1,117 @@
+//! Headers of forwarded requests and of their answers.
+
+use super::identity::FORWARDED;
+use hyper::header::{
+    ACCEPT_ENCODING, CONNECTION, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, TE, TRAILER,
+    TRANSFER_ENCODING, UPGRADE,
+};
+
+/// Headers that are about one connection (RFC 9110, 7.6.1), besides those that `Connection` names.
+const HOP_BY_HOP: [HeaderName; 8] = [
+    CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    HeaderName::from_static("proxy-authenticate"),
+    TE,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+];
+/// Headers of a request that the forwarding server has acted on: the signed header says what came of a login, the body is on its
+/// way already, and an answer is compressed for the client where it leaves for the client.
+const ANSWERED_HERE: [HeaderName; 7] = [
+    hyper::header::AUTHORIZATION,
+    hyper::header::PROXY_AUTHORIZATION,
+    EXPECT,
+    ACCEPT_ENCODING,
+    HeaderName::from_static("x-forwarded-for"),
+    HeaderName::from_static("x-forwarded-host"),
+    HeaderName::from_static("x-forwarded-proto"),
+];
+
+/// Removes the headers that are about one connection.
+pub(super) fn strip_hop_by_hop(headers: &mut HeaderMap) {
+    let named: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    for name in named.iter().chain(&HOP_BY_HOP) {
+        headers.remove(name);
+    }
+}
+
+/// The headers of a request for the server that answers it: those of the client, with its name for the server and one signed
+/// header.
+pub(super) fn of_request(client: &HeaderMap, host: Option<&str>, signed: HeaderValue) -> HeaderMap {
+    let mut headers = client.clone();
+    strip_hop_by_hop(&mut headers);
+    for name in &ANSWERED_HERE {
+        headers.remove(name);
+    }
+    if let Some(host) = host.and_then(|host| HeaderValue::from_str(host).ok()) {
+        headers.insert(HOST, host);
+    }
+    headers.insert(FORWARDED, signed);
+    headers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(given: &[(&'static str, &'static str)]) -> HeaderMap {
+        let given = given.iter();
+        given
+            .map(|(name, value)| {
+                (
+                    HeaderName::from_static(name),
+                    HeaderValue::from_static(value),
+                )
+            })
+            .collect()
+    }
+
+    #[test]
+    fn headers_of_one_connection_stay_there() {
+        let mut all = headers(&[
+            ("connection", "close, X-Private"),
+            ("x-private", "1"),
+            ("keep-alive", "timeout=5"),
+            ("te", "trailers"),
+            ("transfer-encoding", "chunked"),
+            ("etag", "\"1-a\""),
+        ]);
+        strip_hop_by_hop(&mut all);
+        assert_eq!(all, headers(&[("etag", "\"1-a\"")]));
+    }
+
+    #[test]
+    fn a_client_cannot_name_a_sender() {
+        let client = headers(&[
+            ("x-varve-forwarded", "forged"),
+            ("x-varve-forwarded", "twice"),
+            ("x-forwarded-for", "192.0.2.1"),
+            ("authorization", "Basic x"),
+            ("accept-encoding", "gzip"),
+            ("expect", "100-continue"),
+            ("host", "inner"),
+            ("cookie", "AuthSession=x"),
+            ("content-encoding", "gzip"),
+        ]);
+        let sent = of_request(
+            &client,
+            Some("db.example"),
+            HeaderValue::from_static("signed"),
+        );
+        let expected = headers(&[
+            ("x-varve-forwarded", "signed"),
+            ("host", "db.example"),
+            ("cookie", "AuthSession=x"),
+            ("content-encoding", "gzip"),
+        ]);
+        assert_eq!(sent, expected);
+    }
+}
