@@ -114,7 +114,9 @@ fn bundles_of_empty_files_and_small_changesets_have_the_same_bytes() {
         }
     });
     for spec in ["none-v1", "none-v2"] {
-        twin.same(&["bundle", "-q", "--base", "0", "-r", "tip", "-t", spec, "x.hg"]);
+        twin.same(&[
+            "bundle", "-q", "--base", "0", "-r", "tip", "-t", spec, "x.hg",
+        ]);
         let [theirs, ours] = files(&twin, "x.hg");
         assert!(theirs == ours, "{spec}");
     }
