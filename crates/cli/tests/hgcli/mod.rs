@@ -39,6 +39,7 @@ mod encodings;
 mod engines;
 mod evolution;
 mod exchange_words;
+mod exchanged_bookmarks;
 mod exit_codes;
 mod export;
 mod external_diff;
