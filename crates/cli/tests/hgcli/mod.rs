@@ -47,6 +47,7 @@ mod file_filters;
 mod files;
 mod filesets;
 mod fixing;
+mod followed_line_ranges;
 mod following;
 mod format;
 mod grafting;
