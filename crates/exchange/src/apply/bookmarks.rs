@@ -40,7 +40,7 @@ pub enum BookmarkExchange {
 pub struct PulledBookmark {
     /// Name of the bookmark on the other side.
     pub name: Vec<u8>,
-    /// Where it is there; [`Node::NULL`] if it is not.
+    /// Its changeset there; [`Node::NULL`] if it has none.
     pub node: Node,
     /// Its move here.
     pub moves: BookmarkMove,

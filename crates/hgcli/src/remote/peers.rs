@@ -30,7 +30,7 @@ pub(crate) struct PeerAddress {
     pub(crate) bookmarks: BookmarkExchange,
 }
 
-/// What `bookmarks.mode` says; a value that is unknown counts as the default.
+/// Meaning of `bookmarks.mode`; a value that is unknown counts as the default.
 fn bookmark_exchange(mode: Option<&[u8]>) -> BookmarkExchange {
     match mode {
         Some(b"mirror") => BookmarkExchange::Mirror,
