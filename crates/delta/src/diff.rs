@@ -33,15 +33,12 @@ const CLOSE: usize = crate::HUNK_HEADER_LEN;
 
 /// Appends to `out` a patch that makes `new` of `old`. Both are shorter than 4 GiB.
 pub fn diff(old: &[u8], new: &[u8], grain: Grain, out: &mut Vec<u8>) {
-    let mut differ = Differ {
-        old,
-        new,
-        grain,
-        out,
-        open: (0..0, 0..0),
-    };
-    differ.region(0..old.len(), 0..new.len(), Step::LongBlocks);
-    differ.close();
+    Differ::new(old, new, (grain, CLOSE), out).run();
+}
+
+/// Appends to `out` a patch by lines whose hunks are never joined, as Mercurial's are that it makes for a bundle.
+pub fn diff_in_single_hunks(old: &[u8], new: &[u8], out: &mut Vec<u8>) {
+    Differ::new(old, new, (Grain::Lines, 0), out).run();
 }
 
 /// Which tokens are used next in a region that is long.
@@ -56,12 +53,35 @@ struct Differ<'t> {
     old: &'t [u8],
     new: &'t [u8],
     grain: Grain,
+    /// Hunks with fewer bytes than this between them are joined.
+    join_within: usize,
     out: &'t mut Vec<u8>,
     /// The last hunk, to which the next may be joined; bytes of both texts.
     open: (Range<usize>, Range<usize>),
 }
 
-impl Differ<'_> {
+impl<'t> Differ<'t> {
+    fn new(
+        old: &'t [u8],
+        new: &'t [u8],
+        (grain, join_within): (Grain, usize),
+        out: &'t mut Vec<u8>,
+    ) -> Differ<'t> {
+        Differ {
+            old,
+            new,
+            grain,
+            join_within,
+            out,
+            open: (0..0, 0..0),
+        }
+    }
+
+    fn run(mut self) {
+        self.region(0..self.old.len(), 0..self.new.len(), Step::LongBlocks);
+        self.close();
+    }
+
     /// Finds the hunks of a part of both texts. It calls itself for the unmatched parts of a step, so at most as deep
     /// as there are steps.
     fn region(&mut self, mut a: Range<usize>, mut b: Range<usize>, step: Step) {
@@ -127,7 +147,7 @@ impl Differ<'_> {
         }
         let (open_a, open_b) = &mut self.open;
         let any = open_a.end > open_a.start || open_b.end > open_b.start;
-        if any && a.start - open_a.end < CLOSE {
+        if any && a.start - open_a.end < self.join_within {
             (open_a.end, open_b.end) = (a.end, b.end);
         } else {
             self.close();
@@ -275,6 +295,19 @@ mod tests {
         let old: Vec<u16> = (0..30_000_u32).map(|n| (n * n % 97) as u16).collect();
         let new: Vec<u16> = (0..30_000_u32).map(|n| (n * 31 % 89) as u16).collect();
         check(&lines_of(&old), &lines_of(&new));
+    }
+
+    #[test]
+    fn close_hunks_stay_apart_where_they_are_not_joined() {
+        let (old, new) = (b"a\nb\nc\n", b"x\nb\nz\n");
+        let (mut joined, mut single) = (Vec::new(), Vec::new());
+        diff(old, new, Grain::Lines, &mut joined);
+        diff_in_single_hunks(old, new, &mut single);
+        assert_eq!(Hunks::new(&joined).count(), 1);
+        assert_eq!(Hunks::new(&single).count(), 2);
+        let mut text = Vec::new();
+        apply(&single, old, &mut text).unwrap();
+        assert_eq!(text, new);
     }
 
     #[test]

@@ -19,7 +19,7 @@ mod tokens;
 pub use absorb::{AbsorbedHunk, AbsorbedPart, HistoryLine, LineHistory};
 pub use blanks::{Blanks, same_lines};
 pub use blocks::Block;
-pub use diff::{Grain, diff};
+pub use diff::{Grain, diff, diff_in_single_hunks};
 pub use fold::PatchComposer;
 pub use merge::{MergedRegion, TouchingChanges, merge};
 pub use patch::{HUNK_HEADER_LEN, Hunk, Hunks, PatchError, apply, patched_len, push_hunk};

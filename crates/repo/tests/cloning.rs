@@ -120,6 +120,15 @@ fn the_source_is_the_default_path() {
             .unwrap();
         assert_eq!(read(&source.repository, ".hg/hgrc"), expected(path));
     }
+    source
+        .repository
+        .write_configuration_of_clone(b"/elsewhere")
+        .unwrap();
+    let of_clone = read(&source.repository, ".hg/hgrc").unwrap();
+    assert!(
+        of_clone.contains("\n[paths]\ndefault = /elsewhere\n"),
+        "{of_clone}"
+    );
     let storage = source.repository.storage();
     assert!(storage.kind(Path::new("r/.hg/hgrc.new")).unwrap().is_none());
 }

@@ -24,10 +24,13 @@ pub use aliases::Aliases;
 pub use engine::{Engine, QueryContext};
 pub use error::RevsetError;
 pub use follow::{FileHistory, FollowedParents};
+pub use functions::{LineHistory, WorkingCopyFile};
 pub use grammar::{parse, parse_syntax};
 pub use lower::{concatenated, lower};
 pub use optimize::{analyzed, optimized};
-pub use peers::{PeerError, PeerName, PeerRepositories, UncommittedFiles, WorkingCopySource};
+pub use peers::{
+    ChosenDestination, PeerError, PeerName, PeerRepositories, UncommittedFiles, WorkingCopySource,
+};
 pub use set::{Members, Set};
 pub use syntax::Syntax;
 pub use text::TextMatcher;

@@ -69,11 +69,21 @@ pub trait WorkingCopySource: Debug + Send + Sync {
     /// If its state cannot be read.
     fn conflict_sides(&self) -> Result<Option<[Node; 2]>, PeerError>;
 
-    /// The changeset that a merge without a revision takes; as if the working copy were at `sources`, if given.
+    /// The changeset that a command takes without a revision; as if the working copy were at `sources`, if given.
     ///
     /// # Errors
     /// There is none to choose, or the repository cannot be read.
-    fn merge_destination(&self, sources: Option<&[Rev]>) -> Result<Rev, PeerError>;
+    fn destination(&self, of: ChosenDestination, sources: Option<&[Rev]>)
+    -> Result<Rev, PeerError>;
+}
+
+/// Commands that find the other head of a branch by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChosenDestination {
+    /// `merge`.
+    Merge,
+    /// `rebase`, which need not begin at a head.
+    Rebase,
 }
 
 /// Files of the working copy that are not as in its first parent.

@@ -102,7 +102,8 @@ impl BookmarkEdit {
     }
 
     /// Sets a bookmark to `target`; `None` is the null revision. Returns the earlier changeset of a bookmark that
-    /// moves to a descendant.
+    /// moves to a descendant. Those that a pull has kept beside it, as `name@path`, are removed where the bookmark is
+    /// then, or behind it.
     ///
     /// # Errors
     /// [`BookmarkRefusal::Exists`] for a move to another changeset than a descendant;
@@ -157,22 +158,47 @@ impl BookmarkEdit {
         Ok(transaction.finish()?)
     }
 
-    /// Refuses to move a bookmark from `node` elsewhere than forward. At the working parent it may be set again.
+    /// Refuses to move a bookmark from `node` elsewhere than forward, or to one that was kept beside it. At the working
+    /// parent it may be set again.
     fn moved_forward(
-        &self,
+        &mut self,
         name: &[u8],
         node: Node,
         target: Option<Rev>,
     ) -> Result<Option<Node>, WorkdirError> {
         let present = self.view.changelog().rev(&node);
-        match (present, target) {
-            _ if present == target && target == self.parent => Ok(None),
-            (None, Some(_)) => Ok(Some(node)),
-            (Some(present), Some(target)) if self.view.is_descendant(target, present) => {
-                Ok(Some(node))
-            }
-            _ => Err(exists(name)),
+        if present == target && target == self.parent {
+            return Ok(None);
         }
+        let Some(target) = target else {
+            return Err(exists(name));
+        };
+        let is_forward = present.is_none_or(|old| self.view.is_descendant(target, old));
+        let beside = self.kept_beside(name);
+        // Another line of development is taken over if a pull has left a bookmark on it.
+        if !is_forward && !beside.iter().any(|(_, rev)| *rev == Some(target)) {
+            return Err(exists(name));
+        }
+        for (other, rev) in beside {
+            let is_behind = |rev: Rev| is_forward && self.view.is_descendant(target, rev);
+            if rev.is_some_and(|rev| rev == target || is_behind(rev)) {
+                self.after.remove(&other);
+            }
+        }
+        Ok(is_forward.then_some(node))
+    }
+
+    /// Bookmarks that a pull has kept beside another, and where they are.
+    fn kept_beside(&self, name: &[u8]) -> Vec<(Vec<u8>, Option<Rev>)> {
+        let base = |name: &[u8]| name.split(|byte| *byte == b'@').next().map(<[u8]>::to_vec);
+        let is_beside = |other: &[u8]| {
+            other != b"@" && other.contains(&b'@') && other != name && base(other) == base(name)
+        };
+        let beside = self.after.iter().filter(|(other, _)| is_beside(other));
+        let rev = |node: &Node| self.view.changelog().rev(node);
+        beside
+            .map(|(other, node)| (other.clone(), rev(node)))
+            .collect()
     }
 
     fn refuse_branch_name(&self, name: &[u8]) -> Result<(), WorkdirError> {

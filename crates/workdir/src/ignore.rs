@@ -42,20 +42,22 @@ impl IgnoreFiles {
     /// # Errors
     /// [`WorkdirError::Ignore`] for a pattern that is wrong.
     pub fn read(root: &Path, further: &[PathBuf]) -> Result<IgnoreFiles, WorkdirError> {
-        let mut files = Vec::new();
-        let own = root.join(".hgignore");
-        if own.exists() {
-            files.push(own);
-        }
-        files.extend_from_slice(further);
-        let mut reader = Reader::new(root);
-        for path in files {
-            let name = path.display().to_string();
-            reader.file(&path, &name, 0)?;
-        }
+        let mut reader = Reader::of_files(root, further)?;
         let warnings = std::mem::take(&mut reader.warnings);
         let ignore = reader.compile()?;
         Ok(IgnoreFiles { ignore, warnings })
+    }
+
+    /// The first rule that ignores the path itself, not a directory above it.
+    ///
+    /// # Errors
+    /// [`WorkdirError::Ignore`] for a pattern that is wrong.
+    pub fn rule_for(
+        root: &Path,
+        further: &[PathBuf],
+        path: &[u8],
+    ) -> Result<Option<IgnoreRule>, WorkdirError> {
+        Reader::of_files(root, further)?.rule_for(path)
     }
 
     /// The patterns of the file that `include:` names from the root on.
@@ -87,8 +89,25 @@ impl Ignore {
     }
 }
 
+/// One line of a file that ignores paths.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IgnoreRule {
+    /// The file's path; of one that `subinclude:` names, too.
+    pub file: String,
+    /// Number of the line, counted from 1.
+    pub line: usize,
+    /// The pattern as it is written, without the name of its syntax.
+    pub text: Vec<u8>,
+}
+
+/// A pattern with the rule that it is told as.
+struct RulePattern {
+    pattern: Pattern,
+    rule: IgnoreRule,
+}
+
 /// Patterns that came from one file.
-type PatternFile = (String, Vec<Pattern>);
+type PatternFile = (String, Vec<RulePattern>);
 
 struct Reader<'a> {
     root: &'a Path,
@@ -143,6 +162,36 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Reads `.hgignore` at `root`, if there is one, and the `further` files.
+    fn of_files(root: &'a Path, further: &[PathBuf]) -> Result<Reader<'a>, WorkdirError> {
+        let mut reader = Reader::new(root);
+        let own = root.join(".hgignore");
+        let own = own.exists().then_some(&own);
+        for path in own.into_iter().chain(further) {
+            let name = path.display().to_string();
+            reader.file(path, &name, 0)?;
+        }
+        Ok(reader)
+    }
+
+    fn rule_for(&self, path: &[u8]) -> Result<Option<IgnoreRule>, WorkdirError> {
+        for (name, patterns) in &self.sources {
+            for RulePattern { pattern, rule } in patterns {
+                if compiled(name, std::slice::from_ref(pattern))?.matches(path) {
+                    return Ok(Some(rule.clone()));
+                }
+            }
+        }
+        for (directory, reader) in &self.below {
+            if let Some(path) = path.strip_prefix(&directory[..])
+                && let Some(rule) = reader.rule_for(path)?
+            {
+                return Ok(Some(rule));
+            }
+        }
+        Ok(None)
+    }
+
     /// Reads a file; one that cannot be read is skipped with a warning.
     fn file(&mut self, path: &Path, name: &str, depth: u32) -> Result<(), WorkdirError> {
         match std::fs::read(path) {
@@ -169,7 +218,7 @@ impl<'a> Reader<'a> {
         }
         let mut default = PatternKind::RelRe;
         let mut patterns = Vec::new();
-        for line in text.split(|byte| *byte == b'\n') {
+        for (at, line) in text.split(|byte| *byte == b'\n').enumerate() {
             let line = without_comment(line);
             if line.is_empty() {
                 continue;
@@ -188,17 +237,26 @@ impl<'a> Reader<'a> {
             let colon = line.iter().position(|byte| *byte == b':');
             let of_line = colon.and_then(|at| Some((syntax(&line[..at])?, &line[at + 1..])));
             let (kind, text) = of_line.unwrap_or((default, &line));
+            let rule = |text: &[u8]| IgnoreRule {
+                file: name.to_owned(),
+                line: at + 1,
+                text: text.to_vec(),
+            };
             match kind {
-                PatternKind::Include => self.include(text, depth)?,
+                PatternKind::Include => {
+                    let first = self.sources.len();
+                    self.include(text, depth)?;
+                    // As in Mercurial, included patterns are told as the line that includes them.
+                    let rule = rule(&[b":", text].concat());
+                    let included = self.sources[first..].iter_mut();
+                    included
+                        .flat_map(|(_, patterns)| patterns)
+                        .for_each(|included| included.rule = rule.clone());
+                }
                 PatternKind::SubInclude => self.subinclude(path, text, depth)?,
-                // `build/` means the directory, as in Mercurial.
-                PatternKind::RelGlob | PatternKind::RootGlob => patterns.push(Pattern {
-                    kind,
-                    text: normalise(text),
-                }),
-                _ => patterns.push(Pattern {
-                    kind,
-                    text: text.to_vec(),
+                kind => patterns.push(RulePattern {
+                    pattern: pattern(kind, text),
+                    rule: rule(text),
                 }),
             }
         }
@@ -233,19 +291,19 @@ impl<'a> Reader<'a> {
     }
 
     fn compile(self) -> Result<Ignore, WorkdirError> {
-        let all: Vec<Pattern> = self
-            .sources
-            .iter()
-            .flat_map(|source| source.1.iter().cloned())
-            .collect();
+        let of_file = |source: &PatternFile| -> Vec<Pattern> {
+            let patterns = source.1.iter();
+            patterns.map(|one| one.pattern.clone()).collect()
+        };
+        let all: Vec<Pattern> = self.sources.iter().flat_map(of_file).collect();
         let set = match PatternSet::compile(&all, PatternEnd::FileOrDirectory) {
             Ok(set) => set,
             Err(error) => {
-                let wrong = |source: &&PatternFile| {
-                    PatternSet::compile(&source.1, PatternEnd::FileOrDirectory).is_err()
-                };
-                let found = self.sources.iter().find(wrong);
-                let name = found.map_or_else(String::new, |source| source.0.clone());
+                // The error names the file with the wrong pattern.
+                for source in &self.sources {
+                    compiled(&source.0, &of_file(source))?;
+                }
+                let name = String::new();
                 return Err(WorkdirError::Ignore { name, error });
             }
         };
@@ -254,6 +312,25 @@ impl<'a> Reader<'a> {
         let below = below.collect::<Result<_, WorkdirError>>()?;
         Ok(Ignore { set, below })
     }
+}
+
+/// The pattern of a line. `build/` means the directory, as in Mercurial.
+fn pattern(kind: PatternKind, text: &[u8]) -> Pattern {
+    let text = match kind {
+        PatternKind::RelGlob | PatternKind::RootGlob => normalise(text),
+        _ => text.to_vec(),
+    };
+    Pattern { kind, text }
+}
+
+/// Patterns of the file `name`.
+fn compiled(name: &str, patterns: &[Pattern]) -> Result<PatternSet, WorkdirError> {
+    PatternSet::compile(patterns, PatternEnd::FileOrDirectory).map_err(|error| {
+        WorkdirError::Ignore {
+            name: name.to_owned(),
+            error,
+        }
+    })
 }
 
 /// The system's words without Rust's ` (os error 2)`.

@@ -84,7 +84,7 @@ pub use histedit::{
     HisteditAction, HisteditPlanError, HisteditResult, HisteditRule, HisteditState, PlanCheck,
     parse_plan,
 };
-pub use ignore::{Ignore, IgnoreFiles};
+pub use ignore::{Ignore, IgnoreFiles, IgnoreRule};
 pub use local_state::{LocalState, local_state};
 pub use manifest_merge::{Auction, Bidder, CopyReport, Reason, TracedCopy, Verdict};
 pub use merge::{

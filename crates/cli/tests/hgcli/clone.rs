@@ -2,6 +2,7 @@
 
 use super::Twin;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use varve_testkit::peers::hg;
 use varve_testkit::repos;
 
@@ -225,6 +226,12 @@ fn a_clone_by_copying_has_the_same_files_around_its_store() {
             assert_eq!(std::fs::read(hg.join("branch")).unwrap(), b"default\n");
         });
     }
+    let settings = |root: &Path, name: &str| {
+        let text = std::fs::read_to_string(root.join(name).join(".hg/hgrc")).unwrap();
+        text.replace(root.to_str().unwrap(), "ROOT")
+    };
+    let [theirs, ours] = [twin.theirs(), twin.ours()].map(|root| settings(root, "three"));
+    assert_eq!(ours, theirs);
     twin.all_same(&["clone --pull some four"]);
     twin.each(|path| assert!(path.join("four/.hg/wcache").is_dir()));
 }

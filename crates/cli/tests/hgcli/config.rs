@@ -2,6 +2,7 @@
 
 use super::Twin;
 use std::path::Path;
+use varve_testkit::repos;
 
 const FILE: &str = "[ui]\nusername = A\n[alias]\nr = root\nrr = r -q\nn = nope\nlo = root --nope\n\
     e = !echo $1 \"$@\" x\nfail = !exit 3\nm = manifest -r $1\nempty =\nother = other2\n\
@@ -126,4 +127,35 @@ fn another_algorithm_of_differences_is_refused() {
         "abort: experimental.xdiff is not supported\n"
     );
     twin.same(&["log", "--config", "experimental.xdiff=yes"]);
+}
+
+#[test]
+fn the_file_to_be_edited_is_chosen() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(
+            path,
+            &["init", "--config=format.use-share-safe=yes", "safe"],
+        );
+        hg.ok(path, &["init", "--config=format.use-share-safe=no", "old"]);
+        let share = "--config=extensions.share=";
+        for name in ["safe", "old"] {
+            let named = format!("{name}/.hg/hgrc");
+            repos::write(path, &named, format!("# {name}\n").as_bytes());
+            hg.ok(
+                path,
+                &["share", "-q", share, name, &format!("{name}-share")],
+            );
+        }
+        repos::write(path, "safe/.hg/hgrc-not-shared", b"# not shared\n");
+    });
+    let twin = twin.with("HGEDITOR", "cat");
+    for below in ["safe", "safe-share", "old-share"] {
+        for level in ["--shared", "--local", "--non-shared"] {
+            twin.same_in(below, &["config", level]);
+        }
+    }
+    twin.same_in("safe", &["config", "--local", "--shared"]);
+    twin.same_in("safe", &["config", "--edit", "--global", "--non-shared"]);
+    twin.same_in("safe", &["config", "--local", "--config=ui.editor=false"]);
+    twin.same(&["config", "--shared"]);
 }

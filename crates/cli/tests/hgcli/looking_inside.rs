@@ -239,3 +239,56 @@ fn locks_are_shown_and_removed() {
     twin.same_answering(&asked, "y\n");
     same(&["debuglocks"]);
 }
+
+#[test]
+fn rules_that_ignore_files_are_named() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        let rules =
+            b"^b.*x$\nsyntax: glob\n*.o  # objects\nrootglob:top/*.c\nre:foo$\ninclude:more\n";
+        write(path, ".hgignore", rules);
+        write(path, "more", b"m\\.n\n");
+        write(path, "d/.keep", b"");
+    });
+    twin.all_same(&[
+        "debugignore a.o bax d/e.o top/y.c afoo nothing m.n",
+        "debugignore d.o/deep/file d/top/y.c",
+    ]);
+    twin.same_in("d", &["debugignore", "e.o", "../a.o"]);
+}
+
+#[test]
+fn the_dirstate_is_checked() {
+    let twin = Twin::writing(renames);
+    twin.same(&["debugcheckstate"]);
+    twin.run(&["debugsetparents", "1"]);
+    twin.same(&["debugcheckstate"]);
+}
+
+#[test]
+fn extensions_and_capabilities_are_listed() {
+    let twin = Twin::writing(renames);
+    twin.all_same(&[
+        "debugextensions",
+        "debugextensions --config=extensions.rebase= --config=extensions.hgext.share=",
+        "debugextensions -q --config=extensions.strip= --config=extensions.rebase=!",
+        "debugcapabilities . --bundle2-cap=phases --bundle2-cap=changegroup",
+        "debugcapabilities nosuch",
+    ]);
+}
+
+#[test]
+fn files_of_filesets_are_listed() {
+    let twin = Twin::writing(renames);
+    twin.all_same(&[
+        "debugfileset all()",
+        "debugfileset added()|removed()|unknown()",
+        "debugfileset -r 1 b|a|z",
+        "debugfileset -r 1 removed()",
+        "debugfileset -r null a",
+        "debugfileset --all-files not(z)",
+        "debugfileset --all-files -r 2 added()",
+        "debugfileset path:d",
+        "debugfileset nosuch()",
+    ]);
+}

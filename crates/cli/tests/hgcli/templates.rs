@@ -46,6 +46,20 @@ fn styles_are_printed() {
 }
 
 #[test]
+fn json_has_the_fields_that_are_asked_for() {
+    Twin::writing(history).all_same(&[
+        "log -T json(rev,desc) -l 2",
+        "log -T json(rev,short=node|short) -l 2",
+        "log -T json(rev) -r none()",
+        "tags -T json(tag,rev)",
+        "bookmarks -T json(bookmark)",
+        "files -T json(path,size) -r 0",
+        "status -T json(nosuch+)",
+        "config -T json(name,value) alias.nosuch",
+    ]);
+}
+
+#[test]
 fn json_has_all_details() {
     Twin::writing(history).all_same(&[
         "log -T json -p --stat -C -v",

@@ -39,6 +39,8 @@ fn what_strangers_configure_does_not_count() {
         "qqqq",
         "paths",
         "config ui.username",
+        "config --untrusted ui.username",
+        "config -u hooks",
         "commit --config ui.allowemptycommit=1 -m x -d 2020-01-01",
         "version -q",
         "status --config ui.report_untrusted=0",

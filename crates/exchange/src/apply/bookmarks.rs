@@ -15,6 +15,24 @@ pub enum BookmarkMove {
     Imported,
     /// Both sides moved theirs apart: the other one is kept under this name.
     Diverged(Vec<u8>),
+    /// The same, where all numbered names are in use: nothing is kept.
+    Unnameable,
+    /// Set as it is there, whatever it was, because the path is mirrored.
+    Mirrored,
+    /// Removed, because the path is mirrored and has none of this name.
+    Removed,
+}
+
+/// How a pull treats the bookmarks of a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BookmarkExchange {
+    /// They move forward, and those that moved apart are kept beside.
+    #[default]
+    Merge,
+    /// All become as they are there, and others are removed.
+    Mirror,
+    /// They stay as they are.
+    Ignore,
 }
 
 /// A bookmark that a pull changes.
@@ -22,7 +40,7 @@ pub enum BookmarkMove {
 pub struct PulledBookmark {
     /// Name of the bookmark on the other side.
     pub name: Vec<u8>,
-    /// Where it is there.
+    /// Its changeset there; [`Node::NULL`] if it has none.
     pub node: Node,
     /// Its move here.
     pub moves: BookmarkMove,
@@ -198,12 +216,41 @@ pub fn pulled_bookmarks(
             BookmarkRelation::Ahead => continue,
             BookmarkRelation::Apart => match divergent_name(view, &name, &node, path) {
                 Some(other) => BookmarkMove::Diverged(other),
-                None => continue,
+                None => BookmarkMove::Unnameable,
             },
         };
         pulled.push(PulledBookmark { name, node, moves });
     }
     pulled
+}
+
+/// The moves that make all bookmarks as they are in `remote`, but for those on changesets that did not come.
+pub fn mirrored_bookmarks(
+    view: &impl BookmarkedHistory,
+    remote: &BTreeMap<Vec<u8>, Node>,
+) -> Vec<PulledBookmark> {
+    let moved = |compared: ComparedBookmark| {
+        let (node, moves) = match (compared.relation, compared.there) {
+            (BookmarkRelation::Same, _) => return None,
+            (_, None) => (Node::NULL, BookmarkMove::Removed),
+            (_, Some(there)) => {
+                view.rev(&there)?;
+                (there, BookmarkMove::Mirrored)
+            }
+        };
+        Some(PulledBookmark {
+            name: compared.name,
+            node,
+            moves,
+        })
+    };
+    let compared = compare_bookmarks(view, remote).into_iter();
+    compared.filter_map(moved).collect()
+}
+
+/// True for a bookmark that others see; those that a pull has kept beside another, such as `name@path`, are private.
+pub(crate) fn is_exposed(name: &[u8]) -> bool {
+    !name.contains(&b'@') || name.ends_with(b"@")
 }
 
 /// `name@path`, or the first `name@1`, `name@2` and so on that is free or there already.

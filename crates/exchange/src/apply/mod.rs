@@ -14,9 +14,10 @@ mod remote_changegroup;
 mod stream;
 mod summary;
 
+pub(crate) use bookmarks::is_exposed;
 pub use bookmarks::{
-    BookmarkMove, BookmarkRelation, BookmarkedHistory, ComparedBookmark, PulledBookmark,
-    compare_bookmarks, pulled_bookmarks,
+    BookmarkExchange, BookmarkMove, BookmarkRelation, BookmarkedHistory, ComparedBookmark,
+    PulledBookmark, compare_bookmarks, mirrored_bookmarks, pulled_bookmarks,
 };
 pub use download::BundleDownloader;
 pub use pull::PullContext;

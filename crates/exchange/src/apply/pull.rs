@@ -2,7 +2,8 @@
 //! changesets.
 
 use super::{Application, BundleEvent};
-use super::{BookmarkMove, pulled_bookmarks};
+use super::{BookmarkExchange, BookmarkMove, BookmarkedHistory, PulledBookmark};
+use super::{mirrored_bookmarks, pulled_bookmarks};
 use crate::ExchangeError;
 use crate::format::part::{PartHeader, list_keys};
 use std::collections::BTreeMap;
@@ -17,6 +18,21 @@ pub struct PullContext<'a> {
     pub wanted: &'a [Vec<u8>],
     /// Name of the path of the other side, for divergent bookmarks.
     pub path: Option<&'a [u8]>,
+    /// Treatment of bookmarks on this path.
+    pub exchange: BookmarkExchange,
+}
+
+impl PullContext<'_> {
+    fn moves(&self, view: &impl BookmarkedHistory) -> Vec<PulledBookmark> {
+        match self.exchange {
+            BookmarkExchange::Merge if self.bookmarks.is_empty() => Vec::new(),
+            BookmarkExchange::Merge => {
+                pulled_bookmarks(view, &self.bookmarks, self.wanted, self.path)
+            }
+            BookmarkExchange::Mirror => mirrored_bookmarks(view, &self.bookmarks),
+            BookmarkExchange::Ignore => Vec::new(),
+        }
+    }
 }
 
 impl Application<'_> {
@@ -32,8 +48,8 @@ impl Application<'_> {
         let Some(pull) = self.options.pull.take() else {
             return Ok(());
         };
-        self.debug(|| b"checking for updated bookmarks\n".to_vec());
-        if !pull.bookmarks.is_empty() {
+        if pull.exchange != BookmarkExchange::Ignore {
+            self.debug(|| b"checking for updated bookmarks\n".to_vec());
             self.move_bookmarks(&pull)?;
         }
         let origin = self.origin(false);
@@ -44,30 +60,27 @@ impl Application<'_> {
     }
 
     fn move_bookmarks(&mut self, pull: &PullContext<'_>) -> Result<(), ExchangeError> {
-        let (there, wanted) = (&pull.bookmarks, pull.wanted);
         let moved = match &mut self.receiver {
-            Some(receiver) => {
-                pulled_bookmarks(&receiver.pending_history(), there, wanted, pull.path)
-            }
+            Some(receiver) => pull.moves(&receiver.pending_history()),
             None => {
                 let repository = self.streamed.as_ref().unwrap_or(self.options.repository);
                 let view = repository.view_for(ViewFilter::Visible)?;
-                pulled_bookmarks(&*view, there, wanted, pull.path)
+                pull.moves(&*view)
             }
         };
-        if moved.is_empty() {
-            return Ok(());
-        }
         let mut moves = Vec::with_capacity(moved.len());
         for bookmark in moved {
             (self.options.on_event)(BundleEvent::Bookmark(&bookmark));
             let stored = match bookmark.moves {
                 BookmarkMove::Diverged(other) => other,
+                BookmarkMove::Unnameable => continue,
                 _ => bookmark.name,
             };
             moves.push((stored, bookmark.node));
         }
-        self.receiver()?.bookmarks(&moves);
+        if !moves.is_empty() {
+            self.receiver()?.bookmarks(&moves);
+        }
         Ok(())
     }
 

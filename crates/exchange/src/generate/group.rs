@@ -3,7 +3,7 @@
 use crate::ExchangeError;
 use crate::format::changegroup::{ChangegroupVersion, DeltaHeader, full_text_hunk, write_end};
 use std::io::Write;
-use varve_delta::{Grain, diff};
+use varve_delta::diff_in_single_hunks;
 use varve_revlog::{Node, Reader, ReaderState, Rev, Revlog, flag};
 
 /// A revision to send, and the changeset that the client shall link it to.
@@ -90,7 +90,7 @@ impl GroupWriter {
         self.base_text.clear();
         self.base_text.extend_from_slice(reader.text(base)?);
         let text = reader.text(rev)?;
-        diff(&self.base_text, text, Grain::Lines, &mut self.delta);
+        diff_in_single_hunks(&self.base_text, text, &mut self.delta);
         Ok(())
     }
 
@@ -101,9 +101,10 @@ impl GroupWriter {
         base: Option<Rev>,
         out: &mut impl Write,
     ) -> Result<(), ExchangeError> {
+        // An empty text differs from the null revision in nothing, so that its patch has no hunk.
         let hunk = match base {
-            None => Some(full_text_hunk(self.delta.len())?),
-            Some(_) => None,
+            None if !self.delta.is_empty() => Some(full_text_hunk(self.delta.len())?),
+            _ => None,
         };
         let entry = revlog.entry(sent.rev);
         let header = DeltaHeader {

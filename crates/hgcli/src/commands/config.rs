@@ -5,7 +5,7 @@ use crate::context::{Category, Command, Context, Repo};
 use crate::render::Formatter;
 use crate::render::formatter::Value;
 use crate::ui::editor::{self, EditorVariables};
-use crate::ui::{Abort, Ui, environment};
+use crate::ui::{Abort, FailureKind, Ui, environment};
 use std::path::PathBuf;
 use varve_config::hgrc::{ConfigItem, Hgrc, SettingSource};
 
@@ -15,7 +15,16 @@ pub(crate) const COMMAND: Command = Command {
     options: &[
         Flag::flag('e', "edit", "edit the user's file"),
         Flag::flag('l', "local", "edit the repository's file"),
+        Flag::long_flag(
+            "shared",
+            "edit the file of the repository whose store is shared",
+        ),
+        Flag::long_flag(
+            "non-shared",
+            "edit the repository's file that shares do not read",
+        ),
         Flag::flag('g', "global", "edit the system's file"),
+        Flag::flag('u', "untrusted", "also what untrusted files set"),
         Flag::long_flag("source", "print where each value was set"),
         TEMPLATE,
     ],
@@ -29,16 +38,16 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
+/// Options that name the file to be edited.
+const LEVELS: [&str; 4] = ["global", "local", "non-shared", "shared"];
+
 /// Beginning of a new file of configuration.
 const SAMPLE: &str = "# Configuration of hg, see `hg help config`\n[ui]\n# The author of commits, \
                       for instance\n# username = Ada Lovelace <ada@example.org>\n";
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
-    if ["edit", "local", "global"]
-        .iter()
-        .any(|flag| matches.flag(flag))
-    {
-        return edit(&context.repo, &mut context.ui, matches);
+    if matches.flag("edit") || LEVELS.iter().any(|level| matches.flag(level)) {
+        return edit(&mut context.repo, &mut context.ui, matches);
     }
     let names = matches.arguments();
     let (keys, sections): (Vec<&Vec<u8>>, Vec<&Vec<u8>>) =
@@ -52,7 +61,11 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
                 .write(format!("read config from: {}\n", file.display()))?;
         }
     }
-    let config = shown_config(&context.repo, &context.config, matches);
+    let read = match &context.config.with_untrusted {
+        Some(all) if matches.flag("untrusted") => all,
+        _ => &context.config.values,
+    };
+    let config = shown_config(&context.repo, read, matches);
     let mut found = false;
     let mut out = Formatter::new(&mut context.ui, &context.config, matches, "config")?;
     for (section, items) in config.sections() {
@@ -138,27 +151,59 @@ fn default_value(name: &[u8]) -> Value {
 }
 
 /// Opens a file in the user's editor.
-fn edit(repo: &Repo, ui: &mut Ui, matches: &Matches) -> Result<u8, Abort> {
-    let local = matches.flag("local");
-    if local && matches.flag("global") {
-        return Err(Abort::input("cannot specify both --local and --global"));
-    }
-    let files: Vec<PathBuf> = if local {
-        vec![repo.root()?.join(".hg/hgrc")]
-    } else if matches.flag("global") {
-        environment::system_files()
-    } else {
-        environment::user_files()
-    };
+fn edit(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<u8, Abort> {
+    let files = edited_files(repo, matches)?;
     let existing = files.iter().find(|file| file.exists());
     let Some(file) = existing.or(files.first()) else {
         return Err(Abort::input(
             "there is no place for a file of configuration",
         ));
     };
-    if existing.is_none() {
+    let of_repository = LEVELS[1..].iter().any(|level| matches.flag(level));
+    if existing.is_none() && !of_repository {
         std::fs::write(file, SAMPLE).map_err(|error| Abort::file(&error, file))?;
     }
-    editor::run(ui, file, &EditorVariables::default())?;
+    editor::run_or_fail(ui, file, &EditorVariables::default(), FailureKind::Input)?;
     Ok(0)
+}
+
+/// The files that the options mean, of which the first that exists is edited.
+fn edited_files(repo: &mut Repo, matches: &Matches) -> Result<Vec<PathBuf>, Abort> {
+    let mut levels = LEVELS.into_iter().filter(|level| matches.flag(level));
+    let level = levels.next();
+    if let (Some(one), Some(other)) = (level, levels.next()) {
+        let words = format!("cannot specify both --{one} and --{other}");
+        return Err(Abort::input(words));
+    }
+    let Some(level) = level else {
+        return Ok(environment::user_files());
+    };
+    if level == "global" {
+        return Ok(environment::system_files());
+    }
+    if repo.location().root().is_none() {
+        let words = format!("can't use --{level} outside a repository");
+        return Err(Abort::input(words));
+    }
+    let own = repo.root()?.to_owned();
+    Ok(vec![match level {
+        "shared" => shared_file(repo)?,
+        "non-shared" => own.join(".hg/hgrc-not-shared"),
+        _ => own.join(".hg/hgrc"),
+    }])
+}
+
+/// The file of the repository whose store is shared.
+fn shared_file(repo: &mut Repo) -> Result<PathBuf, Abort> {
+    let repository = repo.repository()?;
+    let Some(source) = repository.share_source() else {
+        let words = "repository is not shared; can't use --shared";
+        return Err(Abort::input(words));
+    };
+    match repository.requirements().has("share-safe") {
+        true => Ok(source.join("hgrc")),
+        false => Err(Abort::input(
+            "share safe feature not enabled; unable to edit shared source repository config",
+        )),
+    }
 }

@@ -54,6 +54,8 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &debug::debugapplystreamclonebundle::COMMAND,
     &debug::debugbuilddag::COMMAND,
     &debug::debugbundle::COMMAND,
+    &debug::debugcapabilities::COMMAND,
+    &debug::debugcheckstate::COMMAND,
     &debug::debugcommands::COMMAND,
     &debug::debugcomplete::COMMAND,
     &debug::debugcreatestreamclonebundle::COMMAND,
@@ -62,7 +64,10 @@ pub(crate) const COMMANDS: &[&Command] = &[
     &debug::debugdeltachain::COMMAND,
     &debug::debugdirstate::COMMAND,
     &debug::debugdiscovery::COMMAND,
+    &debug::debugextensions::COMMAND,
+    &debug::debugfileset::COMMAND,
     &debug::debugformat::COMMAND,
+    &debug::debugignore::COMMAND,
     &debug::debugindex::COMMAND,
     &debug::debugindexdot::COMMAND,
     &debug::debugnamecomplete::LABELS,
@@ -159,6 +164,16 @@ impl ExtensionCommands {
         };
         self.extensions.iter().any(is_set)
     }
+}
+
+/// Names of Mercurial's own extensions that are switched on and whose commands are here, sorted.
+pub(crate) fn extensions_on(config: &Hgrc) -> Vec<&'static str> {
+    let own = OF_EXTENSIONS.iter().filter(|of| of.file.is_none());
+    let names = own.flat_map(|of| of.extensions.iter().copied());
+    let is_on = |name: &&str| extension_value(config, name).is_some_and(<[u8]>::is_empty);
+    let mut on: Vec<&str> = names.filter(is_on).collect();
+    on.sort_unstable();
+    on
 }
 
 /// The value that counts of a name in `[extensions]`: empty for one of Mercurial's own that is switched on.

@@ -2,6 +2,7 @@
 
 use crate::context::Repo;
 use crate::context::layers::{Layers, UntrustedConfig};
+use crate::ui::clock::clock;
 use crate::ui::{Abort, Ui};
 use std::ffi::OsStr;
 use std::io::Write;
@@ -13,6 +14,7 @@ use std::time::Duration;
 use varve_base::Interrupt;
 use varve_config::hgrc::Hgrc;
 use varve_exchange::server::clone_bundles::BUNDLE_CACHE;
+use varve_lang::date::{self, Date};
 use varve_repo::{Evolution, LockEvent, LockWait, StorageSettings};
 
 /// `ui.timeout` where it is not set, in seconds.
@@ -27,6 +29,8 @@ pub struct Config {
     pub layers: Arc<Layers>,
     /// Files of the repository that do not count, because their owner is not trusted.
     pub(crate) untrusted: Vec<UntrustedConfig>,
+    /// The values that would count if they did; `None` if there are none of these.
+    pub(crate) with_untrusted: Option<Arc<Hgrc>>,
     /// Files of the system's and the user's configuration that exist.
     pub(crate) files_read: Vec<PathBuf>,
     /// `--insecure`: certificates of servers are not checked.
@@ -42,6 +46,13 @@ impl Deref for Config {
 }
 
 impl Config {
+    /// `devel.default-date`, where it is a date: that of the working copy, which is now otherwise.
+    pub(crate) fn working_date(&self) -> Option<Date> {
+        let text = self.get("devel", "default-date");
+        let text = text.filter(|text| !text.is_empty())?;
+        date::parse(std::str::from_utf8(text).ok()?, &clock()).ok()
+    }
+
     /// The values, shared.
     pub fn values(&self) -> Arc<Hgrc> {
         Arc::clone(&self.values)

@@ -9,6 +9,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 use varve_config::hgrc;
 use varve_lang::patterns::Matcher;
+use varve_repo::{RepoView, StoredFile};
 use varve_workdir::filesets::FilesetTarget;
 use varve_workdir::{Dirstate, Ignore, IgnoreFiles, PathAuditor};
 
@@ -23,6 +24,27 @@ impl Repo {
         let patterns = patterns.iter().filter(|pattern| !pattern.is_empty());
         let patterns: Vec<Vec<u8>> = patterns.cloned().collect();
         self.matcher_with(matches, &patterns, &auditor, FilesetTarget::Working)
+    }
+
+    /// The revisions of a working copy's file in its parents.
+    pub(crate) fn origins_of_working_file(
+        &mut self,
+        view: &RepoView,
+        path: &[u8],
+    ) -> Result<Vec<StoredFile>, Abort> {
+        let dirstate = Dirstate::read(&self.repository()?)?;
+        let source = dirstate.copy_source(path).unwrap_or(path);
+        let mut origins = Vec::new();
+        for (changeset, path) in self.working_parents()?.into_iter().zip([source, path]) {
+            let text = view.manifest_text(Some(changeset))?;
+            let entry = view.find_in_manifest(&text, path)?;
+            origins.extend(entry.map(|entry| StoredFile {
+                changeset,
+                path: path.to_vec(),
+                node: entry.node,
+            }));
+        }
+        Ok(origins)
     }
 
     /// Patterns of ignored files; says which files with patterns were skipped.

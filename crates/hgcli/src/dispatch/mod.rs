@@ -305,6 +305,7 @@ fn begin(
     let with_tools = extdiff::with_tool_aliases(&layered.config);
     context.set_config(with_tools.unwrap_or(layered.config));
     context.config.untrusted = layered.untrusted;
+    context.config.with_untrusted = layered.with_untrusted.clone().map(Arc::new);
     Ok((context, layered.with_untrusted))
 }
 

@@ -5,6 +5,7 @@ use crate::context::{Config, Repo};
 use crate::ui::{Abort, Ui};
 use std::io::Read;
 use varve_exchange::ExchangeError;
+use varve_exchange::apply::BookmarkExchange;
 use varve_exchange::client::peer::{HttpPeer, Transport};
 
 /// The address of a file.
@@ -14,6 +15,7 @@ pub(crate) fn address(url: &[u8]) -> PeerAddress {
         branch: None,
         name: None,
         push_rev: None,
+        bookmarks: BookmarkExchange::default(),
     }
 }
 

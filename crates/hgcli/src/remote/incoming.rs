@@ -246,6 +246,12 @@ pub(crate) fn print_bookmark(ui: &mut Ui, bookmark: &PulledBookmark) -> Result<(
             let words = [b"divergent bookmark ", name, b" stored as ", other, b"\n"];
             ui.warn(words.concat())
         }
+        BookmarkMove::Unnameable => {
+            let words = b"warning: failed to assign numbered name to divergent bookmark ";
+            ui.warn([&words[..], name, b"\n"].concat())
+        }
+        BookmarkMove::Mirrored => ui.debug([b"updating bookmark ", name, b"\n"].concat()),
+        BookmarkMove::Removed => ui.debug([b"removing bookmark ", name, b"\n"].concat()),
     }
 }
 

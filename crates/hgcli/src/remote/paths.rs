@@ -22,6 +22,22 @@ const OPTIONS: &[&str] = &["bookmarks.mode", "multi-urls", "pushrev", "pushurl"]
 /// Values of `bookmarks.mode`.
 const BOOKMARK_MODES: &[&[u8]] = &[b"default", b"mirror", b"ignore"];
 
+impl RemotePath {
+    /// The value of an option.
+    pub(crate) fn option(&self, name: &str) -> Option<&[u8]> {
+        let found = self.options.iter().find(|(option, _)| *option == name);
+        found.map(|(_, value)| &value[..])
+    }
+}
+
+/// Options of `*`, which are those of an address without a name.
+pub(crate) fn of_unnamed(
+    ui: &mut Ui,
+    config: &Config,
+) -> Result<Vec<(&'static str, Vec<u8>)>, Abort> {
+    options(ui, config.section("paths"), b"*")
+}
+
 /// All names, sorted.
 pub(crate) fn paths(repo: &Repo, ui: &mut Ui, config: &Config) -> Result<Vec<RemotePath>, Abort> {
     let items = config.section("paths");

@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use varve_exchange::ExchangeError;
 use varve_exchange::LocalPeer;
+use varve_exchange::apply::BookmarkExchange;
 use varve_exchange::client::peer::{HttpPeer, Login, Remote, SshPeer, Transport};
 use varve_exchange::server::wire::WireSettings;
 use varve_repo::{Evolution, Repository};
@@ -25,6 +26,17 @@ pub(crate) struct PeerAddress {
     pub(crate) name: Option<Vec<u8>>,
     /// A query for the pushed changesets if nothing is named.
     pub(crate) push_rev: Option<Vec<u8>>,
+    /// Treatment of its bookmarks by a pull.
+    pub(crate) bookmarks: BookmarkExchange,
+}
+
+/// Meaning of `bookmarks.mode`; a value that is unknown counts as the default.
+fn bookmark_exchange(mode: Option<&[u8]>) -> BookmarkExchange {
+    match mode {
+        Some(b"mirror") => BookmarkExchange::Mirror,
+        Some(b"ignore") => BookmarkExchange::Ignore,
+        _ => BookmarkExchange::Merge,
+    }
 }
 
 /// Schemes that lead over HTTP.
@@ -107,19 +119,16 @@ impl PeerAddress {
             branch: branch.filter(|branch| !branch.is_empty()),
             name: name.map(<[u8]>::to_vec),
             push_rev: None,
+            bookmarks: BookmarkExchange::default(),
         }
     }
 
     /// Address for a push to a name of `[paths]`.
     fn to_push(path: &RemotePath) -> PeerAddress {
-        let option = |name: &str| {
-            let found = path.options.iter().find(|(option, _)| *option == name);
-            found.map(|(_, value)| value.clone())
-        };
-        let other = option("pushurl").filter(|url| paths::is_url(url));
-        let url = other.as_deref().unwrap_or(&path.url);
+        let other = path.option("pushurl").filter(|url| paths::is_url(url));
+        let url = other.unwrap_or(&path.url);
         PeerAddress {
-            push_rev: option("pushrev"),
+            push_rev: path.option("pushrev").map(<[u8]>::to_vec),
             ..PeerAddress::of(url, Some(&path.name))
         }
     }
@@ -169,14 +178,24 @@ pub(crate) fn sources(
     let known = paths::paths(repo, ui, config)?;
     let named = known.iter().filter(|path| path.name == typed);
     let found: Vec<PeerAddress> = named
-        .map(|path| PeerAddress::of(&path.url, Some(typed)))
+        .map(|path| PeerAddress {
+            bookmarks: bookmark_exchange(path.option("bookmarks.mode")),
+            ..PeerAddress::of(&path.url, Some(typed))
+        })
         .collect();
     if !found.is_empty() {
         return Ok(found);
     }
     let mut source = PeerAddress::of(typed, None);
-    let same = known.iter().find(|path| path.url == source.url);
-    source.name = same.map(|path| path.name.clone());
+    let whole = source.path().map(|path| {
+        let path = paths::normal(&repo.cwd.join(Path::new(OsStr::from_bytes(path))));
+        path.into_os_string().into_encoded_bytes()
+    });
+    let same = |path: &&RemotePath| path.url == source.url || Some(&path.url) == whole.as_ref();
+    source.name = known.iter().find(same).map(|path| path.name.clone());
+    let options = paths::of_unnamed(ui, config)?;
+    let mode = options.iter().find(|(name, _)| *name == "bookmarks.mode");
+    source.bookmarks = bookmark_exchange(mode.map(|(_, value)| &value[..]));
     Ok(vec![source])
 }
 

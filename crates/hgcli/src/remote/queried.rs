@@ -1,6 +1,6 @@
 //! Surroundings of queries: other repositories, for `outgoing()` and `remote()`, and the working copy.
 
-use crate::context::{Config, Repo, RepoParts, found_by_merge};
+use crate::context::{Config, Repo, RepoParts, found_by_merge, found_by_rebase};
 use crate::remote::{PeerAddress, outgoing, paths, peers};
 use crate::ui::clock::clock;
 use crate::ui::{Abort, Ui, Verbosity};
@@ -8,8 +8,10 @@ use std::sync::Arc;
 use varve_exchange::client::discovery::Discovery;
 use varve_exchange::client::outgoing::Outgoing;
 use varve_repo::{Node, RepoView, Rev, uncommitted_changeset};
-use varve_revset::{PeerError, PeerName, PeerRepositories, UncommittedFiles, WorkingCopySource};
-use varve_workdir::{Dirstate, MergeState};
+use varve_revset::{
+    ChosenDestination, PeerError, PeerName, PeerRepositories, UncommittedFiles, WorkingCopySource,
+};
+use varve_workdir::{Dirstate, MergeState, merge_destination, rebase_destination};
 
 /// Reaches other repositories with the settings of one call, and prints nothing but warnings.
 #[derive(Debug)]
@@ -86,17 +88,16 @@ impl PeerRepositories for QuerySurroundings {
 
 impl WorkingCopySource for QuerySurroundings {
     fn changeset_text(&self) -> Result<Vec<u8>, PeerError> {
-        self.with_repo(|repo, ui, _| {
+        self.with_repo(|repo, ui, config| {
             let status = repo.working_changes()?;
             let lists = [&status.modified, &status.added, &status.removed];
             let mut files: Vec<&[u8]> = lists.into_iter().flatten().map(Vec::as_slice).collect();
             files.sort_unstable();
-            let clock = clock();
-            let date = (clock.now, clock.zone.west_at(clock.now));
+            let date = config.working_date().unwrap_or(clock().date());
             let branch = repo.working_branch()?;
             Ok(uncommitted_changeset(
                 &ui.username()?,
-                date,
+                (date.time, date.zone),
                 &branch,
                 &files,
             ))
@@ -133,12 +134,22 @@ impl WorkingCopySource for QuerySurroundings {
         })
     }
 
-    fn merge_destination(&self, sources: Option<&[Rev]>) -> Result<Rev, PeerError> {
+    fn destination(
+        &self,
+        of: ChosenDestination,
+        sources: Option<&[Rev]>,
+    ) -> Result<Rev, PeerError> {
         self.with_repo(|repo, _, _| {
             let (repository, view) = (repo.repository()?, repo.view()?);
             let dirstate = Dirstate::read(&repository)?;
-            let found = varve_workdir::merge_destination(&repository, &view, &dirstate, sources)?;
-            found_by_merge(found)
+            match of {
+                ChosenDestination::Merge => {
+                    found_by_merge(merge_destination(&repository, &view, &dirstate, sources)?)
+                }
+                ChosenDestination::Rebase => {
+                    found_by_rebase(rebase_destination(&repository, &view, &dirstate, sources)?)
+                }
+            }
         })
     }
 }

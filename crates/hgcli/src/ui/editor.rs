@@ -42,8 +42,18 @@ pub fn status(
     ended.map_err(|error| Abort::file(&error, "sh"))
 }
 
-/// Lets the user change a file.
+/// Lets the user change a file; an editor that fails cancels what it was for.
 pub fn run(ui: &mut Ui, file: &Path, variables: &EditorVariables<'_>) -> Result<(), Abort> {
+    run_or_fail(ui, file, variables, FailureKind::Canceled)
+}
+
+/// The same, where the failure of an editor is of another kind.
+pub(crate) fn run_or_fail(
+    ui: &mut Ui,
+    file: &Path,
+    variables: &EditorVariables<'_>,
+    kind: FailureKind,
+) -> Result<(), Abort> {
     let status = status(ui, file, variables)?;
     if status.success() {
         return Ok(());
@@ -58,14 +68,9 @@ pub fn run(ui: &mut Ui, file: &Path, variables: &EditorVariables<'_>) -> Result<
         inner.strip_suffix(std::slice::from_ref(quote))
     });
     let name = OsStr::from_bytes(unquoted.unwrap_or(first)).display();
-    Err(match status.code() {
-        Some(code) => Abort::of_kind(
-            FailureKind::Canceled,
-            format!("edit failed: {name} exited with status {code}"),
-        ),
-        None => Abort::of_kind(
-            FailureKind::Canceled,
-            format!("edit failed: {name} killed by signal"),
-        ),
-    })
+    let how = match status.code() {
+        Some(code) => format!("exited with status {code}"),
+        None => "killed by signal".to_owned(),
+    };
+    Err(Abort::of_kind(kind, format!("edit failed: {name} {how}")))
 }

@@ -5,7 +5,7 @@ use crate::bitset::BitSet;
 use crate::set::Predicate;
 use crate::text::TextMatcher;
 use crate::tree::Expr;
-use crate::{Engine, Member, PeerError, RevsetError, Set};
+use crate::{ChosenDestination, Engine, Member, PeerError, RevsetError, Set};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::Read;
@@ -91,6 +91,24 @@ pub(super) fn merge_destination(
     name: &str,
     arguments: &[Expr],
 ) -> Result<Set, RevsetError> {
+    chosen_destination(engine, ChosenDestination::Merge, name, arguments)
+}
+
+/// `_destrebase([set])`: the same for `rebase`.
+pub(super) fn rebase_destination(
+    engine: &Engine<'_>,
+    name: &str,
+    arguments: &[Expr],
+) -> Result<Set, RevsetError> {
+    chosen_destination(engine, ChosenDestination::Rebase, name, arguments)
+}
+
+fn chosen_destination(
+    engine: &Engine<'_>,
+    of: ChosenDestination,
+    name: &str,
+    arguments: &[Expr],
+) -> Result<Set, RevsetError> {
     arguments::at_most_one(name, arguments)?;
     let working = &engine.context().working;
     let working = working.as_ref().ok_or(RevsetError::WorkingCopy)?;
@@ -108,7 +126,7 @@ pub(super) fn merge_destination(
             Some(revs.into_iter().flatten().collect::<Vec<Rev>>())
         }
     };
-    let found = working.merge_destination(sources.as_deref())?;
+    let found = working.destination(of, sources.as_deref())?;
     Ok(Set::list(vec![Some(found)]))
 }
 

@@ -13,7 +13,15 @@ use varve_lang::patterns::PatternKind;
 use varve_repo::{Node, RepoView, Rev};
 
 /// Lines of a file revision, counted from 0.
-type Lines = Range<usize>;
+pub(super) type Lines = Range<usize>;
+
+/// A revision of a file in a changeset, and the lines of it that are followed.
+pub(super) struct FollowedRevision {
+    pub(super) changeset: Rev,
+    pub(super) path: Vec<u8>,
+    pub(super) node: Node,
+    pub(super) lines: Lines,
+}
 
 pub(super) fn follow_lines(
     engine: &Engine<'_>,
@@ -70,7 +78,7 @@ impl Arguments {
             file,
             lines,
             start: start.ok_or(RevsetError::Empty)?,
-            descends: descends.is_some_and(is_true),
+            descends: descends.map_or(Ok(false), boolean)?,
         })
     }
 }
@@ -87,12 +95,15 @@ fn one_revision(engine: &Engine<'_>, start: &Expr) -> Result<Member, RevsetError
     }
 }
 
-fn is_true(value: &Expr) -> bool {
-    let word = match value {
-        Expr::Symbol(word) | Expr::Text(word) => word.to_ascii_lowercase(),
-        _ => return false,
+fn boolean(value: &Expr) -> Result<bool, RevsetError> {
+    let Expr::Symbol(word) = value else {
+        return Err(RevsetError::parse("not a symbol"));
     };
-    [&b"1"[..], b"yes", b"true", b"on", b"always"].contains(&&word[..])
+    match &word.to_ascii_lowercase()[..] {
+        b"1" | b"yes" | b"true" | b"on" | b"always" => Ok(true),
+        b"0" | b"no" | b"false" | b"off" | b"never" => Ok(false),
+        _ => Err(RevsetError::parse("descend argument must be a boolean")),
+    }
 }
 
 /// `FROM:TO` or one line, counted from 1.
@@ -154,13 +165,13 @@ fn one_file(
     }
 }
 
-struct LineWalk<'a> {
-    view: &'a RepoView,
-    filelogs: Filelogs<'a>,
+pub(super) struct LineWalk<'a> {
+    pub(super) view: &'a RepoView,
+    pub(super) filelogs: Filelogs<'a>,
 }
 
 impl LineWalk<'_> {
-    fn content(&self, path: &[u8], node: &Node) -> Result<Vec<u8>, RevsetError> {
+    pub(super) fn content(&self, path: &[u8], node: &Node) -> Result<Vec<u8>, RevsetError> {
         Ok(self.view.file_content(path, node)?)
     }
 
@@ -169,17 +180,38 @@ impl LineWalk<'_> {
         Ok(found.unwrap_or(from))
     }
 
-    /// Newest first, so that lines which come together by a merge are followed once.
     fn ancestors(
         &mut self,
         start: Rev,
         (path, node): &(Vec<u8>, Node),
         lines: Lines,
     ) -> Result<BitSet, RevsetError> {
-        let mut found = BitSet::default();
         check_length(&self.content(path, node)?, &lines)?;
-        let first = self.introduced(path, node, start)?;
-        let mut waiting = BTreeMap::from([((first, path.clone(), *node), lines)]);
+        let start = FollowedRevision {
+            changeset: start,
+            path: path.clone(),
+            node: *node,
+            lines,
+        };
+        let mut found = BitSet::default();
+        for changed in self.changing(vec![start])? {
+            found.insert(Some(changed.changeset));
+        }
+        Ok(found)
+    }
+
+    /// The revisions that changed followed lines; those of `starts` may be older than the changesets that are given
+    /// with them. Newest first, so that lines which come together by a merge are followed once.
+    pub(super) fn changing(
+        &mut self,
+        starts: Vec<FollowedRevision>,
+    ) -> Result<Vec<FollowedRevision>, RevsetError> {
+        let mut found = Vec::new();
+        let mut waiting = BTreeMap::new();
+        for start in starts {
+            let first = self.introduced(&start.path, &start.node, start.changeset)?;
+            waiting.insert((first, start.path, start.node), start.lines);
+        }
         while let Some(((changeset, path, node), lines)) = waiting.pop_last() {
             let parents = self.filelogs.parents(&path, &node)?;
             let mut is_changed = parents.is_empty();
@@ -194,7 +226,12 @@ impl LineWalk<'_> {
                 }
             }
             if is_changed {
-                found.insert(Some(changeset));
+                found.push(FollowedRevision {
+                    changeset,
+                    path,
+                    node,
+                    lines,
+                });
             }
         }
         Ok(found)
@@ -255,7 +292,7 @@ impl LineWalk<'_> {
     }
 }
 
-fn check_length(content: &[u8], lines: &Lines) -> Result<(), RevsetError> {
+pub(super) fn check_length(content: &[u8], lines: &Lines) -> Result<(), RevsetError> {
     match content.split_inclusive(|byte| *byte == b'\n').count() < lines.end {
         true => Err(RevsetError::Missing(
             "line range exceeds file size".to_owned(),
@@ -266,7 +303,7 @@ fn check_length(content: &[u8], lines: &Lines) -> Result<(), RevsetError> {
 
 /// True if any of the lines of `new` differ from `old`; and the lines of `old` that correspond to them. Lines of `new`
 /// that replace others correspond to all of those.
-fn lines_in(old: &[u8], new: &[u8], lines: &Lines) -> (bool, Lines) {
+pub(super) fn lines_in(old: &[u8], new: &[u8], lines: &Lines) -> (bool, Lines) {
     let (mut is_changed, mut start, mut end) = (false, None, None);
     let (mut end_a, mut end_b) = (0, 0);
     let touches = |b: &Range<usize>| b.start < lines.end && b.end > lines.start;

@@ -8,11 +8,14 @@ mod elsewhere;
 mod files;
 mod followed_lines;
 mod graph;
+mod line_history;
 mod names;
 mod obsolete;
 mod order;
 mod remote;
 mod topo;
+
+pub use line_history::{LineHistory, WorkingCopyFile};
 
 use crate::tree::Expr;
 use crate::{Engine, RevsetError, Set};
@@ -23,6 +26,7 @@ type Function = fn(&Engine<'_>, &str, &[Expr]) -> Result<Set, RevsetError>;
 /// All functions, sorted by name.
 const FUNCTIONS: &[(&str, Function)] = &[
     ("_destmerge", elsewhere::merge_destination),
+    ("_destrebase", elsewhere::rebase_destination),
     ("_list", names::list),
     ("_notpublic", names::not_public),
     ("adds", files::with_file_change),

@@ -73,12 +73,8 @@ impl Outcome {
             dirstate.forget(ours);
         }
         match (&self.clean, in_target) {
-            // The target has it, so that it must be removed there too.
-            (_, true) if self.end == End::Deleted => {
-                note_possibly_dirty(dirstate, path);
-                dirstate.remove(path);
-            }
-            (_, false) if self.end == End::Deleted => dirstate.forget(path),
+            // Mercurial forgets the file even if the target has it: it is then in no list of a status.
+            _ if self.end == End::Deleted => dirstate.forget(path),
             (Some(seen), true) => dirstate.set_clean(path, seen, boundary),
             (None, true) => note_possibly_dirty(dirstate, path),
             (_, false) => dirstate.set_tracking(

@@ -105,6 +105,24 @@ fn bundles_without_compression_have_the_same_bytes() {
 
 /// The real program writes a file of this name instead.
 #[test]
+fn bundles_of_empty_files_and_small_changesets_have_the_same_bytes() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        for name in ["a", "b", "c"] {
+            repos::write(path, name, b"");
+            repos::commit(hg, path, name);
+        }
+    });
+    for spec in ["none-v1", "none-v2"] {
+        twin.same(&[
+            "bundle", "-q", "--base", "0", "-r", "tip", "-t", spec, "x.hg",
+        ]);
+        let [theirs, ours] = files(&twin, "x.hg");
+        assert!(theirs == ours, "{spec}");
+    }
+}
+
+#[test]
 fn a_bundle_goes_to_the_standard_output() {
     let twin = Twin::writing(history);
     let mut command = Command::new(crate::hgcli::our_hg());

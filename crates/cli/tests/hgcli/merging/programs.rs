@@ -506,3 +506,17 @@ fn queries_know_where_a_merge_goes() {
         "phase",
     ]);
 }
+
+#[test]
+fn queries_know_where_a_rebase_goes() {
+    let twin = Twin::writing(texts);
+    for query in [
+        "_destrebase()",
+        "_destrebase(2)",
+        "_destrebase(0)",
+        "_destrebase(none())",
+    ] {
+        let rebase = "--config=extensions.rebase=";
+        twin.same(&["log", "-r", query, "-T", "{rev}\n", rebase]);
+    }
+}

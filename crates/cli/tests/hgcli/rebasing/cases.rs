@@ -19,6 +19,27 @@ fn lines_of_changesets_move_with_their_bookmarks() {
 }
 
 #[test]
+fn new_changesets_are_told_through_templates() {
+    let many = "{nodechanges % '{oldnode}:{newnodes % '{node} '}\\n'}";
+    for line in [
+        "rebase -q -s 1 -d 4 -T json",
+        "rebase -s 1 -d 4 -T {nodechanges|json}",
+        "rebase -q -s 2 -d 4 --keep -T MANY",
+        "rebase -q -s 1 -d 4 --collapse -T {nodechanges}",
+        "rebase -q -s 1 -d 4 -n -T json",
+        "rebase -q -b 3 -d 3 -T json",
+    ] {
+        for twin in both_ways() {
+            let words: Vec<&str> = line.split(' ').collect();
+            let words = words
+                .iter()
+                .map(|word| if *word == "MANY" { many } else { word });
+            twin.same(&words.collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
 fn the_working_copy_follows_its_changeset() {
     for twin in both_ways() {
         after_each(

@@ -75,6 +75,17 @@ impl PeerCapabilities {
         }
     }
 
+    /// All capabilities with the values behind their equals signs, empty where there is none; sorted.
+    pub fn words(&self) -> impl Iterator<Item = (&str, &str)> {
+        let words = self.words.iter();
+        words.map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// All bundle2 capabilities with their values, sorted by name.
+    pub fn all_bundle2(&self) -> impl Iterator<Item = (&str, &[String])> {
+        self.bundle2.iter()
+    }
+
     /// The values of a bundle2 capability; `None` if it is absent.
     pub fn bundle2(&self, name: &str) -> Option<&[String]> {
         self.bundle2.get(name)

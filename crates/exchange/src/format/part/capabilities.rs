@@ -41,6 +41,12 @@ impl Bundle2Capabilities {
         self.values.get(name).map(Vec::as_slice)
     }
 
+    /// All capabilities, sorted by name.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &[String])> {
+        let values = self.values.iter();
+        values.map(|(name, values)| (name.as_str(), values.as_slice()))
+    }
+
     /// The values of a capability; none if it is absent.
     pub(crate) fn values(&self, name: &str) -> impl Iterator<Item = &str> {
         let values = self.get(name).unwrap_or_default();

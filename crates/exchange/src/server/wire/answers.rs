@@ -5,6 +5,7 @@ use super::capabilities;
 use super::request::WireRequest;
 use super::{WireSettings, clone_bundles};
 use crate::ExchangeError;
+use crate::apply::is_exposed;
 use crate::format::batch;
 use crate::format::marker_keys::marker_keys;
 use crate::format::part::list_keys::{self, Keys};
@@ -157,6 +158,7 @@ pub(super) fn keys_of(
         b"bookmarks" => view
             .bookmarks()
             .iter()
+            .filter(|(name, _)| is_exposed(name))
             .map(|(name, node)| (name.clone(), node.to_hex().to_vec()))
             .collect(),
         b"phases" => phases(view, settings),

@@ -12,6 +12,7 @@ use super::stream_clone::StreamClone;
 use super::{StreamBody, WireResponse, WireSettings, WriteBody};
 use crate::ChunkSink;
 use crate::ExchangeError;
+use crate::apply::is_exposed;
 use crate::format::bundle20::BundleWriter;
 use crate::format::changegroup::ChangegroupVersion;
 use crate::format::part::capabilities::Bundle2Capabilities;
@@ -340,8 +341,8 @@ fn listed_parts(
     let mut parts = Vec::new();
     if request.flag("bookmarks")? && caps.has("bookmarks") {
         // A longer name does not fit a record.
-        let all = view.bookmarks().iter();
-        let fitting = all.filter(|(name, _)| u16::try_from(name.len()).is_ok());
+        let exposed = view.bookmarks().iter().filter(|(name, _)| is_exposed(name));
+        let fitting = exposed.filter(|(name, _)| u16::try_from(name.len()).is_ok());
         let records = fitting.map(|(name, node)| (&name[..], Some(*node)));
         let payload = bookmarks::encode(records)?;
         parts.extend((!payload.is_empty()).then(|| mandatory(PartType::Bookmarks, payload)));

@@ -137,7 +137,6 @@ fn pull(
     Ok(0)
 }
 
-/// Looks up the names of `--rev`, `--branch` and `--bookmark`.
 /// Destination of an update: the first revision that is asked for, or else the first bookmark.
 fn first_wanted(matches: &Matches, wanted: &PullRequest) -> Option<Node> {
     let revs = matches.list("rev").len();
@@ -150,6 +149,7 @@ fn first_wanted(matches: &Matches, wanted: &PullRequest) -> Option<Node> {
     wanted.heads.get(first).copied()
 }
 
+/// Looks up the names of `--rev`, `--branch` and `--bookmark`; the bookmark `.` is the active one here.
 fn wanted(
     repo: &mut Repo,
     matches: &Matches,
@@ -162,7 +162,13 @@ fn wanted(
     if !names.is_empty() {
         wanted.known_bookmarks = Some(remote.bookmarks()?);
     }
-    for name in names {
+    for typed in names {
+        let name = match typed {
+            b"." => &repo
+                .active_bookmark()?
+                .ok_or_else(|| Abort::input("no active bookmark"))?[..],
+            typed => typed,
+        };
         let known = wanted.known_bookmarks.iter();
         let node = known.flat_map(|known| known.get(name)).next().copied();
         let Some(node) = node else {
@@ -246,6 +252,7 @@ pub(crate) fn bring(
     let mut pulled = PullContext {
         wanted: &wanted.bookmarks,
         path: source.name.as_deref(),
+        exchange: source.bookmarks,
         ..PullContext::default()
     };
     match &wanted.known_bookmarks {

@@ -2,9 +2,11 @@
 
 use super::log::of_bookmark;
 use super::output_name::{OutputContent, output_name};
-use crate::arguments::{Flag, Matches};
+use crate::arguments::{Flag, Matches, TEMPLATE};
 use crate::context::{Category, Command, Context, Repo};
+use crate::render::Formatter;
 use crate::render::diff::{Comparison, DiffOptions, DiffSide, GIT, between, of_changeset, paint};
+use crate::render::formatter::Value;
 use crate::ui::paint::Painter;
 use crate::ui::{Abort, Ui};
 use std::collections::HashSet;
@@ -39,6 +41,7 @@ pub(crate) const COMMAND: Command = Command {
         GIT,
         Flag::long_flag("binary", "binary files with their contents, in git's form"),
         Flag::long_flag("nodates", "without dates behind the names"),
+        TEMPLATE,
     ],
     arguments: 0..=usize::MAX,
     synopsis: "[OPTION]... [-o FORMAT] [-r] [REV]...",
@@ -78,11 +81,17 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             "templates in the names of output files are not supported",
         ));
     }
+    if matches
+        .value("template")
+        .is_some_and(|form| !form.is_empty())
+    {
+        return match form {
+            Some(_) => Err(Abort::input("export -o with -T is not supported")),
+            None => print_items(context, matches, &options, &revs),
+        };
+    }
     let view = context.repo.view()?;
-    let digits = match context.ui.verbosity.debug {
-        true => 2 * Node::LEN,
-        false => 12,
-    };
+    let digits = digits(&context.ui);
     let ui = &mut context.ui;
     ui.note(match revs.len() {
         1 => "exporting patch:\n",
@@ -106,11 +115,48 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             None => output.ui.painter.clone(),
         };
         let mut write = |text: &[u8]| output.write(file.as_mut(), text);
-        write(&header(&view, *rev, &parents)?)?;
+        write(&PatchHeader::of(&view, *rev, &parents)?.text())?;
         comparison.write_all(&changes, |text| {
             write(&paint::painted(&painter, text.to_vec(), options.by_words))
         })?;
     }
+    Ok(0)
+}
+
+/// Digits of nodes in the headers of differences.
+fn digits(ui: &Ui) -> usize {
+    match ui.verbosity.debug {
+        true => 2 * Node::LEN,
+        false => 12,
+    }
+}
+
+/// Prints the changesets through a template, or for programs.
+fn print_items(
+    context: &mut Context,
+    matches: &Matches,
+    options: &DiffOptions,
+    revs: &[Option<Rev>],
+) -> Result<u8, Abort> {
+    let Context {
+        repo, ui, config, ..
+    } = context;
+    let view = repo.view()?;
+    let mut out = Formatter::new(ui, config, matches, "export")?.within(repo, config)?;
+    for rev in revs {
+        let parents = parents(&view, *rev, matches.flag("switch-parent"));
+        let parent = parents.first().copied().flatten();
+        let sides = (DiffSide::Rev(parent), DiffSide::Rev(*rev));
+        let changes = between(&view, parent, *rev, &Matcher::everything(), options.git)?;
+        let comparison = Comparison::new(&view, sides, options, digits(ui))?;
+        out.item(ui)?;
+        out.about_changeset(*rev);
+        PatchHeader::of(&view, *rev, &parents)?.add_to(&mut out);
+        let mut text = Vec::new();
+        comparison.push_all(&changes, &mut text)?;
+        out.data("diff", text);
+    }
+    out.end(ui)?;
     Ok(0)
 }
 
@@ -127,7 +173,7 @@ pub(crate) fn patch_of_files(
     matcher: &Matcher,
 ) -> Result<Vec<u8>, Abort> {
     let parents = parents(view, Some(rev), false);
-    let mut out = header(view, Some(rev), &parents)?;
+    let mut out = PatchHeader::of(view, Some(rev), &parents)?.text();
     let (comparison, changes) = of_changeset(view, Some(rev), None, options, 12, matcher)?;
     comparison.push_all(&changes, &mut out)?;
     Ok(out)
@@ -172,37 +218,76 @@ fn exported(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<Vec<Optio
     repo.revisions_and_null(ui, &specs)
 }
 
-/// The lines before the differences; `parents` are those that are there.
-fn header(view: &RepoView, rev: Option<Rev>, parents: &[Option<Rev>]) -> Result<Vec<u8>, Abort> {
-    let (mut user, mut branch, mut description) = (Vec::new(), DEFAULT_BRANCH.to_vec(), Vec::new());
-    let mut date = Date::default();
-    if let Some(rev) = rev {
-        view.with_changeset(rev, |changeset| {
-            user = changeset.user.to_vec();
-            branch = changeset.branch().to_vec();
-            description = changeset.description.trim_ascii_end().to_vec();
-            date = Date {
-                time: changeset.time,
-                zone: changeset.zone,
-            };
-        })?;
+/// The facts before the differences.
+struct PatchHeader {
+    user: Vec<u8>,
+    date: Date,
+    branch: Vec<u8>,
+    node: Node,
+    /// The parents that are there.
+    parents: Vec<Node>,
+    /// Without blanks at its end.
+    description: Vec<u8>,
+}
+
+impl PatchHeader {
+    fn of(
+        view: &RepoView,
+        rev: Option<Rev>,
+        parents: &[Option<Rev>],
+    ) -> Result<PatchHeader, Abort> {
+        let changelog = view.changelog();
+        let parents = parents.iter().map(|parent| changelog.node_or_null(*parent));
+        let mut header = PatchHeader {
+            user: Vec::new(),
+            date: Date::default(),
+            branch: DEFAULT_BRANCH.to_vec(),
+            node: changelog.node_or_null(rev),
+            parents: parents.collect(),
+            description: Vec::new(),
+        };
+        if let Some(rev) = rev {
+            view.with_changeset(rev, |changeset| {
+                header.user = changeset.user.to_vec();
+                header.branch = changeset.branch().to_vec();
+                header.description = changeset.description.trim_ascii_end().to_vec();
+                header.date = Date {
+                    time: changeset.time,
+                    zone: changeset.zone,
+                };
+            })?;
+        }
+        Ok(header)
     }
-    let mut out = [b"# HG changeset patch\n# User ", &user[..], b"\n"].concat();
-    let shown = date.default_format();
-    out.extend(format!("# Date {} {}\n#      {shown}\n", date.time, date.zone).into_bytes());
-    if branch != DEFAULT_BRANCH {
-        out.extend([b"# Branch ", &branch[..], b"\n"].concat());
+
+    /// The lines of a patch.
+    fn text(&self) -> Vec<u8> {
+        let Date { time, zone } = self.date;
+        let mut out = [b"# HG changeset patch\n# User ", &self.user[..], b"\n"].concat();
+        let shown = self.date.default_format();
+        out.extend(format!("# Date {time} {zone}\n#      {shown}\n").into_bytes());
+        if self.branch != DEFAULT_BRANCH {
+            out.extend([b"# Branch ", &self.branch[..], b"\n"].concat());
+        }
+        out.extend([b"# Node ID ", &self.node.to_hex()[..], b"\n"].concat());
+        let first = self.parents.first().unwrap_or(&Node::NULL);
+        for parent in [first].into_iter().chain(self.parents.iter().skip(1)) {
+            out.extend([b"# Parent  ", &parent.to_hex()[..], b"\n"].concat());
+        }
+        out.extend([&self.description[..], b"\n\n"].concat());
+        out
     }
-    let changelog = view.changelog();
-    let node = changelog.node_or_null(rev).to_hex();
-    out.extend([b"# Node ID ", &node[..], b"\n"].concat());
-    let first = parents.first().copied().flatten();
-    for parent in [first].iter().chain(parents.iter().skip(1)) {
-        let node = changelog.node_or_null(*parent).to_hex();
-        out.extend([b"# Parent  ", &node[..], b"\n"].concat());
+
+    /// The same for programs.
+    fn add_to(self, out: &mut Formatter) {
+        out.data("user", self.user);
+        out.data("date", Value::Date(self.date.time, self.date.zone));
+        out.data("branch", self.branch);
+        out.data("node", self.node);
+        let parents = self.parents.into_iter().map(Value::from);
+        out.data("parents", parents.collect::<Vec<Value>>());
+        out.data("desc", self.description);
     }
-    out.extend([&description[..], b"\n\n"].concat());
-    Ok(out)
 }
 
 impl Output<'_> {

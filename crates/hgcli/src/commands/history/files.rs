@@ -23,6 +23,7 @@ pub(crate) const COMMAND: Command = Command {
             "print0",
             "end each name with a zero byte instead of a newline",
         ),
+        Flag::flag('S', "subrepos", "include subrepositories"),
         INCLUDE,
         EXCLUDE,
         TEMPLATE,
@@ -45,6 +46,7 @@ struct Listed {
 }
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
+    context.repo.refuse_subrepositories(matches)?;
     let rev = match matches.value("rev").filter(|rev| !rev.is_empty()) {
         Some(rev) => Some(context.repo.revision(&mut context.ui, Some(rev))?),
         None => None,

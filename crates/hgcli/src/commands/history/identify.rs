@@ -1,7 +1,7 @@
 //! `identify`: names of the working copy or of a changeset.
 
 use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH, TEMPLATE};
-use crate::context::{Category, Command, Config, Context, Repo};
+use crate::context::{Category, Command, Config, Context, Repo, TypedRevision};
 use crate::remote::PeerAddress;
 use crate::remote::peers;
 use crate::render::Formatter;
@@ -58,10 +58,10 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     repo.warn_of_disabled_markers(ui)?;
     let view = repo.view()?;
     let subject = match wanted {
-        Some(rev) => {
-            let rev = repo.revision(ui, Some(rev))?;
-            of_changeset(&view, rev)?
-        }
+        Some(rev) => match repo.revision_or_working(ui, rev)? {
+            TypedRevision::Stored(rev) => of_changeset(&view, rev)?,
+            TypedRevision::Working => of_working_directory(repo, &view)?,
+        },
         None => of_working_directory(repo, &view)?,
     };
     let mut out = Formatter::new(ui, config, matches, "identify")?.within(repo, config)?;

@@ -12,6 +12,7 @@ pub(crate) mod files;
 pub(crate) mod grep;
 pub(crate) mod heads;
 pub(crate) mod identify;
+mod line_range;
 pub(crate) mod locate;
 pub(crate) mod log;
 pub(crate) mod manifest;

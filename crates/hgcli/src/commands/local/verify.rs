@@ -103,7 +103,7 @@ fn print_counts(ui: &mut Ui, report: &VerifyReport, dirstate: usize) -> Result<(
 }
 
 /// Compares the dirstate with the manifests of its parents; returns how much is wrong.
-fn check_dirstate(repo: &mut Repo, ui: &mut Ui) -> Result<usize, Abort> {
+pub(crate) fn check_dirstate(repo: &mut Repo, ui: &mut Ui) -> Result<usize, Abort> {
     ui.status("checking dirstate\n")?;
     let repository = repo.repository()?;
     let view = repo.view()?;

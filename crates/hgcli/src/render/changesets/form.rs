@@ -3,7 +3,7 @@
 use super::styles;
 use crate::arguments::Matches;
 use crate::context::{Config, Repo};
-use crate::render::templates::{Template, unquoted};
+use crate::render::templates::{JSON_FRAME, Template, json_fields, unquoted};
 use crate::ui::{Abort, Ui};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -113,6 +113,15 @@ fn of_template(
 ) -> Result<ChangesetFormat, Abort> {
     if matches!(template, b"json" | b"cbor") {
         return Ok(ChangesetFormat::Json);
+    }
+    if let Some(body) = json_fields(template) {
+        let [header, separator, footer] = JSON_FRAME.map(|text| Template::parse(text).map(Some));
+        return Ok(ChangesetFormat::Filled(Box::new(Filled {
+            body: Template::configured(config, &body)?,
+            header: header?,
+            footer: footer?,
+            separator: separator?,
+        })));
     }
     if template == b"list" {
         ui.write(format!("available styles: {}\n", styles::NAMES.join(", ")))?;

@@ -103,6 +103,7 @@ impl Printer {
         let matcher = &*files.of(rev);
         options.check_parents(&self.view, rev)?;
         let (comparison, changes) = self.compared(rev, options, self.digits(), matcher)?;
+        let comparison = comparison.within(files.lines_of(rev));
         if self.style.stat {
             let part = |name: &str, value: Value| (name.as_bytes().to_vec(), value);
             let stats = comparison.stats(&changes)?.into_iter().map(|stat| {

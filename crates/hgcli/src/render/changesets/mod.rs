@@ -443,6 +443,7 @@ impl Printer {
         let matcher = &*files.of(subject.rev);
         options.check_parents(&self.view, subject.rev)?;
         let (comparison, changes) = self.compared(subject.rev, options, self.digits(), matcher)?;
+        let comparison = comparison.within(files.lines_of(subject.rev));
         if self.style.stat {
             // For scripts the picture beside it does not count.
             let drawn = if is_plain(None) { 0 } else { subject.drawn };

@@ -1,13 +1,16 @@
 //! Two sides of a difference, and the text that shows it.
 
 use super::changes::{self, CopySource, DiffSide, DiffedFile};
+use super::hunk_lines::touching;
 use super::{DiffOptions, FileStat, stat};
 use crate::ui::paint::Painter;
 use crate::ui::{Abort, clock};
+use std::collections::BTreeMap;
 use std::num::NonZero;
+use std::ops::Range;
 use std::thread::{self, ScopedJoinHandle};
 use varve_lang::date::Date;
-use varve_patch::{blob_id, push_hunks, push_literal};
+use varve_patch::{HunkOptions, blob_id, push_hunks, push_literal};
 use varve_repo::{FileKind, Node, ReaderState, RepoView};
 use varve_workdir::Dirstate;
 
@@ -28,6 +31,8 @@ pub(crate) struct Comparison<'a> {
     dates: (Date, Date),
     /// Tracked files of the working copy, where that matters.
     dirstate: Option<Dirstate>,
+    /// Lines of the new texts, by path; hunks beside them are not shown.
+    lines: Option<&'a BTreeMap<Vec<u8>, Vec<Range<usize>>>>,
 }
 
 /// One file that differs, as it is shown.
@@ -44,6 +49,8 @@ struct Texts {
     old: Vec<u8>,
     new: Vec<u8>,
     hunks: Vec<u8>,
+    /// There are hunks, though none of them may touch the lines that are shown.
+    has_hunks: bool,
     /// One of them is no text.
     looks_binary: bool,
 }
@@ -80,12 +87,22 @@ impl<'a> Comparison<'a> {
             digits,
             dates: (date(sides.0)?, date(sides.1)?),
             dirstate: None,
+            lines: None,
         })
     }
 
     /// Adds the tracked files of the working copy.
     pub(crate) fn with_dirstate(mut self, dirstate: Dirstate) -> Comparison<'a> {
         self.dirstate = Some(dirstate);
+        self
+    }
+
+    /// Leaves out hunks that touch none of these lines.
+    pub(crate) fn within(
+        mut self,
+        lines: Option<&'a BTreeMap<Vec<u8>, Vec<Range<usize>>>>,
+    ) -> Comparison<'a> {
+        self.lines = lines;
         self
     }
 
@@ -129,7 +146,7 @@ impl<'a> Comparison<'a> {
         let mut out = Vec::new();
         let mut reader = ReaderState::default();
         let outcome = files.iter().try_for_each(|shown| {
-            let texts = self.texts(shown, &mut reader)?;
+            let texts = self.texts(shown, &mut reader, self.options.hunks())?;
             if self.is_worth_showing(shown, &texts) {
                 self.push_file(shown, &texts, &mut out)?;
             }
@@ -143,7 +160,12 @@ impl<'a> Comparison<'a> {
         let mut stats = Vec::new();
         let mut reader = ReaderState::default();
         for shown in self.shown(changes) {
-            let texts = self.texts(&shown, &mut reader)?;
+            let mut hunks = self.options.hunks();
+            if self.lines.is_some() {
+                // Mercurial counts from hunks without context, of which fewer touch the lines.
+                hunks.context = 0;
+            }
+            let texts = self.texts(&shown, &mut reader, hunks)?;
             if !self.is_worth_showing(&shown, &texts) {
                 continue;
             }
@@ -176,7 +198,7 @@ impl<'a> Comparison<'a> {
             change.old.map(|version| version.kind),
             change.new.map(|version| version.kind),
         );
-        !texts.hunks.is_empty()
+        texts.has_hunks
             || texts.is_binary()
             || (self.options.git
                 && (kinds.0 != kinds.1
@@ -215,7 +237,12 @@ impl<'a> Comparison<'a> {
         all
     }
 
-    fn texts(&self, shown: &Shown<'_>, reader: &mut ReaderState) -> Result<Texts, Abort> {
+    fn texts(
+        &self,
+        shown: &Shown<'_>,
+        reader: &mut ReaderState,
+        options: HunkOptions,
+    ) -> Result<Texts, Abort> {
         let change = shown.change;
         let (path, version) = match shown.source {
             Some(source) => (&source.path, Some(source.version)),
@@ -229,12 +256,19 @@ impl<'a> Comparison<'a> {
             if self.options.xdiff {
                 return Err(Abort::new("experimental.xdiff is not supported"));
             }
-            push_hunks(&old, &new, &self.options.hunks(), &mut hunks);
+            push_hunks(&old, &new, &options, &mut hunks);
+        }
+        let has_hunks = !hunks.is_empty();
+        if has_hunks {
+            if let Some(lines) = self.lines.and_then(|lines| lines.get(&change.path)) {
+                hunks = touching(&hunks, lines);
+            }
         }
         Ok(Texts {
             old,
             new,
             hunks,
+            has_hunks,
             looks_binary,
         })
     }
@@ -249,7 +283,7 @@ impl<'a> Comparison<'a> {
         let name =
             |prefix: &str, path: &[u8]| [prefix.as_bytes(), self.options.shown(path)].concat();
         let source = shown.source.map_or(&change.path, |source| &source.path);
-        let has_content = texts.is_binary() || !texts.hunks.is_empty();
+        let has_content = texts.is_binary() || texts.has_hunks;
         if self.options.git {
             self.push_git_header(shown, &name(a, source), &name(b, &change.path), out);
         } else {

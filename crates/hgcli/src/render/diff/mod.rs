@@ -2,6 +2,7 @@
 
 mod changes;
 mod comparison;
+mod hunk_lines;
 mod options;
 pub(crate) mod paint;
 mod stat;

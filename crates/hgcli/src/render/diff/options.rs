@@ -3,10 +3,10 @@
 use crate::arguments::{Flag, Matches};
 use crate::context::Config;
 use crate::context::matching::relative_to;
-use crate::ui::{Abort, Ui, clock, environment};
+use crate::ui::{Abort, Ui, environment};
 use std::path::PathBuf;
 use varve_delta::Blanks;
-use varve_lang::date::{self, Date};
+use varve_lang::date::Date;
 use varve_patch::HunkOptions;
 use varve_repo::{RepoView, Rev};
 
@@ -74,13 +74,6 @@ const CONTEXT: usize = 3;
 /// Digits of a name of git.
 const GIT_DIGITS: usize = 40;
 
-/// `devel.default-date`, where it is a date.
-fn working_date(config: &Config) -> Option<Date> {
-    let text = config.get("devel", "default-date");
-    let text = text.filter(|text| !text.is_empty())?;
-    date::parse(std::str::from_utf8(text).ok()?, &clock::clock()).ok()
-}
-
 impl DiffOptions {
     /// Values of the options and the configuration.
     pub(crate) fn new(
@@ -118,7 +111,7 @@ impl DiffOptions {
             xdiff: config.boolean("experimental", "xdiff", false)?,
             merges_parents: config.boolean("diff", "merge", false)?,
             by_words: !plain && config.boolean("diff", "word-diff", false)?,
-            working_date: working_date(config),
+            working_date: config.working_date(),
             root: Vec::new(),
             stat_directory: None,
         })

@@ -39,7 +39,10 @@ pub(crate) fn push_json(value: &Value, out: &mut Vec<u8>) {
         }
         Value::Dict(values) => {
             let shown = values.iter().filter(|(name, _)| !is_hidden(name));
-            push_pairs(shown.map(|(name, value)| (&name[..], value)), out);
+            let mut shown: Vec<(&[u8], &Value)> =
+                shown.map(|(name, value)| (&name[..], value)).collect();
+            shown.sort_by_key(|(name, _)| *name);
+            push_pairs(shown.into_iter(), out);
             Ok(())
         }
         Value::Table(rows, _) => {

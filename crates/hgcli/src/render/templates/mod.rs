@@ -142,20 +142,49 @@ pub(crate) fn for_items(
     template: &[u8],
     _: &str,
 ) -> Result<Box<dyn ItemTemplate>, Abort> {
+    let json = json_fields(template);
     Ok(Box::new(TemplateOfItems {
-        template: of_argument(config, template)?,
+        template: of_argument(config, json.as_deref().unwrap_or(template))?,
         source: ItemSource::new(ui, config),
+        is_json: json.is_some(),
+        is_begun: false,
     }))
+}
+
+/// Text before, between and behind the items of `-T 'json(FIELD, ...)'`.
+pub(crate) const JSON_FRAME: [&[u8]; 3] = [b"[\n ", b",\n ", b"\n]\n"];
+
+/// The template of one item of `-T 'json(FIELD, ...)'`; `None` for any other template.
+pub(crate) fn json_fields(template: &[u8]) -> Option<Vec<u8>> {
+    let fields = template.strip_prefix(b"json(")?.strip_suffix(b")")?;
+    Some([b"{dict(", fields, b")|json}"].concat())
 }
 
 /// A template for the items of a command.
 struct TemplateOfItems {
     template: Template,
     source: ItemSource,
+    /// The items are a list of JSON.
+    is_json: bool,
+    /// The beginning of that list is printed.
+    is_begun: bool,
+}
+
+impl TemplateOfItems {
+    /// Prints the beginning of a list of JSON, or else the text between two of its items.
+    fn begin_item(&mut self, ui: &mut Ui) -> Result<(), Abort> {
+        let [before, between, _] = JSON_FRAME;
+        match (self.is_json, std::mem::replace(&mut self.is_begun, true)) {
+            (true, false) => ui.write(before),
+            (true, true) => ui.write(between),
+            (false, _) => Ok(()),
+        }
+    }
 }
 
 impl ItemTemplate for TemplateOfItems {
     fn item(&mut self, ui: &mut Ui, item: &FormatterItem, index: usize) -> Result<(), Abort> {
+        self.begin_item(ui)?;
         if self.template.asks_beyond(item) {
             self.source.open_repository(ui)?;
         }
@@ -181,8 +210,14 @@ impl ItemTemplate for TemplateOfItems {
         self.source.set_repository(repository);
     }
 
-    fn end(&mut self, _: &mut Ui) -> Result<(), Abort> {
-        Ok(())
+    fn end(&mut self, ui: &mut Ui) -> Result<(), Abort> {
+        if !self.is_json {
+            return Ok(());
+        }
+        if !self.is_begun {
+            self.begin_item(ui)?;
+        }
+        ui.write(JSON_FRAME[2])
     }
 
     fn names(&self) -> BTreeSet<&str> {

@@ -7,6 +7,24 @@ use crate::read::{RepoView, Repository, ViewFilter};
 use std::collections::BTreeMap;
 use varve_revlog::Node;
 
+/// Bytes of a new clone's `.hg/hgrc` before the path `default`, and behind it: both programs write the same file.
+const NOTE_BEFORE: &[u8] = b"# example repository config (see 'hg help config' for more info)
+[paths]
+default = ";
+const NOTES_BEHIND: &[u8] = b"
+
+# path aliases to other clones of this repo in URLs or filesystem paths
+# (see 'hg help config.paths' for more info)
+#
+# default:pushurl = ssh://jdoe@example.net/hg/jdoes-fork
+# my-fork         = ssh://jdoe@example.net/hg/jdoes-fork
+# my-clone        = /home/jdoe/jdoes-clone
+
+[ui]
+# name and email (local to this repository, optional), e.g.
+# username = Jane Doe <jdoe@example.com>
+";
+
 impl Repository {
     /// Replaces the phases of this new clone by those that its changesets have in `source`; without this call all of
     /// them are public.
@@ -48,12 +66,23 @@ impl Repository {
     /// # Errors
     /// A failure of the storage.
     pub fn write_default_path(&self, address: &[u8]) -> Result<(), RepoError> {
-        let text = [b"[paths]\ndefault = ", address, b"\n"].concat();
+        self.write_configuration(&[b"[paths]\ndefault = ", address, b"\n"].concat())
+    }
+
+    /// The same with the notes on further settings that Mercurial puts into every clone.
+    ///
+    /// # Errors
+    /// A failure of the storage.
+    pub fn write_configuration_of_clone(&self, address: &[u8]) -> Result<(), RepoError> {
+        self.write_configuration(&[NOTE_BEFORE, address, NOTES_BEHIND].concat())
+    }
+
+    fn write_configuration(&self, text: &[u8]) -> Result<(), RepoError> {
         let path = self.context().hg().join("hgrc");
         let storage = self.storage().as_ref();
         if storage.kind(&path)?.is_some() {
             storage.remove(&path)?;
         }
-        write_new(storage, &path, &text)
+        write_new(storage, &path, text)
     }
 }

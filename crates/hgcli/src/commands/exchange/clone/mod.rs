@@ -376,7 +376,7 @@ fn clone(
         source.clone_by_copying(&lock, place, how, work.0, work.1)?
     };
     target.copy_bookmarks(others.bookmarks())?;
-    target.write_default_path(&plan.address)?;
+    target.write_configuration_of_clone(&plan.address)?;
     Ok(Repository::open(disk(), &plan.target)?)
 }
 

@@ -130,7 +130,7 @@ fn fill(
         }
     }
     // The path is written without the password of the address.
-    Ok(target.write_default_path(&plan.source.without_password())?)
+    Ok(target.write_configuration_of_clone(&plan.source.without_password())?)
 }
 
 /// Whether the server streams files that this program can read; warns if not.

@@ -70,7 +70,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         };
         ui.status([b"comparing with ", &source.shown()[..], b"\n"].concat())?;
         let found = match matches.flag("bookmarks") {
-            true => bookmarks::show(repo, ui, &mut remote)?,
+            true => bookmarks::show(repo, ui, &mut remote, source.bookmarks)?,
             false => show(repo, ui, config, matches, &source, &mut remote, near)?,
         };
         ui.print_traffic()?;

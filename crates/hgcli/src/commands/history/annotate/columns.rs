@@ -90,15 +90,15 @@ impl Page {
         })
     }
 
-    /// Prints one file.
+    /// Prints those lines of one file, counted from 0, of which `is_shown` is true.
     pub(super) fn print(
         &self,
         repo: &mut Repo,
         ui: &mut Ui,
         config: &Config,
         out: &mut Formatter,
-        content: &[u8],
-        annotation: &Annotation,
+        (content, annotation): (&[u8], &Annotation),
+        is_shown: impl Fn(usize) -> bool,
     ) -> Result<(), Abort> {
         let mut sources = HashMap::new();
         for line in &annotation.lines {
@@ -115,18 +115,20 @@ impl Page {
             }
         }
         let lines = content.split_inclusive(|byte| *byte == b'\n');
-        let lines = lines.zip(&annotation.lines);
+        let lines = lines.zip(&annotation.lines).enumerate();
+        let lines = lines.filter(|(at, _)| is_shown(*at)).map(|(_, line)| line);
+        let lines: Vec<(&[u8], &AnnotatedLine)> = lines.collect();
         if !out.is_plain() {
             let in_template = out.is_template();
-            let items = lines.map(|(text, line)| {
+            let items = lines.iter().map(|(text, line)| {
                 sources[&line.version].line(text, line, &self.wanted, in_template)
             });
             let items: Vec<Value> = items.collect();
             out.data("lines", items);
             return Ok(());
         }
-        self.print_lines(ui, out, lines, &sources)?;
-        let ended = content.is_empty() || content.ends_with(b"\n");
+        self.print_lines(ui, out, lines.iter().copied(), &sources)?;
+        let ended = lines.last().is_none_or(|(text, _)| text.ends_with(b"\n"));
         out.plain(ui, if ended { "" } else { "\n" })
     }
 

@@ -6,7 +6,7 @@ use crate::ui::{Abort, Ui, short_hex, system_words};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use varve_lang::patterns::Matcher;
+use varve_lang::patterns::{Matcher, NameCheck};
 use varve_repo::{AnnotateStart, Node, RepoView, Rev, StoredFile};
 use varve_workdir::{Dirstate, StatusLists, StatusRequest, WorkingFiles, working_status};
 
@@ -51,16 +51,17 @@ pub(super) fn listed(
     repo: &mut Repo,
     ui: &mut Ui,
     matches: &Matches,
+    patterns: &[Vec<u8>],
     place: FileLocation,
 ) -> Result<(Vec<File>, Option<Abort>), Abort> {
     match place {
         FileLocation::Stored(rev) => {
             let at = varve_workdir::filesets::FilesetTarget::Rev(rev);
-            let matcher = repo.matcher_at(matches, at)?;
+            let matcher = repo.matcher_with(matches, patterns, &NameCheck, at)?;
             stored(repo, rev, &matcher)
         }
         FileLocation::Working => {
-            let matcher = repo.working_matcher(matches, matches.arguments())?;
+            let matcher = repo.working_matcher(matches, patterns)?;
             Ok((working(repo, ui, &matcher)?, None))
         }
     }
@@ -146,7 +147,11 @@ impl File {
     ) -> Result<(Vec<u8>, AnnotateStart), Abort> {
         let Some((changeset, node)) = self.stored else {
             let files = WorkingFiles::of_view(view);
-            return Ok((files.read(&self.path)?.0, self.origin(repo, view)?));
+            let start = AnnotateStart::Working {
+                path: self.path.clone(),
+                parents: repo.origins_of_working_file(view, &self.path)?,
+            };
+            return Ok((files.read(&self.path)?.0, start));
         };
         let content = view.file_content(&self.path, &node)?;
         let file = StoredFile {
@@ -155,24 +160,5 @@ impl File {
             node,
         };
         Ok((content, AnnotateStart::Stored(file)))
-    }
-
-    /// The revisions of a working copy's file in its parents.
-    fn origin(&self, repo: &mut Repo, view: &RepoView) -> Result<AnnotateStart, Abort> {
-        let dirstate = Dirstate::read(&repo.repository()?)?;
-        let source = dirstate.copy_source(&self.path).unwrap_or(&self.path);
-        let mut parents = Vec::new();
-        let paths = [source, &self.path];
-        for (changeset, path) in repo.working_parents()?.into_iter().zip(paths) {
-            let text = view.manifest_text(Some(changeset))?;
-            let entry = view.find_in_manifest(&text, path)?;
-            parents.extend(entry.map(|entry| StoredFile {
-                changeset,
-                path: path.to_vec(),
-                node: entry.node,
-            }));
-        }
-        let path = self.path.clone();
-        Ok(AnnotateStart::Working { path, parents })
     }
 }

@@ -4,6 +4,7 @@ mod columns;
 mod files;
 mod source;
 
+use super::line_range::{LINE_RANGE, LineRange};
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, TEMPLATE};
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::render::Formatter;
@@ -44,6 +45,7 @@ pub(crate) const COMMAND: Command = Command {
             "REV",
             "show what was there before these changesets instead",
         ),
+        LINE_RANGE,
         IGNORE_ALL_SPACE,
         IGNORE_SPACE_CHANGE,
         IGNORE_BLANK_LINES,
@@ -70,15 +72,15 @@ struct AnnotateTask {
     text: bool,
     skipped: HashSet<Rev>,
     follow: bool,
+    /// Printed lines of the files that they name; all if there are none.
+    ranges: Vec<LineRange>,
 }
 
 fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let Context {
         repo, ui, config, ..
     } = context;
-    if matches.arguments().is_empty() {
-        return Err(Abort::input("at least one filename or pattern is required"));
-    }
+    check_files(matches)?;
     let columns = Columns::new(matches)?;
     let place = FileLocation::of(repo, ui, matches.value("rev"))?;
     let blanks = of_annotate(config, matches)?;
@@ -87,13 +89,22 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         [] => Vec::new(),
         specs => repo.revisions(ui, specs)?,
     };
+    let ranges = LineRange::all(repo, matches)?;
+    let patterns = match &ranges[..] {
+        [] => matches.arguments().to_vec(),
+        ranges => {
+            let named = |range: &LineRange| [b"path:", &range.path[..]].concat();
+            ranges.iter().map(named).collect()
+        }
+    };
     let task = AnnotateTask {
         blanks,
         text: matches.flag("text"),
         skipped: skipped.into_iter().collect(),
         follow: !matches.flag("no-follow"),
+        ranges,
     };
-    let (files, missing) = files::listed(repo, ui, matches, place)?;
+    let (files, missing) = files::listed(repo, ui, matches, &patterns, place)?;
     let page = Page::new(repo, ui, columns, place, &out)?;
     for file in &files {
         out.item(ui)?;
@@ -105,6 +116,19 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     }
     out.end(ui)?;
     Ok(0)
+}
+
+/// Refuses calls without a file, or with both files and lines of files.
+fn check_files(matches: &Matches) -> Result<(), Abort> {
+    let has_files = !matches.arguments().is_empty();
+    let has_ranges = !matches.list("line-range").is_empty();
+    let words = match (has_files, has_ranges) {
+        (_, true) if matches.flag("no-follow") => "--line-range is incompatible with --no-follow",
+        (true, true) => "cannot combine filename or pattern and --line-range",
+        (false, false) => "at least one filename or pattern is required",
+        _ => return Ok(()),
+    };
+    Err(Abort::input(words))
 }
 
 fn annotate(
@@ -132,5 +156,8 @@ fn annotate(
             stop: &ui.stop,
         },
     )?;
-    page.print(repo, ui, config, out, &content, &annotation)
+    // As in Mercurial, the first range counts for all files.
+    let range = task.ranges.first().map(|range| &range.lines);
+    let is_shown = |line| range.is_none_or(|range| range.contains(&line));
+    page.print(repo, ui, config, out, (&content, &annotation), is_shown)
 }

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use varve_lang::patterns::Matcher;
-use varve_repo::{Node, RepoView, Rev};
-use varve_revset::{Engine, FileHistory, FollowedParents, Member, Set};
+use varve_repo::{Node, RepoView, WORKING_NODE};
+use varve_revset::{Engine, FileHistory, FollowedParents, Member, Set, WORKING_COPY};
 use varve_workdir::Dirstate;
 
 /// Ancestors of the given changesets or else of the working copy's parent that changed files which
@@ -28,7 +28,7 @@ pub(super) fn followed(
         false => FollowedParents::All,
     };
     let start: Vec<Member> = match given {
-        Some(given) => given.members(engine).collect::<Result<_, _>>()?,
+        Some(given) => given.all_members(engine).collect::<Result<_, _>>()?,
         // Without a parent there is nothing to follow, not even the null revision.
         None if engine.context().parents.is_empty() => {
             return Ok((
@@ -94,7 +94,7 @@ fn names_only_files(
             }
             Some(_) if view.root().join(OsStr::from_bytes(name)).exists() => false,
             Some(_) => return refusal("file not in parent revision", name),
-            None => match kind_in_any(view, start, name)? {
+            None => match kind_in_any(repo, view, start, name)? {
                 Some(kind) => kind == NameKind::File,
                 None => return refusal("file not in any of the specified revisions", name),
             },
@@ -126,10 +126,26 @@ enum NameKind {
 
 /// Meaning of the name in the first changeset that has a file of this name, or else in one that has
 /// such a directory.
-fn kind_in_any(view: &RepoView, start: &[Member], name: &[u8]) -> Result<Option<NameKind>, Abort> {
+fn kind_in_any(
+    repo: &mut Repo,
+    view: &RepoView,
+    start: &[Member],
+    name: &[u8],
+) -> Result<Option<NameKind>, Abort> {
     let directory = [name, b"/"].concat();
     let mut kind = None;
     for rev in start {
+        if *rev == Some(WORKING_COPY) {
+            let dirstate = Dirstate::read(&repo.repository()?)?;
+            if dirstate.is_tracked(name) {
+                return Ok(Some(NameKind::File));
+            }
+            let mut below = dirstate.below(name);
+            if below.any(|(_, item)| item.is_tracked()) {
+                kind = Some(NameKind::Directory);
+            }
+            continue;
+        }
         let text = view.manifest_text(*rev)?;
         if view.find_in_manifest(&text, name)?.is_some() {
             return Ok(Some(NameKind::File));
@@ -168,6 +184,10 @@ fn file_history(
     let view = engine.view();
     let mut all = FileHistory::default();
     for rev in start {
+        if *rev == Some(WORKING_COPY) {
+            add_working_history(repo, ui, engine, names, parents, &mut all)?;
+            continue;
+        }
         let text = view.manifest_text(*rev)?;
         let mut files: Vec<(Vec<u8>, Node)> = Vec::new();
         for name in names {
@@ -186,6 +206,37 @@ fn file_history(
     Ok(all)
 }
 
+/// Adds the working copy for each tracked file, changed or not, and the history of the revisions that the file has
+/// in the working copy's parents.
+fn add_working_history(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    engine: &Engine<'_>,
+    names: &[Vec<u8>],
+    parents: FollowedParents,
+    all: &mut FileHistory,
+) -> Result<(), Abort> {
+    let dirstate = Dirstate::read(&repo.repository()?)?;
+    for name in names {
+        if !dirstate.is_tracked(name) {
+            repo.warn_not_in_revision(ui, name, &WORKING_NODE)?;
+            continue;
+        }
+        all.entry(WORKING_COPY).or_default().insert(name.clone());
+        let mut origins = repo.origins_of_working_file(engine.view(), name)?;
+        if parents == FollowedParents::First {
+            origins.truncate(1);
+        }
+        for origin in origins {
+            let files = vec![(origin.path, origin.node)];
+            for (rev, paths) in engine.file_history(Some(origin.changeset), files, parents)? {
+                all.entry(rev).or_default().extend(paths);
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Changesets that the first parents lead to, those of `start` included.
 pub(crate) fn first_ancestors(engine: &Engine<'_>, start: &[Member]) -> Set {
     let mut found = BTreeSet::new();
@@ -195,8 +246,12 @@ pub(crate) fn first_ancestors(engine: &Engine<'_>, start: &[Member]) -> Set {
             if !found.insert(member) {
                 break;
             }
-            let parents = member.map(|rev: Rev| engine.view().changelog().parents(rev));
-            next = parents.and_then(|[parent, _]| parent).map(Some);
+            let parent = match member {
+                Some(WORKING_COPY) => engine.context().parents.first().copied(),
+                Some(rev) => engine.view().changelog().parents(rev)[0],
+                None => None,
+            };
+            next = parent.map(Some);
         }
     }
     Set::list(found.into_iter().collect())

@@ -1,9 +1,11 @@
 //! `log`: the history.
 
 mod follow;
+mod lines;
 
 pub(crate) use follow::first_ancestors;
 
+use super::line_range::LINE_RANGE;
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches, STYLE, TEMPLATE};
 use crate::context::revision::query;
 use crate::context::{Category, Command, Config, Context, Repo};
@@ -38,6 +40,7 @@ pub(crate) const COMMAND: Command = Command {
             "only changesets that have this text",
         ),
         Flag::list('r', "rev", "REV", "only these changesets, in this order"),
+        LINE_RANGE,
         Flag::long_flag("removed", "changesets that removed the files too"),
         Flag::flag('m', "only-merges", "only merges"),
         Flag::list('u', "user", "USER", "only changesets of this user"),
@@ -70,7 +73,8 @@ pub(crate) const COMMAND: Command = Command {
     synopsis: "[OPTION]... [FILE]",
     summary: "show the history of the repository or of files",
     help: "Changesets are shown from the newest to the oldest, or in the order of -r. With files, \
-           only those that changed one of them.\n\nEnds with 0.",
+           only those that changed one of them; with -f and -L only those that changed these lines, \
+           and with -p only their hunks.\n\nEnds with 0.",
     category: Some(Category::Navigation),
     run,
 };
@@ -79,6 +83,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let Context {
         repo, ui, config, ..
     } = context;
+    lines::check(matches)?;
     let limit = limit(matches)?;
     let specs = matches.list("rev");
     match specs.is_empty() || matches.flag("graph") {
@@ -87,7 +92,10 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     }
     let view = repo.view()?;
     let engine = repo.engine(&view)?;
-    let (set, shown) = selected(repo, ui, matches, matches.arguments(), &engine)?;
+    let (mut set, mut shown) = selected(repo, ui, matches, matches.arguments(), &engine)?;
+    if !matches.list("line-range").is_empty() {
+        (set, shown) = lines::changing(repo, matches, &engine, &set)?;
+    }
     let style = style(repo, ui, config, matches, shown)?;
     let graph = matches.flag("graph");
     // In a picture children come before their parents.

@@ -1,14 +1,12 @@
 //! The end of a rebase: the working copy, bookmarks, and the old changesets.
 
+use super::OPERATION;
 use super::run::RebaseRun;
 use super::{collapse, step};
 use crate::commands::local::rewrite::{self, Replacement, RewriteEnd};
 use crate::ui::Abort;
 use varve_repo::{Node, RepoView};
 use varve_workdir::{Dirstate, RebaseState};
-
-/// Name of the command in markers and bundles.
-const OPERATION: &str = "rebase";
 
 pub(super) fn finish(run: &mut RebaseRun<'_>) -> Result<(), Abort> {
     run.repo.refresh();
@@ -38,6 +36,7 @@ pub(super) fn finish(run: &mut RebaseRun<'_>) -> Result<(), Abort> {
     };
     let whom = (&mut *run.repo, &mut *run.ui, run.config);
     rewrite::finish_all(whom, run.repository, &run.before, (&replacements, &end))?;
+    run.replaced = Some(replacements);
     forget(run, false)?;
     run.ui.note("rebase completed\n")?;
     let skipped = run.targets.skipped.len() + run.notes.len();

@@ -2,10 +2,11 @@
 
 use super::each_source;
 use super::run::RebaseRun;
+use crate::context::found_by_rebase;
 use crate::ui::{Abort, short_hex};
 use std::collections::BTreeSet;
 use varve_repo::{Node, RepoView, Rev};
-use varve_workdir::{Dirstate, MergeDestination, rebase_destination};
+use varve_workdir::{Dirstate, rebase_destination};
 
 /// Sets the destinations; returns the changesets that move, `None` after a message if there are none.
 pub(super) fn select(run: &mut RebaseRun<'_>) -> Result<Option<Vec<Rev>>, Abort> {
@@ -113,45 +114,10 @@ fn destination(
             let view = run.repo.view()?;
             let dirstate = Dirstate::read(run.repository)?;
             let found = rebase_destination(run.repository, &view, &dirstate, sources)?;
-            Some(found_destination(found)?)
+            Some(found_by_rebase(found)?)
         }
     };
     Ok(run.repo.view()?.changelog().node_or_null(rev))
-}
-
-fn found_destination(found: MergeDestination) -> Result<Rev, Abort> {
-    const ALL: &str = "run 'hg heads' to see all heads, specify destination with -d";
-    const OF_BRANCH: &str = "run 'hg heads .' to see heads, specify destination with -d";
-    let branch_has = |branch: &[u8], heads: &str| {
-        let branch = String::from_utf8_lossy(branch);
-        format!("branch '{branch}' has {heads} - please rebase to an explicit rev")
-    };
-    let (message, hint) = match found {
-        MergeDestination::Found(rev) => return Ok(rev),
-        MergeDestination::Nothing => return Err(Abort::new("nothing to rebase")),
-        MergeDestination::OnlyUpdate | MergeDestination::NotAtHead => {
-            ("nothing to rebase".to_owned(), "use 'hg update' instead")
-        }
-        MergeDestination::SeveralHeads { branch, heads } => {
-            (branch_has(&branch, &format!("{heads} heads")), OF_BRANCH)
-        }
-        MergeDestination::OneHead { branch } => (branch_has(&branch, "one head"), ALL),
-        MergeDestination::AllBookmarked => (
-            "heads are bookmarked - please rebase to an explicit rev".to_owned(),
-            ALL,
-        ),
-        MergeDestination::SeveralBookmarks => (
-            "multiple matching bookmarks to rebase - please rebase to an explicit rev or bookmark"
-                .to_owned(),
-            ALL,
-        ),
-        MergeDestination::NoBookmark => (
-            "no matching bookmark to rebase - please rebase to an explicit rev or bookmark"
-                .to_owned(),
-            ALL,
-        ),
-    };
-    Err(Abort::new(message).hint(hint))
 }
 
 /// The lines of development of `bases`, from where each parts from the destination.
