@@ -54,7 +54,6 @@ fn json_has_the_fields_that_are_asked_for() {
         "tags -T json(tag,rev)",
         "bookmarks -T json(bookmark)",
         "files -T json(path,size) -r 0",
-        "status -T json(nosuch+)",
         "config -T json(name,value) alias.nosuch",
     ]);
 }

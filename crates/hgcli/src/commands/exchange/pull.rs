@@ -18,7 +18,7 @@ use varve_exchange::client::peer::Remote;
 use varve_exchange::client::pull::BundleRequest;
 use varve_exchange::format::bundle::open_bundle;
 use varve_exchange::format::limits::BundleLimits;
-use varve_repo::{LockKind, Node, RepoView, ViewFilter};
+use varve_repo::{Lock, LockKind, Node, RepoView, ViewFilter};
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -226,6 +226,9 @@ pub(crate) fn bring(
     (remote, wanted): (&mut Remote, &PullRequest),
     force: bool,
 ) -> Result<Option<AppliedBundle>, Abort> {
+    // As in Mercurial, another process that writes ends first, and what it has brought is not asked for again.
+    let lock = repo.lock(ui, LockKind::Store)?;
+    repo.refresh();
     let heads = (!wanted.heads.is_empty()).then_some(&wanted.heads[..]);
     let mut common = compare(repo, ui, remote, heads, force)?;
     keep_hidden(
@@ -265,7 +268,7 @@ pub(crate) fn bring(
         PullRequest { asks: true, .. } => ApplyMode::ConfirmedPull(pulled),
         _ => ApplyMode::Pull(pulled),
     };
-    apply(repo, ui, config, source, remote, request, way).map(Some)
+    apply(repo, ui, config, source, (remote, lock), request, way).map(Some)
 }
 
 /// Heads that are here already, though hidden, need not come again.
@@ -343,13 +346,13 @@ pub(crate) fn compare(
     Ok(common)
 }
 
-/// Asks for a bundle and applies it.
+/// Asks for a bundle and applies it under the lock of the store.
 pub(crate) fn apply(
     repo: &mut Repo,
     ui: &mut Ui,
     config: &Config,
     source: &PeerAddress,
-    remote: &mut Remote,
+    (remote, lock): (&mut Remote, Lock),
     mut request: BundleRequest,
     way: ApplyMode<'_>,
 ) -> Result<AppliedBundle, Abort> {
@@ -364,7 +367,6 @@ pub(crate) fn apply(
     // With the files of a store, all of its markers come, whether the server makes any or not.
     request.bookmark_keys = peers::sends_bookmarks_as_keys(config);
     request.markers = exchanges && (request.streamed || remote.has_markers());
-    let lock = repo.lock(ui, LockKind::Store)?;
     let bundle = open_bundle(remote.bundle(&request)?, BundleLimits::default())?;
     let origin = ("pull", source.hook_url(repo));
     let applied = incoming::apply(repo, ui, config, lock, bundle, origin, way)?;

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use varve_exchange::apply::PullContext;
 use varve_exchange::client::peer::{Remote, StreamSupport};
 use varve_exchange::client::pull::BundleRequest;
-use varve_repo::{Node, Repository};
+use varve_repo::{LockKind, Node, Repository};
 
 /// A clone to be made.
 struct ClonePlan {
@@ -181,12 +181,13 @@ fn stream(
         path: source.name.as_deref(),
         ..PullContext::default()
     };
+    let lock = repo.lock(ui, LockKind::Store)?;
     apply(
         repo,
         ui,
         config,
         source,
-        remote,
+        (remote, lock),
         request,
         ApplyMode::Clone(pulled),
     )?;
