@@ -26,10 +26,9 @@ pub fn page(files: &[ResultFile]) -> Result<String, BenchError> {
         escaped(last.copied().unwrap_or_default()),
         escaped(&machines.into_iter().collect::<Vec<_>>().join("; ")),
     ));
-    for chart in [of_summary(files), of_git(files), of_databases(files)] {
-        if let Some(chart) = chart {
-            push_chart(&mut out, &chart)?;
-        }
+    let charts = [of_summary(files), of_git(files), of_databases(files)];
+    for chart in charts.iter().flatten() {
+        push_chart(&mut out, chart)?;
     }
     out.push_str("<p>");
     for file in files {

@@ -172,10 +172,13 @@ impl GroupRows {
             key = found;
             edge
         })?;
-        Ok(rows.map(|rows| Group {
-            runs: vec![run.start..run.start + rows.len() as u64],
-            key,
-            rows: Some(rows),
+        Ok(rows.map(|rows| {
+            let run = run.start..run.start + rows.len() as u64;
+            Group {
+                runs: vec![run],
+                key,
+                rows: Some(rows),
+            }
         }))
     }
 

@@ -3,7 +3,7 @@
 use super::log::of_bookmark;
 use super::output_name::{OutputContent, output_name};
 use crate::arguments::{Flag, Matches, TEMPLATE};
-use crate::context::{Category, Command, Context, Repo};
+use crate::context::{Category, Command, Config, Context, Repo};
 use crate::render::Formatter;
 use crate::render::diff::{Comparison, DiffOptions, DiffSide, GIT, between, of_changeset, paint};
 use crate::render::formatter::Value;
@@ -87,7 +87,12 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     {
         return match form {
             Some(_) => Err(Abort::input("export -o with -T is not supported")),
-            None => print_items(context, matches, &options, &revs),
+            None => {
+                let Context {
+                    repo, ui, config, ..
+                } = context;
+                print_items((ui, config, repo), matches, &options, &revs)
+            }
         };
     }
     let view = context.repo.view()?;
@@ -133,14 +138,11 @@ fn digits(ui: &Ui) -> usize {
 
 /// Prints the changesets through a template, or for programs.
 fn print_items(
-    context: &mut Context,
+    (ui, config, repo): (&mut Ui, &Config, &mut Repo),
     matches: &Matches,
     options: &DiffOptions,
     revs: &[Option<Rev>],
 ) -> Result<u8, Abort> {
-    let Context {
-        repo, ui, config, ..
-    } = context;
     let view = repo.view()?;
     let mut out = Formatter::new(ui, config, matches, "export")?.within(repo, config)?;
     for rev in revs {

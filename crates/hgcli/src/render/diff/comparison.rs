@@ -259,10 +259,9 @@ impl<'a> Comparison<'a> {
             push_hunks(&old, &new, &options, &mut hunks);
         }
         let has_hunks = !hunks.is_empty();
-        if has_hunks {
-            if let Some(lines) = self.lines.and_then(|lines| lines.get(&change.path)) {
-                hunks = touching(&hunks, lines);
-            }
+        let lines = self.lines.and_then(|lines| lines.get(&change.path));
+        if let Some(lines) = lines.filter(|_| has_hunks) {
+            hunks = touching(&hunks, lines);
         }
         Ok(Texts {
             old,

