@@ -38,8 +38,8 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-/// Options that name the file to be edited.
-const LEVELS: [&str; 4] = ["global", "local", "non-shared", "shared"];
+/// Options that name the file to be edited, in the order in which two of them are refused.
+const LEVELS: [&str; 4] = ["local", "global", "shared", "non-shared"];
 
 /// Beginning of a new file of configuration.
 const SAMPLE: &str = "# Configuration of hg, see `hg help config`\n[ui]\n# The author of commits, \
@@ -159,7 +159,9 @@ fn edit(repo: &mut Repo, ui: &mut Ui, matches: &Matches) -> Result<u8, Abort> {
             "there is no place for a file of configuration",
         ));
     };
-    let of_repository = LEVELS[1..].iter().any(|level| matches.flag(level));
+    let of_repository = LEVELS
+        .iter()
+        .any(|level| *level != "global" && matches.flag(level));
     if existing.is_none() && !of_repository {
         std::fs::write(file, SAMPLE).map_err(|error| Abort::file(&error, file))?;
     }

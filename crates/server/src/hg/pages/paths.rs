@@ -154,6 +154,8 @@ impl PageAddress {
         let (style, names_style) = (asked.unwrap_or(usual), asked.is_some());
         let command = match name {
             "" => Some(style.front()),
+            // A page of Varve's own: in other styles there is no such command, as in Mercurial.
+            "search" if style == Style::Html => Some(Command::Log),
             name => Command::named(name),
         };
         if matches!(command, Some(Command::Static | Command::Help)) {
@@ -278,6 +280,17 @@ mod tests {
                 (Style::Html, Some(Command::Search), None, none()),
             ),
             (
+                "search",
+                "rev=1",
+                (Style::Html, Some(Command::Search), None, none()),
+            ),
+            (
+                "search",
+                "",
+                (Style::Html, Some(Command::Log), None, none()),
+            ),
+            ("json-search", "rev=1", (Style::Json, None, None, none())),
+            (
                 "",
                 "rev=1&style=json",
                 (Style::Json, Some(Command::Search), None, none()),
@@ -308,6 +321,17 @@ mod tests {
         }
         assert!(is_page_command("changelog") && !is_page_command("branches"));
         assert!(!is_page_command("heads") && !is_page_command("capabilities"));
+    }
+
+    #[test]
+    fn a_search_for_browsers_has_an_address_of_its_own() {
+        for (path, query, command) in [
+            ("search", "rev=1", Some(Command::Search)),
+            ("search", "", Some(Command::Log)),
+            ("json-search", "rev=1", None),
+        ] {
+            assert_eq!(parsed(path, query).1, command, "{path}?{query}");
+        }
     }
 
     proptest::proptest! {
