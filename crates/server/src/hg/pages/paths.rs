@@ -280,17 +280,6 @@ mod tests {
                 (Style::Html, Some(Command::Search), None, none()),
             ),
             (
-                "search",
-                "rev=1",
-                (Style::Html, Some(Command::Search), None, none()),
-            ),
-            (
-                "search",
-                "",
-                (Style::Html, Some(Command::Log), None, none()),
-            ),
-            ("json-search", "rev=1", (Style::Json, None, None, none())),
-            (
                 "",
                 "rev=1&style=json",
                 (Style::Json, Some(Command::Search), None, none()),
