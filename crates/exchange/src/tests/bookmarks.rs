@@ -164,6 +164,7 @@ fn diverged(own: &[(&str, usize)], name: &str) -> Option<String> {
     let pulled = pulled_bookmarks(&local, &remote, &[], None);
     match &pulled.first()?.moves {
         BookmarkMove::Diverged(name) => Some(String::from_utf8(name.clone()).unwrap()),
+        BookmarkMove::Unnameable => None,
         other => panic!("{other:?}"),
     }
 }
