@@ -79,6 +79,10 @@ fn a_server_that_stands_by_answers_like_the_leader() {
             answer.expect_status(403);
         }
     }
+    // Databases that are named without a URL are read and written with the login of the request.
+    let copy = json!({"source": "x", "target": "copy", "create_target": true});
+    admin.post("/_replicate", &copy).expect_status(200);
+    at_leader.get("/copy/l").expect_status(200);
     admin.delete("/x").expect_status(200);
     at_leader.get("/x").expect_status(404);
     ann.get("/x").expect_status(404);

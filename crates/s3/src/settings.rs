@@ -1,4 +1,4 @@
-//! Where the store is and how it is entered: the variables of the environment that other programs for S3 read, too.
+//! Server and keys of a store: the variables of the environment that other programs for S3 read, too.
 
 use crate::error::S3Error;
 use std::fmt;

@@ -251,7 +251,9 @@ impl Twin {
                 .env("HGRCPATH", root.parent().unwrap().join("hgrc"))
                 .env("HGPLAIN", "1")
                 .env("HGUSER", "Ada Lovelace <ada@example.org>")
-                .env("LC_ALL", "C.UTF-8");
+                .env("LC_ALL", "C.UTF-8")
+                // The default, vi, would wait for a terminal for ever.
+                .env("EDITOR", "false");
             for (name, value) in &self.variables {
                 if value.is_empty() {
                     command.env_remove(name);

@@ -2,83 +2,77 @@
 
 use crate::ui::Abort;
 use varve_repo::Rev;
+use varve_revset::ChosenDestination;
 use varve_workdir::MergeDestination;
 
-/// The changeset that was found.
-///
-/// # Errors
-/// The reason why there is none, in Mercurial's words.
-pub(crate) fn found_by_merge(found: MergeDestination) -> Result<Rev, Abort> {
-    const ALL: &str = "run 'hg heads' to see all heads, specify rev with -r";
-    let branch_has = |branch: &[u8], heads: &str| {
-        let branch = String::from_utf8_lossy(branch);
-        format!("branch '{branch}' has {heads} - please merge with an explicit rev")
-    };
-    let (message, hint) = match found {
-        MergeDestination::Found(rev) => return Ok(rev),
-        MergeDestination::Nothing => return Err(Abort::new("nothing to merge")),
-        MergeDestination::OnlyUpdate => ("nothing to merge".to_owned(), "use 'hg update' instead"),
-        MergeDestination::NotAtHead => (
-            "working directory not at a head revision".to_owned(),
-            "use 'hg update' or merge with an explicit revision",
-        ),
-        MergeDestination::SeveralHeads { branch, heads } => (
-            branch_has(&branch, &format!("{heads} heads")),
-            "run 'hg heads .' to see heads, specify rev with -r",
-        ),
-        MergeDestination::OneHead { branch } => (branch_has(&branch, "one head"), ALL),
-        MergeDestination::AllBookmarked => (
-            "heads are bookmarked - please merge with an explicit rev".to_owned(),
-            ALL,
-        ),
-        MergeDestination::SeveralBookmarks => (
-            "multiple matching bookmarks to merge - please merge with an explicit rev or bookmark"
-                .to_owned(),
-            ALL,
-        ),
-        MergeDestination::NoBookmark => (
-            "no matching bookmark to merge - please merge with an explicit rev or bookmark"
-                .to_owned(),
-            ALL,
-        ),
-    };
-    Err(Abort::new(message).hint(hint))
+/// Words of a command in the reasons.
+struct Words {
+    verb: &'static str,
+    with_an: &'static str,
+    option: &'static str,
 }
 
-/// The same for a rebase.
+const OF_MERGE: Words = Words {
+    verb: "merge",
+    with_an: "merge with an",
+    option: "specify rev with -r",
+};
+const OF_REBASE: Words = Words {
+    verb: "rebase",
+    with_an: "rebase to an",
+    option: "specify destination with -d",
+};
+
+/// The changeset that was found for a command.
 ///
 /// # Errors
 /// The reason why there is none, in Mercurial's words.
-pub(crate) fn found_by_rebase(found: MergeDestination) -> Result<Rev, Abort> {
-    const ALL: &str = "run 'hg heads' to see all heads, specify destination with -d";
-    const OF_BRANCH: &str = "run 'hg heads .' to see heads, specify destination with -d";
+pub(crate) fn found_destination(
+    of: ChosenDestination,
+    found: MergeDestination,
+) -> Result<Rev, Abort> {
+    let Words {
+        verb,
+        with_an,
+        option,
+    } = match of {
+        ChosenDestination::Merge => OF_MERGE,
+        ChosenDestination::Rebase => OF_REBASE,
+    };
+    let nothing = format!("nothing to {verb}");
+    let all_heads = format!("run 'hg heads' to see all heads, {option}");
     let branch_has = |branch: &[u8], heads: &str| {
         let branch = String::from_utf8_lossy(branch);
-        format!("branch '{branch}' has {heads} - please rebase to an explicit rev")
+        format!("branch '{branch}' has {heads} - please {with_an} explicit rev")
     };
     let (message, hint) = match found {
         MergeDestination::Found(rev) => return Ok(rev),
-        MergeDestination::Nothing => return Err(Abort::new("nothing to rebase")),
+        MergeDestination::Nothing => return Err(Abort::new(nothing)),
+        MergeDestination::NotAtHead if of == ChosenDestination::Merge => (
+            "working directory not at a head revision".to_owned(),
+            "use 'hg update' or merge with an explicit revision".to_owned(),
+        ),
         MergeDestination::OnlyUpdate | MergeDestination::NotAtHead => {
-            ("nothing to rebase".to_owned(), "use 'hg update' instead")
+            (nothing, "use 'hg update' instead".to_owned())
         }
-        MergeDestination::SeveralHeads { branch, heads } => {
-            (branch_has(&branch, &format!("{heads} heads")), OF_BRANCH)
-        }
-        MergeDestination::OneHead { branch } => (branch_has(&branch, "one head"), ALL),
+        MergeDestination::SeveralHeads { branch, heads } => (
+            branch_has(&branch, &format!("{heads} heads")),
+            format!("run 'hg heads .' to see heads, {option}"),
+        ),
+        MergeDestination::OneHead { branch } => (branch_has(&branch, "one head"), all_heads),
         MergeDestination::AllBookmarked => (
-            "heads are bookmarked - please rebase to an explicit rev".to_owned(),
-            ALL,
+            format!("heads are bookmarked - please {with_an} explicit rev"),
+            all_heads,
         ),
         MergeDestination::SeveralBookmarks => (
-            "multiple matching bookmarks to rebase - please rebase to an explicit rev or bookmark"
-                .to_owned(),
-            ALL,
+            format!(
+                "multiple matching bookmarks to {verb} - please {with_an} explicit rev or bookmark"
+            ),
+            all_heads,
         ),
         MergeDestination::NoBookmark => (
-            "no matching bookmark to rebase - please rebase to an explicit rev or bookmark"
-                .to_owned(),
-            ALL,
+            format!("no matching bookmark to {verb} - please {with_an} explicit rev or bookmark"),
+            all_heads,
         ),
     };
     Err(Abort::new(message).hint(hint))

@@ -22,7 +22,7 @@ pub(crate) mod working;
 pub use command::{Category, Command};
 pub use config::Config;
 pub use location::RepoLocation;
-pub(crate) use merge_destination::{found_by_merge, found_by_rebase};
+pub(crate) use merge_destination::found_destination;
 pub(crate) use other::OtherRepository;
 pub(crate) use parts::RepoParts;
 pub use repo::{Repo, disk};

@@ -1,6 +1,6 @@
 //! Surroundings of queries: other repositories, for `outgoing()` and `remote()`, and the working copy.
 
-use crate::context::{Config, Repo, RepoParts, found_by_merge, found_by_rebase};
+use crate::context::{Config, Repo, RepoParts, found_destination};
 use crate::remote::{PeerAddress, outgoing, paths, peers};
 use crate::ui::clock::clock;
 use crate::ui::{Abort, Ui, Verbosity};
@@ -142,14 +142,11 @@ impl WorkingCopySource for QuerySurroundings {
         self.with_repo(|repo, _, _| {
             let (repository, view) = (repo.repository()?, repo.view()?);
             let dirstate = Dirstate::read(&repository)?;
-            match of {
-                ChosenDestination::Merge => {
-                    found_by_merge(merge_destination(&repository, &view, &dirstate, sources)?)
-                }
-                ChosenDestination::Rebase => {
-                    found_by_rebase(rebase_destination(&repository, &view, &dirstate, sources)?)
-                }
-            }
+            let find = match of {
+                ChosenDestination::Merge => merge_destination,
+                ChosenDestination::Rebase => rebase_destination,
+            };
+            found_destination(of, find(&repository, &view, &dirstate, sources)?)
         })
     }
 }

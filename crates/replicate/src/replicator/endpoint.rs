@@ -42,7 +42,7 @@ pub struct Endpoint {
 /// The server that was asked to replicate: names without a URL are those of its databases.
 #[derive(Clone, Debug)]
 pub struct AskedServer {
-    /// Where it answers, with a slash at the end.
+    /// The URL of its root, with a slash at the end.
     pub url: Url,
     /// `Authorization` and `Cookie` of the request, as far as it has them.
     pub proof: Vec<(String, String)>,

@@ -90,7 +90,9 @@ impl Hg {
             .env("HGRCPATH", "")
             .env("HGPLAIN", "1")
             .env("HGUSER", "Ada Lovelace <ada@example.org>")
-            .env("LC_ALL", "C.UTF-8");
+            .env("LC_ALL", "C.UTF-8")
+            // The default, vi, would wait for a terminal for ever.
+            .env("EDITOR", "false");
         command
     }
 

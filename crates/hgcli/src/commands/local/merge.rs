@@ -3,10 +3,11 @@
 use super::attend::{self, Watcher};
 use super::{unfinished, update};
 use crate::arguments::{Flag, Matches};
-use crate::context::{Category, Command, Config, Context, Repo, found_by_merge};
+use crate::context::{Category, Command, Config, Context, Repo, found_destination};
 use crate::render::changesets;
 use crate::ui::{Abort, Ui, short_hex};
 use varve_repo::{LockKind, Node, RepoView, Repository, Rev};
+use varve_revset::ChosenDestination;
 use varve_workdir::{
     Dirstate, LocalChanges, MergeBase, MergeLabels, MergeRequest, MergeState, UpdateStats,
 };
@@ -149,7 +150,7 @@ fn other(
     }
     let view = repo.view()?;
     let found = varve_workdir::merge_destination(repository, &view, dirstate, None)?;
-    found_by_merge(found).map(Some)
+    found_destination(ChosenDestination::Merge, found).map(Some)
 }
 
 /// Shows the changesets that a merge would bring, oldest first.

@@ -2,8 +2,8 @@
 
 use super::identity::FORWARDED;
 use hyper::header::{
-    ACCEPT_ENCODING, CONNECTION, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, TE, TRAILER,
-    TRANSFER_ENCODING, UPGRADE,
+    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue,
+    TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 
 /// Headers that are about one connection (RFC 9110, 7.6.1), besides those that `Connection` names.
@@ -17,10 +17,9 @@ const HOP_BY_HOP: [HeaderName; 8] = [
     TRANSFER_ENCODING,
     UPGRADE,
 ];
-/// Headers of a request that the forwarding server has acted on: the signed header says what came of a login, the body is on its
-/// way already, and an answer is compressed for the client where it leaves for the client.
-const ANSWERED_HERE: [HeaderName; 7] = [
-    hyper::header::AUTHORIZATION,
+/// Headers of a request that the forwarding server has acted on, besides a login: the body is on its way already, and an answer is
+/// compressed for the client where it leaves for the client.
+const ANSWERED_HERE: [HeaderName; 6] = [
     hyper::header::PROXY_AUTHORIZATION,
     EXPECT,
     ACCEPT_ENCODING,
@@ -43,11 +42,24 @@ pub(super) fn strip_hop_by_hop(headers: &mut HeaderMap) {
     }
 }
 
+/// True if the server that answers acts with the login of the user itself: a replication of databases that are named without a
+/// URL asks for them as the user does. For all else the signed header says what came of the login.
+pub(super) fn needs_login(path: &[&str]) -> bool {
+    path.first() == Some(&"_replicate")
+}
+
 /// The headers of a request for the server that answers it: those of the client, with its name for the server and one signed
-/// header.
-pub(super) fn of_request(client: &HeaderMap, host: Option<&str>, signed: HeaderValue) -> HeaderMap {
+/// header; the password goes along only where it is needed.
+pub(super) fn of_request(
+    client: &HeaderMap,
+    (host, needs_login): (Option<&str>, bool),
+    signed: HeaderValue,
+) -> HeaderMap {
     let mut headers = client.clone();
     strip_hop_by_hop(&mut headers);
+    if !needs_login {
+        headers.remove(AUTHORIZATION);
+    }
     for name in &ANSWERED_HERE {
         headers.remove(name);
     }
@@ -101,11 +113,8 @@ mod tests {
             ("cookie", "AuthSession=x"),
             ("content-encoding", "gzip"),
         ]);
-        let sent = of_request(
-            &client,
-            Some("db.example"),
-            HeaderValue::from_static("signed"),
-        );
+        let signed = HeaderValue::from_static("signed");
+        let sent = of_request(&client, (Some("db.example"), false), signed.clone());
         let expected = headers(&[
             ("x-varve-forwarded", "signed"),
             ("host", "db.example"),
@@ -113,5 +122,9 @@ mod tests {
             ("content-encoding", "gzip"),
         ]);
         assert_eq!(sent, expected);
+        let sent = of_request(&client, (Some("db.example"), true), signed);
+        assert_eq!(sent[AUTHORIZATION], "Basic x");
+        assert_eq!(sent.len(), expected.len() + 1);
+        assert!(needs_login(&["_replicate"]) && !needs_login(&["d", "_replicate"]));
     }
 }

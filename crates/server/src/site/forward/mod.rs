@@ -122,8 +122,8 @@ impl Forwarder {
     > {
         let invalid = |error: InvalidHeaderValue| Failure::internal(error);
         let signed = HeaderValue::try_from(self.signer.header(&request, login));
-        let headers =
-            headers::of_request(&request.headers, request.host(), signed.map_err(invalid)?);
+        let about = (request.host(), headers::needs_login(&request.path()));
+        let headers = headers::of_request(&request.headers, about, signed.map_err(invalid)?);
         let path = format!("{}{}", request.mount, target(&request));
         let path = PathAndQuery::try_from(path);
         let path = path.map_err(|error| Failure::bad_request(error.to_string()))?;

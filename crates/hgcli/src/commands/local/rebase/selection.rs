@@ -2,10 +2,11 @@
 
 use super::each_source;
 use super::run::RebaseRun;
-use crate::context::found_by_rebase;
+use crate::context::found_destination;
 use crate::ui::{Abort, short_hex};
 use std::collections::BTreeSet;
 use varve_repo::{Node, RepoView, Rev};
+use varve_revset::ChosenDestination;
 use varve_workdir::{Dirstate, rebase_destination};
 
 /// Sets the destinations; returns the changesets that move, `None` after a message if there are none.
@@ -114,7 +115,7 @@ fn destination(
             let view = run.repo.view()?;
             let dirstate = Dirstate::read(run.repository)?;
             let found = rebase_destination(run.repository, &view, &dirstate, sources)?;
-            Some(found_by_rebase(found)?)
+            Some(found_destination(ChosenDestination::Rebase, found)?)
         }
     };
     Ok(run.repo.view()?.changelog().node_or_null(rev))
