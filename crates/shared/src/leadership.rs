@@ -12,9 +12,8 @@
 
 use crate::clock::Clock;
 use crate::error::{SharedError, StoreError};
-use crate::format::nonce;
+use crate::node::Node;
 use crate::store::{ObjectStore, Settled, create_if_absent};
-use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,47 +26,6 @@ const DIGITS: usize = 20;
 const BEATS: u32 = 5;
 /// Heartbeats that are kept: a standby lists them while the leader removes old ones.
 const KEPT_BEATS: u64 = 3;
-/// Longest address in the store.
-const LONGEST_ADDRESS: usize = 300;
-
-/// One server of a store.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Node {
-    /// 32 hexadecimal digits that no other server has. A second process with it may run only when the first has ended.
-    pub id: String,
-    /// Host and port where other servers reach it.
-    pub address: String,
-}
-
-impl Node {
-    fn encode(&self) -> Result<Vec<u8>, SharedError> {
-        let mut text = format!("id = {}\naddress = {}\nnonce = ", self.id, self.address);
-        for byte in nonce()? {
-            // Writing to a text does not fail.
-            let _ = write!(text, "{byte:02x}");
-        }
-        text.push('\n');
-        Ok(text.into_bytes())
-    }
-
-    fn decode(key: &str, bytes: &[u8]) -> Result<Node, SharedError> {
-        let text = std::str::from_utf8(bytes).unwrap_or_default();
-        let value = |name: &str| {
-            let mut lines = text.lines().filter_map(|line| line.split_once(" = "));
-            lines.find(|(key, _)| *key == name).map(|(_, value)| value)
-        };
-        let is_plain = |address: &&str| {
-            address.len() <= LONGEST_ADDRESS && address.bytes().all(|byte| byte.is_ascii_graphic())
-        };
-        match (value("id"), value("address").filter(is_plain)) {
-            (Some(id), Some(address)) => Ok(Node {
-                id: id.to_owned(),
-                address: address.to_owned(),
-            }),
-            _ => Err(SharedError::damaged(key, "it names no server")),
-        }
-    }
-}
 
 /// Result of one look at the store.
 #[derive(Debug)]
@@ -124,7 +82,7 @@ impl Standby {
     /// # Errors
     /// Errors of the store; the next look may succeed.
     pub fn look(&mut self) -> Result<Role, SharedError> {
-        let Some((term, leader)) = self.newest_leader()? else {
+        let Some((term, leader)) = newest_leader(self.store.as_ref())? else {
             return self.try_to_lead(1);
         };
         // The process that led under this id has ended, or this one would not run.
@@ -135,21 +93,6 @@ impl Standby {
             true => self.try_to_lead(term.saturating_add(1)),
             false => Ok(Role::Standby(leader)),
         }
-    }
-
-    fn newest_leader(&self) -> Result<Option<(u64, Node)>, SharedError> {
-        let found = self.store.list(LEADERS)?;
-        let Some(newest) = found.last() else {
-            return Ok(None);
-        };
-        let Some(term) = number_of(LEADERS, &newest.key) else {
-            return Err(SharedError::damaged(&newest.key, "its name is no term"));
-        };
-        let Some(bytes) = self.store.read(&newest.key)? else {
-            let (key, wanted_by) = (newest.key.clone(), LEADERS.to_owned());
-            return Err(SharedError::Missing { key, wanted_by });
-        };
-        Ok(Some((term, Node::decode(&newest.key, &bytes)?)))
     }
 
     /// True if no heartbeat has come for the take-over time.
@@ -188,6 +131,25 @@ impl Standby {
             })),
         }
     }
+}
+
+/// The newest leader of a store and its term; it may have ended.
+///
+/// # Errors
+/// Damage, and errors of the store.
+pub fn newest_leader(store: &dyn ObjectStore) -> Result<Option<(u64, Node)>, SharedError> {
+    let found = store.list(LEADERS)?;
+    let Some(newest) = found.last() else {
+        return Ok(None);
+    };
+    let Some(term) = number_of(LEADERS, &newest.key) else {
+        return Err(SharedError::damaged(&newest.key, "its name is no term"));
+    };
+    let Some(bytes) = store.read(&newest.key)? else {
+        let (key, wanted_by) = (newest.key.clone(), LEADERS.to_owned());
+        return Err(SharedError::Missing { key, wanted_by });
+    };
+    Ok(Some((term, Node::decode(&newest.key, &bytes)?)))
 }
 
 /// A term of this server.

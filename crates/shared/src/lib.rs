@@ -14,6 +14,9 @@ mod format;
 pub mod fuzzing;
 mod leadership;
 mod log;
+mod membership;
+mod node;
+mod placement;
 mod storage;
 mod store;
 
@@ -23,7 +26,10 @@ pub use care::{
 };
 pub use clock::{Clock, SystemClock};
 pub use error::{SharedError, StoreError, StoreFailure};
-pub use leadership::{Leadership, Node, Role, Standby};
+pub use leadership::{Leadership, Role, Standby, newest_leader};
 pub use log::{LogId, LogOptions};
+pub use membership::{Member, Membership, shown_members};
+pub use node::Node;
+pub use placement::Placement;
 pub use storage::SharedStorage;
 pub use store::{CreateOutcome, DirectoryStore, ObjectInfo, ObjectStore, probe};

@@ -52,11 +52,10 @@ fn the_owner_before_is_fenced_at_its_next_commit_or_check() {
     let error = one.ensure_current().unwrap_err();
     assert!(matches!(error, SharedError::Fenced { .. }), "{error}");
     assert!(!one.is_owner() && other.is_owner());
-    let first = error.to_string();
     let error = one.ensure_current().unwrap_err();
     assert!(
-        matches!(&error, SharedError::Abandoned { reason, .. } if *reason == first),
-        "{error}"
+        matches!(error, SharedError::Fenced { .. }),
+        "what is refused from now on is certainly not done: {error}"
     );
     assert!(error.must_reopen());
     let third = setup.open("db");
@@ -66,6 +65,40 @@ fn the_owner_before_is_fenced_at_its_next_commit_or_check() {
         common::shared_error(&error).is_some_and(|it| matches!(it, SharedError::Fenced { .. }))
     );
     assert_eq!(third.kind(Path::new("y")).unwrap(), None);
+}
+
+#[test]
+fn an_owner_that_releases_its_log_follows_the_next_one() {
+    let setup = Setup::new(small());
+    let (one, other) = (setup.open("db"), setup.open("db"));
+    one.release().unwrap();
+    one.take_over().unwrap();
+    write(&one, "x", b"1").unwrap();
+    other.ensure_current().unwrap();
+    let file = one.open(Path::new("x"), OpenMode::Append).unwrap();
+    file.append(b"2").unwrap();
+    one.release().unwrap();
+    assert!(!one.is_owner() && one.is_usable());
+    let refused = file.append(b"3").unwrap_err();
+    assert!(
+        common::shared_error(&refused).is_some_and(|it| matches!(it, SharedError::NotOwner { .. }))
+    );
+    other.ensure_current().unwrap();
+    assert_eq!(contents(&other, "x"), b"12", "it was not synced before");
+    other.take_over().unwrap();
+    let file = other.open(Path::new("x"), OpenMode::Append).unwrap();
+    file.append(b"4").unwrap();
+    file.sync().unwrap();
+    other.rename(Path::new("x"), Path::new("y")).unwrap();
+    write(&other, "x", b"5").unwrap();
+    other.release().unwrap();
+    one.ensure_current().unwrap();
+    assert_eq!(contents(&one, "y"), b"124");
+    one.take_over().unwrap();
+    write(&one, "z", b"6").unwrap();
+    other.ensure_current().unwrap();
+    assert_eq!(contents(&other, "z"), b"6");
+    assert_eq!(contents(&other, "x"), b"5");
 }
 
 #[test]

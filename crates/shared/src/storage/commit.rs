@@ -28,23 +28,51 @@ impl Shared {
     pub(super) fn commit(&self) -> Result<(), SharedError> {
         let mut end = self.end.lock();
         self.ensure_usable()?;
+        self.commit_at(&mut end)
+    }
+
+    fn commit_at(&self, end: &mut LogEnd) -> Result<(), SharedError> {
         let operations = self.journal.lock().take();
         if operations.is_empty() {
             return Ok(());
         }
         let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
-        let done = self.append(&mut end, operations);
+        let done = self.append(end, operations);
         if let Err(error) = &done {
             self.journal.lock().abandon(error);
         }
         done?;
         end.confirmed = number;
-        if self.is_checkpoint_due(&end) {
+        if self.is_checkpoint_due(end) {
             // The commit is in the log whatever becomes of the checkpoint; the next commit tries again, or says that the
             // log was lost meanwhile.
-            let _ = self.write_checkpoint(&mut end);
+            let _ = self.write_checkpoint(end);
         }
         Ok(())
+    }
+
+    /// Commits what was changed, and follows the log from then on.
+    ///
+    /// # Errors
+    /// As [`Shared::commit`].
+    pub(super) fn release(&self) -> Result<(), SharedError> {
+        let mut end = self.end.lock();
+        self.ensure_usable()?;
+        if end.owned_epoch.is_none() {
+            return Ok(());
+        }
+        loop {
+            self.commit_at(&mut end)?;
+            let mut journal = self.journal.lock();
+            // Another thread may have changed something since.
+            if journal.is_empty() {
+                journal.refuse_writes();
+                end.owned_epoch = None;
+                // The owner has changed files without them.
+                end.copy.close_files();
+                return Ok(());
+            }
+        }
     }
 
     fn append(&self, end: &mut LogEnd, operations: Vec<Operation>) -> Result<(), SharedError> {

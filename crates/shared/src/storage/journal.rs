@@ -31,7 +31,9 @@ enum JournalState {
     Following,
     /// Changes are accepted.
     Owner,
-    /// A commit failed, or another process has taken the log over: the copy may have what the log has not.
+    /// Another process has taken the log over. The copy may have what the log has not, and never will have.
+    Fenced,
+    /// A call failed: the copy may have what the log has not, and the log what was not acknowledged.
     Abandoned { reason: String },
 }
 
@@ -40,18 +42,33 @@ impl Journal {
         self.state = JournalState::Owner;
     }
 
+    /// Accepts changes no more, until [`Journal::accept_writes`]. To be called when all are committed.
+    pub(super) fn refuse_writes(&mut self) {
+        self.state = JournalState::Following;
+    }
+
     /// Accepts no changes any more, for this reason; the first one is kept.
     pub(super) fn abandon(&mut self, error: &SharedError) {
-        if !matches!(self.state, JournalState::Abandoned { .. }) {
-            let reason = error.to_string();
-            self.state = JournalState::Abandoned { reason };
+        if !matches!(self.state, JournalState::Following | JournalState::Owner) {
+            return;
         }
+        self.state = match error {
+            SharedError::Fenced { .. } => JournalState::Fenced,
+            error => JournalState::Abandoned {
+                reason: error.to_string(),
+            },
+        };
     }
 
     /// Why nothing is accepted any more, if that is so.
-    pub(super) fn abandoned_for(&self) -> Option<&str> {
+    pub(super) fn abandoned_for(&self, log: &LogId) -> Option<SharedError> {
+        let log = log.to_string();
         match &self.state {
-            JournalState::Abandoned { reason } => Some(reason),
+            JournalState::Fenced => Some(SharedError::Fenced { log }),
+            JournalState::Abandoned { reason } => {
+                let reason = reason.clone();
+                Some(SharedError::Abandoned { log, reason })
+            }
             JournalState::Following | JournalState::Owner => None,
         }
     }
@@ -72,16 +89,13 @@ impl Journal {
         op: &'static str,
         path: &Path,
     ) -> Result<(), StorageError> {
-        let log = id.to_string();
-        let (kind, reason) = match &self.state {
-            JournalState::Owner => return Ok(()),
-            JournalState::Following => (
-                io::ErrorKind::ReadOnlyFilesystem,
-                SharedError::NotOwner { log },
-            ),
-            JournalState::Abandoned { reason } => {
-                let reason = reason.clone();
-                (io::ErrorKind::Other, SharedError::Abandoned { log, reason })
+        let (kind, reason) = match self.abandoned_for(id) {
+            Some(reason) => (io::ErrorKind::Other, reason),
+            None if matches!(self.state, JournalState::Owner) => return Ok(()),
+            None => {
+                let log = id.to_string();
+                let reason = SharedError::NotOwner { log };
+                (io::ErrorKind::ReadOnlyFilesystem, reason)
             }
         };
         let (path, source) = (path.to_owned(), io::Error::new(kind, reason));

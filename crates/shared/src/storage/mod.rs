@@ -35,8 +35,9 @@ const TAKE_OVER_ATTEMPTS: usize = 100;
 
 /// The tree of files of one log, as a [`Storage`]; clones share it.
 ///
-/// The local copy follows the log until [`SharedStorage::take_over`], and accepts writes from then on, until a commit or a
-/// check says that another process has taken the log over. Then it must be opened again ([`SharedError::must_reopen`]).
+/// The local copy follows the log until [`SharedStorage::take_over`], and accepts writes from then on, until
+/// [`SharedStorage::release`], or until a commit or a check says that another process has taken the log over. Then it must be
+/// opened again ([`SharedError::must_reopen`]).
 #[derive(Clone, Debug)]
 pub struct SharedStorage {
     shared: Arc<Shared>,
@@ -122,7 +123,7 @@ impl SharedStorage {
 
     /// False once the log must be opened again.
     pub fn is_usable(&self) -> bool {
-        self.shared.journal.lock().abandoned_for().is_none()
+        self.shared.ensure_usable().is_ok()
     }
 
     /// Brings the local copy to the end of the log as it is now, or later. A read of the copy after this sees all commits
@@ -166,6 +167,15 @@ impl SharedStorage {
         Err(shared.fenced())
     }
 
+    /// Commits everything and gives the log up, so that another process can take it over without a commit of this one being
+    /// refused. This process follows the log from then on. Does nothing if it is not the owner.
+    ///
+    /// # Errors
+    /// As of a commit; nothing that was acknowledged is lost then either.
+    pub fn release(&self) -> Result<(), SharedError> {
+        self.shared.release()
+    }
+
     /// Makes a checkpoint now if this process is the owner and everything is committed.
     ///
     /// # Errors
@@ -184,14 +194,8 @@ impl Shared {
     }
 
     fn ensure_usable(&self) -> Result<(), SharedError> {
-        let log = self.log.id.to_string();
-        match self.journal.lock().abandoned_for() {
-            Some(reason) => {
-                let reason = reason.to_owned();
-                Err(SharedError::Abandoned { log, reason })
-            }
-            None => Ok(()),
-        }
+        let abandoned = self.journal.lock().abandoned_for(&self.log.id);
+        abandoned.map_or(Ok(()), Err)
     }
 
     fn ensure_current(&self) -> Result<(), SharedError> {

@@ -10,13 +10,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use varve_base::{MemoryStorage, OpenMode, Storage, StorageError, StorageFile};
-use varve_shared::{Clock, LogId, LogOptions, SharedError, SharedStorage, collect_garbage};
+use varve_shared::{
+    Clock, LogId, LogOptions, Membership, Placement, SharedError, SharedStorage, collect_garbage,
+};
 
 pub const LOG: &str = "db";
 pub const DATA: &str = "d/data";
 pub const KEYS: u8 = 3;
 pub const OPTIONS_RETENTION: Duration = Duration::from_secs(4);
 const STEPS: usize = 45;
+/// A node without a heartbeat for so long counts as dead; pauses and partitions are longer.
+const TAKEOVER: Duration = Duration::from_millis(400);
+/// Microseconds after which another node is to own the log, if all are alive.
+const MOVED_EVERY: u64 = 400_000;
 /// Entries after which an owner rewrites the file, as a compaction does.
 const COMPACT_AT: usize = 12;
 
@@ -30,6 +36,7 @@ pub enum Flaw {
     ForgetsUnconfirmed,
     StoppedClock,
     CollectsTooSoon,
+    KeepsReleased,
 }
 
 pub fn options() -> LogOptions {
@@ -104,6 +111,7 @@ pub struct Node {
 /// One life of a node, from its start to a crash or to the loss of the log.
 struct Life {
     storage: SharedStorage,
+    membership: Membership,
     /// The committed entries, once this node owns the log.
     committed: Option<Committed>,
 }
@@ -161,10 +169,16 @@ impl Node {
         let store = Arc::new(SimulatedStore::new(&self.world, self.number, is_dead));
         let id = LogId::new(LOG).unwrap();
         let local = Arc::new(MemoryStorage::default());
-        let clock = Arc::clone(&self.clock);
+        let (clock, other) = (Arc::clone(&self.clock), Arc::clone(&self.clock));
+        let node = varve_shared::Node {
+            id: self.number.to_string(),
+            address: String::new(),
+        };
+        let membership = Membership::new(store.clone(), other, node, TAKEOVER).unwrap();
         match SharedStorage::open(store, clock, id, options(), local) {
             Ok(storage) => Some(Life {
                 storage,
+                membership,
                 committed: None,
             }),
             Err(error) => {
@@ -193,8 +207,11 @@ impl Node {
         let drawn = self.world.below(100);
         if drawn < 45 && life.committed.is_some() {
             self.write(life, key)
-        } else if drawn < 8 {
+        } else if drawn < 4 {
+            // As one that sees the others wrongly.
             self.take_over(life)
+        } else if drawn < 20 || (45..55).contains(&drawn) {
+            self.attend(life)
         } else if drawn < 90 {
             self.read(life, key)
         } else {
@@ -209,6 +226,35 @@ impl Node {
             SharedError::Store(_) => Ok(()),
             _ => Err(Ended),
         }
+    }
+
+    /// Looks which nodes are alive, and takes the log over or gives it up as that says.
+    fn attend(&self, life: &mut Life) -> Result<(), Ended> {
+        let seen = life.membership.beat();
+        let Ok(live) = seen.and_then(|()| Ok(life.membership.look()?)) else {
+            return Ok(());
+        };
+        let placement = Placement::new(live.into_iter().map(|member| member.node));
+        let database = format!("db-{}", self.world.now() / MOVED_EVERY);
+        let owner = placement.owner_of(&database);
+        let is_owner = owner.is_some_and(|node| node.id == self.number.to_string());
+        match (is_owner, life.committed.is_some()) {
+            (true, false) => self.take_over(life),
+            (false, true) => self.release(life),
+            (true, true) | (false, false) => Ok(()),
+        }
+    }
+
+    fn release(&self, life: &mut Life) -> Result<(), Ended> {
+        if let Err(error) = life.storage.release() {
+            self.note(&error);
+            return Err(Ended);
+        }
+        self.world.lock().faults.releases += 1;
+        if self.flaw != Flaw::KeepsReleased {
+            life.committed = None;
+        }
+        Ok(())
     }
 
     fn take_over(&self, life: &mut Life) -> Result<(), Ended> {

@@ -23,10 +23,11 @@ pub struct Faults {
     pub positions_collected: u64,
     pub records_collected: u64,
     pub take_overs: u64,
+    pub releases: u64,
 }
 
 impl Faults {
-    pub fn named(&self) -> [(&'static str, u64); 10] {
+    pub fn named(&self) -> [(&'static str, u64); 11] {
         [
             ("a lost request", self.requests_lost),
             ("a lost answer", self.answers_lost),
@@ -38,6 +39,7 @@ impl Faults {
             ("a position that is gone", self.positions_collected),
             ("a collected record", self.records_collected),
             ("a take-over", self.take_overs),
+            ("a release", self.releases),
         ]
     }
 }
@@ -54,6 +56,7 @@ impl AddAssign for Faults {
         self.positions_collected += other.positions_collected;
         self.records_collected += other.records_collected;
         self.take_overs += other.take_overs;
+        self.releases += other.releases;
     }
 }
 

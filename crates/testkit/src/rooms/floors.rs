@@ -310,8 +310,8 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
         &[
             &["clock", "error"],
             &["format"],
-            &["file_table", "store"],
-            &["log", "leadership"],
+            &["file_table", "store", "node"],
+            &["log", "leadership", "membership", "placement"],
             &["storage"],
             &["care"],
             &["fuzzing"],
