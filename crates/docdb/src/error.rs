@@ -60,6 +60,12 @@ pub enum DocdbError {
         /// Why, and what can be done about it.
         reason: String,
     },
+    /// Another process writes the database.
+    #[error("another process writes to {path}", path = path.display())]
+    Following {
+        /// Which file.
+        path: PathBuf,
+    },
     /// The file was removed by another program while it was open.
     #[error("{path} was removed while it was open, so nothing is written to it", path = path.display())]
     Removed {

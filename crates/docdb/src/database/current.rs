@@ -52,8 +52,12 @@ impl Database {
     }
 
     fn read_only_error(&self) -> DocdbError {
+        let path = self.shared.path.clone();
+        if self.is_following() {
+            return DocdbError::Following { path };
+        }
         DocdbError::ReadOnly {
-            path: self.shared.path.clone(),
+            path,
             reason: self.why_read_only().unwrap_or_default(),
         }
     }

@@ -103,4 +103,47 @@ impl Database {
         shared.is_following.store(false, Ordering::Release);
         Ok(())
     }
+
+    /// Makes this process follow the file again, which another one is to write. `release` is called when no commit is under way,
+    /// and is to make sure that none can follow. Returns false, and calls nothing, while a compaction is under way. Writers that
+    /// come later get [`DocdbError::Following`]; snapshots and subscriptions stay good.
+    ///
+    /// # Errors
+    /// Those of `release`; damage, and errors of the storage. The database has to be opened again then.
+    pub fn end_writing<E>(&self, release: impl FnOnce() -> Result<(), E>) -> Result<bool, E>
+    where
+        E: From<DocdbError>,
+    {
+        if self.is_following() || self.is_deleted() {
+            return Ok(true);
+        }
+        if !self.claim_compaction() {
+            return Ok(false);
+        }
+        let ended = self.end_writing_alone(release);
+        self.end_compaction();
+        ended.map(|()| true)
+    }
+
+    fn end_writing_alone<E>(&self, release: impl FnOnce() -> Result<(), E>) -> Result<(), E>
+    where
+        E: From<DocdbError>,
+    {
+        let shared = &self.shared;
+        let mut ended = Ok(());
+        let waited = self.write(|_, txn| {
+            let _alone = shared.following.lock();
+            ended = release().and_then(|()| {
+                let file = Arc::new(self.open_file_in_place()?);
+                let newest = Snapshot::new(file.snapshot(), &shared.path)?;
+                shared.is_following.store(true, Ordering::Release);
+                *shared.current.write() = Current { file, newest };
+                Ok(())
+            });
+            drop(txn);
+            Ok(())
+        });
+        waited?;
+        ended
+    }
 }

@@ -41,7 +41,7 @@ fn commits_and_compactions_of_the_writer_are_seen_and_no_edit_is_accepted() {
     assert_eq!(told.load(Ordering::SeqCst), 2);
     let refused = follower.update_one(edit(r#"{"_id":"c"}"#), Mode::Interactive);
     assert!(
-        matches!(refused, Err(DocdbError::ReadOnly { .. })),
+        matches!(refused, Err(DocdbError::Following { .. })),
         "{refused:?}"
     );
 }
@@ -74,4 +74,36 @@ fn a_follower_goes_on_as_the_writer() {
     drop(follower);
     let opened = Database::open(Arc::new(storage), Path::new(PATH), &options()).unwrap();
     assert!(get(&opened.snapshot(), "b").is_some());
+}
+
+#[test]
+fn a_writer_that_gives_its_file_up_follows_the_next_one() {
+    let (_storage, writer, follower) = followed();
+    put_rev(&writer, r#"{"_id":"a"}"#);
+    let compaction = writer.begin_compaction().unwrap();
+    let ended = writer.end_writing(|| -> Result<(), DocdbError> { panic!("a compaction writes") });
+    assert!(!ended.unwrap());
+    drop(compaction);
+    let told = Arc::new(AtomicU64::new(0));
+    let heard = Arc::clone(&told);
+    let _subscription = writer.on_commit(move |seq| heard.store(seq, Ordering::SeqCst));
+    let ended = writer.end_writing(|| {
+        follower.begin_writing()?;
+        Ok::<(), DocdbError>(())
+    });
+    assert!(ended.unwrap() && writer.is_following());
+    put_rev(&follower, r#"{"_id":"b"}"#);
+    writer.follow().unwrap();
+    assert_eq!(told.load(Ordering::SeqCst), 2, "its subscriptions go on");
+    assert!(get(&writer.snapshot(), "b").is_some());
+    let refused = writer.update_one(edit(r#"{"_id":"c"}"#), Mode::Interactive);
+    assert!(
+        matches!(refused, Err(DocdbError::Following { .. })),
+        "{refused:?}"
+    );
+    let refused = writer.delete();
+    assert!(
+        matches!(refused, Err(DocdbError::Following { .. })),
+        "{refused:?}"
+    );
 }
