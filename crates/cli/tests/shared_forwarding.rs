@@ -1,10 +1,15 @@
-//! Servers of one store that do not lead: they read for themselves, and forward what writes.
+//! Servers of one store that do not write a database: they read for themselves, and forward what writes.
 
+use crate::shared_owners::members;
 use crate::shared_serving::{Scene, wait_until};
 use serde_json::{Value, json};
 use std::thread;
+use varve_shared::{Node, Placement};
 use varve_testkit::http::Client;
 use varve_testkit::varve::Server;
+
+/// Id of a server that never was.
+const GHOST: &str = "00000000000000000000000000000000";
 
 /// Refuses documents that do not name their author.
 const VALIDATE: &str = "function (doc, old, user) { if (doc.by !== user.name) throw({forbidden: 'not ' + user.name}); }";
@@ -118,17 +123,30 @@ fn check_feed(at_leader: &mut Client, standby: &Server) {
     }
 }
 
+/// A leader and another server, and the name of a database that the leader writes even when the other one has joined.
+fn two_that_have_joined(scene: &Scene) -> (Server, Server, String) {
+    let (leader, other) = two_servers(scene);
+    wait_until("both can write", || members(&other, "cluster_nodes") == 2);
+    let names = match scene.leader_id() == scene.node("one").id {
+        true => ["one", "two"],
+        false => ["two", "one"],
+    };
+    let database = scene.database_of(&names);
+    (leader, other, database)
+}
+
 #[test]
-fn reads_go_on_without_a_leader_and_writes_are_refused_until_there_is_one() {
+fn reads_go_on_without_the_owner_and_writes_are_refused_until_there_is_another() {
     let scene = Scene::new();
-    let (leader, standby) = two_servers(&scene);
+    let (leader, standby, database) = two_that_have_joined(&scene);
     let mut client = standby.admin();
-    client.put("/x", &Value::Null).expect_status(201);
-    client.put("/x/a", &json!({})).expect_status(201);
-    let feed = "/x/_changes?feed=continuous&since=now&timeout=60000";
-    let mut feed = standby.admin().send("GET", feed, &[], b"").unwrap();
+    let path = |below: &str| format!("/{database}{below}");
+    client.put(&path(""), &Value::Null).expect_status(201);
+    client.put(&path("/a"), &json!({})).expect_status(201);
+    let feed = path("/_changes?feed=continuous&since=now&timeout=60000");
+    let mut feed = standby.admin().send("GET", &feed, &[], b"").unwrap();
     leader.kill();
-    let refused = client.put("/x/b", &json!({})).expect_status(503);
+    let refused = client.put(&path("/b"), &json!({})).expect_status(503);
     assert_eq!(
         refused.header("retry-after"),
         Some("1"),
@@ -136,65 +154,73 @@ fn reads_go_on_without_a_leader_and_writes_are_refused_until_there_is_one() {
         refused.text()
     );
     for path in [
-        "/x/a",
-        "/x/a?stale=ok",
-        "/x/_all_docs",
+        &*path("/a"),
+        &*path("/a?stale=ok"),
+        &*path("/_all_docs"),
         "/_all_dbs",
         "/_session",
     ] {
         client.get(path).expect_status(200);
     }
-    wait_until("the other server leads", || {
-        client.put("/x/b", &json!({})).status == 201
+    wait_until("the other server writes", || {
+        client.put(&path("/b"), &json!({})).status == 201
     });
     let line = feed.line().unwrap().unwrap();
     assert!(line.contains("\"id\":\"b\""), "the feed goes on: {line}");
 }
 
-/// A leader whose machine is gone closes no connection.
+/// A server whose machine is gone closes no connection.
 #[test]
-fn a_write_to_a_leader_that_stands_still_ends_once_another_leads() {
+fn a_write_to_an_owner_that_stands_still_ends_once_it_counts_as_dead() {
     let scene = Scene::new();
-    let (leader, standby) = two_servers(&scene);
+    let (leader, standby, database) = two_that_have_joined(&scene);
     let mut client = standby.admin();
-    client.put("/x", &Value::Null).expect_status(201);
+    let path = |below: &str| format!("/{database}{below}");
+    client.put(&path(""), &Value::Null).expect_status(201);
     leader.signal("STOP");
-    let refused = client.put("/x/a", &json!({})).expect_status(503);
-    assert!(
-        refused.text().contains("begun to lead"),
-        "{}",
-        refused.text()
-    );
-    assert_eq!(scene.leader(), standby.address());
-    client.put("/x/b", &json!({})).expect_status(201);
+    let refused = client.put(&path("/a"), &json!({})).expect_status(503);
+    assert!(refused.text().contains("is gone"), "{}", refused.text());
+    client.put(&path("/b"), &json!({})).expect_status(201);
+    wait_until("the other server leads", || {
+        scene.leader() == standby.address()
+    });
 }
 
+/// A server that all others but one take for dead, as it is one that never was.
 #[test]
-fn a_server_that_is_taken_for_the_leader_forwards_nothing_again() {
+fn a_request_that_servers_send_to_each_other_is_refused_in_the_end() {
     let scene = Scene::new();
-    // Time enough before one of them leads in place of the leader that is none.
-    let servers = ["one", "two", "three"].map(|name| scene.serve_with_takeover(name, "5"));
-    servers[0]
-        .admin()
-        .put("/x", &Value::Null)
-        .expect_status(201);
-    let leader = scene.leader();
-    let mut standing_by = servers.iter().filter(|server| server.address() != leader);
-    let (first, second) = (standing_by.next().unwrap(), standing_by.next().unwrap());
-    let term = std::fs::read_dir(scene.path("store/cluster/leader"))
-        .unwrap()
-        .count()
-        + 1;
-    let (id, address) = ("0".repeat(32), second.address());
-    let text = format!("id = {id}\naddress = {address}\nnonce = 00\n");
-    std::fs::write(scene.path("record"), text).unwrap();
-    let record = scene.path(&format!("store/cluster/leader/{term:020}"));
-    std::fs::rename(scene.path("record"), record).unwrap();
-    let mut client = first.admin();
-    let mut answer = client.put("/x/a", &json!({}));
-    wait_until("it is forwarded to the wrong server", || {
-        answer = client.put("/x/a", &json!({}));
-        answer.text().contains("only once")
+    // Time enough before the made-up server counts as dead.
+    let names = ["one", "two", "three"];
+    let servers = names.map(|name| scene.serve_with_takeover(name, "5"));
+    let beats = scene.path(&format!("store/cluster/node/{GHOST}-1"));
+    let text = format!(
+        "id = {GHOST}\naddress = {}\nnonce = 00\n",
+        servers[1].address()
+    );
+    std::fs::create_dir_all(scene.path("made-up")).unwrap();
+    std::fs::write(scene.path(&format!("made-up/{:020}", 3)), text).unwrap();
+    std::fs::rename(scene.path("made-up"), beats).unwrap();
+    let ghost = Node {
+        id: GHOST.to_owned(),
+        address: "ghost".to_owned(),
+    };
+    let of = |ghost: Option<&Node>, database: &str| {
+        let nodes = names.map(|name| scene.node(name));
+        let placement = Placement::new(nodes.into_iter().chain(ghost.cloned()));
+        placement.owner_of(database).unwrap().address.clone()
+    };
+    let is_passed_on =
+        |database: &String| of(Some(&ghost), database) == "ghost" && of(None, database) != "two";
+    let database = (0..)
+        .map(|number| format!("x{number}"))
+        .find(is_passed_on)
+        .unwrap();
+    let mut client = servers[0].admin();
+    let mut answer = client.put(&format!("/{database}"), &Value::Null);
+    wait_until("it is sent around", || {
+        answer = client.put(&format!("/{database}"), &Value::Null);
+        answer.text().contains("do not agree")
     });
     assert_eq!(answer.status, 503);
 }

@@ -8,6 +8,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+use varve_shared::{Node, Placement};
 use varve_testkit::http::Client;
 use varve_testkit::varve::{ADMIN, PASSWORD, Server, configure};
 
@@ -28,7 +29,7 @@ impl Scene {
         self.0.path().join(name).to_str().unwrap().to_owned()
     }
 
-    fn store(&self) -> String {
+    pub(crate) fn store(&self) -> String {
         format!("file://{}", self.path("store"))
     }
 
@@ -49,7 +50,7 @@ impl Scene {
     }
 
     /// Runs `varve` and returns its exit code and output.
-    fn run(&self, arguments: &[&str]) -> (Option<i32>, String) {
+    pub(crate) fn run(&self, arguments: &[&str]) -> (Option<i32>, String) {
         let output = Command::new(VARVE).args(arguments).output().unwrap();
         let said = [output.stdout, output.stderr].concat();
         (output.status.code(), String::from_utf8(said).unwrap())
@@ -351,13 +352,40 @@ fn follow_changes(address: &str, is_over: &AtomicBool) -> BTreeSet<String> {
 impl Scene {
     /// Address of the newest leader.
     pub(crate) fn leader(&self) -> String {
+        self.of_leader("address = ")
+    }
+
+    /// Id of the newest leader.
+    pub(crate) fn leader_id(&self) -> String {
+        self.of_leader("id = ")
+    }
+
+    fn of_leader(&self, member: &str) -> String {
         let leaders = std::fs::read_dir(self.path("store/cluster/leader")).unwrap();
         let newest = leaders.map(|entry| entry.unwrap().path()).max().unwrap();
         let text = std::fs::read_to_string(newest).unwrap();
-        let address = text
-            .lines()
-            .find_map(|line| line.strip_prefix("address = "));
-        address.unwrap().to_owned()
+        let value = text.lines().find_map(|line| line.strip_prefix(member));
+        value.unwrap().to_owned()
+    }
+
+    /// The server of a store that serves the directory of this name.
+    pub(crate) fn node(&self, name: &str) -> Node {
+        let id = std::fs::read_to_string(self.path(&format!("{name}/varve.node"))).unwrap();
+        let address = name.to_owned();
+        Node { id, address }
+    }
+
+    /// The name of a database that the first of these servers writes while all of them are alive, and no other.
+    pub(crate) fn database_of(&self, names: &[&str]) -> String {
+        let placement = Placement::new(names.iter().map(|name| self.node(name)));
+        let is_its = |database: &String| {
+            let owner = placement.owner_of(database).unwrap();
+            owner.address == names[0]
+        };
+        (0..)
+            .map(|number| format!("x{number}"))
+            .find(is_its)
+            .unwrap()
     }
 
     /// Waits until one of the servers leads and answers; returns its place among them.

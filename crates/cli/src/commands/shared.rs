@@ -18,9 +18,10 @@ use varve_server::couch::database::files::file_of;
 use varve_server::couch::database::logs::{self, FILE, database_of};
 use varve_server::couch::names::check_database_name;
 use varve_server::directory::{DATABASES, OfflineDirectory};
+use varve_server::runtime::is_of_leader;
 use varve_shared::{
-    Catalog, LogId, LogOptions, ObjectStore, RestorePoint, SystemClock, collect_garbage, import,
-    list_logs, probe, restore, verify,
+    Catalog, LogId, LogOptions, Member, Node, ObjectStore, Placement, RestorePoint, SystemClock,
+    collect_garbage, import, list_logs, newest_leader, probe, restore, shown_members, verify,
 };
 
 /// Memory for nodes; one look at a restored database needs few.
@@ -28,6 +29,9 @@ const CACHE: usize = 1 << 20;
 
 /// Each copy reads all records since the last checkpoint, so there are more of these than a long-lived owner makes.
 const CHECKPOINT_SLOTS: u64 = 32;
+
+/// A server whose last heartbeat is so much older than the newest of all is not shown; take-over times are rarely longer.
+const SILENCE: Duration = Duration::from_secs(30);
 
 /// See [`Command`].
 pub(crate) const COMMAND: Command = Command {
@@ -169,13 +173,45 @@ fn chosen(store: &Arc<dyn ObjectStore>, names: &[String]) -> Result<Vec<String>,
 }
 
 fn list(ui: &mut Ui, store: &Arc<dyn ObjectStore>) -> Result<u8, Abort> {
+    let owners = ShownOwners::of(store.as_ref())?;
     for log in list_logs(store.as_ref()).map_err(abort)? {
         if let Some(name) = database_of(&log.log) {
             let (records, bytes) = (log.records, log.bytes);
-            ui.write(format!("{name}: {records} records, {bytes} bytes\n"))?;
+            ui.write(format!("{name}: {records} records, {bytes} bytes"))?;
+            if let Some(owner) = owners.of_database(&name) {
+                ui.write(format!(", written by {}", owner.address))?;
+            }
+            ui.write("\n")?;
         }
     }
     Ok(0)
+}
+
+/// The servers that write the databases of a store, as their heartbeats show it.
+struct ShownOwners {
+    leader: Option<Node>,
+    placement: Placement,
+}
+
+impl ShownOwners {
+    fn of(store: &dyn ObjectStore) -> Result<ShownOwners, Abort> {
+        let live = shown_members(store, SILENCE).map_err(abort)?;
+        let leader = newest_leader(store).map_err(abort)?;
+        let leader = leader.map(|(_, leader)| leader);
+        let leader = leader.filter(|leader| live.iter().any(|it| it.node == *leader));
+        let is_candidate =
+            |member: &Member| member.has_joined || leader.as_ref() == Some(&member.node);
+        let candidates = live.into_iter().filter(is_candidate);
+        let placement = Placement::new(candidates.map(|member| member.node));
+        Ok(ShownOwners { leader, placement })
+    }
+
+    fn of_database(&self, name: &str) -> Option<&Node> {
+        match is_of_leader(name) {
+            true => self.leader.as_ref(),
+            false => self.placement.owner_of(name),
+        }
+    }
 }
 
 fn put(ui: &mut Ui, address: &str, directory: &Path, names: &[String]) -> Result<u8, Abort> {

@@ -112,8 +112,9 @@ impl CouchContext {
         let store = match &directory.shared {
             None => DatabaseStore::Directory(Arc::clone(&storage)),
             Some(shared) => {
-                let (store, copies) = (Arc::clone(&shared.store), directory.path.join(COPIES));
-                DatabaseStore::Shared(SharedDatabases::new(store, copies)?)
+                let (store, view) = (Arc::clone(&shared.store), Arc::clone(&shared.view));
+                let copies = directory.path.join(COPIES);
+                DatabaseStore::Shared(SharedDatabases::new(store, view, copies)?)
             }
         };
         let databases = Databases::new(

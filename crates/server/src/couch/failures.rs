@@ -22,6 +22,9 @@ impl From<DocdbError> for Failure {
         match error {
             DocdbError::Deleted { .. } => missing_database(),
             DocdbError::WouldBlock => Failure::would_block(),
+            following @ DocdbError::Following { .. } => {
+                Failure::of_store(FailureKind::NotOwner, &following)
+            }
             full if full.is_full() => Failure::new(
                 FailureKind::NoSpace,
                 "insufficient_storage",
@@ -41,13 +44,17 @@ impl Failure {
             | SharedError::Local(_)
             | SharedError::BadName(_)
             | SharedError::NoRandom => Failure::internal(error),
-            _ => Failure::new(
-                FailureKind::NotOwner,
-                "service_unavailable",
-                error.to_string(),
-            )
-            .with_header("retry-after", RETRY_AFTER),
+            SharedError::Fenced { .. } | SharedError::NotOwner { .. } => {
+                Failure::of_store(FailureKind::NotOwner, error)
+            }
+            _ => Failure::of_store(FailureKind::Unavailable, error),
         }
+    }
+
+    /// 503, with the advice to try again.
+    fn of_store(kind: FailureKind, error: &dyn Error) -> Failure {
+        Failure::new(kind, "service_unavailable", error.to_string())
+            .with_header("retry-after", RETRY_AFTER)
     }
 }
 

@@ -36,15 +36,16 @@ use varve_base::ReadMode;
 use crate::http::FailureKind;
 use crate::http::blocking;
 use crate::http::range;
-use crate::runtime::RequestClass;
+use crate::runtime::{RequestClass, ResponsibleServer};
 use crate::{Answer, Failure, Request, UserContext};
 use admin::compaction::AutoCompactor;
 pub(crate) use admin::is_about_the_server;
 use call::Call;
-pub(crate) use changes::db_updates::route as db_updates;
+pub(crate) use changes::db_updates::{Event, Updates, route as db_updates};
 pub(crate) use changes::sequence::parse_since;
 pub use context::CouchContext;
 pub use database::registry::Databases;
+use database::registry::OpenDatabase;
 use document::write::ReadyPut;
 use failures::missing_database;
 pub(crate) use functions::rewrite::rules as rewrite_rules;
@@ -193,52 +194,41 @@ fn run(
     answer(call.with_budget(budget), target)
 }
 
-/// Looks after the databases until the server stops, as their only writer: runs replications, makes users' databases and brings
-/// indexes up to date.
+/// Runs replications until the server stops.
 pub(crate) async fn maintain(app: Arc<CouchContext>) {
     let mut stopping = app.stopping();
-    let user_databases = UserDatabases::new(Arc::clone(&app)).run();
     let documents = ReplicatorDocuments::new(Arc::clone(&app)).run();
-    let jobs = tokio::spawn(run_jobs(Arc::clone(&app)));
-    let indexer = AutoIndexer::new(app).run();
+    let jobs = tokio::spawn(run_jobs(app));
     tokio::select! {
         _ = stopping.wait_for(|is_stopping| *is_stopping) => (),
-        ((), (), ()) = async { tokio::join!(user_databases, documents, indexer) } => (),
+        () = documents => (),
     }
     // Jobs write a last checkpoint; they end by themselves soon.
     let _ = jobs.await;
 }
 
-/// Looks after this server's own files until it stops: compacts them, and has copies of databases follow their logs.
+/// Looks after the databases that this server writes, and its own files, until it stops: compacts them, brings indexes up to
+/// date, makes users' databases, and has copies of databases follow their logs.
 pub(crate) async fn maintain_files(app: Arc<CouchContext>) {
     let mut stopping = app.stopping();
     let compactor = AutoCompactor::new(Arc::clone(&app)).run();
+    let indexer = AutoIndexer::new(Arc::clone(&app)).run();
+    let user_databases = UserDatabases::new(Arc::clone(&app)).run();
+    let all = async { tokio::join!(compactor, indexer, user_databases, follow_logs(app)) };
     tokio::select! {
         _ = stopping.wait_for(|is_stopping| *is_stopping) => (),
-        ((), ()) = async { tokio::join!(compactor, follow_logs(app)) } => (),
+        _ = all => (),
     }
 }
 
-/// Follows the logs of a shared store that feeds and reads of old states wait for, and looks now and then whether other
-/// processes have taken databases over that only feeds wait for.
+/// Follows the logs of a shared store that feeds and reads of old states wait for, hands databases over that other servers
+/// should write, and looks now and then whether other processes have taken databases over that only feeds wait for.
 async fn follow_logs(app: Arc<CouchContext>) {
     let mut since_check = Duration::ZERO;
     while app.databases.is_shared() {
         tokio::time::sleep(FOLLOW_INTERVAL).await;
-        let mut looks = JoinSet::new();
-        for database in app.databases.followed() {
-            let of = Arc::clone(&app);
-            looks.spawn(async move {
-                let databases = Arc::clone(&of.databases);
-                let follow = move || {
-                    databases.follow(&database);
-                    Ok(())
-                };
-                // Errors are found again by the next look.
-                let _ = blocking(&of.executor().reads, follow).await;
-            });
-        }
-        while looks.join_next().await.is_some() {}
+        for_each(&app, app.databases.followed(), Databases::follow).await;
+        for_each(&app, app.databases.misplaced(), Databases::hand_over).await;
         since_check += FOLLOW_INTERVAL;
         if since_check >= OWNER_CHECK {
             since_check = Duration::ZERO;
@@ -253,23 +243,50 @@ async fn follow_logs(app: Arc<CouchContext>) {
     }
 }
 
-/// True for requests that only the server answers which writes the databases: those that change one or the jobs, and those about
-/// what only that server does.
-pub(crate) fn is_for_leader(request: &Request) -> bool {
+/// Does the same to several databases, on threads that may wait, and returns when all is done.
+async fn for_each(
+    app: &Arc<CouchContext>,
+    databases: Vec<Arc<OpenDatabase>>,
+    work: fn(&Databases, &Arc<OpenDatabase>),
+) {
+    let mut begun = JoinSet::new();
+    for database in databases {
+        let of = Arc::clone(app);
+        begun.spawn(async move {
+            let all = Arc::clone(&of.databases);
+            let work = move || {
+                work(&all, &database);
+                Ok(())
+            };
+            // Errors are found again the next time.
+            let _ = blocking(&of.executor().reads, work).await;
+        });
+    }
+    while begun.join_next().await.is_some() {}
+}
+
+/// The server of a store that has to answer a request: the owner of a database for those that write to it, the leader for jobs
+/// and for what is once in a store, the one that is named for `_node`. `None` for requests that any server answers.
+pub(crate) fn responsible_server(request: &Request) -> Option<ResponsibleServer> {
     let path = request.path();
-    let Some((name, rest)) = path.split_first() else {
-        return false;
-    };
+    let (name, rest) = path.split_first()?;
     if admin::claims(request) {
-        return match *name {
-            "_active_tasks" | "_db_updates" | "_replicate" | "_scheduler" => true,
+        let is_for_leader = match *name {
+            "_active_tasks" | "_replicate" | "_scheduler" => true,
+            "_db_updates" => request.is_read(),
             "_cluster_setup" => !request.is_read(),
+            "_node" => {
+                let name = rest.first().copied().unwrap_or_default();
+                return Some(ResponsibleServer::Named(name.to_owned()));
+            }
             _ => false,
         };
+        return is_for_leader.then_some(ResponsibleServer::Leader);
     }
     let target = Target::parse(rest);
     // Which request takes the place of one that is rewritten is known only later.
-    target.writes(request) || matches!(target, Target::Rewrite(_))
+    let writes = target.writes(request) || matches!(target, Target::Rewrite(_));
+    writes.then(|| ResponsibleServer::OwnerOf((*name).to_owned()))
 }
 
 /// Whether the body of a request is read while it arrives: attachments may be longer than memory.

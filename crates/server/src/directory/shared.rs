@@ -3,6 +3,7 @@
 use super::{CONFIG, DATABASES, REPOSITORIES, ServedDirectory};
 use crate::ServerError;
 use crate::auth::password;
+use crate::runtime::ClusterView;
 use std::path::Path;
 use std::sync::Arc;
 use varve_base::Storage;
@@ -27,12 +28,12 @@ const SECRET_BYTES: usize = 32;
 pub struct SharedStore {
     /// The store.
     pub store: Arc<dyn ObjectStore>,
-    /// Id of the directory, which one process at a time serves.
-    pub node: String,
+    /// What this server knows of the others of the store.
+    pub(crate) view: Arc<ClusterView>,
 }
 
 impl SharedStore {
-    /// Reads the directory's id, or makes one.
+    /// Reads the directory's id, which one process at a time has, or makes one.
     pub(super) fn of_directory(
         storage: &dyn Storage,
         store: Arc<dyn ObjectStore>,
@@ -50,7 +51,8 @@ impl SharedStore {
                 node
             }
         };
-        Ok(SharedStore { store, node })
+        let view = Arc::new(ClusterView::new(node));
+        Ok(SharedStore { store, view })
     }
 }
 

@@ -46,9 +46,9 @@ pub enum FailureKind {
     Timeout,
     /// 503: the index is not built any more, because no design document needs it or the server stops.
     IndexAbandoned,
-    /// 503: a service that this server does not have.
+    /// 503: a service that this server does not have, or a shared store that does not answer.
     Unavailable,
-    /// 503: another process owns the database, or the shared store does not answer.
+    /// 503: another process owns the database; what was asked for is certainly not done.
     NotOwner,
     /// 503: too many connections or requests at this moment.
     Overloaded,

@@ -45,6 +45,8 @@ pub struct Request {
     pub is_encrypted: bool,
     /// Whether it came from a proxy whose `X-Forwarded-` headers are believed.
     pub is_proxied: bool,
+    /// Servers of the same store that have forwarded it.
+    pub(crate) forwards: u8,
     /// The path below which the server has everything, escaped; it is no part of the paths here.
     pub mount: String,
 }
@@ -82,6 +84,7 @@ impl Request {
             peer: None,
             is_encrypted: false,
             is_proxied: false,
+            forwards: 0,
             mount: String::new(),
         })
     }

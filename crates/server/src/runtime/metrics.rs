@@ -1,5 +1,6 @@
 //! Figures for operators, in the text form of Prometheus.
 
+use crate::runtime::ClusterCounts;
 use crate::runtime::couch_counters::CouchCounters;
 use crate::runtime::recent_durations::RecentDurations;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, text};
@@ -53,6 +54,63 @@ pub(crate) struct ServerFigures {
     pub(crate) uptime: Duration,
     pub(crate) open_databases: usize,
     pub(crate) password_checks: u64,
+    /// Of a server with a shared store.
+    pub(crate) cluster: Option<ClusterFigures>,
+}
+
+/// Figures of a server among those of its store.
+pub(crate) struct ClusterFigures {
+    /// Live servers, with this one.
+    pub(crate) nodes: usize,
+    /// Open databases that this server writes.
+    pub(crate) written_databases: usize,
+    /// Longest time since a followed copy was known to be current.
+    pub(crate) lag: Duration,
+    pub(crate) counts: ClusterCounts,
+}
+
+/// What is known of the servers of a store; zero without one.
+#[derive(Default)]
+struct ClusterMetrics {
+    nodes: Gauge,
+    written_databases: Gauge,
+    lag: Gauge<f64, AtomicU64>,
+    forwarded: Counter,
+    checked_reads: Counter,
+    unchecked_reads: Counter,
+}
+
+impl ClusterMetrics {
+    fn register(&self, registry: &mut Registry) {
+        let nodes = "Live servers of the shared store";
+        registry.register("cluster_nodes", nodes, self.nodes.clone());
+        let written = "Open databases of the shared store that this server writes";
+        registry.register("written_databases", written, self.written_databases.clone());
+        let lag = "Longest time since a followed database was known to be current, in seconds";
+        registry.register("followed_lag_seconds", lag, self.lag.clone());
+        let forwarded = "Requests that were forwarded to other servers of the store";
+        registry.register("forwarded_requests", forwarded, self.forwarded.clone());
+        let checked =
+            "Reads of databases for which the store was asked whether the copy is current";
+        registry.register("checked_reads", checked, self.checked_reads.clone());
+        let unchecked = "Reads of databases that needed no request to the store";
+        registry.register("unchecked_reads", unchecked, self.unchecked_reads.clone());
+    }
+
+    fn set(&self, figures: &ClusterFigures) {
+        let gauge = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+        self.nodes.set(gauge(figures.nodes));
+        self.written_databases.set(gauge(figures.written_databases));
+        self.lag.set(figures.lag.as_secs_f64());
+        let counts = [
+            (&self.forwarded, figures.counts.forwarded),
+            (&self.checked_reads, figures.counts.checked_reads),
+            (&self.unchecked_reads, figures.counts.unchecked_reads),
+        ];
+        for (counter, count) in counts {
+            counter.inner().store(count, Ordering::Relaxed);
+        }
+    }
 }
 
 /// The metrics of one server.
@@ -70,6 +128,7 @@ pub(crate) struct Metrics {
     uptime: Gauge<f64, AtomicU64>,
     open_databases: Gauge,
     password_checks: Counter,
+    cluster: ClusterMetrics,
     pub(crate) couch: CouchCounters,
     /// Of requests to databases and the server itself.
     pub(crate) recent: RecentDurations,
@@ -108,6 +167,8 @@ impl Default for Metrics {
         let password_checks = Counter::default();
         let checks = "Logins whose password was checked by deriving its key";
         registry.register("password_checks", checks, password_checks.clone());
+        let cluster = ClusterMetrics::default();
+        cluster.register(&mut registry);
         let couch = CouchCounters::default();
         couch.register(&mut registry);
         Metrics {
@@ -122,6 +183,7 @@ impl Default for Metrics {
             uptime,
             open_databases,
             password_checks,
+            cluster,
             recent: RecentDurations::default(),
         }
     }
@@ -189,6 +251,9 @@ impl Metrics {
         self.open_databases.set(open);
         let checks = self.password_checks.inner();
         checks.store(figures.password_checks, Ordering::Relaxed);
+        if let Some(figures) = &figures.cluster {
+            self.cluster.set(figures);
+        }
     }
 
     /// All of it as text in the form of OpenMetrics.

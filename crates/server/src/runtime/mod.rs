@@ -1,6 +1,7 @@
 //! Background machinery of the server: threads, jobs, tasks, and their shared state.
 
 pub(crate) mod clock;
+mod cluster_view;
 mod context;
 mod couch_counters;
 pub(crate) mod dirty;
@@ -20,6 +21,11 @@ pub(crate) mod single_flight;
 mod tasks;
 pub(crate) mod throttle;
 
+pub use cluster_view::is_of_leader;
+pub(crate) use cluster_view::{
+    ClusterCounts, ClusterState, ClusterView, KnownLeader, ResponsibleServer, ServerPlace,
+    node_name,
+};
 pub(crate) use context::{NODE_NAME, ServerContext};
 pub(crate) use executor::{Executor, NotDone, Pool, STACK};
 pub(crate) use limits::{BodyReservation, ConnectionPermit, Limits, RequestClass, network_of};

@@ -1,13 +1,15 @@
-//! Several servers of one shared store: one leads and writes the databases, until it is another one's turn.
+//! Several servers of one shared store: each shows that it is alive and looks which others are, and one of them leads.
 
-use crate::runtime::ServerContext;
 use crate::runtime::log::Log;
+use crate::runtime::{ClusterView, KnownLeader, ServerContext};
 use std::net::SocketAddr;
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use tokio::sync::{oneshot, watch};
-use varve_shared::{Leadership, Node, ObjectStore, Role, Standby, SystemClock};
+use tokio::sync::watch;
+use varve_shared::{
+    Leadership, Membership, Node, ObjectStore, Role, SharedError, Standby, SystemClock,
+};
 
 /// The shared store of a server's databases.
 #[derive(Clone, Debug)]
@@ -16,19 +18,8 @@ pub struct SharedOptions {
     pub store: Arc<dyn ObjectStore>,
     /// Host and port where other servers of the store reach this one, unless that is the address where it listens.
     pub advertise: Option<String>,
-    /// A leader without a heartbeat for so long is followed by another server. The same for all servers of a store.
+    /// A server without a heartbeat for so long counts as dead. The same for all servers of a store.
     pub takeover: Duration,
-}
-
-/// Part of this server among those of its store.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ServerRole {
-    /// The server has not looked at the store yet.
-    Unknown,
-    /// This server writes the databases.
-    Leader,
-    /// The server at this address does; `None` if that is not known.
-    Standby(Option<Arc<str>>),
 }
 
 /// One server among those of its store.
@@ -36,37 +27,46 @@ pub(super) enum ServerRole {
 pub(super) struct Cluster {
     options: SharedOptions,
     node: Node,
-    role: watch::Sender<ServerRole>,
+    view: Arc<ClusterView>,
     is_superseded: watch::Sender<bool>,
 }
 
 impl Cluster {
-    /// The server with this id, which listens at `address`; `None` if others could not reach it there.
-    pub(super) fn new(options: SharedOptions, id: String, address: SocketAddr) -> Option<Cluster> {
+    /// The server with this view, which listens at `address`; `None` if others could not reach it there.
+    pub(super) fn new(
+        options: SharedOptions,
+        view: &Arc<ClusterView>,
+        address: SocketAddr,
+    ) -> Option<Cluster> {
         let listening = Some(address).filter(|address| !address.ip().is_unspecified());
         let address = options.advertise.clone();
         let address = address.or_else(|| listening.map(|address| address.to_string()))?;
+        let id = view.own().to_owned();
         Some(Cluster {
             options,
             node: Node { id, address },
-            role: watch::Sender::new(ServerRole::Unknown),
+            view: Arc::clone(view),
             is_superseded: watch::Sender::new(false),
         })
     }
 
-    /// The server's part, and its changes.
-    pub(super) fn role(&self) -> watch::Receiver<ServerRole> {
-        self.role.subscribe()
+    pub(super) fn view(&self) -> &Arc<ClusterView> {
+        &self.view
     }
 
-    /// Completes once the server has looked at the store.
-    pub(super) async fn role_known(&self) {
-        wait_for(&self.role, |role| *role != ServerRole::Unknown).await;
+    /// Completes once the server has looked at the store, and has its databases if it leads.
+    pub(super) async fn ready(&self) {
+        let is_ready =
+            |leader: &KnownLeader| !matches!(leader, KnownLeader::Unknown | KnownLeader::Starting);
+        wait_for(&mut self.view.watch(), |state| is_ready(state.leader())).await;
     }
 
     /// Completes once another server leads after this one.
     pub(super) async fn superseded(&self) {
-        wait_for(&self.is_superseded, |is_superseded| *is_superseded).await;
+        wait_for(&mut self.is_superseded.subscribe(), |is_superseded| {
+            *is_superseded
+        })
+        .await;
     }
 
     /// True once another server leads after this one.
@@ -74,127 +74,136 @@ impl Cluster {
         *self.is_superseded.borrow()
     }
 
-    /// Waits until it is this server's turn, and shows others that it leads. `None` if the server stops before.
-    pub(super) async fn wait_for_turn(&self, server: &Arc<ServerContext>) -> Option<Heartbeats> {
-        let turn = self.start_looking(&server.log);
+    /// Waits until it is this server's turn to lead. Returns false if the server stops before.
+    pub(super) async fn wait_for_turn(&self, server: &Arc<ServerContext>) -> bool {
+        let mut view = self.view.watch();
         tokio::select! {
-            leadership = turn => {
-                let superseded = self.is_superseded.clone();
-                Heartbeats::start(leadership.ok()?, server.log.clone(), superseded)
-            }
-            () = server.stopped() => None,
+            () = wait_for(&mut view, |state| *state.leader() == KnownLeader::Starting) => true,
+            () = server.stopped() => false,
         }
     }
 
-    /// Says that this server is ready to write the databases.
-    pub(super) fn begin_to_lead(&self) {
-        self.role.send_replace(ServerRole::Leader);
-    }
-
-    /// Looks at the store until this server leads or the receiver is dropped.
-    fn start_looking(&self, log: &Log) -> oneshot::Receiver<Leadership> {
-        let (turn, leads) = oneshot::channel();
-        let (store, node) = (Arc::clone(&self.options.store), self.node.clone());
-        let clock = Arc::new(SystemClock::default());
-        let mut standby = Standby::new(store, clock, node, self.options.takeover);
-        let (log, own, role) = (log.clone(), self.node.address.clone(), self.role.clone());
-        let looking = move || {
-            while !turn.is_closed() {
-                match standby.look() {
-                    Ok(Role::Leader(leadership)) => {
-                        let term = leadership.term();
-                        log.scope(|| tracing::info!("this server leads, in term {term}"));
-                        // This fails if the server has stopped.
-                        let _ = turn.send(leadership);
-                        return;
-                    }
-                    Ok(Role::Standby(leader)) => {
-                        // A former process at this address is gone, and forwarding to itself would never end.
-                        let leader = Some(leader.address).filter(|address| *address != own);
-                        note_leader(&role, leader, &log);
-                    }
-                    Err(error) => {
-                        log.scope(|| tracing::error!("cannot look for the leader: {error}"));
-                    }
-                }
-                thread::sleep(standby.interval());
-            }
+    /// Shows heartbeats and looks for those of others, on a thread of its own. `None` if the system has none: then the server
+    /// answers nothing that has to do with databases.
+    pub(super) fn join(&self, log: &Log) -> Option<Attendance> {
+        let (store, clock) = (&self.options.store, Arc::new(SystemClock::default()));
+        let (node, takeover) = (&self.node, self.options.takeover);
+        let membership =
+            Membership::new(Arc::clone(store), clock.clone(), node.clone(), takeover).ok()?;
+        let standby = Standby::new(Arc::clone(store), clock, node.clone(), takeover);
+        let attendee = Attendee {
+            own: self.node.clone(),
+            membership,
+            part: Part::Standby(standby),
+            view: Arc::clone(&self.view),
+            is_superseded: self.is_superseded.clone(),
+            log: log.clone(),
         };
-        // Without a thread the turn never comes, and the server goes on without leading.
-        let _ = thread::Builder::new()
-            .name("leader".to_owned())
-            .spawn(looking);
-        leads
-    }
-}
-
-fn note_leader(role: &watch::Sender<ServerRole>, leader: Option<String>, log: &Log) {
-    let now = ServerRole::Standby(leader.map(Arc::from));
-    role.send_if_modified(|before| {
-        let is_new = *before != now;
-        if let ServerRole::Standby(Some(leader)) = &now
-            && is_new
-        {
-            log.scope(|| tracing::info!("the server at {leader} leads"));
-        }
-        *before = now;
-        is_new
-    });
-}
-
-async fn wait_for<T>(watched: &watch::Sender<T>, is_so: impl FnMut(&T) -> bool) {
-    // It fails only if the sender is gone, which is borrowed here.
-    let _ = watched.subscribe().wait_for(is_so).await;
-}
-
-/// Shows other servers that this one leads, until it stops or another leads.
-#[derive(Debug)]
-pub(super) struct Heartbeats {
-    stop: mpsc::Sender<()>,
-    beating: JoinHandle<Leadership>,
-}
-
-impl Heartbeats {
-    /// Starts a thread for them, which says when another server leads; `None` if the system has none.
-    fn start(
-        mut leadership: Leadership,
-        log: Log,
-        superseded: watch::Sender<bool>,
-    ) -> Option<Heartbeats> {
         let (stop, stopped) = mpsc::channel();
-        let beat = move || {
-            loop {
-                match leadership.beat() {
-                    Ok(true) => {}
-                    Ok(false) => {
-                        log.scope(|| tracing::error!("another server leads now; this one stops"));
-                        superseded.send_replace(true);
-                        return leadership;
-                    }
-                    Err(error) => {
-                        log.scope(|| tracing::error!("no heartbeat: {error}"));
-                    }
-                }
-                let waited = stopped.recv_timeout(leadership.interval());
-                if waited != Err(mpsc::RecvTimeoutError::Timeout) {
-                    return leadership;
-                }
-            }
-        };
-        let thread = thread::Builder::new().name("heartbeat".to_owned());
-        Some(Heartbeats {
-            stop,
-            beating: thread.spawn(beat).ok()?,
-        })
+        let thread = thread::Builder::new().name("cluster".to_owned());
+        let attending = thread.spawn(move || attendee.run(&stopped)).ok()?;
+        Some(Attendance { stop, attending })
     }
+}
 
-    /// Lets another server take over at once. To be called when nothing is written any more.
+async fn wait_for<T>(watched: &mut watch::Receiver<T>, is_so: impl FnMut(&T) -> bool) {
+    if watched.wait_for(is_so).await.is_err() {
+        // Nothing changes any more.
+        std::future::pending::<()>().await;
+    }
+}
+
+/// The thread of a server's heartbeats.
+#[derive(Debug)]
+pub(super) struct Attendance {
+    stop: mpsc::Sender<()>,
+    attending: JoinHandle<Attendee>,
+}
+
+impl Attendance {
+    /// Lets other servers take over at once. To be called when nothing is written any more.
     pub(super) fn end(self) {
         // It has ended if another server leads.
         let _ = self.stop.send(());
-        if let Ok(leadership) = self.beating.join() {
+        if let Ok(attendee) = self.attending.join() {
             // Without that word others wait for the take-over time.
-            let _ = leadership.resign();
+            let _ = attendee.membership.leave();
+            if let Part::Leader(leadership) = attendee.part {
+                let _ = leadership.resign();
+            }
         }
+    }
+}
+
+#[derive(Debug)]
+enum Part {
+    Standby(Standby),
+    Leader(Leadership),
+}
+
+/// Shows heartbeats and looks for those of others.
+#[derive(Debug)]
+struct Attendee {
+    own: Node,
+    membership: Membership,
+    part: Part,
+    view: Arc<ClusterView>,
+    is_superseded: watch::Sender<bool>,
+    log: Log,
+}
+
+impl Attendee {
+    /// Works until it is told to stop, or another server leads after this one.
+    fn run(mut self, stopped: &mpsc::Receiver<()>) -> Attendee {
+        loop {
+            match self.attend() {
+                Ok(true) => {}
+                Ok(false) => {
+                    let log = &self.log;
+                    log.scope(|| tracing::error!("another server leads now; this one stops"));
+                    self.is_superseded.send_replace(true);
+                    return self;
+                }
+                Err(error) => {
+                    let log = &self.log;
+                    log.scope(|| tracing::error!("no heartbeat, or no look at others: {error}"));
+                }
+            }
+            let waited = stopped.recv_timeout(self.membership.interval());
+            if waited != Err(mpsc::RecvTimeoutError::Timeout) {
+                return self;
+            }
+        }
+    }
+
+    /// One heartbeat and one look. Returns false if another server leads after this one.
+    fn attend(&mut self) -> Result<bool, SharedError> {
+        self.membership.beat()?;
+        let leader = match &mut self.part {
+            Part::Leader(leadership) => match leadership.beat()? {
+                true => self.own.clone(),
+                false => return Ok(false),
+            },
+            Part::Standby(standby) => match standby.look()? {
+                Role::Standby(leader) => leader,
+                Role::Leader(leadership) => {
+                    let term = leadership.term();
+                    let log = &self.log;
+                    log.scope(|| tracing::info!("this server leads, in term {term}"));
+                    self.part = Part::Leader(leadership);
+                    self.own.clone()
+                }
+            },
+        };
+        let mut live = self.membership.look()?;
+        // A former server at this address is gone, and forwarding to itself would never end.
+        live.retain(|it| it.node.address != self.own.address || it.node.id == self.own.id);
+        let is_new = self.view.update(&leader.id, live);
+        if is_new && leader.id != self.own.id {
+            let address = &leader.address;
+            self.log
+                .scope(|| tracing::info!("the server at {address} leads"));
+        }
+        Ok(true)
     }
 }

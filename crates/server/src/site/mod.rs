@@ -1,5 +1,6 @@
 //! The served site: a directory with repositories and databases, or one repository.
 
+mod announcements;
 mod cluster;
 mod forgery;
 mod forward;
@@ -36,7 +37,7 @@ pub(crate) struct Halves {
     pub(crate) couch: Arc<CouchContext>,
     pub(crate) hg: Arc<RepoRegistry>,
     pub(crate) history: Arc<HistoryDatabases>,
-    /// Forwards requests to the leader, if databases are in a shared store.
+    /// Forwards requests to other servers, if databases are in a shared store.
     pub(crate) forwarder: Option<Forwarder>,
 }
 
@@ -89,10 +90,9 @@ impl Site {
         }
     }
 
-    /// Becomes the server that writes the databases of a shared store, and makes those that it needs.
-    pub(crate) async fn begin_to_lead(&self) {
+    /// Makes the databases that all servers of a store need.
+    pub(crate) async fn make_own_databases(&self) {
         if let Site::Directory(halves) = self {
-            halves.couch.databases.begin_to_lead();
             let couch = Arc::clone(&halves.couch);
             let making = move || {
                 server::make_own_databases(&couch);
@@ -103,14 +103,15 @@ impl Site {
         }
     }
 
-    /// Starts the tasks that look after the server's own files until it stops.
+    /// Starts the tasks that look after the databases that this server writes, and its own files, until it stops.
     pub(crate) fn maintain_files(&self) {
         if let Site::Directory(halves) = self {
             tokio::spawn(couch::maintain_files(Arc::clone(&halves.couch)));
+            tokio::spawn(announcements::announce_updates(Arc::clone(halves)));
         }
     }
 
-    /// Starts the tasks that look after databases, as their only writer, until the server stops; then replications write a last checkpoint.
+    /// Starts the tasks that one server does for all of a store, until the server stops; then replications write a last checkpoint.
     pub(crate) fn start(&self) -> Option<JoinHandle<()>> {
         match self {
             Site::Directory(halves) => {

@@ -43,7 +43,10 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
     let update_to = login.update_to.clone();
     let (method, path) = (request.method.clone(), request.raw_path.clone());
     let answered = match site {
-        Site::Directory(halves) => dispatch(halves, request, login).await,
+        Site::Directory(halves) => match halves.forwarder.is_some() {
+            true => Box::pin(dispatch_or_forward(halves, request, login)).await,
+            false => dispatch(halves, request, login).await,
+        },
         Site::Repository(_) | Site::Collection(_) => {
             Box::pin(dispatch_to_repositories(site, request, login)).await
         }
@@ -93,7 +96,30 @@ fn is_buffered(request: &Request, by_default: bool) -> bool {
     }
 }
 
-/// The answer of the server that writes the databases: it has all headers and forms that the client asks for already.
+/// The answer of this server, or of the one that has taken a database over from it meanwhile: what was refused for that is not
+/// done, so it can be done there. A body that arrived while it was read is gone.
+async fn dispatch_or_forward(
+    halves: &Halves,
+    request: Request,
+    login: Login,
+) -> Result<Answer, Failure> {
+    let is_repeatable = request.upload.is_none() && couch::responsible_server(&request).is_some();
+    let repeated = is_repeatable.then(|| (request.clone(), login.clone()));
+    let answered = dispatch(halves, request, login).await;
+    match (answered, repeated, &halves.forwarder) {
+        (Err(failure), Some((request, login)), Some(forwarder))
+            if failure.kind == FailureKind::NotOwner =>
+        {
+            match forwarder.takes_soon(&request).await {
+                true => forwarder.forward(request, &login).await,
+                false => Err(failure),
+            }
+        }
+        (answered, _, _) => answered,
+    }
+}
+
+/// The answer of the server that is responsible: it has all headers and forms that the client asks for already.
 async fn forward(forwarder: &Forwarder, request: Request, login: Login) -> Answer {
     let answer = forwarder.forward(request, &login).await;
     let mut answer = answer.unwrap_or_else(Answer::from);
@@ -250,6 +276,11 @@ async fn dispatch_rewritten(
             Rewriting::To(other) => request = *other,
         }
         check_entry(halves, &request, &login)?;
+        if let Some(forwarder) = halves.forwarder_for(&request)
+            && couch::rewriter(&request).is_none()
+        {
+            return forwarder.forward(request, &login).await;
+        }
     }
     Err(Failure::bad_request("Exceeded rewrite recursion limit"))
 }

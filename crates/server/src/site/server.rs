@@ -26,7 +26,7 @@ use crate::runtime::log::Log;
 use crate::runtime::{Executor, Limits, ListeningAddress, LogOutput, STACK, ServerContext};
 use crate::site::Halves;
 use crate::site::Site;
-use crate::site::cluster::{Cluster, Heartbeats, SharedOptions};
+use crate::site::cluster::{Cluster, SharedOptions};
 use crate::site::forward::Forwarder;
 use crate::site::signals::StopSignal;
 use crate::{Collection, CouchContext, LoneRepository, ServerError};
@@ -229,13 +229,8 @@ fn open_halves(
     let history = HistoryDatabases::new(Arc::clone(&couch), Arc::clone(&hg));
     let forwarder = cluster.map(|cluster| {
         let secret = couch.settings().sessions.secret.clone();
-        let log = couch.log().clone();
-        Forwarder::new(
-            cluster.role(),
-            &secret.unwrap_or_default(),
-            tls.cloned(),
-            log,
-        )
+        let (secret, log) = (secret.unwrap_or_default(), couch.log().clone());
+        Forwarder::new(Arc::clone(cluster.view()), &secret, tls.cloned(), log)
     });
     Ok(Halves {
         couch,
@@ -292,7 +287,7 @@ impl Server {
                 };
                 shutdown_timeout = directory.settings.shutdown_timeout;
                 if let (Some(options), Some(own)) = (shared, &directory.shared) {
-                    let found = Cluster::new(options, own.node.clone(), socket.address);
+                    let found = Cluster::new(options, &own.view, socket.address);
                     cluster = Some(found.ok_or(ServerError::NoAdvertisedAddress)?);
                 }
                 let log = Log::open(&directory.settings.log, &path, options.log)?;
@@ -403,14 +398,17 @@ impl Server {
         let past_limit = self.catch_file_limit();
         let (site, cluster) = (self.site.clone(), self.cluster.clone());
         let access = self.context.access.clone();
-        let heartbeats = self.runtime.block_on(async {
+        let attendance = cluster
+            .as_ref()
+            .and_then(|cluster| cluster.join(&site.server().log));
+        self.runtime.block_on(async {
             tokio::pin!(stop);
-            let leading = tokio::spawn(begin_to_write(cluster.clone(), site.clone()));
+            let leading = tokio::spawn(begin_to_lead(cluster.clone(), site.clone()));
             if let Some(cluster) = &cluster {
                 tokio::select! {
-                    () = cluster.role_known() => {}
+                    () = cluster.ready() => {}
                     // A server that is told to stop before has nothing to end.
-                    () = stop.as_mut() => return None,
+                    () = stop.as_mut() => return,
                 }
             }
             site.maintain_files();
@@ -420,23 +418,18 @@ impl Server {
             let stop = stop_or_superseded(stop, cluster.as_deref());
             http::serve(listening, handling, stop, self.shutdown_timeout).await;
             site.end_background_work(UNDONE_WITHIN).await;
-            let Writing {
-                heartbeats,
-                maintenance,
-            } = leading.await.ok().flatten()?;
-            if let Some(maintenance) = maintenance {
+            if let Some(maintenance) = leading.await.ok().flatten() {
                 // What has not ended by then is cut with the runtime.
                 let _ = tokio::time::timeout(UNDONE_WITHIN, maintenance).await;
             }
-            heartbeats
         });
         // Blocking threads that still write to a client that was cut end at their next write; pushes
         // that are cut are undone.
         self.runtime.shutdown_timeout(UNDONE_WITHIN);
         site.server().executor.shut_down(UNDONE_WITHIN);
         site.close();
-        if let Some(heartbeats) = heartbeats {
-            heartbeats.end();
+        if let Some(attendance) = attendance {
+            attendance.end();
         }
         drop(past_limit);
         site.server().log.write_repeats(Duration::ZERO);
@@ -467,25 +460,16 @@ impl Server {
     }
 }
 
-/// Work of a server that is the only writer of its databases.
-struct Writing {
-    /// Show other servers of its store that it leads.
-    heartbeats: Option<Heartbeats>,
-    maintenance: Option<JoinHandle<()>>,
-}
-
-/// Begins to look after databases, once it is this server's turn among those of its store. `None` if it stops before.
-async fn begin_to_write(cluster: Option<Arc<Cluster>>, site: Site) -> Option<Writing> {
-    let mut heartbeats = None;
+/// Begins with what one server of a store does for all, once it is this server's turn. `None` if it stops before.
+async fn begin_to_lead(cluster: Option<Arc<Cluster>>, site: Site) -> Option<JoinHandle<()>> {
     if let Some(cluster) = cluster {
-        heartbeats = Some(cluster.wait_for_turn(site.server()).await?);
-        site.begin_to_lead().await;
-        cluster.begin_to_lead();
+        if !cluster.wait_for_turn(site.server()).await {
+            return None;
+        }
+        site.make_own_databases().await;
+        cluster.view().begin_to_lead();
     }
-    Some(Writing {
-        heartbeats,
-        maintenance: site.start(),
-    })
+    site.start()
 }
 
 async fn stop_or_superseded(stop: impl Future<Output = ()>, cluster: Option<&Cluster>) {

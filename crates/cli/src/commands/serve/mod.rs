@@ -42,7 +42,7 @@ pub(crate) struct ServeArgs {
     /// Host and port where other servers of the store reach this one [default: where it listens]
     #[arg(long, value_name = "HOST:PORT", requires = "shared")]
     advertise: Option<String>,
-    /// A leader that is silent for so long is followed by another server; the same for all of a store [default: 5]
+    /// A server that is silent for so long counts as dead; the same for all of a store [default: 5]
     #[arg(long, value_name = "SECONDS", requires = "shared", value_parser = clap::value_parser!(u64).range(1..=600))]
     takeover: Option<u64>,
     /// Port to listen on; 0 takes any free one [default: 5984, or that of DIR/varve.ini]

@@ -85,7 +85,7 @@ pub(crate) async fn route(
         ["_membership"] => {
             read_only(&request)?;
             login.user.require_admin()?;
-            Ok(welcome::membership())
+            Ok(welcome::membership(&app))
         }
         ["_cluster_setup"] => {
             login.user.require_admin()?;

@@ -1,11 +1,12 @@
 //! The greeting and other answers that never change.
 
 use crate::couch::admin::{json, read_only};
-use crate::runtime::NODE_NAME;
+use crate::runtime::{NODE_NAME, node_name};
 use crate::{Answer, CouchContext, Failure, Request};
 use hyper::StatusCode;
 use varve_config::Maintenance;
 use varve_json::{Object, Value};
+use varve_shared::Node;
 
 /// The CouchDB whose interface this is: clients choose their requests by this number.
 const COUCHDB_VERSION: &str = "3.5.0";
@@ -45,10 +46,26 @@ pub(super) fn favicon(request: &Request) -> Result<Answer, Failure> {
     Ok(answer.with_header("cache-control", "public, max-age=31536000"))
 }
 
-pub(super) fn membership() -> Answer {
-    let nodes = || Value::from(vec![Value::from(NODE_NAME)]);
+/// The live servers of a store, and those of them that may write databases.
+pub(super) fn membership(app: &CouchContext) -> Answer {
+    let (all, writing) = match app.databases.cluster() {
+        None => (vec![NODE_NAME.to_owned()], vec![NODE_NAME.to_owned()]),
+        Some(view) => {
+            let state = view.watch();
+            let state = state.borrow();
+            let live = state.live().iter().map(|member| &member.node);
+            let names = |nodes: &mut dyn Iterator<Item = &Node>| {
+                nodes.map(|node| node_name(&node.address)).collect()
+            };
+            (
+                names(&mut live.into_iter()),
+                names(&mut state.candidates().iter()),
+            )
+        }
+    };
+    let list = |names: Vec<String>| names.into_iter().map(Value::from).collect::<Value>();
     let mut members = Object::new();
-    members.insert("all_nodes", nodes());
-    members.insert("cluster_nodes", nodes());
+    members.insert("all_nodes", list(all));
+    members.insert("cluster_nodes", list(writing));
     json(&members.into())
 }

@@ -1,4 +1,5 @@
-//! `_db_updates`: which databases were made, changed and deleted, as far as this process has seen.
+//! `_db_updates`: which databases were made, changed and deleted, as far as this process has seen. Other servers of a shared store
+//! tell the leader what they have written, by a POST with `[{"db_name":NAME,"type":EVENT},…]`.
 
 use crate::couch::changes::sequence::{Since, write_sequence};
 use crate::couch::changes::waiter::Waiter;
@@ -6,11 +7,12 @@ use crate::couch::changes::{ChangesOptions, Events, Framing, Kind, Lines, Rows, 
 use crate::http::blocking;
 use crate::http::{BodyClosed, BodySender};
 use crate::{Answer, CouchContext, Failure, Request, UserContext};
-use hyper::StatusCode;
+use hyper::{Method, StatusCode};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use tokio::sync::watch;
+use varve_json::{Object, Value};
 
 /// Updates that are written at once.
 const PIECE: usize = 1000;
@@ -77,6 +79,19 @@ impl Position {
     }
 }
 
+impl Event {
+    const ALL: [Event; 3] = [Event::Created, Event::Updated, Event::Deleted];
+
+    /// CouchDB's word.
+    fn word(self) -> &'static str {
+        match self {
+            Event::Created => "created",
+            Event::Updated => "updated",
+            Event::Deleted => "deleted",
+        }
+    }
+}
+
 impl Updates {
     /// Nothing has happened yet.
     ///
@@ -130,6 +145,48 @@ impl Updates {
         (names.map(str::to_owned).collect(), log.last)
     }
 
+    /// The last updates of databases behind a number, as far as `is_wanted`, and the number of the last update of all.
+    pub(crate) fn events_since(
+        &self,
+        since: u64,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> (Vec<(String, Event)>, u64) {
+        let log = self.log();
+        let later = log.in_order.range(since.saturating_add(1)..);
+        let wanted = later.filter(|(_, (name, _))| is_wanted(name));
+        let events = wanted.map(|(_, (name, event))| (name.to_string(), *event));
+        (events.collect(), log.last)
+    }
+
+    /// Updates as another server reads them.
+    pub(crate) fn encode(events: &[(String, Event)]) -> Vec<u8> {
+        let rows = events.iter().map(|(name, event)| {
+            let mut row = Object::new();
+            row.insert("db_name", name.as_str());
+            row.insert("type", event.word());
+            Value::from(row)
+        });
+        let mut text = Vec::new();
+        varve_json::write(&rows.collect(), &mut text);
+        text
+    }
+
+    /// Notes updates that another server has told of.
+    ///
+    /// # Errors
+    /// 400 for a body that is not of the form.
+    fn note_all(&self, body: &[u8]) -> Result<(), Failure> {
+        let rows = varve_json::parse(body)?;
+        let malformed = || Failure::bad_request("rows need db_name and type");
+        for row in rows.as_array().ok_or_else(malformed)? {
+            let text = |name: &str| row.get(name).and_then(Value::as_str);
+            let (name, word) = text("db_name").zip(text("type")).ok_or_else(malformed)?;
+            let event = Event::ALL.into_iter().find(|event| event.word() == word);
+            self.note(name, event.ok_or_else(malformed)?);
+        }
+        Ok(())
+    }
+
     /// Adds databases that nothing has happened to, once.
     fn add_all(&self, names: Vec<String>) {
         let mut log = self.log();
@@ -169,11 +226,16 @@ pub(crate) async fn route(
     request: Request,
     user: UserContext,
 ) -> Result<Answer, Failure> {
+    let updates = Arc::clone(app.databases.updates());
+    if request.method == Method::POST && request.forwards > 0 {
+        // Servers forward no such request of a client, so this one is of a server.
+        updates.note_all(&request.body)?;
+        return Ok(Answer::ok(StatusCode::OK));
+    }
     if !request.is_read() {
         return Err(Failure::method_not_allowed("GET,HEAD"));
     }
     user.require_admin()?;
-    let updates = Arc::clone(app.databases.updates());
     let options = ChangesOptions::parse(
         &request,
         &updates.incarnation,
@@ -231,11 +293,9 @@ impl Cursor {
             framing.before(out);
             out.extend_from_slice(b"{\"db_name\":");
             varve_json::write_string(name, out);
-            out.extend_from_slice(match event {
-                Event::Created => b",\"type\":\"created\",\"seq\":",
-                Event::Updated => b",\"type\":\"updated\",\"seq\":",
-                Event::Deleted => b",\"type\":\"deleted\",\"seq\":",
-            });
+            out.extend_from_slice(b",\"type\":\"");
+            out.extend_from_slice(event.word().as_bytes());
+            out.extend_from_slice(b"\",\"seq\":");
             write_sequence(*seq, &self.updates.incarnation, out);
             out.push(b'}');
             framing.after(*seq, &self.updates.incarnation, out);

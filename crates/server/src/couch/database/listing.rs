@@ -106,6 +106,7 @@ async fn describe(
         peer: None,
         is_encrypted: false,
         is_proxied: false,
+        forwards: 0,
         memory: None,
         mount: String::new(),
     };

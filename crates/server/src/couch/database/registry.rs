@@ -291,7 +291,9 @@ impl Databases {
             ReadMode::CachedOnly => {
                 let open = self.open.get(name);
                 let found = open.filter(|found| found.is_fresh(freshness));
-                found.ok_or_else(Failure::would_block)
+                let found = found.ok_or_else(Failure::would_block)?;
+                self.count_read(false);
+                Ok(found)
             }
         }
     }
@@ -299,8 +301,13 @@ impl Databases {
     fn get_fresh(&self, name: &str, freshness: Freshness) -> Result<Arc<OpenDatabase>, Failure> {
         for _ in 0..OPENINGS {
             let database = self.open.get_or_open(name, || self.open_file(name))?;
-            self.begin_writing(&database)?;
-            self.bring_up_to_date(&database, freshness)?;
+            self.change_writer(&database)?;
+            let brought = self.bring_up_to_date(&database, freshness);
+            if brought.is_err() && database.is_over() && !self.store.writes(name) {
+                // Another server has taken the log over before this one gave it up; now it is followed.
+                continue;
+            }
+            brought?;
             if !self.forget_if_removed(&database) {
                 database.mark_opened();
                 return Ok(database);

@@ -1,16 +1,17 @@
-//! Databases whose files are logs in a store of objects. A server follows those that are asked for, until it leads: then it owns
-//! them.
+//! Databases whose files are logs in a store of objects. A server that is asked for one takes its log over if it should write the
+//! database, and follows it otherwise.
 //!
 //! A local copy is a cache in a directory of its own, made anew whenever its log is opened. A log that another process has taken
-//! over from the leader is left to that process for [`HOLD_OFF`], then taken back if it is asked for.
+//! over from the server that should write it is left to that process for [`HOLD_OFF`], then taken back if it is asked for.
 
 use super::logs::{FILE, database_of, log_of};
 use crate::Failure;
+use crate::runtime::ClusterView;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use varve_base::{DiskStorage, Storage};
 use varve_shared::{
@@ -30,8 +31,8 @@ pub(crate) struct SharedDatabases {
     copies: PathBuf,
     next_copy: AtomicU64,
     logs: Mutex<HashMap<String, LogState>>,
-    /// True once this server is to own the logs.
-    leads: AtomicBool,
+    /// Says which logs this server should own.
+    view: Arc<ClusterView>,
 }
 
 /// State of a log that was opened by this process.
@@ -56,6 +57,7 @@ impl SharedDatabases {
     /// Errors of the disk.
     pub(crate) fn new(
         store: Arc<dyn ObjectStore>,
+        view: Arc<ClusterView>,
         copies: PathBuf,
     ) -> Result<SharedDatabases, varve_base::StorageError> {
         let (root, disk) = (Path::new(""), DiskStorage::new(&copies).with_private(&[""]));
@@ -69,7 +71,7 @@ impl SharedDatabases {
             copies,
             next_copy: AtomicU64::new(0),
             logs: Mutex::default(),
-            leads: AtomicBool::new(false),
+            view,
         })
     }
 
@@ -98,22 +100,18 @@ impl SharedDatabases {
         Ok(self.catalog.remove(entries)?)
     }
 
-    /// True once this server is to own the logs.
-    pub(crate) fn leads(&self) -> bool {
-        self.leads.load(Ordering::Acquire)
+    /// What this server knows of the others of the store.
+    pub(crate) fn view(&self) -> &Arc<ClusterView> {
+        &self.view
     }
 
-    pub(crate) fn begin_to_lead(&self) {
-        self.leads.store(true, Ordering::Release);
-    }
-
-    /// The log of a database, owned by this process if it leads and brought to its end otherwise; `None` if there is no such
-    /// database. The caller must be the only one at work for that name.
+    /// The log of a database, owned by this process if it should write that and brought to its end otherwise; `None` if there
+    /// is no such database. The caller must be the only one at work for that name.
     ///
     /// # Errors
     /// 503 if another process has it, or the store does not answer; 500 for damage.
     pub(crate) fn find(&self, name: &str) -> Result<Option<SharedStorage>, Failure> {
-        match self.leads() {
+        match self.view.writes(name) {
             true => self.find_owned(name),
             false => self.find_followed(name),
         }
@@ -124,13 +122,19 @@ impl SharedDatabases {
             Some(LogState::Open(log)) => Some(log.storage.clone()),
             Some(LogState::Lost(_)) | None => None,
         };
-        let storage = match known.filter(SharedStorage::is_usable) {
-            Some(storage) => {
-                storage.ensure_current()?;
-                storage
+        let is_current = |storage: &SharedStorage| {
+            // One that no open database has used since another server is to write it.
+            storage.release()?;
+            storage.ensure_current()
+        };
+        let storage = match known.map(|storage| (is_current(&storage), storage)) {
+            Some((Ok(()), storage)) => storage,
+            Some((Err(error), _)) if !error.must_reopen() => return Err(error.into()),
+            Some(_) | None if self.entries(name)?.is_empty() => {
+                self.close(name);
+                return Ok(None);
             }
-            None if self.entries(name)?.is_empty() => return Ok(None),
-            None => self.open(name)?,
+            Some(_) | None => self.open(name)?,
         };
         let is_there = storage.kind(Path::new(FILE))?.is_some();
         if !is_there {
@@ -168,10 +172,10 @@ impl SharedDatabases {
         Ok(storage)
     }
 
-    /// Gives a log up that must be opened again: one that this process only follows at once, one that it owned later.
+    /// Gives a log up that must be opened again: at once if this process only follows it, and later if it should own it.
     pub(crate) fn retire(&self, name: &str) {
         self.close(name);
-        if self.leads() {
+        if self.view.writes(name) {
             (self.logs.lock()).insert(name.to_owned(), LogState::Lost(Instant::now()));
         }
     }
@@ -185,7 +189,7 @@ impl SharedDatabases {
 
     fn own(&self, name: &str) -> Result<SharedStorage, Failure> {
         let log = log_of(name)?.to_string();
-        if !self.leads() {
+        if !self.view.writes(name) {
             return Err(SharedError::NotOwner { log }.into());
         }
         let known = match self.logs.lock().get(name) {
@@ -200,7 +204,13 @@ impl SharedDatabases {
                 self.retire(name);
                 return Err(SharedError::Fenced { log }.into());
             }
-            Some(storage) => storage,
+            Some(storage) => {
+                if !storage.is_owner() {
+                    // Others may have owned it since it was looked at.
+                    storage.ensure_current()?;
+                }
+                storage
+            }
             None => self.open(name)?,
         };
         storage.take_over().inspect_err(|error| {

@@ -5,6 +5,7 @@ use super::logs::FILE;
 use super::shared::SharedDatabases;
 use crate::Failure;
 use crate::directory::DATABASES;
+use crate::runtime::ClusterView;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::Storage;
@@ -112,18 +113,19 @@ impl DatabaseStore {
         }
     }
 
-    /// True if this server writes the databases of a shared store.
-    pub(crate) fn leads(&self) -> bool {
+    /// True if this server should write a database, and no other one of a shared store.
+    pub(crate) fn writes(&self, name: &str) -> bool {
         match self {
             DatabaseStore::Directory(_) => true,
-            DatabaseStore::Shared(shared) => shared.leads(),
+            DatabaseStore::Shared(shared) => shared.view().writes(name),
         }
     }
 
-    /// From now on this server writes the databases of a shared store.
-    pub(crate) fn begin_to_lead(&self) {
-        if let DatabaseStore::Shared(shared) = self {
-            shared.begin_to_lead();
+    /// What this server knows of the others of a shared store.
+    pub(crate) fn cluster(&self) -> Option<&Arc<ClusterView>> {
+        match self {
+            DatabaseStore::Directory(_) => None,
+            DatabaseStore::Shared(shared) => Some(shared.view()),
         }
     }
 

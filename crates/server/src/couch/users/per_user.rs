@@ -16,6 +16,7 @@ use crate::couch::database::registry::OpenDatabase;
 use crate::couch::names::check_database_name;
 use crate::couch::users::{PREFIX, USERS};
 use crate::http::{FailureKind, blocking};
+use crate::runtime::ClusterState;
 use crate::runtime::repeats::fault_id;
 use crate::{CouchContext, Failure};
 
@@ -34,6 +35,8 @@ pub(in crate::couch) struct UserDatabases {
     failed: Users,
     /// The documents that were looked at: those of this `_users` up to this sequence, by these settings.
     seen: Option<ProcessedState>,
+    /// Has `_users` followed while another server writes it.
+    commits: Option<watch::Receiver<u64>>,
 }
 
 /// Names of users, and whether each is deleted.
@@ -51,6 +54,7 @@ impl UserDatabases {
         UserDatabases {
             app,
             seen: None,
+            commits: None,
             failed: Users::new(),
         }
     }
@@ -60,17 +64,20 @@ impl UserDatabases {
         let app = Arc::clone(&self.app);
         let mut settings = app.watch_settings();
         let mut updates = app.databases.updates().watch();
+        let mut servers = app.databases.cluster().map(|view| view.watch());
         let mut last = None;
         let mut retry_at = Instant::now();
         loop {
             let now = settings.borrow_and_update().per_user.clone();
             updates.mark_unchanged();
             let update = app.databases.updates().last_of(USERS);
-            if self.seen.as_ref().is_some_and(|seen| seen.settings != now) {
+            let has_moved = has_changed(servers.as_mut());
+            if has_moved || self.seen.as_ref().is_some_and(|seen| seen.settings != now) {
                 self.seen = None;
                 self.failed.clear();
             }
             if !now.enabled {
+                self.commits = None;
                 if settings.changed().await.is_err() {
                     return;
                 }
@@ -83,7 +90,8 @@ impl UserDatabases {
                 retry_at = Instant::now() + RETRY;
             }
             let retry = (!self.failed.is_empty()).then_some(retry_at);
-            if wait(&mut settings, &mut updates, retry).await.is_err() {
+            let waited = wait((&mut settings, &mut updates), servers.as_mut(), retry);
+            if waited.await.is_err() {
                 return;
             }
         }
@@ -109,18 +117,44 @@ impl UserDatabases {
             return false;
         };
         self.seen = seen;
+        let users = self.app.databases.if_open(USERS);
+        self.commits = users.map(|users| users.commits());
         let room = MOST_FAILED.saturating_sub(self.failed.len());
         self.failed.extend(failed.into_iter().take(room));
         more && !self.app.server().is_stopping()
     }
 }
 
-/// Waits for other settings, any update of a database, or the time of a retry.
+/// True if databases may have come to this server from others since the last call.
+fn has_changed(servers: Option<&mut watch::Receiver<ClusterState>>) -> bool {
+    servers.is_some_and(|servers| {
+        let has_changed = servers.has_changed().unwrap_or(false);
+        servers.mark_unchanged();
+        has_changed
+    })
+}
+
+/// Completes with the next change, which [`has_changed`] still tells of.
+async fn changed_unseen(
+    servers: &mut watch::Receiver<ClusterState>,
+) -> Result<(), watch::error::RecvError> {
+    servers.changed().await?;
+    servers.mark_changed();
+    Ok(())
+}
+
+/// Waits for other settings, any update of a database, other servers of a store, or the time of a retry.
 async fn wait<T>(
-    settings: &mut watch::Receiver<T>,
-    updates: &mut watch::Receiver<u64>,
+    (settings, updates): (&mut watch::Receiver<T>, &mut watch::Receiver<u64>),
+    servers: Option<&mut watch::Receiver<ClusterState>>,
     retry_at: Option<Instant>,
 ) -> Result<(), watch::error::RecvError> {
+    let moved = async {
+        match servers {
+            Some(servers) => changed_unseen(servers).await,
+            None => std::future::pending().await,
+        }
+    };
     let retry = async {
         match retry_at {
             Some(time) => tokio::time::sleep_until(time.into()).await,
@@ -130,6 +164,7 @@ async fn wait<T>(
     tokio::select! {
         changed = settings.changed() => changed,
         changed = updates.changed() => changed,
+        changed = moved => changed,
         () = retry => Ok(()),
     }
 }
@@ -217,6 +252,10 @@ fn see_to(
 ) -> Result<(), Failure> {
     let name = database_of(settings, user)?;
     check_database_name(&name)?;
+    if !app.databases.writes(&name) {
+        // The server does that which writes the database.
+        return Ok(());
+    }
     let found = app.databases.get(&name);
     let database = match (found, is_deleted) {
         (Err(failure), true) if failure.kind == FailureKind::NotFound => return Ok(()),

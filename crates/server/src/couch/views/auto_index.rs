@@ -86,6 +86,10 @@ impl AutoIndexer {
                     continue;
                 };
                 database.to_index.clear();
+                if database.documents.is_following() {
+                    // Queries build the indexes of databases that another server writes.
+                    continue;
+                }
                 let known = databases.entry(name).or_default();
                 if let Err(failure) = examine(&app, &database, known, &mut stale) {
                     report(&app, &database, &failure);

@@ -1,4 +1,4 @@
-//! Connections to the leader, kept for the next requests.
+//! Connections to other servers of a store, kept for the next requests.
 
 use super::body::ForwardedBody;
 use crate::http::Tls;
@@ -18,7 +18,7 @@ const MOST_IDLE: usize = 32;
 /// Time for which an idle connection is kept: shorter than a server keeps one.
 const IDLE_FOR: Duration = Duration::from_secs(5);
 
-/// Connections to one server at a time.
+/// Connections to servers, each with its address.
 #[derive(Debug)]
 pub(super) struct Connections {
     /// Encrypts them, if all servers of the store do.

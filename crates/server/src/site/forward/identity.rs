@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! X-Varve-Forwarded: PAYLOAD "." SIGNATURE
-//!   PAYLOAD    base64url of a JSON object: at, client, secure, by, user, roles
+//!   PAYLOAD    base64url of a JSON object: at, forwards, client, secure, by, user, roles
 //!   SIGNATURE  base64url of the HMAC-SHA256 of METHOD "\n" TARGET "\n" PAYLOAD; key: derived from the store's secret
 //! ```
 
@@ -33,6 +33,8 @@ pub(super) struct Signer {
 #[derive(Debug)]
 pub(super) struct ForwardedSender {
     pub(super) login: Login,
+    /// Servers that have forwarded the request.
+    pub(super) forwards: u8,
     pub(super) client: Option<IpAddr>,
     /// True if the client's own connection was encrypted.
     pub(super) is_secure: bool,
@@ -54,6 +56,7 @@ impl Signer {
         let text = |value: Option<String>| value.map_or(Value::Null, Value::from);
         let mut sender = Object::new();
         sender.insert("at", at);
+        sender.insert("forwards", u64::from(request.forwards.saturating_add(1)));
         sender.insert("client", text(request.client().map(|ip| ip.to_string())));
         sender.insert("secure", request.is_secure());
         sender.insert("by", text(login.by.map(str::to_owned)));
@@ -137,6 +140,7 @@ fn decode(sender: &Object) -> Option<ForwardedSender> {
             by,
             update_to: None,
         },
+        forwards: sender.get("forwards")?.as_u64()?.try_into().ok()?,
         client: text("client").and_then(|client| client.parse().ok()),
         is_secure: sender.get("secure")?.as_bool()?,
     })
@@ -191,6 +195,7 @@ mod tests {
         );
         assert_eq!(sender.login.update_to, None);
         assert_eq!((sender.client, sender.is_secure), (received.peer, true));
+        assert_eq!(sender.forwards, 1);
         let plain = request(Method::PUT, "/d/x?a=1", None);
         assert!(signer.sender_at(&plain, NOW).unwrap().is_none());
     }

@@ -1,8 +1,8 @@
-//! Requests that this server forwards, because another one writes the databases.
+//! Requests that this server forwards, because another one writes the database or leads.
 //!
 //! The server has found the user by then, and says so in a signed header ([`identity`]). Bodies go both ways as they come: each side
-//! is read as fast as the other one takes it, and is cut when the other is. A request is forwarded once: a server that is sent a
-//! forwarded request and does not lead refuses it.
+//! is read as fast as the other one takes it, and is cut when the other is. Servers may see for a moment differently which of them
+//! is responsible, so one that gets a forwarded request may forward it once more; then it is refused.
 
 mod body;
 mod connections;
@@ -14,28 +14,34 @@ use crate::couch;
 use crate::http::{BodyClosed, BodySender, FailureKind, Tls};
 use crate::runtime::log::Log;
 use crate::runtime::repeats::fault_id;
-use crate::site::cluster::ServerRole;
-use crate::{Answer, Failure, Request};
+use crate::runtime::{ClusterView, ResponsibleServer, ServerPlace};
+use crate::{Answer, Failure, Request, UserContext};
 use body::{ForwardedBody, relay};
 use connections::{Connection, Connections};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use hyper::header::{HeaderValue, InvalidHeaderValue};
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue, InvalidHeaderValue};
 use hyper::http::uri::PathAndQuery;
-use hyper::{Response, Uri};
+use hyper::{Method, Response, Uri};
 use identity::{FORWARDED, Signer, target};
 use std::sync::Arc;
-use tokio::sync::watch;
+use std::time::Duration;
 
 /// Up to this length an answer is taken whole before its head is sent.
 const SHORT_ANSWER: u64 = 64 << 10;
-/// Seconds after which a client may try again that found no leader: one is found within the take-over time.
+/// Seconds after which a client may try again that found no server for its request: one is found within the take-over time.
 const RETRY_AFTER: &str = "1";
+/// Servers that forward a request, at most.
+const MOST_FORWARDS: u8 = 2;
+/// Time within which the leader accepts what it is told.
+const TOLD_WITHIN: Duration = Duration::from_secs(5);
+/// Time within which a server that has lost a database sees which one has it now.
+const SETTLED_WITHIN: Duration = Duration::from_secs(3);
 
-/// Forwards requests to the leader of a store.
+/// Forwards requests to other servers of a store.
 #[derive(Debug)]
 pub(crate) struct Forwarder {
-    role: watch::Receiver<ServerRole>,
+    view: Arc<ClusterView>,
     signer: Signer,
     connections: Arc<Connections>,
     log: Log,
@@ -44,13 +50,13 @@ pub(crate) struct Forwarder {
 impl Forwarder {
     /// Of a server whose store has this secret. With `tls`, all servers of the store encrypt their connections.
     pub(super) fn new(
-        role: watch::Receiver<ServerRole>,
+        view: Arc<ClusterView>,
         secret: &str,
         tls: Option<Tls>,
         log: Log,
     ) -> Forwarder {
         Forwarder {
-            role,
+            view,
             signer: Signer::new(secret),
             connections: Arc::new(Connections::new(tls)),
             log,
@@ -59,7 +65,23 @@ impl Forwarder {
 
     /// True if another server has to answer the request.
     pub(super) fn takes(&self, request: &Request) -> bool {
-        *self.role.borrow() != ServerRole::Leader && couch::is_for_leader(request)
+        self.place_for(request) != ServerPlace::Here
+    }
+
+    fn place_for(&self, request: &Request) -> ServerPlace {
+        let server = couch::responsible_server(request);
+        server.map_or(ServerPlace::Here, |server| self.view.place_of(&server))
+    }
+
+    /// True if another server has to answer the request after this one has lost its database, which the next looks at the store
+    /// show.
+    pub(super) async fn takes_soon(&self, request: &Request) -> bool {
+        let mut view = self.view.watch();
+        if view.borrow().live().len() < 2 {
+            return false;
+        }
+        let settled = async { while !self.takes(request) && view.changed().await.is_ok() {} };
+        tokio::time::timeout(SETTLED_WITHIN, settled).await.is_ok()
     }
 
     /// The login of a request that another server has forwarded; the request then has the address of its client. `None` for one
@@ -71,11 +93,12 @@ impl Forwarder {
         let Some(sender) = self.signer.sender(request)? else {
             return Ok(None);
         };
-        if self.takes(request) {
+        if sender.forwards >= MOST_FORWARDS && self.takes(request) {
             return Err(unavailable(
-                "This server does not lead those of its store, and a request is forwarded only once.",
+                "The servers of the store do not agree yet which of them answers this request.",
             ));
         }
+        request.forwards = sender.forwards;
         // Functions of design documents see the headers, and this one stands for its user for a while.
         request.headers.remove(FORWARDED);
         request.peer = sender.client;
@@ -85,25 +108,60 @@ impl Forwarder {
         Ok(Some(sender.login))
     }
 
-    /// The leader's answer.
+    /// The answer of the server that is responsible for a request.
     ///
     /// # Errors
-    /// 503 if there is no leader, or it does not answer; errors of the client's body.
+    /// 503 if there is none, or it does not answer; errors of the client's body.
     pub(super) async fn forward(&self, request: Request, login: &Login) -> Result<Answer, Failure> {
-        let leader = match &*self.role.borrow() {
-            ServerRole::Standby(Some(leader)) => Arc::clone(leader),
-            ServerRole::Standby(None) | ServerRole::Leader | ServerRole::Unknown => {
-                return Err(unavailable("No server of the store leads at this moment."));
-            }
+        let ServerPlace::At(server) = self.place_for(&request) else {
+            return Err(unavailable(
+                "No server of the store is known to answer this request at this moment.",
+            ));
         };
+        self.view.count_forwarded();
         let (message, relaying) = self.message(request, login)?;
         tokio::select! {
-            answer = self.exchange(&leader, message) => answer,
+            answer = self.exchange(&server, message) => answer,
             failure = relaying => Err(failure),
-            // The one before may never answer, nor close the connection.
-            () = replaced(self.role.clone(), Arc::clone(&leader)) => Err(unavailable(
-                "Another server has begun to lead those of the store; the one before may have done what was asked for.",
+            // It may never answer, nor close the connection.
+            () = self.view.gone(&server) => Err(unavailable(
+                "The server that this request was forwarded to is gone; it may have done what was asked for.",
             )),
+        }
+    }
+
+    /// Sends the leader a JSON text of this server's own.
+    ///
+    /// # Errors
+    /// 503 if it does not accept it.
+    pub(super) async fn tell_leader(
+        &self,
+        path: &str,
+        mount: String,
+        body: Vec<u8>,
+    ) -> Result<(), Failure> {
+        let json = HeaderValue::from_static("application/json");
+        let headers = HeaderMap::from_iter([(CONTENT_TYPE, json)]);
+        let uri = Uri::try_from(path).map_err(Failure::internal)?;
+        let mut request = Request::new(Method::POST, &uri, headers, body)?;
+        request.mount = mount;
+        let login = Login {
+            user: UserContext {
+                name: Some(self.view.own().to_owned()),
+                roles: vec!["_admin".to_owned()],
+            },
+            ..Login::default()
+        };
+        let ServerPlace::At(leader) = self.view.place_of(&ResponsibleServer::Leader) else {
+            return Err(unavailable("no other server is known to lead"));
+        };
+        let (message, _) = self.message(request, &login)?;
+        let answer = self.exchange(&leader, message);
+        let answer = tokio::time::timeout(TOLD_WITHIN, answer).await;
+        match answer {
+            Ok(Ok(answer)) if answer.status.is_success() => Ok(()),
+            Ok(Err(failure)) => Err(failure),
+            Ok(Ok(_)) | Err(_) => Err(unavailable("the leader does not accept it")),
         }
     }
 
@@ -153,29 +211,29 @@ impl Forwarder {
 
     async fn exchange(
         &self,
-        leader: &Arc<str>,
+        server: &Arc<str>,
         message: hyper::Request<ForwardedBody>,
     ) -> Result<Answer, Failure> {
-        let (response, connection) = self.send(leader, message).await?;
-        self.answer(response, (connection, leader)).await
+        let (response, connection) = self.send(server, message).await?;
+        self.answer(response, (connection, server)).await
     }
 
     async fn send(
         &self,
-        leader: &Arc<str>,
+        server: &Arc<str>,
         mut message: hyper::Request<ForwardedBody>,
     ) -> Result<(Response<Incoming>, Connection), Failure> {
         let unreachable = |error: std::io::Error| {
-            let cause = format!("the leader at {leader} cannot be reached: {error}");
+            let cause = format!("the server at {server} cannot be reached: {error}");
             self.log.scope(|| {
                 tracing::error!(
                     fault = fault_id(&cause),
                     "a request is not forwarded: {cause}"
                 );
             });
-            unavailable("The server that leads those of the store cannot be reached.")
+            unavailable("The server of the store that answers this request cannot be reached.")
         };
-        let mut connection = (self.connections.get(leader).await).map_err(unreachable)?;
+        let mut connection = (self.connections.get(server).await).map_err(unreachable)?;
         loop {
             let mut failed = match connection.sender.try_send_request(message).await {
                 Ok(response) => return Ok((response, connection)),
@@ -185,12 +243,12 @@ impl Forwarder {
             match failed.take_message().filter(|_| connection.is_reused) {
                 Some(unsent) => {
                     message = unsent;
-                    let connected = self.connections.connect(leader).await;
+                    let connected = self.connections.connect(server).await;
                     connection = connected.map_err(unreachable)?;
                 }
                 None => {
                     return Err(unavailable(
-                        "The server that leads those of the store has not answered; it may have done what was asked for.",
+                        "The server that this request was forwarded to has not answered; it may have done what was asked for.",
                     ));
                 }
             }
@@ -200,7 +258,7 @@ impl Forwarder {
     async fn answer(
         &self,
         response: Response<Incoming>,
-        (connection, leader): (Connection, &Arc<str>),
+        (connection, server): (Connection, &Arc<str>),
     ) -> Result<Answer, Failure> {
         let (parts, body) = response.into_parts();
         let is_short = body
@@ -217,12 +275,12 @@ impl Forwarder {
             }
             false => {
                 let connections = Arc::clone(&self.connections);
-                let replaced = replaced(self.role.clone(), Arc::clone(leader));
+                let (view, server) = (Arc::clone(&self.view), Arc::clone(server));
                 Answer::feed("", |client| async move {
                     tokio::select! {
                         sent = send_back(body, client) => sent?,
-                        // A cut body, as when a leader dies.
-                        () = replaced => return Err(BodyClosed),
+                        // A cut body, as when a server dies.
+                        () = view.gone(&server) => return Err(BodyClosed),
                     }
                     connections.keep(connection);
                     Ok(())
@@ -233,16 +291,6 @@ impl Forwarder {
         answer.headers = parts.headers;
         headers::strip_hop_by_hop(&mut answer.headers);
         Ok(answer)
-    }
-}
-
-/// Completes once another server than this leader leads.
-async fn replaced(mut role: watch::Receiver<ServerRole>, leader: Arc<str>) {
-    let is_other =
-        |role: &ServerRole| !matches!(role, ServerRole::Standby(Some(now)) if *now == leader);
-    if role.wait_for(is_other).await.is_err() {
-        // The server stops.
-        std::future::pending::<()>().await;
     }
 }
 

@@ -139,7 +139,9 @@ fn examine(
     let filters = database.filter_indexes.all().into_iter();
     let filters = filters.map(|index| ("_changes".to_owned(), index));
     let indexes = database.indexes.all().into_iter().chain(filters).map(Some);
-    let targets = std::iter::once(None).chain(indexes);
+    // Another server compacts the file of a database that it writes.
+    let own_file = (!database.documents.is_following()).then_some(None);
+    let targets = own_file.into_iter().chain(indexes);
     let targets = targets.map(|index| CompactionTarget {
         database: Arc::clone(&database),
         index,

@@ -33,14 +33,15 @@ pub(super) async fn route(
     let ["_node", node, rest @ ..] = path.as_slice() else {
         return Err(Failure::not_found("missing"));
     };
-    if !NAMES.contains(node) {
+    let own_name = app.databases.cluster().and_then(|view| view.own_name());
+    if !NAMES.contains(node) && own_name.as_deref() != Some(*node) {
         return Err(Failure::not_found(format!("no such node: {node}")));
     }
     match rest {
         [] => {
             read_only(&request)?;
             let mut node = Object::new();
-            node.insert("name", NODE_NAME);
+            node.insert("name", own_name.as_deref().unwrap_or(NODE_NAME));
             Ok(json(&node.into()))
         }
         ["_config", ..] => {
@@ -96,6 +97,7 @@ pub(super) fn figures(app: &CouchContext, request: &Request) -> Result<Answer, F
         uptime: server.started.elapsed(),
         open_databases: app.databases.count_open(),
         password_checks: app.auth.password_checks(),
+        cluster: app.databases.cluster_figures(),
     });
     let text = server.metrics.encode();
     let (kind, text) = match request.accepts("application/openmetrics-text") {

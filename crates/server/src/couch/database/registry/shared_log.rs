@@ -4,11 +4,14 @@
 use super::{Databases, OpenDatabase};
 use crate::Failure;
 use crate::http::Freshness;
+use crate::runtime::ClusterView;
+use crate::runtime::metrics::ClusterFigures;
 use parking_lot::Mutex;
+use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use varve_shared::{SharedError, SharedStorage};
+use varve_shared::SharedStorage;
 
 /// Time after the last read of an old state for which a log is followed.
 const FOLLOWED_FOR: Duration = Duration::from_secs(30);
@@ -19,6 +22,8 @@ pub(super) struct DatabaseLog {
     storage: SharedStorage,
     /// Time of the last read of an old state since the log is followed for those.
     last_stale_read: Mutex<Option<Instant>>,
+    /// When the copy was last seen to have all commits.
+    last_current: Mutex<Instant>,
 }
 
 impl DatabaseLog {
@@ -26,6 +31,7 @@ impl DatabaseLog {
         DatabaseLog {
             storage,
             last_stale_read: Mutex::default(),
+            last_current: Mutex::new(Instant::now()),
         }
     }
 
@@ -70,9 +76,36 @@ impl OpenDatabase {
 }
 
 impl Databases {
-    /// From now on this server takes over the logs of databases that are asked for; until then it follows them.
-    pub(crate) fn begin_to_lead(&self) {
-        self.store.begin_to_lead();
+    /// True if this server should write a database.
+    pub(crate) fn writes(&self, name: &str) -> bool {
+        self.store.writes(name)
+    }
+
+    /// What this server knows of the others of a shared store; `None` without one.
+    pub(crate) fn cluster(&self) -> Option<&Arc<ClusterView>> {
+        self.store.cluster()
+    }
+
+    /// Figures of this server among those of its store; `None` without a shared store.
+    pub(crate) fn cluster_figures(&self) -> Option<ClusterFigures> {
+        let view = self.store.cluster()?;
+        let followed = self.followed();
+        let lags = followed.iter().filter_map(|it| it.log.as_ref());
+        let lag = lags.map(|log| log.last_current.lock().elapsed()).max();
+        let open = self.open.values();
+        let written = open.iter().filter(|it| !it.documents.is_following());
+        Some(ClusterFigures {
+            nodes: view.watch().borrow().live().len(),
+            written_databases: written.count(),
+            lag: lag.unwrap_or_default(),
+            counts: view.counts(),
+        })
+    }
+
+    pub(super) fn count_read(&self, was_checked: bool) {
+        if let Some(view) = self.store.cluster() {
+            view.count_read(was_checked);
+        }
     }
 
     /// Shows the newest commit of a database that is in a log, unless the read may see an older one.
@@ -84,9 +117,12 @@ impl Databases {
         let Some(log) = database.log.as_ref() else {
             return Ok(());
         };
-        if database.is_fresh(freshness) {
+        let is_fresh = database.is_fresh(freshness);
+        self.count_read(!is_fresh);
+        if is_fresh {
             return Ok(());
         }
+        let asked_at = Instant::now();
         if let Err(error) = log.storage.ensure_current() {
             if error.must_reopen() {
                 self.retire(database, &error);
@@ -94,19 +130,31 @@ impl Databases {
             return Err(error.into());
         }
         database.documents.follow()?;
+        *log.last_current.lock() = asked_at;
         if freshness == Freshness::Stale {
             log.note_stale_read();
         }
         Ok(())
     }
 
-    /// Makes this server the writer of a database that it has followed, once it leads.
-    pub(super) fn begin_writing(&self, database: &OpenDatabase) -> Result<(), Failure> {
-        let documents = &database.documents;
-        if !(documents.is_following() && self.store.leads()) {
-            return Ok(());
+    /// Makes this server the writer of a database that it has followed, or a follower of one that it has written, if another
+    /// server should write it from now on.
+    pub(super) fn change_writer(&self, database: &Arc<OpenDatabase>) -> Result<(), Failure> {
+        match (
+            database.documents.is_following(),
+            self.store.writes(&database.name),
+        ) {
+            (true, true) => self.begin_writing(database),
+            (false, false) => {
+                self.end_writing(database);
+                Ok(())
+            }
+            (true, false) | (false, true) => Ok(()),
         }
-        let name = &*database.name;
+    }
+
+    fn begin_writing(&self, database: &OpenDatabase) -> Result<(), Failure> {
+        let (name, documents) = (&*database.name, &database.documents);
         self.open.exclusively(name, || {
             // This takes the log over. A file that is gone is seen by the next look at the log.
             if documents.is_following() && self.store.find(name)?.is_some() {
@@ -120,8 +168,38 @@ impl Databases {
         })
     }
 
+    /// Commits what is under way and lets another server write; the database goes on with its feeds and indexes. While a
+    /// compaction is under way this server stays the writer, until the other one takes the log over.
+    fn end_writing(&self, database: &Arc<OpenDatabase>) {
+        let Some(log) = &database.log else {
+            return;
+        };
+        let ended = self.open.exclusively(&database.name, || {
+            (database.documents).end_writing(|| log.storage.release().map_err(Failure::from))
+        });
+        if let Err(failure) = ended {
+            self.retire(database, &failure);
+        }
+    }
+
+    /// Databases that this server has written, and another one should write from now on.
+    pub(crate) fn misplaced(&self) -> Vec<Arc<OpenDatabase>> {
+        let is_misplaced = |database: &Arc<OpenDatabase>| {
+            !database.documents.is_following() && !self.store.writes(&database.name)
+        };
+        let open = self.open.values().into_iter();
+        open.filter(is_misplaced).collect()
+    }
+
+    /// Lets another server write a database that is [`Databases::misplaced`].
+    pub(crate) fn hand_over(&self, database: &Arc<OpenDatabase>) {
+        if !self.store.writes(&database.name) {
+            self.end_writing(database);
+        }
+    }
+
     /// Gives up a database whose log must be opened again, as another process has it or a call failed.
-    fn retire(&self, database: &Arc<OpenDatabase>, error: &SharedError) {
+    fn retire(&self, database: &Arc<OpenDatabase>, error: &dyn Display) {
         self.forget_if_same(database, || {
             let name = &*database.name;
             self.log

@@ -40,8 +40,9 @@ pub(in crate::couch::replication) struct Caller {
 }
 
 impl LocalSide {
-    /// The database that an endpoint names, if a connection to its URL arrives at this server. One behind a proxy is
-    /// reached as its user says.
+    /// The database that an endpoint names, if a connection to its URL arrives at this server and this server writes the
+    /// database: one that another server of the store writes is reached by HTTP, as one behind a proxy, which is reached as its
+    /// user says.
     pub async fn find(app: &Arc<CouchContext>, endpoint: &Endpoint) -> Option<LocalSide> {
         let listening = app.server().listening.get()?;
         let url = &endpoint.url;
@@ -69,6 +70,9 @@ impl LocalSide {
             }
         };
         let name = database_name(url, &listening.prefix).filter(|_| is_here)?;
+        if !app.databases.writes(&name) {
+            return None;
+        }
         Some(LocalSide {
             app: Arc::clone(app),
             name,

@@ -11,7 +11,9 @@ use std::sync::atomic::AtomicU64;
 use varve_base::{DiskStorage, ReadMode};
 use varve_codec::EngineSetting;
 use varve_docdb::{DatabaseOptions, Edit, Mode, NewDatabase, NodeCache};
-use varve_shared::{CreateOutcome, DirectoryStore, ObjectInfo, ObjectStore, StoreError};
+use varve_shared::{
+    CreateOutcome, DirectoryStore, Member, Node, ObjectInfo, ObjectStore, StoreError,
+};
 
 /// A store that counts the requests of one server.
 #[derive(Debug)]
@@ -53,10 +55,11 @@ impl ObjectStore for CountingStore {
     }
 }
 
-/// The databases of one server.
+/// The databases of one server, whose id is its name.
 struct TestServer {
     databases: Databases,
     store: Arc<CountingStore>,
+    view: Arc<ClusterView>,
 }
 
 impl TestServer {
@@ -66,7 +69,9 @@ impl TestServer {
             requests: AtomicU64::new(0),
         });
         let copies = directory.join(name).join("shared");
-        let shared = SharedDatabases::new(Arc::clone(&store) as _, copies).unwrap();
+        let view = Arc::new(ClusterView::new(name.to_owned()));
+        let shared = SharedDatabases::new(Arc::clone(&store) as _, Arc::clone(&view), copies);
+        let shared = shared.unwrap();
         let log = varve_config::Log::default();
         let databases = Databases::new(
             (
@@ -83,7 +88,18 @@ impl TestServer {
         TestServer {
             databases: databases.unwrap(),
             store,
+            view,
         }
+    }
+
+    /// Shows it a store where only this server is alive, which writes all databases then.
+    fn sees_alive(&self, name: &str) {
+        let node = Node {
+            id: name.to_owned(),
+            address: format!("{name}:1"),
+        };
+        let has_joined = true;
+        self.view.update(name, vec![Member { node, has_joined }]);
     }
 
     fn put(&self, id: &str) {
@@ -106,13 +122,14 @@ impl TestServer {
 }
 
 fn leader_and_standby(directory: &Path) -> (TestServer, TestServer) {
-    let leader = TestServer::new(directory, "leader");
-    leader.databases.begin_to_lead();
+    let servers = ["leader", "standby"].map(|name| TestServer::new(directory, name));
+    servers.each_ref().map(|server| server.sees_alive("leader"));
+    let [leader, standby] = servers;
     leader
         .databases
         .create("d", NewDatabase::default())
         .unwrap();
-    (leader, TestServer::new(directory, "standby"))
+    (leader, standby)
 }
 
 #[test]
@@ -178,18 +195,89 @@ fn feeds_are_woken_by_commits_of_the_leader_and_end_with_the_database() {
 }
 
 #[test]
-fn a_standby_that_leads_writes_what_it_has_followed() {
+fn a_follower_that_is_to_write_writes_what_it_has_followed() {
     let directory = tempfile::tempdir().unwrap();
     let (leader, standby) = leader_and_standby(directory.path());
     leader.put("a");
     let followed = standby.databases.get("d").unwrap();
     let refused = standby.databases.create("other", NewDatabase::default());
     assert_eq!(refused.unwrap_err().kind, FailureKind::NotOwner);
-    standby.databases.begin_to_lead();
+    standby.sees_alive("standby");
     standby.put("b");
     let database = standby.databases.get("d").unwrap();
     assert!(Arc::ptr_eq(&followed, &database), "its feeds go on");
     assert!(!database.documents.is_following() && standby.sees("a", Freshness::Current).0);
     let lost = leader.databases.get("d").unwrap_err();
     assert_eq!(lost.kind, FailureKind::NotOwner, "{lost}");
+}
+
+/// Both servers see which one is to write; no commit is refused, and feeds of both go on.
+#[test]
+fn a_database_that_is_handed_over_goes_on_at_both_servers() {
+    let directory = tempfile::tempdir().unwrap();
+    let (one, other) = leader_and_standby(directory.path());
+    let of = |server: &TestServer| server.databases.get("d").unwrap();
+    one.put("a");
+    let before = [of(&one), of(&other)];
+    for server in [&one, &other] {
+        server.sees_alive("standby");
+    }
+    assert_eq!(one.databases.misplaced().len(), 1);
+    one.databases.hand_over(&before[0]);
+    assert!(one.databases.misplaced().is_empty() && before[0].documents.is_following());
+    assert_eq!(
+        one.databases.cluster_figures().unwrap().written_databases,
+        0
+    );
+    other.put("b");
+    assert!(one.sees("b", Freshness::Current).0);
+    let refused = one.databases.create("new", NewDatabase::default());
+    assert_eq!(refused.unwrap_err().kind, FailureKind::NotOwner);
+    let edit = Edit::parse(Some("c"), b"{}").unwrap();
+    let refused = before[0].documents.update_one(edit, Mode::Interactive);
+    let refused = Failure::from(refused.unwrap_err());
+    assert_eq!(
+        refused.kind,
+        FailureKind::NotOwner,
+        "it can be done elsewhere"
+    );
+    // And back, by what asks for it first.
+    for server in [&one, &other] {
+        server.sees_alive("leader");
+    }
+    assert!(other.sees("b", Freshness::Current).0);
+    one.put("c");
+    assert!(other.sees("c", Freshness::Current).0);
+    for (server, before) in [&one, &other].into_iter().zip(&before) {
+        assert!(Arc::ptr_eq(before, &of(server)) && !before.is_over());
+    }
+}
+
+/// One server does not know yet that the other one is to write.
+#[test]
+fn a_server_that_is_overtaken_gives_up_one_database_and_follows_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let (one, other) = leader_and_standby(directory.path());
+    one.databases
+        .create("kept", NewDatabase::default())
+        .unwrap();
+    let before = one.databases.get("d").unwrap();
+    other.sees_alive("standby");
+    other.put("a");
+    let edit = Edit::parse(Some("b"), b"{}").unwrap();
+    let refused = before.documents.update_one(edit, Mode::Interactive);
+    let refused = Failure::from(refused.unwrap_err());
+    assert_eq!(
+        refused.kind,
+        FailureKind::NotOwner,
+        "it is certainly not done"
+    );
+    one.sees_alive("standby");
+    assert_eq!(one.sees("a", Freshness::Current).0, true);
+    assert_eq!(one.sees("b", Freshness::Current).0, false);
+    assert!(!one.databases.get("d").unwrap().is_over());
+    one.sees_alive("leader");
+    let kept = &one.databases.get("kept").unwrap().documents;
+    let edit = Edit::parse(Some("x"), b"{}").unwrap();
+    kept.update_one(edit, Mode::Interactive).unwrap().unwrap();
 }
