@@ -51,7 +51,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Commits what was changed, and follows the log from then on.
+    /// Commits what was changed, and accepts nothing more.
     ///
     /// # Errors
     /// As [`Shared::commit`].
@@ -68,10 +68,8 @@ impl Shared {
             let mut journal = self.journal.lock();
             // Another thread may have changed something since.
             if journal.is_empty() {
-                journal.refuse_writes();
-                end.owned_epoch = None;
-                // The owner has changed files without them.
-                end.copy.close_files();
+                let log = self.log.id.to_string();
+                journal.abandon(&SharedError::NotOwner { log });
                 return Ok(());
             }
         }

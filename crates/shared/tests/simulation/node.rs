@@ -36,7 +36,6 @@ pub enum Flaw {
     ForgetsUnconfirmed,
     StoppedClock,
     CollectsTooSoon,
-    KeepsReleased,
 }
 
 pub fn options() -> LogOptions {
@@ -245,16 +244,13 @@ impl Node {
         }
     }
 
-    fn release(&self, life: &mut Life) -> Result<(), Ended> {
+    fn release(&self, life: &Life) -> Result<(), Ended> {
         if let Err(error) = life.storage.release() {
             self.note(&error);
             return Err(Ended);
         }
         self.world.lock().faults.releases += 1;
-        if self.flaw != Flaw::KeepsReleased {
-            life.committed = None;
-        }
-        Ok(())
+        Err(Ended)
     }
 
     fn take_over(&self, life: &mut Life) -> Result<(), Ended> {

@@ -211,7 +211,7 @@ fn a_follower_that_is_to_write_writes_what_it_has_followed() {
     assert_eq!(lost.kind, FailureKind::NotOwner, "{lost}");
 }
 
-/// Both servers see which one is to write; no commit is refused, and feeds of both go on.
+/// Both servers see which one is to write, and no commit is refused.
 #[test]
 fn a_database_that_is_handed_over_goes_on_at_both_servers() {
     let directory = tempfile::tempdir().unwrap();
@@ -248,8 +248,8 @@ fn a_database_that_is_handed_over_goes_on_at_both_servers() {
     assert!(other.sees("b", Freshness::Current).0);
     one.put("c");
     assert!(other.sees("c", Freshness::Current).0);
-    for (server, before) in [&one, &other].into_iter().zip(&before) {
-        assert!(Arc::ptr_eq(before, &of(server)) && !before.is_over());
+    for server in [&one, &other] {
+        assert!(!of(server).is_over());
     }
 }
 
