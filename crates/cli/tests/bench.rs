@@ -362,7 +362,7 @@ fn commands_are_measured_against_stock_hg_and_git() {
     let hg = hg.to_str().unwrap();
     let words = [
         "bench", "hg", "r", "--hg", hg, "--git", "--only", "log -l", "--only", "commit", "--only",
-        "update", "--runs", "3", "--json", "--html", "h.html",
+        "update", "--only", "stream", "--runs", "3", "--json", "--html", "h.html",
     ];
     let output = printed(directory, &words);
     let commands = rows(&output, "commands");
@@ -370,7 +370,13 @@ fn commands_are_measured_against_stock_hg_and_git() {
         .iter()
         .map(|row| row["work"].as_str().unwrap())
         .collect();
-    assert_eq!(names, ["log -l 10", "update from null", "commit of a file"]);
+    let chosen = [
+        "log -l 10",
+        "update from null",
+        "clone --stream",
+        "commit of a file",
+    ];
+    assert_eq!(names, chosen);
     for row in &commands {
         for column in ["varve", "hg", "git", "hg_ratio", "git_ratio"] {
             assert_eq!(

@@ -3,9 +3,9 @@
 use super::conversion;
 use super::measured_command::{CommandEffect, MeasuredCommand};
 use crate::BenchError;
-use crate::processes::{Program, words};
+use crate::processes::{LocalServer, Program, Words, words};
 use crate::report::ComparedProgram;
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -24,8 +24,10 @@ pub(super) struct Checkout {
     scratch: PathBuf,
     /// Commits so far: their contents depend on that alone, so that all programs make the same changesets.
     commits: Cell<u32>,
-    /// Copies that were updated so far.
-    updates: Cell<u32>,
+    /// Copies that were updated, and clones, so far.
+    copies: Cell<u32>,
+    /// Serves the copy that is read, once it is asked for.
+    server: OnceCell<LocalServer>,
 }
 
 /// This program by the name `hg`, by which it acts as Mercurial.
@@ -83,7 +85,8 @@ impl Checkout {
             program,
             compared,
             commits: Cell::new(0),
-            updates: Cell::new(0),
+            copies: Cell::new(0),
+            server: OnceCell::new(),
         }
     }
 
@@ -115,15 +118,42 @@ impl Checkout {
                 self.commit.clone()
             }
             CommandEffect::Update => self.empty_copy()?,
+            CommandEffect::Clone => {
+                let words = self.words_of_clone(work)?;
+                return self.program.run(&words, &self.scratch);
+            }
         };
         self.program.run(self.words(work), &directory)
     }
 
-    /// A new copy without files. Older ones stay until the end: a file system that has just lost many files makes new
-    /// ones several times slower.
+    fn words_of_clone(&self, work: &MeasuredCommand) -> Result<Words, BenchError> {
+        let server = match self.server.get() {
+            Some(server) => server,
+            None => {
+                let started = match self.is_git() {
+                    true => LocalServer::start_git(&self.program, &self.read)?,
+                    false => LocalServer::start(&self.program, &self.read)?,
+                };
+                self.server.get_or_init(|| started)
+            }
+        };
+        let mut words = self.words(work).to_vec();
+        // git takes no URL without a path.
+        words.push(format!("{}/", server.url()).into());
+        words.push(self.new_directory().into());
+        Ok(words)
+    }
+
+    /// A name that was not used before. Older directories stay until the end: a file system that has just lost many
+    /// files makes new ones several times slower.
+    fn new_directory(&self) -> PathBuf {
+        let name = format!("{}-copy-{}", self.compared.name, next(&self.copies));
+        self.scratch.join(name)
+    }
+
+    /// A new copy without files.
     fn empty_copy(&self) -> Result<PathBuf, BenchError> {
-        let name = format!("{}-update-{}", self.compared.name, next(&self.updates));
-        let directory = self.scratch.join(name);
+        let directory = self.new_directory();
         match self.is_git() {
             true => self.clone_git(&self.read, &directory)?,
             false => self.clone_hg(&self.read, &directory)?,

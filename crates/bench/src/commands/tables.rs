@@ -40,7 +40,7 @@ pub(super) fn fill(
         (
             "runs",
             format!(
-                "1 to warm up, then {}, in turns, without any configuration of the user; median (least-greatest)",
+                "1 to warm up, then {}, in turns, without any configuration of the user; clones come from a server of the same program on this machine; median (least-greatest)",
                 options.runs
             ),
         ),
@@ -56,7 +56,8 @@ pub(super) fn fill(
         .push(comparisons.chart("Time of commands against other programs"));
     if options.git.is_some() {
         report.notes.push(
-            "git works on a conversion that was packed by 'git gc'; it commits with core.fsync=all, so that a commit survives a power failure as Varve's does."
+            "git works on a conversion that was packed by 'git gc'; it commits with core.fsync=all, so that a commit survives a power failure as Varve's does. \
+             It clones from 'git daemon', which knows one way only."
                 .to_owned(),
         );
     }
