@@ -25,7 +25,8 @@ def reports(options):
         yield f"bundle-{name}", ["bundle", path]
         yield f"stream-{name}", ["stream", path]
         yield f"stream-{name}-hg", ["stream", path, "--clients", "2", "--hg", options.hg]
-        yield f"hg-{name}", ["hg", path, "--hg", options.hg, "--git"]
+        rhg = [f"--rhg={options.rhg}"] if options.rhg else []
+        yield f"hg-{name}", ["hg", path, "--hg", options.hg, "--git", *rhg]
     for given in options.docs:
         name, _, path = given.partition("=")
         yield f"db-{name}", ["db", "--docs", path, "--sample", str(options.sample)]
@@ -64,6 +65,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--varve", default="target/release/varve")
     parser.add_argument("--hg", default=os.environ.get("HG", "hg"))
+    parser.add_argument("--rhg", metavar="PROGRAM", help="Mercurial's program in Rust (build it in rust/rhg of its sources)")
     parser.add_argument("--repo", action="append", default=[], metavar="NAME=DIRECTORY")
     parser.add_argument("--docs", action="append", default=[], metavar="NAME=FILE")
     parser.add_argument("--sample", type=int, default=20_000, help="documents of each --docs")

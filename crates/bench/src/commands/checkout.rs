@@ -76,6 +76,13 @@ impl Checkout {
         Ok(checkout)
     }
 
+    /// Mercurial's program in Rust, which reads the copy of `hg`.
+    pub fn of_rhg(program: Program, hg: &Checkout, scratch: &Path) -> Checkout {
+        let checkout = Checkout::new(program, ComparedProgram::RHG, scratch);
+        let read = hg.read.clone();
+        Checkout { read, ..checkout }
+    }
+
     fn new(program: Program, compared: ComparedProgram, scratch: &Path) -> Checkout {
         let copy = |of: &str| scratch.join(format!("{}-{of}", compared.name));
         Checkout {
@@ -90,8 +97,22 @@ impl Checkout {
         }
     }
 
-    fn is_git(&self) -> bool {
+    pub fn is_git(&self) -> bool {
         self.compared == ComparedProgram::GIT
+    }
+
+    /// True if the program has this command with these arguments.
+    pub fn takes(&self, work: &MeasuredCommand) -> Result<bool, BenchError> {
+        /// `rhg` ends with it where only Mercurial's other program can go on.
+        const UNSUPPORTED: i32 = 252;
+        if self.compared != ComparedProgram::RHG {
+            return Ok(true);
+        }
+        let takes = || {
+            self.program
+                .ends_otherwise(UNSUPPORTED, &work.hg, &self.read)
+        };
+        Ok(work.is_reading() && takes()?)
     }
 
     /// Arguments of this program for a command.
@@ -183,7 +204,7 @@ impl Checkout {
     pub fn version(&self) -> Result<String, BenchError> {
         let words = match self.compared {
             ComparedProgram::VARVE => return Ok(format!("varve {}", env!("CARGO_PKG_VERSION"))),
-            ComparedProgram::GIT => words(&["--version"]),
+            ComparedProgram::GIT | ComparedProgram::RHG => words(&["--version"]),
             _ => words(&["version", "-q"]),
         };
         let printed = self.program.output(&words, &self.scratch)?;
