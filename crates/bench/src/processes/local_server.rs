@@ -94,13 +94,13 @@ impl Drop for LocalServer {
     }
 }
 
-/// A port of the loopback interface on which nobody listens now.
+/// A port of the loopback interface that is free now.
 fn free_port() -> io::Result<u16> {
     let probe = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     Ok(probe.local_addr()?.port())
 }
 
-/// Waits until somebody listens on the port, at most ten seconds.
+/// Waits until a connection to the port is accepted, at most ten seconds.
 fn await_listener(port: u16) -> io::Result<()> {
     const TRIES: u32 = 500;
     const PAUSE: Duration = Duration::from_millis(20);
