@@ -204,7 +204,9 @@ impl Checkout {
     pub fn version(&self) -> Result<String, BenchError> {
         let words = match self.compared {
             ComparedProgram::VARVE => return Ok(format!("varve {}", env!("CARGO_PKG_VERSION"))),
-            ComparedProgram::GIT | ComparedProgram::RHG => words(&["--version"]),
+            // It has no way to tell.
+            ComparedProgram::RHG => return Ok(self.compared.name.to_owned()),
+            ComparedProgram::GIT => words(&["--version"]),
             _ => words(&["version", "-q"]),
         };
         let printed = self.program.output(&words, &self.scratch)?;

@@ -62,6 +62,8 @@ pub fn run(
     })?;
     let checkouts = make_checkouts(&view, path, &absolute, options, (progress, interrupt));
     let checkouts = or_interrupted(checkouts, interrupt)?;
+    let versions = checkouts.iter().map(Checkout::version);
+    let versions = or_interrupted(versions.collect::<Result<Vec<_>, _>>(), interrupt)?;
     let taken = or_interrupted(taken_works(&works, &checkouts), interrupt)?;
     or_interrupted(compare_outputs(&taken, &checkouts, interrupt), interrupt)?;
     let rounds = Rounds {
@@ -80,6 +82,7 @@ pub fn run(
         changesets: view.changelog().revs().count(),
         file: String::from_utf8_lossy(&file).into_owned(),
         revisions,
+        versions,
     };
     tables::fill(&mut report, &comparisons, &subject, &checkouts, options)?;
     report.judge(&done, &[tables::COMMANDS, tables::STORES]);

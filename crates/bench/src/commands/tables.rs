@@ -14,6 +14,8 @@ pub(super) struct Subject {
     /// The file whose history is shown, and how often it was changed.
     pub file: String,
     pub revisions: usize,
+    /// Names and versions of the programs.
+    pub versions: Vec<String>,
 }
 
 pub(super) fn fill(
@@ -23,10 +25,8 @@ pub(super) fn fill(
     checkouts: &[Checkout],
     options: &Options,
 ) -> Result<(), BenchError> {
-    let versions = checkouts.iter().map(Checkout::version);
-    let versions: Vec<String> = versions.collect::<Result<_, _>>()?;
     report.properties = vec![
-        ("programs", versions.join("; ")),
+        ("programs", subject.versions.join("; ")),
         ("changesets", subject.changesets.to_string()),
         (
             "FILE",
