@@ -2,7 +2,7 @@
 
 use super::{Checkout, Options};
 use crate::BenchError;
-use crate::report::{Cell, Column, ColumnUnit, Comparisons, Report, ResultTable};
+use crate::report::{Cell, Column, ColumnUnit, ComparedProgram, Comparisons, Report, ResultTable};
 
 /// Names of the tables.
 pub(super) const COMMANDS: &str = "commands";
@@ -77,8 +77,10 @@ fn stores(checkouts: &[Checkout]) -> Result<ResultTable, BenchError> {
             Column::new("program", "program", ColumnUnit::Text),
             Column::new("size", "size", ColumnUnit::Bytes),
         ],
+        // rhg reads the copy of hg.
         rows: checkouts
             .iter()
+            .filter(|checkout| checkout.compared != ComparedProgram::RHG)
             .map(row)
             .collect::<Result<_, BenchError>>()?,
     })
