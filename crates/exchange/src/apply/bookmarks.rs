@@ -91,7 +91,7 @@ pub trait BookmarkedHistory {
     fn parents(&self, rev: Rev) -> [Option<Rev>; 2];
 
     /// How many changesets there are.
-    fn len(&self) -> usize;
+    fn changeset_count(&self) -> usize;
 
     /// What obsolescence markers name as successors of each changeset.
     ///
@@ -116,7 +116,7 @@ impl BookmarkedHistory for RepoView {
         self.changelog().parents(rev)
     }
 
-    fn len(&self) -> usize {
+    fn changeset_count(&self) -> usize {
         self.changelog().len()
     }
 
@@ -138,7 +138,7 @@ impl BookmarkedHistory for PendingHistory<'_> {
         self.parents(rev)
     }
 
-    fn len(&self) -> usize {
+    fn changeset_count(&self) -> usize {
         self.len()
     }
 
@@ -230,8 +230,10 @@ fn is_in_foreground(
 
 fn with_descendants(view: &impl BookmarkedHistory, roots: &BTreeSet<Rev>) -> HashSet<Rev> {
     let mut found: HashSet<Rev> = roots.iter().copied().collect();
-    let after = roots.first().map_or(view.len(), |first| first.index() + 1);
-    for rev in (after..view.len()).map(|index| Rev(index as u32)) {
+    let after = roots
+        .first()
+        .map_or(view.changeset_count(), |first| first.index() + 1);
+    for rev in (after..view.changeset_count()).map(|index| Rev(index as u32)) {
         let mut parents = view.parents(rev).into_iter().flatten();
         if parents.any(|parent| found.contains(&parent)) {
             found.insert(rev);

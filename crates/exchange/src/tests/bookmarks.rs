@@ -39,7 +39,7 @@ impl BookmarkedHistory for Local<'_> {
         [0, 1].map(|at| parents.get(at).map(|parent| Rev(*parent as u32)))
     }
 
-    fn len(&self) -> usize {
+    fn changeset_count(&self) -> usize {
         self.len
     }
 
