@@ -14,16 +14,8 @@ use tempfile::NamedTempFile;
 
 const PROGRAM: &str = include_str!("fork_server.py");
 
-/// Variables that Mercurial or Python reads when it is loaded; the server has [`LOCALE`] only. HGENCODING is read then,
-/// too, but the server sets it anew for each call.
-const AT_LOADING: &[&str] = &[
-    "LC_",
-    "LANG",
-    "PYTHON",
-    "HGENCODINGMODE",
-    "HGENCODINGAMBIGUOUS",
-    "HGMODULEPOLICY",
-];
+/// Variables that Mercurial or Python reads when it is loaded; the server has [`LOCALE`] only.
+const AT_LOADING: &[&str] = &["LC_", "LANG", "PYTHON", "HGENCODING", "HGMODULEPOLICY"];
 const LOCALE: (&str, &str) = ("LC_ALL", "C.UTF-8");
 
 /// Runs `hg` with the arguments, the directory and nothing but the variables that `command` sets, and

@@ -21,7 +21,7 @@ import tempfile
 import time
 
 # Before import on demand is enabled, so that all they need is loaded once for all commands.
-from mercurial import bundle2, bundlerepo, commands, dispatch, encoding, hg, httppeer, localrepo
+from mercurial import bundle2, bundlerepo, commands, dispatch, hg, httppeer, localrepo
 from mercurial import main_script, pycompat, shelve, statichttprepo, upgrade  # noqa: F401
 from mercurial.hgweb import server as web  # noqa: F401
 from hgext import amend, histedit, rebase  # noqa: F401
@@ -126,8 +126,6 @@ def read_call(connection):
     os.environb.clear()
     os.environb.update(field.split(b"=", 1) for field in take_list())
     time.tzset()
-    # Mercurial reads it when it is loaded.
-    encoding.encoding = os.environb.get(b"HGENCODING") or encoding.encoding
     return [([next(fields), next(fields)], take_list()) for _ in range(int(next(fields)))]
 
 
