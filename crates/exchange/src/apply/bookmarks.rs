@@ -93,7 +93,7 @@ pub trait BookmarkedHistory {
     /// How many changesets there are.
     fn changeset_count(&self) -> usize;
 
-    /// What obsolescence markers name as successors of each changeset.
+    /// Successors of each changeset, as obsolescence markers name them.
     ///
     /// # Errors
     /// If the markers are damaged.

@@ -15,7 +15,7 @@ pub(crate) fn path(hg: &Path, requirements: &Requirements) -> PathBuf {
     })
 }
 
-/// What a file of bookmarks says.
+/// Contents of a file of bookmarks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BookmarksFile {
     pub(crate) by_name: BTreeMap<Vec<u8>, Node>,

@@ -5,7 +5,7 @@
 pub struct HelpEntry {
     /// The word that asks for it.
     pub name: String,
-    /// What it does or is about, in one line.
+    /// Its subject, in one line.
     pub title: String,
     /// All of it, as lines of text.
     pub text: String,

@@ -13,7 +13,7 @@ const MORE_BASIC: &[&str] = &["abort", "continue"];
 pub struct HelpText {
     /// The word that asks for it.
     pub name: String,
-    /// What it does or is about, in one line.
+    /// Its subject, in one line.
     pub title: String,
     /// All of it.
     pub text: String,
@@ -26,7 +26,7 @@ pub struct HelpListing {
     pub basic_commands: Vec<HelpText>,
     /// All others.
     pub other_commands: Vec<HelpText>,
-    /// What is about no command.
+    /// Texts about no command.
     pub topics: Vec<HelpText>,
 }
 

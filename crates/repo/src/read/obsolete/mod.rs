@@ -36,7 +36,7 @@ impl RepoView {
         self.phases().of(rev) > Phase::Public
     }
 
-    /// What obsolescence markers name as successors of each changeset.
+    /// Successors of each changeset, as obsolescence markers name them.
     ///
     /// # Errors
     /// If the markers are damaged.

@@ -63,7 +63,7 @@ impl PendingHistory<'_> {
         self.log.len()
     }
 
-    /// What obsolescence markers name as successors.
+    /// Successors, as obsolescence markers name them.
     pub fn successors(&self) -> &HashMap<Node, Vec<Node>> {
         &self.successors
     }
