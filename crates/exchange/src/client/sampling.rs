@@ -91,7 +91,7 @@ impl Search<'_> {
         sample.into_iter().collect()
     }
 
-    /// Where the border may be: heads and roots of the undecided changesets, and changesets at doubling
+    /// A sample where the border may be: heads and roots of the undecided changesets, and changesets at doubling
     /// distances from them, along each line of descent; filled up with others.
     pub(super) fn full_sample(&self, settings: &SamplingSettings) -> Vec<Rev> {
         let size = settings.size.max(1);
