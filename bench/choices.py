@@ -25,7 +25,9 @@ def reports(options):
         yield f"bundle-{name}", ["bundle", path]
         yield f"stream-{name}", ["stream", path]
         yield f"stream-{name}-hg", ["stream", path, "--clients", "2", "--hg", options.hg]
-        yield f"hg-{name}", ["hg", path, "--hg", options.hg, "--git"]
+        more = [f"--rhg={options.rhg}"] if options.rhg else []
+        more += [word for words in options.commands for word in ("--only", words)]
+        yield f"hg-{name}", ["hg", path, "--hg", options.hg, "--git", *more]
     for given in options.docs:
         name, _, path = given.partition("=")
         yield f"db-{name}", ["db", "--docs", path, "--sample", str(options.sample)]
@@ -64,10 +66,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--varve", default="target/release/varve")
     parser.add_argument("--hg", default=os.environ.get("HG", "hg"))
+    parser.add_argument("--rhg", metavar="PROGRAM", help="Mercurial's program in Rust (build it in rust/rhg of its sources)")
     parser.add_argument("--repo", action="append", default=[], metavar="NAME=DIRECTORY")
     parser.add_argument("--docs", action="append", default=[], metavar="NAME=FILE")
     parser.add_argument("--sample", type=int, default=20_000, help="documents of each --docs")
     parser.add_argument("--load", metavar="FILE", help="documents of corpus/make_docs.py, one a line; all are loaded")
+    parser.add_argument("--commands", action="append", default=[], metavar="WORDS", help="of the commands only those with these words")
     parser.add_argument("--pages", metavar="DIRECTORY", help="where the pages with plots are written")
     parser.add_argument("--only", action="append", metavar="WORDS", help="reports with these words in their names")
     options = parser.parse_args()

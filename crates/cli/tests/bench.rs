@@ -360,9 +360,16 @@ fn commands_are_measured_against_stock_hg_and_git() {
     let before = contents(&directory.join("r"));
     let hg = hg_program();
     let hg = hg.to_str().unwrap();
+    // As rhg, it ends so where only the other program can go on.
+    let script = format!("#!/bin/sh\n[ $1 = log ] || exit 252\nexec '{hg}' \"$@\"\n");
+    std::fs::write(directory.join("rhg"), script).unwrap();
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(directory.join("rhg"), executable).unwrap();
+    let rhg = format!("--rhg={}", directory.join("rhg").display());
     let words = [
-        "bench", "hg", "r", "--hg", hg, "--git", "--only", "log -l", "--only", "commit", "--only",
-        "update", "--runs", "3", "--json", "--html", "h.html",
+        "bench", "hg", "r", "--hg", hg, "--git", &rhg, "--only", "log -l", "--only", "files",
+        "--only", "commit", "--only", "update", "--only", "stream", "--runs", "3", "--json",
+        "--html", "h.html",
     ];
     let output = printed(directory, &words);
     let commands = rows(&output, "commands");
@@ -370,7 +377,14 @@ fn commands_are_measured_against_stock_hg_and_git() {
         .iter()
         .map(|row| row["work"].as_str().unwrap())
         .collect();
-    assert_eq!(names, ["log -l 10", "update from null", "commit of a file"]);
+    let chosen = [
+        "files",
+        "log -l 10",
+        "update from null",
+        "clone --stream",
+        "commit of a file",
+    ];
+    assert_eq!(names, chosen);
     for row in &commands {
         for column in ["varve", "hg", "git", "hg_ratio", "git_ratio"] {
             assert_eq!(
@@ -380,6 +394,15 @@ fn commands_are_measured_against_stock_hg_and_git() {
             );
         }
     }
+    let of_rhg = commands
+        .iter()
+        .map(|row| row["rhg_ratio"]["runs"].as_array());
+    let runs: Vec<Option<usize>> = of_rhg.map(|runs| runs.map(Vec::len)).collect();
+    assert_eq!(
+        runs,
+        [None, Some(3), None, None, None],
+        "only what it takes"
+    );
     let sizes = rows(&output, "stores");
     assert!(
         sizes.iter().all(|row| row["size"].as_u64().unwrap() > 100),

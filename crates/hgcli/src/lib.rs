@@ -14,6 +14,7 @@ mod remote;
 mod render;
 pub mod ui;
 
+pub use commands::help::listing::{HelpListing, HelpText};
 pub use commands::local::verify::verify_repository;
 pub use dispatch::{check_stdio_form, main};
 pub use remote::servers::download_options;

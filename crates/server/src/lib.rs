@@ -35,7 +35,7 @@ pub use hg::{
     Collection, CollectionSettings, CollectionSource, LoneConfig, LoneRepository, ReadConfig,
 };
 pub use http::{AccessLogFormat, AccessLogOutput, AccessLogTarget, Answer, Failure, Request};
-pub use runtime::{LogFile, LogOutput, Registry, RunningTask, Tasks};
+pub use runtime::{HelpEntry, HelpIndex, LogFile, LogOutput, Registry, RunningTask, Tasks};
 pub use site::{
     Ended, ListeningSocket, ServeOptions, Served, Server, SharedOptions, StopSignal,
     raise_file_limit,

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use tokio::sync::oneshot;
-use varve_server::{LogOutput, ServeOptions, Served, Server};
+use varve_server::{HelpIndex, LogOutput, ServeOptions, Served, Server};
 
 /// One admin, whose password is quickly checked; indexes wait for a request, and there is no database.
 const SETTINGS: &str = "[couchdb]\nsingle_node = false\n[admins]\nadm = pass\n[chttpd]\nallowed_hosts = varve.test\n[ken]\nbatch_channels = 0\n[chttpd_auth]\niterations = 2\n";
@@ -81,6 +81,7 @@ impl Running {
             certificate: None,
             access: None,
             log: LogOutput::Writer(Box::new(Lines(lines))),
+            help: HelpIndex::default(),
         };
         let server = Server::bind(options).unwrap();
         let address = server.address();

@@ -3,9 +3,9 @@
 use super::conversion;
 use super::measured_command::{CommandEffect, MeasuredCommand};
 use crate::BenchError;
-use crate::processes::{Program, words};
+use crate::processes::{LocalServer, Program, Words, words};
 use crate::report::ComparedProgram;
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -24,8 +24,10 @@ pub(super) struct Checkout {
     scratch: PathBuf,
     /// Commits so far: their contents depend on that alone, so that all programs make the same changesets.
     commits: Cell<u32>,
-    /// Copies that were updated so far.
-    updates: Cell<u32>,
+    /// Copies that were updated, and clones, so far.
+    copies: Cell<u32>,
+    /// Serves the copy that is read, once it is asked for.
+    server: OnceCell<LocalServer>,
 }
 
 /// This program by the name `hg`, by which it acts as Mercurial.
@@ -74,6 +76,13 @@ impl Checkout {
         Ok(checkout)
     }
 
+    /// Mercurial's program in Rust, which reads the copy of `hg`.
+    pub fn of_rhg(program: Program, hg: &Checkout, scratch: &Path) -> Checkout {
+        let checkout = Checkout::new(program, ComparedProgram::RHG, scratch);
+        let read = hg.read.clone();
+        Checkout { read, ..checkout }
+    }
+
     fn new(program: Program, compared: ComparedProgram, scratch: &Path) -> Checkout {
         let copy = |of: &str| scratch.join(format!("{}-{of}", compared.name));
         Checkout {
@@ -83,12 +92,27 @@ impl Checkout {
             program,
             compared,
             commits: Cell::new(0),
-            updates: Cell::new(0),
+            copies: Cell::new(0),
+            server: OnceCell::new(),
         }
     }
 
-    fn is_git(&self) -> bool {
+    pub fn is_git(&self) -> bool {
         self.compared == ComparedProgram::GIT
+    }
+
+    /// True if the program has this command with these arguments.
+    pub fn takes(&self, work: &MeasuredCommand) -> Result<bool, BenchError> {
+        /// `rhg` ends with it where only Mercurial's other program can go on.
+        const UNSUPPORTED: i32 = 252;
+        if self.compared != ComparedProgram::RHG {
+            return Ok(true);
+        }
+        let takes = || {
+            self.program
+                .ends_otherwise(UNSUPPORTED, &work.hg, &self.read)
+        };
+        Ok(work.is_reading() && takes()?)
     }
 
     /// Arguments of this program for a command.
@@ -115,15 +139,42 @@ impl Checkout {
                 self.commit.clone()
             }
             CommandEffect::Update => self.empty_copy()?,
+            CommandEffect::Clone => {
+                let words = self.words_of_clone(work)?;
+                return self.program.run(&words, &self.scratch);
+            }
         };
         self.program.run(self.words(work), &directory)
     }
 
-    /// A new copy without files. Older ones stay until the end: a file system that has just lost many files makes new
-    /// ones several times slower.
+    fn words_of_clone(&self, work: &MeasuredCommand) -> Result<Words, BenchError> {
+        let server = match self.server.get() {
+            Some(server) => server,
+            None => {
+                let started = match self.is_git() {
+                    true => LocalServer::start_git(&self.program, &self.read)?,
+                    false => LocalServer::start(&self.program, &self.read)?,
+                };
+                self.server.get_or_init(|| started)
+            }
+        };
+        let mut words = self.words(work).to_vec();
+        // git takes no URL without a path.
+        words.push(format!("{}/", server.url()).into());
+        words.push(self.new_directory().into());
+        Ok(words)
+    }
+
+    /// A name that was not used before. Older directories stay until the end: a file system that has just lost many
+    /// files makes new ones several times slower.
+    fn new_directory(&self) -> PathBuf {
+        let name = format!("{}-copy-{}", self.compared.name, next(&self.copies));
+        self.scratch.join(name)
+    }
+
+    /// A new copy without files.
     fn empty_copy(&self) -> Result<PathBuf, BenchError> {
-        let name = format!("{}-update-{}", self.compared.name, next(&self.updates));
-        let directory = self.scratch.join(name);
+        let directory = self.new_directory();
         match self.is_git() {
             true => self.clone_git(&self.read, &directory)?,
             false => self.clone_hg(&self.read, &directory)?,
@@ -153,6 +204,8 @@ impl Checkout {
     pub fn version(&self) -> Result<String, BenchError> {
         let words = match self.compared {
             ComparedProgram::VARVE => return Ok(format!("varve {}", env!("CARGO_PKG_VERSION"))),
+            // It has no way to tell.
+            ComparedProgram::RHG => return Ok(self.compared.name.to_owned()),
             ComparedProgram::GIT => words(&["--version"]),
             _ => words(&["version", "-q"]),
         };

@@ -13,6 +13,8 @@ pub(super) enum CommandEffect {
     Commit,
     /// Writes all files of the newest changeset into an empty working copy.
     Update,
+    /// Makes a copy from a server of the same program; its URL and a new directory follow the arguments.
+    Clone,
 }
 
 /// One command, as Mercurial and as git spell it.
@@ -88,6 +90,18 @@ const COMMANDS: &[CommandRow] = &[
         CommandEffect::Update,
         &["update", "-q", "tip"],
         &["reset", "-q", "--hard"],
+    ),
+    (
+        "clone --stream",
+        CommandEffect::Clone,
+        &["clone", "-q", "-U", "--stream"],
+        &["clone", "-q", "--bare"],
+    ),
+    (
+        "clone --pull",
+        CommandEffect::Clone,
+        &["clone", "-q", "-U", "--pull"],
+        &["clone", "-q", "--bare"],
     ),
     (
         "commit of a file",

@@ -28,6 +28,8 @@ pub struct Options {
     pub hg: PathBuf,
     /// File of git, if it is measured too.
     pub git: Option<PathBuf>,
+    /// File of Mercurial's `rhg`, if it is measured too.
+    pub rhg: Option<PathBuf>,
     /// Only work with one of these words in its name; all if there are none.
     pub only: Vec<String>,
     /// Rounds that count; at least 3.
@@ -60,13 +62,16 @@ pub fn run(
     })?;
     let checkouts = make_checkouts(&view, path, &absolute, options, (progress, interrupt));
     let checkouts = or_interrupted(checkouts, interrupt)?;
-    or_interrupted(compare_outputs(&works, &checkouts, interrupt), interrupt)?;
+    let versions = checkouts.iter().map(Checkout::version);
+    let versions = or_interrupted(versions.collect::<Result<Vec<_>, _>>(), interrupt)?;
+    let taken = or_interrupted(taken_works(&works, &checkouts), interrupt)?;
+    or_interrupted(compare_outputs(&taken, &checkouts, interrupt), interrupt)?;
     let rounds = Rounds {
         runs: options.runs,
         progress,
         interrupt,
     };
-    let (comparisons, done) = measure(&works, &checkouts, &rounds)?;
+    let (comparisons, done) = measure(&taken, &checkouts, &rounds)?;
     compare_changesets(&checkouts, interrupt)?;
     let mut report = Report::new(
         format!("varve bench hg {}", path.display()),
@@ -77,6 +82,7 @@ pub fn run(
         changesets: view.changelog().revs().count(),
         file: String::from_utf8_lossy(&file).into_owned(),
         revisions,
+        versions,
     };
     tables::fill(&mut report, &comparisons, &subject, &checkouts, options)?;
     report.judge(&done, &[tables::COMMANDS, tables::STORES]);
@@ -139,37 +145,62 @@ fn make_checkouts(
         let git = Program::new(ComparedProgram::GIT.name, git);
         checkouts.push(Checkout::of_git(git, view, scratch, (progress, interrupt))?);
     }
+    if let (Some(rhg), [_, hg, ..]) = (&options.rhg, checkouts.as_slice()) {
+        let rhg = Program::new(ComparedProgram::RHG.name, rhg);
+        checkouts.push(Checkout::of_rhg(rhg, hg, scratch));
+    }
     Ok(checkouts)
 }
 
-/// Varve and Mercurial must print the same.
+/// Varve and Mercurial's programs must print the same.
 fn compare_outputs(
-    works: &[MeasuredCommand],
+    works: &[TakenWork<'_>],
     checkouts: &[Checkout],
     interrupt: &Interrupt,
 ) -> Result<(), BenchError> {
-    for work in works.iter().filter(|work| work.is_reading()) {
-        interrupt.check()?;
-        let [varve, hg, ..] = checkouts else {
+    for (work, takes) in works.iter().filter(|(work, _)| work.is_reading()) {
+        let takers = checkouts.iter().zip(takes).filter(|(_, takes)| **takes);
+        let mut takers = takers
+            .map(|(checkout, _)| checkout)
+            .filter(|it| !it.is_git());
+        let Some(varve) = takers.next() else {
             return Err(BenchError::Nothing);
         };
-        if varve.output(work)? != hg.output(work)? {
-            return Err(BenchError::OtherOutput {
-                command: hg.program.call(hg.words(work)),
-            });
+        let ours = varve.output(work)?;
+        for other in takers {
+            interrupt.check()?;
+            if ours != other.output(work)? {
+                return Err(BenchError::OtherOutput {
+                    command: other.program.call(other.words(work)),
+                });
+            }
         }
     }
     Ok(())
 }
 
+/// A command, and for each program whether it takes that.
+type TakenWork<'w> = (&'w MeasuredCommand, Vec<bool>);
+
+fn taken_works<'w>(
+    works: &'w [MeasuredCommand],
+    checkouts: &[Checkout],
+) -> Result<Vec<TakenWork<'w>>, BenchError> {
+    let taken = |work| {
+        let takes = checkouts.iter().map(|checkout| checkout.takes(work));
+        Ok((work, takes.collect::<Result<_, BenchError>>()?))
+    };
+    works.iter().map(taken).collect()
+}
+
 fn measure(
-    works: &[MeasuredCommand],
+    works: &[TakenWork<'_>],
     checkouts: &[Checkout],
     rounds: &Rounds<'_>,
 ) -> Result<(Comparisons, Interleaved), BenchError> {
     let mut tasks: Vec<Task<'_>> = Vec::new();
-    for work in works {
-        for checkout in checkouts {
+    for (work, takes) in works {
+        for (checkout, _) in checkouts.iter().zip(takes).filter(|(_, takes)| **takes) {
             tasks.push(Box::new(move || {
                 let seconds = or_interrupted(checkout.run(work), rounds.interrupt)?;
                 Ok(vec![seconds])
@@ -178,16 +209,20 @@ fn measure(
     }
     let done = rounds.interleave("running commands", &mut tasks)?;
     drop(tasks);
-    let count = checkouts.len();
-    let compared = works.iter().enumerate().map(|(index, work)| ComparedWork {
+    let mut numbers = 0..;
+    let mut runs = |takes: bool| match takes {
+        true => numbers
+            .next()
+            .map_or(Samples::default(), |number| done.of(number, 0)),
+        false => Samples::default(),
+    };
+    let compared = works.iter().map(|(work, takes)| ComparedWork {
         name: work.name.to_owned(),
-        runs: (0..count)
-            .map(|program| done.of(index * count + program, 0))
-            .collect::<Vec<Samples>>(),
+        runs: takes.iter().map(|takes| runs(*takes)).collect(),
     });
     let comparisons = Comparisons {
-        programs: checkouts.iter().map(|checkout| checkout.compared).collect(),
         works: compared.collect(),
+        programs: checkouts.iter().map(|checkout| checkout.compared).collect(),
     };
     Ok((comparisons, done))
 }

@@ -2,7 +2,7 @@
 
 use super::{Checkout, Options};
 use crate::BenchError;
-use crate::report::{Cell, Column, ColumnUnit, Comparisons, Report, ResultTable};
+use crate::report::{Cell, Column, ColumnUnit, ComparedProgram, Comparisons, Report, ResultTable};
 
 /// Names of the tables.
 pub(super) const COMMANDS: &str = "commands";
@@ -14,6 +14,8 @@ pub(super) struct Subject {
     /// The file whose history is shown, and how often it was changed.
     pub file: String,
     pub revisions: usize,
+    /// Names and versions of the programs.
+    pub versions: Vec<String>,
 }
 
 pub(super) fn fill(
@@ -23,10 +25,8 @@ pub(super) fn fill(
     checkouts: &[Checkout],
     options: &Options,
 ) -> Result<(), BenchError> {
-    let versions = checkouts.iter().map(Checkout::version);
-    let versions: Vec<String> = versions.collect::<Result<_, _>>()?;
     report.properties = vec![
-        ("programs", versions.join("; ")),
+        ("programs", subject.versions.join("; ")),
         ("changesets", subject.changesets.to_string()),
         (
             "FILE",
@@ -40,7 +40,7 @@ pub(super) fn fill(
         (
             "runs",
             format!(
-                "1 to warm up, then {}, in turns, without any configuration of the user; median (least-greatest)",
+                "1 to warm up, then {}, in turns, without any configuration of the user; clones come from a server of the same program on this machine; median (least-greatest)",
                 options.runs
             ),
         ),
@@ -56,7 +56,8 @@ pub(super) fn fill(
         .push(comparisons.chart("Time of commands against other programs"));
     if options.git.is_some() {
         report.notes.push(
-            "git works on a conversion that was packed by 'git gc'; it commits with core.fsync=all, so that a commit survives a power failure as Varve's does."
+            "git works on a conversion that was packed by 'git gc'; it commits with core.fsync=all, so that a commit survives a power failure as Varve's does. \
+             It clones from 'git daemon', which knows one way only."
                 .to_owned(),
         );
     }
@@ -76,8 +77,10 @@ fn stores(checkouts: &[Checkout]) -> Result<ResultTable, BenchError> {
             Column::new("program", "program", ColumnUnit::Text),
             Column::new("size", "size", ColumnUnit::Bytes),
         ],
+        // rhg reads the copy of hg.
         rows: checkouts
             .iter()
+            .filter(|checkout| checkout.compared != ComparedProgram::RHG)
             .map(row)
             .collect::<Result<_, BenchError>>()?,
     })

@@ -1,17 +1,21 @@
 //! A server of one repository, started for a measurement.
 
-use super::{Program, ServerProcess};
+use super::{Program, ServerProcess, words};
 use crate::BenchError;
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::{Child, ChildStdout, Stdio};
+use std::io::{self, BufRead, BufReader};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 /// A running server; it ends with this value.
+#[derive(Debug)]
 pub(crate) struct LocalServer {
     child: Child,
     url: String,
     /// Kept open: a server that prints more would fail.
-    _output: BufReader<ChildStdout>,
+    _output: Option<BufReader<ChildStdout>>,
 }
 
 impl LocalServer {
@@ -37,12 +41,38 @@ impl LocalServer {
         let server = LocalServer {
             child,
             url: line.trim().trim_end_matches('/').to_owned(),
-            _output: output,
+            _output: Some(output),
         };
         match read.is_ok() && server.url.starts_with("http://") {
             true => Ok(server),
             false => Err(silent()),
         }
+    }
+
+    /// Starts git's own server, `git daemon`, for the repository in `directory`, and waits until it listens.
+    ///
+    /// # Errors
+    /// [`BenchError::Program`]: it cannot be started, or does not listen.
+    pub fn start_git(git: &Program, directory: &Path) -> Result<LocalServer, BenchError> {
+        let printed = git.output(&words(&["--exec-path"]), directory)?;
+        let programs = String::from_utf8_lossy(&printed).trim().to_owned();
+        // Started by `git daemon`, it would outlive this process's child.
+        let daemon = PathBuf::from(programs).join("git-daemon");
+        let port = free_port().map_err(|error| git.cannot_run(&error))?;
+        let mut command = Command::new(daemon);
+        let base = directory.display();
+        command.args(["--export-all", "--reuseaddr", "--listen=127.0.0.1"]);
+        command.args([format!("--port={port}"), format!("--base-path={base}")]);
+        command.arg(directory).env("GIT_CONFIG_GLOBAL", "/dev/null");
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        let child = command.stderr(Stdio::null()).spawn();
+        let server = LocalServer {
+            child: child.map_err(|error| git.cannot_run(&error))?,
+            url: format!("git://127.0.0.1:{port}"),
+            _output: None,
+        };
+        await_listener(port).map_err(|error| git.cannot_run(&error))?;
+        Ok(server)
     }
 
     /// Its address, without a slash at the end.
@@ -62,4 +92,25 @@ impl Drop for LocalServer {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A port of the loopback interface that is free now.
+fn free_port() -> io::Result<u16> {
+    let probe = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    Ok(probe.local_addr()?.port())
+}
+
+/// Waits until a connection to the port is accepted, at most ten seconds.
+fn await_listener(port: u16) -> io::Result<()> {
+    const TRIES: u32 = 500;
+    const PAUSE: Duration = Duration::from_millis(20);
+    let mut last = io::Error::from(io::ErrorKind::TimedOut);
+    for _ in 0..TRIES {
+        match TcpStream::connect((Ipv4Addr::LOCALHOST, port)) {
+            Ok(_) => return Ok(()),
+            Err(error) => last = error,
+        }
+        thread::sleep(PAUSE);
+    }
+    Err(last)
 }

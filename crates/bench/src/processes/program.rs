@@ -88,6 +88,19 @@ impl Program {
         Ok(done.stdout)
     }
 
+    /// Runs to the end; returns false if it ends with this status.
+    pub(crate) fn ends_otherwise(
+        &self,
+        status: i32,
+        words: &[OsString],
+        directory: &Path,
+    ) -> Result<bool, BenchError> {
+        let mut command = self.command();
+        let done = command.args(words).current_dir(directory).output();
+        let done = done.map_err(|error| self.cannot_run(&error))?;
+        Ok(done.status.code() != Some(status))
+    }
+
     pub(crate) fn cannot_run(&self, error: &std::io::Error) -> BenchError {
         BenchError::Program {
             program: self.file.clone(),

@@ -33,6 +33,12 @@ impl ComparedProgram {
         ratio: "git_ratio",
         heading: "git/varve",
     };
+    /// Mercurial's program in Rust, which takes some commands only.
+    pub const RHG: ComparedProgram = ComparedProgram {
+        name: "rhg",
+        ratio: "rhg_ratio",
+        heading: "rhg/varve",
+    };
 }
 
 /// One kind of work, with its seconds.

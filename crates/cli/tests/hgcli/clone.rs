@@ -42,6 +42,7 @@ fn clones_of_all_kinds_are_the_same() {
         ("streamed", "--stream -q"),
         ("uncompressed", "--uncompressed"),
         ("tag", "-u v1.0"),
+        ("bookmark", "-u feature"),
         ("branch", "-b stable"),
         ("part", "-r feature"),
         ("parts", "-r 3 -r v1.0 -u 2"),

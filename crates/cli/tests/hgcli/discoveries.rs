@@ -134,6 +134,40 @@ fn comparisons_find_and_cost_the_same() {
     }
 }
 
+/// Samples that are not random are of the same changesets, so that every count is the same.
+#[test]
+fn samples_follow_the_settings_for_discovery() {
+    let twin = Twin::writing_with(|hg, path| {
+        hg.ok(path, &["init", "drawn"]);
+        let drawn = "+60:f +260:a <f+9 +180:b <f*5/b+40:c";
+        hg.ok(&path.join("drawn"), &["debugbuilddag", drawn]);
+        hg.ok(path, &["clone", "-qUr", "a", "-r", "b", "drawn", "here"]);
+        hg.ok(path, &["clone", "-qUr", "c", "drawn", "there"]);
+    });
+    let settings = [
+        &["sample-size=30"][..],
+        &[
+            "sample-size=20",
+            "grow-sample.rate=1.5",
+            "exchange-heads=no",
+        ],
+        &["sample-size=9", "grow-sample=no", "grow-sample.dynamic=no"],
+        &["sample-size.initial=7", "sample-size=40"],
+    ];
+    for settings in settings {
+        let settings = settings.iter().chain(&["randomize=no"]);
+        let settings = settings.map(|setting| format!("--config=devel.discovery.{setting}"));
+        let settings: Vec<String> = settings.collect();
+        for verbosity in ["--debug", "--verbose"] {
+            for (from, to) in [("here", "there"), ("there", "here")] {
+                let mut words = vec!["-R", from, "debugdiscovery", to, verbosity];
+                words.extend(settings.iter().map(String::as_str));
+                same(&twin, &words);
+            }
+        }
+    }
+}
+
 #[test]
 fn unrelated_and_empty_repositories_are_compared_by_segments_alike() {
     let twin = Twin::writing_with(|hg, path| {

@@ -94,3 +94,62 @@ fn a_bookmark_that_moves_takes_those_kept_beside_it_along() {
         in_source(line);
     }
 }
+
+/// A changeset with a bookmark that is rewritten in `source` while `copy` has it.
+#[test]
+fn bookmarks_follow_to_the_successors_of_their_changesets() {
+    const MARKERS: &str = "--config=experimental.evolution=all";
+    let twin = Twin::writing_with(|hg, path| {
+        let source = path.join("source");
+        std::fs::create_dir(&source).unwrap();
+        hg.ok(&source, &["init"]);
+        for name in ["a", "b"] {
+            write(&source, name, name.as_bytes());
+            commit(hg, &source, name);
+        }
+        write(&source, ".hg/hgrc", b"[phases]\npublish = no\n");
+        hg.ok(&source, &["bookmark", "moves"]);
+        hg.ok(path, &["clone", "-q", "-u", "moves", "source", "copy"]);
+        write(&source, "b", b"changed");
+        hg.ok(&source, &["commit", "--amend", "-m", "new", MARKERS]);
+    });
+    twin.same_in("copy", &["pull", "-q", MARKERS]);
+    twin.same_in("copy", &["bookmarks", MARKERS]);
+}
+
+#[test]
+fn bookmarks_at_the_null_changeset_are_exchanged() {
+    let twin = Twin::writing(sides);
+    for words in [
+        &["bookmark", "-r", "null", "empty"][..],
+        &["push", "-B", "empty", "../source"],
+        &["debugpushkey", "../source", "bookmarks"],
+        &["clone", "../source", "../again"],
+        &["-R", "../again", "bookmarks"],
+        &["bookmark", "-d", "empty"],
+        &["push", "-B", "empty", "../source"],
+        &["debugpushkey", "../source", "bookmarks"],
+    ] {
+        twin.same_in("copy", words);
+    }
+}
+
+/// Only a bookmark that is new there makes a new head of its own; and those beside others stay at home.
+#[test]
+fn named_bookmarks_are_pushed_or_stay() {
+    let twin = Twin::writing(|hg, path| {
+        sides(hg, path);
+        write(&path.join("copy"), "d", b"d");
+        hg.ok(&path.join("copy"), &["update", "-q", "0"]);
+        commit(hg, &path.join("copy"), "d");
+        hg.ok(
+            &path.join("copy"),
+            &["bookmark", "-f", "-r", "3", "apart", "x@other"],
+        );
+    });
+    for line in ["push -B apart", "push -B x@other", "push -B apart -f"] {
+        let words: Vec<&str> = line.split(' ').chain(["../source"]).collect();
+        twin.same_in("copy", &words);
+    }
+    twin.same_in("source", &["bookmarks"]);
+}

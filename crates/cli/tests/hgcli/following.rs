@@ -76,6 +76,11 @@ fn directories_and_patterns_are_not_followed() {
             "--follow-first -r 4 d",
         ],
     );
+    // A name that is a file in one changeset and a directory in the other.
+    twin.each(|root| write(root, "a/x", b"x\n"));
+    twin.same(&["add", "a/x"]);
+    twin.same(&["commit", "-m", "directory", "-d", "0 0"]);
+    all(&twin, &["-f -r 0+7 a", "-f -r 7+0 a"]);
 }
 
 #[test]
@@ -127,4 +132,29 @@ fn names_are_looked_for_where_the_history_begins() {
         "-f q", "-f yy", "-f d/y", "-f d", "-f n", "-f n/nn", "-f u", "-f u/u",
     ];
     all(&twin, &lines);
+}
+
+/// The same revision of a file comes with a later changeset if the one that its filelog names is hidden.
+#[test]
+fn hidden_changesets_give_their_place_in_the_history_of_a_file_to_later_ones() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        for text in ["1", "2"] {
+            write(path, "a", text.as_bytes());
+            commit(hg, path, text);
+        }
+        hg.ok(path, &["update", "-q", "0"]);
+        write(path, "other", b"o\n");
+        commit(hg, path, "other");
+        hg.ok(path, &["graft", "-q", "1"]);
+        write(path, "a", b"3");
+        commit(hg, path, "3");
+        let hidden = hg.ok(path, &["log", "-r", "1", "-T", "{node}"]);
+        let markers = "--config=experimental.evolution=all";
+        hg.ok(path, &["debugobsolete", &hidden, markers]);
+    });
+    all(
+        &twin,
+        &["-G a", "a", "a other", "-r filelog(a)", "--hidden a"],
+    );
 }

@@ -353,3 +353,26 @@ fn a_bookmark_at_the_null_changeset_has_its_id() {
         "bookmark -d none",
     ]);
 }
+
+/// A copy calls those of its source, a pull those of the user.
+#[test]
+fn clones_call_hooks() {
+    let twin = twin(&[("preoutgoing", TELL), ("outgoing", TELL)]);
+    twin.same(&["clone", ".", "../copied"]);
+    twin.each(|root| std::fs::remove_file(root.join(".hg/hgrc")).unwrap());
+    let kinds = [
+        "pretxnopen",
+        "prechangegroup",
+        "pretxnchangegroup",
+        "pretxnclose",
+        "txnclose",
+        "changegroup",
+        "incoming",
+    ];
+    let settings = kinds.map(|kind| format!("hooks.{kind}={TELL}"));
+    twin.same(&with_config(&["clone", "--pull", ".", "pulled"], &settings));
+    twin.same(&with_config(&["clone", "-r", "0", ".", "part"], &settings));
+    // Nothing is copied if the source refuses.
+    let refuses = ["hooks.preoutgoing=false".to_owned()];
+    twin.same(&with_config(&["clone", ".", "../refused"], &refuses));
+}

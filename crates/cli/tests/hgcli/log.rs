@@ -229,10 +229,12 @@ fn templates_are_filled() {
 #[test]
 fn what_templates_cannot_fill_is_refused() {
     let twin = Twin::reading();
-    let ours = twin.run(&["log", "-r", "0", "-T", "{onelinesummary}"]).ours;
+    let ours = twin
+        .run(&["log", "-r", "0", "-T", "{succsandmarkers}"])
+        .ours;
     assert_eq!(ours.code, Some(10), "{ours}");
     assert!(
-        ours.stderr.contains("'onelinesummary' is not supported"),
+        ours.stderr.contains("'succsandmarkers' is not supported"),
         "{ours}"
     );
     // An unknown name is empty in both.

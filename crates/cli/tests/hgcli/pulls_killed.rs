@@ -10,11 +10,11 @@ use varve_testkit::peers::HgServer;
 use varve_testkit::repos;
 
 /// Moments at which one kind of command is killed.
-const MOMENTS: u32 = 25;
+const MOMENTS: u32 = 15;
 /// So often at most, where the machine has other work and the moments pass.
 const MOST: u32 = 4 * MOMENTS;
 /// At how many of them it must have been at work; on a busy machine some come too late.
-const LEAST: u32 = 8;
+const LEAST: u32 = 5;
 
 /// A repository that takes a while to be stored.
 fn large() -> Origin {

@@ -15,7 +15,8 @@ const FILES: &[&str] = &["a", "b", "d/a", "d/b"];
 const NEW: &[&str] = &["n", "m", "d/n", "e/a", "e/b"];
 const LINES: &[&str] = &["p\n", "q\n", "r\n", "s\n"];
 
-/// The histories that a test tries: `usual` of them, unless the environment says how many.
+/// The histories that a test tries: `usual` of them, which is few, as all commands run in two programs, unless the
+/// environment says how many.
 pub(crate) fn seeds(usual: u64) -> Range<u64> {
     let number = |name| std::env::var(name).ok()?.parse().ok();
     let first = number(FIRST).unwrap_or(0);

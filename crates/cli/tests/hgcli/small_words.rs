@@ -116,6 +116,18 @@ fn the_active_bookmark_is_called_by_a_dot() {
 }
 
 #[test]
+fn malformed_bookmarks_are_told_and_go_with_the_next_change() {
+    let twin = Twin::writing(|hg, path| {
+        neighbours(hg, path);
+        hg.ok(path, &["bookmark", "kept"]);
+        let file = path.join(".hg/bookmarks");
+        let text = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, format!("short name\n\n{text}{}\n", &text[..40])).unwrap();
+    });
+    twin.all_same(&["bookmarks", "log -r 0", "bookmark other", "bookmarks"]);
+}
+
+#[test]
 fn names_of_changesets_are_suspicious_bookmarks() {
     let twin = Twin::writing(neighbours);
     let node = hg().ok(twin.theirs(), &["log", "-r", "0", "-T", "{node|short}"]);

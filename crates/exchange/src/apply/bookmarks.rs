@@ -1,7 +1,8 @@
 //! Bookmarks of the other side beside one's own, and the effect of a pull on them.
 
-use std::collections::{BTreeMap, BTreeSet};
-use varve_repo::{PendingHistory, RepoView};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use varve_repo::{PendingHistory, RepoError, RepoView};
 use varve_revlog::{Node, Rev};
 
 /// Effect of a pull on a bookmark.
@@ -40,8 +41,8 @@ pub enum BookmarkExchange {
 pub struct PulledBookmark {
     /// Name of the bookmark on the other side.
     pub name: Vec<u8>,
-    /// Its changeset there; [`Node::NULL`] if it has none.
-    pub node: Node,
+    /// Its changeset there; `None` removes it.
+    pub node: Option<Node>,
     /// Its move here.
     pub moves: BookmarkMove,
 }
@@ -55,11 +56,11 @@ pub enum BookmarkRelation {
     OnlyHere,
     /// There is none here.
     OnlyThere,
-    /// The one here is on a descendant of the other's changeset.
+    /// The one here is on a descendant of the other's changeset, or in the place of a descendant that is obsolete.
     Ahead,
-    /// The one there is on a descendant.
+    /// The one there is, seen from the one here.
     Behind,
-    /// Neither changeset descends from the other.
+    /// Neither changeset descends from the other or stands in its place.
     Apart,
     /// The one there is on a changeset that is not here.
     Unknown,
@@ -88,7 +89,19 @@ pub trait BookmarkedHistory {
 
     /// Parents of a changeset.
     fn parents(&self, rev: Rev) -> [Option<Rev>; 2];
+
+    /// How many changesets there are.
+    fn changeset_count(&self) -> usize;
+
+    /// Successors of each changeset, as obsolescence markers name them.
+    ///
+    /// # Errors
+    /// If the markers are damaged.
+    fn successors(&self) -> Result<Cow<'_, Successors>, RepoError>;
 }
+
+/// Successors by changeset.
+pub type Successors = HashMap<Node, Vec<Node>>;
 
 impl BookmarkedHistory for RepoView {
     fn bookmarks(&self) -> &BTreeMap<Vec<u8>, Node> {
@@ -101,6 +114,14 @@ impl BookmarkedHistory for RepoView {
 
     fn parents(&self, rev: Rev) -> [Option<Rev>; 2] {
         self.changelog().parents(rev)
+    }
+
+    fn changeset_count(&self) -> usize {
+        self.changelog().len()
+    }
+
+    fn successors(&self) -> Result<Cow<'_, Successors>, RepoError> {
+        self.successors_by_changeset().map(Cow::Owned)
     }
 }
 
@@ -116,13 +137,24 @@ impl BookmarkedHistory for PendingHistory<'_> {
     fn parents(&self, rev: Rev) -> [Option<Rev>; 2] {
         self.parents(rev)
     }
+
+    fn changeset_count(&self) -> usize {
+        self.len()
+    }
+
+    fn successors(&self) -> Result<Cow<'_, Successors>, RepoError> {
+        Ok(Cow::Borrowed(self.successors()))
+    }
 }
 
 /// All bookmarks of both sides, by name.
+///
+/// # Errors
+/// As of [`BookmarkedHistory::successors`].
 pub fn compare_bookmarks(
     view: &impl BookmarkedHistory,
     remote: &BTreeMap<Vec<u8>, Node>,
-) -> Vec<ComparedBookmark> {
+) -> Result<Vec<ComparedBookmark>, RepoError> {
     let own = view.bookmarks();
     let names: BTreeSet<&Vec<u8>> = own.keys().chain(remote.keys()).collect();
     let mut compared: Vec<ComparedBookmark> = Vec::with_capacity(names.len());
@@ -134,6 +166,9 @@ pub fn compare_bookmarks(
             (_, None) => BookmarkRelation::OnlyHere,
             (None, _) => BookmarkRelation::OnlyThere,
             (here, there) if here == there => BookmarkRelation::Same,
+            // From the null changeset every way leads forward.
+            (Some(Node::NULL), _) if rev(there).is_some() => BookmarkRelation::Behind,
+            (_, Some(Node::NULL)) if rev(here).is_some() => BookmarkRelation::Ahead,
             _ => BookmarkRelation::Unknown,
         };
         if let (BookmarkRelation::Unknown, Some(here), Some(there)) =
@@ -150,14 +185,61 @@ pub fn compare_bookmarks(
             relation,
         });
     }
-    for ((at, is_newer), descends) in places.into_iter().zip(descents(view, &pairs)) {
-        compared[at].relation = match (descends, is_newer) {
+    let mut successors = None;
+    for (pair, descends) in descents(view, &pairs).into_iter().enumerate() {
+        if !descends && successors.is_none() {
+            successors = Some(view.successors()?);
+        }
+        let takes_the_place =
+            |known: &Cow<'_, Successors>| is_in_foreground(view, known, pairs[pair]);
+        let leads_on = descends || successors.as_ref().is_some_and(takes_the_place);
+        let (at, is_newer) = places[pair];
+        compared[at].relation = match (leads_on, is_newer) {
             (true, true) => BookmarkRelation::Ahead,
             (true, false) => BookmarkRelation::Behind,
             (false, _) => BookmarkRelation::Apart,
         };
     }
-    compared
+    Ok(compared)
+}
+
+/// True if the second changeset descends from a successor of the first one or of its descendants.
+fn is_in_foreground(
+    view: &impl BookmarkedHistory,
+    successors: &Successors,
+    (first, second): (Rev, Rev),
+) -> bool {
+    if successors.is_empty() {
+        return false;
+    }
+    let later = with_descendants(view, &BTreeSet::from([first]));
+    let mut old: Vec<&Node> = successors.keys().collect();
+    old.retain(|node| view.rev(node).is_some_and(|rev| later.contains(&rev)));
+    let mut seen: HashSet<&Node> = old.iter().copied().collect();
+    let mut roots = BTreeSet::new();
+    while let Some(node) = old.pop() {
+        for successor in successors.get(node).into_iter().flatten() {
+            if seen.insert(successor) {
+                roots.extend(view.rev(successor));
+                old.push(successor);
+            }
+        }
+    }
+    with_descendants(view, &roots).contains(&second)
+}
+
+fn with_descendants(view: &impl BookmarkedHistory, roots: &BTreeSet<Rev>) -> HashSet<Rev> {
+    let mut found: HashSet<Rev> = roots.iter().copied().collect();
+    let after = roots
+        .first()
+        .map_or(view.changeset_count(), |first| first.index() + 1);
+    for rev in (after..view.changeset_count()).map(|index| Rev(index as u32)) {
+        let mut parents = view.parents(rev).into_iter().flatten();
+        if parents.any(|parent| found.contains(&parent)) {
+            found.insert(rev);
+        }
+    }
+    found
 }
 
 /// For each pair whether the second, newer changeset descends from the first: 64 pairs in one pass
@@ -190,18 +272,22 @@ fn descents(view: &impl BookmarkedHistory, pairs: &[(Rev, Rev)]) -> Vec<bool> {
 
 /// Compares `remote` with the bookmarks of a repository that has all of the other side's
 /// changesets by now; a bookmark on one that did not come is passed over. Those in `wanted` are
-/// taken as they are. `path` is the name of the other side, if it has one here.
+/// taken as they are. `path` is the name of the other side, if it has one here. Those without a free name come first.
+///
+/// # Errors
+/// As of [`compare_bookmarks`].
 pub fn pulled_bookmarks(
     view: &impl BookmarkedHistory,
     remote: &BTreeMap<Vec<u8>, Node>,
     wanted: &[Vec<u8>],
     path: Option<&[u8]>,
-) -> Vec<PulledBookmark> {
+) -> Result<Vec<PulledBookmark>, RepoError> {
     let wanted: BTreeSet<&Vec<u8>> = wanted.iter().collect();
     let mut pulled = Vec::new();
-    for compared in compare_bookmarks(view, remote) {
+    for compared in compare_bookmarks(view, remote)? {
         let ComparedBookmark { name, there, .. } = compared;
-        let Some(node) = there.filter(|node| view.rev(node).is_some()) else {
+        let is_here = |node: &Node| node.is_null() || view.rev(node).is_some();
+        let Some(node) = there.filter(is_here) else {
             continue;
         };
         let is_wanted = wanted.contains(&name);
@@ -219,23 +305,29 @@ pub fn pulled_bookmarks(
                 None => BookmarkMove::Unnameable,
             },
         };
+        let node = Some(node);
         pulled.push(PulledBookmark { name, node, moves });
     }
-    pulled
+    pulled.sort_by_key(|pulled| pulled.moves != BookmarkMove::Unnameable);
+    Ok(pulled)
 }
 
 /// The moves that make all bookmarks as they are in `remote`, but for those on changesets that did not come.
+///
+/// # Errors
+/// As of [`compare_bookmarks`].
 pub fn mirrored_bookmarks(
     view: &impl BookmarkedHistory,
     remote: &BTreeMap<Vec<u8>, Node>,
-) -> Vec<PulledBookmark> {
+) -> Result<Vec<PulledBookmark>, RepoError> {
     let moved = |compared: ComparedBookmark| {
         let (node, moves) = match (compared.relation, compared.there) {
             (BookmarkRelation::Same, _) => return None,
-            (_, None) => (Node::NULL, BookmarkMove::Removed),
+            (_, None) => (None, BookmarkMove::Removed),
+            (_, Some(there)) if there.is_null() => (Some(there), BookmarkMove::Mirrored),
             (_, Some(there)) => {
                 view.rev(&there)?;
-                (there, BookmarkMove::Mirrored)
+                (Some(there), BookmarkMove::Mirrored)
             }
         };
         Some(PulledBookmark {
@@ -244,8 +336,8 @@ pub fn mirrored_bookmarks(
             moves,
         })
     };
-    let compared = compare_bookmarks(view, remote).into_iter();
-    compared.filter_map(moved).collect()
+    let compared = compare_bookmarks(view, remote)?.into_iter();
+    Ok(compared.filter_map(moved).collect())
 }
 
 /// True for a bookmark that others see; those that a pull has kept beside another, such as `name@path`, are private.

@@ -65,7 +65,7 @@ impl Application<'_> {
     pub(super) fn check_bookmarks(&mut self, payload: &[u8]) -> Result<(), ExchangeError> {
         let receiver = self.receiver()?;
         for (name, expected) in bookmarks::decode(payload)? {
-            let found = receiver.bookmark(&name).filter(|node| !node.is_null());
+            let found = receiver.bookmark(&name);
             if found == expected.as_ref() {
                 continue;
             }

@@ -19,12 +19,9 @@ impl Application<'_> {
             return Ok(());
         }
         let receiver = self.receiver()?;
-        let hex = |node: Option<&Node>| {
-            let node = node.filter(|node| !node.is_null());
-            node.map(|node| node.to_hex().to_vec()).unwrap_or_default()
-        };
+        let hex = |node: Option<&Node>| node.map(|node| node.to_hex().to_vec()).unwrap_or_default();
         for (name, node) in moves {
-            if let Some(node) = node.filter(|node| receiver.phase(node).is_none()) {
+            if let Some(node) = node.filter(|node| !receiver.takes_bookmark_at(node)) {
                 return Err(ExchangeError::UnknownRevision(node.to_string()));
             }
             let key = PushKey {

@@ -17,7 +17,7 @@ mod summary;
 pub(crate) use bookmarks::is_exposed;
 pub use bookmarks::{
     BookmarkExchange, BookmarkMove, BookmarkRelation, BookmarkedHistory, ComparedBookmark,
-    PulledBookmark, compare_bookmarks, mirrored_bookmarks, pulled_bookmarks,
+    PulledBookmark, Successors, compare_bookmarks, mirrored_bookmarks, pulled_bookmarks,
 };
 pub use download::BundleDownloader;
 pub use pull::PullContext;

@@ -172,10 +172,6 @@ impl Application<'_> {
     fn bookmarks_part(&mut self, payload: &[u8]) -> Result<(), ExchangeError> {
         let moves = bookmarks::decode(payload)?;
         self.announce_bookmarks(&moves)?;
-        let moves: Vec<_> = moves
-            .into_iter()
-            .map(|(name, node)| (name, node.unwrap_or(varve_repo::Node::NULL)))
-            .collect();
         self.receiver()?.bookmarks(&moves);
         Ok(())
     }

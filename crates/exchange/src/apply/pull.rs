@@ -7,7 +7,7 @@ use super::{mirrored_bookmarks, pulled_bookmarks};
 use crate::ExchangeError;
 use crate::format::part::{PartHeader, list_keys};
 use std::collections::BTreeMap;
-use varve_repo::{Node, Phase, ViewFilter};
+use varve_repo::{Node, Phase, RepoError, ViewFilter};
 
 /// Context of a bundle that this side requested.
 #[derive(Clone, Debug, Default)]
@@ -23,14 +23,14 @@ pub struct PullContext<'a> {
 }
 
 impl PullContext<'_> {
-    fn moves(&self, view: &impl BookmarkedHistory) -> Vec<PulledBookmark> {
+    fn moves(&self, view: &impl BookmarkedHistory) -> Result<Vec<PulledBookmark>, RepoError> {
         match self.exchange {
-            BookmarkExchange::Merge if self.bookmarks.is_empty() => Vec::new(),
+            BookmarkExchange::Merge if self.bookmarks.is_empty() => Ok(Vec::new()),
             BookmarkExchange::Merge => {
                 pulled_bookmarks(view, &self.bookmarks, self.wanted, self.path)
             }
             BookmarkExchange::Mirror => mirrored_bookmarks(view, &self.bookmarks),
-            BookmarkExchange::Ignore => Vec::new(),
+            BookmarkExchange::Ignore => Ok(Vec::new()),
         }
     }
 }
@@ -61,11 +61,11 @@ impl Application<'_> {
 
     fn move_bookmarks(&mut self, pull: &PullContext<'_>) -> Result<(), ExchangeError> {
         let moved = match &mut self.receiver {
-            Some(receiver) => pull.moves(&receiver.pending_history()),
+            Some(receiver) => pull.moves(&receiver.pending_history()?)?,
             None => {
                 let repository = self.streamed.as_ref().unwrap_or(self.options.repository);
                 let view = repository.view_for(ViewFilter::Visible)?;
-                pull.moves(&*view)
+                pull.moves(&*view)?
             }
         };
         let mut moves = Vec::with_capacity(moved.len());

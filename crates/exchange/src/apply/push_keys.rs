@@ -60,9 +60,9 @@ fn set_bookmark(receiver: &mut Receiver, key: &PushKey) -> bool {
         return false;
     }
     let node = match &key.new[..] {
-        b"" => Node::NULL,
+        b"" => None,
         hex => match Node::from_hex(hex) {
-            Some(node) if receiver.phase(&node).is_some() => node,
+            Some(node) if receiver.takes_bookmark_at(&node) => Some(node),
             _ => return false,
         },
     };

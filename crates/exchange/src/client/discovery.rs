@@ -6,13 +6,11 @@
 //! undecided leaves little for the next.
 
 use crate::ExchangeError;
-use crate::client::peer::Remote;
+use crate::client::peer::{HeadsAndKnown, Remote};
+use crate::client::sampling::SamplingSettings;
 use std::time::Instant;
 use varve_repo::RepoView;
 use varve_revlog::{Node, Rev, Revlog};
-
-/// Changesets in one question. A hundred fit into the headers that servers commonly accept.
-const SAMPLE: usize = 200;
 
 /// The history that both sides have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,7 +36,7 @@ impl DiscoveryResult {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Knowledge {
+pub(super) enum Knowledge {
     Undecided,
     Common,
     Missing,
@@ -62,6 +60,9 @@ pub fn discover(
 /// A comparison after its first question.
 pub struct Discovery<'a> {
     search: Search<'a>,
+    /// Of the changesets that count, in ascending order.
+    own_heads: Vec<Rev>,
+    sampling: SamplingSettings,
     found: DiscoveryResult,
     begun: Instant,
 }
@@ -94,9 +95,23 @@ impl<'a> Discovery<'a> {
         let begun = Instant::now();
         let changelog = view.changelog();
         let mut search = Search::new(changelog, counts);
-        let sample = search.first_sample();
+        let mut own_heads = search.heads_in(Knowledge::Undecided);
+        own_heads.reverse();
+        let sampling = remote.sampling();
+        // Mostly the other side has either all own heads or few.
+        let sample = match (sampling.exchange_heads, remote.limits_arguments()) {
+            (false, _) => Vec::new(),
+            (true, true) => sampling.thin_out(own_heads.clone(), sampling.initial_size),
+            (true, false) => own_heads.clone(),
+        };
         let nodes: Vec<Node> = sample.iter().map(|rev| changelog.node(*rev)).collect();
-        let first = remote.heads_and_known(&nodes)?;
+        let first = match sampling.exchange_heads {
+            true => remote.heads_and_known(&nodes)?,
+            false => HeadsAndKnown {
+                heads: remote.heads()?,
+                known: Vec::new(),
+            },
+        };
         let wanted = heads.unwrap_or(&first.heads);
         let incoming = wanted.iter().any(|node| {
             let rev = changelog.rev(node);
@@ -104,7 +119,7 @@ impl<'a> Discovery<'a> {
         });
         let there = wanted.iter().filter_map(|node| changelog.rev(node));
         // A head of the other side is common even if it does not count.
-        for rev in there.filter(|rev| exists(*rev)) {
+        for rev in there.filter(|rev| sampling.exchange_heads && exists(*rev)) {
             search.states[rev.index()] = Knowledge::Common;
         }
         search.decide(std::iter::empty());
@@ -115,11 +130,13 @@ impl<'a> Discovery<'a> {
             common_heads: Vec::new(),
             remote_heads: first.heads,
             incoming,
-            questions: 1,
+            questions: usize::from(sampling.exchange_heads),
             asked: nodes.len(),
         };
         Ok(Discovery {
             search,
+            own_heads,
+            sampling,
             found,
             begun,
         })
@@ -128,6 +145,12 @@ impl<'a> Discovery<'a> {
     /// Whether the other side has all own changesets that count, and others.
     pub fn knows_all(&self) -> bool {
         self.found.incoming && !self.search.has_doubts()
+    }
+
+    /// Heads of the changesets that count.
+    pub fn own_heads(&self) -> Vec<Node> {
+        let heads = self.own_heads.iter();
+        heads.map(|rev| self.search.changelog.node(*rev)).collect()
     }
 
     /// Whether the other side has changesets that are not here.
@@ -139,53 +162,73 @@ impl<'a> Discovery<'a> {
     ///
     /// # Errors
     /// As of [`discover`].
-    pub fn finish(self, remote: &mut Remote) -> Result<DiscoveryResult, ExchangeError> {
-        let Discovery {
-            mut search,
-            mut found,
-            begun,
-        } = self;
-        let changelog = search.changelog;
-        let is_open = found.incoming && search.has_doubts();
-        if found.incoming && !search.sample().is_empty() {
-            // Where nothing is known to be there, Mercurial takes its samples in a quicker way.
-            let quick = match search.revs_in(Knowledge::Common).next() {
-                Some(_) => "",
-                None => "quick ",
-            };
-            remote.debug(|| format!("taking {quick}initial sample\n"));
+    pub fn finish(mut self, remote: &mut Remote) -> Result<DiscoveryResult, ExchangeError> {
+        let matters = self.found.incoming || !self.sampling.exchange_heads;
+        if matters && (self.search.has_doubts() || !self.sampling.exchange_heads) {
+            self.ask_all(remote)?;
+            let (number, seconds) = (self.found.questions, self.begun.elapsed().as_secs_f64());
+            remote.debug(|| format!("{number} total queries in {seconds:.4}s\n"));
         }
-        while found.incoming {
-            let sample = search.sample();
-            if sample.is_empty() {
-                break;
+        let common = self.search.common_heads().into_iter();
+        let changelog = self.search.changelog;
+        self.found.common_heads = common.map(|rev| changelog.node(rev)).collect();
+        Ok(self.found)
+    }
+
+    /// Asks about samples until nothing is undecided.
+    fn ask_all(&mut self, remote: &mut Remote) -> Result<(), ExchangeError> {
+        let mut settings = match remote.limits_arguments() {
+            true => self.sampling.limited(),
+            false => self.sampling,
+        };
+        let mut from_both_ends = !settings.exchange_heads;
+        loop {
+            let undecided = self.search.revs_in(Knowledge::Undecided).count();
+            if undecided == 0 {
+                return Ok(());
             }
-            found.questions += 1;
-            found.asked += sample.len();
-            let number = found.questions;
-            let undecided = search.revs_in(Knowledge::Undecided).count();
-            let size = sample.len();
+            let sample = self.sample(remote, &mut settings, from_both_ends);
+            from_both_ends = true;
+            self.found.questions += 1;
+            self.found.asked += sample.len();
+            let (number, size) = (self.found.questions, sample.len());
             remote.debug_progress(|| format!("searching: {number} queries\n"));
             remote.debug(|| {
                 format!("query {number}; still undecided: {undecided}, sample size is: {size}\n")
             });
+            let changelog = self.search.changelog;
             let nodes: Vec<Node> = sample.iter().map(|rev| changelog.node(*rev)).collect();
             let known = remote.known(&nodes)?;
-            search.decide(sample.into_iter().zip(known));
+            self.search.decide(sample.into_iter().zip(known));
         }
-        if is_open {
-            let (number, seconds) = (found.questions, begun.elapsed().as_secs_f64());
-            remote.debug(|| format!("{number} total queries in {seconds:.4}s\n"));
+    }
+
+    /// The next sample, which has at least one undecided changeset.
+    fn sample(
+        &self,
+        remote: &mut Remote,
+        settings: &mut SamplingSettings,
+        from_both_ends: bool,
+    ) -> Vec<Rev> {
+        let knows_some = || self.search.revs_in(Knowledge::Common).next().is_some();
+        if from_both_ends {
+            remote.note("sampling from both directions\n");
+        } else if knows_some() {
+            remote.debug(|| "taking initial sample\n".to_owned());
+        } else {
+            // Where nothing is known to be there, Mercurial takes its samples in a quicker way.
+            remote.debug(|| "taking quick initial sample\n".to_owned());
+            return self.search.quick_sample(&self.own_heads, settings);
         }
-        let common = search.common_heads();
-        found.common_heads = common.into_iter().map(|rev| changelog.node(rev)).collect();
-        Ok(found)
+        let sample = self.search.full_sample(settings);
+        settings.grow();
+        sample
     }
 }
 
-struct Search<'a> {
-    changelog: &'a Revlog,
-    states: Vec<Knowledge>,
+pub(super) struct Search<'a> {
+    pub(super) changelog: &'a Revlog,
+    pub(super) states: Vec<Knowledge>,
 }
 
 impl<'a> Search<'a> {
@@ -205,13 +248,13 @@ impl<'a> Search<'a> {
             .any(|state| self.revs_in(state).next().is_some())
     }
 
-    fn revs_in(&self, wanted: Knowledge) -> impl DoubleEndedIterator<Item = Rev> + '_ {
+    pub(super) fn revs_in(&self, wanted: Knowledge) -> impl DoubleEndedIterator<Item = Rev> + '_ {
         self.changelog
             .revs()
             .filter(move |rev| self.states[rev.index()] == wanted)
     }
 
-    fn parents(&self, rev: Rev) -> impl Iterator<Item = Rev> + use<> {
+    pub(super) fn parents(&self, rev: Rev) -> impl Iterator<Item = Rev> + use<> {
         self.changelog.parents(rev).into_iter().flatten()
     }
 
@@ -244,7 +287,7 @@ impl<'a> Search<'a> {
     }
 
     /// Newest of those in one state.
-    fn heads_in(&self, wanted: Knowledge) -> Vec<Rev> {
+    pub(super) fn heads_in(&self, wanted: Knowledge) -> Vec<Rev> {
         let mut has_child = vec![false; self.states.len()];
         let mut heads = Vec::new();
         for rev in self.revs_in(wanted).rev() {
@@ -263,62 +306,4 @@ impl<'a> Search<'a> {
         heads.reverse();
         heads
     }
-
-    /// The own heads: mostly the other side has either all of them or few.
-    fn first_sample(&self) -> Vec<Rev> {
-        spread(self.heads_in(Knowledge::Undecided), SAMPLE)
-    }
-
-    /// Where the border may be: heads and roots of the undecided changesets, and changesets at doubling
-    /// distances from them, along each line of descent. The rest of the sample is spread evenly.
-    fn sample(&self) -> Vec<Rev> {
-        let undecided: Vec<Rev> = self.revs_in(Knowledge::Undecided).collect();
-        if undecided.len() <= SAMPLE {
-            return undecided;
-        }
-        let [from_heads, from_roots] = self.distances(&undecided);
-        let is_far = |rev: &Rev| {
-            let distances = [&from_heads, &from_roots].map(|all| all[rev.index()]);
-            distances.iter().any(|distance| distance.is_power_of_two())
-        };
-        let candidates = undecided.iter().copied().filter(is_far).collect();
-        let mut sample = spread(candidates, SAMPLE);
-        sample.extend(spread(undecided, SAMPLE - sample.len()));
-        sample.sort_unstable();
-        sample.dedup();
-        sample
-    }
-
-    /// How far each undecided changeset is from the next head, and from the next root, of all that
-    /// are undecided; those themselves have 1.
-    fn distances(&self, undecided: &[Rev]) -> [Vec<u32>; 2] {
-        let is_undecided = |rev: &Rev| self.states[rev.index()] == Knowledge::Undecided;
-        let [mut from_heads, mut from_roots] = [(); 2].map(|()| vec![u32::MAX; self.states.len()]);
-        for rev in undecided.iter().rev() {
-            let own = match from_heads[rev.index()] {
-                u32::MAX => 1,
-                known => known,
-            };
-            from_heads[rev.index()] = own;
-            for parent in self.parents(*rev).filter(is_undecided) {
-                let distance = &mut from_heads[parent.index()];
-                *distance = (*distance).min(own + 1);
-            }
-        }
-        for rev in undecided {
-            let parents = self.parents(*rev).filter(is_undecided);
-            let nearest = parents.map(|parent| from_roots[parent.index()]).min();
-            from_roots[rev.index()] = nearest.unwrap_or(0) + 1;
-        }
-        [from_heads, from_roots]
-    }
-}
-
-/// At most so many of them, at even distances.
-fn spread(revs: Vec<Rev>, most: usize) -> Vec<Rev> {
-    if revs.len() <= most {
-        return revs;
-    }
-    let parts = (0..most).map(|part| revs[part * revs.len() / most]);
-    parts.collect()
 }

@@ -8,4 +8,5 @@ pub mod outgoing;
 pub mod peer;
 pub mod pull;
 pub mod push;
+pub mod sampling;
 pub mod tree_discovery;

@@ -3,12 +3,14 @@
 
 use super::history::{History, histories};
 use crate::apply::{
-    BookmarkMove, BookmarkRelation, BookmarkedHistory, compare_bookmarks, pulled_bookmarks,
+    BookmarkMove, BookmarkRelation, BookmarkedHistory, Successors, compare_bookmarks,
+    pulled_bookmarks,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use varve_repo::{Node, Rev};
+use varve_repo::{Node, RepoError, Rev};
 
 /// Bookmarks by name.
 type Bookmarks = BTreeMap<Vec<u8>, Node>;
@@ -18,6 +20,7 @@ struct Local<'h> {
     history: &'h History,
     len: usize,
     bookmarks: Bookmarks,
+    successors: Successors,
 }
 
 impl BookmarkedHistory for Local<'_> {
@@ -34,6 +37,14 @@ impl BookmarkedHistory for Local<'_> {
     fn parents(&self, rev: Rev) -> [Option<Rev>; 2] {
         let parents = self.history.parents_of(rev.index());
         [0, 1].map(|at| parents.get(at).map(|parent| Rev(*parent as u32)))
+    }
+
+    fn changeset_count(&self) -> usize {
+        self.len
+    }
+
+    fn successors(&self) -> Result<Cow<'_, Successors>, RepoError> {
+        Ok(Cow::Borrowed(&self.successors))
     }
 }
 
@@ -64,6 +75,7 @@ fn both_sides<'h>(history: &'h History, len: usize, places: &[Places]) -> (Local
         history,
         len,
         bookmarks,
+        successors: Successors::new(),
     };
     (local, there)
 }
@@ -94,7 +106,7 @@ proptest! {
     ) {
         let len = 1 + part.index(history.len());
         let (local, remote) = both_sides(&history, len, &places);
-        let compared = compare_bookmarks(&local, &remote);
+        let compared = compare_bookmarks(&local, &remote).unwrap();
         let set = places.iter().enumerate().filter(|(_, both)| **both != (None, None));
         prop_assert_eq!(compared.len(), set.clone().count());
         for (found, (number, both)) in compared.iter().zip(set) {
@@ -114,7 +126,7 @@ proptest! {
         let (local, remote) = both_sides(&history, len, &places);
         let names: Vec<Vec<u8>> = wanted.iter().map(|number| name(*number)).collect();
         let path = has_path.then_some(&b"there"[..]);
-        let pulled = pulled_bookmarks(&local, &remote, &names, path);
+        let pulled = pulled_bookmarks(&local, &remote, &names, path).unwrap();
         let mut expected = Vec::new();
         for (number, both) in places.iter().enumerate().filter(|(_, both)| both.1.is_some()) {
             let suffix = if has_path { "there" } else { "1" };
@@ -131,7 +143,7 @@ proptest! {
         }
         let found: Vec<_> = pulled.iter().map(|pulled| (pulled.name.clone(), pulled.moves.clone())).collect();
         prop_assert_eq!(found, expected);
-        prop_assert!(pulled.iter().all(|pulled| remote[&pulled.name] == pulled.node));
+        prop_assert!(pulled.iter().all(|pulled| Some(remote[&pulled.name]) == pulled.node));
     }
 
     /// Bookmarks on changesets that did not come are passed over, even when they are wanted.
@@ -143,8 +155,8 @@ proptest! {
         let (local, remote) = both_sides(&history, len, &places);
         let all: Vec<Vec<u8>> = (0..places.len()).map(name).collect();
         let here: BTreeSet<Node> = (0..len).map(|number| history.node(number)).collect();
-        for pulled in pulled_bookmarks(&local, &remote, &all, None) {
-            prop_assert!(here.contains(&pulled.node));
+        for pulled in pulled_bookmarks(&local, &remote, &all, None).unwrap() {
+            prop_assert!(here.contains(&pulled.node.unwrap()));
         }
     }
 }
@@ -159,14 +171,61 @@ fn diverged(own: &[(&str, usize)], name: &str) -> Option<String> {
         history: &history,
         len: 3,
         bookmarks: bookmarks.collect(),
+        successors: Successors::new(),
     };
     let remote = Bookmarks::from([(name.as_bytes().to_vec(), history.node(1))]);
-    let pulled = pulled_bookmarks(&local, &remote, &[], None);
+    let pulled = pulled_bookmarks(&local, &remote, &[], None).unwrap();
     match &pulled.first()?.moves {
         BookmarkMove::Diverged(name) => Some(String::from_utf8(name.clone()).unwrap()),
         BookmarkMove::Unnameable => None,
         other => panic!("{other:?}"),
     }
+}
+
+/// The relation of a bookmark on 1 here to one on 2 there, neither of which descends from the other. 3 descends from 2.
+fn relation_with(successors: &[(usize, usize)], there: usize) -> BookmarkRelation {
+    let history = History::new(vec![vec![], vec![0], vec![0], vec![2]]);
+    let mut all = Successors::new();
+    for (old, new) in successors {
+        let new = history.node(*new);
+        all.entry(history.node(*old)).or_default().push(new);
+    }
+    let local = Local {
+        history: &history,
+        len: 4,
+        bookmarks: Bookmarks::from([(b"x".to_vec(), history.node(1))]),
+        successors: all,
+    };
+    let remote = Bookmarks::from([(b"x".to_vec(), history.node(there))]);
+    compare_bookmarks(&local, &remote).unwrap()[0].relation
+}
+
+#[test]
+fn successors_and_their_descendants_lead_forward() {
+    assert_eq!(relation_with(&[], 2), BookmarkRelation::Apart);
+    assert_eq!(relation_with(&[(1, 2)], 2), BookmarkRelation::Behind);
+    assert_eq!(relation_with(&[(1, 2)], 3), BookmarkRelation::Behind);
+    // By number, the one here is the older one.
+    assert_eq!(relation_with(&[(2, 1)], 2), BookmarkRelation::Apart);
+    assert_eq!(relation_with(&[(0, 3)], 3), BookmarkRelation::Apart);
+}
+
+#[test]
+fn from_the_null_changeset_every_way_leads_forward() {
+    let history = History::new(vec![vec![]]);
+    let mut local = Local {
+        history: &history,
+        len: 1,
+        bookmarks: Bookmarks::from([(b"x".to_vec(), Node::NULL)]),
+        successors: Successors::new(),
+    };
+    let mut remote = Bookmarks::from([(b"x".to_vec(), history.node(0))]);
+    let relation = |local: &Local<'_>, remote: &Bookmarks| {
+        compare_bookmarks(local, remote).unwrap()[0].relation
+    };
+    assert_eq!(relation(&local, &remote), BookmarkRelation::Behind);
+    std::mem::swap(&mut local.bookmarks, &mut remote);
+    assert_eq!(relation(&local, &remote), BookmarkRelation::Ahead);
 }
 
 #[test]

@@ -129,7 +129,7 @@ fn plan(heads: Option<&[Rev]>, named: &[&str]) -> (History, BookmarkPlan) {
     let (history, repository, there) = bookmarked();
     let (view, all) = views(&repository);
     let named = named.iter().map(|bookmark| name(bookmark)).collect();
-    let plan = BookmarkPlan::new((&view, &all), heads, &named, &there);
+    let plan = BookmarkPlan::new((&view, &all), heads, &named, &there).unwrap();
     (history, plan)
 }
 
@@ -181,7 +181,8 @@ fn bookmarks_on_secret_changesets_are_refused() {
     move_phase(&repository, 3, Phase::Secret);
     let (view, all) = views(&repository);
     let plan = |named: &str| {
-        BookmarkPlan::new((&view, &all), None, &BTreeSet::from([name(named)]), &there)
+        let named = BTreeSet::from([name(named)]);
+        BookmarkPlan::new((&view, &all), None, &named, &there).unwrap()
     };
     plan("ahead").refuse_secret(&all).unwrap();
     let refused = refusal(plan("here").refuse_secret(&all));

@@ -271,7 +271,7 @@ proptest! {
         let heads: Option<Vec<Rev>> = pushed.map(|heads| heads.iter().map(|head| Rev((head % history.len()) as u32)).collect());
         let named = places.iter().enumerate().filter(|(_, all)| all.2).map(|(number, _)| name(number));
         let named: BTreeSet<Vec<u8>> = named.chain([b"nowhere".to_vec()]).collect();
-        let plan = BookmarkPlan::new((&view, &view), heads.as_deref(), &named, &side(|all| all.1));
+        let plan = BookmarkPlan::new((&view, &view), heads.as_deref(), &named, &side(|all| all.1)).unwrap();
         let (mut moved, mut unsent, mut unknown) = (Vec::new(), Vec::new(), vec![b"nowhere".to_vec()]);
         for (number, (here, there, is_named)) in places.iter().enumerate() {
             let is_sent = here.is_none_or(|here| closure.as_ref().is_none_or(|all| all.contains(&here)));

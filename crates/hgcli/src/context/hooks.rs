@@ -29,6 +29,14 @@ impl Repo {
         Ok(())
     }
 
+    /// The hooks of the repository that the command works on, be it another than that around the current directory.
+    pub(crate) fn hooks_of_location(&self, ui: &Ui, config: &Config) -> Result<HookRunner, Abort> {
+        let directory = self.root()?;
+        let config = Arc::new(config.layers.with(Some(directory))?.config);
+        let output = (&ui.streams, verbosity(ui));
+        HookRunner::read(&config, None, (directory, &self.cwd), output)
+    }
+
     /// Forgets the hooks of the repository that the call stands in: they are none of one that it makes.
     pub(crate) fn forget_repository_hooks(
         &mut self,

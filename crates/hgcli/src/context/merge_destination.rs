@@ -6,18 +6,18 @@ use varve_revset::ChosenDestination;
 use varve_workdir::MergeDestination;
 
 /// Words of a command in the reasons.
-struct Words {
+struct RefusalWords {
     verb: &'static str,
     with_an: &'static str,
     option: &'static str,
 }
 
-const OF_MERGE: Words = Words {
+const OF_MERGE: RefusalWords = RefusalWords {
     verb: "merge",
     with_an: "merge with an",
     option: "specify rev with -r",
 };
-const OF_REBASE: Words = Words {
+const OF_REBASE: RefusalWords = RefusalWords {
     verb: "rebase",
     with_an: "rebase to an",
     option: "specify destination with -d",
@@ -31,7 +31,7 @@ pub(crate) fn found_destination(
     of: ChosenDestination,
     found: MergeDestination,
 ) -> Result<Rev, Abort> {
-    let Words {
+    let RefusalWords {
         verb,
         with_an,
         option,

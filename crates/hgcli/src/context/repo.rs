@@ -15,7 +15,7 @@ use varve_config::hgrc::Hgrc;
 use varve_repo::hooks::Hooks;
 use varve_repo::{
     Evolution, Lock, LockEvent, LockKind, LockWait, OpenOptions, RepoError, RepoView, Repository,
-    Rev, ShareAccess, ViewFilter,
+    Rev, ShareAccess, ViewFilter, python_repr,
 };
 use varve_revset::{PeerRepositories, WorkingCopySource, parse_syntax};
 
@@ -31,6 +31,8 @@ pub struct Repo {
     ignores_working_copy: bool,
     /// Whether [`Repo::warn_of_disabled_markers`] has run.
     checked_markers: bool,
+    /// True once [`Repo::warn_of_malformed_bookmarks`] has run.
+    checked_bookmarks: bool,
     /// Whether [`Repo::warn_of_aliases`] has run.
     checked_aliases: bool,
     location: RepoLocation,
@@ -59,6 +61,7 @@ impl Repo {
             hooks: Arc::default(),
             ignores_working_copy: false,
             checked_markers: false,
+            checked_bookmarks: false,
             checked_aliases: false,
             location,
             placeholder: None,
@@ -232,6 +235,18 @@ impl Repo {
     pub(crate) fn warn_of_remaining_markers(&mut self, ui: &mut Ui) -> Result<(), Abort> {
         self.checked_markers = false;
         self.warn_of_disabled_markers(ui)
+    }
+
+    /// Warns, once in a call, of lines in the file of bookmarks that are none.
+    pub(crate) fn warn_of_malformed_bookmarks(&mut self, ui: &mut Ui) -> Result<(), Abort> {
+        if std::mem::replace(&mut self.checked_bookmarks, true) {
+            return Ok(());
+        }
+        for line in self.view()?.malformed_bookmarks() {
+            let shown = python_repr(line);
+            ui.warn(format!("malformed line in .hg/bookmarks: {shown}\n"))?;
+        }
+        Ok(())
     }
 
     /// Says, once in a call, which aliases of queries are wrong; a query that uses one ends with these words.

@@ -1,6 +1,7 @@
 //! Other repositories: their names, the ways to them, and data from them.
 
 pub(crate) mod bundle_output;
+pub(crate) mod discovery;
 pub(crate) mod download;
 pub(crate) mod incoming;
 pub(crate) mod outgoing;

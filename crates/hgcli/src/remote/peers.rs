@@ -2,7 +2,7 @@
 
 use crate::context::{Config, Repo, RepoLocation, disk};
 use crate::remote::paths::RemotePath;
-use crate::remote::{paths, servers};
+use crate::remote::{discovery, paths, servers};
 use crate::ui::{Abort, Ui};
 use std::ffi::OsStr;
 use std::io::Write;
@@ -272,7 +272,7 @@ pub(crate) fn connect(
             servers::host_of(&host)
         ))?;
     }
-    ui.trace(&mut remote);
+    discovery::attend(ui, config, &mut remote)?;
     Ok(remote)
 }
 
@@ -466,7 +466,7 @@ pub(crate) fn connect_local(
     let local = open_local(repo, source)?;
     let peer = peer_of(config, &local)?;
     let mut remote = Remote::connect(Box::new(peer))?;
-    ui.trace(&mut remote);
+    discovery::attend(ui, config, &mut remote)?;
     Ok((remote, local.repository))
 }
 

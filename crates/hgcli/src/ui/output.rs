@@ -128,14 +128,19 @@ impl Ui {
         }
     }
 
-    /// Keeps the trace of a connection with `--debug`; it is printed before the next output.
+    /// Keeps the trace of a connection with `--verbose`, and that of its requests with `--debug`; it is printed before
+    /// the next output.
     pub fn trace(&self, remote: &mut Remote) {
+        if !self.verbosity.verbose {
+            return;
+        }
+        let trace = Arc::clone(&self.peer_trace);
+        remote.set_listener(Box::new(move |words| {
+            let mut trace = trace.lock();
+            trace.extend_from_slice(words.as_bytes());
+        }));
         if self.verbosity.debug {
-            let trace = Arc::clone(&self.peer_trace);
-            remote.set_debug_listener(Box::new(move |words| {
-                let mut trace = trace.lock();
-                trace.extend_from_slice(words.as_bytes());
-            }));
+            remote.trace_requests();
             // A value that is no boolean was refused when the command began.
             if matches!(self.config.boolean("progress", "debug", false), Ok(true)) {
                 remote.trace_progress();

@@ -119,9 +119,7 @@ impl Painter {
             if index > 0 {
                 out.push(b'\n');
             }
-            if !line.is_empty() {
-                out.extend_from_slice(&[start.as_bytes(), line, b"\x1b[0m"].concat());
-            }
+            push_between(start.as_bytes(), line, out);
         }
     }
 
@@ -139,6 +137,36 @@ impl Painter {
         }
         numbers.iter().map(u8::to_string).collect()
     }
+}
+
+/// Ends all effects.
+const STOP: &[u8] = b"\x1b[0m";
+
+/// Appends a line with effects. Those of text inside of it end all effects, so these begin again behind it.
+fn push_between(start: &[u8], mut line: &[u8], out: &mut Vec<u8>) {
+    while !line.is_empty() {
+        let stop = line.windows(STOP.len()).position(|part| part == STOP);
+        let end = stop.unwrap_or(line.len());
+        if end > 0 {
+            out.extend_from_slice(&[start, &line[..end], STOP].concat());
+        }
+        line = line.get(end + STOP.len()..).unwrap_or_default();
+    }
+}
+
+/// Text without the sequences of effects.
+pub(crate) fn without_effects(text: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.windows(2).position(|part| part == b"\x1b[") {
+        let Some(len) = rest[at..].iter().position(|byte| *byte == b'm') else {
+            break;
+        };
+        plain.extend_from_slice(&rest[..at]);
+        rest = &rest[at + len + 1..];
+    }
+    plain.extend_from_slice(rest);
+    plain
 }
 
 fn effect(name: &[u8]) -> Option<u8> {

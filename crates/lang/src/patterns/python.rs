@@ -19,8 +19,20 @@ pub enum PythonRegexError {
 
 use PythonRegexError::{Invalid, Unsupported};
 
+/// Names of groups in a translated expression.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum GroupNames {
+    Kept,
+    /// Two patterns of one expression may have groups of one name, which nothing asks for.
+    Dropped,
+}
+
 /// Appends the translated expression.
-pub(super) fn push_regex(mut rest: &[u8], out: &mut String) -> Result<(), PythonRegexError> {
+pub(super) fn push_regex(
+    mut rest: &[u8],
+    names: GroupNames,
+    out: &mut String,
+) -> Result<(), PythonRegexError> {
     // Whether something stands before that can be repeated.
     let mut repeatable = false;
     while let [byte, behind @ ..] = rest {
@@ -40,7 +52,7 @@ pub(super) fn push_regex(mut rest: &[u8], out: &mut String) -> Result<(), Python
                 rest = push_escape(rest, out)?;
             }
             b'[' => rest = push_class(rest, out)?,
-            b'(' => rest = push_group(rest, out)?,
+            b'(' => rest = push_group(rest, names, out)?,
             b'{' if counts => rest = push_count(rest, out)?,
             b'*' | b'+' | b'?' => {
                 out.push(char::from(*byte));
@@ -121,7 +133,11 @@ fn escaped_byte(rest: &[u8]) -> Result<(u8, &[u8]), PythonRegexError> {
     Ok((byte, behind))
 }
 
-fn push_group<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], PythonRegexError> {
+fn push_group<'a>(
+    rest: &'a [u8],
+    names: GroupNames,
+    out: &mut String,
+) -> Result<&'a [u8], PythonRegexError> {
     let Some(extension) = rest.strip_prefix(b"?") else {
         out.push('(');
         return Ok(rest);
@@ -137,12 +153,26 @@ fn push_group<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], PythonRe
         [b'P', b'=', ..] => Err(Unsupported("a reference to a group")),
         [b'P', b'<', name @ ..] => {
             let end = name.iter().position(|byte| *byte == b'>').ok_or(Invalid)?;
-            // Two patterns may have groups of one name.
-            out.push_str("(?:");
-            Ok(&name[end + 1..])
+            let (name, behind) = (&name[..end], &name[end + 1..]);
+            match names {
+                GroupNames::Dropped => out.push_str("(?:"),
+                GroupNames::Kept => {
+                    let name = std::str::from_utf8(name)
+                        .ok()
+                        .filter(|it| is_identifier(it));
+                    out.push_str(&format!("(?P<{}>", name.ok_or(Invalid)?));
+                }
+            }
+            Ok(behind)
         }
         _ => push_flags(extension, out),
     }
+}
+
+/// True for the ASCII part of Python's identifiers.
+fn is_identifier(name: &str) -> bool {
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    name.bytes().all(is_word) && name.starts_with(|first: char| !first.is_ascii_digit())
 }
 
 /// `ims-x:` or `imsx)`.

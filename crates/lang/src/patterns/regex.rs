@@ -1,6 +1,6 @@
 //! Python's regular expressions over bytes, matched in linear time.
 
-use super::python::{self, PythonRegexError};
+use super::python::{self, GroupNames, PythonRegexError};
 use regex::bytes::{Regex, RegexBuilder};
 use std::ops::Range;
 
@@ -19,22 +19,28 @@ impl PythonRegex {
     /// # Errors
     /// [`PythonRegexError`].
     pub fn new(pattern: &[u8]) -> Result<PythonRegex, PythonRegexError> {
-        let mut translated = String::new();
-        python::push_regex(pattern, &mut translated)?;
-        let regex = build(&translated).map_err(|_| PythonRegexError::Invalid)?;
-        Ok(PythonRegex(regex))
+        PythonRegex::compile(pattern, GroupNames::Dropped)
     }
 
-    /// Compiles an expression whose groups are used too. Named groups are refused, because the
-    /// translation does not number them.
+    /// Compiles an expression whose groups are used too.
     ///
     /// # Errors
     /// [`PythonRegexError`].
     pub fn with_groups(pattern: &[u8]) -> Result<PythonRegex, PythonRegexError> {
-        if pattern.windows(4).any(|part| part == b"(?P<") {
-            return Err(PythonRegexError::Unsupported("a named group"));
-        }
-        PythonRegex::new(pattern)
+        PythonRegex::compile(pattern, GroupNames::Kept)
+    }
+
+    fn compile(pattern: &[u8], names: GroupNames) -> Result<PythonRegex, PythonRegexError> {
+        let mut translated = String::new();
+        python::push_regex(pattern, names, &mut translated)?;
+        let regex = build(&translated).map_err(|_| PythonRegexError::Invalid)?;
+        Ok(PythonRegex(regex))
+    }
+
+    /// Numbers and names of the groups that have one.
+    pub fn names(&self) -> impl Iterator<Item = (usize, &str)> {
+        let names = self.0.capture_names().enumerate();
+        names.filter_map(|(number, name)| Some((number, name?)))
     }
 
     /// Whether the expression matches anywhere in `text`.

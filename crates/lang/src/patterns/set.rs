@@ -1,7 +1,7 @@
 //! Patterns compiled into one set.
 
 use super::kind::{Pattern, PatternKind};
-use super::python::{self, PythonRegexError};
+use super::python::{self, GroupNames, PythonRegexError};
 use super::{PathPredicate, PatternError, glob, regex as python_regex};
 use regex::bytes::Regex;
 use std::collections::HashSet;
@@ -175,14 +175,16 @@ fn expression(pattern: &Pattern, end: PatternEnd) -> Result<String, PatternError
             if pattern.kind == PatternKind::RelRe && !text.starts_with(b"^") {
                 out.push_str(".*");
             }
-            python::push_regex(text, &mut out).map_err(|refusal| match refusal {
-                PythonRegexError::Invalid => invalid(pattern),
-                PythonRegexError::Unsupported(what) => PatternError::Unsupported {
-                    kind: pattern.kind.name(),
-                    text: shown(text),
-                    what,
+            python::push_regex(text, GroupNames::Dropped, &mut out).map_err(
+                |refusal| match refusal {
+                    PythonRegexError::Invalid => invalid(pattern),
+                    PythonRegexError::Unsupported(what) => PatternError::Unsupported {
+                        kind: pattern.kind.name(),
+                        text: shown(text),
+                        what,
+                    },
                 },
-            })?;
+            )?;
         }
         kind => {
             let (kind, text) = (kind.name(), shown(text));

@@ -3,8 +3,9 @@
 //! A filelog names the first changeset that ever had a revision. The same change may have been
 //! made again on another branch, and seen from there that one counts.
 
-use crate::format::RepoError;
+use crate::format::{Changeset, RepoError};
 use crate::read::RepoView;
+use std::collections::HashSet;
 use varve_revlog::{Node, Rev, Revlog};
 
 /// A set of changesets with all their ancestors, computed lazily, as far down as it is asked about.
@@ -129,5 +130,45 @@ impl RepoView {
         let text = self.manifest_text(Some(changeset))?;
         let entry = self.find_in_manifest(&text, path)?;
         Ok(entry.is_some_and(|entry| entry.node == *node))
+    }
+
+    /// The visible changesets that introduced revisions of a file, which `filelog` holds: for each revision the one
+    /// that the filelog names, or if that is hidden, the oldest later one with the same revision.
+    ///
+    /// # Errors
+    /// A damaged changeset or manifest.
+    pub fn changesets_of_file(&self, path: &[u8], filelog: &Revlog) -> Result<Vec<Rev>, RepoError> {
+        let mut introducing = Vec::new();
+        let mut hidden = HashSet::new();
+        let mut oldest: Option<Rev> = None;
+        for rev in filelog.revs() {
+            match self.changelog().rev_at(filelog.linkrev(rev)) {
+                Some(link) if self.is_visible(link) => introducing.push(link),
+                Some(link) => {
+                    hidden.insert(filelog.node(rev));
+                    oldest = Some(oldest.map_or(link, |known| known.min(link)));
+                }
+                None => {}
+            }
+        }
+        let later = oldest.into_iter().flat_map(|oldest| {
+            let later = oldest.0 + 1..self.changelog().len() as u32;
+            later.map(Rev)
+        });
+        for rev in later.filter(|rev| self.is_visible(*rev)) {
+            if hidden.is_empty() {
+                break;
+            }
+            let touches = |changeset: Changeset<'_>| changeset.files().any(|file| file == path);
+            if !self.with_changeset(rev, touches)? {
+                continue;
+            }
+            let manifest = self.manifest_text(Some(rev))?;
+            let entry = self.find_in_manifest(&manifest, path)?;
+            if entry.is_some_and(|entry| hidden.remove(&entry.node)) {
+                introducing.push(rev);
+            }
+        }
+        Ok(introducing)
     }
 }

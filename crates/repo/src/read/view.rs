@@ -1,5 +1,6 @@
 //! A repository at one moment.
 
+use crate::format::bookmarks::BookmarksFile;
 use crate::format::context::RepoContext;
 use crate::format::obsstore;
 use crate::format::{
@@ -41,7 +42,7 @@ pub struct RepoView {
     changelog: Revlog,
     manifest: OnceLock<Revlog>,
     phases: Phases,
-    bookmarks: BTreeMap<Vec<u8>, Node>,
+    bookmarks: BookmarksFile,
     /// One per changeset; empty if all are visible.
     hidden: Vec<bool>,
     heads: OnceLock<Vec<Rev>>,
@@ -94,7 +95,7 @@ impl RepoView {
             context,
         };
         view.hidden = view.hidden_from(filter)?;
-        view.bookmarks.retain(|_, node| {
+        view.bookmarks.by_name.retain(|_, node| {
             let rev = view.changelog.rev(node);
             node.is_null() || rev.is_some_and(|rev| is_shown(&view.hidden, rev))
         });
@@ -141,7 +142,7 @@ impl RepoView {
         // The ancestors of visible changesets, bookmarks, local tags and the working copy's parents are visible.
         let mut pinned = self.working_parents()?;
         pinned.extend(tags::locally_tagged(self)?);
-        for node in self.bookmarks.values().chain(&pinned) {
+        for node in self.bookmarks.by_name.values().chain(&pinned) {
             if let Some(rev) = self.changelog.rev(node) {
                 hidden[rev.index()] = false;
             }
@@ -294,7 +295,12 @@ impl RepoView {
 
     /// Visible bookmarks.
     pub fn bookmarks(&self) -> &BTreeMap<Vec<u8>, Node> {
-        &self.bookmarks
+        &self.bookmarks.by_name
+    }
+
+    /// Lines of the file of bookmarks that are none.
+    pub fn malformed_bookmarks(&self) -> &[Vec<u8>] {
+        &self.bookmarks.malformed
     }
 
     /// The filter that the view was read with.

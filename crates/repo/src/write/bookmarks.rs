@@ -27,7 +27,7 @@ impl Transaction {
     /// Replaces all bookmarks.
     ///
     /// # Errors
-    /// If those that are there are damaged.
+    /// If those that are there cannot be read.
     pub fn set_bookmarks(&mut self, bookmarks: &BTreeMap<Vec<u8>, Node>) -> Result<(), RepoError> {
         let bytes = bookmarks::encode(bookmarks);
         self.note_bookmarks(bookmarks)?;
@@ -48,8 +48,8 @@ impl Transaction {
         let context = &self.context;
         let path = bookmarks::path(&context.hg(), &context.requirements);
         let bytes = read_if_there(context.storage.as_ref(), &path)?;
-        let before = bookmarks::parse(&bytes.unwrap_or_default(), &path)?;
-        hooks.set_bookmark_changes(&before, after);
+        let before = bookmarks::parse(&bytes.unwrap_or_default());
+        hooks.set_bookmark_changes(&before.by_name, after);
         Ok(())
     }
 }

@@ -207,9 +207,7 @@ pub(super) fn filelog(
             continue;
         }
         let filelog = view.filelog(&file)?;
-        let links = filelog.revs().map(|rev| filelog.linkrev(rev));
-        let links = links.filter_map(|link| view.changelog().rev_at(link));
-        for rev in links.filter(|rev| view.is_visible(*rev)) {
+        for rev in view.changesets_of_file(&file, &filelog)? {
             found.insert(Some(rev));
         }
     }

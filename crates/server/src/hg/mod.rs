@@ -100,7 +100,11 @@ pub(crate) async fn route(
         true => executor.pushes.clone(),
         false => executor.reads.clone(),
     };
-    blocking(&pool, move || answer(&repos, &request, &user)).await
+    let mut answer = blocking(&pool, move || answer(&repos, &request, &user)).await?;
+    if answer.status == StatusCode::OK {
+        answer.reason.get_or_insert(pages::DONE);
+    }
+    Ok(answer)
 }
 
 /// The list of the repositories that a user sees.

@@ -5,7 +5,7 @@ use crate::runtime::log::Log;
 use crate::runtime::metrics::Metrics;
 use crate::runtime::scheduler::Scheduler;
 use crate::runtime::throttle::RequestCounter;
-use crate::runtime::{Executor, Limits, ListeningAddress, RunningAnswers};
+use crate::runtime::{Executor, HelpIndex, Limits, ListeningAddress, RunningAnswers};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use tokio::sync::{Semaphore, watch};
@@ -39,6 +39,8 @@ pub(crate) struct ServerContext {
     pub(crate) encoders: Arc<Semaphore>,
     /// Set before the first request.
     pub(crate) listening: OnceLock<ListeningAddress>,
+    /// Set before the first request.
+    pub(crate) help: OnceLock<HelpIndex>,
     stopping: watch::Sender<bool>,
     requests: RequestCounter,
 }
@@ -58,6 +60,7 @@ impl ServerContext {
             running: RunningAnswers::default(),
             encoders: Arc::new(Semaphore::new(ENCODERS)),
             listening: OnceLock::new(),
+            help: OnceLock::new(),
             stopping: watch::Sender::new(false),
             requests,
         }

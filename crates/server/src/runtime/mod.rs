@@ -7,6 +7,7 @@ mod couch_counters;
 pub(crate) mod dirty;
 #[allow(dead_code, reason = "pools are watched by tests only, so far")]
 mod executor;
+mod help;
 mod limits;
 mod listening;
 pub(crate) mod log;
@@ -28,6 +29,7 @@ pub(crate) use cluster_view::{
 };
 pub(crate) use context::{NODE_NAME, ServerContext};
 pub(crate) use executor::{Executor, NotDone, Pool, STACK};
+pub use help::{HelpEntry, HelpIndex};
 pub(crate) use limits::{BodyReservation, ConnectionPermit, Limits, RequestClass, network_of};
 pub(crate) use listening::{ListeningAddress, is_of_this_machine};
 pub use log::LogOutput;

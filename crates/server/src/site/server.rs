@@ -23,7 +23,9 @@ use crate::http;
 use crate::http::handler::HttpContext;
 use crate::http::{AccessLog, AccessLogOutput, Mount, Tls};
 use crate::runtime::log::Log;
-use crate::runtime::{Executor, Limits, ListeningAddress, LogOutput, STACK, ServerContext};
+use crate::runtime::{
+    Executor, HelpIndex, Limits, ListeningAddress, LogOutput, STACK, ServerContext,
+};
 use crate::site::Halves;
 use crate::site::Site;
 use crate::site::cluster::{Cluster, SharedOptions};
@@ -119,6 +121,8 @@ pub struct ServeOptions {
     pub access: Option<AccessLogOutput>,
     /// Where the log goes unless `[log] file` says otherwise.
     pub log: LogOutput,
+    /// Commands and topics for the pages of help.
+    pub help: HelpIndex,
 }
 
 /// A server that listens already.
@@ -309,6 +313,7 @@ impl Server {
             .access
             .map(|output| AccessLog::start(output, server.log.clone()));
         let mount = Mount::parse(&options.prefix);
+        let _ = server.help.set(options.help);
         let _ = server.listening.set(ListeningAddress {
             socket: socket.address,
             is_encrypted: tls.is_some(),

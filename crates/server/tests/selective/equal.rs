@@ -180,7 +180,7 @@ fn an_index_changes_no_answer() {
     let mut selected = 0;
     let cases = proptest::collection::vec(step(), 1..30);
     let config = ProptestConfig {
-        cases: 10,
+        cases: 5,
         failure_persistence: None,
         ..ProptestConfig::default()
     };

@@ -172,10 +172,11 @@ fn check_in_the_way(
     trees: &Sides<'_>,
 ) -> Result<(), WorkdirError> {
     let (on_disk, settings) = ((files, request.repository.root()), &request.tool.untracked);
-    if request.base.chosen().is_some() || request.keeps_changes {
+    let is_forced = request.base.chosen().is_some() || request.keeps_changes;
+    if is_forced {
         untracked::merge(on_disk, plan, trees, settings)?;
     }
-    untracked::check(on_disk, plan, trees, settings)?;
+    untracked::check(on_disk, plan, trees, (settings, is_forced))?;
     directories::check(files, plan)
 }
 

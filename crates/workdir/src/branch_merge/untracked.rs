@@ -65,12 +65,12 @@ pub(super) fn merge(
 }
 
 /// Refuses to overwrite files that are not tracked and differ from those that would take their place, or plans to keep
-/// them as backups.
+/// them as backups. A forced merge asks about files that one side has deleted whatever is in their place, as in Mercurial.
 pub(super) fn check(
     (files, root): (&WorkingFiles, &Path),
     plan: &mut Plan,
     sides: &Sides<'_>,
-    untracked: &UntrackedFiles,
+    (untracked, is_forced): (&UntrackedFiles, bool),
 ) -> Result<(), WorkdirError> {
     let mut colliding = Vec::new();
     let mut check = |path: &[u8], source: &[u8], entry: TreeEntry| {
@@ -89,7 +89,7 @@ pub(super) fn check(
             check(&relocation.to, &relocation.from, entry)?;
         }
     }
-    for merge in &plan.merges {
+    for merge in plan.merges.iter().filter(|_| !is_forced) {
         if let (None, Some((source, entry))) = (&merge.ours, &merge.theirs) {
             check(&merge.dest, source, *entry)?;
         }

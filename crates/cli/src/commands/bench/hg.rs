@@ -40,6 +40,9 @@ pub(super) struct ProgramArgs {
     /// Also convert the repository to git and measure git
     #[arg(long, value_name = "PROGRAM", num_args = 0..=1, require_equals = true, default_missing_value = "git")]
     git: Option<PathBuf>,
+    /// Also measure Mercurial's program in Rust, in what it can do
+    #[arg(long, value_name = "PROGRAM", num_args = 0..=1, require_equals = true, default_missing_value = "rhg")]
+    rhg: Option<PathBuf>,
 }
 
 impl ProgramArgs {
@@ -49,6 +52,7 @@ impl ProgramArgs {
             varve: programs::own()?,
             hg: programs::other(&self.hg)?,
             git: self.git.as_deref().map(programs::other).transpose()?,
+            rhg: self.rhg.as_deref().map(programs::other).transpose()?,
             only: Vec::new(),
             runs,
         })

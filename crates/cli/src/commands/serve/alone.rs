@@ -3,7 +3,7 @@
 use super::collection;
 use super::daemon::{self, Daemon, Started};
 use super::listening::{Listening, shown};
-use super::logs;
+use super::{help, logs};
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -148,6 +148,7 @@ fn bind(
         certificate,
         access,
         log,
+        help: help::index(),
     };
     let server = Server::bind(options).map_err(failed)?;
     // Without a file to open again SIGHUP ends it, as it ends Mercurial's.

@@ -4,6 +4,7 @@ mod alone;
 mod collection;
 mod command_server;
 mod daemon;
+mod help;
 mod listening;
 mod logs;
 mod repository;
@@ -108,6 +109,7 @@ pub(crate) fn run(args: &ServeArgs, context: &mut Context<'_>) -> Result<(), Cli
         certificate: args.certificate.clone(),
         access,
         log,
+        help: help::index(),
     };
     let socket = options.listen()?;
     // The demonstration has a repository, too.

@@ -149,3 +149,23 @@ fn the_editor_shows_the_plan() {
         twin("").with("HGEDITOR", "cat").all_same(&[line]);
     }
 }
+
+#[test]
+fn what_another_repository_lacks_is_edited() {
+    let twin = twin("").with("HGEDITOR", "cat");
+    twin.all_same(&[
+        "clone -q -r 2 . other",
+        "histedit --outgoing other",
+        "histedit --outgoing other --config histedit.summary-template={author}\\n{rev}",
+        "histedit --outgoing -r 1 other",
+        "histedit --outgoing other other",
+        "histedit --outgoing",
+        "histedit --outgoing .",
+        "histedit --outgoing nowhere",
+    ]);
+    // Two lines of development are outgoing.
+    twin.each(|root| write(root, "new", b"new\n"));
+    twin.same(&["update", "-q", "0"]);
+    twin.same(&["commit", "-A", "-m", "apart", "-d", "0 0"]);
+    twin.same(&["histedit", "--outgoing", "other"]);
+}

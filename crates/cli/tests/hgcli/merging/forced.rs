@@ -62,3 +62,28 @@ fn a_forced_merge_can_be_given_up() {
     twin.all_same(&["merge -f 1", "merge --abort", "status", "log -r . -q"]);
     same_state(&twin);
 }
+
+/// A file that was removed here and changed there is asked about, whatever lies in its place.
+#[test]
+fn untracked_files_give_way_to_deleted_ones() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        write(path, "f", b"base\n");
+        commit(hg, path, "base");
+        hg.ok(path, &["remove", "f"]);
+        commit(hg, path, "removed");
+        hg.ok(path, &["update", "-q", "0"]);
+        write(path, "f", b"theirs\n");
+        commit(hg, path, "changed");
+        hg.ok(path, &["update", "-q", "1"]);
+        write(path, "f", b"untracked\n");
+    });
+    twin.all_same(&[
+        "merge 2",
+        "merge -f --tool :dump 2",
+        "status -A",
+        "resolve -l",
+    ]);
+    let left = |root: &Path| std::fs::read(root.join("f")).unwrap();
+    assert_eq!(left(twin.ours()), left(twin.theirs()));
+}

@@ -25,9 +25,11 @@ fn new_changesets_are_told_through_templates() {
         "rebase -q -s 1 -d 4 -T json",
         "rebase -s 1 -d 4 -T {nodechanges|json}",
         "rebase -q -s 2 -d 4 --keep -T MANY",
-        "rebase -q -s 1 -d 4 --collapse -m one -T {nodechanges}",
+        "rebase -q -s 1 -d 4 --collapse -m one -T MANY",
         "rebase -q -s 1 -d 4 -n -T json",
-        "rebase -q -b 3 -d 3 -T json",
+        "rebase -b 3 -d 3 -T json",
+        "rebase -s 1 -d 4 -T json",
+        "rebase --abort -T json",
     ] {
         for twin in both_ways() {
             let words: Vec<&str> = line.split(' ').collect();

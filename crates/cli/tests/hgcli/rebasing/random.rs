@@ -60,7 +60,7 @@ fn rebases_the_same(seed: u64) {
 
 #[test]
 fn rebases_end_with_the_same_hashes() {
-    for seed in seeds(16) {
+    for seed in seeds(6) {
         rebases_the_same(seed);
     }
 }
@@ -97,7 +97,7 @@ fn rewrites_the_same(seed: u64) {
 
 #[test]
 fn uncommitted_and_amended_changesets_have_the_same_hashes() {
-    for seed in seeds(8) {
+    for seed in seeds(4) {
         rewrites_the_same(seed);
     }
 }

@@ -228,6 +228,16 @@ fn programs_get_the_bytes_of_stock() {
         };
         assert_eq!(shown(&found), shown(&expected), "{address}");
     }
+    let [_, our] = &mut clients;
+    let list = String::from_utf8(told(&ours, our, "/json-help").3).unwrap();
+    for topic in ["commit", "backout", "phases"] {
+        assert!(list.contains(&format!("\"topic\": \"{topic}\"")), "{list}");
+    }
+    let phases = String::from_utf8(told(&ours, our, "/json-help/phases").3).unwrap();
+    assert!(
+        phases.contains("\"topic\": \"phases\"") && phases.contains("secret"),
+        "{phases}"
+    );
 }
 
 /// Addresses of a page's links within the server, without their fragments.

@@ -58,6 +58,11 @@ pub trait Transport: Send {
         true
     }
 
+    /// True if arguments have to be short.
+    fn limits_arguments(&self) -> bool {
+        false
+    }
+
     /// Sets the capabilities of the other side, before anything else is sent.
     fn set_capabilities(&mut self, _capabilities: &PeerCapabilities) {}
 }

@@ -3,6 +3,7 @@
 use super::{Login, PeerArgs, PeerCapabilities, Transport};
 use crate::ExchangeError;
 use crate::Spool;
+use crate::client::sampling::SamplingSettings;
 use crate::format::batch::{escape, unescape};
 use crate::format::clone_bundle_manifest::CloneBundleManifest;
 use crate::format::part::list_keys;
@@ -16,10 +17,12 @@ pub struct Remote {
     transport: Box<dyn Transport>,
     capabilities: PeerCapabilities,
     listener: Option<DebugListener>,
+    traces_requests: bool,
     traces_progress: bool,
+    sampling: SamplingSettings,
 }
 
-/// Gets the lines of Mercurial's `--debug` output about requests.
+/// Gets the lines of Mercurial's `--verbose` or `--debug` output about requests.
 pub type DebugListener = Box<dyn FnMut(&str) + Send>;
 
 /// Names and changesets of bookmarks.
@@ -47,13 +50,34 @@ impl Remote {
             transport,
             capabilities,
             listener: None,
+            traces_requests: false,
             traces_progress: false,
+            sampling: SamplingSettings::default(),
         })
     }
 
-    /// Sends debug lines about all later requests to `listener`.
-    pub fn set_debug_listener(&mut self, listener: DebugListener) {
+    /// Sends the lines about discovery that `--verbose` shows to `listener`.
+    pub fn set_listener(&mut self, listener: DebugListener) {
         self.listener = Some(listener);
+    }
+
+    /// Sends the listener the debug lines about all later requests, too.
+    pub fn trace_requests(&mut self) {
+        self.traces_requests = true;
+    }
+
+    /// Changes how later comparisons take their samples.
+    pub fn set_sampling(&mut self, sampling: SamplingSettings) {
+        self.sampling = sampling;
+    }
+
+    pub(crate) fn sampling(&self) -> SamplingSettings {
+        self.sampling
+    }
+
+    /// True if only short questions can be asked.
+    pub(crate) fn limits_arguments(&self) -> bool {
+        self.transport.limits_arguments()
     }
 
     /// Makes counts of questions debug lines, too.
@@ -68,8 +92,14 @@ impl Remote {
     }
 
     pub(crate) fn debug(&mut self, words: impl FnOnce() -> String) {
-        if let Some(listener) = &mut self.listener {
+        if let (Some(listener), true) = (&mut self.listener, self.traces_requests) {
             listener(&words());
+        }
+    }
+
+    pub(crate) fn note(&mut self, words: &str) {
+        if let Some(listener) = &mut self.listener {
+            listener(words);
         }
     }
 

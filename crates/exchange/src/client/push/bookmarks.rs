@@ -1,11 +1,11 @@
 //! Bookmarks that a push moves on the other side.
 
 use crate::ExchangeError;
-use crate::apply::{BookmarkRelation, ComparedBookmark, compare_bookmarks};
+use crate::apply::{BookmarkRelation, ComparedBookmark, compare_bookmarks, is_exposed};
 use crate::error::PushRefusal;
 use crate::format::part::{PartHeader, PartType};
 use std::collections::{BTreeMap, BTreeSet};
-use varve_repo::{Phase, RepoView};
+use varve_repo::{Phase, RepoError, RepoView};
 use varve_revlog::{Node, Rev};
 
 /// How the bookmarks of a push are sent.
@@ -49,9 +49,11 @@ pub struct BookmarkPlan {
     pub pushed: Vec<BookmarkPush>,
     /// Bookmarks that were named, or are ahead here, and stay because their changeset is not pushed.
     pub unsent: Vec<Vec<u8>>,
+    /// Names with an @ that were named: a pull has kept those beside others, and they are never sent.
+    pub divergent: Vec<Vec<u8>>,
     /// Names that neither side has.
     pub unknown: Vec<Vec<u8>>,
-    /// Changesets that may become heads because a bookmark is on them that is ahead here or was named.
+    /// Changesets that may become heads because a bookmark is on them that is ahead here, or was named and is new there.
     pub accepted_heads: BTreeSet<Node>,
 }
 
@@ -59,19 +61,26 @@ impl BookmarkPlan {
     /// Compares the bookmarks of both sides. A bookmark that is ahead here moves if its changeset is among the
     /// pushed `heads` and their ancestors; one that is `named` moves in any case. `heads` is `None` if all
     /// changesets are pushed. `all` shows hidden changesets, `view` does not.
+    ///
+    /// # Errors
+    /// As of [`compare_bookmarks`].
     pub fn new(
         (view, all): (&RepoView, &RepoView),
         heads: Option<&[Rev]>,
         named: &BTreeSet<Vec<u8>>,
         there: &BTreeMap<Vec<u8>, Node>,
-    ) -> BookmarkPlan {
+    ) -> Result<BookmarkPlan, RepoError> {
         let mut plan = BookmarkPlan::default();
         let mut left = named.clone();
         let history = pushed_history(view, heads);
-        for compared in compare_bookmarks(all, there) {
+        for compared in compare_bookmarks(all, there)? {
             let is_named = left.remove(&compared.name);
-            let is_ahead = compared.relation == BookmarkRelation::Ahead;
-            if is_named || is_ahead || compared.relation == BookmarkRelation::Same {
+            let may_be_head = match compared.relation {
+                BookmarkRelation::Ahead | BookmarkRelation::Same => true,
+                BookmarkRelation::OnlyHere => is_named,
+                _ => false,
+            };
+            if may_be_head {
                 plan.accepted_heads.extend(compared.here);
             }
             let rev = compared.here.and_then(|node| view.changelog().rev(&node));
@@ -82,7 +91,7 @@ impl BookmarkPlan {
             plan.add(compared, is_named, is_pushed);
         }
         plan.unknown = left.into_iter().collect();
-        plan
+        Ok(plan)
     }
 
     fn add(&mut self, compared: ComparedBookmark, is_named: bool, is_pushed: bool) {
@@ -93,6 +102,9 @@ impl BookmarkPlan {
         };
         match (moves, is_pushed) {
             (false, _) => {}
+            _ if compared.relation == BookmarkRelation::OnlyHere && !is_exposed(&compared.name) => {
+                self.divergent.push(compared.name);
+            }
             (true, false) => self.unsent.push(compared.name),
             (true, true) => self.pushed.push(BookmarkPush {
                 name: compared.name,

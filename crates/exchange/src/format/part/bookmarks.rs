@@ -36,7 +36,7 @@ pub(crate) fn encode<'n>(
     Ok(bytes)
 }
 
-/// A null node counts as none.
+/// The bookmarks of an empty repository are at the null changeset.
 ///
 /// # Errors
 /// [`ExchangeError::DamagedBundle`] for a cut record, or a name with a line end.
@@ -58,7 +58,7 @@ fn record(bytes: &[u8]) -> Option<(BookmarkRecord, &[u8])> {
     if name.contains(&b'\n') {
         return None;
     }
-    let node = Some(Node(*node)).filter(|node| *node != ABSENT && !node.is_null());
+    let node = Some(Node(*node)).filter(|node| *node != ABSENT);
     Some(((name.to_vec(), node), rest))
 }
 
@@ -83,9 +83,9 @@ mod tests {
     }
 
     #[test]
-    fn a_null_node_is_no_bookmark() {
+    fn a_bookmark_may_be_at_the_null_changeset() {
         let bytes = encode([(&b"a"[..], Some(Node::NULL))]).unwrap();
-        assert_eq!(decode(&bytes).unwrap(), [(b"a".to_vec(), None)]);
+        assert_eq!(decode(&bytes).unwrap(), [(b"a".to_vec(), Some(Node::NULL))]);
     }
 
     #[test]

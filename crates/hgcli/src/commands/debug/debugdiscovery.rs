@@ -2,7 +2,7 @@
 
 use crate::arguments::{Flag, INSECURE, Matches, REMOTECMD, SSH, TEMPLATE};
 use crate::context::{Command, Config, Context, Repo};
-use crate::remote::peers;
+use crate::remote::{discovery, peers};
 use crate::render::formatter::{Formatter, Value};
 use crate::ui::{Abort, Ui, short_hex};
 use std::collections::HashSet;
@@ -137,8 +137,12 @@ fn by_samples(
         }
     }
     let is_behind = !discovery.has_incoming();
+    let known = discovery.knows_all().then(|| discovery.own_heads());
     let mut found = discovery.finish(remote)?;
-    if is_behind {
+    if let Some(heads) = known {
+        // Whatever other changesets are common, --rev does not name them.
+        found.common_heads = heads;
+    } else if is_behind {
         // The heads of the other side are the answer, whatever --rev names.
         found.common_heads = found.remote_heads.clone();
     }
@@ -214,7 +218,7 @@ fn other_side(
         let revs = repo.revisions(ui, &[revs])?;
         let peer = SubsetPeer::of(&*repo.view()?, &revs);
         let mut remote = Remote::connect(Box::new(peer))?;
-        ui.trace(&mut remote);
+        discovery::attend(ui, config, &mut remote)?;
         return Ok(remote);
     }
     let name = matches.arguments().first();

@@ -76,7 +76,7 @@ fn bookmarks(
     ui.status("searching for changed bookmarks\n")?;
     let view = repo.view()?;
     let mut any = false;
-    for compared in compare_bookmarks(&*view, &remote.bookmarks()?) {
+    for compared in compare_bookmarks(&*view, &remote.bookmarks()?)? {
         let word = match compared.relation {
             BookmarkRelation::OnlyHere => "added",
             BookmarkRelation::OnlyThere => "deleted",

@@ -1,6 +1,7 @@
 //! `help`: the list of commands, and the options of each.
 
 pub(crate) mod aliases;
+pub(crate) mod listing;
 mod topics;
 
 use crate::arguments::global::GLOBAL;
@@ -30,8 +31,8 @@ pub(crate) const COMMAND: Command = Command {
 
 /// The commands that a call without arguments lists.
 const BASIC: &[&str] = &[
-    "add", "annotate", "clone", "commit", "diff", "forget", "init", "log", "remove", "status",
-    "summary", "update",
+    "add", "annotate", "clone", "commit", "diff", "export", "forget", "init", "log", "merge",
+    "pull", "push", "remove", "serve", "status", "summary", "update",
 ];
 
 /// Columns of a line of help.
@@ -261,6 +262,12 @@ pub(crate) fn is_topic(name: &str) -> bool {
 
 /// Prints the help of one command.
 pub(crate) fn of_command(ui: &mut Ui, program: &str, command: &Command) -> Result<u8, Abort> {
+    ui.write(command_text(program, command))?;
+    details(ui)
+}
+
+/// The help of one command, without the options that every command takes.
+fn command_text(program: &str, command: &Command) -> String {
     let mut out = format!("{}\n", usage::line(program, command));
     if command.names.len() > 1 {
         out += &format!("\naliases: {}\n", command.names[1..].join(", "));
@@ -274,8 +281,7 @@ pub(crate) fn of_command(ui: &mut Ui, program: &str, command: &Command) -> Resul
     if !table.is_empty() {
         out += &format!("\n{}\n\n{table}", usage::heading(command.options));
     }
-    ui.write(out)?;
-    details(ui)
+    out
 }
 
 /// The end of a page: the options of every command, or that they are left out.

@@ -44,6 +44,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         repo, ui, config, ..
     } = context;
     let action = typed_action(matches)?;
+    repo.warn_of_malformed_bookmarks(ui)?;
     let inactive = matches.flag("inactive");
     let names = matches.arguments();
     if action == Some("list") || action.is_none() && names.is_empty() && !inactive {

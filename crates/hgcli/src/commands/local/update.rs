@@ -330,9 +330,44 @@ fn change_bookmark(
     Ok(())
 }
 
+/// Prints the number of bookmarks beside the active one, such as `name@path`, that are elsewhere.
+fn print_divergent_bookmarks(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    view: &RepoView,
+    active: &[u8],
+) -> Result<(), Abort> {
+    let parents = repo.working_parents()?;
+    let bookmarks = view.bookmarks();
+    let is_parent = |node: &&Node| {
+        let rev = view.changelog().rev(node);
+        rev.is_some_and(|rev| parents.contains(&rev))
+    };
+    let Some(at) = bookmarks.get(active).filter(is_parent) else {
+        return Ok(());
+    };
+    let base = |name: &[u8]| name.split(|byte| *byte == b'@').next().map(<[u8]>::to_vec);
+    let others = bookmarks
+        .iter()
+        .filter(|(name, node)| base(name) == base(active) && *node != at);
+    match others.count() {
+        0 => Ok(()),
+        count => {
+            let active = String::from_utf8_lossy(active);
+            ui.status(format!(
+                "{count} other divergent bookmarks for \"{active}\"\n"
+            ))
+        }
+    }
+}
+
 /// Prints the other heads of the branch after an update without a revision.
 fn print_other_heads(repo: &mut Repo, ui: &mut Ui, repository: &Repository) -> Result<(), Abort> {
     let view = repo.view()?;
+    let active = repo.active_bookmark()?;
+    if let Some(active) = active.filter(|name| view.bookmarks().contains_key(name)) {
+        return print_divergent_bookmarks(repo, ui, &view, &active);
+    }
     let Some(found) = varve_workdir::other_heads(repository, &view)? else {
         return Ok(());
     };

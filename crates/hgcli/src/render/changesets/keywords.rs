@@ -450,6 +450,7 @@ impl OfChangeset<'_> {
             "subrepos" => self.subrepos()?,
             "peerurls" => self.peer_urls()?,
             "index" => Value::Int(subject.index as i64),
+            "onelinesummary" => text(&self.one_line_summary()?),
             _ if OF_MERCURIAL.contains(&name) => return Err(unsupported(name)),
             _ => return Ok(None),
         }))
@@ -458,7 +459,7 @@ impl OfChangeset<'_> {
 
 /// Keywords that Mercurial fills and Varve cannot: empty like an unknown name, they would
 /// give wrong output.
-const OF_MERCURIAL: &[&str] = &["onelinesummary", "succsandmarkers"];
+const OF_MERCURIAL: &[&str] = &["succsandmarkers"];
 
 fn unsupported(name: &str) -> Abort {
     Abort::input(format!("template keyword '{name}' is not supported"))

@@ -12,6 +12,7 @@ mod localized;
 mod many;
 mod names;
 mod obsolete;
+mod one_line;
 mod show;
 mod shown_files;
 mod source;
@@ -137,6 +138,7 @@ impl Printer {
         config: &Config,
         style: PrinterStyle,
     ) -> Result<Printer, Abort> {
+        repo.warn_of_malformed_bookmarks(ui)?;
         let inputs = PrinterInputs::of(repo, config)?;
         let quiet = ui.verbosity.quiet;
         let encoding = match style.form {

@@ -18,7 +18,7 @@ pub(super) fn push_item(item: &FormatterItem, out: &mut Vec<u8>) {
     push_head(MAP, item.values().count() as u64, out);
     for (name, value) in item.values() {
         push_bytes(name.as_bytes(), out);
-        push_value(value, out);
+        push_cbor(value, out);
     }
 }
 
@@ -49,7 +49,8 @@ fn push_number(number: i64, out: &mut Vec<u8>) {
     }
 }
 
-fn push_value(value: &Value, out: &mut Vec<u8>) {
+/// One value.
+pub(crate) fn push_cbor(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Null => out.push(0xf6),
         Value::Bool(value) => out.push(if *value { 0xf5 } else { 0xf4 }),
@@ -64,10 +65,11 @@ fn push_value(value: &Value, out: &mut Vec<u8>) {
             push_number(*time, out);
             push_number(i64::from(*zone), out);
         }
-        Value::Changeset(rev, _) => push_value(&Value::from(*rev), out),
+        // As in JSON, a changeset alone has no value.
+        Value::Changeset(..) => push_head(MAP, 0, out),
         Value::List(values) | Value::Mapped(values) => {
             push_head(ARRAY, values.len() as u64, out);
-            values.iter().for_each(|value| push_value(value, out));
+            values.iter().for_each(|value| push_cbor(value, out));
         }
         Value::Dict(values) => {
             let shown = values.iter().filter(|(name, _)| !is_hidden(name));
@@ -85,7 +87,7 @@ fn push_pairs(mut pairs: Vec<(&[u8], &Value)>, out: &mut Vec<u8>) {
     push_head(MAP, pairs.len() as u64, out);
     for (name, value) in pairs {
         push_bytes(name, out);
-        push_value(value, out);
+        push_cbor(value, out);
     }
 }
 
@@ -95,7 +97,7 @@ mod tests {
 
     fn encoded(value: Value) -> Vec<u8> {
         let mut out = Vec::new();
-        push_value(&value, &mut out);
+        push_cbor(&value, &mut out);
         out
     }
 

@@ -20,6 +20,7 @@ use crate::arguments::Matches;
 use crate::context::{Config, Repo};
 use crate::render::changesets::PrinterInputs;
 use crate::ui::{Abort, Ui};
+pub(crate) use cbor::push_cbor;
 pub(crate) use item_source::ItemSource;
 pub(crate) use json::push_json;
 use std::collections::BTreeSet;

@@ -46,7 +46,10 @@ pub(crate) fn evaluate(expr: &Expr, keywords: &dyn Keywords) -> Result<Value, Ab
             }
             Ok(Value::Text(out))
         }
-        Expr::Symbol(name) => Ok(keywords.value(name)?.unwrap_or(Value::Null)),
+        Expr::Symbol(name) => {
+            let value = keywords.value(name)?;
+            Ok(value.unwrap_or_else(|| Value::Text(Vec::new())))
+        }
         Expr::Number(number) => {
             // The groups of a search are called by their numbers.
             let named = keywords.value(&number.to_string())?;

@@ -2,7 +2,7 @@
 
 use super::eval::{date, described, parse_error, text};
 use crate::render::changesets::first_line;
-use crate::render::formatter::{Value, push_json};
+use crate::render::formatter::{Value, push_cbor, push_json};
 use crate::ui::Abort;
 
 /// Digits of a short node.
@@ -18,6 +18,11 @@ const FILTERS: &[(&str, Filter)] = &[
     ("age", age),
     ("basename", |value| {
         of_text(value, |text| after_last(text, b'/').to_vec())
+    }),
+    ("cbor", |value| {
+        let mut out = Vec::new();
+        push_cbor(&value, &mut out);
+        Ok(Value::Text(out))
     }),
     ("commondir", commondir),
     ("count", count),
@@ -134,7 +139,6 @@ pub(super) fn is_filter(name: &str) -> bool {
 pub(super) fn filter(name: &str, value: Value) -> Result<Value, Abort> {
     match FILTERS.iter().find(|(known, _)| *known == name) {
         Some((_, filter)) => filter(value),
-        None if name == "cbor" => Err(Abort::input("template filter 'cbor' is not supported")),
         None => Err(parse_error(format!("unknown function '{name}'"))),
     }
 }

@@ -8,6 +8,7 @@ use super::grammar::Expr;
 use super::member::{members, with_member};
 use super::{fill, of_repository, search};
 use crate::render::formatter::{Row, Value};
+use crate::ui::paint::without_effects;
 use crate::ui::{Abort, columns};
 use varve_lang::date::Date;
 
@@ -507,13 +508,14 @@ const FILLED: i64 = 76;
 const WIDEST: i64 = 10_000;
 
 fn pad(mut body: Vec<u8>, width: i64, fill: &[u8], left: bool, cut: bool) -> Result<Value, Abort> {
-    if fill.len() != 1 {
+    if without_effects(fill).len() != 1 {
         return Err(parse_error("pad() expects a single fill character"));
     }
     let width = width.clamp(0, WIDEST) as usize;
-    let has = columns::width(&body);
+    let shown = without_effects(&body);
+    let has = columns::width(&shown);
     if cut && has > width {
-        let mut whole = String::from_utf8_lossy(&body).into_owned();
+        let mut whole = String::from_utf8_lossy(&shown).into_owned();
         while columns::width(whole.as_bytes()) > width {
             if left {
                 whole.remove(0);

@@ -17,6 +17,9 @@ fn compiled(function: &str, pattern: &[u8]) -> Result<PythonRegex, Abort> {
     })
 }
 
+/// Names that templates have for parts of Mercurial.
+const RESERVED: &[&str] = &["cache", "ctx", "fctx", "repo", "revcache", "ui"];
+
 /// A piece of the replacement of matches.
 enum ReplacementPiece {
     Text(Vec<u8>),
@@ -122,6 +125,17 @@ fn pieces(mut rest: &[u8]) -> Option<Vec<ReplacementPiece>> {
 /// The first match, with its groups as parts.
 pub(super) fn search(pattern: &[u8], text: &[u8]) -> Result<Value, Abort> {
     let search = compiled("search", pattern)?;
+    let mut reserved: Vec<String> = search
+        .names()
+        .filter(|(_, name)| RESERVED.contains(name))
+        .map(|(_, name)| format!("'{name}'"))
+        .collect();
+    if !reserved.is_empty() {
+        reserved.sort_unstable();
+        let (groups, shown) = (reserved.join(", "), String::from_utf8_lossy(pattern));
+        let words = format!("invalid group {groups} in search pattern: {shown}");
+        return Err(parse_error(words));
+    }
     let Some(groups) = search.find(text, 0) else {
         return Ok(Value::Null);
     };
@@ -130,9 +144,14 @@ pub(super) fn search(pattern: &[u8], text: &[u8]) -> Result<Value, Abort> {
         range.map_or(Value::Null, |range| Value::from(&text[range]))
     };
     let numbered = groups.iter().enumerate();
-    let parts: Vec<(Vec<u8>, Value)> = numbered
+    let mut parts: Vec<(Vec<u8>, Value)> = numbered
         .map(|(number, range)| (number.to_string().into_bytes(), part(range)))
         .collect();
+    let named = search.names().map(|(number, name)| {
+        let range = groups.get(number).unwrap_or(&None);
+        (name.as_bytes().to_vec(), part(range))
+    });
+    parts.extend(named);
     let whole = groups.first().cloned().flatten().unwrap_or(0..0);
     Ok(Value::Shown(text[whole].to_vec(), parts))
 }

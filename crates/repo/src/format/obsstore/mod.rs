@@ -14,6 +14,7 @@
 //! that this program can store and are passed over.
 
 use crate::format::RepoError;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::Path;
 use varve_base::Storage;
@@ -274,6 +275,14 @@ impl NewMarker<'_> {
             (self.old, self.successors, self.parents),
             self.metadata,
         )
+    }
+}
+
+/// Adds what markers name as successors of each changeset.
+pub(crate) fn add_successors(markers: Vec<Marker>, successors: &mut HashMap<Node, Vec<Node>>) {
+    for marker in markers {
+        let all = successors.entry(marker.old).or_default();
+        all.extend(marker.successors);
     }
 }
 

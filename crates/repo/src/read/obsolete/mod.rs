@@ -36,6 +36,17 @@ impl RepoView {
         self.phases().of(rev) > Phase::Public
     }
 
+    /// Successors of each changeset, as obsolescence markers name them.
+    ///
+    /// # Errors
+    /// If the markers are damaged.
+    pub fn successors_by_changeset(&self) -> Result<HashMap<Node, Vec<Node>>, RepoError> {
+        let mut successors = HashMap::new();
+        let markers = read(self.storage(), &self.context.store())?;
+        obsstore::add_successors(markers, &mut successors);
+        Ok(successors)
+    }
+
     /// Obsolete changesets: those with a marker. Public ones never are.
     ///
     /// # Errors

@@ -57,7 +57,7 @@ impl Repository {
     pub fn copy_bookmarks(&self, all: &BTreeMap<Vec<u8>, Node>) -> Result<(), RepoError> {
         let view = self.view_for(ViewFilter::Unfiltered)?;
         let mut known = all.clone();
-        known.retain(|_, node| view.changelog().rev(node).is_some());
+        known.retain(|_, node| node.is_null() || view.changelog().rev(node).is_some());
         if known.is_empty() {
             return Ok(());
         }

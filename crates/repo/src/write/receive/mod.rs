@@ -95,6 +95,8 @@ pub struct Receiver {
     /// Whether a phase was lowered, be it of a changeset that came just before.
     phases_lowered: bool,
     bookmarks: Option<BTreeMap<Vec<u8>, Node>>,
+    /// Obsolescence markers as they came.
+    received_markers: Vec<Vec<u8>>,
     /// Number of changesets before the current changegroup.
     before: usize,
     current: ChangegroupCounts,
@@ -143,6 +145,7 @@ impl Repository {
             phases_moved: false,
             phases_lowered: false,
             bookmarks: None,
+            received_markers: Vec::new(),
             before,
             current: ChangegroupCounts::default(),
             report: ReceiveReport::default(),
@@ -287,16 +290,20 @@ impl Receiver {
         Ok((log.len() > self.before).then(|| [node(first), node(last)]))
     }
 
-    /// Moves bookmarks; [`Node::NULL`] removes one. A move to a missing changeset is ignored.
-    pub fn bookmarks(&mut self, moves: &[(Vec<u8>, Node)]) {
+    /// Moves bookmarks; `None` removes one. A move to a missing changeset is ignored.
+    pub fn bookmarks(&mut self, moves: &[(Vec<u8>, Option<Node>)]) {
         let mut all = self.bookmarks.take();
         let before = || self.view.bookmarks().clone();
         let all = all.get_or_insert_with(before);
         for (name, node) in moves {
-            if node.is_null() {
-                all.remove(name);
-            } else if self.number(node).is_some() {
-                all.insert(name.clone(), *node);
+            match node {
+                None => {
+                    all.remove(name);
+                }
+                Some(node) if self.takes_bookmark_at(node) => {
+                    all.insert(name.clone(), *node);
+                }
+                Some(_) => {}
             }
         }
         self.bookmarks = Some(std::mem::take(all));
@@ -310,6 +317,7 @@ impl Receiver {
     pub fn markers(&mut self, bytes: &[u8]) -> Result<usize, RepoError> {
         let new = self.transaction.add_received_markers(bytes)?;
         self.report.markers += new;
+        self.received_markers.push(bytes.to_vec());
         Ok(new)
     }
 

@@ -1,6 +1,7 @@
 //! The history as it will be after the transaction, for checks that run before it is final.
 
 use super::Receiver;
+use crate::format::{RepoError, obsstore};
 use std::collections::{BTreeMap, HashMap};
 use varve_revlog::{Appender, Node, Rev, Revlog};
 
@@ -11,6 +12,7 @@ pub struct PendingHistory<'a> {
     new: &'a HashMap<Node, Rev>,
     log: &'a Appender,
     bookmarks: &'a BTreeMap<Vec<u8>, Node>,
+    successors: HashMap<Node, Vec<Node>>,
 }
 
 impl Receiver {
@@ -20,13 +22,23 @@ impl Receiver {
     }
 
     /// The history so far. Each changegroup must be [ended](Receiver::end_changegroup).
-    pub fn pending_history(&mut self) -> PendingHistory<'_> {
-        PendingHistory {
+    ///
+    /// # Errors
+    /// If obsolescence markers are damaged.
+    pub fn pending_history(&mut self) -> Result<PendingHistory<'_>, RepoError> {
+        let mut successors = self.view.successors_by_changeset()?;
+        for received in &self.received_markers {
+            let stored = obsstore::to_stored_form(received)?;
+            let markers = obsstore::parse(&stored).unwrap_or_default();
+            obsstore::add_successors(markers, &mut successors);
+        }
+        Ok(PendingHistory {
             known: self.view.changelog(),
             new: &self.numbers,
             log: &self.changesets.handler().log,
             bookmarks: self.bookmarks.as_ref().unwrap_or(self.view.bookmarks()),
-        }
+            successors,
+        })
     }
 }
 
@@ -40,6 +52,20 @@ impl PendingHistory<'_> {
     /// Parents of a changeset.
     pub fn parents(&self, rev: Rev) -> [Option<Rev>; 2] {
         self.log.parents(rev)
+    }
+
+    /// How many changesets there are.
+    #[expect(
+        clippy::len_without_is_empty,
+        reason = "nothing asks for an empty history"
+    )]
+    pub fn len(&self) -> usize {
+        self.log.len()
+    }
+
+    /// Successors, as obsolescence markers name them.
+    pub fn successors(&self) -> &HashMap<Node, Vec<Node>> {
+        &self.successors
     }
 
     /// All bookmarks.

@@ -27,6 +27,11 @@ impl Receiver {
         all.get(name)
     }
 
+    /// True for the null changeset, and for those that are there by now.
+    pub fn takes_bookmark_at(&self, node: &Node) -> bool {
+        node.is_null() || self.knows(node)
+    }
+
     /// The phase that a changeset is in by now; `None` if it is not there. All that has come must
     /// be [ended](Receiver::end_changegroup).
     pub fn phase(&mut self, node: &Node) -> Option<Phase> {

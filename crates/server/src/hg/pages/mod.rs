@@ -35,7 +35,7 @@ use varve_config::hgrc::Hgrc;
 use varve_repo::{RepoView, Repository};
 
 /// The words that `hg serve` puts behind the status 200.
-const DONE: &str = "Script output follows";
+pub(super) const DONE: &str = "Script output follows";
 
 /// A body with its type.
 pub(super) struct PageBody {
@@ -124,6 +124,7 @@ fn written(
         config: &config.values,
         limits: PageLimits::read(&config.values).map_err(Failure::internal)?,
         about: listing::about(config, found),
+        help: repos.server().help.get(),
         root: format!("{}{}", request.mount, found.path()),
         database,
         index: (!found.is_lone).then(|| format!("{}/hg", request.mount)),

@@ -12,6 +12,7 @@ use super::read::{PageReader, Text};
 use crate::Request;
 use crate::hg::database::RepositoryDatabase;
 use crate::hg::page::About;
+use crate::runtime::HelpIndex;
 use varve_archive::ArchiveKind;
 use varve_config::hgrc::{Hgrc, HgrcError};
 use varve_delta::Blanks;
@@ -95,6 +96,7 @@ pub(super) struct Page<'r> {
     pub(super) config: &'r Hgrc,
     pub(super) limits: PageLimits,
     pub(super) about: About,
+    pub(super) help: Option<&'r HelpIndex>,
     /// Its database, if it is one.
     pub(super) database: Option<RepositoryDatabase<'r>>,
     /// Path of the repository's URL, without a slash at its end.

@@ -289,6 +289,11 @@ fn is_of_another_host(error: &ureq::Error) -> bool {
 }
 
 impl Transport for HttpPeer {
+    // They travel in headers, whose length servers limit.
+    fn limits_arguments(&self) -> bool {
+        true
+    }
+
     fn call(&mut self, command: &str, args: PeerArgs<'_>) -> Result<Vec<u8>, ExchangeError> {
         let mut answer = self.ask(command, args)?;
         let body = answer.body_mut().with_config().limit(SHORT);

@@ -1,6 +1,7 @@
 //! `clone`: a repository out of another one; this file makes those out of one on this machine.
 
 mod bundles;
+mod hooks;
 mod remote;
 mod to_ssh;
 
@@ -13,6 +14,7 @@ use crate::remote::PeerAddress;
 use crate::remote::outgoing;
 use crate::remote::peers;
 use crate::ui::{Abort, Ui, short_hex};
+use hooks::SourceHooks;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -68,25 +70,6 @@ pub(crate) const COMMAND: Command = Command {
     run,
 };
 
-/// Hooks that Mercurial calls for a clone, and that are not called here.
-const UNHEARD: &[&str] = &[
-    "preoutgoing",
-    "outgoing",
-    "prelistkeys",
-    "listkeys",
-    "pretxnopen",
-    "prechangegroup",
-    "pretxnchangegroup",
-    "pretxnclose-bookmark",
-    "pretxnclose-phase",
-    "pretxnclose",
-    "txnclose-bookmark",
-    "txnclose-phase",
-    "txnclose",
-    "changegroup",
-    "incoming",
-];
-
 /// Refuses the setting with which Mercurial's extension makes shares of a common store instead of clones.
 fn refuse_pools(config: &Config) -> Result<(), Abort> {
     let extension = config.get("extensions", "share");
@@ -130,22 +113,26 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     refuse_pools(config)?;
     if let Some(typed) = matches.arguments().first() {
         let mut sources = peers::sources(repo, ui, config, typed)?;
-        let source = sources.pop();
-        let other = source.filter(|it| it.is_elsewhere() || it.is_bundle(repo));
+        let mut source = sources.pop();
+        let other = source.take_if(|it| it.is_elsewhere() || it.is_bundle(repo));
         if let Some(target) = matches.arguments().get(1).filter(|it| is_url(it)) {
             return to_url(repo, ui, config, matches, (other, target));
         }
         if let Some(source) = other {
             return remote::run(repo, ui, config, matches, source);
         }
+        if let Some(source) = source.filter(|it| takes_revisions(matches, it))
+            && hooks::asks_for_pull(repo, ui, config)?
+        {
+            return remote::run(repo, ui, config, matches, source);
+        }
     }
     let plan = plan(repo, ui, config, matches)?;
-    repo.refuse_hooks("clone", &UNHEARD[..4])?;
-    repo.forget_repository_hooks(ui, config)?;
-    repo.refuse_hooks("clone", UNHEARD)?;
+    let copies = !plan.pull && repo.repository()?.can_clone_by_copying()?;
+    let source_hooks = SourceHooks::read(repo, ui, config, copies)?;
     ui.guard.writes();
     ui.guard.clone.begin(&plan.target);
-    let outcome = clone(repo, ui, config, &plan);
+    let outcome = clone(repo, ui, config, &plan, copies.then_some(&source_hooks));
     let target = keep_or_remove(ui, outcome)?;
     check_out(
         repo,
@@ -175,6 +162,12 @@ fn to_url(
     }
     to_ssh::run(repo, ui, config, matches, target)?;
     Ok(0)
+}
+
+/// True if revisions are taken out of a repository of this machine one by one, because the call says so.
+fn takes_revisions(matches: &Matches, source: &PeerAddress) -> bool {
+    let names_some = |name: &str| !matches.list(name).is_empty();
+    matches.flag("pull") || names_some("rev") || names_some("branch") || source.branch.is_some()
 }
 
 /// Whether something typed leads to another machine.
@@ -360,12 +353,12 @@ fn clone(
     ui: &mut Ui,
     config: &Config,
     plan: &ClonePlan,
+    copied_with: Option<&SourceHooks>,
 ) -> Result<Repository, Abort> {
     let source = repo.repository()?;
     let others = source.view_for(ViewFilter::Served)?;
-    let target = if plan.pull || !source.can_clone_by_copying()? {
-        pull(repo, ui, config, plan, &source, &others)?
-    } else {
+    let target = if let Some(hooks) = copied_with {
+        hooks.before_copy(ui)?;
         let lock = repo.lock(ui, LockKind::Store)?;
         let work = (ui.progress.as_ref(), &ui.stop);
         let how = (plan.link, !plan.publishing);
@@ -374,9 +367,14 @@ fn clone(
             .of_copy(&requirements_around_store(config)?);
         let place = (plan.target.as_path(), &requirements);
         source.clone_by_copying(&lock, place, how, work.0, work.1)?
+    } else {
+        pull(repo, ui, config, plan, &source, &others)?
     };
     target.copy_bookmarks(others.bookmarks())?;
     target.write_configuration_of_clone(&plan.address)?;
+    if let Some(hooks) = copied_with {
+        hooks.after_copy(ui)?;
+    }
     Ok(Repository::open(disk(), &plan.target)?)
 }
 
@@ -509,7 +507,7 @@ fn check_out(
         destination.rev,
         LocalChanges::Keep,
     )?;
-    if let Some(DestinationBookmark::Follows(name)) = &destination.bookmark {
+    if let Some(name) = followed(matches, &view, &destination) {
         varve_workdir::set_active_bookmark(target, Some(name))?;
     }
     repo.after_update(ui, &parents, 0)?;
@@ -518,6 +516,20 @@ fn check_out(
     match update::print_left_out(ui, &view, destination.rev)? {
         true => Ok(0),
         false => Ok(update::UNRESOLVED),
+    }
+}
+
+/// The bookmark that becomes the active one: that of `--updaterev`, or the one that the clone was updated to by itself.
+fn followed<'a>(
+    matches: &'a Matches,
+    view: &RepoView,
+    destination: &'a Destination,
+) -> Option<&'a [u8]> {
+    let typed = matches.value("updaterev");
+    match &destination.bookmark {
+        _ if typed.is_some() => typed.filter(|name| view.bookmarks().contains_key(*name)),
+        Some(DestinationBookmark::Follows(name)) => Some(name),
+        _ => None,
     }
 }
 

@@ -20,7 +20,7 @@ pub(super) fn show(
     ui.status("searching for changed bookmarks\n")?;
     let mut found = 1;
     let there = remote.bookmarks()?;
-    for bookmark in compare_bookmarks(repo.view()?.as_ref(), &there) {
+    for bookmark in compare_bookmarks(repo.view()?.as_ref(), &there)? {
         let mirrors = exchange == BookmarkExchange::Mirror;
         let change = match bookmark.relation {
             BookmarkRelation::OnlyThere => "added",

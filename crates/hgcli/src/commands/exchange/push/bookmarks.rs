@@ -47,12 +47,16 @@ pub(super) fn plan(
     let there = remote.bookmarks()?;
     let views = (&*session.view, &*session.all);
     let named = &session.options.bookmarks;
-    let plan = BookmarkPlan::new(views, session.heads.as_deref(), named, &there);
+    let plan = BookmarkPlan::new(views, session.heads.as_deref(), named, &there)?;
     for name in &plan.unsent {
         let name = String::from_utf8_lossy(name);
         ui.warn(format!(
             "cannot push bookmark X without its revision: {name}!\n"
         ))?;
+    }
+    for name in &plan.divergent {
+        let name = String::from_utf8_lossy(name);
+        ui.warn(format!("cannot push divergent bookmark {name}!\n"))?;
     }
     for name in &plan.unknown {
         let name = String::from_utf8_lossy(name);

@@ -294,9 +294,10 @@ impl PushSession<'_> {
         };
         self.settle_phases(repo, ui, remote, common)?;
         repo.run_queued_hooks(ui)?;
-        Ok(match (bookmarks.unknown.is_empty(), is_stored) {
-            (false, _) => 2,
-            (true, stored) => u8::from(!stored),
+        let some_stay = !bookmarks.unknown.is_empty() || !bookmarks.divergent.is_empty();
+        Ok(match some_stay {
+            true => 2,
+            false => u8::from(!is_stored),
         })
     }
 

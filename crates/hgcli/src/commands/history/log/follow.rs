@@ -124,8 +124,7 @@ enum NameKind {
     Directory,
 }
 
-/// Meaning of the name in the first changeset that has a file of this name, or else in one that has
-/// such a directory.
+/// Meaning of the name in changesets: a directory if it is one in any.
 fn kind_in_any(
     repo: &mut Repo,
     view: &RepoView,
@@ -137,26 +136,22 @@ fn kind_in_any(
     for rev in start {
         if *rev == Some(WORKING_COPY) {
             let dirstate = Dirstate::read(&repo.repository()?)?;
-            if dirstate.is_tracked(name) {
-                return Ok(Some(NameKind::File));
-            }
             let mut below = dirstate.below(name);
-            if below.any(|(_, item)| item.is_tracked()) {
-                kind = Some(NameKind::Directory);
+            if dirstate.is_tracked(name) {
+                kind = Some(NameKind::File);
+            } else if below.any(|(_, item)| item.is_tracked()) {
+                return Ok(Some(NameKind::Directory));
             }
             continue;
         }
         let text = view.manifest_text(*rev)?;
         if view.find_in_manifest(&text, name)?.is_some() {
-            return Ok(Some(NameKind::File));
-        }
-        if kind.is_some() {
+            kind = Some(NameKind::File);
             continue;
         }
         for entry in view.manifest_entries(&text) {
             if name.is_empty() || entry?.path.starts_with(&directory) {
-                kind = Some(NameKind::Directory);
-                break;
+                return Ok(Some(NameKind::Directory));
             }
         }
     }

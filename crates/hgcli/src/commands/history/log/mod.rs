@@ -230,9 +230,8 @@ fn by_filelogs(view: &RepoView, matcher: &Matcher) -> Result<Option<Set>, Abort>
             }
             Err(error) => return Err(error.into()),
         };
-        let links = filelog.revs().map(|rev| filelog.linkrev(rev));
-        let links = links.filter_map(|link| view.changelog().rev_at(link));
-        revs.extend(links.filter(|rev| view.is_visible(*rev)).map(Some));
+        let introducing = view.changesets_of_file(named, &filelog)?;
+        revs.extend(introducing.into_iter().map(Some));
     }
     Ok(Some(Set::list(revs)))
 }

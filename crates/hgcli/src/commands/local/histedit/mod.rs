@@ -4,6 +4,7 @@ mod action;
 mod finish;
 mod fold;
 mod interrupted;
+mod outgoing;
 mod plan;
 mod run;
 mod selection;
@@ -28,7 +29,7 @@ pub(crate) const COMMAND: Command = Command {
         Flag::flag(
             'o',
             "outgoing",
-            "edit changesets that another repository lacks (not there yet)",
+            "edit the changesets that another repository lacks",
         ),
         Flag::flag(
             'f',
@@ -53,7 +54,8 @@ pub(crate) const COMMAND: Command = Command {
            one above, with both descriptions and the later date; roll does so with the description \
            and date of the one above; drop leaves it out; mess changes its description; base goes on \
            from another changeset.\n\n\
-           Without ANCESTOR it is the first of the draft changesets that no other head has, or what \
+           With --outgoing it is the first changeset that URL lacks, by default the path default-push or \
+           default. Without ANCESTOR it is the first of the draft changesets that no other head has, or what \
            histedit.defaultrev says. Old changesets are removed, and a bundle in .hg/strip-backup \
            keeps them; if experimental.evolution allows createmarkers, they are marked as \
            obsolete.\n\n\
@@ -98,17 +100,26 @@ fn goal(matches: &Matches) -> Result<Goal, Abort> {
     } else {
         (Goal::New, None)
     };
+    let refusal = refusal.or_else(|| match goal {
+        Goal::New if matches.flag("outgoing") => outgoing_refusal(matches),
+        _ => None,
+    });
     match refusal {
         Some(refusal) => Err(Abort::input(refusal)),
         None => Ok(goal),
     }
 }
 
+fn outgoing_refusal(matches: &Matches) -> Option<&'static str> {
+    if !matches.list("rev").is_empty() {
+        return Some("no revisions allowed with --outgoing");
+    }
+    let names_several = matches.arguments().len() > 1;
+    names_several.then_some("only one repo argument allowed with --outgoing")
+}
+
 /// Refuses what is not there, by name.
 fn refuse(config: &Config, matches: &Matches) -> Result<(), Abort> {
-    if matches.flag("outgoing") {
-        return Err(Abort::input("histedit --outgoing is not supported"));
-    }
     if matches
         .value("template")
         .is_some_and(|value| !value.is_empty())
@@ -122,10 +133,8 @@ fn refuse(config: &Config, matches: &Matches) -> Result<(), Abort> {
             "the interface 'curses' of histedit is not supported",
         ));
     }
-    for key in ["summary-template", "autoverb"] {
-        if config.get("histedit", key).is_some() {
-            return Err(Abort::input(format!("histedit.{key} is not supported")));
-        }
+    if config.get("histedit", "autoverb").is_some() {
+        return Err(Abort::input("histedit.autoverb is not supported"));
     }
     Ok(())
 }

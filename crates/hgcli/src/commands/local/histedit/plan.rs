@@ -4,6 +4,7 @@ use super::run::HisteditRun;
 use crate::arguments::Matches;
 use crate::commands::local::commit::editor;
 use crate::context::{Config, Repo};
+use crate::render::changesets::{ChangesetFormat, Printer, PrinterStyle, first_line};
 use crate::ui::{Abort, Ui, columns, short_hex};
 use std::ffi::OsStr;
 use std::io::Read;
@@ -49,9 +50,13 @@ pub(super) fn picks(nodes: &[Node]) -> Vec<HisteditRule> {
     nodes.iter().map(pick).collect()
 }
 
+/// The template of a changeset in a plan.
+const SUMMARY: &[u8] = b"{rev} {desc|firstline}";
+
 /// Rules as lines of a plan.
 pub(super) fn lines(
     repo: &mut Repo,
+    ui: &mut Ui,
     config: &Config,
     rules: &[HisteditRule],
 ) -> Result<Vec<u8>, Abort> {
@@ -59,26 +64,36 @@ pub(super) fn lines(
     let length = length.unwrap_or(LINE_LENGTH).max(LEAST_LENGTH);
     let length = usize::try_from(length).unwrap_or(usize::MAX);
     let view = repo.view()?;
+    let template = config.get("histedit", "summary-template");
+    // The editor shows no labels.
+    let painter = std::mem::take(&mut ui.painter);
+    let printer = summary_printer(repo, ui, config, template.unwrap_or(SUMMARY));
+    ui.painter = painter;
+    let printer = printer?;
     let mut text = Vec::new();
     for rule in rules {
         let Some(rev) = view.changelog().rev(&rule.node) else {
             return Err(Abort::new(format!("unknown revision '{}'", rule.node)));
         };
-        let first = view.with_changeset(rev, |changeset| {
-            let line = changeset.description.split(|byte| *byte == b'\n').next();
-            line.unwrap_or_default().to_vec()
-        })?;
-        let head = format!(
-            "{} {} {} ",
-            rule.action.verb(),
-            short_hex(&rule.node),
-            rev.0
-        );
-        let line = [head.as_bytes(), &first].concat();
+        let head = format!("{} {} ", rule.action.verb(), short_hex(&rule.node));
+        let line = [head.as_bytes(), first_line(&printer.text_of(rev)?)].concat();
         text.extend(columns::shortened(line.trim_ascii_end(), length));
         text.push(b'\n');
     }
     Ok(text)
+}
+
+fn summary_printer(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
+    template: &[u8],
+) -> Result<Printer, Abort> {
+    let style = PrinterStyle {
+        form: ChangesetFormat::of_template(template)?,
+        ..PrinterStyle::default()
+    };
+    Printer::new(repo, ui, config, style)
 }
 
 /// Reads the plan, from `--commands` or the editor, and checks it.
@@ -158,7 +173,7 @@ pub(super) fn edit_rest(run: &mut HisteditRun<'_>) -> Result<u8, Abort> {
     let source = PlanSource {
         candidates: &nodes,
         first: run.state.parent,
-        shown: lines(run.repo, run.config, &run.state.rules)?,
+        shown: lines(run.repo, run.ui, run.config, &run.state.rules)?,
     };
     let place = (&run.state.topmost, &source);
     run.state.rules = read(run.repo, run.ui, run.config, run.matches, place)?;

@@ -1,5 +1,6 @@
 //! Which changesets are edited, and the plan for them.
 
+use super::outgoing;
 use super::plan::{self, PlanSource};
 use crate::arguments::Matches;
 use crate::context::{Config, Repo};
@@ -21,7 +22,10 @@ pub(super) fn select(
     matches: &Matches,
     repository: &Repository,
 ) -> Result<HisteditState, Abort> {
-    let root = root(repo, ui, config, matches)?;
+    let root = match matches.flag("outgoing") {
+        true => outgoing::root(repo, ui, config, matches)?,
+        false => root(repo, ui, config, matches)?,
+    };
     let view = repo.view()?;
     let changelog = view.changelog();
     let topmost = Dirstate::read(repository)?.parents()[0];
@@ -39,7 +43,7 @@ pub(super) fn select(
     let source = PlanSource {
         candidates: &nodes,
         first: changelog.node(root),
-        shown: plan::lines(repo, config, &plan::picks(&nodes))?,
+        shown: plan::lines(repo, ui, config, &plan::picks(&nodes))?,
     };
     state.rules = plan::read(repo, ui, config, matches, (&topmost, &source))?;
     if !config.evolution()?.markers {

@@ -14,16 +14,13 @@ mod step;
 pub(crate) use descendants::{descendants, rebase_onto};
 
 use super::commit::metadata;
-use super::rewrite::Replacement;
 use super::{commit, unfinished};
 use crate::arguments::{Flag, Matches};
 use crate::context::{Category, Command, Context};
-use crate::render::Formatter;
-use crate::render::formatter::{Row, Value};
 use crate::ui::{Abort, short_hex};
 use run::RebaseRun;
 use std::collections::BTreeSet;
-use varve_repo::{LockKind, Node, Rev};
+use varve_repo::{LockKind, Rev};
 
 /// See [`Command`]. The extension `rebase` switches it on.
 pub(crate) const COMMAND: Command = Command {
@@ -158,12 +155,6 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         return Err(Abort::input("cannot use collapse with continue or abort"));
     }
     let repository = repo.repository()?;
-    // As in Mercurial, a rebase that is only tried tells nothing through a template.
-    let is_tried = matches.flag("dry-run") || matches.flag("confirm");
-    let out = match is_tried {
-        true => None,
-        false => Some(Formatter::new(ui, config, matches, OPERATION)?),
-    };
     let lock = repo.lock(ui, LockKind::WorkingCopy)?;
     let mut run = RebaseRun::new((&mut *repo, &mut *ui, config), matches, &repository)?;
     let code = if matches.flag("continue") {
@@ -175,43 +166,8 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     } else {
         begin(&mut run)?
     };
-    let replaced = std::mem::take(&mut run.replaced);
     drop(lock);
-    if let Some(mut out) = out {
-        out.item(ui)?;
-        if let Some(replaced) = &replaced {
-            out.data("nodechanges", node_changes(replaced));
-        }
-        out.end(ui)?;
-    }
     Ok(code)
-}
-
-/// Old changesets with the new ones in their place.
-fn node_changes(replaced: &[Replacement]) -> Value {
-    let word = |name: &str, value: Value| (name.as_bytes().to_vec(), value);
-    let node = |node: &Node| {
-        let hex = node.to_hex().to_vec();
-        Value::Shown(hex.clone(), vec![word("node", Value::Text(hex))])
-    };
-    let row = |old: &Node, new: &[Node]| {
-        let name = old.to_hex().to_vec();
-        let shown: Vec<String> = new.iter().map(Node::to_string).collect();
-        let value = Value::List(new.iter().map(node).collect());
-        Row {
-            shown: format!("{old}={}", shown.join(" ")).into_bytes(),
-            value: value.clone(),
-            parts: vec![
-                word("oldnode", Value::Text(name.clone())),
-                word("newnodes", value),
-            ],
-            name,
-        }
-    };
-    let rows = replaced
-        .iter()
-        .flat_map(|replaced| replaced.old.iter().map(|old| row(old, &replaced.new)));
-    Value::Table(rows.collect(), " ")
 }
 
 /// Rebases what the options name.

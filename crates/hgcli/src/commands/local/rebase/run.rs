@@ -47,8 +47,6 @@ pub(super) struct RebaseRun<'a> {
     pub(super) resumes: bool,
     /// A changeset that was announced already, before it turned out to need the working copy.
     pub(super) announced: Option<Rev>,
-    /// The changesets in whose place others are, once the rebase is finished.
-    pub(super) replaced: Option<Vec<Replacement>>,
     /// Replacements of the command that rebases the descendants of what it has replaced.
     pub(super) before: Vec<(Replacement, RewriteEnd<'static>)>,
     /// The repository at the beginning, hidden changesets too, once a description has asked for it.
@@ -80,7 +78,6 @@ impl<'a> RebaseRun<'a> {
                 skipped: BTreeSet::new(),
             },
             notes: BTreeMap::new(),
-            replaced: None,
             same_diffs: BTreeSet::new(),
             left_at: None,
             resumes: false,

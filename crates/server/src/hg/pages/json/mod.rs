@@ -10,6 +10,7 @@ use super::read::diff::FileDiff;
 use super::read::graph::GraphRow;
 use super::read::labels::Label;
 use super::{Page, PageBody};
+use crate::runtime::{HelpEntry, HelpIndex};
 use hyper::StatusCode;
 use value::JsonValue;
 
@@ -273,15 +274,30 @@ fn summary(page: &Page<'_>) -> Result<JsonValue, PageError> {
     ]))
 }
 
-/// The texts of Mercurial's help are its own; here are none.
+/// All that there is help about, or the text about one of it.
 fn help(page: &Page<'_>) -> Result<JsonValue, PageError> {
-    if !page.address.path.is_empty() {
-        return Err(PageError::missing("Not Found".to_owned()));
+    let name = &page.address.path[..];
+    let text = |text: &str| JsonValue::text(text);
+    if !name.is_empty() {
+        let entry = page.help.and_then(|help| help.entry(name));
+        let entry = entry.ok_or_else(|| PageError::missing("Not Found".to_owned()))?;
+        return Ok(JsonValue::Object(vec![
+            ("topic", text(&entry.name)),
+            ("rawdoc", text(&entry.text)),
+        ]));
     }
-    let none = || JsonValue::List(Vec::new());
+    let listed = |entries: fn(&HelpIndex) -> &Vec<HelpEntry>| {
+        let entries = page.help.map(entries).into_iter().flatten();
+        JsonValue::list(entries.map(|entry| {
+            JsonValue::Object(vec![
+                ("topic", text(&entry.name)),
+                ("summary", text(&entry.title)),
+            ])
+        }))
+    };
     Ok(JsonValue::Object(vec![
-        ("topics", none()),
-        ("earlycommands", none()),
-        ("othercommands", none()),
+        ("topics", listed(|help| &help.topics)),
+        ("earlycommands", listed(|help| &help.basic_commands)),
+        ("othercommands", listed(|help| &help.other_commands)),
     ]))
 }
