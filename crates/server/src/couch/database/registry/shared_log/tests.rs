@@ -123,7 +123,9 @@ impl TestServer {
 
 fn leader_and_standby(directory: &Path) -> (TestServer, TestServer) {
     let servers = ["leader", "standby"].map(|name| TestServer::new(directory, name));
-    servers.each_ref().map(|server| server.sees_alive("leader"));
+    for server in &servers {
+        server.sees_alive("leader");
+    }
     let [leader, standby] = servers;
     leader
         .databases
@@ -213,7 +215,7 @@ fn a_follower_that_is_to_write_writes_what_it_has_followed() {
 
 /// Both servers see which one is to write, and no commit is refused.
 #[test]
-fn a_database_that_is_handed_over_goes_on_at_both_servers() {
+fn a_database_that_is_handed_over_is_written_by_the_other_server_and_opened_again_here() {
     let directory = tempfile::tempdir().unwrap();
     let (one, other) = leader_and_standby(directory.path());
     let of = |server: &TestServer| server.databases.get("d").unwrap();
