@@ -130,7 +130,7 @@ fn databases_are_spread_over_servers_that_come_and_go() {
     assert!(line.unwrap().ends_with(&expected), "{listed}");
 }
 
-/// What is once in a store sees what all servers write.
+/// Asserts that `_db_updates` and the other answers of the leader have what all servers write.
 fn check_answers_of_all(leader: &Server, other: &Server) {
     let path = "/_db_updates?feed=continuous&since=now&timeout=60000";
     let mut feed = other.admin().send("GET", path, &[], b"").unwrap();

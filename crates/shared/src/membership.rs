@@ -60,7 +60,7 @@ struct SeenProcess {
 }
 
 impl Membership {
-    /// A server that nobody has seen yet.
+    /// A server that no other one has seen yet.
     ///
     /// # Errors
     /// [`SharedError::NoRandom`].

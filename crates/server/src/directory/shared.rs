@@ -28,7 +28,7 @@ const SECRET_BYTES: usize = 32;
 pub struct SharedStore {
     /// The store.
     pub store: Arc<dyn ObjectStore>,
-    /// What this server knows of the others of the store.
+    /// View of the other servers of the store.
     pub(crate) view: Arc<ClusterView>,
 }
 

@@ -36,9 +36,9 @@ pub(crate) enum ResponsibleServer {
 /// Place of a server, as seen by another one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ServerPlace {
-    /// It is the one that asks.
+    /// The server that asks.
     Here,
-    /// It listens at this address.
+    /// Another server, which listens at this address.
     At(Arc<str>),
     /// No live server is known to do it.
     Nowhere,
@@ -55,7 +55,7 @@ pub(crate) fn node_name(address: &str) -> String {
     format!("varve@{address}")
 }
 
-/// What one look at the store has shown.
+/// Leader and live servers, as one look at the store has shown them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ClusterState {
     leader: KnownLeader,
@@ -122,7 +122,7 @@ impl ClusterState {
     }
 }
 
-/// What a server knows of those of its store; all of it may be out of date, and only the logs decide which commits count.
+/// View that a server has of the servers of its store; all of it may be out of date, and only the logs decide which commits count.
 #[derive(Debug)]
 pub(crate) struct ClusterView {
     own: String,

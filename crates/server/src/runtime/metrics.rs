@@ -69,7 +69,7 @@ pub(crate) struct ClusterFigures {
     pub(crate) counts: ClusterCounts,
 }
 
-/// What is known of the servers of a store; zero without one.
+/// Figures of the servers of a store; zero without one.
 #[derive(Default)]
 struct ClusterMetrics {
     nodes: Gauge,

@@ -62,12 +62,7 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
     if let Err(failure) = &answered
         && failure.kind.is_server_fault()
     {
-        site.server().log.scope(|| {
-            tracing::error!(
-                fault = fault_id(&failure.reason),
-                "{method} {path}: {failure}"
-            )
-        });
+        log_fault(site, failure, (&method, &path));
     }
     let mut answer = match (answered, login_page) {
         (Err(failure), Some(page)) if failure.kind == FailureKind::Unauthorized => {
@@ -85,6 +80,15 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
         granted.mark(&mut answer);
     }
     answer
+}
+
+fn log_fault(site: &Site, failure: &Failure, (method, path): (&Method, &str)) {
+    site.server().log.scope(|| {
+        tracing::error!(
+            fault = fault_id(&failure.reason),
+            "{method} {path}: {failure}"
+        )
+    });
 }
 
 /// True if the answer is to be whole before it is sent, as the request says or else by default.

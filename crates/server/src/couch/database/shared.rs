@@ -100,7 +100,7 @@ impl SharedDatabases {
         Ok(self.catalog.remove(entries)?)
     }
 
-    /// What this server knows of the others of the store.
+    /// View of the other servers of the store.
     pub(crate) fn view(&self) -> &Arc<ClusterView> {
         &self.view
     }

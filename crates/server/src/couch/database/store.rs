@@ -121,7 +121,7 @@ impl DatabaseStore {
         }
     }
 
-    /// What this server knows of the others of a shared store.
+    /// View of the other servers of a shared store; `None` without one.
     pub(crate) fn cluster(&self) -> Option<&Arc<ClusterView>> {
         match self {
             DatabaseStore::Directory(_) => None,

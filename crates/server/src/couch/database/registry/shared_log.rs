@@ -81,7 +81,7 @@ impl Databases {
         self.store.writes(name)
     }
 
-    /// What this server knows of the others of a shared store; `None` without one.
+    /// View of the other servers of a shared store; `None` without one.
     pub(crate) fn cluster(&self) -> Option<&Arc<ClusterView>> {
         self.store.cluster()
     }
