@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::{Interrupt, MemoryStorage, Silent, Storage};
 use varve_bench::BenchError;
-use varve_bench::database::{self, DocumentSource, Options, locate};
+use varve_bench::database::{self, DocumentSource, Options, SampleSize, locate};
 use varve_bench::report::{self, Report};
 use varve_codec::EngineSetting;
 use varve_docdb::{Database, DatabaseOptions, Edit, Mode, NodeCache};
@@ -119,7 +119,7 @@ fn the_winners_of_a_database_are_its_documents() {
     }
     let source = DocumentSource::Database(path.to_owned());
     let sampled = Options {
-        sample: 15,
+        sample: SampleSize::exactly(15),
         ..options(&["snappy"])
     };
     let report = measure(&storage, &source, &sampled).unwrap();

@@ -3,7 +3,8 @@
 use super::goal::{Candidate, Goal, choose};
 use super::{Advice, Choice, Options, affordable, elapsed, tables};
 use crate::BenchError;
-use crate::database::{self as measured, Compression, CompressionRow, DocumentSource, Documents};
+use crate::database::{self as measured, Compression, CompressionRow, DocumentSource};
+use crate::database::{Documents, SampleSize};
 use crate::measuring::{Machine, Rounds, context_memory};
 use crate::report::{ColumnUnit, Report};
 use std::path::Path;
@@ -131,7 +132,8 @@ fn affordable_documents(
     (options, compressions): (&Options, &[Compression]),
     interrupt: &Interrupt,
 ) -> Result<Documents, BenchError> {
-    let documents = Documents::read(storage, source, FIRST_LOOK.min(options.most), interrupt)?;
+    let first = SampleSize::within_memory(FIRST_LOOK.min(options.most));
+    let documents = Documents::read(storage, source, first, interrupt)?;
     let start = Instant::now();
     measured::build_once(storage, beside, (&documents, how), compressions, interrupt)?;
     let each = elapsed(start) / documents.texts.len() as f64 * (RUNS + 1) as f64;
@@ -142,7 +144,8 @@ fn affordable_documents(
         .min(options.most);
     let is_sample = (documents.texts.len() as u64) < documents.total;
     if is_sample && wanted > documents.texts.len() {
-        return Documents::read(storage, source, wanted, interrupt);
+        let size = SampleSize::within_memory(wanted);
+        return Documents::read(storage, source, size, interrupt);
     }
     Ok(documents)
 }

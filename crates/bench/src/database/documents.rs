@@ -10,8 +10,33 @@ use varve_codec::EngineSetting;
 use varve_docdb::{Database, DatabaseOptions, Direction, IdRange, NodeCache};
 use varve_json::{Object, Value, parse_object, write_object};
 
-/// At most so many bytes of documents are kept in memory.
-const MOST_BYTES: usize = 256 << 20;
+/// Bytes of documents that are kept in memory, at most, where the user names no number.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// Number of documents to keep; less than twice as many are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SampleSize {
+    least: usize,
+    most_bytes: u64,
+}
+
+impl SampleSize {
+    /// At least so many, whatever memory they take: the user has named the number.
+    pub fn exactly(documents: usize) -> SampleSize {
+        SampleSize {
+            least: documents.max(1),
+            most_bytes: u64::MAX,
+        }
+    }
+
+    /// At least so many, but no more than 256 MiB.
+    pub fn within_memory(documents: usize) -> SampleSize {
+        SampleSize {
+            least: documents.max(1),
+            most_bytes: MOST_BYTES,
+        }
+    }
+}
 
 /// An even sample of documents: ids, and JSON texts without members that begin with `_`.
 #[derive(Debug)]
@@ -27,7 +52,7 @@ pub(crate) struct Documents {
 struct Sampler {
     documents: Documents,
     stride: u64,
-    wanted: usize,
+    size: SampleSize,
 }
 
 impl Sampler {
@@ -39,9 +64,10 @@ impl Sampler {
             documents.texts.push((id(), text));
         }
         documents.total += 1;
-        let is_too_long = documents.bytes > MOST_BYTES as u64 && documents.texts.len() > 1;
+        let count = documents.texts.len();
+        let is_too_long = documents.bytes > self.size.most_bytes && count > 1;
         // Halving at twice the number keeps at least as many as wanted.
-        if documents.texts.len() >= self.wanted.saturating_mul(2) || is_too_long {
+        if count >= self.size.least.saturating_mul(2) || is_too_long {
             let mut number = 0;
             documents.texts.retain(|_| {
                 number += 1;
@@ -58,11 +84,11 @@ impl Sampler {
 }
 
 impl Documents {
-    /// Reads at least `wanted` documents and less than twice as many, or all if there are fewer.
+    /// Reads an even sample, or all documents if there are fewer.
     pub fn read(
         storage: &Arc<dyn Storage>,
         source: &DocumentSource,
-        wanted: usize,
+        size: SampleSize,
         interrupt: &Interrupt,
     ) -> Result<Documents, BenchError> {
         let documents = Documents {
@@ -73,7 +99,7 @@ impl Documents {
         let mut sampler = Sampler {
             documents,
             stride: 1,
-            wanted: wanted.max(1),
+            size,
         };
         match source {
             DocumentSource::Database(path) => winners(storage, path, &mut sampler, interrupt)?,
@@ -165,4 +191,51 @@ fn take_id(document: &mut Object, number: u64) -> String {
 /// Ids that begin with `_` belong to CouchDB.
 fn is_usable(id: &str) -> bool {
     !id.is_empty() && (!id.starts_with('_') || id.starts_with("_design/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sampled(size: SampleSize, count: usize) -> Vec<String> {
+        let documents = Documents {
+            texts: Vec::new(),
+            bytes: 0,
+            total: 0,
+        };
+        let mut sampler = Sampler {
+            documents,
+            stride: 1,
+            size,
+        };
+        for number in 0..count {
+            sampler.push(|| number.to_string(), || vec![b'x'; 100]);
+        }
+        assert_eq!(sampler.documents.total, count as u64);
+        assert_eq!(
+            sampler.documents.bytes,
+            100 * sampler.documents.texts.len() as u64
+        );
+        let texts = sampler.documents.texts;
+        texts.into_iter().map(|(id, _)| id).collect()
+    }
+
+    #[test]
+    fn a_sample_is_even_and_as_large_as_the_user_asks_for() {
+        assert_eq!(sampled(SampleSize::exactly(40), 40).len(), 40);
+        assert_eq!(sampled(SampleSize::exactly(40), 79).len(), 79);
+        let even: Vec<String> = (0..40).map(|number| (2 * number).to_string()).collect();
+        assert_eq!(sampled(SampleSize::exactly(40), 80), even);
+    }
+
+    #[test]
+    fn memory_limits_a_sample_only_where_no_number_was_named() {
+        let small = SampleSize {
+            least: 40,
+            most_bytes: 1000,
+        };
+        assert_eq!(sampled(small, 40).len(), 10);
+        assert_eq!(SampleSize::exactly(40).most_bytes, u64::MAX);
+        assert_eq!(SampleSize::within_memory(40).most_bytes, 256 << 20);
+    }
 }

@@ -23,6 +23,7 @@ use varve_base::{Interrupt, Progress, Storage};
 use varve_codec::{CodecId, EngineSetting};
 
 pub(crate) use documents::Documents;
+pub use documents::SampleSize;
 pub use locate::locate;
 
 /// Source of the documents.
@@ -70,8 +71,8 @@ pub struct Compression {
 pub struct Options {
     /// Codecs with levels, in the order of the report; zstd is measured with and without a dictionary.
     pub settings: Vec<EngineSetting>,
-    /// About so many documents are loaded, evenly spread.
-    pub sample: usize,
+    /// Documents that are loaded, evenly spread.
+    pub sample: SampleSize,
     /// Map function of the view.
     pub map: String,
     /// URLs of servers with CouchDB's HTTP interface that do the same over HTTP, each in a database that is made for it.
@@ -94,7 +95,7 @@ impl Default for Options {
             settings: all
                 .filter_map(|(codec, level)| EngineSetting::new(codec, level).ok())
                 .collect(),
-            sample: 10_000,
+            sample: SampleSize::within_memory(10_000),
             map: DEFAULT_MAP.to_owned(),
             servers: Vec::new(),
             runs: 3,

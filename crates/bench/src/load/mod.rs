@@ -11,7 +11,7 @@ mod tables;
 
 use crate::BenchError;
 use crate::couch::Endpoint;
-use crate::database::{DocumentSource, Documents};
+use crate::database::{DocumentSource, Documents, SampleSize};
 use crate::measuring::{Interleaved, Machine, Samples};
 use crate::processes::ServerProcess;
 use crate::report::Report;
@@ -76,7 +76,12 @@ pub fn documents_of_file(
     interrupt: &Interrupt,
 ) -> Result<Vec<Vec<u8>>, BenchError> {
     let source = DocumentSource::Lines(file.to_owned());
-    let documents = Documents::read(storage, &source, usize::MAX, interrupt)?;
+    let documents = Documents::read(
+        storage,
+        &source,
+        SampleSize::within_memory(usize::MAX),
+        interrupt,
+    )?;
     Ok(documents.texts.into_iter().map(|(_, text)| text).collect())
 }
 

@@ -108,6 +108,12 @@ pub(super) fn draw_histogram(chart: &Histogram, area: &Area<'_>) -> Drawn {
         let text = style(Palette::INK, HPos::Center, VPos::Top);
         area.draw(&Text::new(label, (start.max(half), bottom + 6), text))?;
     }
+    // One class alone would not say how wide it is.
+    let label = bytes(2f64.powi(chart.classes.len() as i32));
+    if right - text_width(&label) / 2 - 3 >= free_from {
+        let text = style(Palette::INK, HPos::Right, VPos::Top);
+        area.draw(&Text::new(label, (right, bottom + 6), text))?;
+    }
     let text = style(Palette::INK, HPos::Center, VPos::Bottom);
     let below = ((left + right) / 2, height as i32 - 6);
     area.draw(&Text::new(chart.label.clone(), below, text))?;

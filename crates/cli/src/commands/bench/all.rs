@@ -7,10 +7,13 @@ use crate::context::Context;
 use crate::error::CliError;
 use std::path::{Path, PathBuf};
 use varve_bench::advice::Subject;
-use varve_bench::database::{self, DocumentSource};
+use varve_bench::database::{self, DocumentSource, SampleSize};
 use varve_bench::processes::Program;
 use varve_bench::report::Report;
 use varve_bench::{BenchError, bundle, codec, repository, revlog, stream};
+
+/// Chunks of each engine if the user names no number.
+const CHUNKS: usize = 10_000;
 
 /// Make every measurement of a repository or of a database, and print one report
 ///
@@ -25,9 +28,10 @@ pub(super) struct AllArgs {
     subject: PathBuf,
     #[command(flatten)]
     programs: ProgramArgs,
-    /// Compress about N chunks or load about N documents
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
-    sample: u32,
+    /// Compress about N chunks or load about N documents; 10000 if no number is given, of documents as many as fit into
+    /// 256 MiB
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    sample: Option<u32>,
     /// How often each measurement is made; at least 3
     #[arg(long, value_name = "N", default_value_t = 3)]
     runs: usize,
@@ -78,7 +82,7 @@ fn of_repository(
     let programs = args.programs.options(args.runs);
     add(parts, context, || {
         let options = repository::Options {
-            sample: Some(args.sample as usize),
+            sample: Some(args.sample.map_or(CHUNKS, |count| count as usize)),
             runs: args.runs,
             ..repository::Options::default()
         };
@@ -132,10 +136,12 @@ fn of_database(
     context: &Context<'_>,
 ) -> Result<(), CliError> {
     add(parts, context, || {
+        let usual = database::Options::default();
+        let sample = args.sample.map(|count| SampleSize::exactly(count as usize));
         let options = database::Options {
-            sample: args.sample as usize,
+            sample: sample.unwrap_or(usual.sample),
             runs: args.runs,
-            ..database::Options::default()
+            ..usual
         };
         let source = DocumentSource::Database(path.to_owned());
         let beside = path.parent().unwrap_or(Path::new(""));

@@ -4,7 +4,7 @@ use super::output::OutputArgs;
 use crate::context::Context;
 use crate::error::CliError;
 use std::path::{Path, PathBuf};
-use varve_bench::database::{self, DEFAULT_MAP, DocumentSource, Options};
+use varve_bench::database::{self, DEFAULT_MAP, DocumentSource, Options, SampleSize};
 use varve_codec::EngineSetting;
 
 /// Measure what every compression makes of a database
@@ -32,9 +32,10 @@ pub(super) struct DbArgs {
     /// (can be repeated)
     #[arg(long = "codec", value_name = "CODEC")]
     codecs: Vec<EngineSetting>,
-    /// Load at least N documents, evenly spread, and less than twice as many
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..))]
-    sample: u32,
+    /// Load at least N documents, evenly spread, and less than twice as many, whatever memory they take; 10000 if no number
+    /// is given, or as many as fit into 256 MiB
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    sample: Option<u32>,
     /// Map function of the view
     #[arg(long, value_name = "FUNCTION", default_value = DEFAULT_MAP)]
     map: String,
@@ -59,8 +60,9 @@ pub(super) fn run(args: &DbArgs, context: &mut Context<'_>) -> Result<(), CliErr
         // clap asks for one of them.
         (None, None) => return Err(varve_bench::BenchError::Nothing.into()),
     };
+    let sample = args.sample.map(|count| SampleSize::exactly(count as usize));
     let mut options = Options {
-        sample: args.sample as usize,
+        sample: sample.unwrap_or(Options::default().sample),
         map: args.map.clone(),
         servers: servers(args, &source),
         runs: args.runs,
