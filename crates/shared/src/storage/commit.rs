@@ -51,7 +51,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Commits what was changed, and accepts nothing more.
+    /// Commits what was changed, and follows the log from then on.
     ///
     /// # Errors
     /// As [`Shared::commit`].
@@ -68,8 +68,10 @@ impl Shared {
             let mut journal = self.journal.lock();
             // Another thread may have changed something since.
             if journal.is_empty() {
-                let log = self.log.id.to_string();
-                journal.abandon(&SharedError::NotOwner { log });
+                journal.refuse_writes();
+                end.owned_epoch = None;
+                // The owner has changed files without them.
+                end.copy.close_files();
                 return Ok(());
             }
         }

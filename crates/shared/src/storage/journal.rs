@@ -42,6 +42,11 @@ impl Journal {
         self.state = JournalState::Owner;
     }
 
+    /// Accepts changes no more, until [`Journal::accept_writes`]. To be called when all are committed.
+    pub(super) fn refuse_writes(&mut self) {
+        self.state = JournalState::Following;
+    }
+
     /// Accepts no changes any more, for this reason; the first one is kept.
     pub(super) fn abandon(&mut self, error: &SharedError) {
         if !matches!(self.state, JournalState::Following | JournalState::Owner) {

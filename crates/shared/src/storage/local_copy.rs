@@ -89,6 +89,11 @@ impl LocalCopy {
         Ok(())
     }
 
+    /// Closes all files: others than this copy are about to change them, or have done so.
+    pub(crate) fn close_files(&mut self) {
+        self.open.clear();
+    }
+
     fn clear(&mut self) -> Result<(), SharedError> {
         self.open.clear();
         let root = Path::new("");

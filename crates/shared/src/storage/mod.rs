@@ -168,7 +168,7 @@ impl SharedStorage {
     }
 
     /// Commits everything and gives the log up, so that another process can take it over without a commit of this one being
-    /// refused. The log must be opened again then, to be followed. Does nothing if this process is not the owner.
+    /// refused. This process follows the log from then on. Does nothing if it is not the owner.
     ///
     /// # Errors
     /// As of a commit; nothing that was acknowledged is lost then either.

@@ -187,3 +187,9 @@ fn a_clock_that_stands_still_is_found() {
 fn a_collector_that_keeps_too_little_is_found() {
     find(Flaw::CollectsTooSoon);
 }
+
+/// A node that has given the log up has to look what others write.
+#[test]
+fn a_node_that_keeps_what_it_released_is_found() {
+    find(Flaw::KeepsReleased);
+}

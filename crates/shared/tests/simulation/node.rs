@@ -36,6 +36,7 @@ pub enum Flaw {
     ForgetsUnconfirmed,
     StoppedClock,
     CollectsTooSoon,
+    KeepsReleased,
 }
 
 pub fn options() -> LogOptions {
@@ -244,13 +245,16 @@ impl Node {
         }
     }
 
-    fn release(&self, life: &Life) -> Result<(), Ended> {
+    fn release(&self, life: &mut Life) -> Result<(), Ended> {
         if let Err(error) = life.storage.release() {
             self.note(&error);
             return Err(Ended);
         }
         self.world.lock().faults.releases += 1;
-        Err(Ended)
+        if self.flaw != Flaw::KeepsReleased {
+            life.committed = None;
+        }
+        Ok(())
     }
 
     fn take_over(&self, life: &mut Life) -> Result<(), Ended> {
