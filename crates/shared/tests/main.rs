@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
 mod care;
+mod collected_slots;
 mod common;
 mod fuzzing;
 mod model;

@@ -4,7 +4,7 @@ use super::Log;
 use crate::clock::Moment;
 use crate::error::SharedError;
 use crate::format::{Nonce, Record, RecordBody, nonce};
-use crate::store::{Settled, create_if_absent};
+use crate::store::create_distinct_if_absent;
 
 /// Result of [`Cursor::append`].
 #[derive(Debug)]
@@ -129,23 +129,32 @@ impl Cursor {
         Ok(next.is_none())
     }
 
-    /// Creates the next record and moves behind it.
+    /// Creates the next record and moves behind it. Each attempt has a nonce of its own, so that one after a pause that lasts
+    /// longer than the retention time makes no record that others know, and whose successors were removed.
     ///
     /// # Errors
     /// [`SharedError::Unconfirmed`]: the record may be in the log. [`SharedError::PositionCollected`].
     pub(crate) fn append(&mut self, epoch: u64, body: RecordBody) -> Result<Appended, SharedError> {
         let (clock, store) = (self.log.clock.as_ref(), self.log.store.as_ref());
         let asked_at = Moment::now(clock);
-        let record = self.record(epoch, body, nonce()?);
-        let (bytes, checksum) = record.encode();
+        let mut record = self.record(epoch, body, nonce()?);
+        let first_nonce = record.nonce;
+        let mut checksums = Vec::new();
         let key = self.next_key();
-        let settled = create_if_absent(store, clock, &key, &bytes);
-        match settled.map_err(|source| SharedError::Unconfirmed { key, source })? {
-            Settled::Theirs(_) => Ok(Appended::SlotTaken),
-            Settled::Ours => {
+        let settled = create_distinct_if_absent(store, clock, &key, |attempt| {
+            record.nonce = first_nonce;
+            record.nonce[0] = record.nonce[0].wrapping_add(attempt);
+            let (bytes, checksum) = record.encode();
+            checksums.push(checksum);
+            bytes
+        });
+        let settled = settled.map_err(|source| SharedError::Unconfirmed { key, source })?;
+        match settled.and_then(|attempt| checksums.get(usize::from(attempt))) {
+            None => Ok(Appended::SlotTaken),
+            Some(checksum) => {
                 self.ensure_kept()?;
                 self.trust = Trust::AtEnd(asked_at);
-                (self.slot, self.epoch, self.checksum) = (record.slot, epoch, checksum);
+                (self.slot, self.epoch, self.checksum) = (record.slot, epoch, *checksum);
                 Ok(Appended::Done)
             }
         }

@@ -8,7 +8,7 @@ use crate::error::StoreError;
 use std::fmt::Debug;
 use std::time::Duration;
 
-pub(crate) use create::{Settled, create_if_absent};
+pub(crate) use create::{Settled, create_distinct_if_absent, create_if_absent};
 pub use directory::DirectoryStore;
 pub use probe::probe;
 
