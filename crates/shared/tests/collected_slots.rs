@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use varve_base::{MemoryStorage, OpenMode, Storage, StorageFile};
+use varve_base::{MemoryStorage, OpenMode, Storage};
 use varve_shared::{
     CreateOutcome, LogId, LogOptions, ObjectInfo, ObjectStore, SharedError, SharedStorage,
     StoreError, SystemClock, collect_garbage,
