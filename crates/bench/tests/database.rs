@@ -119,7 +119,7 @@ fn the_winners_of_a_database_are_its_documents() {
     }
     let source = DocumentSource::Database(path.to_owned());
     let sampled = Options {
-        sample: SampleSize::exactly(15),
+        sample: SampleSize::at_least(15),
         ..options(&["snappy"])
     };
     let report = measure(&storage, &source, &sampled).unwrap();

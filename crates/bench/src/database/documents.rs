@@ -22,7 +22,7 @@ pub struct SampleSize {
 
 impl SampleSize {
     /// At least so many, whatever memory they take: the user has named the number.
-    pub fn exactly(documents: usize) -> SampleSize {
+    pub fn at_least(documents: usize) -> SampleSize {
         SampleSize {
             least: documents.max(1),
             most_bytes: u64::MAX,
@@ -56,6 +56,19 @@ struct Sampler {
 }
 
 impl Sampler {
+    fn new(size: SampleSize) -> Sampler {
+        let documents = Documents {
+            texts: Vec::new(),
+            bytes: 0,
+            total: 0,
+        };
+        Sampler {
+            documents,
+            stride: 1,
+            size,
+        }
+    }
+
     fn push(&mut self, id: impl FnOnce() -> String, text: impl FnOnce() -> Vec<u8>) {
         let documents = &mut self.documents;
         if documents.total.is_multiple_of(self.stride) {
@@ -91,16 +104,7 @@ impl Documents {
         size: SampleSize,
         interrupt: &Interrupt,
     ) -> Result<Documents, BenchError> {
-        let documents = Documents {
-            texts: Vec::new(),
-            bytes: 0,
-            total: 0,
-        };
-        let mut sampler = Sampler {
-            documents,
-            stride: 1,
-            size,
-        };
+        let mut sampler = Sampler::new(size);
         match source {
             DocumentSource::Database(path) => winners(storage, path, &mut sampler, interrupt)?,
             DocumentSource::Lines(path) => lines(storage, path, &mut sampler, interrupt)?,
@@ -198,16 +202,7 @@ mod tests {
     use super::*;
 
     fn sampled(size: SampleSize, count: usize) -> Vec<String> {
-        let documents = Documents {
-            texts: Vec::new(),
-            bytes: 0,
-            total: 0,
-        };
-        let mut sampler = Sampler {
-            documents,
-            stride: 1,
-            size,
-        };
+        let mut sampler = Sampler::new(size);
         for number in 0..count {
             sampler.push(|| number.to_string(), || vec![b'x'; 100]);
         }
@@ -222,10 +217,10 @@ mod tests {
 
     #[test]
     fn a_sample_is_even_and_as_large_as_the_user_asks_for() {
-        assert_eq!(sampled(SampleSize::exactly(40), 40).len(), 40);
-        assert_eq!(sampled(SampleSize::exactly(40), 79).len(), 79);
+        assert_eq!(sampled(SampleSize::at_least(40), 40).len(), 40);
+        assert_eq!(sampled(SampleSize::at_least(40), 79).len(), 79);
         let even: Vec<String> = (0..40).map(|number| (2 * number).to_string()).collect();
-        assert_eq!(sampled(SampleSize::exactly(40), 80), even);
+        assert_eq!(sampled(SampleSize::at_least(40), 80), even);
     }
 
     #[test]
@@ -235,7 +230,7 @@ mod tests {
             most_bytes: 1000,
         };
         assert_eq!(sampled(small, 40).len(), 10);
-        assert_eq!(SampleSize::exactly(40).most_bytes, u64::MAX);
+        assert_eq!(SampleSize::at_least(40).most_bytes, u64::MAX);
         assert_eq!(SampleSize::within_memory(40).most_bytes, 256 << 20);
     }
 }

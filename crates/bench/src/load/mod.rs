@@ -76,12 +76,8 @@ pub fn documents_of_file(
     interrupt: &Interrupt,
 ) -> Result<Vec<Vec<u8>>, BenchError> {
     let source = DocumentSource::Lines(file.to_owned());
-    let documents = Documents::read(
-        storage,
-        &source,
-        SampleSize::within_memory(usize::MAX),
-        interrupt,
-    )?;
+    let all = SampleSize::within_memory(usize::MAX);
+    let documents = Documents::read(storage, &source, all, interrupt)?;
     Ok(documents.texts.into_iter().map(|(_, text)| text).collect())
 }
 

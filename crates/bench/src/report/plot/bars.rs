@@ -110,7 +110,7 @@ pub(super) fn draw_histogram(chart: &Histogram, area: &Area<'_>) -> Drawn {
     }
     // One class alone would not say how wide it is.
     let label = bytes(2f64.powi(chart.classes.len() as i32));
-    if right - text_width(&label) / 2 - 3 >= free_from {
+    if !chart.classes.is_empty() && right - text_width(&label) - 3 >= free_from {
         let text = style(Palette::INK, HPos::Right, VPos::Top);
         area.draw(&Text::new(label, (right, bottom + 6), text))?;
     }

@@ -33,6 +33,14 @@ fn nothing_beats_a_point_of_the_frontier() {
 }
 
 #[test]
+fn a_histogram_with_one_class_tells_both_of_its_ends() {
+    let mut histogram = Histogram::new("Documents", "bytes of JSON");
+    histogram.add(900);
+    let svg = svg(&Chart::Histogram(histogram)).unwrap();
+    assert!(svg.contains("512 B") && svg.contains("1 KiB"), "{svg}");
+}
+
+#[test]
 fn a_plot_has_labels_and_no_colours_of_its_own() {
     let mut histogram = Histogram::new("Chunks", "bytes in a chunk");
     [0, 1, 2, 3, 1000]

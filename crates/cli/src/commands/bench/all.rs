@@ -137,7 +137,9 @@ fn of_database(
 ) -> Result<(), CliError> {
     add(parts, context, || {
         let usual = database::Options::default();
-        let sample = args.sample.map(|count| SampleSize::exactly(count as usize));
+        let sample = args
+            .sample
+            .map(|count| SampleSize::at_least(count as usize));
         let options = database::Options {
             sample: sample.unwrap_or(usual.sample),
             runs: args.runs,

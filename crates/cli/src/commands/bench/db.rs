@@ -60,7 +60,9 @@ pub(super) fn run(args: &DbArgs, context: &mut Context<'_>) -> Result<(), CliErr
         // clap asks for one of them.
         (None, None) => return Err(varve_bench::BenchError::Nothing.into()),
     };
-    let sample = args.sample.map(|count| SampleSize::exactly(count as usize));
+    let sample = args
+        .sample
+        .map(|count| SampleSize::at_least(count as usize));
     let mut options = Options {
         sample: sample.unwrap_or(Options::default().sample),
         map: args.map.clone(),

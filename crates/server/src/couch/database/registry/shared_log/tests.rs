@@ -275,8 +275,8 @@ fn a_server_that_is_overtaken_gives_up_one_database_and_follows_it() {
         "it is certainly not done"
     );
     one.sees_alive("standby");
-    assert_eq!(one.sees("a", Freshness::Current).0, true);
-    assert_eq!(one.sees("b", Freshness::Current).0, false);
+    assert!(one.sees("a", Freshness::Current).0);
+    assert!(!one.sees("b", Freshness::Current).0);
     assert!(!one.databases.get("d").unwrap().is_over());
     one.sees_alive("leader");
     let kept = &one.databases.get("kept").unwrap().documents;
