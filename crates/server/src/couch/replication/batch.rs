@@ -102,9 +102,13 @@ impl Sides {
     /// # Errors
     /// Failures of requests.
     pub async fn changes(&self, query: &ChangesQuery<'_>) -> Result<ChangesPage, ReplicationError> {
-        match &self.local {
+        let read = match &self.local {
             Some(local) => local.changes(&self.source, query).await,
-            None => self.source.changes(query).await,
+            None => return self.source.changes(query).await,
+        };
+        match read {
+            Err(ReplicationError::Moved(_)) => self.source.changes(query).await,
+            read => read,
         }
     }
 
@@ -116,7 +120,16 @@ impl Sides {
         match (rows, &self.local) {
             (PageRows::Remote(rows), _) => self.replicate_remote(&rows).await,
             (PageRows::Local(snapshot, rows), Some(local)) => {
-                local.replicate(self, (snapshot, rows)).await
+                let (rows, mut counts) = (Arc::new(rows), Counts::default());
+                match local.replicate(self, (snapshot, &rows), &mut counts).await {
+                    // The next server writes what is still missing.
+                    Err(ReplicationError::Moved(_)) => {
+                        let rows: Vec<_> = rows.iter().map(ChangeRow::from).collect();
+                        counts.add(&self.replicate_remote(&rows).await?);
+                        Ok(counts)
+                    }
+                    replicated => replicated.map(|()| counts),
+                }
             }
             (PageRows::Local(..), None) => Ok(Counts::default()),
         }

@@ -49,13 +49,7 @@ impl PageRows {
     pub fn into_rows(self) -> Vec<ChangeRow> {
         match self {
             PageRows::Remote(rows) => rows,
-            PageRows::Local(_, rows) => {
-                let rows = rows.into_iter().map(|wanted| ChangeRow {
-                    id: wanted.change.id,
-                    revs: wanted.revs.iter().map(ToString::to_string).collect(),
-                });
-                rows.collect()
-            }
+            PageRows::Local(_, rows) => rows.iter().map(ChangeRow::from).collect(),
         }
     }
 
@@ -76,6 +70,15 @@ impl PageRows {
 pub(super) struct ChangeRow {
     pub id: String,
     pub revs: Vec<String>,
+}
+
+impl From<&WantedLeaves> for ChangeRow {
+    fn from(wanted: &WantedLeaves) -> ChangeRow {
+        ChangeRow {
+            id: wanted.change.id.clone(),
+            revs: wanted.revs.iter().map(ToString::to_string).collect(),
+        }
+    }
 }
 
 /// Which changes are asked for.

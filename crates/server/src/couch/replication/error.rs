@@ -61,6 +61,9 @@ pub(in crate::couch) enum ReplicationError {
     /// The target became another database meanwhile.
     #[error("the target {0} was deleted or made anew meanwhile")]
     TargetChanged(String),
+    /// Another server of the store writes this database of the server, or begins to; nothing of the request is done.
+    #[error("another server of the store writes {0}")]
+    Moved(String),
     /// The run ended by a fault of this program.
     #[error("the run broke off: {0}")]
     Broken(String),

@@ -33,19 +33,16 @@ struct Slice {
 }
 
 impl LocalCopy {
-    /// Brings the leaves of some changes of one commit to the target.
+    /// Brings the leaves of some changes of one commit to the target. After a failure, `counts` has what was written before.
     ///
     /// # Errors
-    /// Damage, and refusals that are about more than one document; others are counted.
+    /// Damage, and refusals that are about more than one document; others are counted. [`ReplicationError::Moved`].
     pub async fn replicate(
         &self,
         sides: &Sides,
-        (source, rows): (Snapshot, Vec<WantedLeaves>),
-    ) -> Result<Counts, ReplicationError> {
-        let mut counts = Counts {
-            revisions_checked: rows.iter().map(|row| row.revs.len() as u64).sum(),
-            ..Counts::default()
-        };
+        (source, rows): (Snapshot, &Arc<Vec<WantedLeaves>>),
+        counts: &mut Counts,
+    ) -> Result<(), ReplicationError> {
         // The semaphore is never closed.
         let _permit = self.batches.acquire().await;
         // The request that would have brought them, for the rights of its user.
@@ -57,7 +54,7 @@ impl LocalCopy {
             .await
             .map_err(told)?;
         let found = self.step({
-            let source = source.clone();
+            let (source, rows) = (source.clone(), Arc::clone(rows));
             move |control| {
                 let call = caller.open(&Target::BulkDocs)?;
                 call.check_writer()?;
@@ -72,15 +69,18 @@ impl LocalCopy {
         });
         let (call, slices) = found.await.map_err(told)?;
         for leaves in slices {
-            count_found(&leaves, sides.has_bulk_get(), &mut counts);
+            let mut of_slice = Counts::default();
+            count_found(&leaves, sides.has_bulk_get(), &mut of_slice);
             let (source, of) = (source.clone(), Arc::clone(&call));
             let prepared = self.step(move |_| prepare(&of, &source, leaves));
             let slice = prepared.await.map_err(told)?;
-            self.write(sides, &call, slice, &mut counts)
+            self.write(sides, &call, slice, &mut of_slice)
                 .await
                 .map_err(told)?;
+            counts.add(&of_slice);
         }
-        Ok(counts)
+        counts.revisions_checked += rows.iter().map(|row| row.revs.len() as u64).sum::<u64>();
+        Ok(())
     }
 
     async fn write(

@@ -6,6 +6,9 @@
 //! ```
 //! The rest (checkpoints, a new target) are requests as over HTTP, answered by the handlers of this process. Reading is
 //! background work of the scheduler; a batch that waits for its turn or for the writer holds no thread.
+//!
+//! Databases of a shared store may move to another server while a run goes on. What this server may not do any more then fails
+//! with [`ReplicationError::Moved`], and the caller sends it over HTTP: the server's own listener forwards it.
 
 mod batch;
 mod side;
@@ -91,7 +94,7 @@ impl LocalCopy {
     /// The next changes of the source.
     ///
     /// # Errors
-    /// [`ReplicationError::Refused`] for rights, filters and damage.
+    /// [`ReplicationError::Refused`] for rights, filters and damage; [`ReplicationError::Moved`].
     pub async fn changes(
         &self,
         source: &Peer,
@@ -150,8 +153,10 @@ impl LocalCopy {
     /// A failure as it would have come over HTTP.
     fn refused(&self, peer: &Peer, request: &PeerRequest, failure: &Failure) -> ReplicationError {
         let is_stopping = self.source.app().server().is_stopping();
-        if is_stopping && failure.kind == FailureKind::Overloaded {
-            return ReplicationError::Stopping;
+        match failure.kind {
+            FailureKind::Overloaded if is_stopping => return ReplicationError::Stopping,
+            FailureKind::NotOwner => return ReplicationError::Moved(peer.name().to_owned()),
+            _ => {}
         }
         ReplicationError::Refused {
             method: request.method.to_string(),

@@ -6,7 +6,7 @@ use crate::couch::call::Call;
 use crate::couch::functions::scripts::TimeBudget;
 use crate::couch::target::Target;
 use crate::couch::{admin, failures, names, route};
-use crate::http::Body;
+use crate::http::{Body, FailureKind};
 use crate::runtime::is_of_this_machine;
 use crate::{Answer, CouchContext, Failure, Request, UserContext};
 use hyper::header::HeaderMap;
@@ -86,7 +86,7 @@ impl LocalSide {
     /// Answers a request that a peer would send over HTTP.
     ///
     /// # Errors
-    /// [`ReplicationError::BadAnswer`] if it is none.
+    /// [`ReplicationError::BadAnswer`] if it is none; [`ReplicationError::Moved`].
     pub async fn answer(
         &self,
         peer: &Peer,
@@ -101,6 +101,9 @@ impl LocalSide {
             Ok(answer) => answer.begun().await,
             failed => failed,
         };
+        if matches!(&answered, Err(failure) if failure.kind == FailureKind::NotOwner) {
+            return Err(ReplicationError::Moved(self.name.clone()));
+        }
         response(answered.unwrap_or_else(Answer::from), url)
     }
 

@@ -54,7 +54,7 @@ pub(super) struct Peer {
     /// Requests that may be under way.
     permits: Arc<Semaphore>,
     settings: Arc<Replicator>,
-    /// Where requests are answered without a network.
+    /// Where requests are answered without a network, as long as this server may.
     local: Option<LocalSide>,
 }
 
@@ -157,11 +157,11 @@ impl Peer {
         })
     }
 
-    /// The same for a database of this server, whose requests need no network.
+    /// The same for a database of this server, whose requests need no network. Those that another server of the store has to
+    /// answer by then are sent.
     #[must_use]
     pub fn at(self, local: LocalSide) -> Peer {
         Peer {
-            session: None,
             local: Some(local),
             ..self
         }

@@ -81,8 +81,12 @@ fn wait_of(value: &str, now: u64) -> Option<Duration> {
 /// Sends a request once, and to where a redirect points.
 async fn follow(peer: &Peer, request: &PeerRequest) -> Result<PeerAnswer, ReplicationError> {
     if let Some(local) = &peer.local {
-        let response = local.answer(peer, request).await?;
-        return Ok(PeerAnswer::new(request, response, peer.timeout));
+        match local.answer(peer, request).await {
+            Ok(response) => return Ok(PeerAnswer::new(request, response, peer.timeout)),
+            // The request goes to the server's own listener, which forwards it.
+            Err(ReplicationError::Moved(_)) => {}
+            Err(error) => return Err(error),
+        }
     }
     let mut url = peer.url_of(request);
     let mut method = request.method.clone();
