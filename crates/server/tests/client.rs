@@ -1,12 +1,12 @@
 //! A server in this process, and as little of an HTTP client as the tests need.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use tokio::sync::oneshot;
-use varve_server::{HelpIndex, LogOutput, ServeOptions, Served, Server};
+use varve_server::{HelpIndex, LogOutput, ServeOptions, Served, Server, SharedOptions};
 
 /// One admin, whose password is quickly checked; indexes wait for a request, and there is no database.
 const SETTINGS: &str = "[couchdb]\nsingle_node = false\n[admins]\nadm = pass\n[chttpd]\nallowed_hosts = varve.test\n[ken]\nbatch_channels = 0\n[chttpd_auth]\niterations = 2\n";
@@ -55,7 +55,15 @@ impl Running {
         let directory = tempfile::tempdir().unwrap();
         let settings = format!("{SETTINGS}{settings}");
         std::fs::write(directory.path().join("varve.ini"), settings).unwrap();
-        Running::serve(directory)
+        Running::serve(directory, None)
+    }
+
+    /// Serves the databases of a store as the server with this id.
+    pub fn start_in_store(shared: SharedOptions, id: &str) -> Running {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("varve.ini"), SETTINGS).unwrap();
+        std::fs::write(directory.path().join("varve.node"), id).unwrap();
+        Running::serve(directory, Some(shared))
     }
 
     /// Serves the same directory once more, after `between` has looked at it.
@@ -63,19 +71,20 @@ impl Running {
         self.stop();
         let directory = std::mem::replace(&mut self.directory, tempfile::tempdir().unwrap());
         between(directory.path());
-        Running::serve(directory)
+        Running::serve(directory, None)
     }
 
-    fn serve(directory: tempfile::TempDir) -> Running {
+    fn serve(directory: tempfile::TempDir, shared: Option<SharedOptions>) -> Running {
         let told = Arc::<Mutex<Vec<String>>>::default();
         let lines = Arc::clone(&told);
         let options = ServeOptions {
+            // Other servers of a store must be able to reach it.
+            address: shared.as_ref().map(|_| IpAddr::V4(Ipv4Addr::LOCALHOST)),
             served: Served::Directory {
                 path: directory.path().to_owned(),
                 title: None,
-                shared: None,
+                shared,
             },
-            address: None,
             port: Some(0),
             prefix: String::new(),
             certificate: None,

@@ -24,6 +24,7 @@ mod figures;
 mod find;
 mod forgery;
 mod functions;
+mod hand_over;
 mod hg;
 mod history;
 mod http2;

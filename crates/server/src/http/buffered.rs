@@ -39,7 +39,7 @@ impl Answer {
             };
         }
         self.body = match spooling.finish() {
-            SpooledBody::Memory(bytes) => Body::Whole(bytes),
+            SpooledBody::Memory(bytes) => Body::Whole(bytes.into()),
             SpooledBody::File(file) => {
                 let sent = Answer::stream("", pool, |mut writer| async move {
                     let sent = send_file::<SendError>(&mut writer, &file, 0, len).await;

@@ -111,6 +111,11 @@ impl Request {
         self.headers.get(name)?.to_str().ok()
     }
 
+    /// True if it can be answered again after an attempt that has failed: its body is there still.
+    pub(crate) fn is_repeatable(&self) -> bool {
+        self.upload.as_ref().is_none_or(Upload::is_whole)
+    }
+
     /// Whether the method is GET or HEAD: they share every handler, and the listener drops the
     /// body of an answer to HEAD.
     pub fn is_read(&self) -> bool {

@@ -21,9 +21,10 @@ pub(super) struct Spooling {
     file: Option<Arc<dyn StorageFile>>,
 }
 
-/// A body that is whole.
+/// A body that is whole; clones share it.
+#[derive(Clone)]
 pub(super) enum SpooledBody {
-    Memory(Vec<u8>),
+    Memory(Bytes),
     File(Arc<dyn StorageFile>),
 }
 
@@ -58,7 +59,7 @@ impl Spooling {
     pub(super) fn finish(self) -> SpooledBody {
         match self.file {
             Some(file) => SpooledBody::File(file),
-            None => SpooledBody::Memory(self.start),
+            None => SpooledBody::Memory(self.start.into()),
         }
     }
 }
@@ -81,6 +82,7 @@ fn failed(error: &StorageError) -> Failure {
 }
 
 impl SpooledBody {
+    /// Reads it from its beginning.
     pub(super) fn reader(self) -> Box<dyn Read + Send> {
         match self {
             SpooledBody::Memory(body) => Box::new(Cursor::new(body)),

@@ -2,14 +2,14 @@
 //!
 //! No thread waits for a client: the body is either pulled, and each batch handed to a pool when it has come
 //! ([`PulledBody::feed`]), or spooled until it is whole, in memory and beyond some size in an unnamed file
-//! ([`Upload::spool`]), and then read like any file.
+//! ([`Upload::spool`]), and then read like any file, as often as it takes.
 
 use crate::Failure;
 use crate::http::arriving::{ArrivingBody, BodyError};
 use crate::http::blocking;
-use crate::http::intake::too_large;
+use crate::http::intake::{read_body, too_large};
 use crate::http::spool::{SpooledBody, Spooling};
-use crate::runtime::Pool;
+use crate::runtime::{BodyReservation, Pool};
 use hyper::HeaderMap;
 use hyper::body::Bytes;
 use hyper::header::EXPECT;
@@ -41,7 +41,10 @@ struct Shared {
 }
 
 enum UploadState {
+    /// Nothing of it was read.
     Arriving(ArrivingBody),
+    /// The rest of a body of which a part was read.
+    Begun(ArrivingBody),
     Spooled(SpooledBody),
     /// A reader has the body, or has read it.
     Taken,
@@ -78,7 +81,7 @@ impl Upload {
         Upload(Arc::new(Shared {
             is_short: true,
             announced: body.len() as u64,
-            state: Mutex::new(UploadState::Spooled(SpooledBody::Memory(body))),
+            state: Mutex::new(UploadState::Spooled(SpooledBody::Memory(body.into()))),
         }))
     }
 
@@ -100,11 +103,20 @@ impl Upload {
         std::mem::replace(&mut self.lock(), UploadState::Taken)
     }
 
-    /// The body, to be read as it arrives; `None` if it was taken before.
+    /// True if the whole body can be read: nothing of it was read, or it is spooled.
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(
+            *self.lock(),
+            UploadState::Arriving(_) | UploadState::Spooled(_)
+        )
+    }
+
+    /// The body, to be read as it arrives; `None` if a part of it was read before.
     pub(crate) fn pull(&self) -> Option<PulledBody> {
         match self.take() {
             UploadState::Arriving(body) => Some(PulledBody {
                 body: Some(body),
+                is_begun: false,
                 upload: self.clone(),
             }),
             other => {
@@ -136,21 +148,42 @@ impl Upload {
         Ok(())
     }
 
-    /// The body that was spooled. Nothing, if it was not, or was taken before.
-    pub(crate) fn reader(&self) -> Box<dyn Read + Send> {
+    /// Reads the body into memory, free of its content encoding.
+    ///
+    /// # Errors
+    /// As [`read_body`].
+    pub(crate) async fn read(
+        &self,
+        headers: &HeaderMap,
+        limit: u64,
+        memory: &mut BodyReservation,
+    ) -> Result<Vec<u8>, Failure> {
         match self.take() {
-            UploadState::Spooled(body) => body.reader(),
+            UploadState::Arriving(body) => read_body(body, headers, limit, memory).await,
             other => {
                 *self.lock() = other;
-                Box::new(io::empty())
+                Ok(Vec::new())
             }
         }
+    }
+
+    /// The body that was spooled, from its beginning; `None` if it was not.
+    pub(crate) fn spooled(&self) -> Option<Box<dyn Read + Send>> {
+        match &*self.lock() {
+            UploadState::Spooled(body) => Some(body.clone().reader()),
+            UploadState::Arriving(_) | UploadState::Begun(_) | UploadState::Taken => None,
+        }
+    }
+
+    /// The same, and nothing if it was not spooled.
+    pub(crate) fn reader(&self) -> Box<dyn Read + Send> {
+        self.spooled().unwrap_or_else(|| Box::new(io::empty()))
     }
 
     /// Reads the unread rest: a client that sends all of its request before it reads must be able to, or it never sees
     /// the answer.
     pub(super) async fn discard(&self) {
-        if let UploadState::Arriving(mut body) = self.take() {
+        if let UploadState::Arriving(mut body) | UploadState::Begun(mut body) = self.take() {
             body.discard(DISCARDED, Duration::MAX).await;
         }
     }
@@ -160,13 +193,18 @@ impl Upload {
 pub(crate) struct PulledBody {
     /// Always there, but while it is dropped.
     body: Option<ArrivingBody>,
+    /// True once a part of it was read.
+    is_begun: bool,
     upload: Upload,
 }
 
 impl Drop for PulledBody {
     fn drop(&mut self) {
         if let Some(body) = self.body.take() {
-            *self.upload.lock() = UploadState::Arriving(body);
+            *self.upload.lock() = match self.is_begun {
+                true => UploadState::Begun(body),
+                false => UploadState::Arriving(body),
+            };
         }
     }
 }
@@ -181,6 +219,7 @@ impl PulledBody {
     }
 
     async fn next(&mut self) -> Result<Option<Bytes>, BodyError> {
+        self.is_begun = true;
         match &mut self.body {
             Some(body) => body.next().await,
             None => Ok(None),

@@ -54,6 +54,10 @@ impl Cluster {
         &self.view
     }
 
+    pub(super) fn takeover(&self) -> Duration {
+        self.options.takeover
+    }
+
     /// Completes once the server has looked at the store, and has its databases if it leads.
     pub(super) async fn ready(&self) {
         let is_ready =

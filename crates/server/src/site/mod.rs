@@ -18,7 +18,7 @@ use crate::history::HistoryDatabases;
 use crate::http::TrustPolicy;
 use crate::http::blocking;
 use crate::http::handler::{BodyPlan, Handler, Subject};
-use crate::runtime::{RequestClass, ServerContext};
+use crate::runtime::{RequestClass, ServerContext, ServerPlace};
 use crate::site::forward::Forwarder;
 use crate::{Answer, CouchContext, Failure, Request, UserContext, couch, hg};
 use hyper::StatusCode;
@@ -42,11 +42,28 @@ pub(crate) struct Halves {
 }
 
 impl Halves {
-    /// The forwarder for a request that another server has to answer.
-    fn forwarder_for(&self, request: &Request) -> Option<&Forwarder> {
+    /// The forwarder for a request that another server has to answer, and the place of that.
+    fn forwarder_for(&self, request: &Request) -> Option<(&Forwarder, ServerPlace)> {
         let forwarder = self.forwarder.as_ref()?;
-        let is_about_hg = hg::claims(&request.raw_path);
-        (!is_about_hg && forwarder.takes(request)).then_some(forwarder)
+        if hg::claims(&request.raw_path) {
+            return None;
+        }
+        let place = forwarder.place_for(request);
+        (place != ServerPlace::Here).then_some((forwarder, place))
+    }
+
+    /// Most bytes of a body that is in memory before this server answers a request about databases.
+    fn whole_body_limit(&self, request: &Request, user: &UserContext) -> u64 {
+        let longest = couch::longest_body(&self.couch, request);
+        self.body_limit(user).min(longest)
+    }
+
+    fn body_limit(&self, user: &UserContext) -> u64 {
+        let limit = self.couch.settings().max_request_size;
+        match user.name {
+            Some(_) => limit,
+            None => limit.min(ANONYMOUS_BODY),
+        }
     }
 }
 
@@ -64,12 +81,9 @@ pub(crate) enum Site {
 impl Site {
     /// The most bytes of a body that is read while it arrives, for this user.
     fn body_limit(&self, user: &UserContext) -> u64 {
-        match (self, &user.name) {
-            (Site::Directory(halves), Some(_)) => halves.couch.settings().max_request_size,
-            (Site::Directory(halves), None) => {
-                halves.couch.settings().max_request_size.min(ANONYMOUS_BODY)
-            }
-            (Site::Repository(_) | Site::Collection(_), _) => ANONYMOUS_BODY,
+        match self {
+            Site::Directory(halves) => halves.body_limit(user),
+            Site::Repository(_) | Site::Collection(_) => ANONYMOUS_BODY,
         }
     }
 
@@ -151,7 +165,7 @@ impl Handler for Site {
         match self {
             Site::Directory(halves) => {
                 if let Some(forwarder) = &halves.forwarder
-                    && let Some(login) = forwarder.accept(request)?
+                    && let Some(login) = forwarder.accept(request).await?
                 {
                     return Ok(login);
                 }
@@ -204,7 +218,7 @@ impl Handler for Site {
             false if couch::reads_while_arriving(request) => BodyPlan::WhileArriving(limit),
             _ => BodyPlan::Whole(match self {
                 Site::Directory(halves) if !is_about_hg => {
-                    limit.min(couch::longest_body(&halves.couch, request))
+                    halves.whole_body_limit(request, &login.user)
                 }
                 _ => limit.min(ANONYMOUS_BODY),
             }),

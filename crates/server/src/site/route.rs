@@ -3,6 +3,7 @@
 use crate::auth::Login;
 use crate::couch::{Rewriting, admin};
 use crate::http::{Body, FailureKind, cors, jsonp};
+use crate::runtime::ServerPlace;
 use crate::runtime::repeats::fault_id;
 use crate::site::forward::Forwarder;
 use crate::site::{Halves, Site, forgery};
@@ -24,9 +25,9 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
         return answer;
     }
     if let Site::Directory(halves) = site
-        && let Some(forwarder) = halves.forwarder_for(&request)
+        && let Some((forwarder, place)) = halves.forwarder_for(&request)
     {
-        return Box::pin(forward(forwarder, request, login)).await;
+        return Box::pin(forward(forwarder, place, request, login)).await;
     }
     let answers = settings.as_ref().map(|now| now.answers).unwrap_or_default();
     let buffer = is_buffered(&request, answers.buffer);
@@ -43,9 +44,9 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
     let update_to = login.update_to.clone();
     let (method, path) = (request.method.clone(), request.raw_path.clone());
     let answered = match site {
-        Site::Directory(halves) => match halves.forwarder.is_some() {
-            true => Box::pin(dispatch_or_forward(halves, request, login)).await,
-            false => dispatch(halves, request, login).await,
+        Site::Directory(halves) => match &halves.forwarder {
+            Some(forwarder) => Box::pin(answer_as_owner((halves, forwarder), request, login)).await,
+            None => dispatch(halves, request, login).await,
         },
         Site::Repository(_) | Site::Collection(_) => {
             Box::pin(dispatch_to_repositories(site, request, login)).await
@@ -100,32 +101,53 @@ fn is_buffered(request: &Request, by_default: bool) -> bool {
     }
 }
 
-/// The answer of this server, or of the one that has taken a database over from it meanwhile: what was refused for that is not
-/// done, so it can be done there. A body that arrived while it was read is gone.
-async fn dispatch_or_forward(
-    halves: &Halves,
-    request: Request,
+/// The answer of this server, which owns the database as far as it knows, or of the one that has taken it over meanwhile. What was
+/// refused for that is not done, so it is done again, here or there.
+async fn answer_as_owner(
+    (halves, forwarder): (&Halves, &Forwarder),
+    mut request: Request,
     login: Login,
 ) -> Result<Answer, Failure> {
-    let is_repeatable = request.upload.is_none() && couch::responsible_server(&request).is_some();
-    let repeated = is_repeatable.then(|| (request.clone(), login.clone()));
-    let answered = dispatch(halves, request, login).await;
-    match (answered, repeated, &halves.forwarder) {
-        (Err(failure), Some((request, login)), Some(forwarder))
-            if failure.kind == FailureKind::NotOwner =>
-        {
-            match forwarder.takes_soon(&request).await {
-                true => forwarder.forward(request, &login).await,
-                false => Err(failure),
-            }
+    if hg::claims(&request.raw_path) || couch::responsible_server(&request).is_none() {
+        return dispatch(halves, request, login).await;
+    }
+    read_body(halves, &mut request, &login).await?;
+    let mut hand_over = forwarder.hand_over();
+    loop {
+        let answered = dispatch(halves, request.clone(), login.clone()).await;
+        let is_refused = matches!(&answered, Err(failure) if failure.kind == FailureKind::NotOwner);
+        if !is_refused || !request.is_repeatable() || !hand_over.wait().await {
+            return answered;
         }
-        (answered, _, _) => answered,
+        match forwarder.place_for(&request) {
+            ServerPlace::Here => {}
+            place => return forwarder.forward(place, request, &login).await,
+        }
     }
 }
 
+/// Reads the body of a request that was to be forwarded when it came, and that this server has to answer now.
+async fn read_body(halves: &Halves, request: &mut Request, login: &Login) -> Result<(), Failure> {
+    if couch::reads_while_arriving(request) {
+        return Ok(());
+    }
+    if let Some(upload) = request.upload.take() {
+        let limit = halves.whole_body_limit(request, &login.user);
+        let mut memory = halves.couch.server().limits.body();
+        request.body = upload.read(&request.headers, limit, &mut memory).await?;
+        request.memory = Some(Arc::new(memory));
+    }
+    Ok(())
+}
+
 /// The answer of the server that is responsible: it has all headers and forms that the client asks for already.
-async fn forward(forwarder: &Forwarder, request: Request, login: Login) -> Answer {
-    let answer = forwarder.forward(request, &login).await;
+async fn forward(
+    forwarder: &Forwarder,
+    place: ServerPlace,
+    request: Request,
+    login: Login,
+) -> Answer {
+    let answer = forwarder.forward(place, request, &login).await;
     let mut answer = answer.unwrap_or_else(Answer::from);
     set_login_headers(&mut answer, login.update_to.as_deref(), None);
     answer
@@ -280,10 +302,10 @@ async fn dispatch_rewritten(
             Rewriting::To(other) => request = *other,
         }
         check_entry(halves, &request, &login)?;
-        if let Some(forwarder) = halves.forwarder_for(&request)
+        if let Some((forwarder, place)) = halves.forwarder_for(&request)
             && couch::rewriter(&request).is_none()
         {
-            return forwarder.forward(request, &login).await;
+            return forwarder.forward(place, request, &login).await;
         }
     }
     Err(Failure::bad_request("Exceeded rewrite recursion limit"))

@@ -234,7 +234,8 @@ fn open_halves(
     let forwarder = cluster.map(|cluster| {
         let secret = couch.settings().sessions.secret.clone();
         let (secret, log) = (secret.unwrap_or_default(), couch.log().clone());
-        Forwarder::new(Arc::clone(cluster.view()), &secret, tls.cloned(), log)
+        let common = (secret.as_str(), cluster.takeover());
+        Forwarder::new(Arc::clone(cluster.view()), common, tls.cloned(), log)
     });
     Ok(Halves {
         couch,

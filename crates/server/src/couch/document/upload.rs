@@ -1,7 +1,8 @@
 //! Documents and attachments whose bodies may be longer than memory.
 //!
-//! A long attachment goes into the database's file while it arrives. Bodies of several parts are spooled first. Both
-//! are refused before they are read if the client may not write, except for short ones.
+//! A long attachment goes into the database's file while it arrives. Bodies of several parts are spooled first, and so are
+//! attachments of databases in a shared store. All are refused before they are read if the client may not write, except for short
+//! ones.
 
 use crate::couch::answer_now;
 use crate::couch::call::Call;
@@ -25,10 +26,14 @@ pub async fn route(
         return Err(Failure::internal("the request has no body to wait for"));
     };
     if !upload.is_short() {
+        // One that is whole can go to the next owner of its database.
+        let is_kept = app.databases.is_shared();
         let (open, target) = (open.clone(), target.clone());
         let reads = &app.executor().reads;
         let begun = blocking(reads, move || begin(open(&target)?, &target)).await?;
-        if let (Some(begun), Some(body)) = (begun, upload.pull()) {
+        if let (Some(begun), false) = (begun, is_kept)
+            && let Some(body) = upload.pull()
+        {
             return attachments::store(begun, body).await;
         }
     }

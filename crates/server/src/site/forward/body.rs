@@ -1,11 +1,15 @@
 //! Bodies of forwarded requests: they leave as they arrive, and one that is cut arrives cut.
 
 use crate::Failure;
-use crate::http::PulledBody;
+use crate::http::{PulledBody, Upload};
 use hyper::body::{Body, Bytes, Frame, SizeHint};
+use std::io::Read;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc;
+
+/// Bytes that are read of a spooled body at a time.
+const SPOOLED_PIECE: usize = 64 << 10;
 
 /// The client's body did not come to its end.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
@@ -50,12 +54,51 @@ impl ForwardedBody {
     }
 }
 
+/// The body of a client.
+pub(super) enum BodySource {
+    /// It is read from its connection.
+    Arriving(PulledBody),
+    /// It has arrived, before its database went to another server.
+    Spooled(Box<dyn Read + Send>),
+}
+
+impl BodySource {
+    /// `None` if a part of the body was read before, and is not kept.
+    pub(super) fn of(upload: &Upload) -> Option<BodySource> {
+        let spooled = upload.spooled().map(BodySource::Spooled);
+        spooled.or_else(|| upload.pull().map(BodySource::Arriving))
+    }
+
+    async fn next_piece(self) -> Result<Option<(Bytes, BodySource)>, Failure> {
+        match self {
+            BodySource::Arriving(mut body) => {
+                let piece = body.next_piece().await?;
+                Ok(piece.map(|bytes| (bytes, BodySource::Arriving(body))))
+            }
+            BodySource::Spooled(mut file) => {
+                let read = move || {
+                    let mut piece = vec![0; SPOOLED_PIECE];
+                    let len = file.read(&mut piece)?;
+                    piece.truncate(len);
+                    Ok::<_, std::io::Error>((Bytes::from(piece), BodySource::Spooled(file)))
+                };
+                let read = tokio::task::spawn_blocking(read).await;
+                let read = read
+                    .map_err(Failure::internal)?
+                    .map_err(Failure::internal)?;
+                Ok(Some(read).filter(|(bytes, _)| !bytes.is_empty()))
+            }
+        }
+    }
+}
+
 /// Sends the client's body on until it ends, or the other server takes no more.
 ///
 /// # Errors
 /// Those of the client's body; the other server sees a cut body then.
-pub(super) async fn relay(mut client: PulledBody, sender: PieceSender) -> Result<(), Failure> {
-    while let Some(bytes) = client.next_piece().await? {
+pub(super) async fn relay(mut source: BodySource, sender: PieceSender) -> Result<(), Failure> {
+    while let Some((bytes, rest)) = source.next_piece().await? {
+        source = rest;
         if sender.0.send(BodyPiece::Data(bytes)).await.is_err() {
             return Ok(());
         }

@@ -2,8 +2,8 @@
 
 use super::identity::FORWARDED;
 use hyper::header::{
-    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue,
-    TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, EXPECT, HOST,
+    HeaderMap, HeaderName, HeaderValue, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 
 /// Headers that are about one connection (RFC 9110, 7.6.1), besides those that `Connection` names.
@@ -68,6 +68,12 @@ pub(super) fn of_request(
     }
     headers.insert(FORWARDED, signed);
     headers
+}
+
+/// Takes out what described the body as the client sent it: the whole body is free of its encoding, and as long as it is.
+pub(super) fn describe_whole_body(headers: &mut HeaderMap) {
+    headers.remove(CONTENT_ENCODING);
+    headers.remove(CONTENT_LENGTH);
 }
 
 #[cfg(test)]

@@ -2,10 +2,11 @@
 //!
 //! The server has found the user by then, and says so in a signed header ([`identity`]). Bodies go both ways as they come: each side
 //! is read as fast as the other one takes it, and is cut when the other is. Servers may see for a moment differently which of them
-//! is responsible, so one that gets a forwarded request may forward it once more; then it is refused.
+//! is responsible: one that gets a forwarded request waits until it sees itself so, may forward it once more, and refuses it then.
 
 mod body;
 mod connections;
+mod hand_over;
 mod headers;
 mod identity;
 
@@ -16,10 +17,11 @@ use crate::runtime::log::Log;
 use crate::runtime::repeats::fault_id;
 use crate::runtime::{ClusterView, ResponsibleServer, ServerPlace};
 use crate::{Answer, Failure, Request, UserContext};
-use body::{ForwardedBody, relay};
+use body::{BodySource, ForwardedBody, relay};
 use connections::{Connection, Connections};
+use hand_over::HandOver;
 use http_body_util::BodyExt;
-use hyper::body::{Body, Incoming};
+use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderValue, InvalidHeaderValue};
 use hyper::http::uri::PathAndQuery;
 use hyper::{Method, Response, Uri};
@@ -35,8 +37,6 @@ const RETRY_AFTER: &str = "1";
 const MOST_FORWARDS: u8 = 2;
 /// Time within which the leader accepts what it is told.
 const TOLD_WITHIN: Duration = Duration::from_secs(5);
-/// Time within which a server that has lost a database sees which one has it now.
-const SETTLED_WITHIN: Duration = Duration::from_secs(3);
 
 /// Forwards requests to other servers of a store.
 #[derive(Debug)]
@@ -44,14 +44,16 @@ pub(crate) struct Forwarder {
     view: Arc<ClusterView>,
     signer: Signer,
     connections: Arc<Connections>,
+    /// Time within which servers see the same after one has joined or died.
+    settling: Duration,
     log: Log,
 }
 
 impl Forwarder {
-    /// Of a server whose store has this secret. With `tls`, all servers of the store encrypt their connections.
+    /// Of a server whose store has this secret and take-over time. With `tls`, all servers of the store encrypt their connections.
     pub(super) fn new(
         view: Arc<ClusterView>,
-        secret: &str,
+        (secret, takeover): (&str, Duration),
         tls: Option<Tls>,
         log: Log,
     ) -> Forwarder {
@@ -59,29 +61,31 @@ impl Forwarder {
             view,
             signer: Signer::new(secret),
             connections: Arc::new(Connections::new(tls)),
+            settling: hand_over::settling(takeover),
             log,
         }
     }
 
-    /// True if another server has to answer the request.
-    pub(super) fn takes(&self, request: &Request) -> bool {
-        self.place_for(request) != ServerPlace::Here
-    }
-
-    fn place_for(&self, request: &Request) -> ServerPlace {
+    /// Place of the server that has to answer a request.
+    pub(super) fn place_for(&self, request: &Request) -> ServerPlace {
         let server = couch::responsible_server(request);
         server.map_or(ServerPlace::Here, |server| self.view.place_of(&server))
     }
 
-    /// True if another server has to answer the request after this one has lost its database, which the next looks at the store
-    /// show.
-    pub(super) async fn takes_soon(&self, request: &Request) -> bool {
+    /// The waits of a request whose database goes from one server to another.
+    pub(super) fn hand_over(&self) -> HandOver {
+        HandOver::begin(&self.view)
+    }
+
+    /// Returns true once this server sees itself responsible for a request that another one has forwarded to it, and false if it
+    /// does not in time.
+    async fn agrees(&self, request: &Request) -> bool {
         let mut view = self.view.watch();
-        if view.borrow().live().len() < 2 {
-            return false;
-        }
-        let settled = async { while !self.takes(request) && view.changed().await.is_ok() {} };
-        tokio::time::timeout(SETTLED_WITHIN, settled).await.is_ok()
+        let is_here = || self.place_for(request) == ServerPlace::Here;
+        let agreed = async { while !is_here() && view.changed().await.is_ok() {} };
+        // Another server is told of the same join or death, if it was this one that lagged behind.
+        let _ = tokio::time::timeout(self.settling, agreed).await;
+        is_here()
     }
 
     /// The login of a request that another server has forwarded; the request then has the address of its client. `None` for one
@@ -89,11 +93,11 @@ impl Forwarder {
     ///
     /// # Errors
     /// 403 for a header that no server of the store has signed; 503 if this server would have to forward it again.
-    pub(super) fn accept(&self, request: &mut Request) -> Result<Option<Login>, Failure> {
+    pub(super) async fn accept(&self, request: &mut Request) -> Result<Option<Login>, Failure> {
         let Some(sender) = self.signer.sender(request)? else {
             return Ok(None);
         };
-        if sender.forwards >= MOST_FORWARDS && self.takes(request) {
+        if !self.agrees(request).await && sender.forwards >= MOST_FORWARDS {
             return Err(unavailable(
                 "The servers of the store do not agree yet which of them answers this request.",
             ));
@@ -108,12 +112,17 @@ impl Forwarder {
         Ok(Some(sender.login))
     }
 
-    /// The answer of the server that is responsible for a request.
+    /// The answer of the server at this place, which is another one's.
     ///
     /// # Errors
     /// 503 if there is none, or it does not answer; errors of the client's body.
-    pub(super) async fn forward(&self, request: Request, login: &Login) -> Result<Answer, Failure> {
-        let ServerPlace::At(server) = self.place_for(&request) else {
+    pub(super) async fn forward(
+        &self,
+        place: ServerPlace,
+        request: Request,
+        login: &Login,
+    ) -> Result<Answer, Failure> {
+        let ServerPlace::At(server) = place else {
             return Err(unavailable(
                 "No server of the store is known to answer this request at this moment.",
             ));
@@ -182,22 +191,25 @@ impl Forwarder {
         let invalid = |error: InvalidHeaderValue| Failure::internal(error);
         let signed = HeaderValue::try_from(self.signer.header(&request, login));
         let about = (request.host(), headers::needs_login(&request.path()));
-        let headers = headers::of_request(&request.headers, about, signed.map_err(invalid)?);
+        let mut headers = headers::of_request(&request.headers, about, signed.map_err(invalid)?);
         let path = format!("{}{}", request.mount, target(&request));
         let path = PathAndQuery::try_from(path);
         let path = path.map_err(|error| Failure::bad_request(error.to_string()))?;
-        let pulled = request.upload.as_ref().and_then(|upload| upload.pull());
-        let (body, pieces) = match pulled {
-            Some(pulled) => {
+        let source = request.upload.as_ref().and_then(BodySource::of);
+        let (body, pieces) = match source {
+            Some(source) => {
                 let (sender, body) = ForwardedBody::arriving();
-                (body, Some((pulled, sender)))
+                (body, Some((source, sender)))
             }
-            None if request.body.is_empty() => (ForwardedBody::Whole(None), None),
-            None => (ForwardedBody::Whole(Some(request.body.into())), None),
+            None => {
+                headers::describe_whole_body(&mut headers);
+                let body = Some(request.body).filter(|body| !body.is_empty());
+                (ForwardedBody::Whole(body.map(Bytes::from)), None)
+            }
         };
         let relaying = async move {
-            if let Some((pulled, sender)) = pieces
-                && let Err(failure) = relay(pulled, sender).await
+            if let Some((source, sender)) = pieces
+                && let Err(failure) = relay(source, sender).await
             {
                 return failure;
             }
@@ -316,6 +328,6 @@ async fn send_back(mut body: Incoming, client: BodySender) -> Result<(), BodyClo
 }
 
 fn unavailable(reason: &str) -> Failure {
-    Failure::new(FailureKind::NotOwner, "service_unavailable", reason)
+    Failure::new(FailureKind::Unavailable, "service_unavailable", reason)
         .with_header("retry-after", RETRY_AFTER)
 }
