@@ -331,3 +331,6 @@ fn unavailable(reason: &str) -> Failure {
     Failure::new(FailureKind::Unavailable, "service_unavailable", reason)
         .with_header("retry-after", RETRY_AFTER)
 }
+
+#[cfg(test)]
+mod tests;
