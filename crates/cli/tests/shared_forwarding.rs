@@ -213,10 +213,11 @@ fn a_request_that_servers_send_to_each_other_is_refused_in_the_end() {
     let servers = names.map(|name| scene.serve(name));
     let (end, is_over) = mpsc::channel::<()>();
     thread::scope(|scope| {
-        scope.spawn(|| haunt(&scene, servers[1].address(), &is_over));
+        let (scene, address) = (&scene, servers[1].address());
+        scope.spawn(move || haunt(scene, address, &is_over));
         // Dropped also if a check fails.
         let _end = end;
-        check_that_servers_disagree(&scene, names, &servers[0]);
+        check_that_servers_disagree(scene, names, &servers[0]);
     });
 }
 
