@@ -20,6 +20,7 @@ mod reloading;
 mod serve;
 mod shared;
 mod shared_forwarding;
+mod shared_garbage;
 mod shared_owners;
 mod shared_s3;
 mod shared_serving;

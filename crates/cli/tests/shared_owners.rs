@@ -11,7 +11,7 @@ use varve_testkit::varve::Server;
 const DATABASES: usize = 12;
 
 /// A figure of a server's `_metrics`.
-fn metric(server: &Server, name: &str) -> u64 {
+pub(crate) fn metric(server: &Server, name: &str) -> u64 {
     let text = server.admin().get("/_metrics").expect_status(200).text();
     let line = text
         .lines()

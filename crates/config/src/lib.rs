@@ -30,6 +30,7 @@ mod requests;
 mod sessions;
 mod setting;
 mod settings;
+mod shared;
 mod smoosh;
 mod trust;
 mod uuids;

@@ -6,7 +6,7 @@ use crate::{
     Answers, ConfigError, Cors, Csp, Functions, History, Ini, Jwt, Ken, Limits, Lockout, Log,
     Passwords, PerUser, Replicator, Requests, Sessions, Setting, Smoosh, Trust, Uuids, answers,
     cors, csp, functions, history, jwt, ken, known, limits, lockout, log, passwords, per_user,
-    replicator, requests, sessions, smoosh, trust, uuids, varve,
+    replicator, requests, sessions, shared, smoosh, trust, uuids, varve,
 };
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -75,6 +75,8 @@ pub struct Settings {
     pub smoosh: Smoosh,
     /// `[ken]`: which indexes are kept up to date behind writes.
     pub ken: Ken,
+    /// `[shared] collect_every`: time between two removals of what a shared store need not keep.
+    pub collect_every: Option<Duration>,
     /// Repositories as databases.
     pub history: History,
     /// Limits of the server's resources that clients may hold, and for how long.
@@ -207,6 +209,7 @@ impl Settings {
             uuids: uuids::read(ini)?,
             smoosh: smoosh::read(ini)?,
             ken: ken::read(ini)?,
+            collect_every: shared::collect_every(ini)?,
             history: history::read(ini)?,
             limits: limits::read(ini)?,
             functions: functions::read(ini)?,

@@ -44,6 +44,7 @@ use call::Call;
 pub(crate) use changes::db_updates::{Event, Updates, route as db_updates};
 pub(crate) use changes::sequence::parse_since;
 pub use context::CouchContext;
+use database::garbage::collect_regularly;
 pub use database::registry::Databases;
 use database::registry::OpenDatabase;
 use document::write::ReadyPut;
@@ -208,13 +209,22 @@ pub(crate) async fn maintain(app: Arc<CouchContext>) {
 }
 
 /// Looks after the databases that this server writes, and its own files, until it stops: compacts them, brings indexes up to
-/// date, makes users' databases, and has copies of databases follow their logs.
+/// date, makes users' databases, has copies of databases follow their logs, and removes what a shared store need not keep.
 pub(crate) async fn maintain_files(app: Arc<CouchContext>) {
     let mut stopping = app.stopping();
     let compactor = AutoCompactor::new(Arc::clone(&app)).run();
     let indexer = AutoIndexer::new(Arc::clone(&app)).run();
     let user_databases = UserDatabases::new(Arc::clone(&app)).run();
-    let all = async { tokio::join!(compactor, indexer, user_databases, follow_logs(app)) };
+    let collector = collect_regularly(Arc::clone(&app));
+    let all = async {
+        tokio::join!(
+            compactor,
+            indexer,
+            user_databases,
+            collector,
+            follow_logs(app)
+        )
+    };
     tokio::select! {
         _ = stopping.wait_for(|is_stopping| *is_stopping) => (),
         _ = all => (),

@@ -124,6 +124,8 @@ pub(crate) struct Metrics {
     connections: Gauge,
     /// Changes that feeds have looked at, whether or not they showed them.
     pub(crate) feed_changes: Counter,
+    /// Bytes that were removed from a shared store because nothing could need them.
+    pub(crate) collected_bytes: Counter,
     /// Seconds since the start.
     uptime: Gauge<f64, AtomicU64>,
     open_databases: Gauge,
@@ -160,6 +162,9 @@ impl Default for Metrics {
         let feed_changes = Counter::default();
         let changes = "Changes that feeds have looked at, whether or not they showed them";
         registry.register("feed_changes", changes, feed_changes.clone());
+        let collected_bytes = Counter::default();
+        let collected = "Bytes of the shared store that nothing could need and this server removed";
+        registry.register("collected_bytes", collected, collected_bytes.clone());
         let (uptime, open_databases) = (Gauge::<f64, AtomicU64>::default(), Gauge::default());
         registry.register("uptime_seconds", "Seconds since the start", uptime.clone());
         let open = "Databases whose files are open";
@@ -175,6 +180,7 @@ impl Default for Metrics {
             registry,
             couch,
             feed_changes,
+            collected_bytes,
             requests,
             couch_methods: (METHODS.map(of_method), of_method(OTHER_METHOD)),
             hg_durations: of_half(Half::Hg),

@@ -13,6 +13,7 @@ use crate::format::{AppendedBytes, CheckpointName, Operation, RecordBody, Segmen
 use crate::log::{Announced, Log, LogId, LogOptions, announced_checkpoints};
 use crate::store::{ObjectInfo, ObjectStore};
 use std::collections::BTreeSet;
+use std::ops::AddAssign;
 use std::sync::Arc;
 
 /// Objects that were removed.
@@ -26,6 +27,15 @@ pub struct Collected {
     pub segments: u64,
     /// Length of all of these.
     pub bytes: u64,
+}
+
+impl AddAssign for Collected {
+    fn add_assign(&mut self, other: Collected) {
+        self.records += other.records;
+        self.checkpoints += other.checkpoints;
+        self.segments += other.segments;
+        self.bytes += other.bytes;
+    }
 }
 
 /// Removes what a log needs neither now nor for restores to any time within [`LogOptions::retention`]. Other processes may

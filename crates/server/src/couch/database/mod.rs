@@ -2,6 +2,7 @@
 
 pub mod compression;
 pub mod files;
+pub(crate) mod garbage;
 pub mod listing;
 pub mod logs;
 pub mod purge;

@@ -15,7 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use varve_base::{DiskStorage, Storage};
 use varve_shared::{
-    Catalog, CatalogEntry, LogOptions, ObjectStore, SharedError, SharedStorage, SystemClock,
+    Catalog, CatalogEntry, Collected, LogOptions, ObjectStore, SharedError, SharedStorage,
+    SystemClock, collect_garbage,
 };
 
 /// Time for which a log is not taken back from another process.
@@ -156,6 +157,21 @@ impl SharedDatabases {
         // took the log over, so none belongs to a database that is made later.
         self.catalog.remove(&entries)?;
         Ok(None)
+    }
+
+    /// Removes what the log of a database keeps for restores to times longer ago than they reach back.
+    ///
+    /// # Errors
+    /// 503 if the store does not answer; 500 for damage, of which nothing is removed.
+    pub(crate) fn collect_garbage(&self, name: &str) -> Result<Collected, Failure> {
+        let clock = Some(Arc::clone(&self.clock) as _);
+        let options = LogOptions::default();
+        Ok(collect_garbage(
+            &self.store,
+            clock,
+            &log_of(name)?,
+            &options,
+        )?)
     }
 
     /// The log for a new database, owned by this process and in the catalog. The caller must be the only one at work for

@@ -9,7 +9,7 @@ use crate::runtime::ClusterView;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::Storage;
-use varve_shared::{CatalogEntry, SharedStorage};
+use varve_shared::{CatalogEntry, Collected, SharedStorage};
 
 /// The storage of a server's databases.
 #[derive(Debug)]
@@ -126,6 +126,17 @@ impl DatabaseStore {
         match self {
             DatabaseStore::Directory(_) => None,
             DatabaseStore::Shared(shared) => Some(shared.view()),
+        }
+    }
+
+    /// Removes what a shared store keeps of a database for longer than restores reach back.
+    ///
+    /// # Errors
+    /// 503 if the store does not answer, 500 for damage.
+    pub(crate) fn collect_garbage(&self, name: &str) -> Result<Collected, Failure> {
+        match self {
+            DatabaseStore::Directory(_) => Ok(Collected::default()),
+            DatabaseStore::Shared(shared) => shared.collect_garbage(name),
         }
     }
 

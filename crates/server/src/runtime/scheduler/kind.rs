@@ -30,10 +30,12 @@ pub(crate) enum JobKind {
     Replication,
     /// Databases of repositories that are brought in step with them.
     History,
+    /// Removals of what a shared store need not keep.
+    Garbage,
 }
 
 impl JobKind {
-    pub(crate) const ALL: [JobKind; 7] = [
+    pub(crate) const ALL: [JobKind; 8] = [
         JobKind::IndexBuild,
         JobKind::Compaction,
         JobKind::AutoCompaction,
@@ -41,6 +43,7 @@ impl JobKind {
         JobKind::CloneBundle,
         JobKind::Replication,
         JobKind::History,
+        JobKind::Garbage,
     ];
 
     /// The name of its threads.
@@ -53,6 +56,7 @@ impl JobKind {
             JobKind::CloneBundle => "bundles",
             JobKind::Replication => "replication",
             JobKind::History => "history",
+            JobKind::Garbage => "garbage",
         }
     }
 
@@ -65,7 +69,8 @@ impl JobKind {
             JobKind::Compaction
             | JobKind::AutoCompaction
             | JobKind::AutoIndex
-            | JobKind::CloneBundle => 1,
+            | JobKind::CloneBundle
+            | JobKind::Garbage => 1,
         }
     }
 
@@ -78,7 +83,7 @@ impl JobKind {
             | JobKind::AutoCompaction
             | JobKind::AutoIndex => 0,
             JobKind::CloneBundle => LOWEST_PRIORITY,
-            JobKind::Replication | JobKind::History => LOW_PRIORITY,
+            JobKind::Replication | JobKind::History | JobKind::Garbage => LOW_PRIORITY,
         }
     }
 
@@ -95,7 +100,10 @@ impl JobKind {
             | JobKind::CloneBundle
             | JobKind::Replication
             | JobKind::History => true,
-            JobKind::Compaction | JobKind::AutoCompaction | JobKind::AutoIndex => false,
+            JobKind::Compaction
+            | JobKind::AutoCompaction
+            | JobKind::AutoIndex
+            | JobKind::Garbage => false,
         }
     }
 }

@@ -11,7 +11,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use varve_shared::SharedStorage;
+use varve_shared::{Collected, SharedStorage};
 
 /// Time after the last read of an old state for which a log is followed.
 const FOLLOWED_FOR: Duration = Duration::from_secs(30);
@@ -100,6 +100,28 @@ impl Databases {
             lag: lag.unwrap_or_default(),
             counts: view.counts(),
         })
+    }
+
+    /// Names of the databases in a shared store that this server should write.
+    ///
+    /// # Errors
+    /// 503 if the store does not answer.
+    pub(crate) fn own_names(&self) -> Result<Vec<String>, Failure> {
+        let mut names = self.store.names()?;
+        names.retain(|name| self.writes(name));
+        Ok(names)
+    }
+
+    /// Removes what a shared store keeps of a database for longer than restores reach back; nothing if another server should write
+    /// it by now.
+    ///
+    /// # Errors
+    /// 503 if the store does not answer; 500 for damage, of which nothing is removed.
+    pub(crate) fn collect_garbage(&self, name: &str) -> Result<Collected, Failure> {
+        match self.writes(name) {
+            true => self.store.collect_garbage(name),
+            false => Ok(Collected::default()),
+        }
     }
 
     pub(super) fn count_read(&self, was_checked: bool) {

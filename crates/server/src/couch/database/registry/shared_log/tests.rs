@@ -1,18 +1,22 @@
 //! Two servers of one store, without HTTP.
 
 use super::*;
+use crate::couch::database::logs::{FILE, log_of};
 use crate::couch::database::shared::SharedDatabases;
 use crate::couch::database::store::DatabaseStore;
 use crate::http::FailureKind;
 use crate::runtime::LogOutput;
 use crate::runtime::log::Log;
+use std::fs::File;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
-use varve_base::{DiskStorage, ReadMode};
+use std::time::SystemTime;
+use varve_base::{DiskStorage, MemoryStorage, OpenMode, ReadMode, Storage};
 use varve_codec::EngineSetting;
 use varve_docdb::{DatabaseOptions, Edit, Mode, NewDatabase, NodeCache};
 use varve_shared::{
-    CreateOutcome, DirectoryStore, Member, Node, ObjectInfo, ObjectStore, StoreError,
+    Catalog, Collected, CreateOutcome, DirectoryStore, LogOptions, Member, Node, ObjectInfo,
+    ObjectStore, SharedStorage, StoreError, SystemClock,
 };
 
 /// A store that counts the requests of one server.
@@ -282,4 +286,50 @@ fn a_server_that_is_overtaken_gives_up_one_database_and_follows_it() {
     let kept = &one.databases.get("kept").unwrap().documents;
     let edit = Edit::parse(Some("x"), b"{}").unwrap();
     kept.update_one(edit, Mode::Interactive).unwrap().unwrap();
+}
+
+/// A log of that name in the store, with more records than a checkpoint leaves needed, all older than restores reach back.
+fn make_old_log(store: &Path, name: &str) {
+    let objects: Arc<dyn ObjectStore> = Arc::new(DirectoryStore::new(store).unwrap());
+    let clock: Arc<SystemClock> = Arc::default();
+    let id = log_of(name).unwrap();
+    let options = LogOptions {
+        checkpoint_slots: 4,
+        ..LogOptions::default()
+    };
+    let local = Arc::new(MemoryStorage::default());
+    let catalog = Catalog::new(Arc::clone(&objects), Arc::clone(&clock) as _);
+    catalog.add(&id).unwrap();
+    let log = SharedStorage::open(objects, clock, id, options, local).unwrap();
+    log.take_over().unwrap();
+    let file = log.open(Path::new(FILE), OpenMode::CreateNew).unwrap();
+    for _ in 0..10 {
+        file.append(b"bytes").unwrap();
+        file.sync().unwrap();
+    }
+    let keys = DirectoryStore::new(store).unwrap().list("").unwrap();
+    for object in keys {
+        let file = File::open(store.join(object.key)).unwrap();
+        let old = SystemTime::now() - Duration::from_hours(8 * 24);
+        file.set_modified(old).unwrap();
+    }
+}
+
+#[test]
+fn the_server_that_writes_a_database_removes_what_nothing_needs() {
+    let directory = tempfile::tempdir().unwrap();
+    let (leader, standby) = leader_and_standby(directory.path());
+    make_old_log(&directory.path().join("store"), "old");
+    assert_eq!(leader.databases.own_names().unwrap(), ["d", "old"]);
+    assert_eq!(standby.databases.own_names().unwrap(), [""; 0]);
+    let of_another = standby.databases.collect_garbage("old").unwrap();
+    assert_eq!(of_another, Collected::default());
+    let collected = leader.databases.collect_garbage("old").unwrap();
+    assert!(
+        collected.records > 4 && collected.bytes > 0,
+        "{collected:?}"
+    );
+    let again = leader.databases.collect_garbage("old").unwrap();
+    assert_eq!(again, Collected::default());
+    assert_eq!(leader.databases.collect_garbage("d").unwrap(), again);
 }
