@@ -2,7 +2,7 @@
 
 use crate::date::{Clock, DateRange, Zone, parse};
 use crate::fileset;
-use crate::patterns::{Pattern, PatternEnd, PatternKind, PatternSet};
+use crate::patterns::{Pattern, PatternEnd, PatternKind, PatternSet, RegexEngine};
 
 /// Never panics on any pattern, and matches any path in time linear in both.
 pub fn pattern(data: &[u8]) {
@@ -11,9 +11,12 @@ pub fn pattern(data: &[u8]) {
         None => (data, &b"a/b.c"[..]),
     };
     let pattern = Pattern::parse(text, PatternKind::Glob);
-    if let Ok(set) = PatternSet::compile(&[pattern], PatternEnd::FileOrDirectory) {
+    let patterns = [pattern];
+    if let Ok(set) = PatternSet::compile(&patterns, PatternEnd::FileOrDirectory) {
         let _ = (set.matches(path), set.may_match_below(path));
     }
+    // Those that need backtracking are only compiled: matching may take any time.
+    let _ = PatternSet::compile_for(RegexEngine::Backtracking, &patterns, PatternEnd::File);
 }
 
 /// Never panics on any fileset.

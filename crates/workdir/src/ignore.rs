@@ -14,7 +14,9 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use varve_lang::patterns::{Pattern, PatternEnd, PatternKind, PatternSet, normalise};
+use varve_lang::patterns::{
+    Pattern, PatternEnd, PatternError, PatternKind, PatternSet, RegexEngine, normalise,
+};
 
 /// How deep files may include files.
 const INCLUDE_DEPTH: u32 = 20;
@@ -296,7 +298,7 @@ impl<'a> Reader<'a> {
             patterns.map(|one| one.pattern.clone()).collect()
         };
         let all: Vec<Pattern> = self.sources.iter().flat_map(of_file).collect();
-        let set = match PatternSet::compile(&all, PatternEnd::FileOrDirectory) {
+        let set = match compile(&all) {
             Ok(set) => set,
             Err(error) => {
                 // The error names the file with the wrong pattern.
@@ -325,12 +327,19 @@ fn pattern(kind: PatternKind, text: &[u8]) -> Pattern {
 
 /// Patterns of the file `name`.
 fn compiled(name: &str, patterns: &[Pattern]) -> Result<PatternSet, WorkdirError> {
-    PatternSet::compile(patterns, PatternEnd::FileOrDirectory).map_err(|error| {
-        WorkdirError::Ignore {
-            name: name.to_owned(),
-            error,
-        }
+    compile(patterns).map_err(|error| WorkdirError::Ignore {
+        name: name.to_owned(),
+        error,
     })
+}
+
+/// With all forms of Python: the working copy is its user's.
+fn compile(patterns: &[Pattern]) -> Result<PatternSet, PatternError> {
+    PatternSet::compile_for(
+        RegexEngine::Backtracking,
+        patterns,
+        PatternEnd::FileOrDirectory,
+    )
 }
 
 /// The system's words without Rust's ` (os error 2)`.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
 use varve_base::{DiskStorage, Interrupt};
-use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, PatternKind};
+use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, PatternKind, RegexEngine};
 use varve_repo::{
     CommitBatch, FileChange, FileKind, NewChangeset, Node, Phase, RepoView, Repository,
     StorageSettings, ViewFilter,
@@ -203,6 +203,7 @@ impl WorkingCopy {
             include: &[],
             exclude: &[],
             default: PatternKind::RelPath,
+            engine: RegexEngine::Linear,
             files: None,
         };
         Matcher::new(&request, &NameCheck).unwrap()

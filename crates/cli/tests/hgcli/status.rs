@@ -108,6 +108,7 @@ fn files_and_patterns_choose_the_same() {
         "status nope gone r path:nope2",
         "status -A glob:*.txt relglob:*.o",
         "status -A re:d/",
+        "status -A re:(?!d/).*",
         "status -A -I d -X relglob:b?",
         "status -A -X d",
         "status -A -I *.txt",
@@ -219,6 +220,7 @@ fn ignore_files_are_read_the_same() {
         "include:more\nsubinclude:d/sub\n",
         "include:missing\nsubinclude:missing\n",
         "syntax: regexp\n(\n",
+        "syntax: regexp\n^(?!d/).*(?<!y)\\.o$\n(.)\\1\n",
         "rootglob:d/*\npath:a\n",
     ] {
         twin.each(|root| {

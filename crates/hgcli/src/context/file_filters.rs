@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use varve_config::hgrc::Hgrc;
-use varve_lang::patterns::{MatchRequest, Matcher, NameCheck};
+use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, RegexEngine};
 use varve_repo::hooks::FileFilters;
 use varve_workdir::ScratchDirectory;
 
@@ -79,7 +79,10 @@ fn filters(config: &Hgrc, root: &Path, section: &str) -> Result<Vec<Filter>, Abo
             let words = format!("filter {name} of the section {section} is not supported");
             return Err(Abort::new(words));
         }
-        let request = MatchRequest::of_setting(root, std::slice::from_ref(&item.key));
+        let request = MatchRequest {
+            engine: RegexEngine::Backtracking,
+            ..MatchRequest::of_setting(root, std::slice::from_ref(&item.key))
+        };
         filters.push(Filter {
             files: Matcher::new(&request, &NameCheck)?,
             command: item.value.clone(),

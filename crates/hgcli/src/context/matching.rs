@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use varve_lang::patterns::{
     FileResolver, MatchRequest, Matcher, NameCheck, PathCheck, PatternError, PatternKind,
-    relative_to_root,
+    RegexEngine, relative_to_root,
 };
 use varve_repo::fileset::FilesetEvaluator;
 use varve_repo::{ManifestEntry, Node, RepoView};
@@ -89,6 +89,7 @@ impl Repo {
             include: &include,
             exclude: &exclude,
             default,
+            engine: RegexEngine::Backtracking,
         };
         let outside = match Matcher::new(&request, audit) {
             Ok(matcher) => return Ok(matcher),

@@ -3,7 +3,7 @@
 //! The text is searched as a whole, so that a match may cover several lines; then the text between the
 //! beginning of its first line and the end of its last one counts as one line.
 
-use super::python::{self, GroupNames, PythonRegexError};
+use super::python::{self, GroupNames, PythonRegexError, RegexEngine};
 use super::regex::line_regex;
 use regex::bytes::Regex;
 use std::ops::Range;
@@ -30,7 +30,8 @@ impl LineSearch {
     /// [`PythonRegexError`].
     pub fn new(pattern: &[u8], ignore_case: bool) -> Result<LineSearch, PythonRegexError> {
         let mut translated = String::new();
-        python::push_regex(pattern, GroupNames::Dropped, &mut translated)?;
+        let dialect = (GroupNames::Dropped, RegexEngine::Linear);
+        python::push_regex(pattern, dialect, &mut translated)?;
         let regex = line_regex(&translated, ignore_case);
         Ok(LineSearch(regex.map_err(|_| PythonRegexError::Invalid)?))
     }

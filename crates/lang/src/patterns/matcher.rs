@@ -3,7 +3,7 @@
 use super::kind::{Pattern, PatternKind};
 use super::names::{PathCheck, normalise, relative_to_root};
 use super::set::{PatternEnd, PatternSet, is_below};
-use super::{FileResolver, PathPredicate, PatternError};
+use super::{FileResolver, PathPredicate, PatternError, RegexEngine};
 use crate::fileset::{self, Expr, FilesetError};
 use std::collections::HashSet;
 use std::path::Path;
@@ -26,6 +26,8 @@ pub struct MatchRequest<'a> {
     pub exclude: &'a [Vec<u8>],
     /// The kind of arguments without one.
     pub default: PatternKind,
+    /// The engine of regular expressions.
+    pub engine: RegexEngine,
     /// Resolves `set:` and `include:`; without it these kinds are refused.
     pub files: Option<&'a dyn FileResolver>,
 }
@@ -40,6 +42,7 @@ impl<'a> MatchRequest<'a> {
             include: &[],
             exclude: &[],
             default: PatternKind::Glob,
+            engine: RegexEngine::Linear,
             files: None,
         }
     }
@@ -54,8 +57,8 @@ struct ResolvedPatterns {
 }
 
 impl ResolvedPatterns {
-    fn compile(self, end: PatternEnd) -> Result<PatternSet, PatternError> {
-        let mut set = PatternSet::compile(&self.patterns, end)?;
+    fn compile(self, engine: RegexEngine, end: PatternEnd) -> Result<PatternSet, PatternError> {
+        let mut set = PatternSet::compile_for(engine, &self.patterns, end)?;
         set.add_predicates(self.predicates);
         Ok(set)
     }
@@ -121,12 +124,12 @@ impl Matcher {
                     matcher.named.insert(0, Vec::new());
                 }
             }
-            matcher.patterns = Some(found.compile(PatternEnd::File)?);
+            matcher.patterns = Some(found.compile(request.engine, PatternEnd::File)?);
         }
         let set = |texts: &[Vec<u8>]| {
             let mut found = ResolvedPatterns::default();
             resolver.resolve(texts, PatternKind::Glob, 0, &mut found)?;
-            found.compile(PatternEnd::FileOrDirectory)
+            found.compile(request.engine, PatternEnd::FileOrDirectory)
         };
         if !request.include.is_empty() {
             matcher.include = Some(set(request.include)?);
@@ -293,7 +296,7 @@ impl Resolver<'_> {
         let compile = |kind: Option<&[u8]>, text: &[u8]| {
             let mut inner = ResolvedPatterns::default();
             resolve(kind, text, &mut inner)?;
-            inner.compile(PatternEnd::File)
+            inner.compile(self.request.engine, PatternEnd::File)
         };
         match fileset::parse(text)? {
             Expr::Symbol(text) | Expr::Text(text) => resolve(None, &text, found),

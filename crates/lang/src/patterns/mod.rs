@@ -2,8 +2,10 @@
 //! of the arguments, `-I` and `-X` of a command.
 //!
 //! The patterns of a command become sets of paths and one regular expression; see [`PatternSet`].
-//! Regular expressions are Python's, translated by [`python`] where the two languages differ.
+//! Regular expressions are Python's, translated by [`python`] where the two languages differ. Those that need backtracking are
+//! taken where the user who wrote them waits for the command, and refused where a client of a server may have written them.
 
+mod backtracking;
 mod error;
 mod glob;
 mod kind;
@@ -22,7 +24,7 @@ pub use lines::{LineSearch, MatchedLine, MatchedLines};
 pub use matcher::{MatchRequest, Matcher};
 pub use names::{NameCheck, PathCheck, check_components, normalise, relative_to_root};
 pub use predicate::{CompilePattern, FileResolver, PathPredicate};
-pub use python::PythonRegexError;
+pub use python::{PythonRegexError, RegexEngine};
 pub use refusal::why_invalid;
 pub use regex::PythonRegex;
 pub use set::{PatternEnd, PatternSet};

@@ -2,7 +2,8 @@
 //!
 //! Most of both is the same. Differences: brackets and operators inside of classes, braces that
 //! count nothing, escapes, comments, and bytes above 127. Forms that need backtracking (look-around,
-//! references to groups, possessive and atomic groups, conditions) are refused by name.
+//! references to groups, possessive repeats, atomic groups, conditions) are refused by name where time must be
+//! linear, and else written for the crate `fancy-regex`, whose language has the same forms.
 
 use super::glob::push_byte;
 
@@ -27,12 +28,40 @@ pub(super) enum GroupNames {
     Dropped,
 }
 
+/// The engine of a translated expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RegexEngine {
+    /// Takes time in proportion to the length of the text, also for hostile expressions.
+    Linear,
+    /// May try very many ways to match, as Python does: for expressions of the user who waits for it.
+    Backtracking,
+}
+
+impl RegexEngine {
+    /// Appends what a form is written like, if it is not refused.
+    fn push(
+        self,
+        form: &'static str,
+        written: &str,
+        out: &mut String,
+    ) -> Result<(), PythonRegexError> {
+        match self {
+            RegexEngine::Linear => Err(Unsupported(form)),
+            RegexEngine::Backtracking => {
+                out.push_str(written);
+                Ok(())
+            }
+        }
+    }
+}
+
 /// Appends the translated expression.
 pub(super) fn push_regex(
     mut rest: &[u8],
-    names: GroupNames,
+    dialect: (GroupNames, RegexEngine),
     out: &mut String,
 ) -> Result<(), PythonRegexError> {
+    let (names, engine) = dialect;
     // Whether something stands before that can be repeated.
     let mut repeatable = false;
     while let [byte, behind @ ..] = rest {
@@ -49,14 +78,14 @@ pub(super) fn push_regex(
         match byte {
             b'\\' => {
                 repeatable = !matches!(rest, [b'A' | b'b' | b'B' | b'Z', ..]);
-                rest = push_escape(rest, out)?;
+                rest = push_escape(rest, engine, out)?;
             }
             b'[' => rest = push_class(rest, out)?,
-            b'(' => rest = push_group(rest, names, out)?,
-            b'{' if counts => rest = push_count(rest, out)?,
+            b'(' => rest = push_group(rest, (names, engine), out)?,
+            b'{' if counts => rest = push_count(rest, engine, out)?,
             b'*' | b'+' | b'?' => {
                 out.push(char::from(*byte));
-                rest = after_repeat(rest, out)?;
+                rest = after_repeat(rest, engine, out)?;
             }
             b'.' | b'^' | b'$' | b'|' | b')' => out.push(char::from(*byte)),
             other => push_byte(*other, out),
@@ -65,25 +94,36 @@ pub(super) fn push_regex(
     Ok(())
 }
 
-/// Suffix of `*`, `+`, `?` and counts: `?` for as few as possible.
-fn after_repeat<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], PythonRegexError> {
+/// Suffix of `*`, `+`, `?` and counts: `?` for as few as possible, `+` for as many without giving any back.
+fn after_repeat<'a>(
+    rest: &'a [u8],
+    engine: RegexEngine,
+    out: &mut String,
+) -> Result<&'a [u8], PythonRegexError> {
     match rest {
         [b'?', behind @ ..] => {
             out.push('?');
             Ok(behind)
         }
-        [b'+', ..] => Err(Unsupported("a possessive repeat")),
+        [b'+', behind @ ..] => {
+            engine.push("a possessive repeat", "+", out)?;
+            Ok(behind)
+        }
         [b'*', ..] => Err(Invalid),
         _ => Ok(rest),
     }
 }
 
-fn push_escape<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], PythonRegexError> {
+fn push_escape<'a>(
+    rest: &'a [u8],
+    engine: RegexEngine,
+    out: &mut String,
+) -> Result<&'a [u8], PythonRegexError> {
     let [byte, behind @ ..] = rest else {
         return Err(Invalid);
     };
     match byte {
-        b'1'..=b'9' => return Err(Unsupported("a reference to a group")),
+        b'1'..=b'9' => return push_reference(rest, engine, out),
         b'Z' => out.push_str("\\z"),
         b'A' | b'b' | b'B' | b'd' | b'D' | b's' | b'S' | b'w' | b'W' => {
             out.push('\\');
@@ -96,6 +136,20 @@ fn push_escape<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], PythonR
         }
     }
     Ok(behind)
+}
+
+/// A group by its number, of one or two digits.
+fn push_reference<'a>(
+    rest: &'a [u8],
+    engine: RegexEngine,
+    out: &mut String,
+) -> Result<&'a [u8], PythonRegexError> {
+    let digits = rest.iter().take(2);
+    let digits = digits.take_while(|byte| byte.is_ascii_digit()).count();
+    let number = String::from_utf8_lossy(&rest[..digits]);
+    // In a group of its own, so that no digit behind it counts.
+    engine.push("a reference to a group", &format!("(?:\\{number})"), out)?;
+    Ok(&rest[digits..])
 }
 
 /// The byte that an escape means, and the rest behind it.
@@ -135,38 +189,69 @@ fn escaped_byte(rest: &[u8]) -> Result<(u8, &[u8]), PythonRegexError> {
 
 fn push_group<'a>(
     rest: &'a [u8],
-    names: GroupNames,
+    dialect: (GroupNames, RegexEngine),
     out: &mut String,
 ) -> Result<&'a [u8], PythonRegexError> {
     let Some(extension) = rest.strip_prefix(b"?") else {
         out.push('(');
         return Ok(rest);
     };
+    let mut push = |form, written: &str| dialect.1.push(form, written, out);
     match extension {
         [b'#', comment @ ..] => {
             let end = comment.iter().position(|byte| *byte == b')');
             Ok(&comment[end.ok_or(Invalid)? + 1..])
         }
-        [b'=' | b'!', ..] | [b'<', b'=' | b'!', ..] => Err(Unsupported("look-around")),
-        [b'>', ..] => Err(Unsupported("an atomic group")),
-        [b'(', ..] => Err(Unsupported("a condition")),
-        [b'P', b'=', ..] => Err(Unsupported("a reference to a group")),
-        [b'P', b'<', name @ ..] => {
-            let end = name.iter().position(|byte| *byte == b'>').ok_or(Invalid)?;
-            let (name, behind) = (&name[..end], &name[end + 1..]);
-            match names {
-                GroupNames::Dropped => out.push_str("(?:"),
-                GroupNames::Kept => {
-                    let name = std::str::from_utf8(name)
-                        .ok()
-                        .filter(|it| is_identifier(it));
-                    out.push_str(&format!("(?P<{}>", name.ok_or(Invalid)?));
-                }
-            }
-            Ok(behind)
+        [b'=', behind @ ..] => push("look-around", "(?=").map(|()| behind),
+        [b'!', behind @ ..] => push("look-around", "(?!").map(|()| behind),
+        [b'<', b'=', behind @ ..] => push("look-around", "(?<=").map(|()| behind),
+        [b'<', b'!', behind @ ..] => push("look-around", "(?<!").map(|()| behind),
+        [b'>', behind @ ..] => push("an atomic group", "(?>").map(|()| behind),
+        [b'(', rest @ ..] => {
+            let (group, behind) = named_until(rest, b')')?;
+            let condition = match group.bytes().all(|byte| byte.is_ascii_digit()) {
+                true => format!("(?({group})"),
+                false => format!("(?(<{group}>)"),
+            };
+            push("a condition", &condition).map(|()| behind)
         }
+        [b'P', b'=', rest @ ..] => {
+            let (name, behind) = named_until(rest, b')')?;
+            push("a reference to a group", &format!("(?P={name})")).map(|()| behind)
+        }
+        [b'P', b'<', rest @ ..] => push_named(rest, dialect, out),
         _ => push_flags(extension, out),
     }
+}
+
+/// A number or a name of a group, and what follows the byte that ends it.
+fn named_until(rest: &[u8], end: u8) -> Result<(&str, &[u8]), PythonRegexError> {
+    let at = rest.iter().position(|byte| *byte == end).ok_or(Invalid)?;
+    let name = std::str::from_utf8(&rest[..at]).map_err(|_| Invalid)?;
+    let is_number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+    match is_number || is_identifier(name) {
+        true => Ok((name, &rest[at + 1..])),
+        false => Err(Invalid),
+    }
+}
+
+fn push_named<'a>(
+    rest: &'a [u8],
+    (names, engine): (GroupNames, RegexEngine),
+    out: &mut String,
+) -> Result<&'a [u8], PythonRegexError> {
+    let end = rest.iter().position(|byte| *byte == b'>').ok_or(Invalid)?;
+    match (names, engine) {
+        // Nothing in an expression of linear time refers to them.
+        (GroupNames::Dropped, RegexEngine::Linear) => out.push_str("(?:"),
+        _ => {
+            let name = std::str::from_utf8(&rest[..end])
+                .ok()
+                .filter(|it| is_identifier(it));
+            out.push_str(&format!("(?P<{}>", name.ok_or(Invalid)?));
+        }
+    }
+    Ok(&rest[end + 1..])
 }
 
 /// True for the ASCII part of Python's identifiers.
@@ -215,10 +300,14 @@ fn count(rest: &[u8]) -> Option<(String, usize)> {
     Some((counts, end + 1))
 }
 
-fn push_count<'a>(rest: &'a [u8], out: &mut String) -> Result<&'a [u8], PythonRegexError> {
+fn push_count<'a>(
+    rest: &'a [u8],
+    engine: RegexEngine,
+    out: &mut String,
+) -> Result<&'a [u8], PythonRegexError> {
     let (counts, len) = count(rest).ok_or(Invalid)?;
     out.push_str(&counts);
-    after_repeat(&rest[len..], out)
+    after_repeat(&rest[len..], engine, out)
 }
 
 fn push_class<'a>(mut rest: &'a [u8], out: &mut String) -> Result<&'a [u8], PythonRegexError> {

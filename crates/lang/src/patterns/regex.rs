@@ -1,6 +1,6 @@
 //! Python's regular expressions over bytes, matched in linear time.
 
-use super::python::{self, GroupNames, PythonRegexError};
+use super::python::{self, GroupNames, PythonRegexError, RegexEngine};
 use regex::bytes::{Regex, RegexBuilder};
 use std::ops::Range;
 
@@ -32,7 +32,7 @@ impl PythonRegex {
 
     fn compile(pattern: &[u8], names: GroupNames) -> Result<PythonRegex, PythonRegexError> {
         let mut translated = String::new();
-        python::push_regex(pattern, names, &mut translated)?;
+        python::push_regex(pattern, (names, RegexEngine::Linear), &mut translated)?;
         let regex = build(&translated).map_err(|_| PythonRegexError::Invalid)?;
         Ok(PythonRegex(regex))
     }

@@ -1,7 +1,8 @@
 //! Patterns compiled into one set.
 
+use super::backtracking::BacktrackingRegex;
 use super::kind::{Pattern, PatternKind};
-use super::python::{self, GroupNames, PythonRegexError};
+use super::python::{self, GroupNames, PythonRegexError, RegexEngine};
 use super::{PathPredicate, PatternError, glob, regex as python_regex};
 use regex::bytes::Regex;
 use std::collections::HashSet;
@@ -35,17 +36,31 @@ pub struct PatternSet {
     directories: HashSet<Vec<u8>>,
     /// More than one only where one would be too large.
     regexes: Vec<Regex>,
+    /// Those that cannot be matched in linear time.
+    backtracking: Vec<BacktrackingRegex>,
     predicates: Vec<PathPredicate>,
     /// Directories outside of which nothing matches; one that is empty is the root.
     roots: Vec<Vec<u8>>,
 }
 
 impl PatternSet {
-    /// Compiles patterns.
+    /// Compiles patterns, all of which match in linear time.
     ///
     /// # Errors
     /// The first that is wrong.
     pub fn compile(patterns: &[Pattern], end: PatternEnd) -> Result<PatternSet, PatternError> {
+        PatternSet::compile_for(RegexEngine::Linear, patterns, end)
+    }
+
+    /// Compiles patterns of which some may need the engine.
+    ///
+    /// # Errors
+    /// The first that is wrong.
+    pub fn compile_for(
+        engine: RegexEngine,
+        patterns: &[Pattern],
+        end: PatternEnd,
+    ) -> Result<PatternSet, PatternError> {
         let mut set = PatternSet::default();
         let mut expressions = Vec::new();
         for pattern in patterns {
@@ -56,7 +71,17 @@ impl PatternSet {
                 PatternKind::Path | PatternKind::RelPath => drop(set.trees.insert(text)),
                 PatternKind::FilePath => drop(set.files.insert(text)),
                 PatternKind::RootFilesIn => drop(set.directories.insert(pattern.root().to_vec())),
-                _ => expressions.push((pattern, expression(pattern, end)?)),
+                _ => match expression(pattern, end, RegexEngine::Linear) {
+                    Err(PatternError::Unsupported { .. })
+                        if engine == RegexEngine::Backtracking =>
+                    {
+                        let text = expression(pattern, end, engine)?;
+                        let regex = BacktrackingRegex::compile(&text);
+                        set.backtracking
+                            .push(regex.ok_or_else(|| invalid(pattern))?);
+                    }
+                    linear => expressions.push((pattern, linear?)),
+                },
             }
         }
         if !expressions.is_empty() {
@@ -107,6 +132,7 @@ impl PatternSet {
             || self.is_in_tree(path)
             || (!self.directories.is_empty() && self.directories.contains(parent_of(path)))
             || self.regexes.iter().any(|regex| regex.is_match(path))
+            || self.backtracking.iter().any(|regex| regex.is_match(path))
             || self.predicates.iter().any(|test| test.matches(path))
     }
 
@@ -157,7 +183,11 @@ fn is_everything(pattern: &Pattern) -> bool {
     }
 }
 
-fn expression(pattern: &Pattern, end: PatternEnd) -> Result<String, PatternError> {
+fn expression(
+    pattern: &Pattern,
+    end: PatternEnd,
+    engine: RegexEngine,
+) -> Result<String, PatternError> {
     let text = &pattern.text;
     // Each stands in a group of its own, so that its flags end with it.
     let mut out = String::from("(?:");
@@ -175,7 +205,7 @@ fn expression(pattern: &Pattern, end: PatternEnd) -> Result<String, PatternError
             if pattern.kind == PatternKind::RelRe && !text.starts_with(b"^") {
                 out.push_str(".*");
             }
-            python::push_regex(text, GroupNames::Dropped, &mut out).map_err(
+            python::push_regex(text, (GroupNames::Dropped, engine), &mut out).map_err(
                 |refusal| match refusal {
                     PythonRegexError::Invalid => invalid(pattern),
                     PythonRegexError::Unsupported(what) => PatternError::Unsupported {

@@ -27,6 +27,7 @@ fn matched_from(
         include: &include,
         exclude: &exclude,
         default: PatternKind::RelPath,
+        engine: RegexEngine::Linear,
         files: None,
     };
     let matcher = Matcher::new(&request, &NameCheck).map_err(|error| error.to_string())?;
@@ -142,6 +143,57 @@ fn errors_are_in_mercurials_words() {
     ] {
         let error = matched(&[&format!("re:{construct}")], &[], &[]).unwrap_err();
         assert!(error.contains("not supported"), "{error}");
+    }
+}
+
+#[test]
+fn forms_that_need_backtracking_match_where_they_are_allowed() {
+    for (text, expected) in [
+        ("(?!d/).*[bc]$", &["d.x/y.c"][..]),
+        ("d/(?=e)", &["d/e/c"]),
+        (".*(?<!/)c$", &["d.x/y.c"]),
+        (".*(?<=/)c", &["d/e/c"]),
+        ("(.)\\.x/y\\.(?!\\1)", &["d.x/y.c"]),
+        ("(.)\\1|(?!.)", &[]),
+        ("(?P<n>.)/(?!(?P=n)).", &["d/b", "d/e/c"]),
+        ("(?>d/e)/", &["d/e/c"]),
+        ("(?>d*)d", &[]),
+        ("d++/e", &["d/e/c"]),
+        ("(d)?(?(1)/b|a)", &["a", "d/b"]),
+        ("(?P<n>d)?(?(n)/b|a)", &["a", "d/b"]),
+        (".*[^\\x00-\\x7f](?!x)", &["\u{e9}"]),
+        // Beside one that needs none.
+        ("lnk$", &["lnk"]),
+    ] {
+        let patterns = [(PatternKind::Re, text), (PatternKind::Path, "none")];
+        let patterns = patterns.map(|(kind, text)| Pattern {
+            kind,
+            text: text.as_bytes().to_vec(),
+        });
+        let engine = RegexEngine::Backtracking;
+        let set = PatternSet::compile_for(engine, &patterns, PatternEnd::File).unwrap();
+        let files = FILES.iter().filter(|file| set.matches(file.as_bytes()));
+        assert_eq!(files.copied().collect::<Vec<_>>(), expected, "{text}");
+    }
+    for text in [
+        "(?!a",
+        "(?<=a*)b",
+        "(?P=n)",
+        "(?(x",
+        "(?P=1",
+        "\\7(?=a)",
+        "(?P<1>a)(?=b)",
+    ] {
+        let pattern = Pattern {
+            kind: PatternKind::Re,
+            text: text.as_bytes().to_vec(),
+        };
+        let engine = RegexEngine::Backtracking;
+        let refusal = PatternSet::compile_for(engine, &[pattern], PatternEnd::File);
+        assert!(
+            matches!(refusal, Err(PatternError::Invalid { .. })),
+            "{text}"
+        );
     }
 }
 

@@ -6,7 +6,9 @@ use crate::set::Predicate;
 use crate::tree::Expr;
 use crate::{Engine, Member, RevsetError, Set, WORKING_COPY, follow};
 use std::borrow::Cow;
-use varve_lang::patterns::{FileResolver, MatchRequest, Matcher, NameCheck, Pattern, PatternKind};
+use varve_lang::patterns::{
+    FileResolver, MatchRequest, Matcher, NameCheck, Pattern, PatternKind, RegexEngine,
+};
 use varve_repo::fileset::FilesetEvaluator;
 use varve_repo::{Changeset, Rev};
 
@@ -58,6 +60,7 @@ pub(super) fn matcher(
         include: &[],
         exclude: &[],
         default,
+        engine: RegexEngine::Linear,
         files: files.as_ref().map(|files| files as &dyn FileResolver),
     };
     Ok(Matcher::new(&request, &NameCheck)?)

@@ -118,6 +118,12 @@ impl ShelfDirectory {
         }
     }
 
+    /// Where a file is until it is whole. Its name does not end like that of a shelved change: both programs would list
+    /// one that was left behind, and Mercurial's list stops at a shelf that lacks a file.
+    fn being_written(&self, file: ShelfFile) -> PathBuf {
+        self.shelved.join([file.suffix(), ".new"].concat())
+    }
+
     /// Makes the directory.
     ///
     /// # Errors
@@ -248,10 +254,7 @@ impl ShelvedChanges<'_> {
     /// A failure of the file system.
     pub fn write(&self, file: ShelfFile, bytes: &[u8]) -> Result<(), WorkdirError> {
         let path = self.path(file);
-        let beside = self
-            .directory
-            .shelved
-            .join([".new", file.suffix()].concat());
+        let beside = self.directory.being_written(file);
         let written = fs::File::create(&beside).and_then(|mut out| {
             io::Write::write_all(&mut out, bytes)?;
             out.sync_all()
@@ -377,6 +380,9 @@ mod tests {
             shelve(&directory, name, age);
         }
         fs::write(keep.path().join("shelved/other.hg"), b"").unwrap();
+        for file in ShelfFile::ALL {
+            fs::write(directory.being_written(file), b"cut").unwrap();
+        }
         let names = directory.list().unwrap().into_iter();
         let names: Vec<_> = names.map(|shelf| shelf.name).collect();
         assert_eq!(names, [b"new", b"mid", b"old"]);

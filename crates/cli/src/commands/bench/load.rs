@@ -19,10 +19,10 @@ pub(super) struct LoadArgs {
     /// Database to load, such as http://USER:PASSWORD@127.0.0.1:5984/NAME
     #[arg(value_name = "URL")]
     url: String,
-    /// Write the documents of FILE, one JSON object a line; each write has an id of its own
+    /// Write the documents of FILE, one JSON object a line, each under an id of its own; of more than 256 MiB an even sample
     #[arg(long, value_name = "FILE", conflicts_with = "template")]
     docs: Option<PathBuf>,
-    /// Write documents made of TEXT, a JSON object in which {n} stands for a number
+    /// Write documents made of TEXT, a JSON object in which an n in braces stands for a number
     #[arg(long, value_name = "TEXT", default_value = DEFAULT_TEMPLATE, hide_default_value = true)]
     template: String,
     /// Connections, each with one request at a time

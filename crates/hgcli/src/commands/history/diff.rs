@@ -9,7 +9,7 @@ use crate::render::diff::{
 };
 use crate::ui::{Abort, Ui, columns};
 use std::path::Path;
-use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, PatternKind};
+use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, PatternKind, RegexEngine};
 use varve_repo::Node;
 use varve_revset::{Member, Syntax, WORKING_COPY};
 use varve_workdir::Dirstate;
@@ -168,6 +168,7 @@ fn below(repo: &Repo, ui: &mut Ui, root: &[u8], matcher: &mut Matcher) -> Result
             include: &[],
             exclude: &[],
             default: PatternKind::RelPath,
+            engine: RegexEngine::Backtracking,
             files: None,
         };
         Matcher::new(&request, &NameCheck)

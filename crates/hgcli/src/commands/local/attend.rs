@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::sync::Arc;
 use varve_config::hgrc::Files;
-use varve_lang::patterns::{MatchRequest, Matcher, NameCheck};
+use varve_lang::patterns::{MatchRequest, Matcher, NameCheck, RegexEngine};
 use varve_workdir::{
     Backups, DescribedSide, MergeLabels, MergeOptions, MergeTool, Resolution, ToolCheck,
     ToolObstacle, ToolRun, ToolSelection, ToolTable, UpdateEvent, UpdateObserver, UpdateQuestion,
@@ -387,7 +387,10 @@ pub(crate) fn tool_table(config: &Config, tool: Option<&[u8]>) -> Result<ToolTab
     let set = |name: Option<Vec<u8>>| name.filter(|name| !name.is_empty());
     let root = Path::new("/");
     let patterns = config.section("merge-patterns").iter().map(|item| {
-        let request = MatchRequest::of_setting(root, std::slice::from_ref(&item.key));
+        let request = MatchRequest {
+            engine: RegexEngine::Backtracking,
+            ..MatchRequest::of_setting(root, std::slice::from_ref(&item.key))
+        };
         let matcher = Matcher::new(&request, &NameCheck)?;
         Ok((item.key.clone(), matcher, item.value.clone()))
     });

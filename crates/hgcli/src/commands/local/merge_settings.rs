@@ -8,6 +8,7 @@ use varve_delta::TouchingChanges;
 use varve_lang::fileset;
 use varve_lang::patterns::{
     CompilePattern, FileResolver, MatchRequest, Matcher, NameCheck, PathPredicate, PatternError,
+    RegexEngine,
 };
 use varve_workdir::{CopyTraceMode, OnUntracked, PartialTool, UntrackedFiles};
 
@@ -113,6 +114,7 @@ pub(super) fn partial_tools(config: &Config) -> Result<Vec<PartialTool>, Abort> 
 fn matcher(patterns: &[Vec<u8>]) -> Result<Matcher, Abort> {
     let request = MatchRequest {
         files: Some(&PlainFilesets),
+        engine: RegexEngine::Backtracking,
         ..MatchRequest::of_setting(Path::new("/"), patterns)
     };
     Ok(Matcher::new(&request, &NameCheck)?)

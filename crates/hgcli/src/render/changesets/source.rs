@@ -10,7 +10,9 @@ use crate::render::templates::{Keywords, TemplateData};
 use crate::ui::{Abort, clock};
 use std::collections::HashSet;
 use std::sync::Arc;
-use varve_lang::patterns::{FileResolver, MatchRequest, Matcher, NameCheck, PatternKind};
+use varve_lang::patterns::{
+    FileResolver, MatchRequest, Matcher, NameCheck, PatternKind, RegexEngine,
+};
 use varve_repo::fileset::FilesetEvaluator;
 use varve_repo::{LookupError, Node, Rev};
 use varve_revset::{Engine, QueryContext, WORKING_COPY};
@@ -38,6 +40,7 @@ impl OfChangeset<'_> {
             include,
             exclude,
             default: PatternKind::Glob,
+            engine: RegexEngine::Backtracking,
             files: files.as_ref().map(|files| files as &dyn FileResolver),
         };
         Ok(Matcher::new(&request, &NameCheck)?)

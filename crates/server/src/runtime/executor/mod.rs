@@ -7,8 +7,8 @@
 //!                       bodies      write                and pulls
 //! ```
 //!
-//! PoolJob in a pool may wait for the disk and for other work that holds a thread already; it never waits for a
-//! client. PoolJob that would wait for work that is still queued in the same pool could wait for ever: so a
+//! A job of a pool may wait for the disk and for other work that holds a thread already; it never waits for a
+//! client. One that would wait for work that is still queued in the same pool could wait for ever: so a
 //! result of another pool is awaited as a future, outside of all pools.
 //!
 //! Background work has threads of its own, see [`scheduler`](super::scheduler).

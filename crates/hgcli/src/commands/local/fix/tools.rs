@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use varve_lang::patterns::{FileResolver, MatchRequest, Matcher, NameCheck};
+use varve_lang::patterns::{FileResolver, MatchRequest, Matcher, NameCheck, RegexEngine};
 use varve_repo::fileset::FilesetEvaluator;
 use varve_workdir::FixPlace;
 use varve_workdir::filesets::FilesetTarget;
@@ -113,6 +113,7 @@ fn matcher(repo: &mut Repo, pattern: &[u8], place: FixPlace) -> Result<Matcher, 
     let patterns = [pattern.to_vec()];
     let request = MatchRequest {
         files: Some(&files as &dyn FileResolver),
+        engine: RegexEngine::Backtracking,
         ..MatchRequest::of_setting(root, &patterns)
     };
     Ok(Matcher::new(&request, &NameCheck)?)
