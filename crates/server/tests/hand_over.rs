@@ -108,6 +108,22 @@ fn replications_within_a_server_go_on_when_their_databases_move() {
     }
 }
 
+/// # Errors
+/// An answer that refuses the request.
+fn send(
+    connection: &mut Connection,
+    (method, path): (&str, &str),
+    headers: &[(&str, &str)],
+    body: &[u8],
+) -> Result<(), String> {
+    let reply = connection.begin(method, path, headers, body);
+    let text = String::from_utf8(connection.body(&reply)).unwrap();
+    match reply.status {
+        200 | 201 => Ok(()),
+        status => Err(format!("{method} {path}: {status} {text}")),
+    }
+}
+
 /// Writes three documents by requests whose bodies are read in all the ways there are.
 ///
 /// # Errors
@@ -123,17 +139,11 @@ fn write(connection: &mut Connection, database: &str, id: &str) -> Result<(), St
         format!("/{database}/{id}-long/f"),
     ];
     let (gzip, binary) = (("content-encoding", "gzip"), ("content-type", "a/b"));
-    let mut send = |method, path: &str, headers: &[(&str, &str)], body: &[u8]| {
-        let reply = connection.begin(method, path, headers, body);
-        let text = String::from_utf8(connection.body(&reply)).unwrap();
-        match reply.status {
-            201 => Ok(()),
-            status => Err(format!("{method} {path}: {status} {text}")),
-        }
-    };
-    send("PUT", &plain, &[ADMIN, JSON], b"{}")?;
-    send("POST", &bulk, &[ADMIN, JSON, gzip], &packed)?;
-    send("PUT", &attachment, &[ADMIN, binary], &[7; 100_000])
+    send(connection, ("PUT", &plain), &[ADMIN, JSON], b"{}")?;
+    let headers = [ADMIN, JSON, gzip];
+    send(connection, ("POST", &bulk), &headers, &packed)?;
+    let headers = [ADMIN, binary];
+    send(connection, ("PUT", &attachment), &headers, &[7; 100_000])
 }
 
 /// Writers that stop together, also when one is refused.
@@ -158,6 +168,20 @@ impl Writers {
         Ok(0)
     }
 
+    /// Reads through a server until all stop.
+    fn read_all(&self, address: SocketAddr, database: &str) -> Result<usize, String> {
+        let mut connection = Connection::open(address);
+        for round in 0.. {
+            if self.is_over() {
+                return Ok(round);
+            }
+            let path = format!("/{database}");
+            let read = send(&mut connection, ("GET", &path), &[ADMIN], &[]);
+            read.inspect_err(|_| self.stop())?;
+        }
+        Ok(0)
+    }
+
     fn stop(&self) {
         self.is_over.store(true, Ordering::SeqCst);
     }
@@ -168,7 +192,7 @@ impl Writers {
 }
 
 #[test]
-fn no_write_is_refused_while_a_server_joins() {
+fn nothing_is_refused_while_a_server_joins() {
     let store = tempfile::tempdir().unwrap();
     let one = start(&store, ONE);
     let names: Vec<String> = databases_of(TWO).take(DATABASES).collect();
@@ -183,6 +207,11 @@ fn no_write_is_refused_while_a_server_joins() {
             begun.collect::<Vec<_>>()
         };
         let mut begun = write_all(one.address, "one");
+        let readers = names.iter().map(|database| {
+            let address = one.address;
+            scope.spawn(move || writers.read_all(address, database))
+        });
+        let readers: Vec<_> = readers.collect();
         let two = start(&store, TWO);
         begun.extend(write_all(two.address, "two"));
         for server in [&one, &two] {
@@ -195,6 +224,9 @@ fn no_write_is_refused_while_a_server_joins() {
             writers.is_over() || writers.rounds.load(Ordering::SeqCst) > before + 4 * DATABASES
         });
         writers.stop();
+        for reader in readers {
+            assert_ne!(reader.join().unwrap(), Ok(0));
+        }
         let rounds = begun.into_iter().map(|writer| writer.join().unwrap());
         rounds.collect::<Result<Vec<usize>, String>>().unwrap()
     });

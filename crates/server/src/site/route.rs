@@ -108,10 +108,13 @@ async fn answer_as_owner(
     mut request: Request,
     login: Login,
 ) -> Result<Answer, Failure> {
-    if hg::claims(&request.raw_path) || couch::responsible_server(&request).is_none() {
+    if hg::claims(&request.raw_path) {
         return dispatch(halves, request, login).await;
     }
-    read_body(halves, &mut request, &login).await?;
+    // A read, for which any server will do, is repeated as well if it has no body.
+    if couch::responsible_server(&request).is_some() {
+        read_body(halves, &mut request, &login).await?;
+    }
     let mut hand_over = forwarder.hand_over();
     loop {
         let answered = dispatch(halves, request.clone(), login.clone()).await;

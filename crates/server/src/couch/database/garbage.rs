@@ -5,7 +5,6 @@ use crate::auth::password::fill_random;
 use crate::runtime::RunningTask;
 use crate::runtime::scheduler::JobKind;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 use varve_base::{Interrupt, Progress, Unit};
 use varve_shared::Collected;
