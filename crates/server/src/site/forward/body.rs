@@ -56,9 +56,9 @@ impl ForwardedBody {
 
 /// The body of a client.
 pub(super) enum BodySource {
-    /// It is read from its connection.
+    /// Body that is read from the client's connection.
     Arriving(PulledBody),
-    /// It has arrived, before its database went to another server.
+    /// Body that had arrived before its database went to another server.
     Spooled(Box<dyn Read + Send>),
 }
 
