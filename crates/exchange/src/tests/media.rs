@@ -37,7 +37,13 @@ fn getbundle(accepts: ClientMedia, args: &[(&str, &str)]) -> WireRequest {
 }
 
 fn ask(repository: &Repository, request: &WireRequest) -> WireResponse {
-    respond(repository, request, &WireSettings::default(), &ReadHooks::default()).unwrap()
+    respond(
+        repository,
+        request,
+        &WireSettings::default(),
+        &ReadHooks::default(),
+    )
+    .unwrap()
 }
 
 fn whole_history(history: &History) -> Repository {

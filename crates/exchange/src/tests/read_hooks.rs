@@ -2,7 +2,8 @@
 
 use super::history::History;
 use crate::server::wire::{
-    ReadHooks, StreamBody, TYPE_ERROR, WireRequest, WireResponse, WireSettings, respond,
+    ReadHooks, ReaderLocation, StreamBody, TYPE_ERROR, WireRequest, WireResponse, WireSettings,
+    respond,
 };
 use crate::{ExchangeError, LocalPeer};
 use parking_lot::Mutex;
@@ -82,7 +83,7 @@ fn ask(
             .collect(),
         ..WireRequest::default()
     };
-    let hooks = ReadHooks::new(hooks.clone(), "serve");
+    let hooks = ReadHooks::new(hooks.clone(), ReaderLocation::Elsewhere);
     respond(repository, &request, &WireSettings::default(), &hooks)
 }
 
@@ -155,7 +156,10 @@ fn a_bundle_with_a_hook_is_made_for_each_client() {
         }
     };
     assert!(is_shared(&ReadHooks::default()));
-    assert!(!is_shared(&ReadHooks::new(recording(""), "serve")));
+    assert!(!is_shared(&ReadHooks::new(
+        recording(""),
+        ReaderLocation::Elsewhere
+    )));
 }
 
 #[test]
@@ -191,14 +195,21 @@ fn a_refusal_is_an_answer_to_getbundle_and_an_error_of_other_commands() {
     }
     let hooks = recording("prelistkeys");
     let batch = [("cmds", "heads ;listkeys namespace=bookmarks")];
-    for command in [
-        ("listkeys", [("namespace", "bookmarks")]),
-        ("batch", batch),
-    ] {
+    for command in [("listkeys", [("namespace", "bookmarks")]), ("batch", batch)] {
         let error = ask(&repository, &hooks, (command.0, &command.1)).err();
         assert!(error.is_some_and(|error| error.is_hooks()), "{command:?}");
         assert_eq!(hooks.calls(), ["prelistkeys namespace=bookmarks"]);
     }
+}
+
+#[test]
+fn a_refusal_is_an_error_for_a_local_peer() {
+    use crate::client::peer::Transport;
+    let (_, repository) = line_of_three();
+    let reads = ReadHooks::new(recording("preoutgoing"), ReaderLocation::Local);
+    let mut peer = LocalPeer::new(repository, WireSettings::default()).with_hooks(reads);
+    let answer = peer.stream("getbundle", &[("bundlecaps", BUNDLE2.1.into())]);
+    assert!(answer.err().is_some_and(|error| error.is_hooks()));
 }
 
 /// The reader of a local repository shares its terminal, so that the hook must be done before it reads.
@@ -207,7 +218,7 @@ fn a_local_peer_calls_outgoing_before_the_bundle_is_read() {
     use crate::client::peer::Transport;
     let (history, repository) = line_of_three();
     let hooks = recording("");
-    let reads = ReadHooks::new(hooks.clone(), "pull");
+    let reads = ReadHooks::new(hooks.clone(), ReaderLocation::Local);
     let mut peer = LocalPeer::new(repository, WireSettings::default()).with_hooks(reads);
     let answer = peer.stream("getbundle", &[("bundlecaps", BUNDLE2.1.into())]);
     let first = history.node(0);

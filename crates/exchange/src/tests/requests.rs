@@ -5,7 +5,9 @@ use super::push::{request, with_handler};
 use super::wire::{ask, hex, text};
 use crate::format::batch;
 use crate::server::stdio::StdioServer;
-use crate::server::wire::{Args, MAX_ARGUMENT_BYTES, MAX_ARGUMENTS, ReadHooks, WireRequest, WireSettings};
+use crate::server::wire::{
+    Args, MAX_ARGUMENT_BYTES, MAX_ARGUMENTS, ReadHooks, WireRequest, WireSettings,
+};
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -23,7 +23,14 @@ pub(super) fn ask(
             .collect(),
         accepts: ClientMedia::bare(),
     };
-    match respond(repository, &request, &WireSettings::default(), &ReadHooks::default()).unwrap() {
+    match respond(
+        repository,
+        &request,
+        &WireSettings::default(),
+        &ReadHooks::default(),
+    )
+    .unwrap()
+    {
         WireResponse::Whole { content_type, body } => (content_type, body),
         WireResponse::Stream {
             content_type, body, ..
@@ -186,7 +193,13 @@ fn wrong_requests_are_refused_in_words() {
         args: Vec::new(),
         accepts: ClientMedia::bare(),
     };
-    let refused = respond(&repository, &unknown_command, &WireSettings::default(), &ReadHooks::default()).err();
+    let refused = respond(
+        &repository,
+        &unknown_command,
+        &WireSettings::default(),
+        &ReadHooks::default(),
+    )
+    .err();
     assert!(matches!(
         refused,
         Some(ExchangeError::UnknownCommand { .. })

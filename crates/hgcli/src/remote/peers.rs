@@ -13,7 +13,7 @@ use varve_exchange::ExchangeError;
 use varve_exchange::LocalPeer;
 use varve_exchange::apply::BookmarkExchange;
 use varve_exchange::client::peer::{HttpPeer, Login, Remote, SshPeer, Transport};
-use varve_exchange::server::wire::{ReadHooks, WireSettings};
+use varve_exchange::server::wire::{ReadHooks, ReaderLocation, WireSettings};
 use varve_repo::{Evolution, Repository};
 
 /// The address of another repository.
@@ -84,6 +84,19 @@ impl PeerAddress {
             }
             None => self.shown(),
         }
+    }
+
+    /// The address for the configuration of a clone: the path of a repository is absolute, with the branch behind it.
+    pub(crate) fn of_clone(&self, repo: &Repo) -> Vec<u8> {
+        let Some(path) = self.path().filter(|_| !self.is_bundle(repo)) else {
+            return self.without_password();
+        };
+        let path = paths::normal(&repo.cwd.join(Path::new(OsStr::from_bytes(path))));
+        let mut address = path.into_os_string().into_encoded_bytes();
+        if let Some(branch) = &self.branch {
+            address.extend([b"#", &branch[..]].concat());
+        }
+        address
     }
 
     /// The URL for a file of configuration: with the user's name, but no password.
@@ -491,7 +504,7 @@ fn peer_of(
     let root = local.repository.root();
     let settings = settings_of(config, root)?;
     let hooks = repo.hooks_of(root, ui, config)?;
-    let hooks = ReadHooks::new(Arc::new(hooks), "pull");
+    let hooks = ReadHooks::new(Arc::new(hooks), ReaderLocation::Local);
     if !hooks.is_empty() {
         // Their output must not overtake the command's.
         ui.out.flush()?;

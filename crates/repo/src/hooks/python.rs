@@ -44,7 +44,8 @@ mod tests {
     /// Recorded from Mercurial: `HG_VALUES` of bookmarks with these names.
     #[test]
     fn a_dictionary_is_as_in_the_variable_of_a_hook() {
-        let items: [(&[u8], &[u8]); 3] = [("bä\\n".as_bytes(), b"1"), (b"it's", b""), (b"q\"x", b"3")];
+        let items: [(&[u8], &[u8]); 3] =
+            [("bä\\n".as_bytes(), b"1"), (b"it's", b""), (b"q\"x", b"3")];
         let shown = r#"{'b\xc3\xa4\\n': '1', 'it\'s': '', 'q"x': '3'}"#;
         assert_eq!(dictionary(items), shown);
         assert_eq!(dictionary([]), "{}");

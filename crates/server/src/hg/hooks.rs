@@ -14,7 +14,7 @@ use std::sync::Arc;
 use varve_base::Storage;
 use varve_config::hgrc::{Files, HgrcError};
 use varve_exchange::apply::PushOutput;
-use varve_exchange::server::wire::ReadHooks;
+use varve_exchange::server::wire::{ReadHooks, ReaderLocation};
 use varve_repo::acl::{AccessControl, user_name};
 use varve_repo::hooks::{
     ConfiguredHooks, HookArgs, HookCommand, HookRefusal, Hooks, PushVars, RefusalCause,
@@ -85,7 +85,7 @@ impl RequestHooks {
             }
         });
         let hooks = RequestHooks::of_repository(repos, found, config, &Arc::new(output))?;
-        Ok(ReadHooks::new(Arc::new(hooks), "serve"))
+        Ok(ReadHooks::new(Arc::new(hooks), ReaderLocation::Elsewhere))
     }
 
     /// Calls all that was to wait.

@@ -16,9 +16,7 @@ use crate::apply::is_exposed;
 use crate::format::bundle20::BundleWriter;
 use crate::format::changegroup::ChangegroupVersion;
 use crate::format::part::capabilities::Bundle2Capabilities;
-use crate::format::part::{
-    Part, PartHeader, PartType, bookmarks, error, list_keys,
-};
+use crate::format::part::{Part, PartHeader, PartType, bookmarks, error, list_keys};
 use crate::generate::{Selection, tags_fnodes};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -173,8 +171,8 @@ fn plan_parts(
     (settings, hooks): (&WireSettings, &ReadHooks),
 ) -> Result<BundleParts, ExchangeError> {
     let sends_changes = wants_changes(request)? && requested.selection.sent_len() > 0;
-    let version = ChangegroupVersion::best_of(caps.values("changegroup"))
-        .unwrap_or(ChangegroupVersion::V1);
+    let version =
+        ChangegroupVersion::best_of(caps.values("changegroup")).unwrap_or(ChangegroupVersion::V1);
     if sends_changes {
         hooks.before_changegroup()?;
     }

@@ -33,7 +33,7 @@ pub use crate::format::media_types::{TYPE_01, TYPE_02, TYPE_ERROR};
 pub use bundle1::Bundle1Operation;
 pub use media::ClientMedia;
 pub(crate) use media::StreamMedia;
-pub use read_hooks::ReadHooks;
+pub use read_hooks::{ReadHooks, ReaderLocation};
 pub use repeatable::RepeatableResponse;
 pub use request::{Args, WireRequest};
 pub(crate) use request::{MAX_ARGUMENT_BYTES, MAX_ARGUMENTS};
@@ -217,7 +217,8 @@ pub fn respond(
             Err(ExchangeError::UnknownCommand { command })
         }
         Err(error)
-            if request.command == "getbundle" && (error.is_clients_fault() || error.is_hooks()) =>
+            if request.command == "getbundle"
+                && (error.is_clients_fault() || hooks.answers_with(&error)) =>
         {
             getbundle::refusal(request, &error)
         }

@@ -29,6 +29,25 @@ const KINDS: [&str; 5] = [
     CLONE_BUNDLE,
 ];
 
+/// Distance of a client from the repository that it reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReaderLocation {
+    /// At the other end of a connection: a refused `getbundle` is answered with the refusal.
+    Elsewhere,
+    /// In this process, for which a refusal is an error.
+    Local,
+}
+
+impl ReaderLocation {
+    /// Value of `HG_SOURCE`.
+    fn source(self) -> Vec<u8> {
+        match self {
+            ReaderLocation::Elsewhere => b"serve".to_vec(),
+            ReaderLocation::Local => b"pull".to_vec(),
+        }
+    }
+}
+
 /// Hooks of a repository about what clients read.
 #[derive(Clone, Debug, Default)]
 pub struct ReadHooks(Option<ConfiguredReadHooks>);
@@ -37,15 +56,20 @@ pub struct ReadHooks(Option<ConfiguredReadHooks>);
 #[derive(Clone, Debug)]
 struct ConfiguredReadHooks {
     hooks: Arc<dyn Hooks>,
-    /// Value of `HG_SOURCE`.
-    source: &'static str,
+    reader: ReaderLocation,
 }
 
 impl ReadHooks {
-    /// `source` is `serve` for clients over a connection, `pull` for a repository of this machine.
-    pub fn new(hooks: Arc<dyn Hooks>, source: &'static str) -> ReadHooks {
+    /// Those of `hooks` that are about reading.
+    pub fn new(hooks: Arc<dyn Hooks>, reader: ReaderLocation) -> ReadHooks {
         let has_any = KINDS.iter().any(|kind| hooks.has_hook(kind));
-        ReadHooks(has_any.then_some(ConfiguredReadHooks { hooks, source }))
+        ReadHooks(has_any.then_some(ConfiguredReadHooks { hooks, reader }))
+    }
+
+    /// True if `error` is the refusal of a hook that a client has to learn.
+    pub(super) fn answers_with(&self, error: &ExchangeError) -> bool {
+        let mut readers = self.0.iter().map(|set| set.reader);
+        error.is_hooks() && readers.any(|reader| reader == ReaderLocation::Elsewhere)
     }
 
     /// True if no hook is to be called.
@@ -63,8 +87,8 @@ impl ReadHooks {
     /// # Errors
     /// The refusal of a hook.
     pub(super) fn before_changegroup(&self) -> Result<(), ExchangeError> {
-        self.ask("preoutgoing", |source| {
-            HookArgs::from([("source", source.into())])
+        self.ask("preoutgoing", |reader| {
+            HookArgs::from([("source", reader.source())])
         })
     }
 
@@ -72,7 +96,7 @@ impl ReadHooks {
     pub(super) fn after_changegroup(&self, first: Option<Node>) {
         if let (Some(set), Some(first)) = (&self.0, first) {
             let args = HookArgs::from([
-                ("source", set.source.into()),
+                ("source", set.reader.source()),
                 ("node", first.to_hex().to_vec()),
             ]);
             set.hooks.notify("outgoing", &args);
@@ -113,12 +137,12 @@ impl ReadHooks {
     fn ask(
         &self,
         kind: &'static str,
-        args: impl FnOnce(&'static str) -> HookArgs,
+        args: impl FnOnce(ReaderLocation) -> HookArgs,
     ) -> Result<(), ExchangeError> {
         let Some(set) = &self.0 else {
             return Ok(());
         };
-        let asked = set.hooks.run_now(kind, &args(set.source), false);
+        let asked = set.hooks.run_now(kind, &args(set.reader), false);
         Ok(asked.map_err(RepoError::Hook)?)
     }
 }

@@ -121,10 +121,11 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         if let Some(source) = other {
             return remote::run(repo, ui, config, matches, source);
         }
-        if let Some(source) = source.filter(|it| takes_revisions(matches, it))
-            && hooks::asks_for_pull(repo, ui, config)?
-        {
-            return remote::run(repo, ui, config, matches, source);
+        if let Some(source) = source {
+            let asked = (&source, takes_revisions(matches, &source));
+            if hooks::asks_for_pull(repo, ui, config, asked)? {
+                return remote::run(repo, ui, config, matches, source);
+            }
         }
     }
     let plan = plan(repo, ui, config, matches)?;

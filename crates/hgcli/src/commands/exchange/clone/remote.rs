@@ -129,8 +129,8 @@ fn fill(
             incoming::print_arrival(repo, ui, &arrival)?;
         }
     }
-    // The path is written without the password of the address.
-    Ok(target.write_configuration_of_clone(&plan.source.without_password())?)
+    let address = plan.source.of_clone(repo);
+    Ok(target.write_configuration_of_clone(&address)?)
 }
 
 /// Whether the server streams files that this program can read; warns if not.
