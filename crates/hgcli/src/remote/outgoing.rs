@@ -1,9 +1,8 @@
 //! Outgoing changesets of a command, and their messages.
 
-use crate::context::Repo;
-use crate::remote::PeerAddress;
+use crate::context::{Config, Repo};
+use crate::remote::{PeerAddress, discovery};
 use crate::ui::{Abort, Ui};
-use varve_exchange::client::discovery::Discovery;
 use varve_exchange::client::outgoing::{Outgoing, PeerComparison};
 use varve_exchange::client::peer::Remote;
 use varve_repo::{RepoView, Rev};
@@ -11,12 +10,12 @@ use varve_repo::{RepoView, Rev};
 /// Finds the changesets that a peer lacks, among `heads` and their ancestors.
 pub(crate) fn find(
     repo: &mut Repo,
-    ui: &mut Ui,
+    (ui, config): (&mut Ui, &Config),
     remote: &mut Remote,
     (heads, force): (&[Rev], bool),
 ) -> Result<Outgoing, Abort> {
     let view = repo.view()?;
-    let discovery = Discovery::begin(&view, remote, None)?;
+    let discovery = discovery::begin(config, &view, remote, None)?;
     ui.status("searching for changes\n")?;
     let found = discovery.finish(remote)?;
     match found.comparison(&view) {

@@ -2,7 +2,7 @@
 
 use crate::context::{Config, Repo, RepoLocation, disk};
 use crate::remote::paths::RemotePath;
-use crate::remote::{discovery, paths, servers};
+use crate::remote::{paths, servers};
 use crate::ui::{Abort, Ui};
 use std::ffi::OsStr;
 use std::io::Write;
@@ -286,7 +286,7 @@ pub(crate) fn connect(
             servers::host_of(&host)
         ))?;
     }
-    discovery::attend(ui, config, &mut remote)?;
+    ui.trace(&mut remote);
     Ok(remote)
 }
 
@@ -485,7 +485,7 @@ pub(crate) fn connect_local(
     let local = open_local(repo, source)?;
     let peer = peer_of((repo, ui, config), &local)?;
     let mut remote = Remote::connect(Box::new(peer))?;
-    discovery::attend(ui, config, &mut remote)?;
+    ui.trace(&mut remote);
     Ok((remote, local.repository))
 }
 

@@ -126,7 +126,7 @@ fn show(
     let (repo, ui) = (repo, ui);
     let Outgoing {
         missing, secret, ..
-    } = outgoing::find(repo, ui, &mut remote, (&heads, force))?;
+    } = outgoing::find(repo, (ui, config), &mut remote, (&heads, force))?;
     if missing.is_empty() {
         return print_nothing(ui, secret);
     }

@@ -5,6 +5,7 @@ use crate::commands::exchange::exchanged::{BRANCH, REV};
 use crate::commands::local::update;
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::remote::PeerAddress;
+use crate::remote::discovery;
 use crate::remote::incoming;
 use crate::remote::incoming::{AppliedBundle, ApplyMode};
 use crate::remote::outgoing::own_branch;
@@ -13,7 +14,7 @@ use crate::ui::{Abort, Ui, environment};
 use std::collections::BTreeMap;
 use varve_exchange::ExchangeError;
 use varve_exchange::apply::PullContext;
-use varve_exchange::client::discovery::{Discovery, DiscoveryResult};
+use varve_exchange::client::discovery::DiscoveryResult;
 use varve_exchange::client::peer::Remote;
 use varve_exchange::client::pull::BundleRequest;
 use varve_exchange::format::bundle::open_bundle;
@@ -230,7 +231,7 @@ pub(crate) fn bring(
     let lock = repo.lock(ui, LockKind::Store)?;
     repo.refresh();
     let heads = (!wanted.heads.is_empty()).then_some(&wanted.heads[..]);
-    let mut common = compare(repo, ui, remote, heads, force)?;
+    let mut common = compare(repo, (ui, config), remote, heads, force)?;
     keep_hidden(
         &*repo.repository()?.view_for(ViewFilter::Unfiltered)?,
         &mut common,
@@ -294,7 +295,7 @@ fn keep_hidden(all: &RepoView, found: &mut DiscoveryResult) {
 /// Finds the common changesets; `heads` are the wanted ones of the other side, if not all are.
 pub(crate) fn compare(
     repo: &mut Repo,
-    ui: &mut Ui,
+    (ui, config): (&mut Ui, &Config),
     remote: &mut Remote,
     heads: Option<&[Node]>,
     force: bool,
@@ -313,7 +314,7 @@ pub(crate) fn compare(
             ..DiscoveryResult::default()
         });
     }
-    let discovery = Discovery::begin(&view, remote, heads)?;
+    let discovery = discovery::begin(config, &view, remote, heads)?;
     if own > 0 {
         ui.status("searching for changes\n")?;
     }

@@ -149,7 +149,7 @@ fn to_destinations(
             let heads = wanted.clone().unwrap_or_else(|| view.heads());
             let mut remote = peers::connect(repo, ui, config, peer)?;
             let force = matches.flag("force");
-            let found = outgoing::find(repo, ui, &mut remote, (&heads, force))?;
+            let found = outgoing::find(repo, (ui, config), &mut remote, (&heads, force))?;
             missing.extend(found.missing);
             secret = found.secret;
         }

@@ -175,7 +175,7 @@ fn send_all(
         return print_nothing(ui, 0);
     }
     let wanted = heads.clone().unwrap_or_else(|| view.heads());
-    let outgoing = outgoing::find(repo, ui, remote, (&wanted, options.force))?;
+    let outgoing = outgoing::find(repo, (ui, config), remote, (&wanted, options.force))?;
     let all = repo.repository()?.view_for(ViewFilter::Unfiltered)?;
     let common = match &heads {
         Some(heads) => common_below(&view, heads, &outgoing.common),

@@ -23,7 +23,7 @@ pub(super) fn root(
     let heads = heads.unwrap_or_else(|| view.heads());
     let mut remote = peers::connect(repo, ui, config, &source)?;
     let force = matches.flag("force");
-    let found = outgoing::find(repo, ui, &mut remote, (&heads, force))?;
+    let found = outgoing::find(repo, (ui, config), &mut remote, (&heads, force))?;
     ui.print_traffic()?;
     match view.roots(&found.missing)[..] {
         [] => Err(Abort::state("no outgoing ancestors")),
