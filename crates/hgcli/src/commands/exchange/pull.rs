@@ -116,13 +116,8 @@ fn pull(
     wanted.asks = matches.flag("confirm") || is_configured;
     let force = matches.flag("force");
     let arrival = bring(repo, ui, config, source, (&mut remote, &wanted), force)?;
-    let arrived = match &arrival {
-        Some(arrival) => {
-            incoming::print_arrival(repo, ui, arrival)?;
-            &arrival.report.changegroups[..]
-        }
-        None => &[],
-    };
+    incoming::print_arrival(repo, ui, &arrival)?;
+    let arrived = &arrival.report.changegroups[..];
     repo.run_queued_hooks(ui)?;
     if arrived.is_empty() {
         return Ok(0);
@@ -226,7 +221,7 @@ pub(crate) fn bring(
     source: &PeerAddress,
     (remote, wanted): (&mut Remote, &PullRequest),
     force: bool,
-) -> Result<Option<AppliedBundle>, Abort> {
+) -> Result<AppliedBundle, Abort> {
     // As in Mercurial, another process that writes ends first, and what it has brought is not asked for again.
     let lock = repo.lock(ui, LockKind::Store)?;
     repo.refresh();
@@ -250,9 +245,6 @@ pub(crate) fn bring(
         nothing_new: !common.incoming,
         ..BundleRequest::default()
     };
-    if request.heads.iter().all(Node::is_null) {
-        return Ok(None);
-    }
     let mut pulled = PullContext {
         wanted: &wanted.bookmarks,
         path: source.name.as_deref(),
@@ -269,7 +261,7 @@ pub(crate) fn bring(
         PullRequest { asks: true, .. } => ApplyMode::ConfirmedPull(pulled),
         _ => ApplyMode::Pull(pulled),
     };
-    apply(repo, ui, config, source, (remote, lock), request, way).map(Some)
+    apply(repo, ui, config, source, (remote, lock), request, way)
 }
 
 /// Heads that are here already, though hidden, need not come again.
@@ -304,7 +296,7 @@ pub(crate) fn compare(
     let own = view.changelog().len();
     let is_here = |node: &Node| {
         let rev = view.changelog().rev(node);
-        rev.is_some_and(|rev| view.is_visible(rev))
+        node.is_null() || rev.is_some_and(|rev| view.is_visible(rev))
     };
     if let Some(heads) = heads.filter(|heads| heads.iter().all(is_here)) {
         // No request is needed.

@@ -125,9 +125,8 @@ fn fill(
         stream(repo, ui, config, &plan.source, remote)?;
     } else {
         let pair = (remote, &plan.wanted);
-        if let Some(arrival) = bring(repo, ui, config, &plan.source, pair, true)? {
-            incoming::print_arrival(repo, ui, &arrival)?;
-        }
+        let arrival = bring(repo, ui, config, &plan.source, pair, true)?;
+        incoming::print_arrival(repo, ui, &arrival)?;
     }
     let address = plan.source.of_clone(repo);
     Ok(target.write_configuration_of_clone(&address)?)
