@@ -7,12 +7,13 @@ use varve_exchange::client::outgoing::{Outgoing, PeerComparison};
 use varve_exchange::client::peer::Remote;
 use varve_repo::{RepoView, Rev};
 
-/// Finds the changesets that a peer lacks, among `heads` and their ancestors.
+/// Finds the changesets that a peer lacks, among `heads` and their ancestors, or all. As in Mercurial, extinct ones are
+/// left out if heads are named: somebody who names others does not mean these.
 pub(crate) fn find(
     repo: &mut Repo,
     (ui, config): (&mut Ui, &Config),
     remote: &mut Remote,
-    (heads, force): (&[Rev], bool),
+    (heads, force): (Option<&[Rev]>, bool),
 ) -> Result<Outgoing, Abort> {
     let view = repo.view()?;
     let discovery = discovery::begin(config, &view, remote, None)?;
@@ -29,7 +30,13 @@ pub(crate) fn find(
         Err(_) if force => ui.warn("warning: repository is unrelated\n")?,
         related => related?,
     }
-    Ok(Outgoing::select(&view, found, heads))
+    let Some(heads) = heads else {
+        return Ok(Outgoing::select(&view, found, &view.heads()));
+    };
+    let mut outgoing = Outgoing::select(&view, found, heads);
+    let extinct = view.extinct()?;
+    outgoing.missing.retain(|rev| !extinct.contains(rev));
+    Ok(outgoing)
 }
 
 /// The heads that `--rev`, `--branch` and the address of a destination name; `None` if they name nothing.
