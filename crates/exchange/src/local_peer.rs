@@ -3,9 +3,11 @@
 use crate::ExchangeError;
 use crate::client::peer::{PeerArgs, Transport};
 use crate::format::media_types::TYPE_ERROR;
-use crate::server::wire::{ClientMedia, WireRequest, WireResponse, WireSettings, respond};
-use crate::{ChunkSink, SinkClosed};
-use std::io::{self, Read};
+use crate::server::wire::{
+    ClientMedia, ReadHooks, WireRequest, WireResponse, WireSettings, respond,
+};
+use crate::{ChunkSink, SinkClosed, Spool};
+use std::io::{self, Read, Write};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use varve_repo::Repository;
@@ -17,6 +19,7 @@ const QUEUED_BUFFERS: usize = 4;
 pub struct LocalPeer {
     repository: Repository,
     settings: WireSettings,
+    hooks: ReadHooks,
 }
 
 impl LocalPeer {
@@ -25,7 +28,13 @@ impl LocalPeer {
         LocalPeer {
             repository,
             settings,
+            hooks: ReadHooks::default(),
         }
+    }
+
+    /// The same with hooks of the repository about what is read of it.
+    pub fn with_hooks(self, hooks: ReadHooks) -> LocalPeer {
+        LocalPeer { hooks, ..self }
     }
 
     fn ask(&self, command: &str, args: PeerArgs<'_>) -> Result<WireResponse, ExchangeError> {
@@ -37,7 +46,7 @@ impl LocalPeer {
             args: args.collect(),
             accepts: ClientMedia::bare(),
         };
-        match respond(&self.repository, &request, &self.settings)? {
+        match respond(&self.repository, &request, &self.settings, &self.hooks)? {
             WireResponse::Whole {
                 content_type: TYPE_ERROR,
                 body,
@@ -75,6 +84,17 @@ impl Transport for LocalPeer {
             WireResponse::Whole { body, .. } => return Ok(Box::new(io::Cursor::new(body))),
             WireResponse::Stream { body, .. } => body,
         };
+        if self.hooks.has_outgoing() {
+            // The output of the hook goes to the same terminal as that of the reader, and comes first.
+            let mut sink = SpoolSink::default();
+            let sent = body.send(&mut sink);
+            if let Some(error) = sink.failed {
+                return Err(ExchangeError::Write(error));
+            }
+            sent?;
+            sink.spool.rewind().map_err(ExchangeError::Read)?;
+            return Ok(Box::new(sink.spool));
+        }
         let (sender, receiver) = sync_channel(QUEUED_BUFFERS);
         thread::spawn(move || {
             let mut sink = Sender(sender);
@@ -88,6 +108,23 @@ impl Transport for LocalPeer {
             buffer: Vec::new(),
             read: 0,
         }))
+    }
+}
+
+/// Keeps an answer, up to an error of the spool.
+#[derive(Default)]
+struct SpoolSink {
+    spool: Spool,
+    failed: Option<io::Error>,
+}
+
+impl ChunkSink for SpoolSink {
+    fn send(&mut self, bytes: Vec<u8>) -> Result<(), SinkClosed> {
+        let written = self.spool.write_all(&bytes);
+        written.map_err(|error| {
+            self.failed = Some(error);
+            SinkClosed
+        })
     }
 }
 

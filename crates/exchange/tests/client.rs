@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::DiskStorage;
 use varve_codec::{CodecId, Expander};
-use varve_exchange::server::wire::{ClientMedia, WireRequest, WireResponse, WireSettings, respond};
+use varve_exchange::server::wire::{
+    ClientMedia, ReadHooks, WireRequest, WireResponse, WireSettings, respond,
+};
 use varve_repo::Repository;
 use varve_testkit::peers::{Hg, hg};
 
@@ -81,7 +83,13 @@ impl Served {
             args: args.iter().map(pair).collect(),
             accepts,
         };
-        respond(&repo, &request, &WireSettings::default()).unwrap()
+        respond(
+            &repo,
+            &request,
+            &WireSettings::default(),
+            &ReadHooks::default(),
+        )
+        .unwrap()
     }
 
     /// Content type and text of a short answer.

@@ -28,7 +28,8 @@ pub use read::{
     Ancestors, BisectSet, BisectSets, BisectState, BisectStep, BranchHeads, Branches, ChangedFiles,
     ChangedLine, Evolution, FileRevision, Instabilities, ObsFate, OutgoingRevisions, OutgoingSet,
     ReceivedCaches, RepoView, Repository, RewriteRefusal, SharedFileRevisions, StoreFile,
-    StoreSnapshot, SuccessorsWithMarkers, ViewFilter, changed_lines, streamed_cache_names,
+    StoreSnapshot, SuccessorsWithMarkers, ViewFilter, changed_lines, prefix_digits,
+    streamed_cache_names,
 };
 pub use tools::{
     AnnotateOptions, AnnotateStart, AnnotatedLine, Annotation, FileVersion, RecompressOptions,

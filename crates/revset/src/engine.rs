@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use varve_lang::date::Clock;
 use varve_repo::fileset::FileSource;
-use varve_repo::{Changeset, LookupError, Node, Phase, RepoView, Rev};
+use varve_repo::{Changeset, LookupError, Node, Phase, RepoView, Rev, prefix_digits};
 use varve_revlog::{Reader, Revlog};
 
 /// The repository and environment of a query.
@@ -232,7 +232,7 @@ impl<'a> Engine<'a> {
     fn working_or(&self, name: &[u8]) -> Result<Member, RevsetError> {
         match self.view().lookup(name) {
             Err(LookupError::Unknown(_)) => Ok(Some(WORKING_COPY)),
-            Ok(node) if node.to_hex().starts_with(name) => {
+            Ok(node) if node.to_hex().starts_with(prefix_digits(name)) => {
                 let name = String::from_utf8_lossy(name).into_owned();
                 Err(LookupError::Ambiguous(name).into())
             }
@@ -503,7 +503,8 @@ impl<'a> Engine<'a> {
 
 /// Whether a name may be the beginning of the working copy's node, ff…ff.
 pub(crate) fn is_working_prefix(name: &[u8]) -> bool {
-    !name.is_empty() && name.len() <= 2 * Node::LEN && name.iter().all(|digit| *digit == b'f')
+    let digits = prefix_digits(name);
+    !digits.is_empty() && digits.len() <= 2 * Node::LEN && digits.iter().all(|digit| *digit == b'f')
 }
 
 fn number(member: Member) -> i64 {

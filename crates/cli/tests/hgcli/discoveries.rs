@@ -198,3 +198,17 @@ fn unrelated_and_empty_repositories_are_compared_by_segments_alike() {
         both.ours.stderr
     );
 }
+
+/// Only commands that compare read the settings, and print first with what they compare.
+#[test]
+fn wrong_settings_are_refused_by_what_compares() {
+    let twin = Twin::writing_with(|hg, path| {
+        hg.ok(path, &["init", "here"]);
+        hg.ok(&path.join("here"), &["debugbuilddag", "+1"]);
+        hg.ok(path, &["clone", "-qU", "here", "there"]);
+    });
+    let wrong = "--config=devel.discovery.sample-size=x";
+    for command in ["incoming", "outgoing", "pull", "push", "identify"] {
+        twin.same(&["-R", "here", command, "there", wrong]);
+    }
+}

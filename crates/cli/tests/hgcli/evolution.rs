@@ -151,3 +151,60 @@ fn what_diverges_is_shown() {
         "log -r 5 --hidden -v",
     ]);
 }
+
+/// The working copy keeps them in view; their parents are heads in their place.
+#[test]
+fn obsolete_changesets_are_on_no_branch() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        write(path, ".hg/hgrc", SETTING.as_bytes());
+        for name in ["zero", "one"] {
+            add(hg, path, name);
+        }
+        hg.ok(path, &["branch", "-q", "other"]);
+        for name in ["two", "three"] {
+            add(hg, path, name);
+        }
+        mark(path, "3", &[], &[]);
+    });
+    let looks = [
+        "heads",
+        "heads .",
+        "branches",
+        "summary",
+        "branches --hidden",
+    ];
+    twin.all_same(&looks);
+    twin.each(|root| mark(root, "2", &[], &[]));
+    twin.all_same(&looks);
+}
+
+/// Whoever names changesets does not mean extinct ones that a bookmark keeps in view; a push of everything does.
+#[test]
+fn extinct_changesets_are_not_outgoing_by_name() {
+    let twin = Twin::writing_with(|hg, path| {
+        let source = path.join("source");
+        hg.ok(path, &["init", "source"]);
+        write(&source, ".hg/hgrc", SETTING.as_bytes());
+        for name in ["zero", "one"] {
+            add(hg, &source, name);
+        }
+        hg.ok(&source, &["bookmark", "-r", "1", "kept"]);
+        hg.ok(&source, &["update", "-q", "0"]);
+        add(hg, &source, "two");
+        mark(&source, "1", &["2"], &[]);
+        hg.ok(path, &["clone", "-q", "-r", "0", "source", "target"]);
+    });
+    let target = "../target";
+    for words in [
+        &["outgoing", "-r", "1", target, "-T", "{rev}\n"][..],
+        &["outgoing", target, "-T", "{rev}\n"],
+        &["bundle", "-r", "1", "x.hg", target],
+        &["push", "-r", "1", target],
+        &["push", "-f", "-r", "1", target],
+        &["push", target],
+        &["push", "-f", "-r", "1", "-r", "2", target],
+    ] {
+        twin.same_in("source", words);
+    }
+}

@@ -126,6 +126,13 @@ fn bookmarks_at_the_null_changeset_are_exchanged() {
         &["debugpushkey", "../source", "bookmarks"],
         &["clone", "../source", "../again"],
         &["-R", "../again", "bookmarks"],
+        // Neither needs a changeset in common.
+        &["clone", "-r", "null", "../source", "../nothing"],
+        &["-R", "../nothing", "bookmarks"],
+        &["init", "../unrelated"],
+        &["-R", "../unrelated", "debugbuilddag", "+1"],
+        &["-R", "../unrelated", "pull", "-B", "empty", "../source"],
+        &["-R", "../unrelated", "bookmarks"],
         &["bookmark", "-d", "empty"],
         &["push", "-B", "empty", "../source"],
         &["debugpushkey", "../source", "bookmarks"],

@@ -376,3 +376,22 @@ fn clones_call_hooks() {
     let refuses = ["hooks.preoutgoing=false".to_owned()];
     twin.same(&with_config(&["clone", ".", "../refused"], &refuses));
 }
+
+/// Revisions and keys that leave a repository of this machine one by one.
+#[test]
+fn pulls_on_this_machine_call_the_hooks_of_their_source() {
+    let kinds = ["preoutgoing", "outgoing", "prelistkeys", "listkeys"];
+    let twin = twin(&kinds.map(|kind| (kind, TELL)));
+    change(&twin, "a");
+    twin.each(|root| std::fs::create_dir(root.join("within")).unwrap());
+    twin.all_same(&["commit -m second -d 2020-01-01", "bookmark mark"]);
+    twin.same(&["clone", "-q", "-U", "--pull", ".", "within/whole"]);
+    twin.same(&["clone", "-q", "-U", "-r", "0", ".", "within/part"]);
+    for refusing in ["hooks.prelistkeys.x=exit 3", "hooks.preoutgoing.x=exit 3"] {
+        let refuses = [refusing.to_owned()];
+        twin.same(&with_config(&["pull", "-R", "within/part", "."], &refuses));
+    }
+    // What has happened already is not refused.
+    let fails = ["hooks.outgoing.x=exit 3".to_owned()];
+    twin.same(&with_config(&["pull", "-R", "within/part", "."], &fails));
+}

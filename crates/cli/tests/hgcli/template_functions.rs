@@ -220,3 +220,22 @@ fn nodes_are_shortened_alike() {
         }
     }
 }
+
+/// The mark of a node that could be a number stands in for more digits, and is read wherever a name is.
+#[test]
+fn beginnings_of_nodes_may_be_marked() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        hg.ok(path, &["debugbuilddag", "+30"]);
+    });
+    let marks = "--config=experimental.revisions.prefixhexnode=yes";
+    for least in ["1", "3"] {
+        let template = format!("{{rev}}:{{shortest(node, {least})}}\n");
+        twin.same(&["log", "-T", &template, marks]);
+    }
+    for name in [
+        "x24", "x8", "xf", "xffff", "x", "x00", "x0", "xzz", "id(x24)", "id(x)", "id(xff)",
+    ] {
+        twin.same(&["log", "-r", name, "-T", "{rev}\n"]);
+    }
+}

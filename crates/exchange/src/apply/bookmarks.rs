@@ -1,7 +1,7 @@
 //! Bookmarks of the other side beside one's own, and the effect of a pull on them.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use varve_repo::{PendingHistory, RepoError, RepoView};
 use varve_revlog::{Node, Rev};
 
@@ -185,15 +185,17 @@ pub fn compare_bookmarks(
             relation,
         });
     }
-    let mut successors = None;
-    for (pair, descends) in descents(view, &pairs).into_iter().enumerate() {
-        if !descends && successors.is_none() {
-            successors = Some(view.successors()?);
+    let mut leads_on = descents(view, &pairs);
+    let diverged: Vec<usize> = (0..pairs.len()).filter(|pair| !leads_on[*pair]).collect();
+    if !diverged.is_empty() {
+        let successors = view.successors()?;
+        let asked: Vec<(Rev, Rev)> = diverged.iter().map(|pair| pairs[*pair]).collect();
+        let replaced = are_in_foreground(view, &successors, &asked);
+        for (pair, replaced) in diverged.into_iter().zip(replaced) {
+            leads_on[pair] = replaced;
         }
-        let takes_the_place =
-            |known: &Cow<'_, Successors>| is_in_foreground(view, known, pairs[pair]);
-        let leads_on = descends || successors.as_ref().is_some_and(takes_the_place);
-        let (at, is_newer) = places[pair];
+    }
+    for ((at, is_newer), leads_on) in places.into_iter().zip(leads_on) {
         compared[at].relation = match (leads_on, is_newer) {
             (true, true) => BookmarkRelation::Ahead,
             (true, false) => BookmarkRelation::Behind,
@@ -203,43 +205,65 @@ pub fn compare_bookmarks(
     Ok(compared)
 }
 
-/// True if the second changeset descends from a successor of the first one or of its descendants.
-fn is_in_foreground(
+/// For each pair, true if the second changeset descends from a successor of the first one or of its descendants: 64 pairs
+/// in two passes over the changesets.
+fn are_in_foreground(
     view: &impl BookmarkedHistory,
     successors: &Successors,
-    (first, second): (Rev, Rev),
-) -> bool {
+    pairs: &[(Rev, Rev)],
+) -> Vec<bool> {
     if successors.is_empty() {
-        return false;
+        return vec![false; pairs.len()];
     }
-    let later = with_descendants(view, &BTreeSet::from([first]));
-    let mut old: Vec<&Node> = successors.keys().collect();
-    old.retain(|node| view.rev(node).is_some_and(|rev| later.contains(&rev)));
-    let mut seen: HashSet<&Node> = old.iter().copied().collect();
-    let mut roots = BTreeSet::new();
-    while let Some(node) = old.pop() {
-        for successor in successors.get(node).into_iter().flatten() {
-            if seen.insert(successor) {
-                roots.extend(view.rev(successor));
-                old.push(successor);
-            }
+    let mut found = Vec::with_capacity(pairs.len());
+    for batch in pairs.chunks(64) {
+        let mut later = vec![0_u64; view.changeset_count()];
+        for (bit, (first, _)) in batch.iter().enumerate() {
+            later[first.index()] |= 1 << bit;
         }
+        pass_to_descendants(view, &mut later);
+        let mut roots = replacements(view, successors, &later);
+        pass_to_descendants(view, &mut roots);
+        let bits = batch.iter().enumerate();
+        found.extend(bits.map(|(bit, (_, second))| roots[second.index()] >> bit & 1 == 1));
     }
-    with_descendants(view, &roots).contains(&second)
+    found
 }
 
-fn with_descendants(view: &impl BookmarkedHistory, roots: &BTreeSet<Rev>) -> HashSet<Rev> {
-    let mut found: HashSet<Rev> = roots.iter().copied().collect();
-    let after = roots
-        .first()
-        .map_or(view.changeset_count(), |first| first.index() + 1);
-    for rev in (after..view.changeset_count()).map(|index| Rev(index as u32)) {
-        let mut parents = view.parents(rev).into_iter().flatten();
-        if parents.any(|parent| found.contains(&parent)) {
-            found.insert(rev);
+/// For each changeset, the bits of those that it is a successor of, over any number of steps.
+fn replacements(view: &impl BookmarkedHistory, successors: &Successors, bits: &[u64]) -> Vec<u64> {
+    let of_node = |node: &Node| view.rev(node).map_or(0, |rev| bits[rev.index()]);
+    let replaced = successors.keys().map(|node| (node, of_node(node)));
+    let mut waiting: Vec<(&Node, u64)> = replaced.filter(|(_, bits)| *bits != 0).collect();
+    let mut known: HashMap<&Node, u64> = waiting.iter().copied().collect();
+    let mut found = vec![0; bits.len()];
+    while let Some((node, bits)) = waiting.pop() {
+        for successor in successors.get(node).into_iter().flatten() {
+            let known = known.entry(successor).or_default();
+            let new = bits & !*known;
+            if new == 0 {
+                continue;
+            }
+            *known |= new;
+            if let Some(rev) = view.rev(successor) {
+                found[rev.index()] |= new;
+            }
+            waiting.push((successor, new));
         }
     }
     found
+}
+
+/// Gives the bits of each changeset to its descendants.
+fn pass_to_descendants(view: &impl BookmarkedHistory, bits: &mut [u64]) {
+    let Some(first) = bits.iter().position(|bits| *bits != 0) else {
+        return;
+    };
+    for at in first + 1..bits.len() {
+        for parent in view.parents(Rev(at as u32)).into_iter().flatten() {
+            bits[at] |= bits[parent.index()];
+        }
+    }
 }
 
 /// For each pair whether the second, newer changeset descends from the first: 64 pairs in one pass

@@ -412,6 +412,11 @@ impl ExchangeError {
 }
 
 impl ExchangeError {
+    /// True if a hook of this side refuses.
+    pub fn is_hooks(&self) -> bool {
+        matches!(self, ExchangeError::Repo(RepoError::Hook(_)))
+    }
+
     /// Whether the files of this side are to blame: its operator has to know.
     pub fn is_damage(&self) -> bool {
         match self {

@@ -2,7 +2,7 @@
 
 use super::history::{History, histories, nodes_in};
 use crate::server::wire::{
-    ClientMedia, TYPE_01, TYPE_02, WireRequest, WireResponse, WireSettings, respond,
+    ClientMedia, ReadHooks, TYPE_01, TYPE_02, WireRequest, WireResponse, WireSettings, respond,
 };
 use crate::{ChunkSink, ExchangeError, SinkClosed};
 use proptest::prelude::*;
@@ -37,7 +37,13 @@ fn getbundle(accepts: ClientMedia, args: &[(&str, &str)]) -> WireRequest {
 }
 
 fn ask(repository: &Repository, request: &WireRequest) -> WireResponse {
-    respond(repository, request, &WireSettings::default()).unwrap()
+    respond(
+        repository,
+        request,
+        &WireSettings::default(),
+        &ReadHooks::default(),
+    )
+    .unwrap()
 }
 
 fn whole_history(history: &History) -> Repository {

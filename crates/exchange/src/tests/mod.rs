@@ -16,6 +16,7 @@ mod pull;
 mod push;
 mod push_checks;
 mod push_plans;
+mod read_hooks;
 mod requests;
 mod rollback;
 mod secrets;

@@ -32,6 +32,8 @@ impl Hooks for NoHooks {
         Ok(())
     }
 
+    fn notify(&self, _: &str, _: &HookArgs) {}
+
     fn run_later(&self, _: &'static str, _: HookArgs) {}
 
     fn set_push_vars(&self, _: PushVars) {}

@@ -5,7 +5,9 @@ use super::push::{request, with_handler};
 use super::wire::{ask, hex, text};
 use crate::format::batch;
 use crate::server::stdio::StdioServer;
-use crate::server::wire::{Args, MAX_ARGUMENT_BYTES, MAX_ARGUMENTS, WireRequest, WireSettings};
+use crate::server::wire::{
+    Args, MAX_ARGUMENT_BYTES, MAX_ARGUMENTS, ReadHooks, WireRequest, WireSettings,
+};
 use percent_encoding::{NON_ALPHANUMERIC, percent_encode};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -156,7 +158,11 @@ proptest! {
         prop_assert_eq!(batched, expected);
         let mut said = Vec::new();
         with_handler(&repository, |handler| {
-            let server = StdioServer { handler: *handler, settings: &WireSettings::default() };
+            let server = StdioServer {
+                handler: *handler,
+                settings: &WireSettings::default(),
+                read_hooks: &ReadHooks::default(),
+            };
             server.serve(&spoken[..], &mut said)
         }).unwrap();
         let framed: String = alone.iter().map(|answer| format!("{}\n{answer}", answer.len())).collect();
@@ -219,6 +225,7 @@ fn a_conversation_stops_at_what_is_not_understood() {
             let server = StdioServer {
                 handler: *handler,
                 settings: &settings,
+                read_hooks: &ReadHooks::default(),
             };
             server.serve(spoken, &mut said)
         });

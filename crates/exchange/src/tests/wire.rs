@@ -3,7 +3,7 @@
 use super::history::{History, histories, nodes_in, some_heads, sorted};
 use crate::ExchangeError;
 use crate::server::wire::{
-    ClientMedia, TYPE_ERROR, WireRequest, WireResponse, WireSettings, respond,
+    ClientMedia, ReadHooks, TYPE_ERROR, WireRequest, WireResponse, WireSettings, respond,
 };
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -23,7 +23,14 @@ pub(super) fn ask(
             .collect(),
         accepts: ClientMedia::bare(),
     };
-    match respond(repository, &request, &WireSettings::default()).unwrap() {
+    match respond(
+        repository,
+        &request,
+        &WireSettings::default(),
+        &ReadHooks::default(),
+    )
+    .unwrap()
+    {
         WireResponse::Whole { content_type, body } => (content_type, body),
         WireResponse::Stream {
             content_type, body, ..
@@ -186,7 +193,13 @@ fn wrong_requests_are_refused_in_words() {
         args: Vec::new(),
         accepts: ClientMedia::bare(),
     };
-    let refused = respond(&repository, &unknown_command, &WireSettings::default()).err();
+    let refused = respond(
+        &repository,
+        &unknown_command,
+        &WireSettings::default(),
+        &ReadHooks::default(),
+    )
+    .err();
     assert!(matches!(
         refused,
         Some(ExchangeError::UnknownCommand { .. })

@@ -31,10 +31,21 @@ impl Repo {
 
     /// The hooks of the repository that the command works on, be it another than that around the current directory.
     pub(crate) fn hooks_of_location(&self, ui: &Ui, config: &Config) -> Result<HookRunner, Abort> {
-        let directory = self.root()?;
-        let config = Arc::new(config.layers.with(Some(directory))?.config);
+        self.hooks_of(self.root()?, ui, config)
+    }
+
+    /// The hooks of the repository at `directory`.
+    pub(crate) fn hooks_of(
+        &self,
+        directory: &Path,
+        ui: &Ui,
+        config: &Config,
+    ) -> Result<HookRunner, Abort> {
+        let layered = config.layers.with(Some(directory))?;
+        let with_untrusted = layered.with_untrusted.as_ref();
         let output = (&ui.streams, verbosity(ui));
-        HookRunner::read(&config, None, (directory, &self.cwd), output)
+        let config = Arc::new(layered.config);
+        HookRunner::read(&config, with_untrusted, (directory, &self.cwd), output)
     }
 
     /// Forgets the hooks of the repository that the call stands in: they are none of one that it makes.

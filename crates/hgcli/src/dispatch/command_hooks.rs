@@ -3,11 +3,11 @@
 use crate::arguments::Matches;
 use crate::arguments::flag::FlagKind;
 use crate::context::{Command, Context};
-use crate::hooks::{python, refused};
+use crate::hooks::refused;
 use crate::ui::Abort;
 use std::collections::BTreeMap;
 use std::io::Write;
-use varve_repo::hooks::{HookArgs, Hooks};
+use varve_repo::hooks::{HookArgs, Hooks, python};
 
 /// A command as hooks see it.
 pub(crate) struct HookedCommand<'a> {

@@ -1,7 +1,7 @@
 //! The one form in which `serve --stdio` may be called.
 
-use crate::hooks::list_of_words;
 use crate::ui::Abort;
+use varve_repo::hooks::python;
 
 /// Refuses every form of the command line but `-R REPOSITORY serve --stdio`. Programs that guard
 /// accounts let just this form through, and a repository must not look like an option.
@@ -16,7 +16,7 @@ pub fn check_stdio_form(typed: &[Vec<u8>]) -> Result<(), Abort> {
             Ok(())
         }
         _ => {
-            let words = list_of_words(typed.iter().map(Vec::as_slice));
+            let words = python::list(typed.iter().map(Vec::as_slice));
             let message = format!("potentially unsafe serve --stdio invocation: {words}");
             Err(Abort::new(message))
         }

@@ -5,9 +5,6 @@
 
 mod access_control;
 pub(crate) mod of_changes;
-pub(crate) mod python;
-
-pub use python::list as list_of_words;
 
 use crate::ui::{Abort, FailureKind, Streams};
 use parking_lot::{Mutex, MutexGuard};
@@ -170,19 +167,6 @@ impl HookRunner {
         crate::ui::environment::name_this_program(&mut process);
         script.judge(self.streams.run(&mut process))
     }
-
-    /// Runs all hooks of a kind; a failure is a warning.
-    pub(crate) fn notify(&self, kind: &str, args: &HookArgs) {
-        for script in self.set.of(kind) {
-            let done = script
-                .check()
-                .and_then(|()| self.run_one(script, args, false));
-            if let Err(refusal) = done {
-                // Nothing is left to do if even standard error is gone.
-                let _ = self.streams.err().write_all(refusal.warning().as_bytes());
-            }
-        }
-    }
 }
 
 impl Hooks for HookRunner {
@@ -198,6 +182,18 @@ impl Hooks for HookRunner {
     ) -> Result<(), HookRefusal> {
         self.set.check_followers(kind)?;
         self.run(kind, args, pending)
+    }
+
+    fn notify(&self, kind: &str, args: &HookArgs) {
+        for script in self.set.of(kind) {
+            let done = script
+                .check()
+                .and_then(|()| self.run_one(script, args, false));
+            if let Err(refusal) = done {
+                // Nothing is left to do if even standard error is gone.
+                let _ = self.streams.err().write_all(refusal.warning().as_bytes());
+            }
+        }
     }
 
     fn run_later(&self, kind: &'static str, args: HookArgs) {

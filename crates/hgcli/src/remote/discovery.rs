@@ -1,16 +1,32 @@
-//! Settings and trace of discovery, for each connection.
+//! Discovery with the settings of the user.
 
 use crate::context::Config;
-use crate::ui::{Abort, Ui};
+use crate::ui::Abort;
+use varve_exchange::client::discovery::Discovery;
 use varve_exchange::client::peer::Remote;
 use varve_exchange::client::sampling::SamplingSettings;
+use varve_repo::{Node, RepoView};
 
-/// Gives a connection `devel.discovery.*`, and prints its trace as verbosely as the command prints.
+/// Begins to compare with `remote`.
+///
+/// # Errors
+/// A setting has a wrong value, or the other side fails.
+pub(crate) fn begin<'a>(
+    config: &Config,
+    view: &'a RepoView,
+    remote: &mut Remote,
+    heads: Option<&[Node]>,
+) -> Result<Discovery<'a>, Abort> {
+    configure(config, remote)?;
+    Ok(Discovery::begin(view, remote, heads)?)
+}
+
+/// Gives a connection `devel.discovery.*`, as late as possible: a command that compares nothing is not refused for a
+/// wrong value, and others print first with what they compare.
 ///
 /// # Errors
 /// A setting has a wrong value.
-pub(crate) fn attend(ui: &Ui, config: &Config, remote: &mut Remote) -> Result<(), Abort> {
-    ui.trace(remote);
+pub(crate) fn configure(config: &Config, remote: &mut Remote) -> Result<(), Abort> {
     remote.set_sampling(sampling(config)?);
     Ok(())
 }

@@ -1,22 +1,22 @@
 //! Outgoing changesets of a command, and their messages.
 
-use crate::context::Repo;
-use crate::remote::PeerAddress;
+use crate::context::{Config, Repo};
+use crate::remote::{PeerAddress, discovery};
 use crate::ui::{Abort, Ui};
-use varve_exchange::client::discovery::Discovery;
 use varve_exchange::client::outgoing::{Outgoing, PeerComparison};
 use varve_exchange::client::peer::Remote;
 use varve_repo::{RepoView, Rev};
 
-/// Finds the changesets that a peer lacks, among `heads` and their ancestors.
+/// Finds the changesets that a peer lacks, among `heads` and their ancestors, or all. As in Mercurial, extinct ones are
+/// left out if heads are named: somebody who names others does not mean these.
 pub(crate) fn find(
     repo: &mut Repo,
-    ui: &mut Ui,
+    (ui, config): (&mut Ui, &Config),
     remote: &mut Remote,
-    (heads, force): (&[Rev], bool),
+    (heads, force): (Option<&[Rev]>, bool),
 ) -> Result<Outgoing, Abort> {
     let view = repo.view()?;
-    let discovery = Discovery::begin(&view, remote, None)?;
+    let discovery = discovery::begin(config, &view, remote, None)?;
     ui.status("searching for changes\n")?;
     let found = discovery.finish(remote)?;
     match found.comparison(&view) {
@@ -30,7 +30,13 @@ pub(crate) fn find(
         Err(_) if force => ui.warn("warning: repository is unrelated\n")?,
         related => related?,
     }
-    Ok(Outgoing::select(&view, found, heads))
+    let Some(heads) = heads else {
+        return Ok(Outgoing::select(&view, found, &view.heads()));
+    };
+    let mut outgoing = Outgoing::select(&view, found, heads);
+    let extinct = view.extinct()?;
+    outgoing.missing.retain(|rev| !extinct.contains(rev));
+    Ok(outgoing)
 }
 
 /// The heads that `--rev`, `--branch` and the address of a destination name; `None` if they name nothing.

@@ -2,17 +2,18 @@
 
 use crate::context::{Config, Repo, RepoLocation, disk};
 use crate::remote::paths::RemotePath;
-use crate::remote::{discovery, paths, servers};
+use crate::remote::{paths, servers};
 use crate::ui::{Abort, Ui};
 use std::ffi::OsStr;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use varve_exchange::ExchangeError;
 use varve_exchange::LocalPeer;
 use varve_exchange::apply::BookmarkExchange;
 use varve_exchange::client::peer::{HttpPeer, Login, Remote, SshPeer, Transport};
-use varve_exchange::server::wire::WireSettings;
+use varve_exchange::server::wire::{ReadHooks, ReaderLocation, WireSettings};
 use varve_repo::{Evolution, Repository};
 
 /// The address of another repository.
@@ -83,6 +84,19 @@ impl PeerAddress {
             }
             None => self.shown(),
         }
+    }
+
+    /// The address for the configuration of a clone: the path of a repository is absolute, with the branch behind it.
+    pub(crate) fn of_clone(&self, repo: &Repo) -> Vec<u8> {
+        let Some(path) = self.path().filter(|_| !self.is_bundle(repo)) else {
+            return self.without_password();
+        };
+        let path = paths::normal(&repo.cwd.join(Path::new(OsStr::from_bytes(path))));
+        let mut address = path.into_os_string().into_encoded_bytes();
+        if let Some(branch) = &self.branch {
+            address.extend([b"#", &branch[..]].concat());
+        }
+        address
     }
 
     /// The URL for a file of configuration: with the user's name, but no password.
@@ -259,7 +273,7 @@ pub(crate) fn connect(
     let mut remote = match source.is_http() {
         true => connect_over_http(repo, ui, config, source)?,
         false if source.is_ssh() => Remote::connect(Box::new(over_ssh(ui, config, source)?))?,
-        false => Remote::connect(Box::new(local_peer(repo, config, source)?))?,
+        false => Remote::connect(Box::new(local_peer(repo, ui, config, source)?))?,
     };
     let host = String::from_utf8_lossy(&source.url).into_owned();
     if source.url.starts_with(b"https://")
@@ -272,7 +286,7 @@ pub(crate) fn connect(
             servers::host_of(&host)
         ))?;
     }
-    discovery::attend(ui, config, &mut remote)?;
+    ui.trace(&mut remote);
     Ok(remote)
 }
 
@@ -451,35 +465,52 @@ fn configured_login(config: &Config, url: &str, user: Option<&str>) -> Option<Lo
     best.map(|(_, login)| login)
 }
 
-fn local_peer(repo: &mut Repo, config: &Config, source: &PeerAddress) -> Result<LocalPeer, Abort> {
+fn local_peer(
+    repo: &mut Repo,
+    ui: &mut Ui,
+    config: &Config,
+    source: &PeerAddress,
+) -> Result<LocalPeer, Abort> {
     let local = open_local(repo, source)?;
-    peer_of(config, &local)
+    peer_of((repo, ui, config), &local)
 }
 
 /// Asks another repository on this machine, which is also to be looked at.
 pub(crate) fn connect_local(
     repo: &mut Repo,
-    ui: &Ui,
+    ui: &mut Ui,
     config: &Config,
     source: &PeerAddress,
 ) -> Result<(Remote, Repository), Abort> {
     let local = open_local(repo, source)?;
-    let peer = peer_of(config, &local)?;
+    let peer = peer_of((repo, ui, config), &local)?;
     let mut remote = Remote::connect(Box::new(peer))?;
-    discovery::attend(ui, config, &mut remote)?;
+    ui.trace(&mut remote);
     Ok((remote, local.repository))
 }
 
-fn peer_of(config: &Config, local: &LocalRepository) -> Result<LocalPeer, Abort> {
-    let settings = match local.is_bundle {
+fn peer_of(
+    (repo, ui, config): (&Repo, &mut Ui, &Config),
+    local: &LocalRepository,
+) -> Result<LocalPeer, Abort> {
+    if local.is_bundle {
         // Changesets of a bundle stay drafts.
-        true => WireSettings {
+        let settings = WireSettings {
             publishing: false,
             ..WireSettings::default()
-        },
-        false => settings_of(config, local.repository.root())?,
-    };
-    Ok(LocalPeer::new(local.repository.clone(), settings))
+        };
+        return Ok(LocalPeer::new(local.repository.clone(), settings));
+    }
+    let root = local.repository.root();
+    let settings = settings_of(config, root)?;
+    let hooks = repo.hooks_of(root, ui, config)?;
+    let hooks = ReadHooks::new(Arc::new(hooks), ReaderLocation::Local);
+    if !hooks.is_empty() {
+        // Their output must not overtake the command's.
+        ui.out.flush()?;
+        ui.unbuffered = true;
+    }
+    Ok(LocalPeer::new(local.repository.clone(), settings).with_hooks(hooks))
 }
 
 /// A repository on this machine, or a bundle that is laid over the one that the context is

@@ -1,11 +1,10 @@
 //! Surroundings of queries: other repositories, for `outgoing()` and `remote()`, and the working copy.
 
 use crate::context::{Config, Repo, RepoParts, found_destination};
-use crate::remote::{PeerAddress, outgoing, paths, peers};
+use crate::remote::{PeerAddress, discovery, outgoing, paths, peers};
 use crate::ui::clock::clock;
 use crate::ui::{Abort, Ui, Verbosity};
 use std::sync::Arc;
-use varve_exchange::client::discovery::Discovery;
 use varve_exchange::client::outgoing::Outgoing;
 use varve_repo::{Node, RepoView, Rev, uncommitted_changeset};
 use varve_revset::{
@@ -165,7 +164,7 @@ fn missing_there(
     if view.tip().is_none() {
         return Ok(Vec::new());
     }
-    let found = Discovery::begin(view, &mut remote, None)?.finish(&mut remote)?;
+    let found = discovery::begin(config, view, &mut remote, None)?.finish(&mut remote)?;
     found.check_related(view)?;
     Ok(Outgoing::select(view, found, &heads).missing)
 }

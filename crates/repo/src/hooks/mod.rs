@@ -12,6 +12,11 @@
 //! txnclose-bookmark, -phase, txnclose      when all locks are gone
 //! changegroup, incoming                    then, if changesets have come
 //! txnabort                       instead, if a hook refused or a write failed
+//!
+//! preoutgoing                    before changesets leave              may refuse
+//! outgoing                       when they have left
+//! prelistkeys                    before a client reads keys           may refuse
+//! listkeys                       with the keys
 //! ```
 //! The transaction decides when a hook runs and with which arguments; an implementation of [`Hooks`]
 //! runs it. [`ConfiguredHooks`] reads the section `[hooks]`; the program that opens a repository
@@ -19,6 +24,7 @@
 
 mod configured;
 mod file_filters;
+pub mod python;
 
 pub use configured::{ConfiguredHooks, HookCommand};
 pub use file_filters::FileFilters;
@@ -41,6 +47,8 @@ const FOLLOWERS: &[(&str, &[&str])] = &[
     ("precommit", &["pretxncommit", "commit"]),
     ("preupdate", &["update"]),
     ("prepushkey", PUSHKEY_HOOKS),
+    ("preoutgoing", &["outgoing"]),
+    ("prelistkeys", &["listkeys"]),
     ("pretag", &["tag"]),
 ];
 
@@ -193,6 +201,9 @@ pub trait Hooks: fmt::Debug + Send + Sync {
         args: &HookArgs,
         pending: bool,
     ) -> Result<(), HookRefusal>;
+
+    /// Calls all hooks of a kind now, without a lock. They can refuse nothing: a failure is a warning.
+    fn notify(&self, kind: &str, args: &HookArgs);
 
     /// Calls the hooks of a kind when all locks are gone. Nothing can be refused then.
     fn run_later(&self, kind: &'static str, args: HookArgs);

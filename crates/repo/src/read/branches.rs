@@ -31,9 +31,27 @@ impl BranchHeads {
 const SOME: usize = 64;
 
 /// The branches in view. Of changesets that the caches do not agree about the texts are read, and
-/// then the caches are written anew.
+/// then the caches are written anew. As in Mercurial, an obsolete changeset that is still in view, because a bookmark or
+/// the working copy is there, is on no branch.
 pub(crate) fn read(view: &RepoView) -> Result<Branches, RepoError> {
-    read_up_to(view, usize::MAX).map(Option::unwrap_or_default)
+    let branches = read_up_to(view, usize::MAX)?.unwrap_or_default();
+    let mut obsolete = view.obsolete()?;
+    obsolete.retain(|rev| view.is_visible(*rev));
+    if obsolete.is_empty() {
+        return Ok(branches);
+    }
+    among(view, &|rev| {
+        view.is_visible(rev) && !obsolete.contains(&rev)
+    })
+}
+
+/// The branches of the changesets that count; of those that the caches lack, the texts are read.
+fn among(view: &RepoView, counts: &dyn Fn(Rev) -> bool) -> Result<Branches, RepoError> {
+    let mut names = BranchNames::load(view);
+    let is_unknown = |rev: &Rev| counts(*rev) && names.get(*rev).is_none();
+    let unknown: Vec<Rev> = view.changelog().revs().filter(is_unknown).collect();
+    read_texts(view, &unknown, &mut names)?;
+    Ok(heads_of(view.changelog(), &names, counts).unwrap_or_default())
 }
 
 impl RepoView {
@@ -49,11 +67,7 @@ impl RepoView {
         if self.changelog().revs().filter(is_visible).all(counts) {
             return Ok(visible.clone());
         }
-        let mut names = BranchNames::load(self);
-        let is_unknown = |rev: &Rev| counts(*rev) && names.get(*rev).is_none();
-        let unknown: Vec<Rev> = self.changelog().revs().filter(is_unknown).collect();
-        read_texts(self, &unknown, &mut names)?;
-        Ok(heads_of(self.changelog(), &names, counts).unwrap_or_default())
+        among(self, counts)
     }
 }
 
@@ -113,7 +127,7 @@ fn read_texts(view: &RepoView, revs: &[Rev], names: &mut BranchNames) -> Result<
 }
 
 /// The heads of all branches among the changesets that count; `None` if the branch of one of them
-/// is not known. With a changeset, its ancestors count.
+/// is not known. With a changeset, its ancestors count, unless they are obsolete.
 pub(crate) fn heads_of(
     changelog: &Revlog,
     names: &BranchNames,

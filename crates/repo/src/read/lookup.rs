@@ -5,9 +5,17 @@ use crate::read::{BranchHeads, RepoView};
 use varve_lang::date::{Date, DateRange};
 use varve_revlog::{Node, PrefixMatch, Rev};
 
+/// Begins the digits of a node that could be taken for a number: `x24`.
+const PREFIX_MARK: u8 = b'x';
+
+/// The digits of the beginning of a node, without the mark in front of them.
+pub fn prefix_digits(name: &[u8]) -> &[u8] {
+    name.strip_prefix(&[PREFIX_MARK]).unwrap_or(name)
+}
+
 impl RepoView {
     /// The changeset that `key` names, in Mercurial's order: `null`, `tip`, `.`, a revision
-    /// number, a full node, a bookmark, a tag, a branch, the beginning of a node.
+    /// number, a full node, a bookmark, a tag, a branch, the beginning of a node, with an `x` before it or not.
     ///
     /// # Errors
     /// [`LookupError`], with the words that Mercurial uses.
@@ -38,9 +46,13 @@ impl RepoView {
         if let Some(node) = self.named(key)? {
             return Ok(node);
         }
+        if key == [PREFIX_MARK] {
+            return Err(LookupError::Ambiguous(text()));
+        }
+        let digits = prefix_digits(key);
         match (
-            self.changelog().rev_by_prefix(key),
-            Node::null_begins_with(key),
+            self.changelog().rev_by_prefix(digits),
+            Node::null_begins_with(digits),
         ) {
             (PrefixMatch::None, true) => Ok(Node::NULL),
             (PrefixMatch::One(rev), false) => self.shown_rev(rev, key),

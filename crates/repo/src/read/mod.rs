@@ -29,6 +29,7 @@ pub use caches::{ReceivedCaches, streamed_cache_names};
 pub use changed_files::{ChangedFiles, OutgoingRevisions, OutgoingSet, SharedFileRevisions};
 pub use changed_lines::{ChangedLine, changed_lines};
 pub use introduced::{Ancestors, FileRevision};
+pub use lookup::prefix_digits;
 pub use obsolete::{Evolution, Instabilities, ObsFate, RewriteRefusal, SuccessorsWithMarkers};
 pub use repository::Repository;
 pub use store_files::{StoreFile, StoreSnapshot};

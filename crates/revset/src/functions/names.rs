@@ -9,7 +9,7 @@ use crate::text::TextMatcher;
 use crate::tree::Expr;
 use crate::{Engine, Member, RevsetError, Set, WORKING_COPY};
 use std::collections::{BTreeMap, BTreeSet};
-use varve_repo::{Node, Phase, PrefixMatch, Rev};
+use varve_repo::{Node, Phase, PrefixMatch, Rev, prefix_digits};
 
 pub(super) fn phase(
     engine: &Engine<'_>,
@@ -198,7 +198,7 @@ pub(super) fn id(engine: &Engine<'_>, _: &str, arguments: &[Expr]) -> Result<Set
     let [argument] = arguments else {
         return Err(RevsetError::parse("id requires one argument"));
     };
-    let prefix = arguments::word(argument, "id requires a string")?;
+    let prefix = prefix_digits(arguments::word(argument, "id requires a string")?);
     let found: Option<Member> = match Node::from_hex(prefix) {
         Some(node) if node.is_null() => Some(None),
         Some(node) => engine.member_of(&node).map(Some),

@@ -43,20 +43,7 @@ pub(super) fn extinct(
     arguments: &[Expr],
 ) -> Result<Set, RevsetError> {
     arguments::none(name, arguments)?;
-    let obsolete = engine.view().obsolete()?;
-    let Some(first) = obsolete.first().copied() else {
-        return Ok(Set::bits(BitSet::default()));
-    };
-    let changelog = engine.changelog();
-    let mut kept = BTreeSet::new();
-    let newest_first = changelog.revs().skip(first.index()).collect::<Vec<_>>();
-    for rev in newest_first.into_iter().rev() {
-        if !obsolete.contains(&rev) || kept.contains(&rev) {
-            kept.extend(changelog.parents(rev).into_iter().flatten());
-        }
-    }
-    let gone = obsolete.into_iter().filter(|rev| !kept.contains(rev));
-    Ok(shown(engine, gone))
+    Ok(shown(engine, engine.view().extinct()?))
 }
 
 /// Changesets that only `--hidden` shows.

@@ -1,5 +1,5 @@
-//! Hooks of a repository that receives a push: lines for the shell, whose output goes to the
-//! client.
+//! Hooks of a served repository: lines for the shell. Their output about a push goes to the client, that about reading
+//! to the log.
 
 use crate::hg::find::ServedRepository;
 use crate::hg::hgrc::RepositoryConfig;
@@ -14,6 +14,7 @@ use std::sync::Arc;
 use varve_base::Storage;
 use varve_config::hgrc::{Files, HgrcError};
 use varve_exchange::apply::PushOutput;
+use varve_exchange::server::wire::{ReadHooks, ReaderLocation};
 use varve_repo::acl::{AccessControl, user_name};
 use varve_repo::hooks::{
     ConfiguredHooks, HookArgs, HookCommand, HookRefusal, Hooks, PushVars, RefusalCause,
@@ -24,9 +25,9 @@ use varve_repo::{OpenOptions, Repository, ShareAccess};
 /// Bytes of one hook's output that go to the client.
 const HEARD: u64 = 1 << 20;
 
-/// The hooks of one push.
+/// The hooks of one request.
 #[derive(Debug)]
-pub(super) struct PushHooks {
+pub(super) struct RequestHooks {
     set: ConfiguredHooks,
     config: RepositoryConfig,
     /// The repository, where hooks run.
@@ -42,14 +43,14 @@ pub(super) struct PushHooks {
     given: Mutex<PushVars>,
 }
 
-impl PushHooks {
+impl RequestHooks {
     pub(super) fn of_repository(
         repos: &Arc<RepoRegistry>,
         found: &ServedRepository,
         config: &RepositoryConfig,
         output: &Arc<PushOutput>,
-    ) -> Result<PushHooks, HgrcError> {
-        Ok(PushHooks {
+    ) -> Result<RequestHooks, HgrcError> {
+        Ok(RequestHooks {
             set: config.hooks()?,
             config: config.clone(),
             directory: absolute(repos, found),
@@ -62,6 +63,31 @@ impl PushHooks {
         })
     }
 
+    /// The hooks of a request that reads.
+    ///
+    /// # Errors
+    /// A section `[hooks]` that cannot be read.
+    pub(super) fn for_reading(
+        repos: &Arc<RepoRegistry>,
+        found: &ServedRepository,
+        config: &RepositoryConfig,
+    ) -> Result<ReadHooks, HgrcError> {
+        if config.hooks()?.is_empty() {
+            return Ok(ReadHooks::default());
+        }
+        let (server, name) = (Arc::clone(repos.server()), found.name.clone());
+        let output = PushOutput::to_listener(move |text| {
+            let text = String::from_utf8_lossy(text);
+            let text = text.trim_end();
+            if !text.is_empty() {
+                let log = &server.log;
+                log.scope(|| tracing::info!(repository = name, "hook of {name}: {text}"));
+            }
+        });
+        let hooks = RequestHooks::of_repository(repos, found, config, &Arc::new(output))?;
+        Ok(ReadHooks::new(Arc::new(hooks), ReaderLocation::Elsewhere))
+    }
+
     /// Calls all that was to wait.
     pub(super) fn after_locks(&self) {
         loop {
@@ -70,11 +96,7 @@ impl PushHooks {
                 return;
             }
             for (kind, args) in waiting {
-                for script in self.set.of(kind) {
-                    if let Err(refusal) = self.run(kind, script, &args, false) {
-                        self.output.write(kind, refusal.warning().as_bytes());
-                    }
-                }
+                self.notify(kind, &args);
             }
         }
     }
@@ -151,7 +173,7 @@ impl PushHooks {
     }
 }
 
-impl Hooks for PushHooks {
+impl Hooks for RequestHooks {
     fn has_hook(&self, kind: &str) -> bool {
         self.set.of(kind).next().is_some()
     }
@@ -167,6 +189,14 @@ impl Hooks for PushHooks {
             self.run(kind, script, args, pending)?;
         }
         Ok(())
+    }
+
+    fn notify(&self, kind: &str, args: &HookArgs) {
+        for script in self.set.of(kind) {
+            if let Err(refusal) = self.run(kind, script, args, false) {
+                self.output.write(kind, refusal.warning().as_bytes());
+            }
+        }
     }
 
     fn run_later(&self, kind: &'static str, args: HookArgs) {

@@ -34,7 +34,7 @@ pub(crate) use database::{Remark, RepositoryDatabases, Statistics};
 use find::ServedRepository;
 use hgrc::RepositoryConfig;
 pub(crate) use history::{HistorySource, HistoryStamp};
-use hooks::PushHooks;
+use hooks::RequestHooks;
 use hyper::{Method, StatusCode};
 pub(crate) use registry::RepoRegistry;
 use registry::ServedRepos;
@@ -46,7 +46,6 @@ use std::sync::Arc;
 use varve_base::storage::read_if_there;
 use varve_config::hgrc::HgrcError;
 use varve_exchange::ExchangeError;
-use varve_exchange::apply::PushOutput;
 use varve_exchange::format::media_types::TYPE_ERROR;
 use varve_exchange::server::wire;
 use varve_exchange::server::wire::TYPE_01;
@@ -361,22 +360,23 @@ fn respond(
 ) -> Result<Answer, OpenError> {
     let bundles = bundles::location(found, request);
     let settings = settings::wire(config, repos, bundles, repository)?;
+    let hooks = RequestHooks::for_reading(repos, found, config)?;
     let parsed = wire_request(request);
-    if let Ok(wire) = &parsed {
-        let output = Arc::new(PushOutput::default());
-        let hooks = PushHooks::of_repository(repos, found, config, &output)?;
-        if let Err(error) = wire::ask_inline_hook(wire, &hooks) {
+    let response = parsed.and_then(|wire| wire::respond(repository, &wire, &settings, &hooks));
+    match response {
+        Err(error) if fails_request(&error) => {
             log_fault(repos, &found.name, &error.to_string());
-            let failed = b"Internal Server Error".to_vec();
-            return Ok(Answer::whole(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                TYPE_01,
-                failed,
-            ));
+            let status = StatusCode::INTERNAL_SERVER_ERROR;
+            let words = b"Internal Server Error".to_vec();
+            Ok(Answer::whole(status, TYPE_01, words))
         }
+        response => Ok(send(repos, found, request, response)),
     }
-    let response = parsed.and_then(|wire| wire::respond(repository, &wire, &settings));
-    Ok(send(repos, found, request, response))
+}
+
+/// True for errors at which Mercurial's server fails, and says nothing about them to the client.
+fn fails_request(error: &ExchangeError) -> bool {
+    error.is_hooks() || matches!(error, ExchangeError::IllegalCloneBundle(_))
 }
 
 /// The directory of a repository, where its hooks run.

@@ -2,7 +2,7 @@
 
 use crate::hg::find::ServedRepository;
 use crate::hg::hgrc::RepositoryConfig;
-use crate::hg::hooks::PushHooks;
+use crate::hg::hooks::RequestHooks;
 use crate::hg::rights::AccessRequest;
 use crate::hg::{OpenError, RepoRegistry, log_damage, send, wire_request};
 use crate::{Answer, Request};
@@ -41,7 +41,7 @@ pub(super) fn receive(
     (request, asked): (&Request, &AccessRequest<'_>),
 ) -> Result<Answer, OpenError> {
     let output = Arc::new(PushOutput::default());
-    let hooks = Arc::new(PushHooks::of_repository(repos, found, config, &output)?);
+    let hooks = Arc::new(RequestHooks::of_repository(repos, found, config, &output)?);
     let opening = OpenOptions {
         hooks: Some(hooks.clone()),
         filters: None,

@@ -1,11 +1,12 @@
 //! The help of `hg` for the pages of repositories.
 
+use crate::commands::ADDITIONAL;
 use varve_hgcli::{HelpListing, HelpText};
 use varve_server::{HelpEntry, HelpIndex};
 
 /// All help that is built in.
 pub(super) fn index() -> HelpIndex {
-    let listing = HelpListing::of_hg();
+    let listing = HelpListing::of_hg(ADDITIONAL);
     HelpIndex {
         basic_commands: entries(listing.basic_commands),
         other_commands: entries(listing.other_commands),

@@ -10,7 +10,9 @@ use varve_exchange::ExchangeError;
 use varve_exchange::apply::{BundleDownloader, PushOutput};
 use varve_exchange::server::stdio::StdioServer;
 use varve_exchange::server::unbundle::PushHandler;
-use varve_exchange::server::wire::{Bundle1Operation, WireSettings, WireTransport};
+use varve_exchange::server::wire::{
+    Bundle1Operation, ReadHooks, ReaderLocation, WireSettings, WireTransport,
+};
 use varve_hgcli::context::{Config, Repo, RepoLocation};
 use varve_hgcli::ui::{Abort, Ui};
 
@@ -53,6 +55,7 @@ pub(super) fn run(repo: &mut Repo, ui: &mut Ui, config: &Config) -> Result<u8, A
     // A signal must not leave half a push behind.
     ui.guard.writes();
     let hooks = repo.hooks.clone();
+    let read_hooks = ReadHooks::new(hooks.clone(), ReaderLocation::Elsewhere);
     let downloads = varve_hgcli::download_options(config, &repo.cwd)?;
     let stdio_server = StdioServer {
         handler: PushHandler {
@@ -74,6 +77,7 @@ pub(super) fn run(repo: &mut Repo, ui: &mut Ui, config: &Config) -> Result<u8, A
             on_error: &|_| {},
         },
         settings: &settings,
+        read_hooks: &read_hooks,
     };
     match stdio_server.serve(BufReader::new(input), BufWriter::new(output)) {
         Ok(()) => Ok(0),

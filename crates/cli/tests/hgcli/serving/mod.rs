@@ -7,6 +7,7 @@ mod daemons;
 mod logs;
 mod page_settings;
 pub(crate) mod pages;
+mod read_hooks;
 mod settings;
 
 use super::our_hg;

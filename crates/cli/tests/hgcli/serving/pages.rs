@@ -230,7 +230,7 @@ fn programs_get_the_bytes_of_stock() {
     }
     let [_, our] = &mut clients;
     let list = String::from_utf8(told(&ours, our, "/json-help").3).unwrap();
-    for topic in ["commit", "backout", "phases"] {
+    for topic in ["commit", "serve", "backout", "phases"] {
         assert!(list.contains(&format!("\"topic\": \"{topic}\"")), "{list}");
     }
     let phases = String::from_utf8(told(&ours, our, "/json-help/phases").3).unwrap();

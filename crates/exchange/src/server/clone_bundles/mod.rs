@@ -137,7 +137,7 @@ pub fn open_clone_bundle(
 ///
 /// # Errors
 /// [`ExchangeError::IllegalCloneBundle`].
-pub(crate) fn check_name(name: &str) -> Result<(), ExchangeError> {
+fn check_name(name: &str) -> Result<(), ExchangeError> {
     match name.split('/').any(|part| part == "..") {
         true => Err(ExchangeError::IllegalCloneBundle(name.to_owned())),
         false => Ok(()),

@@ -22,7 +22,7 @@ use crate::format::commands::{AnswerForm, known};
 use crate::format::media_types::TYPE_ERROR;
 use crate::server::unbundle::PushHandler;
 use crate::server::wire::{
-    ClientMedia, WireRequest, WireResponse, WireSettings, ask_inline_hook, respond,
+    ClientMedia, ReadHooks, WireRequest, WireResponse, WireSettings, respond,
 };
 use crate::{ChunkSink, ExchangeError, SinkClosed};
 use body::ChunkedBody;
@@ -37,6 +37,8 @@ pub struct StdioServer<'a> {
     pub handler: PushHandler<'a>,
     /// Configuration of the answers.
     pub settings: &'a WireSettings,
+    /// Called before and after reads.
+    pub read_hooks: &'a ReadHooks,
 }
 
 impl fmt::Debug for StdioServer<'_> {
@@ -93,8 +95,8 @@ impl StdioServer<'_> {
             "unbundle" => return self.receive_push(request, frames, output),
             "pushkey" => self.handler.pushkey(request)?,
             _ => {
-                ask_inline_hook(request, self.handler.hooks)?;
-                respond(self.handler.repository, request, self.settings)?
+                let repository = self.handler.repository;
+                respond(repository, request, self.settings, self.read_hooks)?
             }
         };
         match response {

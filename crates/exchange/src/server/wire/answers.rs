@@ -3,7 +3,7 @@
 use super::between::{between, branches};
 use super::capabilities;
 use super::request::WireRequest;
-use super::{WireSettings, clone_bundles};
+use super::{ReadHooks, WireSettings, clone_bundles};
 use crate::ExchangeError;
 use crate::apply::is_exposed;
 use crate::format::batch;
@@ -18,7 +18,7 @@ use varve_revlog::{Node, Rev};
 pub(super) fn answer(
     (repo, view): (&Repository, &RepoView),
     request: &WireRequest,
-    settings: &WireSettings,
+    (settings, hooks): (&WireSettings, &ReadHooks),
 ) -> Result<Option<Vec<u8>>, ExchangeError> {
     let capabilities = || capabilities::capabilities((repo, view), settings);
     Ok(Some(match request.command.as_str() {
@@ -33,7 +33,10 @@ pub(super) fn answer(
         "between" => between(view, request)?,
         "branches" => branches(view, request)?,
         "debugwireargs" => echo(request)?,
-        "listkeys" => list_keys::encode(&keys_of(view, request.need("namespace")?, settings)?),
+        "listkeys" => {
+            let namespace = request.need("namespace")?;
+            list_keys::encode(&keys_of(view, namespace, (settings, hooks))?)
+        }
         _ => return Ok(None),
     }))
 }
@@ -42,7 +45,7 @@ pub(super) fn answer(
 pub(super) fn answer_batch(
     subject: (&Repository, &RepoView),
     request: &WireRequest,
-    settings: &WireSettings,
+    configured: (&WireSettings, &ReadHooks),
 ) -> Result<Vec<u8>, ExchangeError> {
     let mut out = Vec::new();
     for (number, command) in batch::parse(request.need("cmds")?)?.into_iter().enumerate() {
@@ -54,7 +57,7 @@ pub(super) fn answer_batch(
             args: command.args,
             accepts: request.accepts.clone(),
         };
-        let answer = answer(subject, &single, settings)?;
+        let answer = answer(subject, &single, configured)?;
         let answer = answer.ok_or(ExchangeError::UnknownCommand {
             command: single.command,
         })?;
@@ -142,8 +145,16 @@ fn branchmap(view: &RepoView) -> Result<Vec<u8>, ExchangeError> {
     Ok(out)
 }
 
-/// The keys of one namespace; a namespace that is not there has none.
+/// Reads the keys of one namespace for a client. A namespace that is not there has none.
 pub(super) fn keys_of(
+    view: &RepoView,
+    namespace: &[u8],
+    (settings, hooks): (&WireSettings, &ReadHooks),
+) -> Result<Keys, ExchangeError> {
+    hooks.around_keys(namespace, || read_keys(view, namespace, settings))
+}
+
+fn read_keys(
     view: &RepoView,
     namespace: &[u8],
     settings: &WireSettings,

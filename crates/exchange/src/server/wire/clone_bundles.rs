@@ -5,16 +5,15 @@
 //! ```
 
 use super::compressed::CompressedWriter;
-use super::{BodySteps, StreamBody, WireRequest, WireResponse, WireSettings};
+use super::{BodySteps, ReadHooks, StreamBody, WireRequest, WireResponse, WireSettings};
 use crate::ChunkSink;
 use crate::ExchangeError;
 use crate::format::clone_bundle_manifest::CloneBundleManifest;
-use crate::server::clone_bundles::{check_name, offered_manifest, open_clone_bundle};
+use crate::server::clone_bundles::{offered_manifest, open_clone_bundle};
 use std::sync::Arc;
 use varve_base::{StorageFile, varint};
 use varve_codec::CodecId;
-use varve_repo::hooks::{HookArgs, Hooks};
-use varve_repo::{RepoError, RepoView, Repository};
+use varve_repo::{RepoView, Repository};
 
 /// The whole list.
 pub(super) fn manifest(
@@ -35,36 +34,16 @@ pub(super) fn urls_only(
     Ok(CloneBundleManifest::new(manifest(repo, view, settings)?).without_inline())
 }
 
-/// The command that sends a bundle.
-const SEND: &str = "get_cached_bundle_inline";
-
-/// Called before a bundle is sent, with its name; may refuse that.
-const HOOK: &str = "pretransmit-inline-clone-bundle";
-
-/// Asks the hook whether the bundle that a request wants may be sent; other requests need no leave.
-///
-/// # Errors
-/// [`RepoError::Hook`] with the words of the refusal; [`ExchangeError::IllegalCloneBundle`].
-pub fn ask_inline_hook(request: &WireRequest, hooks: &dyn Hooks) -> Result<(), ExchangeError> {
-    if request.command != SEND {
-        return Ok(());
-    }
-    let path = request.need("path")?.to_vec();
-    let name = String::from_utf8_lossy(&path).into_owned();
-    let args = HookArgs::from([("clonebundlepath", path)]);
-    let asked = hooks.run_now(HOOK, &args, false);
-    asked.map_err(RepoError::Hook)?;
-    check_name(&name)
-}
-
 /// Sends a bundle.
 pub(super) fn send(
     repo: &Repository,
     view: &RepoView,
     request: &WireRequest,
-    settings: &WireSettings,
+    (settings, hooks): (&WireSettings, &ReadHooks),
 ) -> Result<WireResponse, ExchangeError> {
-    let name = String::from_utf8_lossy(request.need("path")?);
+    let path = request.need("path")?;
+    hooks.before_clone_bundle(path)?;
+    let name = String::from_utf8_lossy(path);
     let file = open_clone_bundle(repo, view, &settings.bundle_cache, &name)?;
     let file = file.ok_or_else(|| ExchangeError::NoCloneBundle(name.clone().into_owned()))?;
     let mut head = Vec::new();

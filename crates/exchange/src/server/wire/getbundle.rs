@@ -4,26 +4,23 @@ use super::answers::{keys_of, visible_rev};
 use super::bundle_caps;
 use super::compressed::CompressedWriter;
 use super::phase_heads::encode_phase_heads;
+use super::planned_bundle::{BundleParts, PlannedBundle};
 use super::pull_bundles;
-use super::repeatable::RepeatableResponse;
 use super::request::WireRequest;
 use super::roots::between_roots_and_heads;
 use super::stream_clone::StreamClone;
-use super::{StreamBody, WireResponse, WireSettings, WriteBody};
+use super::{ReadHooks, StreamBody, WireResponse, WireSettings};
 use crate::ChunkSink;
 use crate::ExchangeError;
 use crate::apply::is_exposed;
 use crate::format::bundle20::BundleWriter;
 use crate::format::changegroup::ChangegroupVersion;
 use crate::format::part::capabilities::Bundle2Capabilities;
-use crate::format::part::{
-    Part, PartHeader, PartType, bookmarks, changegroup as changegroup_part, error, list_keys,
-};
-use crate::generate::{Selection, tags_fnodes, write_changegroup};
+use crate::format::part::{Part, PartHeader, PartType, bookmarks, error, list_keys};
+use crate::generate::{Selection, tags_fnodes};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::Arc;
-use varve_codec::CodecId;
 use varve_repo::{RepoView, Repository, encode_markers_v0};
 use varve_revlog::{Node, Rev};
 
@@ -33,7 +30,7 @@ pub(super) fn respond(
     repo: &Repository,
     view: Arc<RepoView>,
     request: &WireRequest,
-    settings: &WireSettings,
+    (settings, hooks): (&WireSettings, &ReadHooks),
 ) -> Result<WireResponse, ExchangeError> {
     if let Some(bundle) = pull_bundles::respond(repo, &view, request, settings)? {
         return Ok(bundle);
@@ -48,7 +45,7 @@ pub(super) fn respond(
         if !caps.values("stream").any(|version| version == "v2") {
             return Err(ExchangeError::NoStreamVersion);
         }
-        let parts = listed_parts(&view, request, caps, settings)?;
+        let parts = listed_parts(&view, request, caps, (settings, hooks))?;
         let media = request.accepts.uncompressed();
         let settings = settings.clone();
         return Ok(WireResponse::Stream {
@@ -60,10 +57,27 @@ pub(super) fn respond(
     if caps.is_none() && !settings.bundle1 {
         return Err(ExchangeError::Bundle2Required);
     }
-    let bundle = Bundle::plan(Arc::clone(&view), request, caps, settings)?;
-    if !settings.full_bundles && bundle.is_of_everything(request)? {
+    let requested = RequestedChangesets::of(&view, request)?;
+    if !settings.full_bundles && requested.are_everything(&view, request)? {
         return Err(ExchangeError::FullBundleDisabled);
     }
+    let parts = match &caps {
+        Some(caps) => {
+            let configured = (settings, hooks);
+            Some(plan_parts(&view, (request, caps), &requested, configured)?)
+        }
+        None => {
+            hooks.before_changegroup()?;
+            None
+        }
+    };
+    let bundle = PlannedBundle {
+        view,
+        is_clone: requested.is_clone,
+        selection: requested.selection,
+        parts,
+        hooks: hooks.clone(),
+    };
     Ok(bundle.answer(request, settings))
 }
 
@@ -71,15 +85,17 @@ pub(super) fn respond(
 pub(super) fn changegroup(
     view: Arc<RepoView>,
     request: &WireRequest,
-    settings: &WireSettings,
+    (settings, hooks): (&WireSettings, &ReadHooks),
 ) -> Result<WireResponse, ExchangeError> {
     let revs = between_roots_and_heads(&view, request)?;
     let selection = Selection::exactly(view.changelog(), &revs, &[]);
-    let bundle = Bundle {
+    hooks.before_changegroup()?;
+    let bundle = PlannedBundle {
         is_clone: selection.is_everything(),
         view,
         selection,
         parts: None,
+        hooks: hooks.clone(),
     };
     Ok(bundle.answer(request, settings))
 }
@@ -109,167 +125,77 @@ pub(super) fn refusal(
     })
 }
 
-/// A bundle that is ready to be written.
-struct Bundle {
-    view: Arc<RepoView>,
-    /// Whether the client has nothing yet.
-    is_clone: bool,
+/// Changesets that a request leads to.
+struct RequestedChangesets {
+    heads: Vec<Rev>,
     selection: Selection,
-    /// `None` for a client that reads only bundle1: then nothing but a changegroup is sent.
-    parts: Option<BundleParts>,
+    /// True if the client has nothing yet.
+    is_clone: bool,
 }
 
-/// Parts of a bundle2.
-struct BundleParts {
-    changegroup: Option<ChangegroupVersion>,
-    small: Vec<Part<Vec<u8>>>,
-}
-
-impl Bundle {
-    fn plan(
-        view: Arc<RepoView>,
-        request: &WireRequest,
-        caps: Option<Bundle2Capabilities>,
-        settings: &WireSettings,
-    ) -> Result<Self, ExchangeError> {
-        let heads = requested_heads(&view, request)?;
+impl RequestedChangesets {
+    fn of(view: &RepoView, request: &WireRequest) -> Result<Self, ExchangeError> {
+        let heads = requested_heads(view, request)?;
         let common = request.nodes("common")?.unwrap_or_default();
         // Unknown nodes tell nothing about the client's changesets of this repository.
         let common = common
             .iter()
-            .filter_map(|node| visible_rev(&view, &Node(*node)));
+            .filter_map(|node| visible_rev(view, &Node(*node)));
         let common: Vec<Rev> = common.collect();
-        let selection = Selection::new(view.changelog(), &heads, &common);
-        let parts = match caps {
-            Some(caps) => Some(BundleParts::plan(
-                &view, request, &caps, &selection, &heads, settings,
-            )?),
-            None => None,
-        };
-        Ok(Bundle {
-            view,
+        Ok(RequestedChangesets {
+            selection: Selection::new(view.changelog(), &heads, &common),
+            heads,
             is_clone: common.is_empty(),
-            selection,
-            parts,
         })
     }
 
-    /// Whether a client that has nothing asks for all heads by their names.
-    fn is_of_everything(&self, request: &WireRequest) -> Result<bool, ExchangeError> {
+    /// True if a client that has nothing asks for all heads by their names.
+    fn are_everything(
+        &self,
+        view: &RepoView,
+        request: &WireRequest,
+    ) -> Result<bool, ExchangeError> {
         let asked = request.nodes("heads")?.unwrap_or_default();
         let asked: BTreeSet<Node> = asked.into_iter().map(Node).collect();
-        let changelog = self.view.changelog();
-        let all = self.view.heads();
-        let all: BTreeSet<Node> = all.iter().map(|rev| changelog.node(*rev)).collect();
+        let all = view.heads();
+        let all: BTreeSet<Node> = all.iter().map(|rev| view.changelog().node(*rev)).collect();
         Ok(self.is_clone && asked == all)
-    }
-
-    /// The answer that it is, compressed as the client reads it.
-    fn answer(self, request: &WireRequest, settings: &WireSettings) -> WireResponse {
-        let media = request.accepts.compressed(&settings.engines);
-        let (view, is_clone) = (Arc::clone(&self.view), self.is_clone);
-        let used = settings.clone();
-        let write = move |sink: &mut dyn ChunkSink| {
-            let mut out = CompressedWriter::new(media, &used, sink)?;
-            let failed = self.write(&mut out)?;
-            out.finish()?;
-            if let Some(error) = failed {
-                sink.broke_off(&error);
-            }
-            Ok(())
-        };
-        let content_type = media.content_type;
-        // An uncompressed answer is made as fast as it would be read again.
-        if !is_clone || media.codec == CodecId::None {
-            return WireResponse::Stream {
-                content_type,
-                body: StreamBody::OnePass(Arc::new(write)),
-                repeatable: None,
-            };
-        }
-        let write: Arc<WriteBody> = Arc::new(write);
-        let repeatable = RepeatableResponse::new(view, request, settings, Arc::clone(&write));
-        WireResponse::Stream {
-            content_type,
-            body: StreamBody::OnePass(write),
-            repeatable: Some(repeatable),
-        }
-    }
-
-    /// Writes the bundle, up to its end or to a failure, which is then written into the bundle and returned.
-    fn write<W: Write>(&self, mut out: W) -> Result<Option<ExchangeError>, ExchangeError> {
-        let Some(parts) = &self.parts else {
-            write_changegroup(
-                &self.view,
-                &self.selection,
-                ChangegroupVersion::V1,
-                &mut out,
-            )?;
-            return Ok(None);
-        };
-        let mut bundle = BundleWriter::new(out)?;
-        if let Some(version) = parts.changegroup
-            && let Some(error) = self.write_changegroup_part(version, &mut bundle)?
-        {
-            return Ok(Some(error));
-        }
-        for part in &parts.small {
-            bundle.write_part(part)?;
-        }
-        bundle.finish()?;
-        Ok(None)
-    }
-
-    fn write_changegroup_part<W: Write>(
-        &self,
-        version: ChangegroupVersion,
-        bundle: &mut BundleWriter<W>,
-    ) -> Result<Option<ExchangeError>, ExchangeError> {
-        let count = self.selection.sent_len();
-        let header = changegroup_part::header(version, Some(count), None);
-        let mut payload = bundle.start_part(header)?;
-        let written = write_changegroup(&self.view, &self.selection, version, &mut payload);
-        let Err(error) = written else {
-            payload.end()?;
-            return Ok(None);
-        };
-        payload.interrupt(error::encode_interruption(&error))?;
-        Ok(Some(error))
     }
 }
 
-impl BundleParts {
-    fn plan(
-        view: &RepoView,
-        request: &WireRequest,
-        caps: &Bundle2Capabilities,
-        selection: &Selection,
-        heads: &[Rev],
-        settings: &WireSettings,
-    ) -> Result<Self, ExchangeError> {
-        let sends_changes = wants_changes(request)? && selection.sent_len() > 0;
-        let version = ChangegroupVersion::best_of(caps.values("changegroup"))
-            .unwrap_or(ChangegroupVersion::V1);
-        let mut small = small_parts(view, request, caps, heads, settings)?;
-        if wants_changes(request)? && caps.has("hgtagsfnodes") {
-            let mut heads = heads.to_vec();
-            // In Mercurial's order: requested heads are sorted where changesets are sent.
-            match request.get("heads") {
-                None => heads.sort_unstable(),
-                Some(_) if sends_changes => {
-                    heads.sort_unstable_by_key(|rev| view.changelog().node(*rev))
-                }
-                Some(_) => {}
-            }
-            let payload = tags_fnodes(view, &heads)?;
-            let header = PartHeader::advisory(PartType::TagsFnodes);
-            small.extend((!payload.is_empty()).then_some(Part { header, payload }));
-        }
-        Ok(BundleParts {
-            changegroup: sends_changes.then_some(version),
-            small,
-        })
+/// Makes all parts but the changegroup.
+fn plan_parts(
+    view: &RepoView,
+    (request, caps): (&WireRequest, &Bundle2Capabilities),
+    requested: &RequestedChangesets,
+    (settings, hooks): (&WireSettings, &ReadHooks),
+) -> Result<BundleParts, ExchangeError> {
+    let sends_changes = wants_changes(request)? && requested.selection.sent_len() > 0;
+    let version =
+        ChangegroupVersion::best_of(caps.values("changegroup")).unwrap_or(ChangegroupVersion::V1);
+    if sends_changes {
+        hooks.before_changegroup()?;
     }
+    let heads = &requested.heads;
+    let mut small = small_parts(view, (request, caps), heads, (settings, hooks))?;
+    if wants_changes(request)? && caps.has("hgtagsfnodes") {
+        let mut heads = heads.clone();
+        // In Mercurial's order: requested heads are sorted where changesets are sent.
+        match request.get("heads") {
+            None => heads.sort_unstable(),
+            Some(_) if sends_changes => {
+                heads.sort_unstable_by_key(|rev| view.changelog().node(*rev))
+            }
+            Some(_) => {}
+        }
+        let payload = tags_fnodes(view, &heads)?;
+        let header = PartHeader::advisory(PartType::TagsFnodes);
+        small.extend((!payload.is_empty()).then_some(Part { header, payload }));
+    }
+    Ok(BundleParts {
+        changegroup: sends_changes.then_some(version),
+        small,
+    })
 }
 
 /// Whether the client wants a changegroup and the parts that belong to it.
@@ -287,12 +213,11 @@ enum MarkerVersion {
 /// The parts behind the changegroup, as far as the client asks for them and knows them.
 fn small_parts(
     view: &RepoView,
-    request: &WireRequest,
-    caps: &Bundle2Capabilities,
+    (request, caps): (&WireRequest, &Bundle2Capabilities),
     heads: &[Rev],
-    settings: &WireSettings,
+    (settings, hooks): (&WireSettings, &ReadHooks),
 ) -> Result<Vec<Part<Vec<u8>>>, ExchangeError> {
-    let mut parts = listed_parts(view, request, caps, settings)?;
+    let mut parts = listed_parts(view, request, caps, (settings, hooks))?;
     let mut by_node = heads.to_vec();
     by_node.sort_unstable_by_key(|rev| view.changelog().node(*rev));
     if settings.takes_markers
@@ -336,7 +261,7 @@ fn listed_parts(
     view: &RepoView,
     request: &WireRequest,
     caps: &Bundle2Capabilities,
-    settings: &WireSettings,
+    configured: (&WireSettings, &ReadHooks),
 ) -> Result<Vec<Part<Vec<u8>>>, ExchangeError> {
     let mut parts = Vec::new();
     if request.flag("bookmarks")? && caps.has("bookmarks") {
@@ -350,7 +275,7 @@ fn listed_parts(
     if caps.has("listkeys") {
         let namespaces = request.get("listkeys").unwrap_or_default();
         for namespace in namespaces.split(|&b| b == b',').filter(|n| !n.is_empty()) {
-            let keys = keys_of(view, namespace, settings)?;
+            let keys = keys_of(view, namespace, configured)?;
             parts.push(list_keys::part(namespace, &keys));
         }
     }

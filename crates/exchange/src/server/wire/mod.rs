@@ -13,7 +13,9 @@ mod getbundle;
 mod media;
 mod own_settings;
 mod phase_heads;
+mod planned_bundle;
 mod pull_bundles;
+mod read_hooks;
 mod repeatable;
 mod request;
 mod roots;
@@ -29,9 +31,9 @@ use varve_repo::Repository;
 
 pub use crate::format::media_types::{TYPE_01, TYPE_02, TYPE_ERROR};
 pub use bundle1::Bundle1Operation;
-pub use clone_bundles::ask_inline_hook;
 pub use media::ClientMedia;
 pub(crate) use media::StreamMedia;
+pub use read_hooks::{ReadHooks, ReaderLocation};
 pub use repeatable::RepeatableResponse;
 pub use request::{Args, WireRequest};
 pub(crate) use request::{MAX_ARGUMENT_BYTES, MAX_ARGUMENTS};
@@ -202,21 +204,25 @@ impl WireResponse {
 /// Answers one request. A client's error is an answer too, [`WireResponse::refusal`].
 ///
 /// # Errors
-/// Errors of this side: damage, storage, a repository that is always being written to.
+/// Errors of this side: damage, storage, a repository that is always being written to, a hook that refuses.
 pub fn respond(
     repo: &Repository,
     request: &WireRequest,
     settings: &WireSettings,
+    hooks: &ReadHooks,
 ) -> Result<WireResponse, ExchangeError> {
-    match dispatch(repo, request, settings) {
+    match dispatch(repo, request, settings, hooks) {
         // Not one of a batch.
         Err(ExchangeError::UnknownCommand { command }) if command == request.command => {
             Err(ExchangeError::UnknownCommand { command })
         }
-        Err(error) if error.is_clients_fault() => match request.command.as_str() {
-            "getbundle" => getbundle::refusal(request, &error),
-            _ => Ok(WireResponse::refusal(&error)),
-        },
+        Err(error)
+            if request.command == "getbundle"
+                && (error.is_clients_fault() || hooks.answers_with(&error)) =>
+        {
+            getbundle::refusal(request, &error)
+        }
+        Err(error) if error.is_clients_fault() => Ok(WireResponse::refusal(&error)),
         other => other,
     }
 }
@@ -225,13 +231,17 @@ fn dispatch(
     repo: &Repository,
     request: &WireRequest,
     settings: &WireSettings,
+    hooks: &ReadHooks,
 ) -> Result<WireResponse, ExchangeError> {
     let view = repo.view()?;
+    let configured = (settings, hooks);
     match request.command.as_str() {
-        "batch" => answers::answer_batch((repo, &view), request, settings).map(WireResponse::plain),
-        "getbundle" => getbundle::respond(repo, view, request, settings),
-        "changegroup" | "changegroupsubset" => getbundle::changegroup(view, request, settings),
-        "get_cached_bundle_inline" => clone_bundles::send(repo, &view, request, settings),
+        "batch" => {
+            answers::answer_batch((repo, &view), request, configured).map(WireResponse::plain)
+        }
+        "getbundle" => getbundle::respond(repo, view, request, configured),
+        "changegroup" | "changegroupsubset" => getbundle::changegroup(view, request, configured),
+        "get_cached_bundle_inline" => clone_bundles::send(repo, &view, request, configured),
         "stream_out" => match StreamClone::plan(repo, &view, settings) {
             // The number 1 is this command's own word for "not allowed".
             Err(ExchangeError::NoStreamClone) => Ok(WireResponse::plain(b"1\n".to_vec())),
@@ -245,7 +255,7 @@ fn dispatch(
         "unbundle" | "pushkey" => Err(ExchangeError::ReadOnly {
             command: request.command.clone(),
         }),
-        _ => match answers::answer((repo, &view), request, settings)? {
+        _ => match answers::answer((repo, &view), request, configured)? {
             Some(body) => Ok(WireResponse::plain(body)),
             None => Err(ExchangeError::UnknownCommand {
                 command: request.command.clone(),

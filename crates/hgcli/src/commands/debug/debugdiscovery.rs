@@ -78,6 +78,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         let told = (&mut *ui, &mut messages);
         by_segments((&view, &exists), &mut remote, told, prunes)?
     } else {
+        discovery::configure(config, &mut remote)?;
         let told = (&mut *ui, &mut messages);
         by_samples((&view, &exists, &counts), &mut remote, told)?
     };
@@ -218,7 +219,7 @@ fn other_side(
         let revs = repo.revisions(ui, &[revs])?;
         let peer = SubsetPeer::of(&*repo.view()?, &revs);
         let mut remote = Remote::connect(Box::new(peer))?;
-        discovery::attend(ui, config, &mut remote)?;
+        ui.trace(&mut remote);
         return Ok(remote);
     }
     let name = matches.arguments().first();

@@ -117,7 +117,6 @@ fn show(
     let view = repo.view()?;
     let asked = (&matches.list("rev")[..], &matches.list("branch")[..]);
     let heads = typed_heads(repo, ui, &view, asked, source)?;
-    let heads = heads.unwrap_or_else(|| view.heads());
     let mut remote = peers::connect(repo, ui, config, source)?;
     if view.tip().is_none() {
         return print_nothing(ui, 0);
@@ -126,7 +125,7 @@ fn show(
     let (repo, ui) = (repo, ui);
     let Outgoing {
         missing, secret, ..
-    } = outgoing::find(repo, ui, &mut remote, (&heads, force))?;
+    } = outgoing::find(repo, (ui, config), &mut remote, (heads.as_deref(), force))?;
     if missing.is_empty() {
         return print_nothing(ui, secret);
     }

@@ -5,6 +5,7 @@ use crate::commands::exchange::exchanged::{BRANCH, REV};
 use crate::commands::local::update;
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::remote::PeerAddress;
+use crate::remote::discovery;
 use crate::remote::incoming;
 use crate::remote::incoming::{AppliedBundle, ApplyMode};
 use crate::remote::outgoing::own_branch;
@@ -13,7 +14,7 @@ use crate::ui::{Abort, Ui, environment};
 use std::collections::BTreeMap;
 use varve_exchange::ExchangeError;
 use varve_exchange::apply::PullContext;
-use varve_exchange::client::discovery::{Discovery, DiscoveryResult};
+use varve_exchange::client::discovery::DiscoveryResult;
 use varve_exchange::client::peer::Remote;
 use varve_exchange::client::pull::BundleRequest;
 use varve_exchange::format::bundle::open_bundle;
@@ -115,13 +116,8 @@ fn pull(
     wanted.asks = matches.flag("confirm") || is_configured;
     let force = matches.flag("force");
     let arrival = bring(repo, ui, config, source, (&mut remote, &wanted), force)?;
-    let arrived = match &arrival {
-        Some(arrival) => {
-            incoming::print_arrival(repo, ui, arrival)?;
-            &arrival.report.changegroups[..]
-        }
-        None => &[],
-    };
+    incoming::print_arrival(repo, ui, &arrival)?;
+    let arrived = &arrival.report.changegroups[..];
     repo.run_queued_hooks(ui)?;
     if arrived.is_empty() {
         return Ok(0);
@@ -225,12 +221,12 @@ pub(crate) fn bring(
     source: &PeerAddress,
     (remote, wanted): (&mut Remote, &PullRequest),
     force: bool,
-) -> Result<Option<AppliedBundle>, Abort> {
+) -> Result<AppliedBundle, Abort> {
     // As in Mercurial, another process that writes ends first, and what it has brought is not asked for again.
     let lock = repo.lock(ui, LockKind::Store)?;
     repo.refresh();
     let heads = (!wanted.heads.is_empty()).then_some(&wanted.heads[..]);
-    let mut common = compare(repo, ui, remote, heads, force)?;
+    let mut common = compare(repo, (ui, config), remote, heads, force)?;
     keep_hidden(
         &*repo.repository()?.view_for(ViewFilter::Unfiltered)?,
         &mut common,
@@ -249,9 +245,6 @@ pub(crate) fn bring(
         nothing_new: !common.incoming,
         ..BundleRequest::default()
     };
-    if request.heads.iter().all(Node::is_null) {
-        return Ok(None);
-    }
     let mut pulled = PullContext {
         wanted: &wanted.bookmarks,
         path: source.name.as_deref(),
@@ -268,7 +261,7 @@ pub(crate) fn bring(
         PullRequest { asks: true, .. } => ApplyMode::ConfirmedPull(pulled),
         _ => ApplyMode::Pull(pulled),
     };
-    apply(repo, ui, config, source, (remote, lock), request, way).map(Some)
+    apply(repo, ui, config, source, (remote, lock), request, way)
 }
 
 /// Heads that are here already, though hidden, need not come again.
@@ -294,7 +287,7 @@ fn keep_hidden(all: &RepoView, found: &mut DiscoveryResult) {
 /// Finds the common changesets; `heads` are the wanted ones of the other side, if not all are.
 pub(crate) fn compare(
     repo: &mut Repo,
-    ui: &mut Ui,
+    (ui, config): (&mut Ui, &Config),
     remote: &mut Remote,
     heads: Option<&[Node]>,
     force: bool,
@@ -303,7 +296,7 @@ pub(crate) fn compare(
     let own = view.changelog().len();
     let is_here = |node: &Node| {
         let rev = view.changelog().rev(node);
-        rev.is_some_and(|rev| view.is_visible(rev))
+        node.is_null() || rev.is_some_and(|rev| view.is_visible(rev))
     };
     if let Some(heads) = heads.filter(|heads| heads.iter().all(is_here)) {
         // No request is needed.
@@ -313,7 +306,7 @@ pub(crate) fn compare(
             ..DiscoveryResult::default()
         });
     }
-    let discovery = Discovery::begin(&view, remote, heads)?;
+    let discovery = discovery::begin(config, &view, remote, heads)?;
     if own > 0 {
         ui.status("searching for changes\n")?;
     }

@@ -31,13 +31,16 @@ pub struct HelpListing {
 }
 
 impl HelpListing {
-    /// The help that is built in.
-    pub fn of_hg() -> HelpListing {
+    /// The help that is built in, with that of `additional` commands, which replace those of the same name.
+    pub fn of_hg(additional: &[&'static Command]) -> HelpListing {
         let is_basic = |command: &&&Command| {
             let name = command.name();
             BASIC.contains(&name) || MORE_BASIC.contains(&name)
         };
-        let listed = COMMANDS.iter().filter(|it| it.category.is_some());
+        let is_replaced =
+            |command: &&&Command| additional.iter().any(|it| it.name() == command.name());
+        let own = COMMANDS.iter().filter(|command| !is_replaced(command));
+        let listed = own.chain(additional).filter(|it| it.category.is_some());
         let (basic, others): (Vec<&&Command>, Vec<&&Command>) = listed.partition(is_basic);
         let topic = |topic: &super::Topic| HelpText {
             name: topic.names[0].to_owned(),

@@ -141,6 +141,8 @@ impl TemplateData for OfChangeset<'_> {
             false => node,
         };
         let is_special = is_null || node == working;
+        let config = &self.printer.config;
+        let has_mark = config.boolean("experimental", "revisions.prefixhexnode", false)?;
         if node.len() != digits || (known.is_none() && !is_special) {
             return Ok(node.to_vec());
         }
@@ -159,8 +161,11 @@ impl TemplateData for OfChangeset<'_> {
                 Ok(other) => is_special && !other.is_null(),
                 Err(_) => false,
             };
-            if !is_number && !is_taken {
-                return Ok(prefix.to_vec());
+            match (is_taken, is_number) {
+                (false, false) => return Ok(prefix.to_vec()),
+                // That the digits are no number is said by a letter instead of by more digits.
+                (false, true) if has_mark => return Ok([b"x", prefix].concat()),
+                _ => {}
             }
         }
         Ok(node.to_vec())

@@ -57,6 +57,27 @@ impl RepoView {
         Ok(revs.filter(|rev| self.is_mutable(*rev)).collect())
     }
 
+    /// Obsolete changesets on which nothing builds but others.
+    ///
+    /// # Errors
+    /// If the markers are damaged.
+    pub fn extinct(&self) -> Result<BTreeSet<Rev>, RepoError> {
+        let mut obsolete = self.obsolete()?;
+        let Some(first) = obsolete.first().copied() else {
+            return Ok(obsolete);
+        };
+        let changelog = self.changelog();
+        let mut kept = BTreeSet::new();
+        let newest_first = changelog.revs().skip(first.index()).collect::<Vec<_>>();
+        for rev in newest_first.into_iter().rev() {
+            if !obsolete.contains(&rev) || kept.contains(&rev) {
+                kept.extend(changelog.parents(rev).into_iter().flatten());
+            }
+        }
+        obsolete.retain(|rev| !kept.contains(rev));
+        Ok(obsolete)
+    }
+
     /// Changesets that are not obsolete themselves and build on one that is.
     ///
     /// # Errors

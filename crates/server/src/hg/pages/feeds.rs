@@ -324,8 +324,9 @@ fn rfc_822(date: Date) -> String {
     date.format("%a, %d %b %Y %H:%M:%S %1%2")
 }
 
+/// Without zero bytes, which XML cannot express.
 fn xml(text: &[u8]) -> String {
-    escape(&String::from_utf8_lossy(text))
+    escape(&String::from_utf8_lossy(text).replace('\0', ""))
 }
 
 /// Each character as its number, which collectors of addresses are thought not to read.
@@ -333,4 +334,12 @@ fn obfuscated(text: &str) -> String {
     text.chars()
         .map(|char| format!("&#{};", u32::from(char)))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_feed_has_no_zero_bytes() {
+        assert_eq!(super::xml(b"a\0b<\0"), "ab&lt;");
+    }
 }

@@ -146,10 +146,10 @@ fn to_destinations(
                 let heads = branch_heads(repo, ui, &view, branch)?;
                 wanted.get_or_insert_default().extend(heads);
             }
-            let heads = wanted.clone().unwrap_or_else(|| view.heads());
             let mut remote = peers::connect(repo, ui, config, peer)?;
             let force = matches.flag("force");
-            let found = outgoing::find(repo, ui, &mut remote, (&heads, force))?;
+            let found =
+                outgoing::find(repo, (ui, config), &mut remote, (wanted.as_deref(), force))?;
             missing.extend(found.missing);
             secret = found.secret;
         }

@@ -3,12 +3,13 @@
 
 use crate::context::{Config, Repo};
 use crate::hooks::{HookRunner, refused};
+use crate::remote::{PeerAddress, peers};
 use crate::ui::{Abort, Ui};
 use std::io::Write;
 use varve_repo::Node;
 use varve_repo::hooks::{HookArgs, Hooks};
 
-/// Hooks of a source that are not called when revisions are taken out of it one by one.
+/// Hooks of a source about revisions that are taken out of it, and its keys.
 const OF_SOURCE: &[&str] = &["preoutgoing", "outgoing", "prelistkeys", "listkeys"];
 
 /// Hooks that Mercurial calls around its transaction of a copy, which is none here.
@@ -29,37 +30,49 @@ const OF_TRANSACTION: &[&str] = &[
     "incoming",
 ];
 
-/// Forgets the hooks of the repository around the current directory. True if the user's have to be called by a pull.
+/// Forgets the hooks of the repository around the current directory. True if a pull has to call those of the source or
+/// of the user.
 ///
 /// # Errors
-/// There are hooks of the source.
-pub(super) fn asks_for_pull(repo: &mut Repo, ui: &Ui, config: &Config) -> Result<bool, Abort> {
+/// The source or its configuration cannot be read.
+pub(super) fn asks_for_pull(
+    repo: &mut Repo,
+    ui: &Ui,
+    config: &Config,
+    (source, takes_revisions): (&PeerAddress, bool),
+) -> Result<bool, Abort> {
     repo.forget_repository_hooks(ui, config)?;
-    repo.refuse_hooks("clone", OF_SOURCE)?;
-    Ok(repo.refuse_hooks("clone", OF_TRANSACTION).is_err())
+    let Ok(root) = peers::root_of(repo, source) else {
+        // The clone says so.
+        return Ok(false);
+    };
+    let of_source = repo.hooks_of(&root, ui, config)?;
+    let has_any =
+        of_source.first_of(OF_SOURCE).is_some() || repo.hooks.first_of(OF_TRANSACTION).is_some();
+    if !has_any || takes_revisions {
+        return Ok(has_any);
+    }
+    let source = peers::open_local(repo, source)?.repository;
+    Ok(!source.can_clone_by_copying()?)
 }
 
 /// The hooks of the source of a copy, with those of the user.
 pub(super) struct SourceHooks(HookRunner);
 
 impl SourceHooks {
-    /// Reads them, and keeps only the user's for the new repository.
+    /// Reads them. If the clone `copies` files, no hook may wait for the transaction that this is in Mercurial.
     ///
     /// # Errors
-    /// There are hooks that are not called for a copy, or `copies` is false and there are any for a transaction.
+    /// There is one.
     pub(super) fn read(
-        repo: &mut Repo,
+        repo: &Repo,
         ui: &Ui,
         config: &Config,
         copies: bool,
     ) -> Result<SourceHooks, Abort> {
         let of_source = repo.hooks_of_location(ui, config)?;
-        repo.forget_repository_hooks(ui, config)?;
         if copies {
             repo.refuse_hooks("clone", OF_COPY)?;
-        } else {
-            repo.refuse_hooks("clone", OF_SOURCE)?;
-            repo.refuse_hooks("clone", OF_TRANSACTION)?;
         }
         Ok(SourceHooks(of_source))
     }

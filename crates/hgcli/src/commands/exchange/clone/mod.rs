@@ -87,8 +87,8 @@ struct ClonePlan {
     /// The source for the configuration of the clone, with the branch behind `#`.
     address: Vec<u8>,
     target: PathBuf,
-    /// Requested changesets; all if there are none.
-    heads: Vec<Rev>,
+    /// Requested changesets; `None` for all.
+    heads: Option<Vec<Rev>>,
     update: Checkout,
     pull: bool,
     link: bool,
@@ -121,10 +121,11 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         if let Some(source) = other {
             return remote::run(repo, ui, config, matches, source);
         }
-        if let Some(source) = source.filter(|it| takes_revisions(matches, it))
-            && hooks::asks_for_pull(repo, ui, config)?
-        {
-            return remote::run(repo, ui, config, matches, source);
+        if let Some(source) = source {
+            let asked = (&source, takes_revisions(matches, &source));
+            if hooks::asks_for_pull(repo, ui, config, asked)? {
+                return remote::run(repo, ui, config, matches, source);
+            }
         }
     }
     let plan = plan(repo, ui, config, matches)?;
@@ -215,6 +216,12 @@ fn plan(
     let publishing = config.is_publishing(repo, ui)?;
     let view = repo.view()?;
     let (heads, first) = requested(repo, ui, matches, &view, fragment)?;
+    let names_some = fragment.is_some()
+        || ["rev", "branch"]
+            .iter()
+            .any(|name| !matches.list(name).is_empty());
+    // The null changeset is named like any other, and is no head.
+    let heads = names_some.then_some(heads);
     let update = match (matches.value("updaterev"), first) {
         _ if matches.flag("noupdate") => Checkout::Nothing,
         (Some(rev), _) => match repo.revision(ui, Some(rev))? {
@@ -224,7 +231,7 @@ fn plan(
         (None, Some(rev)) => Checkout::To(view.changelog().node(rev)),
         (None, None) => Checkout::Default,
     };
-    let pull = matches.flag("pull") || !heads.is_empty();
+    let pull = matches.flag("pull") || heads.is_some();
     Ok(ClonePlan {
         address,
         target: target_path,
@@ -389,11 +396,8 @@ fn pull(
     let settings = config.storage_settings()?;
     let requirements = requirements_of_new(config)?;
     let write = settings.write_options(&requirements);
-    let all = plan.heads.is_empty();
-    let heads = match all {
-        true => others.heads(),
-        false => plan.heads.clone(),
-    };
+    let all = plan.heads.is_none();
+    let heads = plan.heads.clone().unwrap_or_else(|| others.heads());
     others.check_visible(&heads)?;
     print_steps(ui, all, heads.is_empty())?;
     let work = (ui.progress.as_ref(), &ui.stop);

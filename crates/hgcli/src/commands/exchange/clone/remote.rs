@@ -125,12 +125,11 @@ fn fill(
         stream(repo, ui, config, &plan.source, remote)?;
     } else {
         let pair = (remote, &plan.wanted);
-        if let Some(arrival) = bring(repo, ui, config, &plan.source, pair, true)? {
-            incoming::print_arrival(repo, ui, &arrival)?;
-        }
+        let arrival = bring(repo, ui, config, &plan.source, pair, true)?;
+        incoming::print_arrival(repo, ui, &arrival)?;
     }
-    // The path is written without the password of the address.
-    Ok(target.write_configuration_of_clone(&plan.source.without_password())?)
+    let address = plan.source.of_clone(repo);
+    Ok(target.write_configuration_of_clone(&address)?)
 }
 
 /// Whether the server streams files that this program can read; warns if not.

@@ -95,7 +95,7 @@ fn show(
         heads.push(remote.lookup(name)?);
     }
     let wanted = (!heads.is_empty()).then_some(&heads[..]);
-    let common = compare(repo, ui, remote, wanted, matches.flag("force"))?;
+    let common = compare(repo, (ui, config), remote, wanted, matches.flag("force"))?;
     if !common.incoming {
         ui.status("no changes found\n")?;
         return Ok(1);

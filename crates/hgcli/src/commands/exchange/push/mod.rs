@@ -174,8 +174,8 @@ fn send_all(
     if view.tip().is_none() {
         return print_nothing(ui, 0);
     }
-    let wanted = heads.clone().unwrap_or_else(|| view.heads());
-    let outgoing = outgoing::find(repo, ui, remote, (&wanted, options.force))?;
+    let wanted = (heads.as_deref(), options.force);
+    let outgoing = outgoing::find(repo, (ui, config), remote, wanted)?;
     let all = repo.repository()?.view_for(ViewFilter::Unfiltered)?;
     let common = match &heads {
         Some(heads) => common_below(&view, heads, &outgoing.common),

@@ -2,10 +2,10 @@
 
 use crate::context::{Config, Repo};
 use crate::remote::outgoing::{own_branch, typed_heads};
-use crate::remote::{PeerAddress, peers};
+use crate::remote::{PeerAddress, discovery, peers};
 use crate::ui::{Abort, Ui};
 use std::collections::BTreeMap;
-use varve_exchange::client::discovery::{Discovery, DiscoveryResult};
+use varve_exchange::client::discovery::DiscoveryResult;
 use varve_exchange::client::outgoing::Outgoing;
 use varve_exchange::client::peer::Remote;
 use varve_repo::Node;
@@ -16,7 +16,7 @@ pub(super) fn print(repo: &mut Repo, ui: &mut Ui, config: &Config) -> Result<(),
     let mut remote = peers::connect(repo, ui, config, &source)?;
     let wanted = wanted_heads(repo, &source, &mut remote)?;
     ui.debug([b"comparing with ", &source.shown()[..], b"\n"].concat())?;
-    let mut found = discover(repo, &mut remote, wanted.as_deref())?;
+    let mut found = discover(repo, config, &mut remote, wanted.as_deref())?;
     let incoming = found.incoming;
 
     let destination = usual(peers::destinations(repo, ui, config, &[])?)?;
@@ -27,7 +27,7 @@ pub(super) fn print(repo: &mut Repo, ui: &mut Ui, config: &Config) -> Result<(),
         ui.debug([b"comparing with ", &destination.shown()[..], b"\n"].concat())?;
     }
     if destination.url != source.url || wanted.is_some() {
-        found = discover(repo, &mut remote, None)?;
+        found = discover(repo, config, &mut remote, None)?;
     }
     let heads = heads.unwrap_or_else(|| view.heads());
     let outgoing = Outgoing::select(&view, found, &heads).missing.len();
@@ -81,11 +81,12 @@ fn wanted_heads(
 
 fn discover(
     repo: &mut Repo,
+    config: &Config,
     remote: &mut Remote,
     heads: Option<&[Node]>,
 ) -> Result<DiscoveryResult, Abort> {
     let view = repo.view()?;
-    let found = Discovery::begin(&view, remote, heads)?.finish(remote)?;
+    let found = discovery::begin(config, &view, remote, heads)?.finish(remote)?;
     found.check_related(&view)?;
     Ok(found)
 }

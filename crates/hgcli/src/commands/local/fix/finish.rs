@@ -4,10 +4,9 @@ use super::{Fixed, metadata};
 use crate::commands::local::commit::metadata::write_options;
 use crate::commands::local::rewrite::{self, Replacement, RewriteEnd};
 use crate::context::{Config, Repo};
-use crate::hooks::python;
 use crate::ui::{Abort, Ui};
 use std::collections::BTreeMap;
-use varve_repo::hooks::HookArgs;
+use varve_repo::hooks::{HookArgs, python};
 use varve_repo::{LockKind, RepoView, Repository, Rev};
 use varve_workdir::{
     Dirstate, FixPlace, FixPlan, FixRequest, FixedChangeset, WorkingFiles, fix_changesets,

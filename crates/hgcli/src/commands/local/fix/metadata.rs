@@ -1,6 +1,7 @@
 //! Values that tools tell about a file, and their form for hooks, which is Python's.
 
 use serde_json::Value;
+use varve_repo::hooks::python;
 
 /// Splits the output of a tool at its first zero byte, behind the JSON.
 pub(super) fn split(output: &[u8]) -> Option<(Value, &[u8])> {
@@ -11,7 +12,7 @@ pub(super) fn split(output: &[u8]) -> Option<(Value, &[u8])> {
 
 /// A dictionary with keys of bytes.
 pub(super) fn dictionary<'a>(pairs: impl Iterator<Item = (&'a [u8], String)>) -> String {
-    let pairs = pairs.map(|(key, value)| format!("{}: {value}", crate::hooks::python::string(key)));
+    let pairs = pairs.map(|(key, value)| format!("{}: {value}", python::string(key)));
     format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
 }
 

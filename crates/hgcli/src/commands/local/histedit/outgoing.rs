@@ -20,10 +20,9 @@ pub(super) fn root(
     ui.status([b"comparing with ", &source.shown()[..], b"\n"].concat())?;
     let view = repo.view()?;
     let heads = outgoing::typed_heads(repo, ui, &view, (&[], &[]), &source)?;
-    let heads = heads.unwrap_or_else(|| view.heads());
     let mut remote = peers::connect(repo, ui, config, &source)?;
     let force = matches.flag("force");
-    let found = outgoing::find(repo, ui, &mut remote, (&heads, force))?;
+    let found = outgoing::find(repo, (ui, config), &mut remote, (heads.as_deref(), force))?;
     ui.print_traffic()?;
     match view.roots(&found.missing)[..] {
         [] => Err(Abort::state("no outgoing ancestors")),
