@@ -199,7 +199,7 @@ fn unrelated_and_empty_repositories_are_compared_by_segments_alike() {
     );
 }
 
-/// Only commands that compare read the settings, and print first with what they compare.
+/// They print first with what they compare.
 #[test]
 fn wrong_settings_are_refused_by_what_compares() {
     let twin = Twin::writing_with(|hg, path| {
@@ -208,7 +208,7 @@ fn wrong_settings_are_refused_by_what_compares() {
         hg.ok(path, &["clone", "-qU", "here", "there"]);
     });
     let wrong = "--config=devel.discovery.sample-size=x";
-    for command in ["incoming", "outgoing", "pull", "push", "identify"] {
+    for command in ["incoming", "outgoing", "pull", "push"] {
         twin.same(&["-R", "here", command, "there", wrong]);
     }
 }

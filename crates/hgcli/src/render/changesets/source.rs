@@ -154,7 +154,10 @@ impl TemplateData for OfChangeset<'_> {
                     .ok()
                     .and_then(|digits| digits.parse::<usize>().ok())
                     .is_some_and(|number| number < changelog.len());
-            let found = self.printer.view.lookup(prefix);
+            // A number is found before the node that begins with its digits.
+            let marked = [b"x", prefix].concat();
+            let sought = if is_number { &marked[..] } else { prefix };
+            let found = self.printer.view.lookup(sought);
             let is_taken = match found {
                 Err(LookupError::Ambiguous(_)) => true,
                 // Of all changesets the nodes of these two are none.
@@ -164,7 +167,7 @@ impl TemplateData for OfChangeset<'_> {
             match (is_taken, is_number) {
                 (false, false) => return Ok(prefix.to_vec()),
                 // That the digits are no number is said by a letter instead of by more digits.
-                (false, true) if has_mark => return Ok([b"x", prefix].concat()),
+                (false, true) if has_mark => return Ok(marked),
                 _ => {}
             }
         }
