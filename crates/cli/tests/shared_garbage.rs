@@ -1,4 +1,4 @@
-//! What a shared store keeps of old states, and the servers that remove it.
+//! Old states in a shared store, and the servers that remove them.
 
 use crate::shared_owners::metric;
 use crate::shared_serving::{QUICK, Scene, wait_until};
@@ -12,7 +12,7 @@ use varve_testkit::varve::configure;
 const COMMITS: usize = 1010;
 const FIRST_RECORD: &str = "store/databases/db-d/log/00000000000000000001";
 
-/// What lies in the store for longer than restores reach back is removed while the server answers.
+/// States that are older than restores reach back are removed while the server answers.
 #[test]
 fn old_states_are_removed_by_the_server() {
     let scene = Scene::new();

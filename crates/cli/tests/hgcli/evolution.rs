@@ -179,7 +179,7 @@ fn obsolete_changesets_are_on_no_branch() {
     twin.all_same(&looks);
 }
 
-/// Whoever names changesets does not mean extinct ones that a bookmark keeps in view; a push of everything does.
+/// Names of changesets do not mean extinct ones that a bookmark keeps in view; a push of everything does.
 #[test]
 fn extinct_changesets_are_not_outgoing_by_name() {
     let twin = Twin::writing_with(|hg, path| {

@@ -86,6 +86,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
                 "requests",
                 "ken",
                 "smoosh",
+                "shared",
                 "functions",
                 "limits",
                 "log",
