@@ -8,7 +8,7 @@ use varve_exchange::client::peer::Remote;
 use varve_repo::{RepoView, Rev};
 
 /// Finds the changesets that a peer lacks, among `heads` and their ancestors, or all. As in Mercurial, extinct ones are
-/// left out if heads are named: somebody who names others does not mean these.
+/// left out if heads are named: the names of others do not mean these.
 pub(crate) fn find(
     repo: &mut Repo,
     (ui, config): (&mut Ui, &Config),
