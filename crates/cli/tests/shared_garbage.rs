@@ -1,12 +1,11 @@
 //! Old states in a shared store, and the servers that remove them.
 
 use crate::shared_owners::metric;
-use crate::shared_serving::{QUICK, Scene, wait_until};
+use crate::shared_serving::{Scene, wait_until};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use varve_testkit::varve::configure;
 
 /// Commits of one database; a log has a checkpoint after each thousand.
 const COMMITS: usize = 1010;
@@ -16,8 +15,6 @@ const FIRST_RECORD: &str = "store/databases/db-d/log/00000000000000000001";
 #[test]
 fn old_states_are_removed_by_the_server() {
     let scene = Scene::new();
-    let directory = PathBuf::from(scene.path("one"));
-    configure(&directory, &format!("{QUICK}[shared]\ncollect_every = 1\n"));
     let server = scene.serve("one");
     let mut client = server.admin();
     client.put("/d", &Value::Null).expect_status(201);
@@ -29,6 +26,9 @@ fn old_states_are_removed_by_the_server() {
     let first = PathBuf::from(scene.path(FIRST_RECORD));
     assert!(first.exists(), "nothing is old yet");
     make_old(Path::new(&scene.path("store")));
+    // A day, which is the default, would be too long.
+    let every = "/_node/_local/_config/shared/collect_every";
+    client.put(every, &json!("1")).expect_status(200);
     wait_until("the first record goes", || !first.exists());
     wait_until("it is counted", || {
         metric(&server, "varve_collected_bytes_total") > 0

@@ -13,7 +13,7 @@ use varve_testkit::http::Client;
 use varve_testkit::varve::{ADMIN, PASSWORD, Server, configure};
 
 /// Settings without which each login would take long in a build for tests.
-pub(crate) const QUICK: &str = "[chttpd_auth]\niterations = 2\n";
+const QUICK: &str = "[chttpd_auth]\niterations = 2\n";
 /// Time after which a server may take a database back.
 const HOLD_OFF: Duration = Duration::from_secs(5);
 const WRITERS: usize = 3;

@@ -41,6 +41,26 @@ impl Clock for SystemClock {
     }
 }
 
+/// A clock that goes on only while its process sleeps.
+#[cfg(test)]
+#[derive(Debug, Default)]
+pub(crate) struct ManualClock(parking_lot::Mutex<Duration>);
+
+#[cfg(test)]
+impl Clock for ManualClock {
+    fn monotonic(&self) -> Duration {
+        *self.0.lock()
+    }
+
+    fn wall(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn sleep(&self, duration: Duration) {
+        *self.0.lock() += duration;
+    }
+}
+
 /// A moment on both clocks, from which elapsed time is measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {

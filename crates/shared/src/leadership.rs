@@ -221,27 +221,10 @@ fn number_of(directory: &str, key: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::ManualClock;
     use crate::store::DirectoryStore;
-    use parking_lot::Mutex;
 
     const TAKEOVER: Duration = Duration::from_secs(5);
-
-    #[derive(Debug, Default)]
-    struct ManualClock(Mutex<Duration>);
-
-    impl Clock for ManualClock {
-        fn monotonic(&self) -> Duration {
-            *self.0.lock()
-        }
-
-        fn wall(&self) -> Duration {
-            Duration::ZERO
-        }
-
-        fn sleep(&self, duration: Duration) {
-            *self.0.lock() += duration;
-        }
-    }
 
     struct Scene {
         _directory: tempfile::TempDir,

@@ -45,7 +45,9 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
     let (method, path) = (request.method.clone(), request.raw_path.clone());
     let answered = match site {
         Site::Directory(halves) => match &halves.forwarder {
-            Some(forwarder) => Box::pin(answer_as_owner((halves, forwarder), request, login)).await,
+            Some(forwarder) => {
+                Box::pin(answer_or_forward((halves, forwarder), request, login)).await
+            }
             None => dispatch(halves, request, login).await,
         },
         Site::Repository(_) | Site::Collection(_) => {
@@ -101,9 +103,9 @@ fn is_buffered(request: &Request, by_default: bool) -> bool {
     }
 }
 
-/// The answer of this server, which owns the database as far as it knows, or of the one that has taken it over meanwhile. What was
-/// refused for that is not done, so it is done again, here or there.
-async fn answer_as_owner(
+/// The answer of this server, which owns the database or reads its copy, or of the one that has taken the database over meanwhile. A
+/// request that is refused for that is not done, so it is done again, here or there.
+async fn answer_or_forward(
     (halves, forwarder): (&Halves, &Forwarder),
     mut request: Request,
     login: Login,

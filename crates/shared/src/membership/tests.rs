@@ -1,25 +1,8 @@
 use super::*;
+use crate::clock::ManualClock;
 use crate::store::DirectoryStore;
-use parking_lot::Mutex;
 
 const TAKEOVER: Duration = Duration::from_secs(5);
-
-#[derive(Debug, Default)]
-struct ManualClock(Mutex<Duration>);
-
-impl Clock for ManualClock {
-    fn monotonic(&self) -> Duration {
-        *self.0.lock()
-    }
-
-    fn wall(&self) -> Duration {
-        Duration::ZERO
-    }
-
-    fn sleep(&self, duration: Duration) {
-        *self.0.lock() += duration;
-    }
-}
 
 struct Scene {
     _directory: tempfile::TempDir,

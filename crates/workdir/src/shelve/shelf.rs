@@ -118,7 +118,7 @@ impl ShelfDirectory {
         }
     }
 
-    /// Where a file is until it is whole. Its name does not end like that of a shelved change: both programs would list
+    /// The path of a file until it is whole. Its name does not end like that of a shelved change: both programs would list
     /// one that was left behind, and Mercurial's list stops at a shelf that lacks a file.
     fn being_written(&self, file: ShelfFile) -> PathBuf {
         self.shelved.join([file.suffix(), ".new"].concat())

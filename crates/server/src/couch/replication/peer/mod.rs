@@ -54,7 +54,7 @@ pub(super) struct Peer {
     /// Requests that may be under way.
     permits: Arc<Semaphore>,
     settings: Arc<Replicator>,
-    /// Where requests are answered without a network, as long as this server may.
+    /// The database in this server, which answers requests without a network as long as this server may.
     local: Option<LocalSide>,
 }
 
