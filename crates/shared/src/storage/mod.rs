@@ -18,7 +18,7 @@ use crate::log::{Appended, Cursor, Log, LogId, LogOptions, Opened};
 use crate::store::ObjectStore;
 use file::SharedFile;
 use journal::Journal;
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -48,6 +48,8 @@ struct Shared {
     local: Arc<dyn Storage>,
     log: Log,
     journal: Mutex<Journal>,
+    /// Told of the end of a transaction.
+    transaction_ended: Condvar,
     /// Taken before `journal`.
     end: Mutex<LogEnd>,
     /// Number of checks and commits that have begun.
@@ -101,6 +103,7 @@ impl SharedStorage {
             local,
             log,
             journal: Mutex::default(),
+            transaction_ended: Condvar::new(),
             end: Mutex::new(end),
             begun: AtomicU64::new(0),
         };
@@ -165,6 +168,18 @@ impl SharedStorage {
             }
         }
         Err(shared.fenced())
+    }
+
+    /// Begins a transaction: until [`SharedStorage::end_transaction`], syncs make no record, so that all that is changed meanwhile is in
+    /// the one of the first sync behind it. The log is not given up before.
+    pub fn begin_transaction(&self) {
+        self.shared.journal.lock().set_in_transaction(true);
+    }
+
+    /// Ends a transaction, of which nothing is in the log before the next sync; nothing happens where none was begun.
+    pub fn end_transaction(&self) {
+        self.shared.journal.lock().set_in_transaction(false);
+        self.shared.transaction_ended.notify_all();
     }
 
     /// Commits everything and gives the log up, so that another process can take it over without a commit of this one being
