@@ -193,6 +193,49 @@ fn imports_store_what_the_log_has_not() {
 }
 
 #[test]
+fn imports_pack_short_files_and_remove_those_that_are_gone() {
+    let setup = Setup::new(LogOptions::default());
+    let id = LogId::new("hg/x").unwrap();
+    let files = |count: u32| {
+        let named = |n: u32| {
+            (
+                PathBuf::from(n.to_string()),
+                PathBuf::from(format!("d/{n}")),
+            )
+        };
+        (0..count).map(named).collect::<Vec<_>>()
+    };
+    let bytes = |n: u32| {
+        (n % 7 > 0)
+            .then(|| vec![n as u8; n as usize])
+            .unwrap_or_default()
+    };
+    let source = MemoryStorage::with_files((0..100).map(|n| (n.to_string().into(), bytes(n))));
+    let bring = |count| {
+        let files = files(count);
+        let done = import(&setup.store, &id, &setup.options, (&source, &files)).unwrap();
+        (done.stored, done.kept)
+    };
+    let total: u64 = (0..100).filter(|n| n % 7 > 0).map(u64::from).sum();
+    assert_eq!(bring(100), (total, 0));
+    assert_eq!(setup.objects("hg/x/segment/").len(), 1);
+    let follower = setup.open("hg/x");
+    for n in 0..100 {
+        assert_eq!(contents(&follower, &format!("d/{n}")), bytes(n));
+    }
+    let file = source.open(Path::new("50"), OpenMode::Append).unwrap();
+    file.append(b"more").unwrap();
+    assert_eq!(bring(99), (4, total - 99));
+    follower.ensure_current().unwrap();
+    assert_eq!(follower.kind(Path::new("d/99")).unwrap(), None);
+    assert_eq!(
+        contents(&follower, "d/50"),
+        [&bytes(50)[..], b"more"].concat()
+    );
+    assert_eq!(setup.verify("hg/x").findings, [] as [String; 0]);
+}
+
+#[test]
 fn a_store_that_creates_twice_is_refused() {
     #[derive(Debug, Default)]
     struct Overwriting(Mutex<BTreeMap<String, Vec<u8>>>);

@@ -83,7 +83,10 @@ fn a_log_is_given_up_between_transactions() {
     releasing.join().unwrap();
     assert!(!owner.is_owner() && owner.is_usable());
     let next = setup.open("db");
-    assert_eq!((contents(&next, "x"), contents(&next, "y")), (b"1".to_vec(), b"2".to_vec()));
+    assert_eq!(
+        (contents(&next, "x"), contents(&next, "y")),
+        (b"1".to_vec(), b"2".to_vec())
+    );
 }
 
 #[test]

@@ -106,12 +106,7 @@ impl Shared {
     /// As [`Shared::commit`].
     pub(super) fn release(&self) -> Result<(), SharedError> {
         loop {
-            {
-                let mut journal = self.journal.lock();
-                while journal.is_in_transaction() {
-                    self.transaction_ended.wait(&mut journal);
-                }
-            }
+            self.wait_for_transaction();
             let mut end = self.end.lock();
             self.ensure_usable()?;
             if end.owned_epoch.is_none() {
@@ -170,7 +165,7 @@ impl Shared {
 }
 
 /// Moves all appended bytes into segments for the record in `slot`.
-fn to_segments(
+pub(crate) fn to_segments(
     log: &Log,
     operations: Vec<Operation>,
     slot: u64,

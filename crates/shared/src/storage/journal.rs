@@ -94,6 +94,12 @@ impl Journal {
         self.operations = operations;
     }
 
+    /// True if an operation since the last commit concerns a file of these.
+    pub(super) fn changes(&self, is_seen: impl Fn(&Path) -> bool) -> bool {
+        let mut operations = self.operations.iter();
+        operations.any(|operation| operation.changes(&is_seen))
+    }
+
     pub(super) fn is_full(&self) -> bool {
         self.bytes > MOST_BYTES
     }

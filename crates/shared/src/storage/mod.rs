@@ -28,7 +28,8 @@ use varve_base::storage::{Entry, EntryKind};
 use varve_base::{OpenMode, Storage, StorageError, StorageFile};
 
 pub(crate) use checkpoint::announce;
-pub(crate) use local_copy::LocalCopy;
+pub(crate) use commit::to_segments;
+pub(crate) use local_copy::{LocalCopy, SegmentReader};
 
 /// Attempts of taking a log over, which begins again because another record took the slot.
 const TAKE_OVER_ATTEMPTS: usize = 100;
@@ -126,7 +127,13 @@ impl SharedStorage {
 
     /// False once the log must be opened again.
     pub fn is_usable(&self) -> bool {
-        self.shared.ensure_usable().is_ok()
+        self.ensure_usable().is_ok()
+    }
+
+    /// # Errors
+    /// Why the log must be opened again.
+    pub fn ensure_usable(&self) -> Result<(), SharedError> {
+        self.shared.ensure_usable()
     }
 
     /// Brings the local copy to the end of the log as it is now, or later. A read of the copy after this sees all commits
@@ -152,6 +159,7 @@ impl SharedStorage {
         }
         let seen = end.cursor.epoch();
         let epoch = seen.saturating_add(1);
+        shared.wait_for_transaction();
         for _ in 0..TAKE_OVER_ATTEMPTS {
             shared.follow(&mut end)?;
             if end.cursor.epoch() != seen {
@@ -170,8 +178,13 @@ impl SharedStorage {
         Err(shared.fenced())
     }
 
+    /// The local copy. What is changed there directly is in no record, and must have names that no record has.
+    pub fn local(&self) -> &Arc<dyn Storage> {
+        &self.shared.local
+    }
+
     /// Begins a transaction: until [`SharedStorage::end_transaction`], syncs make no record, so that all that is changed meanwhile is in
-    /// the one of the first sync behind it. The log is not given up before.
+    /// the one of the first sync behind it, and no record of another process changes the copy. The log is not given up before.
     pub fn begin_transaction(&self) {
         self.shared.journal.lock().set_in_transaction(true);
     }
@@ -180,6 +193,30 @@ impl SharedStorage {
     pub fn end_transaction(&self) {
         self.shared.journal.lock().set_in_transaction(false);
         self.shared.transaction_ended.notify_all();
+    }
+
+    /// Returns once no change of a file that `is_seen` names is only in the copy: what a reader has seen before the call is in the
+    /// log then.
+    ///
+    /// # Errors
+    /// As of a commit: what the reader has seen may never be in the log.
+    pub fn settle(&self, is_seen: impl Fn(&Path) -> bool) -> Result<(), SharedError> {
+        let shared = &self.shared;
+        loop {
+            let mut journal = shared.journal.lock();
+            if !journal.changes(&is_seen) {
+                break;
+            }
+            if journal.is_in_transaction() {
+                shared.transaction_ended.wait(&mut journal);
+                continue;
+            }
+            drop(journal);
+            shared.commit()?;
+        }
+        // A commit may be on its way.
+        let _end = shared.end.lock();
+        shared.ensure_usable()
     }
 
     /// Commits everything and gives the log up, so that another process can take it over without a commit of this one being
@@ -227,7 +264,10 @@ impl Shared {
                 Ok(false) => Err(self.fenced()),
                 Err(error) => Err(error),
             },
-            None => self.follow(&mut end),
+            None => {
+                self.wait_for_transaction();
+                self.follow(&mut end)
+            }
         };
         if let Some(error) = done.as_ref().err().filter(|error| error.must_reopen()) {
             self.journal.lock().abandon(error);
@@ -235,6 +275,13 @@ impl Shared {
         done?;
         end.confirmed = number;
         Ok(())
+    }
+
+    fn wait_for_transaction(&self) {
+        let mut journal = self.journal.lock();
+        while journal.is_in_transaction() {
+            self.transaction_ended.wait(&mut journal);
+        }
     }
 
     /// Applies all records up to the end of the log.

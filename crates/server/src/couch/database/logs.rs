@@ -1,6 +1,7 @@
 //! Names of databases' logs in a shared store.
 
 use crate::couch::names::check_database_name;
+use crate::runtime::LogKind;
 use std::fmt::Write;
 use varve_shared::{LogId, SharedError};
 
@@ -8,6 +9,13 @@ use varve_shared::{LogId, SharedError};
 pub const FILE: &str = "database.varve";
 /// Logs of databases have names that begin so.
 const LOG_PREFIX: &str = "databases/db-";
+
+/// Databases as things with logs.
+pub(crate) const KIND: LogKind = LogKind {
+    log_of,
+    name_of: database_of,
+    mark: FILE,
+};
 
 /// The log of a database with a legal name. All letters but those that both names may have are escaped as `.` and two
 /// digits.

@@ -1,11 +1,12 @@
 //! Two servers of one store, without HTTP.
 
 use super::*;
+use crate::couch::database::logs;
 use crate::couch::database::logs::{FILE, log_of};
-use crate::couch::database::shared::SharedDatabases;
 use crate::couch::database::store::DatabaseStore;
 use crate::http::FailureKind;
 use crate::runtime::LogOutput;
+use crate::runtime::SharedLogs;
 use crate::runtime::log::Log;
 use std::fs::File;
 use std::path::Path;
@@ -74,7 +75,12 @@ impl TestServer {
         });
         let copies = directory.join(name).join("shared");
         let view = Arc::new(ClusterView::new(name.to_owned()));
-        let shared = SharedDatabases::new(Arc::clone(&store) as _, Arc::clone(&view), copies);
+        let shared = SharedLogs::new(
+            logs::KIND,
+            Arc::clone(&store) as _,
+            Arc::clone(&view),
+            copies,
+        );
         let shared = shared.unwrap();
         let log = varve_config::Log::default();
         let databases = Databases::new(

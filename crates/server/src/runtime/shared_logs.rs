@@ -1,12 +1,10 @@
-//! Databases whose files are logs in a store of objects. A server that is asked for one takes its log over if it should write the
-//! database, and follows it otherwise.
+//! Logs in a store of objects, one for each thing that a server keeps. A server that is asked for a thing takes its log over if it
+//! should write the thing, and follows it otherwise.
 //!
 //! A local copy is a cache in a directory of its own, made anew whenever its log is opened. A log that another process has taken
 //! over from the server that should write it is left to that process for [`HOLD_OFF`], then taken back if it is asked for.
 
-use super::logs::{FILE, database_of, log_of};
-use crate::Failure;
-use crate::runtime::ClusterView;
+use super::ClusterView;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,16 +13,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use varve_base::{DiskStorage, Storage};
 use varve_shared::{
-    Catalog, CatalogEntry, Collected, LogOptions, ObjectStore, SharedError, SharedStorage,
+    Catalog, CatalogEntry, Collected, LogId, LogOptions, ObjectStore, SharedError, SharedStorage,
     SystemClock, collect_garbage,
 };
 
 /// Time for which a log is not taken back from another process.
 const HOLD_OFF: Duration = Duration::from_secs(5);
 
-/// The logs of a store that have databases.
+/// Things of one kind in the logs of a store.
 #[derive(Debug)]
-pub(crate) struct SharedDatabases {
+pub(crate) struct SharedLogs {
+    kind: LogKind,
     store: Arc<dyn ObjectStore>,
     clock: Arc<SystemClock>,
     catalog: Catalog,
@@ -34,6 +33,17 @@ pub(crate) struct SharedDatabases {
     logs: Mutex<HashMap<String, LogState>>,
     /// Says which logs this server should own.
     view: Arc<ClusterView>,
+}
+
+/// A kind of things with logs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LogKind {
+    /// The log of a thing with this name.
+    pub(crate) log_of: fn(&str) -> Result<LogId, SharedError>,
+    /// The name of the thing that a log belongs to; `None` for logs of other kinds.
+    pub(crate) name_of: fn(&str) -> Option<String>,
+    /// A path that is there if the thing is.
+    pub(crate) mark: &'static str,
 }
 
 /// State of a log that was opened by this process.
@@ -51,21 +61,23 @@ struct OpenLog {
     copy: PathBuf,
 }
 
-impl SharedDatabases {
-    /// The databases of a store. All that is below `copies` is removed.
+impl SharedLogs {
+    /// The logs of one kind. All that is below `copies` is removed.
     ///
     /// # Errors
     /// Errors of the disk.
     pub(crate) fn new(
+        kind: LogKind,
         store: Arc<dyn ObjectStore>,
         view: Arc<ClusterView>,
         copies: PathBuf,
-    ) -> Result<SharedDatabases, varve_base::StorageError> {
+    ) -> Result<SharedLogs, varve_base::StorageError> {
         let (root, disk) = (Path::new(""), DiskStorage::new(&copies).with_private(&[""]));
         disk.remove_tree(root)?;
         disk.create_directory(root)?;
         let clock = Arc::new(SystemClock::default());
-        Ok(SharedDatabases {
+        Ok(SharedLogs {
+            kind,
             catalog: Catalog::new(Arc::clone(&store), Arc::clone(&clock) as _),
             store,
             clock,
@@ -76,29 +88,32 @@ impl SharedDatabases {
         })
     }
 
-    /// Names of all databases; one request for about a thousand of them.
+    /// Names of all things of this kind; one request for about a thousand of them.
     ///
     /// # Errors
-    /// 503 if the store does not answer.
-    pub(crate) fn names(&self) -> Result<Vec<String>, Failure> {
+    /// Errors of the store.
+    pub(crate) fn names(&self) -> Result<Vec<String>, SharedError> {
         let logs = self.catalog.logs()?;
-        Ok(logs.iter().filter_map(|log| database_of(log)).collect())
+        Ok(logs
+            .iter()
+            .filter_map(|log| (self.kind.name_of)(log))
+            .collect())
     }
 
-    /// The catalog's entries for a database; none if there is no such database.
+    /// The catalog's entries for a thing; none if there is no such thing.
     ///
     /// # Errors
-    /// 503 if the store does not answer.
-    pub(crate) fn entries(&self, name: &str) -> Result<Vec<CatalogEntry>, Failure> {
-        Ok(self.catalog.entries(&log_of(name)?)?)
+    /// Errors of the store.
+    pub(crate) fn entries(&self, name: &str) -> Result<Vec<CatalogEntry>, SharedError> {
+        self.catalog.entries(&(self.kind.log_of)(name)?)
     }
 
-    /// Takes a deleted database out of the catalog, by the entries that were there before its files were removed.
+    /// Takes a removed thing out of the catalog, by the entries that were there before its files were removed.
     ///
     /// # Errors
-    /// 503 if the store does not answer.
-    pub(crate) fn remove_entries(&self, entries: &[CatalogEntry]) -> Result<(), Failure> {
-        Ok(self.catalog.remove(entries)?)
+    /// Errors of the store.
+    pub(crate) fn remove_entries(&self, entries: &[CatalogEntry]) -> Result<(), SharedError> {
+        self.catalog.remove(entries)
     }
 
     /// View of the other servers of the store.
@@ -106,84 +121,81 @@ impl SharedDatabases {
         &self.view
     }
 
-    /// The log of a database, owned by this process if it should write that and brought to its end otherwise; `None` if there
-    /// is no such database. The caller must be the only one at work for that name.
+    /// The log of a thing, owned by this process if it should write that and brought to its end otherwise; `None` if there is no
+    /// such thing. The caller must be the only one at work for that name.
     ///
     /// # Errors
-    /// 503 if another process has it, or the store does not answer; 500 for damage.
-    pub(crate) fn find(&self, name: &str) -> Result<Option<SharedStorage>, Failure> {
+    /// [`SharedError::Fenced`] while another process has it; errors of the store.
+    pub(crate) fn find(&self, name: &str) -> Result<Option<SharedStorage>, SharedError> {
         match self.view.writes(name) {
             true => self.find_owned(name),
             false => self.find_followed(name),
         }
     }
 
-    fn find_followed(&self, name: &str) -> Result<Option<SharedStorage>, Failure> {
-        let known = match self.logs.lock().get(name) {
-            Some(LogState::Open(log)) => Some(log.storage.clone()),
-            Some(LogState::Lost(_)) | None => None,
-        };
+    fn has_thing(&self, storage: &SharedStorage) -> Result<bool, SharedError> {
+        Ok(storage.kind(Path::new(self.kind.mark))?.is_some())
+    }
+
+    fn find_followed(&self, name: &str) -> Result<Option<SharedStorage>, SharedError> {
         let is_current = |storage: &SharedStorage| {
-            // One that no open database has used since another server is to write it.
+            // One that nothing has used since another server is to write it.
             storage.release()?;
             storage.ensure_current()
         };
-        let storage = match known.map(|storage| (is_current(&storage), storage)) {
+        let storage = match self
+            .open_log(name)
+            .map(|storage| (is_current(&storage), storage))
+        {
             Some((Ok(()), storage)) => storage,
-            Some((Err(error), _)) if !error.must_reopen() => return Err(error.into()),
+            Some((Err(error), _)) if !error.must_reopen() => return Err(error),
             Some(_) | None if self.entries(name)?.is_empty() => {
                 self.close(name);
                 return Ok(None);
             }
             Some(_) | None => self.open(name)?,
         };
-        let is_there = storage.kind(Path::new(FILE))?.is_some();
+        let is_there = self.has_thing(&storage)?;
         if !is_there {
             self.close(name);
         }
         Ok(is_there.then_some(storage))
     }
 
-    fn find_owned(&self, name: &str) -> Result<Option<SharedStorage>, Failure> {
+    fn find_owned(&self, name: &str) -> Result<Option<SharedStorage>, SharedError> {
         let entries = self.entries(name)?;
         if entries.is_empty() {
             return Ok(None);
         }
         let storage = self.own(name)?;
-        if storage.kind(Path::new(FILE))?.is_some() {
+        if self.has_thing(&storage)? {
             return Ok(Some(storage));
         }
-        // Left by a process that was killed while it created or deleted the database. They were listed before this process
-        // took the log over, so none belongs to a database that is made later.
+        // Left by a process that was killed while it made or removed the thing. They were listed before this process took the log
+        // over, so none belongs to a thing that is made later.
         self.catalog.remove(&entries)?;
         Ok(None)
     }
 
-    /// Removes what the log of a database keeps for restores to times longer ago than they reach back.
+    /// Removes what the log of a thing keeps for restores to times longer ago than they reach back.
     ///
     /// # Errors
-    /// 503 if the store does not answer; 500 for damage, of which nothing is removed.
-    pub(crate) fn collect_garbage(&self, name: &str) -> Result<Collected, Failure> {
+    /// Errors of the store; damage, of which nothing is removed.
+    pub(crate) fn collect_garbage(&self, name: &str) -> Result<Collected, SharedError> {
         let clock = Some(Arc::clone(&self.clock) as _);
-        let options = LogOptions::default();
-        Ok(collect_garbage(
-            &self.store,
-            clock,
-            &log_of(name)?,
-            &options,
-        )?)
+        let (id, options) = ((self.kind.log_of)(name)?, LogOptions::default());
+        collect_garbage(&self.store, clock, &id, &options)
     }
 
-    /// The log for a new database, owned by this process and in the catalog. The caller must be the only one at work for
-    /// that name, and finds the file there if there is such a database already.
+    /// The log for a new thing, owned by this process and in the catalog. The caller must be the only one at work for that name,
+    /// and finds the thing there if there is one already.
     ///
     /// # Errors
-    /// As of [`SharedDatabases::find`].
-    pub(crate) fn for_creation(&self, name: &str) -> Result<SharedStorage, Failure> {
+    /// As of [`SharedLogs::find`].
+    pub(crate) fn for_creation(&self, name: &str) -> Result<SharedStorage, SharedError> {
         let storage = self.own(name)?;
-        let is_new = storage.kind(Path::new(FILE))?.is_none();
-        if is_new || self.entries(name)?.is_empty() {
-            self.catalog.add(&log_of(name)?)?;
+        if !self.has_thing(&storage)? || self.entries(name)?.is_empty() {
+            self.catalog.add(&(self.kind.log_of)(name)?)?;
         }
         Ok(storage)
     }
@@ -203,22 +215,30 @@ impl SharedDatabases {
         }
     }
 
-    fn own(&self, name: &str) -> Result<SharedStorage, Failure> {
-        let log = log_of(name)?.to_string();
-        if !self.view.writes(name) {
-            return Err(SharedError::NotOwner { log }.into());
-        }
-        let known = match self.logs.lock().get(name) {
+    fn open_log(&self, name: &str) -> Option<SharedStorage> {
+        match self.logs.lock().get(name) {
             Some(LogState::Open(log)) => Some(log.storage.clone()),
-            Some(LogState::Lost(since)) if since.elapsed() < HOLD_OFF => {
-                return Err(SharedError::Fenced { log }.into());
-            }
             Some(LogState::Lost(_)) | None => None,
-        };
-        let storage = match known {
+        }
+    }
+
+    fn was_lost_just_now(&self, name: &str) -> bool {
+        let logs = self.logs.lock();
+        matches!(logs.get(name), Some(LogState::Lost(since)) if since.elapsed() < HOLD_OFF)
+    }
+
+    fn own(&self, name: &str) -> Result<SharedStorage, SharedError> {
+        let log = (self.kind.log_of)(name)?.to_string();
+        if !self.view.writes(name) {
+            return Err(SharedError::NotOwner { log });
+        }
+        if self.was_lost_just_now(name) {
+            return Err(SharedError::Fenced { log });
+        }
+        let storage = match self.open_log(name) {
             Some(storage) if !storage.is_usable() => {
                 self.retire(name);
-                return Err(SharedError::Fenced { log }.into());
+                return Err(SharedError::Fenced { log });
             }
             Some(storage) => {
                 if !storage.is_owner() {
@@ -238,8 +258,8 @@ impl SharedDatabases {
     }
 
     /// Opens a log, to be followed.
-    fn open(&self, name: &str) -> Result<SharedStorage, Failure> {
-        let id = log_of(name)?;
+    fn open(&self, name: &str) -> Result<SharedStorage, SharedError> {
+        let id = (self.kind.log_of)(name)?;
         let number = self.next_copy.fetch_add(1, Ordering::Relaxed);
         let copy = self.copies.join(number.to_string());
         let local = DiskStorage::new(&copy).with_private(&[""]);
@@ -264,8 +284,16 @@ impl SharedDatabases {
             }
             Err(error) => {
                 self.remove_copy(&copy);
-                Err(error.into())
+                Err(error)
             }
+        }
+    }
+
+    /// Directory of the local copy of an open log; `None` if it is not open.
+    pub(crate) fn copy_of(&self, name: &str) -> Option<PathBuf> {
+        match self.logs.lock().get(name) {
+            Some(LogState::Open(log)) => Some(log.copy.clone()),
+            Some(LogState::Lost(_)) | None => None,
         }
     }
 
