@@ -216,7 +216,7 @@ fn imports_pack_short_files_and_remove_those_that_are_gone() {
         let done = import(&setup.store, &id, &setup.options, (&source, &files)).unwrap();
         (done.stored, done.kept)
     };
-    let total: u64 = (0..100).filter(|n| n % 7 > 0).map(u64::from).sum();
+    let total: u64 = (0..100_u64).filter(|n| n % 7 > 0).sum();
     assert_eq!(bring(100), (total, 0));
     assert_eq!(setup.objects("hg/x/segment/").len(), 1);
     let follower = setup.open("hg/x");

@@ -12,6 +12,7 @@ mod limits;
 mod listening;
 pub(crate) mod log;
 mod log_file;
+pub(crate) mod log_names;
 pub(crate) mod metrics;
 pub(crate) mod recent_durations;
 mod registry;

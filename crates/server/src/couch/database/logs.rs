@@ -2,7 +2,7 @@
 
 use crate::couch::names::check_database_name;
 use crate::runtime::LogKind;
-use std::fmt::Write;
+use crate::runtime::log_names::{escape, unescape};
 use varve_shared::{LogId, SharedError};
 
 /// Path of a database's file in its log.
@@ -17,37 +17,17 @@ pub(crate) const KIND: LogKind = LogKind {
     mark: FILE,
 };
 
-/// The log of a database with a legal name. All letters but those that both names may have are escaped as `.` and two
-/// digits.
+/// The log of a database with a legal name.
 ///
 /// # Errors
 /// [`SharedError::BadName`].
 pub fn log_of(name: &str) -> Result<LogId, SharedError> {
-    let mut log = LOG_PREFIX.to_owned();
-    for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'0'..=b'9' | b'_' | b'+' | b'-' => log.push(char::from(byte)),
-            other => {
-                // Writing to a text does not fail.
-                let _ = write!(log, ".{other:02x}");
-            }
-        }
-    }
-    LogId::new(&log)
+    escape(LOG_PREFIX, name)
 }
 
 /// The database of a log, if it is that of one. Whatever lies in the store, the name is a legal one.
 pub fn database_of(log: &str) -> Option<String> {
-    let mut rest = log.strip_prefix(LOG_PREFIX)?;
-    let mut name = String::new();
-    while let Some((plain, escaped)) = rest.split_once('.') {
-        name.push_str(plain);
-        let digits = escaped.get(..2)?;
-        name.push(char::from(u8::from_str_radix(digits, 16).ok()?));
-        rest = &escaped[2..];
-    }
-    name.push_str(rest);
-    check_database_name(&name).is_ok().then_some(name)
+    unescape(LOG_PREFIX, log).filter(|name| check_database_name(name).is_ok())
 }
 
 #[cfg(test)]
