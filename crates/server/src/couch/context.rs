@@ -115,7 +115,7 @@ impl CouchContext {
             Some(shared) => {
                 let (store, view) = (Arc::clone(&shared.store), Arc::clone(&shared.view));
                 let copies = directory.path.join(COPIES).join(DATABASES);
-                DatabaseStore::Shared(SharedLogs::new(logs::KIND, store, view, copies)?)
+                DatabaseStore::Shared(Arc::new(SharedLogs::new(logs::KIND, store, view, copies)?))
             }
         };
         let databases = Databases::new(

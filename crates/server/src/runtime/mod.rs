@@ -38,5 +38,5 @@ pub use log::LogOutput;
 pub use log_file::LogFile;
 pub use registry::{Registry, Resource};
 pub(crate) use running::{RunningAnswers, RunningSlot};
-pub(crate) use shared_logs::{LogKind, SharedLogs};
+pub(crate) use shared_logs::{CopyDirectory, LogKind, OpenLog, SharedLogs};
 pub use tasks::{RunningTask, Tasks};

@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use varve_base::{DiskStorage, Storage};
 use varve_shared::{
-    Catalog, CatalogEntry, Collected, LogId, LogOptions, ObjectStore, SharedError, SharedStorage,
-    SystemClock, collect_garbage,
+    Catalog, CatalogEntry, Collected, LogId, LogOptions, ObjectStore, Peeked, SharedError,
+    SharedStorage, SystemClock, collect_garbage, peek,
 };
 
 /// Time for which a log is not taken back from another process.
@@ -56,9 +56,25 @@ enum LogState {
 
 /// A log that this process follows or owns, as far as it knows.
 #[derive(Clone, Debug)]
-struct OpenLog {
-    storage: SharedStorage,
-    copy: PathBuf,
+pub(crate) struct OpenLog {
+    pub(crate) storage: SharedStorage,
+    pub(crate) copy: Arc<CopyDirectory>,
+}
+
+/// Directory of a local copy, which is removed when it is used no more. What cannot be removed goes at the next start.
+#[derive(Debug)]
+pub(crate) struct CopyDirectory(PathBuf);
+
+impl CopyDirectory {
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for CopyDirectory {
+    fn drop(&mut self) {
+        let _ = DiskStorage::new(&self.0).remove_tree(Path::new(""));
+    }
 }
 
 impl SharedLogs {
@@ -144,8 +160,8 @@ impl SharedLogs {
             storage.ensure_current()
         };
         let storage = match self
-            .open_log(name)
-            .map(|storage| (is_current(&storage), storage))
+            .opened(name)
+            .map(|log| (is_current(&log.storage), log.storage))
         {
             Some((Ok(()), storage)) => storage,
             Some((Err(error), _)) if !error.must_reopen() => return Err(error),
@@ -177,11 +193,24 @@ impl SharedLogs {
         Ok(None)
     }
 
-    /// Removes what the log of a thing keeps for restores to times longer ago than they reach back.
+    /// A file of at most `limit` bytes, from the log alone.
+    ///
+    /// # Errors
+    /// Errors of the store, damage.
+    pub(crate) fn peek(&self, name: &str, file: (&Path, u64)) -> Result<Peeked, SharedError> {
+        let (id, options) = ((self.kind.log_of)(name)?, LogOptions::default());
+        peek(&self.store, &id, &options, file)
+    }
+
+    /// Removes what the log of a thing keeps for restores to times longer ago than they reach back; nothing if another server
+    /// should write the thing by now.
     ///
     /// # Errors
     /// Errors of the store; damage, of which nothing is removed.
     pub(crate) fn collect_garbage(&self, name: &str) -> Result<Collected, SharedError> {
+        if !self.view.writes(name) {
+            return Ok(Collected::default());
+        }
         let clock = Some(Arc::clone(&self.clock) as _);
         let (id, options) = ((self.kind.log_of)(name)?, LogOptions::default());
         collect_garbage(&self.store, clock, &id, &options)
@@ -209,17 +238,7 @@ impl SharedLogs {
     }
 
     fn close(&self, name: &str) {
-        let before = self.logs.lock().remove(name);
-        if let Some(LogState::Open(log)) = before {
-            self.remove_copy(&log.copy);
-        }
-    }
-
-    fn open_log(&self, name: &str) -> Option<SharedStorage> {
-        match self.logs.lock().get(name) {
-            Some(LogState::Open(log)) => Some(log.storage.clone()),
-            Some(LogState::Lost(_)) | None => None,
-        }
+        self.logs.lock().remove(name);
     }
 
     fn was_lost_just_now(&self, name: &str) -> bool {
@@ -235,7 +254,7 @@ impl SharedLogs {
         if self.was_lost_just_now(name) {
             return Err(SharedError::Fenced { log });
         }
-        let storage = match self.open_log(name) {
+        let storage = match self.opened(name).map(|log| log.storage) {
             Some(storage) if !storage.is_usable() => {
                 self.retire(name);
                 return Err(SharedError::Fenced { log });
@@ -261,44 +280,38 @@ impl SharedLogs {
     fn open(&self, name: &str) -> Result<SharedStorage, SharedError> {
         let id = (self.kind.log_of)(name)?;
         let number = self.next_copy.fetch_add(1, Ordering::Relaxed);
-        let copy = self.copies.join(number.to_string());
-        let local = DiskStorage::new(&copy).with_private(&[""]);
-        let opened = SharedStorage::open(
+        let copy = Arc::new(CopyDirectory(self.copies.join(number.to_string())));
+        let local = DiskStorage::new(copy.path()).with_private(&[""]);
+        let storage = SharedStorage::open(
             Arc::clone(&self.store),
             Arc::clone(&self.clock) as _,
             id,
             LogOptions::default(),
             Arc::new(local.with_names_from_root()),
-        );
-        match opened {
-            Ok(storage) => {
-                let log = OpenLog {
-                    storage: storage.clone(),
-                    copy,
-                };
-                let before = (self.logs.lock()).insert(name.to_owned(), LogState::Open(log));
-                if let Some(LogState::Open(unusable)) = before {
-                    self.remove_copy(&unusable.copy);
-                }
-                Ok(storage)
-            }
-            Err(error) => {
-                self.remove_copy(&copy);
-                Err(error)
-            }
-        }
+        )?;
+        let log = OpenLog {
+            storage: storage.clone(),
+            copy,
+        };
+        (self.logs.lock()).insert(name.to_owned(), LogState::Open(log));
+        Ok(storage)
     }
 
-    /// Directory of the local copy of an open log; `None` if it is not open.
-    pub(crate) fn copy_of(&self, name: &str) -> Option<PathBuf> {
+    /// An open log; `None` if it is not open.
+    pub(crate) fn opened(&self, name: &str) -> Option<OpenLog> {
         match self.logs.lock().get(name) {
-            Some(LogState::Open(log)) => Some(log.copy.clone()),
+            Some(LogState::Open(log)) => Some(log.clone()),
             Some(LogState::Lost(_)) | None => None,
         }
     }
 
-    /// Removes a local copy. Requests that still read it have its files open; what cannot be removed goes at the next start.
-    fn remove_copy(&self, copy: &Path) {
-        let _ = DiskStorage::new(copy).remove_tree(Path::new(""));
+    /// Names of the things that this server should write.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub(crate) fn own_names(&self) -> Result<Vec<String>, SharedError> {
+        let mut names = self.names()?;
+        names.retain(|name| self.view.writes(name));
+        Ok(names)
     }
 }

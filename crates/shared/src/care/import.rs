@@ -95,15 +95,15 @@ fn apply(table: &mut FileTable, operations: &[Operation], key: &str) -> Result<(
     applied.map_err(|reason| SharedError::damaged(key, reason))
 }
 
-struct End {
+pub(super) struct End {
     cursor: Cursor,
-    table: FileTable,
+    pub(super) table: FileTable,
     /// Records behind the newest checkpoint.
     records: u64,
 }
 
 /// The end of a log, with its files.
-fn end_of(log: &Log) -> Result<End, SharedError> {
+pub(super) fn end_of(log: &Log) -> Result<End, SharedError> {
     let Opened {
         mut cursor,
         checkpoint,

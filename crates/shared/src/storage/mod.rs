@@ -136,6 +136,11 @@ impl SharedStorage {
         self.shared.ensure_usable()
     }
 
+    /// True if both are the same opened log.
+    pub fn is_same(&self, other: &SharedStorage) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
     /// Brings the local copy to the end of the log as it is now, or later. A read of the copy after this sees all commits
     /// that were acknowledged anywhere before the call. Callers at the same time share one request.
     ///
@@ -186,6 +191,8 @@ impl SharedStorage {
     /// Begins a transaction: until [`SharedStorage::end_transaction`], syncs make no record, so that all that is changed meanwhile is in
     /// the one of the first sync behind it, and no record of another process changes the copy. The log is not given up before.
     pub fn begin_transaction(&self) {
+        // Records that are being applied come before it.
+        let _end = self.shared.end.lock();
         self.shared.journal.lock().set_in_transaction(true);
     }
 

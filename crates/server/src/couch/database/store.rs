@@ -8,7 +8,7 @@ use crate::runtime::{ClusterView, SharedLogs};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::Storage;
-use varve_shared::{CatalogEntry, Collected, SharedStorage};
+use varve_shared::{CatalogEntry, SharedStorage};
 
 /// The storage of a server's databases.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(crate) enum DatabaseStore {
     /// One file for each in a directory.
     Directory(Arc<dyn Storage>),
     /// One log for each in a store of objects.
-    Shared(SharedLogs),
+    Shared(Arc<SharedLogs>),
 }
 
 /// The file of one database.
@@ -128,14 +128,11 @@ impl DatabaseStore {
         }
     }
 
-    /// Removes what a shared store keeps of a database for longer than restores reach back.
-    ///
-    /// # Errors
-    /// 503 if the store does not answer, 500 for damage.
-    pub(crate) fn collect_garbage(&self, name: &str) -> Result<Collected, Failure> {
+    /// The logs, if they are in a shared store.
+    pub(crate) fn logs(&self) -> Option<&Arc<SharedLogs>> {
         match self {
-            DatabaseStore::Directory(_) => Ok(Collected::default()),
-            DatabaseStore::Shared(shared) => Ok(shared.collect_garbage(name)?),
+            DatabaseStore::Directory(_) => None,
+            DatabaseStore::Shared(shared) => Some(shared),
         }
     }
 

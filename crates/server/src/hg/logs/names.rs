@@ -53,7 +53,11 @@ mod tests {
         for refused in ["a", "hg/", "hg/.hg", "hg/a//b", "hg/a/../b", "hg/a\0"] {
             assert!(log_of_repository(refused).is_err(), "{refused}");
         }
-        for foreign in ["databases/db-a", "repositories/hg-.2e.2e", "repositories/hg-.ff"] {
+        for foreign in [
+            "databases/db-a",
+            "repositories/hg-.2e.2e",
+            "repositories/hg-.ff",
+        ] {
             assert_eq!(repository_of(foreign), None, "{foreign}");
         }
     }

@@ -86,7 +86,7 @@ impl TestServer {
         let databases = Databases::new(
             (
                 Arc::new(DiskStorage::new(directory.join(name))),
-                DatabaseStore::Shared(shared),
+                DatabaseStore::Shared(Arc::new(shared)),
             ),
             DatabaseOptions::new(EngineSetting::SNAPPY, NodeCache::new(1 << 20)),
             100,
