@@ -205,11 +205,7 @@ fn imports_pack_short_files_and_remove_those_that_are_gone() {
         };
         (0..count).map(named).collect::<Vec<_>>()
     };
-    let bytes = |n: u32| {
-        (n % 7 > 0)
-            .then(|| vec![n as u8; n as usize])
-            .unwrap_or_default()
-    };
+    let bytes = |n: u32| vec![n as u8; if n.is_multiple_of(7) { 0 } else { n as usize }];
     let source = MemoryStorage::with_files((0..100).map(|n| (n.to_string().into(), bytes(n))));
     let bring = |count| {
         let files = files(count);
@@ -232,6 +228,15 @@ fn imports_pack_short_files_and_remove_those_that_are_gone() {
         contents(&follower, "d/50"),
         [&bytes(50)[..], b"more"].concat()
     );
+    let peek = |path: &str, limit| {
+        peek(&setup.store, &id, &setup.options, (Path::new(path), limit)).unwrap()
+    };
+    assert_eq!(peek("d/50", 54), Peeked::File(contents(&follower, "d/50")));
+    let others = (peek("d/50", 53), peek("d/99", 99));
+    assert_eq!(others, (Peeked::InRecords, Peeked::Absent));
+    follower.take_over().unwrap();
+    write(&follower, "d/new", b"short").unwrap();
+    assert_eq!(peek("d/new", 99), Peeked::InRecords);
     assert_eq!(setup.verify("hg/x").findings, [] as [String; 0]);
 }
 

@@ -326,16 +326,45 @@ fn the_server_that_writes_a_database_removes_what_nothing_needs() {
     let directory = tempfile::tempdir().unwrap();
     let (leader, standby) = leader_and_standby(directory.path());
     make_old_log(&directory.path().join("store"), "old");
-    assert_eq!(leader.databases.own_names().unwrap(), ["d", "old"]);
-    assert_eq!(standby.databases.own_names().unwrap(), [""; 0]);
-    let of_another = standby.databases.collect_garbage("old").unwrap();
+    assert_eq!(
+        leader.databases.logs().unwrap().own_names().unwrap(),
+        ["d", "old"]
+    );
+    assert_eq!(
+        standby.databases.logs().unwrap().own_names().unwrap(),
+        [""; 0]
+    );
+    let of_another = standby
+        .databases
+        .logs()
+        .unwrap()
+        .collect_garbage("old")
+        .unwrap();
     assert_eq!(of_another, Collected::default());
-    let collected = leader.databases.collect_garbage("old").unwrap();
+    let collected = leader
+        .databases
+        .logs()
+        .unwrap()
+        .collect_garbage("old")
+        .unwrap();
     assert!(
         collected.records > 4 && collected.bytes > 0,
         "{collected:?}"
     );
-    let again = leader.databases.collect_garbage("old").unwrap();
+    let again = leader
+        .databases
+        .logs()
+        .unwrap()
+        .collect_garbage("old")
+        .unwrap();
     assert_eq!(again, Collected::default());
-    assert_eq!(leader.databases.collect_garbage("d").unwrap(), again);
+    assert_eq!(
+        leader
+            .databases
+            .logs()
+            .unwrap()
+            .collect_garbage("d")
+            .unwrap(),
+        again
+    );
 }
