@@ -6,6 +6,7 @@
 //! ```
 //! Locks and caches are in the local copy only: between servers the log is the lock, and each has caches of its own.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -61,11 +62,22 @@ impl RepositoryStorage {
         }
     }
 
-    /// The storage of two paths that an operation has; the log refuses those of the copy, which it does not know.
-    fn of_both(&self, one: &Path, other: &Path) -> &dyn Storage {
-        match is_of_the_copy(other) {
-            true => self.of(one),
-            false => &self.log,
+    /// The storage of two paths that an operation has.
+    ///
+    /// # Errors
+    /// One of the paths is in the log and the other is not.
+    fn of_both(
+        &self,
+        op: &'static str,
+        one: &Path,
+        other: &Path,
+    ) -> Result<&dyn Storage, StorageError> {
+        match is_of_the_copy(one) == is_of_the_copy(other) {
+            true => Ok(self.of(one)),
+            false => {
+                let (path, source) = (one.to_owned(), io::ErrorKind::CrossesDevices.into());
+                Err(StorageError::Io { op, path, source })
+            }
         }
     }
 }
@@ -104,7 +116,9 @@ impl Storage for RepositoryStorage {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
-        let done = self.of_both(from, to).rename(from, to);
+        let done = self
+            .of_both("rename", from, to)
+            .and_then(|storage| storage.rename(from, to));
         if from == Path::new(JOURNAL) && done.is_ok() {
             self.log.end_transaction();
         }
@@ -112,7 +126,7 @@ impl Storage for RepositoryStorage {
     }
 
     fn exchange(&self, one: &Path, other: &Path) -> Result<(), StorageError> {
-        self.of_both(one, other).exchange(one, other)
+        self.of_both("exchange", one, other)?.exchange(one, other)
     }
 
     fn remove_tree(&self, directory: &Path) -> Result<(), StorageError> {
@@ -133,7 +147,7 @@ impl Storage for RepositoryStorage {
     }
 
     fn link(&self, from: &Path, to: &Path) -> Result<(), StorageError> {
-        self.of_both(from, to).link(from, to)
+        self.of_both("link", from, to)?.link(from, to)
     }
 
     /// A lock that is taken begins a transaction, so that no record changes what its holder reads.
@@ -157,3 +171,6 @@ impl Storage for RepositoryStorage {
         self.log.free_bytes(directory)
     }
 }
+
+#[cfg(test)]
+mod tests;
