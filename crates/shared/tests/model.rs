@@ -25,6 +25,8 @@ enum Step {
     Checkpoint,
     /// Another process takes over.
     TakeOver,
+    /// All files are read, so that nothing of them is left in the store.
+    Look,
 }
 
 fn file() -> impl Strategy<Value = PathBuf> {
@@ -46,7 +48,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => file().prop_map(Step::Symlink),
         5 => Just(Step::Sync),
         1 => Just(Step::Checkpoint),
-        1 => Just(Step::TakeOver),
+        2 => Just(Step::TakeOver),
+        1 => Just(Step::Look),
     ]
 }
 
@@ -121,7 +124,7 @@ fn tree(storage: &dyn Storage) -> BTreeMap<PathBuf, (EntryKind, Vec<u8>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn logs_equal_storages_without_one(steps in proptest::collection::vec(step(), 1..40)) {
@@ -139,6 +142,7 @@ proptest! {
             match step {
                 Step::Sync => owner.sync_directory(Path::new("")).unwrap(),
                 Step::Checkpoint => owner.checkpoint().unwrap(),
+                Step::Look => prop_assert_eq!(tree(&owner), tree(&model)),
                 Step::TakeOver => {
                     owner.sync_directory(Path::new("")).unwrap();
                     owner = setup.open("db");
@@ -149,8 +153,8 @@ proptest! {
                     apply(&owner, change).unwrap();
                 }
             }
-            prop_assert_eq!(tree(&owner), tree(&model), "after {:?}", step);
         }
+        prop_assert_eq!(tree(&owner), tree(&model));
         owner.sync_directory(Path::new("")).unwrap();
         follower.ensure_current().unwrap();
         prop_assert_eq!(tree(&follower), tree(&model));

@@ -3,7 +3,7 @@
 use crate::common::{self, Setup, contents, write};
 use std::path::Path;
 use std::sync::Arc;
-use varve_base::{MemoryStorage, OpenMode, Storage, StorageFile};
+use varve_base::{DiskStorage, MemoryStorage, OpenMode, Storage, StorageFile};
 use varve_shared::{LogOptions, SharedError};
 
 fn small() -> LogOptions {
@@ -296,7 +296,9 @@ fn damaged_objects_are_named() {
         bad[20] ^= 1;
         std::fs::write(&path, &bad).unwrap();
         let opened = setup.try_open("db", Arc::new(MemoryStorage::default()));
-        assert!(opened.unwrap_err().to_string().contains(&object.key));
+        // Segments are read when their bytes are.
+        let read = opened.and_then(|it| it.fetch_all());
+        assert!(read.unwrap_err().to_string().contains(&object.key));
         let findings = setup.verify("db").findings;
         assert!(
             findings.iter().any(|it| it.contains(&object.key)),
@@ -314,4 +316,69 @@ fn damaged_objects_are_named() {
         std::fs::write(&path, &good).unwrap();
     }
     assert_eq!(setup.verify("db").findings, [] as [String; 0]);
+}
+
+/// Which bytes a checkpoint stores again depends on those that it reads from the copy.
+#[test]
+fn owners_of_copies_with_gaps_store_what_is_behind_these() {
+    let setup = Setup::new(LogOptions {
+        checkpoint_slots: 7,
+        inline_bytes: 200,
+        ..LogOptions::default()
+    });
+    let (scratch, path) = (tempfile::tempdir().unwrap(), Path::new("lines"));
+    let mut all = Vec::new();
+    for round in 0..6 {
+        let local = Arc::new(DiskStorage::new(scratch.path()));
+        let owner = setup.try_open("db", local).unwrap();
+        owner.take_over().unwrap();
+        let mode = match owner.kind(path).unwrap() {
+            Some(_) => OpenMode::Append,
+            None => OpenMode::CreateNew,
+        };
+        let file = owner.open(path, mode).unwrap();
+        for line in 0..20_u8 {
+            let text = vec![b'a' + round; if line % 9 == 8 { 300 } else { 7 }];
+            file.append(&text).unwrap();
+            all.extend_from_slice(&text);
+            file.sync().unwrap();
+            let found = contents(&setup.open("db"), "lines");
+            assert!(found == all, "round {round}, line {line}");
+        }
+    }
+}
+
+/// Readers keep what they have opened, whatever becomes of its name, and fetch no more than they read.
+#[test]
+fn ranges_are_fetched_when_they_are_read() {
+    let setup = Setup::new(small());
+    let owner = setup.open("db");
+    owner.take_over().unwrap();
+    let long: Vec<u8> = (0..640_u32).map(|at| (at / 64) as u8).collect();
+    write(&owner, "long", &long).unwrap();
+    for name in ["a", "b", "c"] {
+        write(&owner, name, name.as_bytes()).unwrap();
+    }
+    owner.checkpoint().unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let local = Arc::new(DiskStorage::new(scratch.path()));
+    let copy = setup.try_open("db", local).unwrap();
+    let of_disk = |name: &str| std::fs::read(scratch.path().join(name)).unwrap();
+    assert_eq!(of_disk("long"), [0; 640]);
+    let file = copy.open(Path::new("long"), OpenMode::Read).unwrap();
+    assert!(
+        file.read_cached_at(130, &mut [0; 4]).is_err(),
+        "it has to wait"
+    );
+    assert_eq!(file.read_vec(126, 4).unwrap(), [1, 1, 2, 2]);
+    let fetched = [vec![0; 64], long[64..192].to_vec(), vec![0; 448]].concat();
+    assert_eq!(of_disk("long"), fetched);
+    file.read_cached_at(130, &mut [0; 4]).unwrap();
+    assert_eq!(contents(&copy, "a"), b"a");
+    assert_eq!(of_disk("c"), b"c", "its segment is here");
+    copy.take_over().unwrap();
+    copy.remove(Path::new("long")).unwrap();
+    write(&copy, "long", b"another").unwrap();
+    assert_eq!(file.read_all().unwrap(), long);
+    assert_eq!(contents(&copy, "long"), b"another");
 }

@@ -443,6 +443,21 @@ impl StorageFile for DiskFile {
         Ok(())
     }
 
+    fn extend(&self, len: u64) -> Result<bool, StorageError> {
+        let mut end = self.end.lock();
+        if len > *end {
+            self.file.set_len(len).map_err(self.fail("extend"))?;
+            *end = len;
+        }
+        Ok(true)
+    }
+
+    fn fill(&self, offset: u64, bytes: &[u8]) -> Result<(), StorageError> {
+        self.file
+            .write_all_at(bytes, offset)
+            .map_err(self.fail("fill"))
+    }
+
     fn sync(&self) -> Result<(), StorageError> {
         self.file.sync_data().map_err(self.fail("sync"))
     }

@@ -330,6 +330,35 @@ impl StorageFile for MemoryFile {
         Ok(())
     }
 
+    fn extend(&self, len: u64) -> Result<bool, StorageError> {
+        self.writable("extend")?;
+        let mut content = self.content.write();
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        if len > content.len() {
+            content.resize(len, 0);
+        }
+        Ok(true)
+    }
+
+    fn fill(&self, offset: u64, bytes: &[u8]) -> Result<(), StorageError> {
+        self.writable("fill")?;
+        let mut content = self.content.write();
+        let range = usize::try_from(offset)
+            .ok()
+            .map(|at| at..at.saturating_add(bytes.len()));
+        match range.and_then(|range| content.get_mut(range)) {
+            Some(room) => {
+                room.copy_from_slice(bytes);
+                Ok(())
+            }
+            None => Err(StorageError::io(
+                "fill",
+                &self.path,
+                io::ErrorKind::UnexpectedEof.into(),
+            )),
+        }
+    }
+
     fn sync(&self) -> Result<(), StorageError> {
         self.writable("sync")
     }

@@ -291,6 +291,23 @@ pub trait StorageFile: Send + Sync + Debug {
     /// Cuts the file to `len` bytes.
     fn truncate(&self, len: u64) -> Result<(), StorageError>;
 
+    /// Makes the file longer by bytes that read as zeros until [`StorageFile::fill`]. Returns false if the storage cannot do that.
+    ///
+    /// # Errors
+    /// Errors of the system.
+    fn extend(&self, _len: u64) -> Result<bool, StorageError> {
+        Ok(false)
+    }
+
+    /// Writes bytes that are inside the file, where [`StorageFile::extend`] has made room for them.
+    ///
+    /// # Errors
+    /// Errors of the system; a storage that cannot extend files cannot fill them.
+    fn fill(&self, _offset: u64, _bytes: &[u8]) -> Result<(), StorageError> {
+        let unsupported = io::ErrorKind::Unsupported.into();
+        Err(StorageError::io("fill", self.path(), unsupported))
+    }
+
     /// Returns once all appended bytes survive a power cut.
     fn sync(&self) -> Result<(), StorageError>;
 

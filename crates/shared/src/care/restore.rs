@@ -120,7 +120,7 @@ impl Target {
             Some(base) => FileTable::from_checkpoint(log.checkpoint(&base.name)?),
             None => FileTable::default(),
         };
-        let mut copy = LocalCopy::new(local);
+        let mut copy = LocalCopy::new(log, local);
         copy.make(log, &table)?;
         let slot = base.map_or(0, |it| it.name.slot);
         let restored = Restored {

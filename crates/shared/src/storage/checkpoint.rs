@@ -1,5 +1,6 @@
 //! Making a checkpoint: what only records have goes into segments, then a record announces the list of all files.
 
+use super::gaps::Gaps;
 use super::segment::SegmentWriter;
 use super::{LogEnd, Shared};
 use crate::error::SharedError;
@@ -7,7 +8,7 @@ use crate::file_table::FileTable;
 use crate::format::{Checkpoint, CheckpointName, FileRun, RecordBody, nonce};
 use crate::log::{Appended, Cursor, Log};
 use std::path::{Path, PathBuf};
-use varve_base::{OpenMode, Storage};
+use std::sync::Arc;
 
 impl Shared {
     /// Makes a checkpoint, unless changes wait for a commit: the local copy is ahead of the log then. Writers wait
@@ -29,10 +30,11 @@ impl Shared {
 
     fn seal_and_announce(&self, end: &mut LogEnd, epoch: u64) -> Result<(), SharedError> {
         let slot = end.cursor.slot().saturating_add(1);
-        let table = seal(&self.log, self.local.as_ref(), end.table.clone(), slot)?;
+        let table = seal(&self.log, &self.gaps, end.table.clone(), slot)?;
         match announce(&self.log, &mut end.cursor, epoch, &table)? {
             Appended::SlotTaken => Err(self.fenced()),
             Appended::Done => {
+                self.gaps.follow_checkpoint(&table);
                 end.table = table;
                 end.slots_since_checkpoint = 0;
                 end.bytes_since_checkpoint = 0;
@@ -72,7 +74,7 @@ struct Unsealed {
 /// with them, so that a file has few runs however often it is sealed.
 fn seal(
     log: &Log,
-    local: &dyn Storage,
+    local: &Arc<Gaps>,
     mut table: FileTable,
     slot: u64,
 ) -> Result<FileTable, SharedError> {
@@ -122,11 +124,11 @@ struct RunPacker<'l> {
 impl RunPacker<'_> {
     fn store(
         &mut self,
-        local: &dyn Storage,
+        local: &Arc<Gaps>,
         path: &Path,
         range: std::ops::Range<u64>,
     ) -> Result<(), SharedError> {
-        let file = local.open(path, OpenMode::Read)?;
+        let file = local.open(path)?;
         let mut from = range.start;
         while from < range.end {
             let room = self.segment.room();

@@ -73,11 +73,14 @@ impl StorageFile for SharedFile {
         let mut journal = self.shared.journal.lock();
         journal.ensure_writable(&self.shared.log.id, "truncate", self.local.path())?;
         let before = self.local.len()?;
-        self.local.truncate(len)?;
         let name = self.name.lock().clone();
-        if let Some(path) = name.filter(|_| len < before) {
-            journal.push(Operation::Truncate { path, len });
-        }
+        let Some(path) = name.filter(|_| len < before) else {
+            return self.local.truncate(len);
+        };
+        let operation = Operation::Truncate { path, len };
+        let cut = (self.shared.gaps).change(&operation, || self.local.truncate(len));
+        cut.map_err(|error| as_storage_error("truncate", self.local.path(), error))?;
+        journal.push(operation);
         Ok(())
     }
 

@@ -1,14 +1,15 @@
 //! The files of a log below a local directory.
 
+use super::gaps::Gaps;
 use crate::error::SharedError;
 use crate::file_table::FileTable;
-use crate::format::{AppendedBytes, Operation, SegmentName, TreeEntry};
+use crate::format::{AppendedBytes, FileRun, Operation, SegmentName, TreeEntry};
 use crate::log::Log;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::storage::EntryKind;
-use varve_base::{OpenMode, Storage, StorageFile};
+use varve_base::{OpenMode, Storage, StorageError, StorageFile};
 
 /// Files that stay open for the next append, at most.
 const OPEN_FILES: usize = 16;
@@ -19,6 +20,9 @@ pub(crate) struct LocalCopy {
     local: Arc<dyn Storage>,
     segments: SegmentReader,
     open: HashMap<PathBuf, Arc<dyn StorageFile>>,
+    gaps: Arc<Gaps>,
+    /// True while bytes of segments are left in the store, as nothing has read the copy yet.
+    is_lazy: bool,
 }
 
 /// Reads segments, and keeps the last: small files share one.
@@ -55,12 +59,52 @@ impl SegmentReader {
 }
 
 impl LocalCopy {
-    pub(crate) fn new(local: Arc<dyn Storage>) -> LocalCopy {
+    /// A copy that has all bytes.
+    pub(crate) fn new(log: &Log, local: Arc<dyn Storage>) -> LocalCopy {
+        let gaps = Arc::new(Gaps::new(log.clone(), Arc::clone(&local)));
         LocalCopy {
             local,
             segments: SegmentReader::default(),
             open: HashMap::new(),
+            gaps,
+            is_lazy: false,
         }
+    }
+
+    /// A copy that leaves bytes of segments in the store, until [`LocalCopy::begin_to_be_read`].
+    pub(crate) fn lazy(log: &Log, local: Arc<dyn Storage>) -> LocalCopy {
+        LocalCopy {
+            is_lazy: true,
+            ..LocalCopy::new(log, local)
+        }
+    }
+
+    /// Ranges of the copy that are still in the store.
+    pub(crate) fn gaps(&self) -> &Arc<Gaps> {
+        &self.gaps
+    }
+
+    /// From now on files may be open, and get all bytes at once.
+    pub(crate) fn begin_to_be_read(&mut self) {
+        self.is_lazy = false;
+    }
+
+    /// Adds a range of a segment to a file, which has `at` bytes.
+    fn append_run(
+        &mut self,
+        log: &Log,
+        (path, file): (&Path, &dyn StorageFile),
+        (at, run): (u64, FileRun),
+        wanted_by: &str,
+    ) -> Result<(), SharedError> {
+        if self.is_lazy && file.extend(at.saturating_add(run.len))? {
+            self.gaps.add(path, at, run);
+            return Ok(());
+        }
+        let range = (run.offset, run.len);
+        let bytes = self.segments.range(log, &run.segment, range, wanted_by)?;
+        file.append(bytes)?;
+        Ok(())
     }
 
     /// Removes everything, then [`LocalCopy::make`].
@@ -78,10 +122,12 @@ impl LocalCopy {
                 TreeEntry::Symlink(target) => self.local.create_symlink(&target, &path)?,
                 TreeEntry::File(runs) => {
                     let file = self.create(&path)?;
+                    let mut at = 0;
                     for run in runs {
-                        let range = (run.offset, run.len);
-                        let bytes = self.segments.range(log, &run.segment, range, &wanted_by)?;
-                        file.append(bytes)?;
+                        let len = run.len;
+                        let target = (path.as_path(), file.as_ref());
+                        self.append_run(log, target, (at, run), &wanted_by)?;
+                        at += len;
                     }
                 }
             }
@@ -141,25 +187,45 @@ impl LocalCopy {
             Operation::Create(path) => {
                 self.create(path)?;
             }
-            Operation::Append { path, bytes, .. } => {
+            Operation::Append {
+                path,
+                offset: at,
+                bytes,
+            } => {
                 let file = self.file(path)?;
-                let bytes = match bytes {
-                    AppendedBytes::Inline(bytes) => bytes,
-                    AppendedBytes::Segment { name, offset, len } => {
-                        self.segments.range(log, name, (*offset, *len), key)?
+                match bytes {
+                    AppendedBytes::Inline(bytes) => {
+                        file.append(bytes)?;
                     }
-                };
-                file.append(bytes)?;
+                    AppendedBytes::Segment { name, offset, len } => {
+                        let run = FileRun {
+                            segment: name.clone(),
+                            offset: *offset,
+                            len: *len,
+                        };
+                        self.append_run(log, (path, file.as_ref()), (*at, run), key)?;
+                    }
+                }
             }
-            Operation::Truncate { path, len } => self.file(path)?.truncate(*len)?,
-            Operation::Rename { from, to } => self.local.rename(from, to)?,
-            Operation::Exchange { one, other } => self.local.exchange(one, other)?,
-            Operation::Remove(path) => self.local.remove(path)?,
-            Operation::RemoveTree(directory) => self.local.remove_tree(directory)?,
-            Operation::CreateDirectory(directory) => self.local.create_directory(directory)?,
-            Operation::Link { from, to } => self.local.link(from, to)?,
-            Operation::Symlink { target, path } => self.local.create_symlink(target, path)?,
+            Operation::Truncate { path, len } => {
+                let file = self.file(path)?;
+                self.gaps.change(operation, || file.truncate(*len))?;
+            }
+            other => self.gaps.change(other, || self.change_names(other))?,
         }
         Ok(())
+    }
+
+    fn change_names(&self, operation: &Operation) -> Result<(), StorageError> {
+        match operation {
+            Operation::Rename { from, to } => self.local.rename(from, to),
+            Operation::Exchange { one, other } => self.local.exchange(one, other),
+            Operation::Remove(path) => self.local.remove(path),
+            Operation::RemoveTree(directory) => self.local.remove_tree(directory),
+            Operation::CreateDirectory(directory) => self.local.create_directory(directory),
+            Operation::Link { from, to } => self.local.link(from, to),
+            Operation::Symlink { target, path } => self.local.create_symlink(target, path),
+            Operation::Create(_) | Operation::Append { .. } | Operation::Truncate { .. } => Ok(()),
+        }
     }
 }

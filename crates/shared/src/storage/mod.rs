@@ -6,7 +6,9 @@
 mod checkpoint;
 mod commit;
 mod file;
+mod gaps;
 mod journal;
+mod lazy_file;
 mod local_copy;
 mod segment;
 
@@ -17,6 +19,7 @@ use crate::format::{Operation, RecordBody};
 use crate::log::{Appended, Cursor, Log, LogId, LogOptions, Opened};
 use crate::store::ObjectStore;
 use file::SharedFile;
+use gaps::Gaps;
 use journal::Journal;
 use parking_lot::{Condvar, Mutex};
 use std::io;
@@ -47,6 +50,7 @@ pub struct SharedStorage {
 #[derive(Debug)]
 struct Shared {
     local: Arc<dyn Storage>,
+    gaps: Arc<Gaps>,
     log: Log,
     journal: Mutex<Journal>,
     /// Told of the end of a transaction.
@@ -89,8 +93,9 @@ impl SharedStorage {
         let table = checkpoint
             .map(FileTable::from_checkpoint)
             .unwrap_or_default();
-        let mut copy = LocalCopy::new(Arc::clone(&local));
+        let mut copy = LocalCopy::lazy(&log, Arc::clone(&local));
         copy.fill(&log, &table)?;
+        let gaps = Arc::clone(copy.gaps());
         let end = LogEnd {
             cursor,
             table,
@@ -102,6 +107,7 @@ impl SharedStorage {
         };
         let shared = Shared {
             local,
+            gaps,
             log,
             journal: Mutex::default(),
             transaction_ended: Condvar::new(),
@@ -111,7 +117,11 @@ impl SharedStorage {
         let storage = SharedStorage {
             shared: Arc::new(shared),
         };
-        storage.shared.follow(&mut storage.shared.end.lock())?;
+        {
+            let mut end = storage.shared.end.lock();
+            storage.shared.follow(&mut end)?;
+            end.copy.begin_to_be_read();
+        }
         Ok(storage)
     }
 
@@ -186,6 +196,14 @@ impl SharedStorage {
     /// The local copy. What is changed there directly is in no record, and must have names that no record has.
     pub fn local(&self) -> &Arc<dyn Storage> {
         &self.shared.local
+    }
+
+    /// Fetches all bytes of the copy that were not read yet: for programs that read it by themselves.
+    ///
+    /// # Errors
+    /// Errors of the store and the copy.
+    pub fn fetch_all(&self) -> Result<(), SharedError> {
+        self.shared.gaps.fill_all()
     }
 
     /// Begins a transaction: until [`SharedStorage::end_transaction`], syncs make no record, so that all that is changed meanwhile is in
@@ -340,6 +358,7 @@ impl Shared {
                 let name = crate::format::CheckpointName { slot, nonce };
                 // The segments of the table so far may be removed from now on.
                 end.table = FileTable::from_checkpoint(self.log.checkpoint(&name)?);
+                self.gaps.follow_checkpoint(&end.table);
                 end.slots_since_checkpoint = 0;
                 end.bytes_since_checkpoint = 0;
                 Ok(())
@@ -362,7 +381,8 @@ impl Shared {
             let (path, source) = (path.to_owned(), io::ErrorKind::InvalidFilename.into());
             return Err(StorageError::Io { op, path, source });
         }
-        let done = local()?;
+        let done = self.gaps.change(&operation, local);
+        let done = done.map_err(|error| as_storage_error(op, path, error))?;
         journal.push(operation);
         Ok(done)
     }
@@ -383,8 +403,8 @@ impl Storage for SharedStorage {
     fn open(&self, path: &Path, mode: OpenMode) -> Result<Arc<dyn StorageFile>, StorageError> {
         let shared = &self.shared;
         let opened = match mode {
-            OpenMode::Read => return shared.local.open(path, mode),
-            OpenMode::Append => shared.local.open(path, mode)?,
+            OpenMode::Read => return shared.gaps.open(path),
+            OpenMode::Append => shared.gaps.wrap(path, shared.local.open(path, mode)?),
             OpenMode::CreateNew => {
                 let create = || Operation::Create(path.to_owned());
                 shared.change("create", path, create, || shared.local.open(path, mode))?

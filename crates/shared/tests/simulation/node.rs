@@ -228,6 +228,17 @@ impl Node {
         }
     }
 
+    /// The bytes of a file of the copy; `None` if some are to be fetched and the store does not answer.
+    fn bytes(&self, file: &Arc<dyn StorageFile>) -> Result<Option<Vec<u8>>, Ended> {
+        match file.read_all() {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) => {
+                let reason = shared_error(&error).unwrap_or_else(|| panic!("{error}"));
+                self.judge(reason).map(|()| None)
+            }
+        }
+    }
+
     /// Looks which nodes are alive, and takes the log over or gives it up as that says.
     fn attend(&self, life: &mut Life) -> Result<(), Ended> {
         let seen = life.membership.beat();
@@ -274,7 +285,9 @@ impl Node {
             }
         };
         let file = opened.map_err(|_| Ended)?;
-        let bytes = file.read_all().unwrap();
+        let Some(bytes) = self.bytes(&file)? else {
+            return Ok(());
+        };
         // An owner before may have died between two syncs.
         let whole = bytes.len() / 9 * 9;
         file.truncate(whole as u64).map_err(|_| Ended)?;
@@ -358,7 +371,7 @@ impl Node {
             return Ok(Some(committed.entries.clone()));
         }
         match life.storage.open(Path::new(DATA), OpenMode::Read) {
-            Ok(file) => Ok(Some(parse(&file.read_all().unwrap()))),
+            Ok(file) => Ok(self.bytes(&file)?.map(|bytes| parse(&bytes))),
             Err(error) if error.is_not_found() => Ok(Some(Vec::new())),
             Err(error) => panic!("{error}"),
         }
