@@ -3,7 +3,7 @@
 
 use crate::hg::find::ServedRepository;
 use crate::hg::hgrc::RepositoryConfig;
-use crate::hg::{RepoRegistry, absolute};
+use crate::hg::{OpenError, RepoRegistry, absolute};
 use parking_lot::{Mutex, MutexGuard};
 use std::ffi::OsStr;
 use std::io::{self, Read};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use varve_base::Storage;
-use varve_config::hgrc::{Files, HgrcError};
+use varve_config::hgrc::Files;
 use varve_exchange::apply::PushOutput;
 use varve_exchange::server::wire::{ReadHooks, ReaderLocation};
 use varve_repo::acl::{AccessControl, user_name};
@@ -49,9 +49,13 @@ impl RequestHooks {
         found: &ServedRepository,
         config: &RepositoryConfig,
         output: &Arc<PushOutput>,
-    ) -> Result<RequestHooks, HgrcError> {
+    ) -> Result<RequestHooks, OpenError> {
+        let set = config.hooks()?;
+        if !set.is_empty() {
+            repos.prepare_for_programs()?;
+        }
         Ok(RequestHooks {
-            set: config.hooks()?,
+            set,
             config: config.clone(),
             directory: absolute(repos, found),
             storage: Arc::clone(repos.storage()),
@@ -66,12 +70,12 @@ impl RequestHooks {
     /// The hooks of a request that reads.
     ///
     /// # Errors
-    /// A section `[hooks]` that cannot be read.
+    /// A section `[hooks]` that cannot be read; a copy that cannot be fetched.
     pub(super) fn for_reading(
         repos: &Arc<RepoRegistry>,
         found: &ServedRepository,
         config: &RepositoryConfig,
-    ) -> Result<ReadHooks, HgrcError> {
+    ) -> Result<ReadHooks, OpenError> {
         if config.hooks()?.is_empty() {
             return Ok(ReadHooks::default());
         }

@@ -346,6 +346,8 @@ enum OpenError {
     #[error(transparent)]
     Repository(#[from] varve_repo::RepoError),
     #[error(transparent)]
+    Shared(#[from] varve_shared::SharedError),
+    #[error(transparent)]
     Hgrc(#[from] HgrcError),
     #[error(transparent)]
     Exchange(#[from] ExchangeError),

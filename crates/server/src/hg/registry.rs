@@ -16,7 +16,7 @@ use varve_base::{DiskStorage, Storage, StorageError};
 use varve_config::HgServer;
 use varve_config::hgrc::{Hgrc, HgrcError};
 use varve_repo::ShareAccess;
-use varve_shared::SharedStorage;
+use varve_shared::{SharedError, SharedStorage};
 
 /// Repositories that stay open between requests.
 const IDLE_REPOSITORIES: usize = 64;
@@ -147,6 +147,17 @@ impl RepoRegistry {
         match &self.holds {
             ServedRepos::InLog(logged) => logged.log.is_owner(),
             ServedRepos::Directory { .. } | ServedRepos::Lone(_) => true,
+        }
+    }
+
+    /// Has the disk hold all of the repositories: programs are about to read them.
+    ///
+    /// # Errors
+    /// Of a repository in a log: errors of the store.
+    pub(super) fn prepare_for_programs(&self) -> Result<(), SharedError> {
+        match &self.holds {
+            ServedRepos::InLog(logged) => logged.log.fetch_all(),
+            ServedRepos::Directory { .. } | ServedRepos::Lone(_) => Ok(()),
         }
     }
 
