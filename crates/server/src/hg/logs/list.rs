@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use varve_shared::{Peeked, SharedError};
+use varve_shared::Peeked;
 
 /// A repository's configuration.
 const HGRC: &str = ".hg/hgrc";
@@ -26,15 +26,6 @@ const CONFIGS_LAST: Duration = Duration::from_secs(60);
 /// Configurations of repositories that are not open, by name.
 #[derive(Debug, Default)]
 pub(super) struct KnownConfigs(Mutex<HashMap<String, (Instant, Arc<RepositoryConfig>)>>);
-
-/// Why a repository is not listed.
-#[derive(Debug, thiserror::Error)]
-enum Unlisted {
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    #[error(transparent)]
-    Shared(#[from] SharedError),
-}
 
 pub(super) fn answer(
     logs: &RepositoryLogs,
@@ -64,7 +55,7 @@ pub(super) fn answer(
 }
 
 /// The configuration of a repository, from its copy if it is open.
-fn config(logs: &RepositoryLogs, name: &str) -> Result<Arc<RepositoryConfig>, Unlisted> {
+fn config(logs: &RepositoryLogs, name: &str) -> Result<Arc<RepositoryConfig>, OpenError> {
     if let Some(open) = logs.open.peek(name) {
         return Ok(Arc::new(open.config()?));
     }
