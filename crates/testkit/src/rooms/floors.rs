@@ -313,7 +313,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
             &["format"],
             &["file_table", "store", "node"],
             &["log", "leadership", "membership", "placement"],
-            &["storage"],
+            &["storage", "derived"],
             &["care"],
             &["fuzzing"],
         ],
