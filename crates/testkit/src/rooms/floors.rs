@@ -355,7 +355,7 @@ pub const FLOORS: &[(&str, &[Floor])] = &[
             &["files"],
             &["query"],
             &["index"],
-            &["find", "compact", "passing"],
+            &["find", "compact", "transfer", "passing"],
             &["build"],
             &["fuzzing"],
         ],
