@@ -28,6 +28,7 @@ mod hand_over;
 mod hg;
 mod history;
 mod http2;
+mod index_copies;
 mod keys;
 mod limits;
 mod lists;

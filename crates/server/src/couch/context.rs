@@ -9,13 +9,14 @@ use crate::couch::database::store::DatabaseStore;
 use crate::couch::history::RepositoryRights;
 use crate::couch::replication::{REPLICATOR, ReplicationJobs};
 use crate::couch::users::{USERS, UserDirectory};
-use crate::directory::{COPIES, ServedDirectory, compression};
+use crate::directory::{COPIES, INDEXES, ServedDirectory, compression};
 use crate::runtime::log::Log;
 use crate::runtime::scheduler::JobKind;
 use crate::runtime::{Executor, ServerContext};
 use crate::{Failure, ServerError, Tasks};
 use rustix::process::{Resource, getrlimit};
 use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use tokio::sync::watch;
 use varve_base::{ReadMode, Storage};
@@ -114,6 +115,8 @@ impl CouchContext {
             Some(shared) => {
                 let (store, view) = (Arc::clone(&shared.store), Arc::clone(&shared.view));
                 let copies = directory.path.join(COPIES);
+                // What became of the databases meanwhile is not known, and the store has copies of indexes, too.
+                storage.remove_tree(Path::new(INDEXES))?;
                 DatabaseStore::Shared(SharedDatabases::new(store, view, copies)?)
             }
         };

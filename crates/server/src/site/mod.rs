@@ -150,6 +150,13 @@ impl Site {
         scheduler.wait_until_idle(limit).await;
     }
 
+    /// Stores indexes that this server has built for the others of its store. To be called when these write its databases.
+    pub(crate) fn store_indexes(&self, limit: Duration) {
+        if let Site::Directory(halves) = self {
+            couch::index_copies::store_at_end(&halves.couch, limit);
+        }
+    }
+
     /// Seals all databases. To be called when nothing works any more.
     pub(crate) fn close(&self) {
         if let Site::Directory(halves) = self {

@@ -79,8 +79,8 @@ impl DerivedFile {
         of: &LogId,
         name: &str,
     ) -> Result<DerivedFile, SharedError> {
-        let file = LogId::new(&format!("{of}/{name}"))?;
-        let keys = DerivedKeys::new(&file.to_string());
+        let name = LogId::new(name)?;
+        let keys = DerivedKeys::new(&format!("{of}/{name}"));
         Ok(DerivedFile { store, clock, keys })
     }
 

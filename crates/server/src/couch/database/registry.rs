@@ -57,6 +57,10 @@ pub struct OpenDatabase {
     pub(crate) to_compact: DirtyFlag,
     /// Marks its indexes as behind.
     pub(crate) to_index: DirtyFlag,
+    /// Marks its indexes as worth a look for new copies in the shared store.
+    pub(crate) to_store: DirtyFlag,
+    /// True from the moment when another server of the store is to write it until copies of its indexes were stored for that one.
+    pub(crate) is_handed_over: AtomicBool,
     /// Whether it was marked once since it is open.
     is_marked_opened: AtomicBool,
     /// True for the database of a repository.
@@ -75,7 +79,7 @@ impl OpenDatabase {
     fn new(
         name: &str,
         (documents, log): (Database, Option<SharedStorage>),
-        (dirty, written): (&Arc<DirtySet>, &Arc<DirtySet>),
+        (dirty, written, indexed): (&Arc<DirtySet>, &Arc<DirtySet>, &Arc<DirtySet>),
         updates: &Arc<Updates>,
     ) -> Result<OpenDatabase, Failure> {
         let snapshot = documents.snapshot();
@@ -104,6 +108,8 @@ impl OpenDatabase {
             commits,
             to_compact,
             to_index,
+            to_store: DirtyFlag::new(name, indexed),
+            is_handed_over: AtomicBool::new(false),
             is_marked_opened: AtomicBool::new(false),
             is_history: AtomicBool::new(is_history),
             validators: Mutex::default(),
@@ -191,6 +197,8 @@ pub struct Databases {
     dirty: Arc<DirtySet>,
     /// Databases whose indexes may be behind.
     written: Arc<DirtySet>,
+    /// Databases of a shared store whose indexes may be ahead of their copies there.
+    indexed: Arc<DirtySet>,
     updates: Arc<Updates>,
     /// Bounds how many feeds read at the same time: one commit may wake thousands of them.
     feed_reads: Semaphore,
@@ -217,6 +225,7 @@ impl Databases {
             open: Registry::new(most_open),
             dirty: Arc::default(),
             written: Arc::default(),
+            indexed: Arc::default(),
             updates: Arc::new(Updates::new()?),
             feed_reads: Semaphore::new(FEED_READS),
         })
@@ -240,6 +249,11 @@ impl Databases {
     /// Databases that were written to.
     pub(crate) fn written(&self) -> &DirtySet {
         &self.written
+    }
+
+    /// Databases of a shared store whose indexes were built, or have no copy that fits any more.
+    pub(crate) fn indexed(&self) -> &DirtySet {
+        &self.indexed
     }
 
     /// The database, if it is open; that does not count as a use of it.
@@ -457,7 +471,7 @@ impl Databases {
         name: &str,
         opened: (Database, Option<SharedStorage>),
     ) -> Result<OpenDatabase, Failure> {
-        let dirty = (&self.dirty, &self.written);
+        let dirty = (&self.dirty, &self.written, &self.indexed);
         OpenDatabase::new(name, opened, dirty, &self.updates)
     }
 
