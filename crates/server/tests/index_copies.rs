@@ -70,6 +70,16 @@ fn versions(store: &TempDir) -> Vec<PathBuf> {
     objects(store).into_iter().filter(is_version).collect()
 }
 
+/// The version that has taken the place of those.
+fn wait_for_next(store: &TempDir, before: &[PathBuf]) -> Vec<PathBuf> {
+    let mut next = Vec::new();
+    wait_for("the next version takes the place of the one before", || {
+        next = versions(store);
+        next.len() == 1 && next != before
+    });
+    next
+}
+
 /// A server with a database that it owns among two servers, whose index is in the store; and the rows.
 fn built(store: &TempDir, name: &str) -> (Running, MappedRows) {
     let one = start(store, ONE);
@@ -78,7 +88,9 @@ fn built(store: &TempDir, name: &str) -> (Running, MappedRows) {
     put_numbers(&one, name, 0..MANY);
     let built = rows(&one, name);
     assert_eq!(built.len(), MANY as usize);
-    wait_for("the index is stored", || !versions(store).is_empty());
+    wait_for("the index is stored", || {
+        metric(&one, "stored_index_bytes_total") > 0
+    });
     (one, built)
 }
 
@@ -181,10 +193,7 @@ fn a_copy_is_good_for_the_compacted_database_without_being_sent_again() {
     let before = (versions(&store), metric(&one, "stored_index_bytes_total"));
     let compact = format!("/{name}/_compact");
     assert_eq!(ask(&one, "POST", &compact, &Value::Null).0, 202);
-    wait_for("the copy names a commit of the new file", || {
-        let now = versions(&store);
-        now.len() == 1 && now != before.0
-    });
+    wait_for_next(&store, &before.0);
     assert_eq!(metric(&one, "stored_index_bytes_total"), before.1);
     let two = start(&store, TWO);
     assert_eq!((rows(&two, &name), fetched(&two)), (built, 1));
@@ -221,15 +230,12 @@ fn the_next_owner_gets_what_the_one_before_has_built() {
     put_numbers(&one, &name, MANY..more);
     let first = versions(&store);
     assert_eq!(rows(&one, &name).len(), more as usize);
-    wait_for("it is stored again", || versions(&store) != first);
-    let second = versions(&store);
+    let second = wait_for_next(&store, &first);
     put_numbers(&one, &name, more..more + MANY);
     let built = rows(&one, &name);
     let two = start(&store, TWO);
-    wait_for("another server writes the database", || {
-        candidates(&one) == 2 && !versions(&store).iter().eq(&second)
-    });
-    wait_for("the version before is gone", || versions(&store).len() == 1);
+    wait_for("both may own databases", || candidates(&one) == 2);
+    wait_for_next(&store, &second);
     assert_eq!((rows(&two, &name), fetched(&two)), (built, 1));
 }
 

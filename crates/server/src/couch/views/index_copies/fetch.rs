@@ -66,7 +66,11 @@ impl Refresh {
         let Some(copy) = copy_of(&self.app, &database.name, &signature.to_string())? else {
             return Ok(None);
         };
-        for version in copy.versions()? {
+        let versions = copy.versions()?;
+        // They may name a commit that came after the one which is to be indexed.
+        self.app.databases.follow(database);
+        let newest = database.documents.snapshot();
+        for version in versions {
             let Some(stored) = StoredCopy::of(&version) else {
                 continue;
             };
@@ -81,7 +85,7 @@ impl Refresh {
             let task = self.app.tasks().start(TASK, &fields);
             let replacement = index.begin_replacement()?;
             copy.fetch(&version, replacement.file(), (&task, stop))?;
-            if replacement.finish(snapshot)? {
+            if replacement.finish(&newest)? {
                 copies.note(signature, stored);
                 return Ok(Some(version.bytes()));
             }

@@ -89,7 +89,7 @@ pub(crate) fn store_at_end(app: &CouchContext, limit: Duration) {
 /// Stores those indexes of a database of which the store has not enough. One that fails leaves the others as they are to be.
 fn store_indexes(
     app: &CouchContext,
-    database: &OpenDatabase,
+    database: &Arc<OpenDatabase>,
     occasion: Occasion,
     stop: &Interrupt,
 ) {
@@ -107,7 +107,7 @@ fn store_indexes(
 
 fn store_index(
     app: &CouchContext,
-    database: &OpenDatabase,
+    database: &Arc<OpenDatabase>,
     (design, index, occasion): (&str, &ViewIndex, Occasion),
     stop: &Interrupt,
 ) -> Result<(), Failure> {
@@ -141,6 +141,11 @@ fn store_index(
         None => true,
     };
     if fits && !is_due {
+        return Ok(());
+    }
+    // A server that stood still while another one took over would put its copy in the place of a better one.
+    app.databases.follow(database);
+    if database.is_over() {
         return Ok(());
     }
     let Some(export) = index.export()? else {
