@@ -13,7 +13,7 @@ use super::key::{SLOT_DIGITS, hash, hex, parse_hex, parse_slot};
 use varve_base::varint::{self, Reader};
 
 const MAGIC: [u8; MAGIC_LEN] = *b"vrv-drv\n";
-/// What the keys of all derived files begin with.
+/// Prefix of the keys of all derived files.
 pub(crate) const DERIVED: &str = "derived/";
 const VERSION: &str = "version/";
 const PART: &str = "part/";
@@ -27,7 +27,7 @@ impl DerivedKeys {
         DerivedKeys(format!("{DERIVED}{file}/"))
     }
 
-    /// What all keys of the file begin with.
+    /// Prefix of all keys of the file.
     pub(crate) fn all(&self) -> &str {
         &self.0
     }
