@@ -22,6 +22,7 @@ mod shared;
 mod shared_forwarding;
 mod shared_garbage;
 mod shared_owners;
+mod shared_repositories;
 mod shared_s3;
 mod shared_serving;
 mod stalled;

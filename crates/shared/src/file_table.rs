@@ -70,6 +70,13 @@ impl FileTable {
         })
     }
 
+    pub(crate) fn file_at(&self, path: &Path) -> Option<&TableFile> {
+        match self.nodes.get(path) {
+            Some(Node::File(file)) => Some(file),
+            Some(Node::Directory | Node::Symlink(_)) | None => None,
+        }
+    }
+
     pub(crate) fn files_mut(&mut self) -> impl Iterator<Item = (&Path, &mut TableFile)> {
         self.nodes.iter_mut().filter_map(|(path, node)| match node {
             Node::File(file) => Some((path.as_path(), file)),

@@ -22,8 +22,8 @@ mod storage;
 mod store;
 
 pub use care::{
-    Catalog, CatalogEntry, Collected, Imported, LogSummary, RestorePoint, Restored, VerifyReport,
-    collect_garbage, import, list_logs, read_or_create, restore, verify,
+    Catalog, CatalogEntry, Collected, Imported, LogSummary, Peeked, RestorePoint, Restored,
+    VerifyReport, collect_garbage, import, list_logs, peek, read_or_create, restore, verify,
 };
 pub use clock::{Clock, SystemClock};
 pub use derived::{DerivedFile, DerivedVersion, StoredVersion, list_derived};

@@ -9,9 +9,9 @@ use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use varve_base::{MemoryStorage, OpenMode, Storage};
 use varve_shared::{
-    Catalog, Collected, CreateOutcome, LogId, LogOptions, ObjectInfo, ObjectStore, RestorePoint,
-    SharedError, StoreError, SystemClock, collect_garbage, import, list_logs, probe,
-    read_or_create, restore,
+    Catalog, Collected, CreateOutcome, LogId, LogOptions, ObjectInfo, ObjectStore, Peeked,
+    RestorePoint, SharedError, StoreError, SystemClock, collect_garbage, import, list_logs, peek,
+    probe, read_or_create, restore,
 };
 
 fn options() -> LogOptions {
@@ -190,6 +190,54 @@ fn imports_store_what_the_log_has_not() {
     );
     assert!(logs[0].bytes > 1234);
     assert_eq!(setup.verify("databases/x").findings, [] as [String; 0]);
+}
+
+#[test]
+fn imports_pack_short_files_and_remove_those_that_are_gone() {
+    let setup = Setup::new(LogOptions::default());
+    let id = LogId::new("hg/x").unwrap();
+    let files = |count: u32| {
+        let named = |n: u32| {
+            (
+                PathBuf::from(n.to_string()),
+                PathBuf::from(format!("d/{n}")),
+            )
+        };
+        (0..count).map(named).collect::<Vec<_>>()
+    };
+    let bytes = |n: u32| vec![n as u8; if n.is_multiple_of(7) { 0 } else { n as usize }];
+    let source = MemoryStorage::with_files((0..100).map(|n| (n.to_string().into(), bytes(n))));
+    let bring = |count| {
+        let files = files(count);
+        let done = import(&setup.store, &id, &setup.options, (&source, &files)).unwrap();
+        (done.stored, done.kept)
+    };
+    let total: u64 = (0..100_u64).filter(|n| !n.is_multiple_of(7)).sum();
+    assert_eq!(bring(100), (total, 0));
+    assert_eq!(setup.objects("hg/x/segment/").len(), 1);
+    let follower = setup.open("hg/x");
+    for n in 0..100 {
+        assert_eq!(contents(&follower, &format!("d/{n}")), bytes(n));
+    }
+    let file = source.open(Path::new("50"), OpenMode::Append).unwrap();
+    file.append(b"more").unwrap();
+    assert_eq!(bring(99), (4, total - 99));
+    follower.ensure_current().unwrap();
+    assert_eq!(follower.kind(Path::new("d/99")).unwrap(), None);
+    assert_eq!(
+        contents(&follower, "d/50"),
+        [&bytes(50)[..], b"more"].concat()
+    );
+    let peek = |path: &str, limit| {
+        peek(&setup.store, &id, &setup.options, (Path::new(path), limit)).unwrap()
+    };
+    assert_eq!(peek("d/50", 54), Peeked::File(contents(&follower, "d/50")));
+    let others = (peek("d/50", 53), peek("d/99", 99));
+    assert_eq!(others, (Peeked::InRecords, Peeked::Absent));
+    follower.take_over().unwrap();
+    write(&follower, "d/new", b"short").unwrap();
+    assert_eq!(peek("d/new", 99), Peeked::InRecords);
+    assert_eq!(setup.verify("hg/x").findings, [] as [String; 0]);
 }
 
 #[test]

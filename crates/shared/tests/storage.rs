@@ -37,6 +37,59 @@ fn followers_see_what_owners_sync_and_nothing_else() {
 }
 
 #[test]
+fn a_transaction_is_in_one_record_however_often_it_is_synced() {
+    let setup = Setup::new(LogOptions::default());
+    let owner = setup.open("db");
+    owner.take_over().unwrap();
+    write(&owner, "x", b"before ").unwrap();
+    let follower = setup.open("db");
+    let before = owner.slot();
+    owner.begin_transaction();
+    let file = owner.open(Path::new("x"), OpenMode::Append).unwrap();
+    // More than waits in memory, so that some of it is stored before the end.
+    let long = vec![b'l'; 40 << 20];
+    for part in long.chunks(10 << 20) {
+        file.append(part).unwrap();
+        file.sync().unwrap();
+    }
+    write(&owner, "y", b"new").unwrap();
+    owner.rename(Path::new("y"), Path::new("z")).unwrap();
+    owner.sync_directory(Path::new("")).unwrap();
+    follower.ensure_current().unwrap();
+    assert_eq!(owner.slot(), before, "nothing is in the log before the end");
+    assert_eq!(contents(&follower, "x"), b"before ");
+    owner.end_transaction();
+    file.sync().unwrap();
+    assert_eq!(owner.slot(), before + 1);
+    follower.ensure_current().unwrap();
+    assert_eq!(contents(&follower, "x"), [b"before ", &long[..]].concat());
+    assert_eq!(contents(&follower, "z"), b"new");
+}
+
+#[test]
+fn a_log_is_given_up_between_transactions() {
+    let setup = Setup::new(small());
+    let owner = setup.open("db");
+    owner.take_over().unwrap();
+    owner.begin_transaction();
+    write(&owner, "x", b"1").unwrap();
+    let releasing = std::thread::spawn({
+        let owner = owner.clone();
+        move || owner.release().unwrap()
+    });
+    write(&owner, "y", b"2").unwrap();
+    assert!(owner.is_owner());
+    owner.end_transaction();
+    releasing.join().unwrap();
+    assert!(!owner.is_owner() && owner.is_usable());
+    let next = setup.open("db");
+    assert_eq!(
+        (contents(&next, "x"), contents(&next, "y")),
+        (b"1".to_vec(), b"2".to_vec())
+    );
+}
+
+#[test]
 fn the_owner_before_is_fenced_at_its_next_commit_or_check() {
     let setup = Setup::new(LogOptions::default());
     let (one, other) = (setup.open("db"), setup.open("db"));

@@ -4,12 +4,13 @@ use crate::auth::Auth;
 use crate::couch::Databases;
 use crate::couch::admin::compaction::SmooshQueue;
 use crate::couch::admin::{NodeConfig, Uuids};
-use crate::couch::database::shared::SharedDatabases;
+use crate::couch::database::logs;
 use crate::couch::database::store::DatabaseStore;
 use crate::couch::history::RepositoryRights;
 use crate::couch::replication::{REPLICATOR, ReplicationJobs};
 use crate::couch::users::{USERS, UserDirectory};
-use crate::directory::{COPIES, INDEXES, ServedDirectory, compression};
+use crate::directory::{COPIES, DATABASES, INDEXES, ServedDirectory, compression};
+use crate::runtime::SharedLogs;
 use crate::runtime::log::Log;
 use crate::runtime::scheduler::JobKind;
 use crate::runtime::{Executor, ServerContext};
@@ -114,10 +115,10 @@ impl CouchContext {
             None => DatabaseStore::Directory(Arc::clone(&storage)),
             Some(shared) => {
                 let (store, view) = (Arc::clone(&shared.store), Arc::clone(&shared.view));
-                let copies = directory.path.join(COPIES);
                 // What became of the databases meanwhile is not known, and the store has copies of indexes, too.
                 storage.remove_tree(Path::new(INDEXES))?;
-                DatabaseStore::Shared(SharedDatabases::new(store, view, copies)?)
+                let copies = directory.path.join(COPIES).join(DATABASES);
+                DatabaseStore::Shared(Arc::new(SharedLogs::new(logs::KIND, store, view, copies)?))
             }
         };
         let databases = Databases::new(

@@ -36,7 +36,7 @@ use varve_base::ReadMode;
 use crate::http::FailureKind;
 use crate::http::blocking;
 use crate::http::range;
-use crate::runtime::{RequestClass, ResponsibleServer};
+use crate::runtime::{RequestClass, ResponsibleServer, SharedLogs};
 use crate::{Answer, Failure, Request, UserContext};
 use admin::compaction::AutoCompactor;
 pub(crate) use admin::is_about_the_server;
@@ -212,12 +212,12 @@ pub(crate) async fn maintain(app: Arc<CouchContext>) {
 /// Looks after the databases that this server writes, and its own files, until it stops: compacts them, brings indexes up to
 /// date and stores copies of them, makes users' databases, has copies of databases follow their logs, and removes what a shared
 /// store need not keep.
-pub(crate) async fn maintain_files(app: Arc<CouchContext>) {
+pub(crate) async fn maintain_files(app: Arc<CouchContext>, logs: Vec<Arc<SharedLogs>>) {
     let mut stopping = app.stopping();
     let compactor = AutoCompactor::new(Arc::clone(&app)).run();
     let indexer = AutoIndexer::new(Arc::clone(&app)).run();
     let user_databases = UserDatabases::new(Arc::clone(&app)).run();
-    let collector = collect_regularly(Arc::clone(&app));
+    let collector = collect_regularly(Arc::clone(&app), logs);
     let copies = index_copies::store_regularly(Arc::clone(&app));
     let all = async {
         tokio::join!(

@@ -42,6 +42,14 @@ impl ServedRepository {
         }
     }
 
+    /// One of a shared store, whose storage has it alone.
+    pub(super) fn in_log(path: &str) -> ServedRepository {
+        ServedRepository {
+            directory: PathBuf::new(),
+            ..ServedRepository::named(path.to_owned())
+        }
+    }
+
     /// The path of its URL behind that of the server, without a slash at its end.
     pub(super) fn path(&self) -> String {
         match self.is_lone {

@@ -49,14 +49,29 @@ impl RepositoryConfig {
         }
         let path = found.directory.join(".hg/hgrc");
         let text = read_if_there(repos.storage().as_ref(), &path)?.unwrap_or_default();
+        let config = RepositoryConfig::trusted(&path, &text)?;
+        if let ServedRepos::InLog(_) = repos.holds() {
+            return Ok(config);
+        }
+        let owner = std::fs::metadata(repos.path(&path)).map(|found| found.uid());
+        Ok(RepositoryConfig {
+            is_trusted: owner.is_ok_and(|owner| owner == rustix::process::geteuid().as_raw()),
+            ..config
+        })
+    }
+
+    /// The configuration that stands in a trusted file, such as one in a shared store: only its operator can put it there.
+    ///
+    /// # Errors
+    /// A text that is no configuration.
+    pub(super) fn trusted(path: &Path, text: &[u8]) -> Result<RepositoryConfig, OpenError> {
         let included = NothingIncluded::default();
         let mut values = Hgrc::default();
-        values.add_text(&included, &path, &text)?;
-        let owner = std::fs::metadata(repos.path(&path)).map(|found| found.uid());
+        values.add_text(&included, path, text)?;
         Ok(RepositoryConfig {
             values,
             is_whole: !included.asked.get(),
-            is_trusted: owner.is_ok_and(|owner| owner == rustix::process::geteuid().as_raw()),
+            is_trusted: true,
             with_untrusted: None,
         })
     }

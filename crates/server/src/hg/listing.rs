@@ -49,7 +49,7 @@ pub(super) fn list(
     Ok(listed)
 }
 
-fn is_shown(config: &RepositoryConfig, user: &UserContext) -> bool {
+pub(super) fn is_shown(config: &RepositoryConfig, user: &UserContext) -> bool {
     let is_hidden = config.values.boolean("web", "hidden", false);
     !is_hidden.unwrap_or(true) && rights::may_read(&config.values, user.name.as_deref())
 }

@@ -12,6 +12,7 @@ mod hgrc;
 mod history;
 mod hooks;
 mod listing;
+pub mod logs;
 mod page;
 mod pages;
 mod push;
@@ -117,12 +118,8 @@ pub(crate) async fn list(
 }
 
 fn listed(repos: &RepoRegistry, request: &Request, user: &UserContext) -> Result<Answer, Failure> {
-    let title = match repos.holds() {
-        ServedRepos::Directory { title, .. } => title,
-        ServedRepos::Lone(one) => &one.name,
-    };
     let listed = listing::list(repos, user).map_err(Failure::internal)?;
-    Ok(page::index(title, &listed, &request.mount))
+    Ok(page::index(repos.title(), &listed, &request.mount))
 }
 
 /// The answer to a push that need not send its bundle.
@@ -177,13 +174,7 @@ fn admit(
     let found = repos.find(segments).map_err(Failure::internal)?;
     let Some(found) = found else {
         let name = segments.join("/");
-        return Ok(Admission::Answered(match request.accepts("text/html") {
-            true => page::no_repository(&name),
-            false => {
-                let missing = format!("there is no repository {name:?}\n");
-                Answer::text(StatusCode::NOT_FOUND, missing)
-            }
-        }));
+        return Ok(Admission::Answered(no_repository(request, &name)));
     };
     if is_wire_command(request) && segments_behind(repos, request, &found).next().is_some() {
         // Mercurial's commands belong to the repository's own URL.
@@ -212,6 +203,16 @@ fn admit(
         config,
         bundle,
     })))
+}
+
+fn no_repository(request: &Request, name: &str) -> Answer {
+    match request.accepts("text/html") {
+        true => page::no_repository(name),
+        false => {
+            let missing = format!("there is no repository {name:?}\n");
+            Answer::text(StatusCode::NOT_FOUND, missing)
+        }
+    }
 }
 
 fn access_request<'a>(
@@ -265,6 +266,7 @@ fn answer(
         repos.pushed.insert(&found.name);
     }
     if (access.writes() || access.command == "capabilities")
+        && repos.is_writer()
         && let Err(error) = clone_bundles::consider(repos, &found, &repository.repository, &config)
     {
         let name = &found.name;

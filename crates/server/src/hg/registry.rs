@@ -8,14 +8,15 @@ use crate::hg::find::ServedRepository;
 use crate::hg::listing::ListedConfigs;
 use crate::hg::pages::PageCache;
 use crate::hg::{CloneBundleScheduler, OpenRepository, SharedBundles};
-use crate::runtime::ServerContext;
 use crate::runtime::dirty::DirtySet;
+use crate::runtime::{CopyDirectory, OpenLog, ServerContext};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use varve_base::{DiskStorage, Storage, StorageError};
 use varve_config::HgServer;
 use varve_config::hgrc::{Hgrc, HgrcError};
 use varve_repo::ShareAccess;
+use varve_shared::SharedStorage;
 
 /// Repositories that stay open between requests.
 const IDLE_REPOSITORIES: usize = 64;
@@ -77,6 +78,20 @@ pub(super) enum ServedRepos {
     Directory { title: String, settings: HgServer },
     /// One, at the root of the server.
     Lone(LoneRepository),
+    /// One of a shared store, by its name below `/hg/`.
+    InLog(LoggedRepository),
+}
+
+/// A repository whose files are in a log.
+#[derive(Debug)]
+pub(super) struct LoggedRepository {
+    found: ServedRepository,
+    settings: HgServer,
+    log: SharedStorage,
+    /// The local copy, which is there as long as this.
+    _copy: Arc<CopyDirectory>,
+    /// Where bodies of pushes are spooled.
+    spool: PathBuf,
 }
 
 impl RepoRegistry {
@@ -107,6 +122,32 @@ impl RepoRegistry {
         let shared = SharedBundles::new(&repository.root.join(".hg/cache"));
         let place = (storage, root);
         RepoRegistry::new(server, place, shared, ServedRepos::Lone(repository))
+    }
+
+    /// One repository of a shared store, with its files as the storage has them.
+    pub(super) fn of_log(
+        server: Arc<ServerContext>,
+        (path, settings): (&str, &HgServer),
+        (storage, log): (Arc<dyn Storage>, OpenLog),
+        spool: &Path,
+    ) -> RepoRegistry {
+        let (root, shared) = (log.copy.path().to_owned(), SharedBundles::new(spool));
+        let holds = ServedRepos::InLog(LoggedRepository {
+            found: ServedRepository::in_log(path),
+            settings: settings.clone(),
+            log: log.storage,
+            _copy: log.copy,
+            spool: spool.to_owned(),
+        });
+        RepoRegistry::new(server, (storage, root), shared, holds)
+    }
+
+    /// True if this server may change the repositories, as far as it knows.
+    pub(super) fn is_writer(&self) -> bool {
+        match &self.holds {
+            ServedRepos::InLog(logged) => logged.log.is_owner(),
+            ServedRepos::Directory { .. } | ServedRepos::Lone(_) => true,
+        }
     }
 
     /// [`RepoRegistry::of_one`] for a repository of a collection.
@@ -145,6 +186,15 @@ impl RepoRegistry {
         }
     }
 
+    /// Heading of the list of repositories.
+    pub(crate) fn title(&self) -> &str {
+        match &self.holds {
+            ServedRepos::Directory { title, .. } => title,
+            ServedRepos::Lone(one) => &one.name,
+            ServedRepos::InLog(logged) => &logged.found.name,
+        }
+    }
+
     /// State that every server has, whatever it serves.
     pub(crate) fn server(&self) -> &Arc<ServerContext> {
         &self.server
@@ -176,7 +226,7 @@ impl RepoRegistry {
     /// Whether repositories may have their store elsewhere: those of a directory could name files of the server.
     pub(super) fn share_access(&self) -> ShareAccess {
         match &self.holds {
-            ServedRepos::Directory { .. } => ShareAccess::Refused,
+            ServedRepos::Directory { .. } | ServedRepos::InLog(_) => ShareAccess::Refused,
             ServedRepos::Lone(_) => ShareAccess::Store,
         }
     }
@@ -185,6 +235,7 @@ impl RepoRegistry {
     pub(super) fn spool_directory(&self) -> PathBuf {
         match &self.holds {
             ServedRepos::Directory { .. } => self.root.clone(),
+            ServedRepos::InLog(logged) => logged.spool.clone(),
             ServedRepos::Lone(one) => {
                 let cache = one.root.join(".hg/cache");
                 // Not every repository has one.
@@ -210,6 +261,7 @@ impl RepoRegistry {
     pub(super) fn settings(&self) -> HgServer {
         match &self.holds {
             ServedRepos::Directory { settings, .. } => settings.clone(),
+            ServedRepos::InLog(logged) => logged.settings.clone(),
             ServedRepos::Lone(_) => HgServer::default(),
         }
     }
@@ -217,7 +269,9 @@ impl RepoRegistry {
     /// The part of a request's path that is about repositories.
     pub(super) fn segments<'a>(&self, segments: &'a [String]) -> &'a [String] {
         match &self.holds {
-            ServedRepos::Directory { .. } => segments.get(1..).unwrap_or_default(),
+            ServedRepos::Directory { .. } | ServedRepos::InLog(_) => {
+                segments.get(1..).unwrap_or_default()
+            }
             ServedRepos::Lone(_) => segments,
         }
     }
@@ -229,6 +283,7 @@ impl RepoRegistry {
     ) -> Result<Option<ServedRepository>, StorageError> {
         match &self.holds {
             ServedRepos::Directory { .. } => find::find(self.storage.as_ref(), segments),
+            ServedRepos::InLog(logged) => Ok(Some(logged.found.clone())),
             ServedRepos::Lone(one) => Ok(Some(ServedRepository {
                 name: one.name.clone(),
                 directory: PathBuf::new(),

@@ -49,8 +49,13 @@ impl<'a> AccessRequest<'a> {
     }
 
     pub(super) fn writes(&self) -> bool {
-        WRITING.contains(&self.command)
+        is_writing_command(self.command)
     }
+}
+
+/// True for the commands of pushes.
+pub(super) fn is_writing_command(command: &str) -> bool {
+    WRITING.contains(&command)
 }
 
 /// Why a request is refused.

@@ -13,6 +13,7 @@ pub use server::{Ended, ListeningSocket, ServeOptions, Served, Server, raise_fil
 pub use signals::StopSignal;
 
 use crate::auth::Login;
+use crate::hg::logs::{self, RepositoryLogs};
 use crate::hg::{RepoCollection, RepoRegistry};
 use crate::history::HistoryDatabases;
 use crate::http::TrustPolicy;
@@ -36,6 +37,8 @@ const ANONYMOUS_BODY: u64 = 8 << 20;
 pub(crate) struct Halves {
     pub(crate) couch: Arc<CouchContext>,
     pub(crate) hg: Arc<RepoRegistry>,
+    /// The repositories, if these are in a shared store.
+    pub(crate) hg_logs: Option<Arc<RepositoryLogs>>,
     pub(crate) history: Arc<HistoryDatabases>,
     /// Forwards requests to other servers, if databases are in a shared store.
     pub(crate) forwarder: Option<Forwarder>,
@@ -45,9 +48,6 @@ impl Halves {
     /// The forwarder for a request that another server has to answer, and the place of that.
     fn forwarder_for(&self, request: &Request) -> Option<(&Forwarder, ServerPlace)> {
         let forwarder = self.forwarder.as_ref()?;
-        if hg::claims(&request.raw_path) {
-            return None;
-        }
         let place = forwarder.place_for(request);
         (place != ServerPlace::Here).then_some((forwarder, place))
     }
@@ -120,7 +120,13 @@ impl Site {
     /// Starts the tasks that look after the databases that this server writes, and its own files, until it stops.
     pub(crate) fn maintain_files(&self) {
         if let Site::Directory(halves) = self {
-            tokio::spawn(couch::maintain_files(Arc::clone(&halves.couch)));
+            let databases = halves.couch.databases.logs().map(Arc::clone);
+            let repositories = halves.hg_logs.iter().map(|it| Arc::clone(it.logs()));
+            let all = databases.into_iter().chain(repositories).collect();
+            tokio::spawn(couch::maintain_files(Arc::clone(&halves.couch), all));
+            if let Some(repositories) = &halves.hg_logs {
+                tokio::spawn(logs::maintain(Arc::clone(repositories)));
+            }
             tokio::spawn(announcements::announce_updates(Arc::clone(halves)));
         }
     }
@@ -130,7 +136,7 @@ impl Site {
         match self {
             Site::Directory(halves) => {
                 let couch = Arc::clone(&halves.couch);
-                // A directory with a shared store has no repositories.
+                // Repositories in a shared store are no databases.
                 if !couch.databases.is_shared() {
                     tokio::spawn(Arc::clone(&halves.history).run());
                 }
@@ -161,6 +167,10 @@ impl Site {
     pub(crate) fn close(&self) {
         if let Site::Directory(halves) = self {
             halves.couch.databases.seal_all();
+            halves
+                .hg_logs
+                .iter()
+                .for_each(|repositories| repositories.close());
         }
     }
 }
@@ -212,7 +222,10 @@ impl Handler for Site {
         if let Site::Directory(halves) = self
             && halves.forwarder_for(request).is_some()
         {
-            return BodyPlan::WhileArriving(limit);
+            return BodyPlan::WhileArriving(match hg::claims(&request.raw_path) {
+                true => u64::MAX,
+                false => limit,
+            });
         }
         let is_about_hg = match self {
             Site::Directory(_) => hg::claims(&request.raw_path),

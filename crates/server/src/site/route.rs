@@ -2,6 +2,7 @@
 
 use crate::auth::Login;
 use crate::couch::{Rewriting, admin};
+use crate::hg::logs;
 use crate::http::{Body, FailureKind, cors, jsonp};
 use crate::runtime::ServerPlace;
 use crate::runtime::repeats::fault_id;
@@ -110,11 +111,8 @@ async fn answer_or_forward(
     mut request: Request,
     login: Login,
 ) -> Result<Answer, Failure> {
-    if hg::claims(&request.raw_path) {
-        return dispatch(halves, request, login).await;
-    }
     // A read, for which any server will do, is repeated as well if it has no body.
-    if couch::responsible_server(&request).is_some() {
+    if !hg::claims(&request.raw_path) && couch::responsible_server(&request).is_some() {
         read_body(halves, &mut request, &login).await?;
     }
     let mut hand_over = forwarder.hand_over();
@@ -233,8 +231,10 @@ async fn dispatch(halves: &Halves, request: Request, login: Login) -> Result<Ans
     check_entry(halves, &request, &login)?;
     let app = Arc::clone(&halves.couch);
     if hg::claims(&request.raw_path) {
-        refuse_repositories(&app)?;
-        return Box::pin(hg::route(Arc::clone(&halves.hg), request, login.user)).await;
+        return match &halves.hg_logs {
+            Some(logs) => Box::pin(logs::route(Arc::clone(logs), request, login.user)).await,
+            None => Box::pin(hg::route(Arc::clone(&halves.hg), request, login.user)).await,
+        };
     }
     if request.is_read() && request.segments.is_empty() {
         return Box::pin(dispatch_root(halves, request, login)).await;
@@ -252,23 +252,14 @@ async fn dispatch(halves: &Halves, request: Request, login: Login) -> Result<Ans
     couch::route(app, request, login.user).await
 }
 
-/// Refuses repositories beside databases of a shared store, which has none yet.
-fn refuse_repositories(app: &CouchContext) -> Result<(), Failure> {
-    match app.databases.is_shared() {
-        false => Ok(()),
-        true => Err(Failure::new(
-            FailureKind::Unavailable,
-            "not_implemented",
-            "A server with a shared store (--shared) has no repositories.",
-        )),
-    }
-}
-
 /// A browser gets the list of repositories; clients of databases, which accept JSON, CouchDB's welcome.
 async fn dispatch_root(halves: &Halves, request: Request, login: Login) -> Result<Answer, Failure> {
     let is_browser = request.accepts("text/html") && !request.accepts("application/json");
     let answer = match is_browser {
-        true => hg::list(Arc::clone(&halves.hg), request, login.user).await?,
+        true => match &halves.hg_logs {
+            Some(logs) => logs::list(Arc::clone(logs), request, login.user).await?,
+            None => hg::list(Arc::clone(&halves.hg), request, login.user).await?,
+        },
         false => dispatch_to_couch(Arc::clone(&halves.couch), request, login).await?,
     };
     Ok(answer.with_header("vary", "Accept"))

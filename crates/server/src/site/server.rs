@@ -18,6 +18,7 @@
 //! nothing that was acknowledged is lost. For the same reason a second signal may end the process at once.
 
 use crate::directory::{self, ServedDirectory};
+use crate::hg::logs::RepositoryLogs;
 use crate::hg::{RepoCollection, RepoRegistry};
 use crate::history::HistoryDatabases;
 use crate::http;
@@ -226,6 +227,7 @@ fn open_halves(
     let server = Arc::new(ServerContext::new(executor, log, limits));
     let (own, context) = (&directory, Arc::clone(&server));
     let hg = Arc::new(RepoRegistry::of_directory(own, context, title));
+    let hg_logs = RepositoryLogs::of_directory(own, Arc::clone(&server), hg.title())?;
     let couch = Arc::new(CouchContext::new(directory, server)?);
     // Those of a shared store are the leader's.
     if !couch.databases.is_shared() {
@@ -241,6 +243,7 @@ fn open_halves(
     Ok(Halves {
         couch,
         hg,
+        hg_logs: hg_logs.map(Arc::new),
         history,
         forwarder,
     })

@@ -5,11 +5,16 @@ use crate::error::SharedError;
 use crate::file_table::{FileTable, TableFile};
 use crate::format::{AppendedBytes, CheckpointName, Operation, RecordBody};
 use crate::log::{Appended, Cursor, Log, LogId, LogOptions, Opened};
-use crate::storage::announce;
+use crate::storage::{SegmentReader, announce, to_segments};
 use crate::store::ObjectStore;
+use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::{OpenMode, Storage, StorageFile};
+
+/// Up to so many bytes of a file share segments with those of others.
+const SHORT: u64 = 64 << 10;
 
 /// Result of [`import`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,10 +27,10 @@ pub struct Imported {
     pub slot: u64,
 }
 
-/// Makes files of a log equal to local ones: all of them at once, or none. Each file is a path in `source` with the path
-/// that it gets in the log; other files of the log stay. The beginning of a file that the log has already is not stored
-/// again: it is compared by the hashes of segments. Local files may grow meanwhile; later bytes are left for the next
-/// time.
+/// Makes the files of a log equal to local ones: all of them at once, or none. Each file is a path in `source` with the path
+/// that it gets in the log; other files of the log are removed. The beginning of a file that the log has already is not stored
+/// again: it is compared by the hashes of segments, and short files by their bytes. Local files may grow meanwhile; later bytes are
+/// left for the next time.
 ///
 /// Takes the log over, so that an owner that writes to it is refused.
 ///
@@ -47,26 +52,22 @@ pub fn import(
         slot: cursor.slot(),
         ..Imported::default()
     };
-    let mut operations = Vec::new();
+    // A fence comes before the record.
+    let mut update = Update::new(&log, cursor.slot().saturating_add(2));
     for (from, to) in files {
         let file = source.open(from, OpenMode::Read)?;
         file.pin()?;
-        // A fence comes before the record.
-        let slot = cursor.slot().saturating_add(2);
-        let mut update = Update {
-            log: &log,
-            slot,
-            file,
-            operations: &mut operations,
-        };
-        let there = table
-            .files()
-            .find(|(path, _)| path == to)
-            .map(|(_, file)| file);
-        let (stored, kept) = update.bring(to, there)?;
+        let (stored, kept) = update.bring(file.as_ref(), to, table.file_at(to))?;
         imported.stored += stored;
         imported.kept += kept;
     }
+    let wanted: BTreeSet<&Path> = files.iter().map(|(_, to)| to.as_path()).collect();
+    let others = table.files().map(|(path, _)| path);
+    let others = others.filter(|path| !wanted.contains(path));
+    update
+        .done
+        .extend(others.map(|path| Operation::Remove(path.to_owned())));
+    let operations = update.finish()?;
     if operations.is_empty() {
         return Ok(imported);
     }
@@ -94,15 +95,15 @@ fn apply(table: &mut FileTable, operations: &[Operation], key: &str) -> Result<(
     applied.map_err(|reason| SharedError::damaged(key, reason))
 }
 
-struct End {
+pub(super) struct End {
     cursor: Cursor,
-    table: FileTable,
+    pub(super) table: FileTable,
     /// Records behind the newest checkpoint.
     records: u64,
 }
 
 /// The end of a log, with its files.
-fn end_of(log: &Log) -> Result<End, SharedError> {
+pub(super) fn end_of(log: &Log) -> Result<End, SharedError> {
     let Opened {
         mut cursor,
         checkpoint,
@@ -134,44 +135,98 @@ fn end_of(log: &Log) -> Result<End, SharedError> {
     }
 }
 
-struct Update<'a> {
-    log: &'a Log,
+struct Update<'l> {
+    log: &'l Log,
     /// Of the record that is going to have the operations.
     slot: u64,
-    file: Arc<dyn StorageFile>,
-    operations: &'a mut Vec<Operation>,
+    segments: SegmentReader,
+    directories: BTreeSet<PathBuf>,
+    /// Operations whose bytes are stored.
+    done: Vec<Operation>,
+    /// Operations whose bytes, so many, are going to share segments.
+    short: Vec<Operation>,
+    short_bytes: u64,
 }
 
-impl Update<'_> {
-    /// Notes the operations that make the file of the log equal to the local one; returns the bytes that were stored and
+impl<'l> Update<'l> {
+    fn new(log: &'l Log, slot: u64) -> Update<'l> {
+        Update {
+            log,
+            slot,
+            segments: SegmentReader::default(),
+            directories: BTreeSet::new(),
+            done: Vec::new(),
+            short: Vec::new(),
+            short_bytes: 0,
+        }
+    }
+
+    /// Notes the operations that make the file of the log equal to the local one; returns the bytes that are to be stored and
     /// those that were there.
-    fn bring(&mut self, to: &Path, there: Option<&TableFile>) -> Result<(u64, u64), SharedError> {
-        let total = self.file.len()?;
+    fn bring(
+        &mut self,
+        file: &dyn StorageFile,
+        to: &Path,
+        there: Option<&TableFile>,
+    ) -> Result<(u64, u64), SharedError> {
+        let total = file.len()?;
         let kept = match there {
-            Some(there) => self.equal_beginning(there, total)?,
+            Some(there) => self.equal_beginning(file, there, total)?,
             None => 0,
         };
-        match there {
-            Some(there) if there.len > kept => {
-                let path = to.to_owned();
-                self.operations
-                    .push(Operation::Truncate { path, len: kept });
+        let mut operations = self.preparation(to, there, kept);
+        if total - kept <= SHORT {
+            let len = usize::try_from(total - kept).unwrap_or(usize::MAX);
+            let bytes = AppendedBytes::Inline(file.read_vec(kept, len)?);
+            let path = to.to_owned();
+            operations.extend((len > 0).then_some(Operation::Append {
+                path,
+                offset: kept,
+                bytes,
+            }));
+            self.short.append(&mut operations);
+            self.short_bytes += total - kept;
+            if self.short_bytes > self.log.options.segment_bytes as u64 {
+                self.store_short()?;
             }
-            Some(_) => {}
+        } else {
+            self.done.append(&mut operations);
+            self.store(file, to, kept..total)?;
+        }
+        Ok((total - kept, kept))
+    }
+
+    /// Operations before the appends.
+    fn preparation(&mut self, to: &Path, there: Option<&TableFile>, kept: u64) -> Vec<Operation> {
+        let path = to.to_owned();
+        match there {
+            Some(there) if there.len > kept => vec![Operation::Truncate { path, len: kept }],
+            Some(_) => Vec::new(),
             None => {
-                if let Some(directory) = to.parent().filter(|it| !it.as_os_str().is_empty()) {
-                    self.operations
-                        .push(Operation::CreateDirectory(directory.to_owned()));
+                let directory = to.parent().filter(|it| !it.as_os_str().is_empty());
+                if let Some(directory) = directory
+                    && self.directories.insert(directory.to_owned())
+                {
+                    // Files of either list may be in it.
+                    let directory = directory.to_owned();
+                    self.done.push(Operation::CreateDirectory(directory));
                 }
-                self.operations.push(Operation::Create(to.to_owned()));
+                vec![Operation::Create(path)]
             }
         }
-        let mut offset = kept;
-        while offset < total {
-            let rest = usize::try_from(total - offset).unwrap_or(usize::MAX);
-            let bytes = self
-                .file
-                .read_vec(offset, rest.min(self.log.options.segment_bytes))?;
+    }
+
+    /// Stores a range of a file in segments of its own, by whose hashes it can be compared the next time.
+    fn store(
+        &mut self,
+        file: &dyn StorageFile,
+        to: &Path,
+        range: Range<u64>,
+    ) -> Result<(), SharedError> {
+        let mut offset = range.start;
+        while offset < range.end {
+            let rest = usize::try_from(range.end - offset).unwrap_or(usize::MAX);
+            let bytes = file.read_vec(offset, rest.min(self.log.options.segment_bytes))?;
             let len = bytes.len() as u64;
             let name = self.log.put_segment(&bytes, self.slot)?;
             let bytes = AppendedBytes::Segment {
@@ -180,24 +235,53 @@ impl Update<'_> {
                 len,
             };
             let path = to.to_owned();
-            self.operations.push(Operation::Append {
+            self.done.push(Operation::Append {
                 path,
                 offset,
                 bytes,
             });
             offset += len;
         }
-        Ok((total - kept, kept))
+        Ok(())
     }
 
-    /// Length of the runs at the beginning that are whole segments with the bytes of the local file.
-    fn equal_beginning(&self, there: &TableFile, total: u64) -> Result<u64, SharedError> {
+    fn store_short(&mut self) -> Result<(), SharedError> {
+        self.short_bytes = 0;
+        let short = std::mem::take(&mut self.short);
+        self.done.extend(to_segments(self.log, short, self.slot)?);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Vec<Operation>, SharedError> {
+        self.store_short()?;
+        Ok(self.done)
+    }
+
+    /// Length of the runs at the beginning that have the bytes of the local file.
+    fn equal_beginning(
+        &mut self,
+        file: &dyn StorageFile,
+        there: &TableFile,
+        total: u64,
+    ) -> Result<u64, SharedError> {
         let mut equal = 0;
         for run in &there.runs {
-            let is_inside = run.offset == 0 && run.len <= total - equal;
-            let len = usize::try_from(run.len).ok().filter(|_| is_inside);
-            let Some(len) = len else { break };
-            if !run.segment.is_of(&self.file.read_vec(equal, len)?) {
+            let len = usize::try_from(run.len).ok();
+            let Some(len) = len.filter(|_| run.len <= total - equal) else {
+                break;
+            };
+            let bytes = file.read_vec(equal, len)?;
+            // A run that has a whole segment is long, unless that is the last one.
+            let is_equal = match run.offset == 0 && run.segment.is_of(&bytes) {
+                true => true,
+                false if run.len > SHORT => false,
+                false => {
+                    let (range, by) = ((run.offset, run.len), self.log.id.to_string());
+                    let stored = self.segments.range(self.log, &run.segment, range, &by)?;
+                    stored == bytes
+                }
+            };
+            if !is_equal {
                 break;
             }
             equal += run.len;

@@ -4,6 +4,7 @@ mod catalog;
 mod garbage;
 mod import;
 mod listing;
+mod peek;
 mod restore;
 mod verify;
 
@@ -11,6 +12,7 @@ pub use catalog::{Catalog, CatalogEntry, read_or_create};
 pub use garbage::{Collected, collect_garbage};
 pub use import::{Imported, import};
 pub use listing::{LogSummary, list_logs};
+pub use peek::{Peeked, peek};
 pub use restore::{RestorePoint, Restored, restore};
 pub use verify::{VerifyReport, verify};
 

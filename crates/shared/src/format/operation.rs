@@ -121,8 +121,8 @@ pub(super) fn read_segment(reader: &mut Reader<'_>) -> Option<SegmentName> {
 }
 
 impl Operation {
-    /// True if a reader accepts all paths.
-    pub(crate) fn has_plain_paths(&self) -> bool {
+    /// The one or two paths that it names.
+    fn paths(&self) -> (&Path, Option<&Path>) {
         match self {
             Operation::Rename {
                 from: one,
@@ -132,14 +132,28 @@ impl Operation {
                 from: one,
                 to: other,
             }
-            | Operation::Exchange { one, other } => is_plain(one) && is_plain(other),
+            | Operation::Exchange { one, other } => (one, Some(other)),
             Operation::Create(path)
             | Operation::Remove(path)
             | Operation::RemoveTree(path)
             | Operation::CreateDirectory(path)
             | Operation::Append { path, .. }
             | Operation::Truncate { path, .. }
-            | Operation::Symlink { path, .. } => is_plain(path),
+            | Operation::Symlink { path, .. } => (path, None),
+        }
+    }
+
+    /// True if a reader accepts all paths.
+    pub(crate) fn has_plain_paths(&self) -> bool {
+        let (one, other) = self.paths();
+        is_plain(one) && other.is_none_or(is_plain)
+    }
+
+    /// True if it changes a file that `is_wanted` names.
+    pub(crate) fn changes(&self, is_wanted: impl Fn(&Path) -> bool) -> bool {
+        match (self, self.paths()) {
+            (Operation::Link { to, .. }, _) => is_wanted(to),
+            (_, (one, other)) => is_wanted(one) || other.is_some_and(is_wanted),
         }
     }
 

@@ -16,11 +16,22 @@ impl Operation {
             _ => 0,
         }
     }
+
+    /// Number of bytes that it appends and that are in no segment.
+    fn inline(&self) -> u64 {
+        match self {
+            Operation::Append {
+                bytes: AppendedBytes::Inline(bytes),
+                ..
+            } => bytes.len() as u64,
+            _ => 0,
+        }
+    }
 }
 
 impl Shared {
-    /// Returns once all changes that were made before the call are in the log. Callers that wait for another one's commit
-    /// share the next.
+    /// Returns once all changes that were made before the call are in the log, or at once in a transaction. Callers that wait
+    /// for another one's commit share the next.
     ///
     /// # Errors
     /// [`SharedError::must_reopen`] tells whether the changes may be in the log or certainly are not; after any error the
@@ -28,7 +39,45 @@ impl Shared {
     pub(super) fn commit(&self) -> Result<(), SharedError> {
         let mut end = self.end.lock();
         self.ensure_usable()?;
-        self.commit_at(&mut end)
+        let is_in_transaction = self.journal.lock().is_in_transaction();
+        match is_in_transaction {
+            true => Ok(()),
+            false => self.commit_at(&mut end),
+        }
+    }
+
+    /// Makes room in memory for more appends: commits, or stores the bytes of a transaction as segments for the record to come.
+    ///
+    /// # Errors
+    /// As [`Shared::commit`].
+    pub(super) fn drain(&self) -> Result<(), SharedError> {
+        let mut end = self.end.lock();
+        self.ensure_usable()?;
+        let operations = {
+            let mut journal = self.journal.lock();
+            if !journal.is_full() {
+                return Ok(());
+            }
+            journal.is_in_transaction().then(|| journal.take())
+        };
+        let Some(operations) = operations else {
+            return self.commit_at(&mut end);
+        };
+        // Nothing else makes a record before the transaction ends, so its slot is known.
+        let slot = end.cursor.slot().saturating_add(1);
+        let stored = to_segments(&self.log, operations, slot);
+        let mut journal = self.journal.lock();
+        match stored {
+            Ok(operations) => {
+                journal.put_back(operations);
+                Ok(())
+            }
+            Err(error) => {
+                // What was noted is lost.
+                journal.abandon(&error);
+                Err(error)
+            }
+        }
     }
 
     fn commit_at(&self, end: &mut LogEnd) -> Result<(), SharedError> {
@@ -56,18 +105,22 @@ impl Shared {
     /// # Errors
     /// As [`Shared::commit`].
     pub(super) fn release(&self) -> Result<(), SharedError> {
-        let mut end = self.end.lock();
-        self.ensure_usable()?;
-        if end.owned_epoch.is_none() {
-            return Ok(());
-        }
         loop {
+            self.wait_for_transaction();
+            let mut end = self.end.lock();
+            self.ensure_usable()?;
+            if end.owned_epoch.is_none() {
+                return Ok(());
+            }
+            if self.journal.lock().is_in_transaction() {
+                continue;
+            }
             self.commit_at(&mut end)?;
             // The checkpoint behind the commit may have failed, after which the position counts no more.
             self.ensure_usable()?;
             let mut journal = self.journal.lock();
-            // Another thread may have changed something since.
-            if journal.is_empty() {
+            // Another thread may have changed something since, or begun to.
+            if journal.is_empty() && !journal.is_in_transaction() {
                 journal.refuse_writes();
                 end.owned_epoch = None;
                 // The owner has changed files without them.
@@ -83,7 +136,8 @@ impl Shared {
             return Err(SharedError::NotOwner { log });
         };
         let appended = operations.iter().map(Operation::appended).sum::<u64>();
-        let operations = match appended > self.log.options.inline_bytes {
+        let inline = operations.iter().map(Operation::inline).sum::<u64>();
+        let operations = match inline > self.log.options.inline_bytes {
             true => to_segments(&self.log, operations, end.cursor.slot().saturating_add(1))?,
             false => operations,
         };
@@ -111,7 +165,7 @@ impl Shared {
 }
 
 /// Moves all appended bytes into segments for the record in `slot`.
-fn to_segments(
+pub(crate) fn to_segments(
     log: &Log,
     operations: Vec<Operation>,
     slot: u64,

@@ -63,7 +63,7 @@ impl StorageFile for SharedFile {
         let is_full = journal.is_full();
         drop(journal);
         if is_full {
-            let done = self.shared.commit();
+            let done = self.shared.drain();
             done.map_err(|error| as_storage_error("append to", self.local.path(), error))?;
         }
         Ok(offset)

@@ -13,7 +13,8 @@ use varve_base::StorageError;
 /// Present name of an open file; `None` once it has none.
 pub(super) type HandleName = Arc<Mutex<Option<PathBuf>>>;
 
-/// Bytes of appends that wait for a sync, at most; more are committed without one.
+/// Bytes of appends that wait in memory for a sync, at most; more are committed without one, or stored as segments in a
+/// transaction.
 pub(super) const MOST_BYTES: u64 = 32 << 20;
 
 #[derive(Debug, Default)]
@@ -22,6 +23,8 @@ pub(super) struct Journal {
     bytes: u64,
     handles: Vec<Weak<Mutex<Option<PathBuf>>>>,
     state: JournalState,
+    /// True from the beginning of a transaction to its end.
+    is_in_transaction: bool,
 }
 
 #[derive(Debug, Default)]
@@ -75,6 +78,26 @@ impl Journal {
 
     pub(super) fn is_empty(&self) -> bool {
         self.operations.is_empty()
+    }
+
+    pub(super) fn is_in_transaction(&self) -> bool {
+        self.is_in_transaction
+    }
+
+    pub(super) fn set_in_transaction(&mut self, is_in_transaction: bool) {
+        self.is_in_transaction = is_in_transaction;
+    }
+
+    /// Puts operations that [`Journal::take`] has given before those that were noted since.
+    pub(super) fn put_back(&mut self, mut operations: Vec<Operation>) {
+        operations.append(&mut self.operations);
+        self.operations = operations;
+    }
+
+    /// True if an operation since the last commit concerns a file of these.
+    pub(super) fn changes(&self, is_seen: impl Fn(&Path) -> bool) -> bool {
+        let mut operations = self.operations.iter();
+        operations.any(|operation| operation.changes(&is_seen))
     }
 
     pub(super) fn is_full(&self) -> bool {

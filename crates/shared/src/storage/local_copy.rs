@@ -23,14 +23,14 @@ pub(crate) struct LocalCopy {
 
 /// Reads segments, and keeps the last: small files share one.
 #[derive(Debug, Default)]
-struct SegmentReader(Option<(SegmentName, Vec<u8>)>);
+pub(crate) struct SegmentReader(Option<(SegmentName, Vec<u8>)>);
 
 impl SegmentReader {
     /// A range of a segment.
     ///
     /// # Errors
     /// [`SharedError::Missing`], naming `wanted_by`; [`SharedError::Damaged`]; errors of the store.
-    fn range(
+    pub(crate) fn range(
         &mut self,
         log: &Log,
         name: &SegmentName,

@@ -18,7 +18,7 @@ use crate::log::{Appended, Cursor, Log, LogId, LogOptions, Opened};
 use crate::store::ObjectStore;
 use file::SharedFile;
 use journal::Journal;
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -28,7 +28,8 @@ use varve_base::storage::{Entry, EntryKind};
 use varve_base::{OpenMode, Storage, StorageError, StorageFile};
 
 pub(crate) use checkpoint::announce;
-pub(crate) use local_copy::LocalCopy;
+pub(crate) use commit::to_segments;
+pub(crate) use local_copy::{LocalCopy, SegmentReader};
 
 /// Attempts of taking a log over, which begins again because another record took the slot.
 const TAKE_OVER_ATTEMPTS: usize = 100;
@@ -48,6 +49,8 @@ struct Shared {
     local: Arc<dyn Storage>,
     log: Log,
     journal: Mutex<Journal>,
+    /// Told of the end of a transaction.
+    transaction_ended: Condvar,
     /// Taken before `journal`.
     end: Mutex<LogEnd>,
     /// Number of checks and commits that have begun.
@@ -101,6 +104,7 @@ impl SharedStorage {
             local,
             log,
             journal: Mutex::default(),
+            transaction_ended: Condvar::new(),
             end: Mutex::new(end),
             begun: AtomicU64::new(0),
         };
@@ -123,7 +127,18 @@ impl SharedStorage {
 
     /// False once the log must be opened again.
     pub fn is_usable(&self) -> bool {
-        self.shared.ensure_usable().is_ok()
+        self.ensure_usable().is_ok()
+    }
+
+    /// # Errors
+    /// Why the log must be opened again.
+    pub fn ensure_usable(&self) -> Result<(), SharedError> {
+        self.shared.ensure_usable()
+    }
+
+    /// True if both are the same opened log.
+    pub fn is_same(&self, other: &SharedStorage) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
     }
 
     /// Brings the local copy to the end of the log as it is now, or later. A read of the copy after this sees all commits
@@ -149,6 +164,7 @@ impl SharedStorage {
         }
         let seen = end.cursor.epoch();
         let epoch = seen.saturating_add(1);
+        shared.wait_for_transaction();
         for _ in 0..TAKE_OVER_ATTEMPTS {
             shared.follow(&mut end)?;
             if end.cursor.epoch() != seen {
@@ -165,6 +181,49 @@ impl SharedStorage {
             }
         }
         Err(shared.fenced())
+    }
+
+    /// The local copy. What is changed there directly is in no record, and must have names that no record has.
+    pub fn local(&self) -> &Arc<dyn Storage> {
+        &self.shared.local
+    }
+
+    /// Begins a transaction: until [`SharedStorage::end_transaction`], syncs make no record, so that all that is changed meanwhile is in
+    /// the one of the first sync behind it, and no record of another process changes the copy. The log is not given up before.
+    pub fn begin_transaction(&self) {
+        // Records that are being applied come before it.
+        let _end = self.shared.end.lock();
+        self.shared.journal.lock().set_in_transaction(true);
+    }
+
+    /// Ends a transaction, of which nothing is in the log before the next sync; nothing happens where none was begun.
+    pub fn end_transaction(&self) {
+        self.shared.journal.lock().set_in_transaction(false);
+        self.shared.transaction_ended.notify_all();
+    }
+
+    /// Returns once no change of a file that `is_seen` names is only in the copy: what a reader has seen before the call is in the
+    /// log then.
+    ///
+    /// # Errors
+    /// As of a commit: what the reader has seen may never be in the log.
+    pub fn settle(&self, is_seen: impl Fn(&Path) -> bool) -> Result<(), SharedError> {
+        let shared = &self.shared;
+        loop {
+            let mut journal = shared.journal.lock();
+            if !journal.changes(&is_seen) {
+                break;
+            }
+            if journal.is_in_transaction() {
+                shared.transaction_ended.wait(&mut journal);
+                continue;
+            }
+            drop(journal);
+            shared.commit()?;
+        }
+        // A commit may be on its way.
+        let _end = shared.end.lock();
+        shared.ensure_usable()
     }
 
     /// Commits everything and gives the log up, so that another process can take it over without a commit of this one being
@@ -212,7 +271,10 @@ impl Shared {
                 Ok(false) => Err(self.fenced()),
                 Err(error) => Err(error),
             },
-            None => self.follow(&mut end),
+            None => {
+                self.wait_for_transaction();
+                self.follow(&mut end)
+            }
         };
         if let Some(error) = done.as_ref().err().filter(|error| error.must_reopen()) {
             self.journal.lock().abandon(error);
@@ -220,6 +282,13 @@ impl Shared {
         done?;
         end.confirmed = number;
         Ok(())
+    }
+
+    fn wait_for_transaction(&self) {
+        let mut journal = self.journal.lock();
+        while journal.is_in_transaction() {
+            self.transaction_ended.wait(&mut journal);
+        }
     }
 
     /// Applies all records up to the end of the log.

@@ -1,10 +1,11 @@
-//! Removal of what a shared store keeps of databases for longer than restores reach back, by the server that writes them.
+//! Removal of what a shared store keeps of databases and repositories for longer than restores reach back, by the server that
+//! writes them.
 
 use crate::CouchContext;
 use crate::auth::password::fill_random;
 use crate::couch::views::index_copies;
-use crate::runtime::RunningTask;
 use crate::runtime::scheduler::JobKind;
+use crate::runtime::{RunningTask, SharedLogs};
 use std::sync::Arc;
 use tokio::time::{Instant, sleep_until};
 use varve_base::{Interrupt, Progress, Unit};
@@ -13,12 +14,12 @@ use varve_shared::Collected;
 /// Name of the task, and key of its job.
 const TASK: &str = "shared_garbage";
 
-/// Looks after the shared store for ever, as often as the settings say.
-pub(crate) async fn collect_regularly(app: Arc<CouchContext>) {
+/// Looks after these logs of the shared store for ever, as often as the settings say.
+pub(crate) async fn collect_regularly(app: Arc<CouchContext>, logs: Vec<Arc<SharedLogs>>) {
     let mut settings = app.watch_settings();
     let start = Instant::now();
     let mut last = None;
-    while app.databases.is_shared() {
+    while !logs.is_empty() {
         let every = settings.borrow_and_update().collect_every;
         let due = every.map(|every| match last {
             Some(last) => last + every,
@@ -34,7 +35,7 @@ pub(crate) async fn collect_regularly(app: Arc<CouchContext>) {
         tokio::select! {
             () = wait => {
                 last = Some(Instant::now());
-                collect(&app).await;
+                collect(&app, &logs).await;
             }
             // The settings last as long as the server.
             _ = settings.changed() => {}
@@ -49,32 +50,34 @@ fn random_share() -> f64 {
     f64::from(u32::from_be_bytes(bytes)) / 2_f64.powi(32)
 }
 
-async fn collect(app: &Arc<CouchContext>) {
-    let of = Arc::clone(app);
-    let work = move |stop: &Interrupt| collect_all(&of, stop);
+async fn collect(app: &Arc<CouchContext>, logs: &[Arc<SharedLogs>]) {
+    let (of, logs) = (Arc::clone(app), logs.to_vec());
+    let work = move |stop: &Interrupt| collect_all(&of, &logs, stop);
     let scheduler = &app.server().scheduler;
     // What is not done, because the server stops, is done after its next start.
     let _ = scheduler.run(JobKind::Garbage, TASK, work).await;
 }
 
-/// Looks at all databases of this server. One that fails leaves the others as they are to be.
-fn collect_all(app: &CouchContext, stop: &Interrupt) {
+/// Looks at all logs of this server. One that fails leaves the others as they are to be.
+fn collect_all(app: &CouchContext, logs: &[Arc<SharedLogs>], stop: &Interrupt) {
     let log = &app.server().log;
-    let names = match app.databases.own_names() {
-        Ok(names) => names,
-        Err(error) => {
-            log.scope(|| tracing::warn!("the shared store is not looked after: {error}"));
-            return;
+    let mut own = Vec::new();
+    for logs in logs {
+        match logs.own_names() {
+            Ok(names) => own.extend(names.into_iter().map(|name| (logs, name))),
+            Err(error) => {
+                log.scope(|| tracing::warn!("the shared store is not looked after: {error}"));
+            }
         }
-    };
+    }
     let task: RunningTask = app.tasks().start(TASK, &[]);
-    task.begin(TASK, Unit::Items, Some(names.len() as u64));
+    task.begin(TASK, Unit::Items, Some(own.len() as u64));
     let mut sum = Collected::default();
-    for name in &names {
+    for (logs, name) in &own {
         if stop.is_raised() {
             break;
         }
-        match app.databases.collect_garbage(name) {
+        match logs.collect_garbage(name) {
             Ok(collected) => sum += collected,
             Err(error) => {
                 log.scope(|| tracing::warn!("nothing old is removed of {name}: {error}"));

@@ -1,7 +1,8 @@
 //! Names of databases' logs in a shared store.
 
 use crate::couch::names::check_database_name;
-use std::fmt::Write;
+use crate::runtime::LogKind;
+use crate::runtime::log_names::{escape, unescape};
 use varve_shared::{LogId, SharedError};
 
 /// Path of a database's file in its log.
@@ -9,37 +10,24 @@ pub const FILE: &str = "database.varve";
 /// Logs of databases have names that begin so.
 const LOG_PREFIX: &str = "databases/db-";
 
-/// The log of a database with a legal name. All letters but those that both names may have are escaped as `.` and two
-/// digits.
+/// Databases as things with logs.
+pub(crate) const KIND: LogKind = LogKind {
+    log_of,
+    name_of: database_of,
+    mark: FILE,
+};
+
+/// The log of a database with a legal name.
 ///
 /// # Errors
 /// [`SharedError::BadName`].
 pub fn log_of(name: &str) -> Result<LogId, SharedError> {
-    let mut log = LOG_PREFIX.to_owned();
-    for byte in name.bytes() {
-        match byte {
-            b'a'..=b'z' | b'0'..=b'9' | b'_' | b'+' | b'-' => log.push(char::from(byte)),
-            other => {
-                // Writing to a text does not fail.
-                let _ = write!(log, ".{other:02x}");
-            }
-        }
-    }
-    LogId::new(&log)
+    escape(LOG_PREFIX, name)
 }
 
 /// The database of a log, if it is that of one. Whatever lies in the store, the name is a legal one.
 pub fn database_of(log: &str) -> Option<String> {
-    let mut rest = log.strip_prefix(LOG_PREFIX)?;
-    let mut name = String::new();
-    while let Some((plain, escaped)) = rest.split_once('.') {
-        name.push_str(plain);
-        let digits = escaped.get(..2)?;
-        name.push(char::from(u8::from_str_radix(digits, 16).ok()?));
-        rest = &escaped[2..];
-    }
-    name.push_str(rest);
-    check_database_name(&name).is_ok().then_some(name)
+    unescape(LOG_PREFIX, log).filter(|name| check_database_name(name).is_ok())
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ pub mod listing;
 pub mod logs;
 pub mod purge;
 pub mod registry;
-pub(crate) mod shared;
 pub(crate) mod store;
 
 use hyper::{Method, StatusCode};

@@ -2,14 +2,13 @@
 
 use super::files::{file_of, name_of};
 use super::logs::FILE;
-use super::shared::SharedDatabases;
 use crate::Failure;
 use crate::directory::DATABASES;
-use crate::runtime::ClusterView;
+use crate::runtime::{ClusterView, SharedLogs};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::Storage;
-use varve_shared::{CatalogEntry, Collected, SharedStorage};
+use varve_shared::{CatalogEntry, SharedStorage};
 
 /// The storage of a server's databases.
 #[derive(Debug)]
@@ -17,7 +16,7 @@ pub(crate) enum DatabaseStore {
     /// One file for each in a directory.
     Directory(Arc<dyn Storage>),
     /// One log for each in a store of objects.
-    Shared(SharedDatabases),
+    Shared(Arc<SharedLogs>),
 }
 
 /// The file of one database.
@@ -58,7 +57,7 @@ impl DatabaseStore {
     pub(crate) fn for_creation(&self, name: &str) -> Result<DatabaseFile, Failure> {
         match self {
             DatabaseStore::Directory(storage) => Ok(file_in(storage, name)),
-            DatabaseStore::Shared(shared) => shared.for_creation(name).map(DatabaseFile::of_log),
+            DatabaseStore::Shared(shared) => Ok(DatabaseFile::of_log(shared.for_creation(name)?)),
         }
     }
 
@@ -98,7 +97,7 @@ impl DatabaseStore {
     pub(crate) fn entries(&self, name: &str) -> Result<Vec<CatalogEntry>, Failure> {
         match self {
             DatabaseStore::Directory(_) => Ok(Vec::new()),
-            DatabaseStore::Shared(shared) => shared.entries(name),
+            DatabaseStore::Shared(shared) => Ok(shared.entries(name)?),
         }
     }
 
@@ -109,7 +108,7 @@ impl DatabaseStore {
     pub(crate) fn remove_entries(&self, entries: &[CatalogEntry]) -> Result<(), Failure> {
         match self {
             DatabaseStore::Directory(_) => Ok(()),
-            DatabaseStore::Shared(shared) => shared.remove_entries(entries),
+            DatabaseStore::Shared(shared) => Ok(shared.remove_entries(entries)?),
         }
     }
 
@@ -129,14 +128,11 @@ impl DatabaseStore {
         }
     }
 
-    /// Removes what a shared store keeps of a database for longer than restores reach back.
-    ///
-    /// # Errors
-    /// 503 if the store does not answer, 500 for damage.
-    pub(crate) fn collect_garbage(&self, name: &str) -> Result<Collected, Failure> {
+    /// The logs, if they are in a shared store.
+    pub(crate) fn logs(&self) -> Option<&Arc<SharedLogs>> {
         match self {
-            DatabaseStore::Directory(_) => Ok(Collected::default()),
-            DatabaseStore::Shared(shared) => shared.collect_garbage(name),
+            DatabaseStore::Directory(_) => None,
+            DatabaseStore::Shared(shared) => Some(shared),
         }
     }
 

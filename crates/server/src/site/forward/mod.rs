@@ -12,6 +12,7 @@ mod identity;
 
 use crate::auth::Login;
 use crate::couch;
+use crate::hg;
 use crate::http::{BodyClosed, BodySender, FailureKind, Tls};
 use crate::runtime::log::Log;
 use crate::runtime::repeats::fault_id;
@@ -68,7 +69,10 @@ impl Forwarder {
 
     /// Place of the server that has to answer a request.
     pub(super) fn place_for(&self, request: &Request) -> ServerPlace {
-        let server = couch::responsible_server(request);
+        let server = match hg::claims(&request.raw_path) {
+            true => hg::logs::responsible_server(request),
+            false => couch::responsible_server(request),
+        };
         server.map_or(ServerPlace::Here, |server| self.view.place_of(&server))
     }
 

@@ -4,14 +4,14 @@
 use super::{Databases, OpenDatabase};
 use crate::Failure;
 use crate::http::Freshness;
-use crate::runtime::ClusterView;
 use crate::runtime::metrics::ClusterFigures;
+use crate::runtime::{ClusterView, SharedLogs};
 use parking_lot::Mutex;
 use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use varve_shared::{Collected, SharedStorage};
+use varve_shared::SharedStorage;
 
 /// Time after the last read of an old state for which a log is followed.
 const FOLLOWED_FOR: Duration = Duration::from_secs(30);
@@ -106,26 +106,9 @@ impl Databases {
         open.filter(|it| !it.documents.is_following()).collect()
     }
 
-    /// Names of the databases in a shared store that this server should write.
-    ///
-    /// # Errors
-    /// 503 if the store does not answer.
-    pub(crate) fn own_names(&self) -> Result<Vec<String>, Failure> {
-        let mut names = self.store.names()?;
-        names.retain(|name| self.writes(name));
-        Ok(names)
-    }
-
-    /// Removes what a shared store keeps of a database for longer than restores reach back; nothing if another server should write
-    /// it by now.
-    ///
-    /// # Errors
-    /// 503 if the store does not answer; 500 for damage, of which nothing is removed.
-    pub(crate) fn collect_garbage(&self, name: &str) -> Result<Collected, Failure> {
-        match self.writes(name) {
-            true => self.store.collect_garbage(name),
-            false => Ok(Collected::default()),
-        }
+    /// The logs of a shared store that have databases; `None` without one.
+    pub(crate) fn logs(&self) -> Option<&Arc<SharedLogs>> {
+        self.store.logs()
     }
 
     pub(super) fn count_read(&self, was_checked: bool) {

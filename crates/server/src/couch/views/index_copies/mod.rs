@@ -154,7 +154,10 @@ pub(crate) fn collect_garbage(app: &CouchContext, stop: &Interrupt) -> Result<u6
     };
     let files = list_derived(shared.store.as_ref(), None)?;
     // Asked for after that: a database that is made later cannot have been among those.
-    let there = app.databases.own_names()?;
+    let there: HashSet<String> = match app.databases.logs() {
+        Some(logs) => logs.own_names()?.into_iter().collect(),
+        None => return Ok(0),
+    };
     let mut removed = 0;
     for (file, bytes) in &files {
         let split = file.rsplit_once('/');
@@ -168,7 +171,7 @@ pub(crate) fn collect_garbage(app: &CouchContext, stop: &Interrupt) -> Result<u6
         let Some(copy) = copy_of(app, &database, index)? else {
             continue;
         };
-        if there.binary_search(&database).is_ok() {
+        if there.contains(&database) {
             copy.collect_garbage()?;
         } else {
             copy.remove()?;

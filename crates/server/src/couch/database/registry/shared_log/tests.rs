@@ -1,11 +1,12 @@
 //! Two servers of one store, without HTTP.
 
 use super::*;
+use crate::couch::database::logs;
 use crate::couch::database::logs::{FILE, log_of};
-use crate::couch::database::shared::SharedDatabases;
 use crate::couch::database::store::DatabaseStore;
 use crate::http::FailureKind;
 use crate::runtime::LogOutput;
+use crate::runtime::SharedLogs;
 use crate::runtime::log::Log;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -79,13 +80,18 @@ impl TestServer {
         });
         let copies = directory.join(name).join("shared");
         let view = Arc::new(ClusterView::new(name.to_owned()));
-        let shared = SharedDatabases::new(Arc::clone(&store) as _, Arc::clone(&view), copies);
+        let shared = SharedLogs::new(
+            logs::KIND,
+            Arc::clone(&store) as _,
+            Arc::clone(&view),
+            copies,
+        );
         let shared = shared.unwrap();
         let log = varve_config::Log::default();
         let databases = Databases::new(
             (
                 Arc::new(DiskStorage::new(directory.join(name))),
-                DatabaseStore::Shared(shared),
+                DatabaseStore::Shared(Arc::new(shared)),
             ),
             DatabaseOptions::new(EngineSetting::SNAPPY, NodeCache::new(1 << 20)),
             most_open,
@@ -325,18 +331,47 @@ fn the_server_that_writes_a_database_removes_what_nothing_needs() {
     let directory = tempfile::tempdir().unwrap();
     let (leader, standby) = leader_and_standby(directory.path());
     make_old_log(&directory.path().join("store"), "old");
-    assert_eq!(leader.databases.own_names().unwrap(), ["d", "old"]);
-    assert_eq!(standby.databases.own_names().unwrap(), [""; 0]);
-    let of_another = standby.databases.collect_garbage("old").unwrap();
+    assert_eq!(
+        leader.databases.logs().unwrap().own_names().unwrap(),
+        ["d", "old"]
+    );
+    assert_eq!(
+        standby.databases.logs().unwrap().own_names().unwrap(),
+        [""; 0]
+    );
+    let of_another = standby
+        .databases
+        .logs()
+        .unwrap()
+        .collect_garbage("old")
+        .unwrap();
     assert_eq!(of_another, Collected::default());
-    let collected = leader.databases.collect_garbage("old").unwrap();
+    let collected = leader
+        .databases
+        .logs()
+        .unwrap()
+        .collect_garbage("old")
+        .unwrap();
     assert!(
         collected.records > 4 && collected.bytes > 0,
         "{collected:?}"
     );
-    let again = leader.databases.collect_garbage("old").unwrap();
+    let again = leader
+        .databases
+        .logs()
+        .unwrap()
+        .collect_garbage("old")
+        .unwrap();
     assert_eq!(again, Collected::default());
-    assert_eq!(leader.databases.collect_garbage("d").unwrap(), again);
+    assert_eq!(
+        leader
+            .databases
+            .logs()
+            .unwrap()
+            .collect_garbage("d")
+            .unwrap(),
+        again
+    );
 }
 
 #[test]
