@@ -11,6 +11,7 @@ mod attachments;
 mod auto_index;
 mod bodies;
 mod client;
+mod cluster_tasks;
 mod compaction;
 mod compression;
 mod console;

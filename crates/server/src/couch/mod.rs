@@ -286,7 +286,7 @@ pub(crate) fn responsible_server(request: &Request) -> Option<ResponsibleServer>
     let (name, rest) = path.split_first()?;
     if admin::claims(request) {
         let is_for_leader = match *name {
-            "_active_tasks" | "_replicate" | "_scheduler" => true,
+            "_replicate" | "_scheduler" => true,
             "_db_updates" => request.is_read(),
             "_cluster_setup" => !request.is_read(),
             "_node" => {

@@ -1,5 +1,6 @@
 //! The served site: a directory with repositories and databases, or one repository.
 
+mod active_tasks;
 mod announcements;
 mod cluster;
 mod forgery;
