@@ -51,6 +51,6 @@ pub use render::{DocumentText, write_attachment_stubs, write_digest, write_revis
 pub use rev::{Digest, Rev, RevError};
 pub use revtree::{Node, RevTree, Stored};
 pub use salvage::{Salvaged, salvage};
-pub use varve_btree::{ChunkCount, ChunkForm, ChunkStats, Direction, NodeCache};
+pub use varve_btree::{ChunkCount, ChunkForm, ChunkStats, CommitId, Direction, NodeCache};
 pub use watch::Subscription;
 pub use write::Durability;

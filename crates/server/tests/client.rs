@@ -74,6 +74,13 @@ impl Running {
         Running::serve(directory, None)
     }
 
+    /// Serves the databases of a store with the same directory once more.
+    pub fn restart_in_store(mut self, shared: SharedOptions) -> Running {
+        self.stop();
+        let directory = std::mem::replace(&mut self.directory, tempfile::tempdir().unwrap());
+        Running::serve(directory, Some(shared))
+    }
+
     fn serve(directory: tempfile::TempDir, shared: Option<SharedOptions>) -> Running {
         let told = Arc::<Mutex<Vec<String>>>::default();
         let lines = Arc::clone(&told);

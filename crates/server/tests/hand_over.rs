@@ -16,21 +16,24 @@ use varve_server::SharedOptions;
 use varve_shared::{DirectoryStore, Node, Placement};
 
 /// The server that runs first, and leads.
-const ONE: &str = "11111111111111111111111111111111";
-const TWO: &str = "22222222222222222222222222222222";
+pub const ONE: &str = "11111111111111111111111111111111";
+pub const TWO: &str = "22222222222222222222222222222222";
 const DATABASES: usize = 4;
 
-fn start(store: &TempDir, id: &str) -> Running {
-    let shared = SharedOptions {
+pub fn options(store: &TempDir) -> SharedOptions {
+    SharedOptions {
         store: Arc::new(DirectoryStore::new(store.path()).unwrap()),
         advertise: None,
         takeover: Duration::from_secs(1),
-    };
-    Running::start_in_store(shared, id)
+    }
+}
+
+pub fn start(store: &TempDir, id: &str) -> Running {
+    Running::start_in_store(options(store), id)
 }
 
 /// Names of databases that the server with this id owns once both have joined.
-fn databases_of(id: &str) -> impl Iterator<Item = String> {
+pub fn databases_of(id: &str) -> impl Iterator<Item = String> {
     let nodes = [ONE, TWO].map(|id| Node {
         id: id.to_owned(),
         address: String::new(),
@@ -41,12 +44,12 @@ fn databases_of(id: &str) -> impl Iterator<Item = String> {
 }
 
 /// Number of servers that may own databases, as one of them sees it.
-fn candidates(server: &Running) -> usize {
+pub fn candidates(server: &Running) -> usize {
     let members = get(server, "/_membership");
     members["cluster_nodes"].as_array().unwrap().len()
 }
 
-fn create(server: &Running, database: &str) {
+pub fn create(server: &Running, database: &str) {
     let (status, answer) = ask(server, "PUT", &format!("/{database}"), &Value::Null);
     assert_eq!(status, 201, "{answer}");
 }

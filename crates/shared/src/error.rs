@@ -1,6 +1,6 @@
 //! Errors of shared storage.
 
-use varve_base::StorageError;
+use varve_base::{Interrupted, StorageError};
 
 /// Reason of the store, for messages.
 pub type StoreFailure = Box<dyn std::error::Error + Send + Sync>;
@@ -118,6 +118,9 @@ pub enum SharedError {
     /// A name that no log can have.
     #[error("{0:?} is no name of a log: letters, digits, '_', '-', '+', '.' and '/' between them")]
     BadName(String),
+    /// The call was asked to stop.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
     /// The system has no random numbers.
     #[error("the system has no random numbers")]
     NoRandom,

@@ -1,7 +1,7 @@
 //! Entry points of a fuzzer; a plain test runs them over mutated inputs.
 
 use crate::file_table::FileTable;
-use crate::format::{Checkpoint, Record, RecordBody};
+use crate::format::{Checkpoint, DerivedManifest, Record, RecordBody};
 
 /// Never panics; a record that decodes encodes to bytes that decode to the same, and its changes leave a table whole.
 pub fn record(data: &[u8]) {
@@ -40,6 +40,13 @@ pub fn checkpoint(data: &[u8]) {
     );
     let table = FileTable::from_checkpoint(checkpoint);
     let _ = table.segments();
+}
+
+/// Never panics; a version of a derived file that decodes encodes to bytes that decode to the same.
+pub fn derived_version(data: &[u8]) {
+    if let Ok(manifest) = DerivedManifest::decode(data) {
+        assert_eq!(DerivedManifest::decode(&manifest.encode()), Ok(manifest));
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 
 mod care;
 mod clock;
+mod derived;
 mod error;
 mod file_table;
 mod format;
@@ -25,6 +26,7 @@ pub use care::{
     VerifyReport, collect_garbage, import, list_logs, peek, read_or_create, restore, verify,
 };
 pub use clock::{Clock, SystemClock};
+pub use derived::{DerivedFile, DerivedVersion, StoredVersion, list_derived};
 pub use error::{SharedError, StoreError, StoreFailure};
 pub use leadership::{Leadership, Role, Standby, newest_leader};
 pub use log::{LogId, LogOptions};

@@ -2,8 +2,9 @@
 
 use crate::common::{Setup, write};
 use proptest::prelude::*;
-use varve_base::Storage;
-use varve_shared::{LogOptions, fuzzing};
+use std::sync::Arc;
+use varve_base::{Interrupt, OpenMode, Silent, Storage};
+use varve_shared::{DerivedFile, LogId, LogOptions, SystemClock, fuzzing};
 
 /// Objects of every kind.
 fn objects() -> Vec<Vec<u8>> {
@@ -21,7 +22,15 @@ fn objects() -> Vec<Vec<u8>> {
     owner.rename("x".as_ref(), "d/z".as_ref()).unwrap();
     owner.sync_directory("".as_ref()).unwrap();
     owner.checkpoint().unwrap();
-    let all = setup.objects("db/");
+    let file = owner.open("d/y".as_ref(), OpenMode::Read).unwrap();
+    let (id, clock) = (LogId::new("db").unwrap(), SystemClock::default());
+    let derived = DerivedFile::new(Arc::clone(&setup.store), Arc::new(clock), &id, "i").unwrap();
+    let quietly = (&Silent as _, &Interrupt::default());
+    derived
+        .store((file.as_ref(), 200), (1, b"label"), quietly)
+        .unwrap();
+    let mut all = setup.objects("db/");
+    all.extend(setup.objects("derived/"));
     all.iter()
         .map(|it| setup.store.read(&it.key).unwrap().unwrap())
         .collect()
@@ -41,6 +50,7 @@ proptest! {
             for bytes in [&bytes[..], &bytes[..cut]] {
                 fuzzing::record(bytes);
                 fuzzing::checkpoint(bytes);
+                fuzzing::derived_version(bytes);
             }
         });
     }

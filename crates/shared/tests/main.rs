@@ -5,6 +5,7 @@
 mod care;
 mod collected_slots;
 mod common;
+mod derived;
 mod fuzzing;
 mod model;
 mod processes;

@@ -21,10 +21,22 @@ impl IndexKind {
 /// Suffix of a compacted copy, behind that.
 const COPY: &str = ".compact";
 
+/// The same of a file that another process has built, while it is fetched.
+const FETCHED: &str = ".fetched";
+
 /// Where the copy stands while the index is compacted.
 pub(crate) fn copy_path(path: &Path) -> PathBuf {
+    beside(path, COPY)
+}
+
+/// Where the file of another process stands while it is fetched.
+pub(crate) fn fetched_path(path: &Path) -> PathBuf {
+    beside(path, FETCHED)
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(COPY);
+    name.push(suffix);
     path.with_file_name(name)
 }
 
@@ -94,10 +106,12 @@ pub fn remove_stale(
             continue;
         };
         // A copy goes and stays with its index.
-        let index = name.strip_suffix(COPY).unwrap_or(name);
+        let mut suffixes = [COPY, FETCHED].into_iter();
+        let index = suffixes.find_map(|suffix| name.strip_suffix(suffix));
+        let index = index.unwrap_or(name);
         let is_index = index.ends_with(&extension);
         if is_index && !kept.iter().any(|kept| kept == index) {
-            // A compaction that was ended removes its copy itself.
+            // A compaction that was ended removes its copy itself, and so does a fetch.
             remove_rest(storage, &directory.join(name))?;
             removed += 1;
         }

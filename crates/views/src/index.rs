@@ -4,7 +4,7 @@ use crate::ViewError;
 use crate::build::{self, BuildContext};
 use crate::error::is_of_no_use;
 use crate::failed_document::FailedDocument;
-use crate::files::{copy_path, file_name, remove_rest};
+use crate::files::{copy_path, fetched_path, file_name, remove_rest};
 use crate::group::ViewGroup;
 use crate::header::IndexHeader;
 use crate::memtable_budget::{MemtableBudget, Reservation};
@@ -161,6 +161,7 @@ impl ViewIndex {
         storage.create_directory(directory)?;
         let path = directory.join(file_name(group.kind(), group.signature()));
         remove_rest(&*storage, &copy_path(&path))?;
+        remove_rest(&*storage, &fetched_path(&path))?;
         let mut damage = None;
         let file = match TreeFile::open(&*storage, &path, tree_options(&group, &options)) {
             Ok(file) if !file.is_read_only() => {
@@ -281,6 +282,11 @@ impl ViewIndex {
         self.building.lock()
     }
 
+    /// The lock of the thread that builds, if none does.
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, ()>> {
+        self.building.try_lock()
+    }
+
     /// The index, if it covers the sequence of `documents`. It is read in the mode of `documents`, and by the same
     /// viewer.
     pub fn get_if_current(&self, documents: &varve_docdb::Snapshot) -> Option<IndexSnapshot> {
@@ -364,6 +370,12 @@ impl ViewIndex {
         *self.state.write() = made;
     }
 
+    /// Makes a file the one that is used from now on, which is about the database as it is.
+    pub(crate) fn use_compared_file(&self, file: Arc<TreeFile>) {
+        self.use_file(file);
+        self.compared.store(true, Ordering::Release);
+    }
+
     /// Makes a file the one that is used from now on.
     pub(crate) fn use_file(&self, file: Arc<TreeFile>) {
         self.put(IndexState::of(file));
@@ -393,6 +405,14 @@ impl ViewIndex {
             });
             return Ok(());
         }
+        self.write(file, &rows)
+    }
+
+    /// Applies changes to the file, which leaves none in the memtable.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    pub(crate) fn write(&self, file: Arc<TreeFile>, rows: &Overlay) -> Result<(), ViewError> {
         let mut txn = file.begin()?;
         // Most nodes of an update are written anew by one of the next; a compaction uses the setting.
         txn.compress_nodes_by(self.options.setting.fastest())?;

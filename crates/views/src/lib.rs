@@ -26,6 +26,7 @@ mod reduce;
 mod row;
 pub mod selector;
 mod term;
+mod transfer;
 
 pub use build::{BuildContext, BuildLog, BuildThrottle, NoLog};
 pub use design::{DesignError, check_design, library};
@@ -38,5 +39,6 @@ pub use options::{Grouping, OptionError, QueryOptions, Update};
 pub use passing::{PassingChange, PassingChanges};
 pub use query::{Answer, GroupRow, GroupRows, GroupStep, MapRows};
 pub use row::Row;
+pub use transfer::{IndexExport, IndexReplacement};
 
 use index::{BY_DOCUMENT, tree_of_map};

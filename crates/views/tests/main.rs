@@ -15,3 +15,4 @@ mod modes;
 mod partitions;
 mod query;
 mod recorded;
+mod transfer;

@@ -20,6 +20,8 @@ impl Database {
     ) -> Result<Database, DocdbError> {
         let file = TreeFile::open_read_only(storage.as_ref(), path, tree_options(wanted))?;
         let database = Database::make(storage, path, wanted, (file, 1))?;
+        let seen = database.snapshot().commit_id()?;
+        *database.shared.following.lock() = Some(seen);
         database.shared.is_following.store(true, Ordering::Release);
         Ok(database)
     }
@@ -30,13 +32,14 @@ impl Database {
     }
 
     /// Shows the newest commit of the file as it is now, also that of a file which a compaction has put in its place. A database
-    /// that was removed or made anew counts as deleted from then on. Does nothing once this process writes.
+    /// that was removed or made anew counts as deleted from then on, and so does one that was put back to an earlier state. Does
+    /// nothing once this process writes.
     ///
     /// # Errors
     /// Damage, and errors of the storage.
     pub fn follow(&self) -> Result<(), DocdbError> {
         let shared = &self.shared;
-        let alone = shared.following.lock();
+        let mut seen = shared.following.lock();
         if !self.is_following() || self.is_deleted() {
             return Ok(());
         }
@@ -49,8 +52,19 @@ impl Database {
             found => found?,
         };
         let file = match is_same {
-            true if !file.follow()? => return Ok(()),
-            true => file,
+            true => {
+                let is_newer = file.follow()?;
+                if let Some(seen) = &*seen
+                    && !file.follows(seen)?
+                {
+                    self.end_following();
+                    return Ok(());
+                }
+                if !is_newer {
+                    return Ok(());
+                }
+                file
+            }
             false => Arc::new(self.open_file_in_place()?),
         };
         let newest = Snapshot::new(file.snapshot(), &shared.path)?;
@@ -59,8 +73,9 @@ impl Database {
             return Ok(());
         }
         let seq = newest.update_seq();
+        *seen = Some(newest.commit_id()?);
         *shared.current.write() = Current { file, newest };
-        drop(alone);
+        drop(seen);
         shared.watch.publish(seq);
         Ok(())
     }
@@ -132,10 +147,11 @@ impl Database {
         let shared = &self.shared;
         let mut ended = Ok(());
         let waited = self.write(|_, txn| {
-            let _alone = shared.following.lock();
+            let mut seen = shared.following.lock();
             ended = release().and_then(|()| {
                 let file = Arc::new(self.open_file_in_place()?);
                 let newest = Snapshot::new(file.snapshot(), &shared.path)?;
+                *seen = Some(newest.commit_id()?);
                 shared.is_following.store(true, Ordering::Release);
                 *shared.current.write() = Current { file, newest };
                 Ok(())

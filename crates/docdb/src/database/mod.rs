@@ -31,7 +31,7 @@ pub use submit::ReadyEdit;
 pub use upload::{Announced, Upload, Uploaded};
 pub(crate) use upload::{PIECE, Run};
 use varve_base::{ReadMode, Storage};
-use varve_btree::{ChunkStats, NoReduction, Options, Reducer, TreeFile, kept_tail};
+use varve_btree::{ChunkStats, CommitId, NoReduction, Options, Reducer, TreeFile, kept_tail};
 use varve_codec::EngineSetting;
 
 /// Kind of file in the header of a database's file.
@@ -70,8 +70,8 @@ struct Shared {
     is_deleted: AtomicBool,
     /// True while another process writes the file.
     is_following: AtomicBool,
-    /// Held while the newest commit of that process is looked for.
-    following: Mutex<()>,
+    /// The last commit of that process that was seen. Held while its newest one is looked for.
+    following: Mutex<Option<CommitId>>,
     next_id: AtomicU64,
     is_compacting: Mutex<bool>,
     /// Told when a compaction ends.
@@ -282,6 +282,16 @@ impl Database {
     pub fn snapshot(&self) -> Snapshot {
         let current = self.shared.current.read();
         current.newest.clone()
+    }
+
+    /// True if the newest commit is this one or has come of it, so that what was made of that one's documents can be brought up to
+    /// date. False after a compaction, which leaves no commit before it, and for those of another database of the same name, also
+    /// of an earlier state of this one that went on otherwise.
+    ///
+    /// # Errors
+    /// Errors of the storage.
+    pub fn contains_commit(&self, id: &CommitId) -> Result<bool, DocdbError> {
+        Ok(self.file().follows(id)?)
     }
 
     pub(crate) fn storage(&self) -> &Arc<dyn Storage> {

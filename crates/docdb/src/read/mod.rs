@@ -23,6 +23,7 @@ use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use varve_base::ReadMode;
+use varve_btree::CommitId;
 use varve_codec::{CodecId, Dictionary, EngineSetting};
 
 /// Longer ones are not believed.
@@ -239,6 +240,16 @@ impl Snapshot {
     /// Tells this incarnation of the database from every other.
     pub fn uuid(&self) -> [u8; 16] {
         self.header().uuid
+    }
+
+    /// Identity of this commit in its file, for [`Database::contains_commit`].
+    ///
+    /// # Errors
+    /// Damage.
+    ///
+    /// [`Database::contains_commit`]: crate::Database::contains_commit
+    pub fn commit_id(&self) -> Result<CommitId, DocdbError> {
+        Ok(self.tree.commit_id()?)
     }
 
     /// How many ancestors of a leaf are remembered.

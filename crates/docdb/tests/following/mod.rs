@@ -5,7 +5,7 @@ use crate::{PATH, create, edit, get, options, put_rev};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use varve_base::MemoryStorage;
+use varve_base::{MemoryStorage, OpenMode, Storage};
 use varve_docdb::{Database, DocdbError, Mode};
 
 /// A database, and a follower of its file.
@@ -58,6 +58,45 @@ fn a_database_that_was_made_anew_is_another() {
     writer.delete().unwrap();
     follower.follow().unwrap();
     assert!(follower.is_deleted());
+}
+
+#[test]
+fn a_database_that_was_put_back_is_another() {
+    let path = Path::new(PATH);
+    for later in [0, 1, 9] {
+        let (storage, writer, follower) = followed();
+        put_rev(&writer, r#"{"_id":"a"}"#);
+        let file = storage.open(path, OpenMode::Append).unwrap();
+        let len = file.len().unwrap();
+        put_rev(&writer, r#"{"_id":"b"}"#);
+        follower.follow().unwrap();
+        let before = follower.snapshot();
+        file.truncate(len).unwrap();
+        let again = Database::open(Arc::new(storage.clone()), path, &options()).unwrap();
+        (0..later).for_each(|number| drop(put_rev(&again, &format!(r#"{{"_id":"c{number}"}}"#))));
+        follower.follow().unwrap();
+        assert!(follower.is_deleted(), "{later} later edits");
+        assert_eq!(follower.snapshot().update_seq(), before.update_seq());
+    }
+}
+
+#[test]
+fn a_commit_is_found_in_its_file_only() {
+    let (_storage, writer, follower) = followed();
+    put_rev(&writer, r#"{"_id":"a"}"#);
+    let first = writer.snapshot().commit_id().unwrap();
+    assert!(!follower.contains_commit(&first).unwrap(), "not seen yet");
+    put_rev(&writer, r#"{"_id":"b"}"#);
+    follower.follow().unwrap();
+    for database in [&writer, &follower] {
+        assert!(database.contains_commit(&first).unwrap());
+    }
+    let other = create(MemoryStorage::default());
+    put_rev(&other, r#"{"_id":"a"}"#);
+    put_rev(&other, r#"{"_id":"b"}"#);
+    assert!(!other.contains_commit(&first).unwrap());
+    compact(&writer);
+    assert!(!writer.contains_commit(&first).unwrap());
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::couch::database::store::DatabaseStore;
 use crate::couch::history::RepositoryRights;
 use crate::couch::replication::{REPLICATOR, ReplicationJobs};
 use crate::couch::users::{USERS, UserDirectory};
-use crate::directory::{COPIES, DATABASES, ServedDirectory, compression};
+use crate::directory::{COPIES, DATABASES, INDEXES, ServedDirectory, compression};
 use crate::runtime::SharedLogs;
 use crate::runtime::log::Log;
 use crate::runtime::scheduler::JobKind;
@@ -17,6 +17,7 @@ use crate::runtime::{Executor, ServerContext};
 use crate::{Failure, ServerError, Tasks};
 use rustix::process::{Resource, getrlimit};
 use std::panic::{self, AssertUnwindSafe};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use tokio::sync::watch;
 use varve_base::{ReadMode, Storage};
@@ -114,6 +115,8 @@ impl CouchContext {
             None => DatabaseStore::Directory(Arc::clone(&storage)),
             Some(shared) => {
                 let (store, view) = (Arc::clone(&shared.store), Arc::clone(&shared.view));
+                // What became of the databases meanwhile is not known, and the store has copies of indexes, too.
+                storage.remove_tree(Path::new(INDEXES))?;
                 let copies = directory.path.join(COPIES).join(DATABASES);
                 DatabaseStore::Shared(Arc::new(SharedLogs::new(logs::KIND, store, view, copies)?))
             }

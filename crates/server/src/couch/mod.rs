@@ -58,6 +58,7 @@ use target::Target;
 use users::UserDatabases;
 use views::Ready;
 use views::auto_index::AutoIndexer;
+pub(crate) use views::index_copies;
 pub(crate) use views::known::KnownIndex;
 
 /// Answers everything whose first path segment is a database's name.
@@ -209,19 +210,22 @@ pub(crate) async fn maintain(app: Arc<CouchContext>) {
 }
 
 /// Looks after the databases that this server writes, and its own files, until it stops: compacts them, brings indexes up to
-/// date, makes users' databases, has copies of databases follow their logs, and removes what a shared store need not keep.
+/// date and stores copies of them, makes users' databases, has copies of databases follow their logs, and removes what a shared
+/// store need not keep.
 pub(crate) async fn maintain_files(app: Arc<CouchContext>, logs: Vec<Arc<SharedLogs>>) {
     let mut stopping = app.stopping();
     let compactor = AutoCompactor::new(Arc::clone(&app)).run();
     let indexer = AutoIndexer::new(Arc::clone(&app)).run();
     let user_databases = UserDatabases::new(Arc::clone(&app)).run();
     let collector = collect_regularly(Arc::clone(&app), logs);
+    let copies = index_copies::store_regularly(Arc::clone(&app));
     let all = async {
         tokio::join!(
             compactor,
             indexer,
             user_databases,
             collector,
+            copies,
             follow_logs(app)
         )
     };
@@ -282,7 +286,7 @@ pub(crate) fn responsible_server(request: &Request) -> Option<ResponsibleServer>
     let (name, rest) = path.split_first()?;
     if admin::claims(request) {
         let is_for_leader = match *name {
-            "_active_tasks" | "_replicate" | "_scheduler" => true,
+            "_replicate" | "_scheduler" => true,
             "_db_updates" => request.is_read(),
             "_cluster_setup" => !request.is_read(),
             "_node" => {

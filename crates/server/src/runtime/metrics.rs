@@ -113,6 +113,28 @@ impl ClusterMetrics {
     }
 }
 
+/// Counts of copies of indexes in a shared store; zero without one.
+#[derive(Default)]
+pub(crate) struct IndexCopyCounters {
+    /// Indexes that were fetched and not built.
+    pub(crate) fetched: Counter,
+    /// Their bytes.
+    pub(crate) fetched_bytes: Counter,
+    /// Bytes that were sent, without those that the store had.
+    pub(crate) stored_bytes: Counter,
+}
+
+impl IndexCopyCounters {
+    fn register(&self, registry: &mut Registry) {
+        let fetched = "View indexes that were fetched from the shared store and not built";
+        registry.register("fetched_indexes", fetched, self.fetched.clone());
+        let bytes = "Bytes of view indexes that were fetched from the shared store";
+        registry.register("fetched_index_bytes", bytes, self.fetched_bytes.clone());
+        let bytes = "Bytes of view indexes that were sent to the shared store";
+        registry.register("stored_index_bytes", bytes, self.stored_bytes.clone());
+    }
+}
+
 /// The metrics of one server.
 pub(crate) struct Metrics {
     registry: Registry,
@@ -126,6 +148,7 @@ pub(crate) struct Metrics {
     pub(crate) feed_changes: Counter,
     /// Bytes that were removed from a shared store because nothing could need them.
     pub(crate) collected_bytes: Counter,
+    pub(crate) index_copies: IndexCopyCounters,
     /// Seconds since the start.
     uptime: Gauge<f64, AtomicU64>,
     open_databases: Gauge,
@@ -165,6 +188,8 @@ impl Default for Metrics {
         let collected_bytes = Counter::default();
         let collected = "Bytes of the shared store that nothing could need and this server removed";
         registry.register("collected_bytes", collected, collected_bytes.clone());
+        let index_copies = IndexCopyCounters::default();
+        index_copies.register(&mut registry);
         let (uptime, open_databases) = (Gauge::<f64, AtomicU64>::default(), Gauge::default());
         registry.register("uptime_seconds", "Seconds since the start", uptime.clone());
         let open = "Databases whose files are open";
@@ -181,6 +206,7 @@ impl Default for Metrics {
             couch,
             feed_changes,
             collected_bytes,
+            index_copies,
             requests,
             couch_methods: (METHODS.map(of_method), of_method(OTHER_METHOD)),
             hg_durations: of_half(Half::Hg),

@@ -1,5 +1,6 @@
 //! The served site: a directory with repositories and databases, or one repository.
 
+mod active_tasks;
 mod announcements;
 mod cluster;
 mod forgery;
@@ -154,6 +155,13 @@ impl Site {
         let scheduler = &self.server().scheduler;
         scheduler.stop();
         scheduler.wait_until_idle(limit).await;
+    }
+
+    /// Stores indexes that this server has built for the others of its store. To be called when these write its databases.
+    pub(crate) fn store_indexes(&self, limit: Duration) {
+        if let Site::Directory(halves) = self {
+            couch::index_copies::store_at_end(&halves.couch, limit);
+        }
     }
 
     /// Seals all databases. To be called when nothing works any more.

@@ -11,7 +11,8 @@
 //!    files, up to 5 s. Replications write a last checkpoint, up to 5 s more.
 //! 5. Threads that still answer requests end, within 5 s more.
 //! 6. Databases are sealed.
-//! 7. The access log is flushed.
+//! 7. Other servers of a shared store may take over; copies of indexes are stored for them, for up to 5 s.
+//! 8. The access log is flushed.
 //!
 //! After a step's time the next one follows regardless: the files are safe against a power cut at any point, so
 //! nothing that was acknowledged is lost. For the same reason a second signal may end the process at once.
@@ -439,6 +440,7 @@ impl Server {
         site.close();
         if let Some(attendance) = attendance {
             attendance.end();
+            site.store_indexes(UNDONE_WITHIN);
         }
         drop(past_limit);
         site.server().log.write_repeats(Duration::ZERO);

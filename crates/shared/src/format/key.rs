@@ -13,7 +13,7 @@ use super::Nonce;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
-const SLOT_DIGITS: usize = 20;
+pub(super) const SLOT_DIGITS: usize = 20;
 const LOG: &str = "/log/";
 const SEGMENT: &str = "/segment/";
 const CHECKPOINT: &str = "/checkpoint/";
@@ -87,12 +87,12 @@ impl LogKeys {
     }
 }
 
-fn parse_slot(text: &str) -> Option<u64> {
+pub(super) fn parse_slot(text: &str) -> Option<u64> {
     let is_slot = text.len() == SLOT_DIGITS && text.bytes().all(|byte| byte.is_ascii_digit());
     is_slot.then(|| text.parse().ok())?
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     let mut out = String::new();
     for byte in bytes {
         let _ = write!(out, "{byte:02x}");
@@ -100,7 +100,7 @@ fn hex(bytes: &[u8]) -> String {
     out
 }
 
-fn parse_hex(text: &str) -> Option<[u8; 16]> {
+pub(super) fn parse_hex(text: &str) -> Option<[u8; 16]> {
     let is_lower = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     if text.len() != 32 || !text.bytes().all(is_lower) {
         return None;
@@ -109,7 +109,7 @@ fn parse_hex(text: &str) -> Option<[u8; 16]> {
 }
 
 /// Segments of equal hashes count as equal, and users choose the bytes: a fast hash would not do.
-fn hash(bytes: &[u8]) -> [u8; 16] {
+pub(super) fn hash(bytes: &[u8]) -> [u8; 16] {
     let (mut half, digest) = ([0; 16], Sha256::digest(bytes));
     half.copy_from_slice(&digest[..16]);
     half

@@ -1,12 +1,14 @@
 //! Bytes and names of the objects; `docs/formats/shared-log.md` describes them.
 
 mod checkpoint;
+mod derived;
 mod envelope;
 mod key;
 mod operation;
 mod record;
 
 pub(crate) use checkpoint::{Checkpoint, FileRun, TreeEntry};
+pub(crate) use derived::{DERIVED, DerivedKeys, DerivedManifest, Part, VersionName};
 pub(crate) use key::{CheckpointName, LogKeys, SegmentName};
 pub(crate) use operation::{AppendedBytes, Operation};
 pub(crate) use record::{Record, RecordBody};

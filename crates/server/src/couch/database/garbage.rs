@@ -3,6 +3,7 @@
 
 use crate::CouchContext;
 use crate::auth::password::fill_random;
+use crate::couch::views::index_copies;
 use crate::runtime::scheduler::JobKind;
 use crate::runtime::{RunningTask, SharedLogs};
 use std::sync::Arc;
@@ -83,6 +84,12 @@ fn collect_all(app: &CouchContext, logs: &[Arc<SharedLogs>], stop: &Interrupt) {
             }
         }
         task.advance(1);
+    }
+    match index_copies::collect_garbage(app, stop) {
+        Ok(bytes) => sum.bytes += bytes,
+        Err(error) => {
+            log.scope(|| tracing::warn!("copies of indexes are not looked after: {error}"));
+        }
     }
     app.server().metrics.collected_bytes.inc_by(sum.bytes);
     if sum.bytes > 0 {

@@ -1,5 +1,6 @@
 //! Databases that are open, shared by all requests.
 
+mod closed;
 mod shared_log;
 
 use std::path::Path;
@@ -27,6 +28,7 @@ use crate::http::{FailureKind, Freshness};
 use crate::runtime::dirty::{DirtyFlag, DirtySet};
 use crate::runtime::log::Log;
 use crate::runtime::{Registry, Resource, Tasks};
+use closed::ClosedDatabases;
 use shared_log::DatabaseLog;
 
 /// Feeds that read at the same time; a read is short, and its thread is not to be had for nothing.
@@ -49,6 +51,7 @@ pub struct OpenDatabase {
     log: Option<DatabaseLog>,
     /// True once another process has taken the log over.
     is_retired: AtomicBool,
+    closed: Arc<ClosedDatabases>,
     /// 16 hexadecimal digits that another database of the same name does not have.
     pub incarnation: String,
     /// The sequence of the last commit, which feeds wait for.
@@ -57,6 +60,10 @@ pub struct OpenDatabase {
     pub(crate) to_compact: DirtyFlag,
     /// Marks its indexes as behind.
     pub(crate) to_index: DirtyFlag,
+    /// Marks its indexes as worth a look for new copies in the shared store.
+    pub(crate) to_store: DirtyFlag,
+    /// True from the moment when another server of the store is to write it until copies of its indexes were stored for that one.
+    pub(crate) is_handed_over: AtomicBool,
     /// Whether it was marked once since it is open.
     is_marked_opened: AtomicBool,
     /// True for the database of a repository.
@@ -75,17 +82,16 @@ impl OpenDatabase {
     fn new(
         name: &str,
         (documents, log): (Database, Option<SharedStorage>),
-        (dirty, written): (&Arc<DirtySet>, &Arc<DirtySet>),
-        updates: &Arc<Updates>,
+        among: &Databases,
     ) -> Result<OpenDatabase, Failure> {
         let snapshot = documents.snapshot();
         let info = snapshot.info()?;
         let is_history = name.starts_with(varve_history::DATABASE_PREFIX)
             && snapshot.local(varve_history::CHECKPOINT)?.is_some();
         let commits = watch::Sender::new(info.update_seq);
-        let to_compact = DirtyFlag::new(name, dirty);
-        let to_index = DirtyFlag::new(name, written);
-        let (sender, updates, of) = (commits.clone(), Arc::clone(updates), name.to_owned());
+        let to_compact = DirtyFlag::new(name, &among.dirty);
+        let to_index = DirtyFlag::new(name, &among.written);
+        let (sender, updates, of) = (commits.clone(), Arc::clone(&among.updates), name.to_owned());
         let flags = (to_compact.clone(), to_index.clone());
         let subscription = documents.on_commit(move |update| {
             let before = sender.send_replace(update);
@@ -101,9 +107,12 @@ impl OpenDatabase {
             documents,
             log: log.map(DatabaseLog::new),
             is_retired: AtomicBool::new(false),
+            closed: Arc::clone(&among.closed),
             commits,
             to_compact,
             to_index,
+            to_store: DirtyFlag::new(name, &among.indexed),
+            is_handed_over: AtomicBool::new(false),
             is_marked_opened: AtomicBool::new(false),
             is_history: AtomicBool::new(is_history),
             validators: Mutex::default(),
@@ -174,6 +183,9 @@ impl Resource for OpenDatabase {
     /// database open.
     fn close(&self) {
         let _ = self.documents.seal();
+        if self.log.is_some() {
+            self.closed.note(&self.name, &self.documents);
+        }
     }
 }
 
@@ -187,10 +199,13 @@ pub struct Databases {
     log: Log,
     tasks: Arc<Tasks>,
     open: Registry<OpenDatabase>,
+    closed: Arc<ClosedDatabases>,
     /// Databases that may be worth a compaction.
     dirty: Arc<DirtySet>,
     /// Databases whose indexes may be behind.
     written: Arc<DirtySet>,
+    /// Databases of a shared store whose indexes may be ahead of their copies there.
+    indexed: Arc<DirtySet>,
     updates: Arc<Updates>,
     /// Bounds how many feeds read at the same time: one commit may wake thousands of them.
     feed_reads: Semaphore,
@@ -215,8 +230,10 @@ impl Databases {
             log,
             tasks,
             open: Registry::new(most_open),
+            closed: Arc::default(),
             dirty: Arc::default(),
             written: Arc::default(),
+            indexed: Arc::default(),
             updates: Arc::new(Updates::new()?),
             feed_reads: Semaphore::new(FEED_READS),
         })
@@ -240,6 +257,11 @@ impl Databases {
     /// Databases that were written to.
     pub(crate) fn written(&self) -> &DirtySet {
         &self.written
+    }
+
+    /// Databases of a shared store whose indexes were built, or have no copy that fits any more.
+    pub(crate) fn indexed(&self) -> &DirtySet {
+        &self.indexed
     }
 
     /// The database, if it is open; that does not count as a use of it.
@@ -331,7 +353,10 @@ impl Databases {
                     self.log_recovery(name, &documents);
                     self.tell_finding(name, &documents)?;
                 }
-                self.track(name, (documents, log))
+                if log.is_some() && !self.closed.is_same(name, &documents)? {
+                    self.remove_indexes(name)?;
+                }
+                OpenDatabase::new(name, (documents, log), self)
             }
             Err(error) if error.is_not_found() => Err(missing_database()),
             Err(error) => Err(error.into()),
@@ -352,7 +377,7 @@ impl Databases {
             let DatabaseFile { storage, path, log } = self.store.for_creation(name)?;
             match Database::create_with(storage, &path, &self.options, new) {
                 Ok(documents) => {
-                    let made = self.track(name, (documents, log))?;
+                    let made = OpenDatabase::new(name, (documents, log), self)?;
                     let made = self.open.insert(name, made);
                     made.mark_opened();
                     self.updates.note(name, Event::Created);
@@ -450,15 +475,6 @@ impl Databases {
         let task = self.tasks.start(DAMAGED, &[("database", name)]);
         task.fail(&finding);
         Ok(())
-    }
-
-    fn track(
-        &self,
-        name: &str,
-        opened: (Database, Option<SharedStorage>),
-    ) -> Result<OpenDatabase, Failure> {
-        let dirty = (&self.dirty, &self.written);
-        OpenDatabase::new(name, opened, dirty, &self.updates)
     }
 
     /// How many are open now.

@@ -19,6 +19,7 @@ use crate::couch::database::registry::OpenDatabase;
 use crate::couch::failures;
 use crate::couch::views::build_log::{BuildLogger, RateLimiter};
 use crate::couch::views::builds::Builds;
+use crate::couch::views::index_copies::{self, KnownCopies};
 use crate::couch::views::waiting::IndexWaits;
 use crate::directory::INDEXES;
 use crate::http::FailureKind;
@@ -35,6 +36,7 @@ pub struct Indexes {
     /// Clients that wait for a build.
     pub(super) waits: IndexWaits,
     limiter: RateLimiter,
+    pub(super) copies: KnownCopies,
 }
 
 impl Indexes {
@@ -180,12 +182,14 @@ pub fn discard_if_damaged(index: &ViewIndex, seen: &IndexSnapshot, failure: &Fai
     log_damage(index);
 }
 
-/// Says in the log why an index is built anew, once.
-pub(super) fn log_damage(index: &ViewIndex) {
-    if let Some(damage) = index.take_damage() {
+/// Says in the log why an index is built anew, once; returns true if it is.
+pub(super) fn log_damage(index: &ViewIndex) -> bool {
+    let damage = index.take_damage();
+    if let Some(damage) = &damage {
         let index = index.group().signature();
         tracing::warn!("the view index {index} is damaged and built anew: {damage}");
     }
+    damage.is_some()
 }
 
 /// The index of a design document, if it is open.
@@ -274,6 +278,8 @@ pub fn clean_up(app: &CouchContext, database: &OpenDatabase) -> Result<(), Failu
     let directory = directory_of(&database.name);
     let storage = app.storage().as_ref();
     remove_stale(storage, &directory, IndexKind::Views, &kept)?;
+    drop(open);
+    index_copies::remove_stale(app, database, &kept);
     Ok(())
 }
 
@@ -286,7 +292,7 @@ pub struct Refresh {
     pub(super) app: Arc<CouchContext>,
     /// Kept open while the index is written, so that no second one is opened beside it.
     pub(super) database: Arc<OpenDatabase>,
-    design: String,
+    pub(super) design: String,
 }
 
 impl Refresh {
@@ -349,8 +355,14 @@ impl Refresh {
             interrupt: &build.interrupt,
             log: &log,
         };
+        self.fetch_copy(index, snapshot, &build.interrupt);
         let built = index.update_to(snapshot, &context);
-        self.app.log().scope(|| log_damage(index));
+        if self.app.log().scope(|| log_damage(index)) {
+            self.database
+                .indexes
+                .copies
+                .distrust(index.group().signature());
+        }
         let view = match built {
             Err(ViewError::Interrupted(_)) => return Err(self.interrupted()),
             built => built?,
@@ -358,6 +370,9 @@ impl Refresh {
         if index.group().kind() == IndexKind::Views {
             let signature = index.group().signature();
             self.database.indexes.lock().unsynced.insert(signature);
+            if self.app.databases.is_shared() {
+                self.database.to_store.mark();
+            }
         }
         // Rows that went have left room.
         self.database.to_compact.mark();

@@ -4,6 +4,7 @@ pub(crate) mod auto_index;
 mod build_log;
 mod builds;
 pub(crate) mod filter_indexes;
+pub(crate) mod index_copies;
 pub mod indexes;
 pub(crate) mod known;
 mod waiting;

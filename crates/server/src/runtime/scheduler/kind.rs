@@ -32,10 +32,12 @@ pub(crate) enum JobKind {
     History,
     /// Removals of what a shared store need not keep.
     Garbage,
+    /// Copies of indexes that are stored in a shared store.
+    IndexCopy,
 }
 
 impl JobKind {
-    pub(crate) const ALL: [JobKind; 8] = [
+    pub(crate) const ALL: [JobKind; 9] = [
         JobKind::IndexBuild,
         JobKind::Compaction,
         JobKind::AutoCompaction,
@@ -44,6 +46,7 @@ impl JobKind {
         JobKind::Replication,
         JobKind::History,
         JobKind::Garbage,
+        JobKind::IndexCopy,
     ];
 
     /// The name of its threads.
@@ -57,6 +60,7 @@ impl JobKind {
             JobKind::Replication => "replication",
             JobKind::History => "history",
             JobKind::Garbage => "garbage",
+            JobKind::IndexCopy => "copies",
         }
     }
 
@@ -70,7 +74,8 @@ impl JobKind {
             | JobKind::AutoCompaction
             | JobKind::AutoIndex
             | JobKind::CloneBundle
-            | JobKind::Garbage => 1,
+            | JobKind::Garbage
+            | JobKind::IndexCopy => 1,
         }
     }
 
@@ -83,7 +88,9 @@ impl JobKind {
             | JobKind::AutoCompaction
             | JobKind::AutoIndex => 0,
             JobKind::CloneBundle => LOWEST_PRIORITY,
-            JobKind::Replication | JobKind::History | JobKind::Garbage => LOW_PRIORITY,
+            JobKind::Replication | JobKind::History | JobKind::Garbage | JobKind::IndexCopy => {
+                LOW_PRIORITY
+            }
         }
     }
 
@@ -103,7 +110,8 @@ impl JobKind {
             JobKind::Compaction
             | JobKind::AutoCompaction
             | JobKind::AutoIndex
-            | JobKind::Garbage => false,
+            | JobKind::Garbage
+            | JobKind::IndexCopy => false,
         }
     }
 }

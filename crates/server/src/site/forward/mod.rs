@@ -21,7 +21,7 @@ use crate::{Answer, Failure, Request, UserContext};
 use body::{BodySource, ForwardedBody, relay};
 use connections::{Connection, Connections};
 use hand_over::HandOver;
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, Limited};
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderValue, InvalidHeaderValue};
 use hyper::http::uri::PathAndQuery;
@@ -36,6 +36,8 @@ const SHORT_ANSWER: u64 = 64 << 10;
 const RETRY_AFTER: &str = "1";
 /// Servers that forward a request, at most.
 const MOST_FORWARDS: u8 = 2;
+/// Most bytes of another server's list that are taken.
+const LONGEST_LIST: usize = 8 << 20;
 /// Time within which the leader accepts what it is told.
 const TOLD_WITHIN: Duration = Duration::from_secs(5);
 
@@ -156,12 +158,10 @@ impl Forwarder {
         let ServerPlace::At(leader) = self.view.place_of(&ResponsibleServer::Leader) else {
             return Err(unavailable("no other server is known to lead"));
         };
+        let mut request = own_request(&leader, (Method::POST, path), mount)?;
         let json = HeaderValue::from_static("application/json");
-        let host = HeaderValue::try_from(&*leader).map_err(Failure::internal)?;
-        let headers = HeaderMap::from_iter([(CONTENT_TYPE, json), (HOST, host)]);
-        let uri = Uri::try_from(path).map_err(Failure::internal)?;
-        let mut request = Request::new(Method::POST, &uri, headers, body)?;
-        request.mount = mount;
+        request.headers.insert(CONTENT_TYPE, json);
+        request.body = body;
         let login = Login {
             user: UserContext {
                 name: Some(self.view.own().to_owned()),
@@ -176,6 +176,40 @@ impl Forwarder {
             Ok(Ok(answer)) if answer.status.is_success() => Ok(()),
             Ok(Err(failure)) => Err(failure),
             Ok(Ok(_)) | Err(_) => Err(unavailable("the leader does not accept it")),
+        }
+    }
+
+    /// Addresses of the other live servers.
+    pub(super) fn others(&self) -> Vec<Arc<str>> {
+        let state = self.view.watch();
+        let state = state.borrow();
+        let others = state.live().iter().map(|member| &member.node);
+        let others = others.filter(|node| node.id != self.view.own());
+        others.map(|node| Arc::from(&*node.address)).collect()
+    }
+
+    /// The text with which another server answers a GET of this user.
+    ///
+    /// # Errors
+    /// 503 if it does not answer with one.
+    pub(super) async fn ask(
+        &self,
+        server: &Arc<str>,
+        (path, mount): (&str, String),
+        login: &Login,
+    ) -> Result<Vec<u8>, Failure> {
+        let request = own_request(server, (Method::GET, path), mount)?;
+        let (message, _) = self.message(request, login)?;
+        let (response, connection) = self.send(server, message).await?;
+        let status = response.status();
+        let body = Limited::new(response.into_body(), LONGEST_LIST).collect();
+        let body = body
+            .await
+            .map_err(|error| unavailable(&format!("the answer was cut: {error}")))?;
+        self.connections.keep(connection);
+        match status.is_success() {
+            true => Ok(body.to_bytes().into()),
+            false => Err(unavailable(&format!("the answer is {status}"))),
         }
     }
 
@@ -309,6 +343,20 @@ impl Forwarder {
         headers::strip_hop_by_hop(&mut answer.headers);
         Ok(answer)
     }
+}
+
+/// A request of this server's own to another one.
+fn own_request(
+    server: &str,
+    (method, path): (Method, &str),
+    mount: String,
+) -> Result<Request, Failure> {
+    let host = HeaderValue::try_from(server).map_err(Failure::internal)?;
+    let uri = Uri::try_from(path).map_err(Failure::internal)?;
+    let headers = HeaderMap::from_iter([(HOST, host)]);
+    let mut request = Request::new(method, &uri, headers, Vec::new())?;
+    request.mount = mount;
+    Ok(request)
 }
 
 /// Sends an answer's body to the client until one of both sides ends.

@@ -60,6 +60,10 @@ impl CompactionTarget {
             None => {
                 let task = app.tasks().start_in_phases(TASK, &[name]);
                 let done = compact_database(app, database, stop, &progress(&task));
+                if app.databases.is_shared() {
+                    // Copies of its indexes name a commit of the file that was there before.
+                    database.to_store.mark();
+                }
                 (task, done.map_err(Failed::from))
             }
             Some((design, index)) => {

@@ -92,14 +92,18 @@ impl Databases {
         let followed = self.followed();
         let lags = followed.iter().filter_map(|it| it.log.as_ref());
         let lag = lags.map(|log| log.last_current.lock().elapsed()).max();
-        let open = self.open.values();
-        let written = open.iter().filter(|it| !it.documents.is_following());
         Some(ClusterFigures {
             nodes: view.watch().borrow().live().len(),
-            written_databases: written.count(),
+            written_databases: self.written_here().len(),
             lag: lag.unwrap_or_default(),
             counts: view.counts(),
         })
+    }
+
+    /// Open databases that this server writes.
+    pub(crate) fn written_here(&self) -> Vec<Arc<OpenDatabase>> {
+        let open = self.open.values().into_iter();
+        open.filter(|it| !it.documents.is_following()).collect()
     }
 
     /// The logs of a shared store that have databases; `None` without one.
@@ -182,8 +186,13 @@ impl Databases {
         let ended = self.open.exclusively(&database.name, || {
             (database.documents).end_writing(|| log.storage.release().map_err(Failure::from))
         });
-        if let Err(failure) = ended {
-            self.retire(database, &failure);
+        match ended {
+            Ok(true) => {
+                database.is_handed_over.store(true, Ordering::Release);
+                database.to_store.mark();
+            }
+            Ok(false) => {}
+            Err(failure) => self.retire(database, &failure),
         }
     }
 

@@ -8,8 +8,8 @@ use crate::http::FailureKind;
 use crate::runtime::LogOutput;
 use crate::runtime::SharedLogs;
 use crate::runtime::log::Log;
-use std::fs::File;
-use std::path::Path;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::time::SystemTime;
 use varve_base::{DiskStorage, MemoryStorage, OpenMode, ReadMode, Storage};
@@ -17,7 +17,7 @@ use varve_codec::EngineSetting;
 use varve_docdb::{DatabaseOptions, Edit, Mode, NewDatabase, NodeCache};
 use varve_shared::{
     Catalog, Collected, CreateOutcome, DirectoryStore, LogOptions, Member, Node, ObjectInfo,
-    ObjectStore, SharedStorage, StoreError, SystemClock,
+    ObjectStore, RestorePoint, SharedStorage, StoreError, SystemClock, import, restore,
 };
 
 /// A store that counts the requests of one server.
@@ -69,6 +69,11 @@ struct TestServer {
 
 impl TestServer {
     fn new(directory: &Path, name: &str) -> TestServer {
+        TestServer::with_room_for(directory, name, 100)
+    }
+
+    /// One that keeps so many databases open.
+    fn with_room_for(directory: &Path, name: &str, most_open: usize) -> TestServer {
         let store = Arc::new(CountingStore {
             store: DirectoryStore::new(directory.join("store")).unwrap(),
             requests: AtomicU64::new(0),
@@ -89,7 +94,7 @@ impl TestServer {
                 DatabaseStore::Shared(Arc::new(shared)),
             ),
             DatabaseOptions::new(EngineSetting::SNAPPY, NodeCache::new(1 << 20)),
-            100,
+            most_open,
             (
                 Log::open(&log, Path::new(""), LogOutput::Stderr).unwrap(),
                 Arc::default(),
@@ -367,4 +372,41 @@ fn the_server_that_writes_a_database_removes_what_nothing_needs() {
             .unwrap(),
         again
     );
+}
+
+#[test]
+fn index_files_of_a_closed_database_are_kept_for_what_has_come_of_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let (leader, _) = leader_and_standby(directory.path());
+    let other = ("e", NewDatabase::default());
+    leader.databases.create(other.0, other.1).unwrap();
+    let follower = TestServer::with_room_for(directory.path(), "follower", 1);
+    follower.sees_alive("leader");
+    let indexes = directory.path().join("follower/indexes/d");
+    let file = indexes.join(format!("{}.view", "0".repeat(32)));
+    fs::create_dir_all(indexes).unwrap();
+    // Opens it once more, as another one has taken its place.
+    let reopen = || {
+        follower.databases.get("e").unwrap();
+        follower.databases.get("d").unwrap();
+        assert!(follower.databases.if_open("e").is_none());
+        file.exists()
+    };
+    File::create(&file).unwrap();
+    assert!(!reopen(), "it is not known what was indexed");
+    File::create(&file).unwrap();
+    assert!(reopen());
+    leader.put("a");
+    let store: Arc<dyn ObjectStore> =
+        Arc::new(DirectoryStore::new(directory.path().join("store")).unwrap());
+    let (id, options) = (log_of("d").unwrap(), LogOptions::default());
+    let earlier = Arc::new(MemoryStorage::default());
+    let target = (RestorePoint::End, Arc::clone(&earlier) as _);
+    restore(&store, &id, &options, target).unwrap();
+    leader.put("b");
+    assert!(reopen(), "it has gone on");
+    let files = [(PathBuf::from(FILE), PathBuf::from(FILE))];
+    import(&store, &id, &options, (earlier.as_ref(), &files)).unwrap();
+    assert!(!reopen(), "an earlier state was put back");
+    assert!(follower.sees("a", Freshness::Current).0 && !follower.sees("b", Freshness::Current).0);
 }
