@@ -32,12 +32,12 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
     }
     let answers = settings.as_ref().map(|now| now.answers).unwrap_or_default();
     let buffer = is_buffered(&request, answers.buffer);
-    let callback = match answers.allow_jsonp && settings.is_some() {
-        true => jsonp::callback(&request),
-        false => Ok(None),
-    };
-    let callback = match callback {
-        Ok(callback) => callback,
+    let takes_callback = answers.allow_jsonp && settings.is_some();
+    let callback = match takes_callback
+        .then(|| jsonp::callback(&request))
+        .transpose()
+    {
+        Ok(callback) => callback.flatten(),
         Err(failure) => return failure.into(),
     };
     let login_page = settings.as_ref().and_then(|now| login_page(now, &request));
@@ -66,11 +66,7 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
         },
         failed => failed,
     };
-    if let Err(failure) = &answered
-        && failure.kind.is_server_fault()
-    {
-        log_fault(site, failure, (&method, &path));
-    }
+    log_fault(site, &answered, (&method, &path));
     let mut answer = match (answered, login_page) {
         (Err(failure), Some(page)) if failure.kind == FailureKind::Unauthorized => {
             lead_to(&page, failure)
@@ -89,13 +85,17 @@ pub(crate) async fn answer(site: &Site, request: Request, login: Login) -> Answe
     answer
 }
 
-fn log_fault(site: &Site, failure: &Failure, (method, path): (&Method, &str)) {
-    site.server().log.scope(|| {
-        tracing::error!(
-            fault = fault_id(&failure.reason),
-            "{method} {path}: {failure}"
-        )
-    });
+fn log_fault(site: &Site, answered: &Result<Answer, Failure>, (method, path): (&Method, &str)) {
+    if let Err(failure) = answered
+        && failure.kind.is_server_fault()
+    {
+        site.server().log.scope(|| {
+            tracing::error!(
+                fault = fault_id(&failure.reason),
+                "{method} {path}: {failure}"
+            )
+        });
+    }
 }
 
 /// True if the answer is to be whole before it is sent, as the request says or else by default.
