@@ -3,6 +3,7 @@
 use crate::VARVE;
 use crate::shared_owners::members;
 use crate::shared_serving::{Scene, wait_until};
+use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -118,6 +119,7 @@ fn any_server_serves_and_takes_pushes() {
         let refused = hg().fails(&clone, &["id", &server.url("/hg/none")]);
         assert!(refused.contains("404"), "{refused}");
     }
+    check_limit(&scene, &one, "one");
     check_care(&scene, &clone);
     let (code, removed) = scene.run(&["shared", "remove", &scene.store(), NAME]);
     assert_eq!(code, Some(0), "{removed}");
@@ -125,6 +127,28 @@ fn any_server_serves_and_takes_pushes() {
         let answers = [&one, &two].map(|server| server.admin().get(&format!("/{NAME}")).status);
         answers == [404, 404]
     });
+}
+
+/// Asserts that copies go that are not used, and come again.
+fn check_limit(scene: &Scene, server: &Server, directory: &str) {
+    let tip = tip_of(&url(server));
+    server.admin().put("/x", &Value::Null).expect_status(201);
+    server.admin().put("/x/d", &json!({})).expect_status(201);
+    let copies = |kind: &str| {
+        let path = Path::new(&scene.path(directory)).join("shared").join(kind);
+        fs::read_dir(&path).map_or(0, Iterator::count)
+    };
+    let (databases, repositories) = (copies("databases"), copies("repos"));
+    assert!(databases > 0 && repositories == 1);
+    let limit = "/_node/_local/_config/shared/copies_limit";
+    server.admin().put(limit, &json!("1kb")).expect_status(200);
+    wait_until("copies go", || {
+        copies("repos") == 0 && copies("databases") < databases
+    });
+    server.admin().put(limit, &json!("0")).expect_status(200);
+    assert_eq!(tip_of(&url(server)), tip);
+    server.admin().get("/x/d").expect_status(200);
+    assert_eq!(copies("repos"), 1);
 }
 
 /// Restores the repository, now and as it was put, and looks after the store.

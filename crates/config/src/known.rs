@@ -176,7 +176,7 @@ const SECTIONS: &[(&str, &[&str])] = &[
         ],
     ),
     ("compaction", &["share", "in_place_from"]),
-    ("shared", &["collect_every"]),
+    ("shared", &["collect_every", "copies_limit"]),
     ("varve", &["shutdown_timeout", "compress_answers"]),
     ("ssl", &["http2"]),
     ("storage", &["revlog.zlib.level", "revlog.zstd.level"]),

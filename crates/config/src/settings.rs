@@ -77,6 +77,8 @@ pub struct Settings {
     pub ken: Ken,
     /// `[shared] collect_every`: time between two removals of what a shared store need not keep.
     pub collect_every: Option<Duration>,
+    /// `[shared] copies_limit`: bytes of local copies that nothing uses, at most.
+    pub copies_limit: Option<u64>,
     /// Repositories as databases.
     pub history: History,
     /// Limits of the server's resources that clients may hold, and for how long.
@@ -210,6 +212,7 @@ impl Settings {
             smoosh: smoosh::read(ini)?,
             ken: ken::read(ini)?,
             collect_every: shared::collect_every(ini)?,
+            copies_limit: shared::copies_limit(ini)?,
             history: history::read(ini)?,
             limits: limits::read(ini)?,
             functions: functions::read(ini)?,

@@ -3,6 +3,7 @@
 pub(crate) mod clock;
 mod cluster_view;
 mod context;
+mod copies;
 mod couch_counters;
 pub(crate) mod dirty;
 #[allow(dead_code, reason = "pools are watched by tests only, so far")]
@@ -30,6 +31,7 @@ pub(crate) use cluster_view::{
     node_name,
 };
 pub(crate) use context::{NODE_NAME, ServerContext};
+pub(crate) use copies::CopyUse;
 pub(crate) use executor::{Executor, NotDone, Pool, STACK};
 pub use help::{HelpEntry, HelpIndex};
 pub(crate) use limits::{BodyReservation, ConnectionPermit, Limits, RequestClass, network_of};

@@ -144,6 +144,14 @@ impl<V: Resource> Registry<V> {
         value
     }
 
+    /// Closes a resource if it is idle.
+    pub fn close_idle(&self, key: &str) {
+        let mut entries = self.entries.lock();
+        if entries.by_key.get(key).is_some_and(Entry::is_idle) {
+            Registry::close_entry(&mut entries, key);
+        }
+    }
+
     /// Removes a resource without closing it; references to it stay good. To be called when it was deleted.
     pub fn forget(&self, key: &str) -> Option<Arc<V>> {
         let mut entries = self.entries.lock();
@@ -184,19 +192,23 @@ impl<V: Resource> Registry<V> {
             let Some(key) = oldest.map(|(key, _)| key.clone()) else {
                 return;
             };
-            let Some(entry) = entries.by_key.get_mut(&key) else {
-                return;
-            };
-            let (value, gate) = (entry.value.take(), Arc::clone(&entry.gate));
-            // The entry is idle, so this does not wait. Threads that ask for the key do, until it is closed.
-            let closing = gate.lock();
-            MutexGuard::unlocked(entries, || {
-                value.iter().for_each(|value| value.close());
-                drop(value);
-            });
-            entries.by_key.remove(&key);
-            drop(closing);
+            Registry::close_entry(entries, &key);
         }
+    }
+
+    fn close_entry(entries: &mut MutexGuard<'_, Entries<V>>, key: &str) {
+        let Some(entry) = entries.by_key.get_mut(key) else {
+            return;
+        };
+        let (value, gate) = (entry.value.take(), Arc::clone(&entry.gate));
+        // The entry is idle, so this does not wait. Threads that ask for the key do, until it is closed.
+        let closing = gate.lock();
+        MutexGuard::unlocked(entries, || {
+            value.iter().for_each(|value| value.close());
+            drop(value);
+        });
+        entries.by_key.remove(key);
+        drop(closing);
     }
 }
 
@@ -286,6 +298,19 @@ mod tests {
         assert_eq!(counters.each_ref().map(Counters::closed), [0, 1, 0, 0]);
         assert!(counters[0].is_open() && !counters[1].is_open());
         drop(held);
+    }
+
+    #[test]
+    fn a_resource_is_closed_by_its_key_once_it_is_idle() {
+        let registry = Registry::new(3);
+        let counters = Counters::default();
+        let held = open(&registry, "a", &counters);
+        registry.close_idle("a");
+        registry.close_idle("none");
+        assert!(registry.peek("a").is_some());
+        drop(held);
+        registry.close_idle("a");
+        assert!(registry.peek("a").is_none() && counters.closed() == 1);
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub(crate) struct LogKind {
 
 /// State of a log that was opened by this process.
 #[derive(Debug)]
-enum LogState {
+pub(super) enum LogState {
     Open(OpenLog),
     /// Another process has taken it over from this one, or a commit was not confirmed.
     Lost(Instant),
@@ -302,6 +302,24 @@ impl SharedLogs {
         match self.logs.lock().get(name) {
             Some(LogState::Open(log)) => Some(log.clone()),
             Some(LogState::Lost(_)) | None => None,
+        }
+    }
+
+    pub(super) fn open_logs(&self) -> Vec<(String, OpenLog)> {
+        let logs = self.logs.lock();
+        let open = logs.iter().filter_map(|(name, state)| match state {
+            LogState::Open(log) => Some((name.clone(), log.clone())),
+            LogState::Lost(_) => None,
+        });
+        open.collect()
+    }
+
+    /// Forgets an open log if it is as it should be for that.
+    pub(super) fn take_if(&self, name: &str, is_so: impl Fn(&OpenLog) -> bool) -> Option<LogState> {
+        let mut logs = self.logs.lock();
+        match logs.get(name) {
+            Some(LogState::Open(log)) if is_so(log) => logs.remove(name),
+            _ => None,
         }
     }
 

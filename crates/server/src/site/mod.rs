@@ -3,6 +3,7 @@
 mod active_tasks;
 mod announcements;
 mod cluster;
+mod copies;
 mod forgery;
 mod forward;
 mod route;
@@ -125,6 +126,7 @@ impl Site {
             let repositories = halves.hg_logs.iter().map(|it| Arc::clone(it.logs()));
             let all = databases.into_iter().chain(repositories).collect();
             tokio::spawn(couch::maintain_files(Arc::clone(&halves.couch), all));
+            tokio::spawn(copies::limit_copies(Arc::clone(halves)));
             if let Some(repositories) = &halves.hg_logs {
                 tokio::spawn(logs::maintain(Arc::clone(repositories)));
             }

@@ -26,7 +26,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 use varve_base::storage::{Entry, EntryKind};
 use varve_base::{OpenMode, Storage, StorageError, StorageFile};
 
@@ -59,6 +59,7 @@ struct Shared {
     end: Mutex<LogEnd>,
     /// Number of checks and commits that have begun.
     begun: AtomicU64,
+    last_check: Mutex<Instant>,
 }
 
 /// The end of the log as far as it is known here.
@@ -113,6 +114,7 @@ impl SharedStorage {
             transaction_ended: Condvar::new(),
             end: Mutex::new(end),
             begun: AtomicU64::new(0),
+            last_check: Mutex::new(Instant::now()),
         };
         let storage = SharedStorage {
             shared: Arc::new(shared),
@@ -144,6 +146,16 @@ impl SharedStorage {
     /// Why the log must be opened again.
     pub fn ensure_usable(&self) -> Result<(), SharedError> {
         self.shared.ensure_usable()
+    }
+
+    /// True if nothing else has a handle of this log or of any of its files.
+    pub fn is_unused(&self) -> bool {
+        Arc::strong_count(&self.shared) == 1
+    }
+
+    /// When the copy was last to be brought to the end of its log, or opened.
+    pub fn last_check(&self) -> Instant {
+        *self.shared.last_check.lock()
     }
 
     /// True if both are the same opened log.
@@ -276,6 +288,7 @@ impl Shared {
     }
 
     fn ensure_current(&self) -> Result<(), SharedError> {
+        *self.last_check.lock() = Instant::now();
         let wanted = self.begun.load(Ordering::SeqCst) + 1;
         let mut end = self.end.lock();
         self.ensure_usable()?;

@@ -224,6 +224,12 @@ impl RepositoryLogs {
         }
     }
 
+    /// Removes the local copy of a repository that nothing uses. Returns true if it is gone.
+    pub(crate) fn drop_copy(&self, name: &str) -> bool {
+        self.open.close_idle(name);
+        self.logs.drop_copy(name)
+    }
+
     /// Commits everything that is left. To be called when nothing works any more.
     pub(crate) fn close(&self) {
         for open in self.open.values() {

@@ -111,6 +111,12 @@ impl Databases {
         self.store.logs()
     }
 
+    /// Removes the local copy of a database that nothing uses. Returns true if it is gone.
+    pub(crate) fn drop_copy(&self, name: &str) -> bool {
+        self.open.close_idle(name);
+        self.logs().is_some_and(|logs| logs.drop_copy(name))
+    }
+
     pub(super) fn count_read(&self, was_checked: bool) {
         if let Some(view) = self.store.cluster() {
             view.count_read(was_checked);
