@@ -5,7 +5,8 @@ use crate::hand_over::{ONE, TWO, candidates, create, databases_of, options, star
 use crate::replication::{ask, get, put_docs, wait_for};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -220,6 +221,32 @@ fn a_damaged_copy_costs_the_build_that_it_would_have_saved() {
         about.len() == 1 && about[0].contains("is damaged"),
         "{told:?}"
     );
+}
+
+/// The first server has stored what a failing disk has left of its index.
+#[test]
+fn a_copy_of_a_damaged_file_is_not_used() {
+    let (store, name) = (tempfile::tempdir().unwrap(), own(ONE));
+    let (one, built) = built(&store, &name);
+    let indexes = one.directory.path().join("indexes").join(&name);
+    let mut files = fs::read_dir(indexes).unwrap();
+    let file = files.next().unwrap().unwrap().path();
+    let mut bytes = fs::read(&file).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[100..middle].fill(0x55);
+    // The file that is open, and no other one in its place.
+    let mut file = File::options().write(true).open(&file).unwrap();
+    file.write_all(&bytes).unwrap();
+    let before = versions(&store);
+    let compact = format!("/{name}/_compact");
+    assert_eq!(ask(&one, "POST", &compact, &Value::Null).0, 202);
+    wait_for_next(&store, &before);
+    let two = start(&store, TWO);
+    assert!(rows(&two, &name).keys().eq(built.keys()));
+    assert_eq!(fetched(&two), 0);
+    let told = two.told();
+    let is_about = |line: &String| line.contains("its file is no whole index");
+    assert!(told.iter().any(is_about), "{told:?}");
 }
 
 #[test]

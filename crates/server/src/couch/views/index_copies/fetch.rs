@@ -85,10 +85,11 @@ impl Refresh {
             let task = self.app.tasks().start(TASK, &fields);
             let replacement = index.begin_replacement()?;
             copy.fetch(&version, replacement.file(), (&task, stop))?;
-            if replacement.finish(&newest)? {
-                copies.note(signature, stored);
-                return Ok(Some(version.bytes()));
+            if !replacement.finish(&newest)? {
+                return Err(Failure::internal("its file is no whole index"));
             }
+            copies.note(signature, stored);
+            return Ok(Some(version.bytes()));
         }
         Ok(None)
     }

@@ -40,7 +40,7 @@ pub(super) struct KnownCopies(Mutex<CopyStates>);
 
 #[derive(Debug, Default)]
 struct CopyStates {
-    /// Indexes that this process has tried to fetch. A copy that is damaged would otherwise come again.
+    /// Indexes that this process has tried to fetch: a copy that could not be used is not asked for again.
     tried: HashSet<Signature>,
     /// The copy of each index that was looked for; `None` if there was none of use.
     stored: HashMap<Signature, Option<StoredCopy>>,
