@@ -14,7 +14,7 @@ use varve_testkit::peers::hg;
 use varve_testkit::repos::{commit, noise, write};
 use varve_testkit::varve::Server;
 
-/// Whoever may reach the servers may push.
+/// A configuration by which all who reach the servers may push.
 const OPEN: &str = "[web]\npush_ssl = no\nallow-push = *\n[phases]\npublish = yes\n";
 /// Name of the repository in the store, which is the path of its URL.
 const NAME: &str = "hg/Team/r-1.0";

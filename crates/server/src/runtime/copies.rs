@@ -38,7 +38,7 @@ impl SharedLogs {
         let Some(LogState::Open(log)) = self.take_if(name, |log| log.storage.is_unused()) else {
             return false;
         };
-        // What is left was acknowledged to nobody.
+        // What is left was never acknowledged.
         let _ = log.storage.release();
         true
     }

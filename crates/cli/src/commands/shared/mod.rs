@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use thing::Thing;
+use thing::StoredThing;
 use varve_base::DiskStorage;
 use varve_hgcli::arguments::{Flag, Matches};
 use varve_hgcli::context::{Category, Command, Context};
@@ -80,7 +80,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         ("restore", [name, _]) => {
             let point = restore_point(matches)?;
             let store = existing_store(address)?;
-            restore::restore_thing(ui, &store, (&Thing::named(name)?, &path(3)), point)
+            restore::restore_thing(ui, &store, (&StoredThing::named(name)?, &path(3)), point)
         }
         ("remove", names) if !names.is_empty() => remove_all(ui, &existing_store(address)?, names),
         ("verify", names) => verify_all(ui, &existing_store(address)?, names),
@@ -144,17 +144,17 @@ fn abort(error: impl std::fmt::Display) -> Abort {
 }
 
 /// The things of a store that are named, or all.
-fn chosen(store: &Arc<dyn ObjectStore>, names: &[String]) -> Result<Vec<Thing>, Abort> {
+fn chosen(store: &Arc<dyn ObjectStore>, names: &[String]) -> Result<Vec<StoredThing>, Abort> {
     let logs = list_logs(store.as_ref()).map_err(abort)?;
-    let there: BTreeSet<Thing> = logs
+    let there: BTreeSet<StoredThing> = logs
         .iter()
-        .filter_map(|it| Thing::of_log(&it.log))
+        .filter_map(|it| StoredThing::of_log(&it.log))
         .collect();
     if names.is_empty() {
         return Ok(there.into_iter().collect());
     }
     let named = names.iter().map(|name| {
-        let thing = Thing::named(name)?;
+        let thing = StoredThing::named(name)?;
         match there.contains(&thing) {
             true => Ok(thing),
             false => Err(Abort::new(format!(
@@ -188,7 +188,7 @@ fn remove_all(ui: &mut Ui, store: &Arc<dyn ObjectStore>, names: &[String]) -> Re
 fn list(ui: &mut Ui, store: &Arc<dyn ObjectStore>) -> Result<u8, Abort> {
     let owners = ShownOwners::of(store.as_ref())?;
     for log in list_logs(store.as_ref()).map_err(abort)? {
-        if let Some(thing) = Thing::of_log(&log.log) {
+        if let Some(thing) = StoredThing::of_log(&log.log) {
             let (records, bytes) = (log.records, log.bytes);
             ui.write(format!("{thing}: {records} records, {bytes} bytes"))?;
             if let Some(owner) = owners.of_thing(&thing.name) {

@@ -1,7 +1,7 @@
 //! `shared put`: from a served directory into a store.
 
 use super::abort;
-use super::thing::Thing;
+use super::thing::StoredThing;
 use crate::store_address::StoreAddress;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,7 +34,7 @@ const SHARED_FILES: [&str; 5] = [
 const PASSING_FILES: [&str; 4] = ["lock", "undo", "journal", "lock.break"];
 
 /// Files with the paths that they get in a log, and what keeps them as they are meanwhile.
-struct Source {
+struct PutSource {
     files: Vec<(PathBuf, PathBuf)>,
     _lock: Option<Lock>,
 }
@@ -50,7 +50,7 @@ pub(super) fn put(
     names: &[String],
 ) -> Result<u8, Abort> {
     let source: Arc<dyn Storage> = Arc::new(DiskStorage::new(directory));
-    let things = names.iter().map(|name| Thing::named(name));
+    let things = names.iter().map(|name| StoredThing::named(name));
     let things = things.collect::<Result<Vec<_>, _>>()?;
     for thing in &things {
         if source.kind(&place_of(thing))?.is_none() {
@@ -68,7 +68,7 @@ pub(super) fn put(
     let catalog = Catalog::new(Arc::clone(&store), Arc::new(SystemClock::default()));
     for thing in things {
         let failed = |error| Abort::new(format!("{thing}: {error}"));
-        let Source { files, _lock } = source_of(&source, &thing)?;
+        let PutSource { files, _lock } = source_of(&source, &thing)?;
         let from = (source.as_ref(), files.as_slice());
         let done = import(&store, &thing.log, &options, from).map_err(failed)?;
         // A server that deletes a database meanwhile removes entries that it saw before; so the new one comes first.
@@ -83,16 +83,16 @@ pub(super) fn put(
 }
 
 /// A path that is in the directory if the thing is.
-fn place_of(thing: &Thing) -> PathBuf {
+fn place_of(thing: &StoredThing) -> PathBuf {
     match thing.repository() {
         Some(name) => Path::new(REPOSITORIES).join(name).join(".hg"),
         None => file_of(&thing.name),
     }
 }
 
-fn source_of(storage: &Arc<dyn Storage>, thing: &Thing) -> Result<Source, Abort> {
+fn source_of(storage: &Arc<dyn Storage>, thing: &StoredThing) -> Result<PutSource, Abort> {
     let Some(name) = thing.repository() else {
-        return Ok(Source {
+        return Ok(PutSource {
             files: vec![(file_of(&thing.name), PathBuf::from(FILE))],
             _lock: None,
         });
@@ -124,7 +124,7 @@ fn source_of(storage: &Arc<dyn Storage>, thing: &Thing) -> Result<Source, Abort>
         }
     }
     files_below(storage.as_ref(), &root, Path::new(".hg/store"), &mut files)?;
-    Ok(Source {
+    Ok(PutSource {
         files,
         _lock: Some(lock),
     })

@@ -1,7 +1,7 @@
 //! `shared restore`: from a store into a directory.
 
 use super::abort;
-use super::thing::Thing;
+use super::thing::StoredThing;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ const CACHE: usize = 1 << 20;
 pub(super) fn restore_thing(
     ui: &mut Ui,
     store: &Arc<dyn ObjectStore>,
-    (thing, directory): (&Thing, &Path),
+    (thing, directory): (&StoredThing, &Path),
     point: RestorePoint,
 ) -> Result<u8, Abort> {
     let place = match thing.repository() {
@@ -65,7 +65,7 @@ pub(super) fn restore_thing(
 /// Makes all files in a directory of their own.
 fn fill(
     store: &Arc<dyn ObjectStore>,
-    (thing, point): (&Thing, RestorePoint),
+    (thing, point): (&StoredThing, RestorePoint),
     target: &OfflineDirectory,
     scratch: &Path,
 ) -> Result<Restored, Abort> {

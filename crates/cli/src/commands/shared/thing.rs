@@ -1,4 +1,4 @@
-//! What a store has logs of.
+//! Databases and repositories by the names of their logs.
 
 use super::abort;
 use std::fmt;
@@ -10,24 +10,24 @@ use varve_shared::LogId;
 
 /// A database or a repository.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Thing {
+pub(super) struct StoredThing {
     /// Its name; that of a repository begins with [`NAME_PREFIX`].
     pub(super) name: String,
     pub(super) log: LogId,
 }
 
-impl fmt::Display for Thing {
+impl fmt::Display for StoredThing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)
     }
 }
 
-impl Thing {
+impl StoredThing {
     /// The thing that a user means by a name.
     ///
     /// # Errors
     /// A name that neither can have.
-    pub(super) fn named(name: &str) -> Result<Thing, Abort> {
+    pub(super) fn named(name: &str) -> Result<StoredThing, Abort> {
         let log = match name.starts_with(NAME_PREFIX) {
             true => log_of_repository(name)
                 .map_err(|_| Abort::new(format!("{name:?} is no name of a repository")))?,
@@ -37,13 +37,13 @@ impl Thing {
             }
         };
         let name = name.to_owned();
-        Ok(Thing { name, log })
+        Ok(StoredThing { name, log })
     }
 
     /// The thing of a log; `None` for logs that belong to neither.
-    pub(super) fn of_log(log: &str) -> Option<Thing> {
+    pub(super) fn of_log(log: &str) -> Option<StoredThing> {
         let name = repository_of(log).or_else(|| database_of(log))?;
-        Thing::named(&name).ok()
+        StoredThing::named(&name).ok()
     }
 
     /// The name of a repository below `repos/`; `None` for a database.
