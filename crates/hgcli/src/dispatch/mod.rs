@@ -418,7 +418,22 @@ fn parse_command(
 }
 
 /// Commands that do not look at the repository that they are called in.
-const NO_REPOSITORY: &[&str] = &["clone", "help", "init", "version"];
+const NO_REPOSITORY: &[&str] = &[
+    "clone",
+    "debugbundle",
+    "debugcapabilities",
+    "debugcommands",
+    "debugcomplete",
+    "debugdate",
+    "debugknown",
+    "debugpeer",
+    "debugpushkey",
+    "debuguiprompt",
+    "debugwireargs",
+    "help",
+    "init",
+    "version",
+];
 
 fn run_command(
     command: &'static Command,
@@ -447,9 +462,12 @@ fn run_command(
             message: "invalid arguments".to_owned(),
         });
     }
-    if !NO_REPOSITORY.contains(&command.name())
-        && let Some(root) = context.repo.location().root().map(Path::to_owned)
-    {
+    if NO_REPOSITORY.contains(&command.name()) {
+        let named = matches.value("repository");
+        if named.is_some_and(|name| !name.is_empty()) {
+            context.ui.warn("warning: --repository ignored\n")?;
+        }
+    } else if let Some(root) = context.repo.location().root().map(Path::to_owned) {
         // Mercurial reads the configuration once more together with the repository.
         for untrusted in std::mem::take(&mut context.config.untrusted) {
             context.ui.warn(untrusted.warning(&root))?;
