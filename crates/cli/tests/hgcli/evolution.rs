@@ -208,3 +208,41 @@ fn extinct_changesets_are_not_outgoing_by_name() {
         twin.same_in("source", words);
     }
 }
+
+/// The working copy is at a changeset that was amended, and knows another to graft.
+fn at_an_obsolete_changeset(hg: &Hg, path: &Path) {
+    hg.ok(path, &["init"]);
+    write(path, ".hg/hgrc", SETTING.as_bytes());
+    for name in ["zero", "one"] {
+        add(hg, path, name);
+    }
+    let clock = "--config=devel.default-date=9 0";
+    hg.ok(path, &["commit", "--amend", "-m", "again", clock]);
+    add(hg, path, "two");
+    hg.ok(path, &["update", "-q", "--hidden", "1"]);
+    write(path, "three", b"3\n");
+    let patch = b"# HG changeset patch\ndiff --git a/four b/four\nnew file mode 100644\n--- /dev/null\n\
+        +++ b/four\n@@ -0,0 +1,1 @@\n+4\ndiff --git a/zero b/zero\n--- a/zero\n+++ b/zero\n@@ -1,1 +1,1 @@\n\
+        -zero\n\\ No newline at end of file\n+0\n";
+    write(path, ".hg/patch", patch);
+}
+
+#[test]
+fn new_orphans_are_told_of() {
+    let twin = Twin::writing(at_an_obsolete_changeset).with("HGEDITOR", "cat");
+    let date = "--config=devel.default-date=9 0";
+    twin.all_same(&[
+        "commit -A -m three",
+        "tag t",
+        "graft 3",
+        "graft -f 3 4 --config ui.allowemptycommit=yes",
+        "backout -m back .",
+        "import .hg/patch -m imported",
+        "import .hg/patch -m imported --config experimental.evolution.report-instabilities=no",
+        "log -G -T {rev}:{desc}:{instabilities}\n",
+    ]);
+    twin.same(&["import", "--bypass", "-m", "m", ".hg/patch", date]);
+    twin.same(&["update", "-q", "-r", "0"]);
+    twin.same(&["import", "--bypass", "-e", ".hg/patch", "-d", "1 0"]);
+    twin.same(&["log", "-T", "{rev}:{desc}:{node|short}\n"]);
+}

@@ -160,7 +160,10 @@ mod tests {
             |settings: WireSettings| join_capabilities(Some(vec!["revlogv1"]), false, &settings);
         let usual = words(WireSettings::default());
         assert!(usual.contains("checkheads%3Drelated") && !usual.contains("stream-preferred"));
-        assert!(usual.contains("%0Adelta-compression%3Dnone%2Czlib%2Czstd%0A"), "{usual}");
+        assert!(
+            usual.contains("%0Adelta-compression%3Dnone%2Czlib%2Czstd%0A"),
+            "{usual}"
+        );
         let other = words(WireSettings {
             prefers_streams: true,
             bundle2_streams: false,

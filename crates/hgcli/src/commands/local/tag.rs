@@ -3,6 +3,7 @@
 use crate::arguments::{Flag, Matches};
 use crate::commands::local::commit::metadata::DescriptionDraft;
 use crate::commands::local::commit::{before, commit_changes, metadata, options};
+use crate::commands::local::instabilities;
 use crate::commands::names;
 use crate::context::{Category, Command, Context, Repo};
 use crate::ui::{Abort, Ui};
@@ -104,7 +105,9 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
             description: &description,
             phase: metadata::new_phase(config)?,
         };
-        commit_changes((repo, ui, config), &mut dirstate, (&status, None), &words)?;
+        let whom = (&mut *repo, &mut *ui, &*config);
+        let (made, _) = commit_changes(whom, &mut dirstate, (&status, None), &words)?;
+        instabilities::report_orphans(ui, &repository, &[made])?;
     }
     for name in &names {
         repo.notify_hooks(ui, "tag", &hook_args(name, &node, options.local))?;

@@ -2,7 +2,7 @@
 
 use super::commit::{self, metadata};
 use super::rewrite::{self, refusal};
-use super::{amend, strip};
+use super::{amend, instabilities, strip};
 use crate::arguments::{EXCLUDE, Flag, INCLUDE, Matches};
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::ui::{Abort, Ui};
@@ -338,7 +338,7 @@ impl Replacement {
             rewrite::strip(whom, repository, &[old], (Some(self.operation), lock))?;
         }
         repo.refresh();
-        rewrite::report_instabilities(ui, repository, &unstable)
+        instabilities::report(ui, repository, &unstable)
     }
 }
 

@@ -5,11 +5,12 @@ use super::text::{ImportedMetadata, ShownChanges};
 use super::{source, words};
 use crate::arguments::Matches;
 use crate::commands::local::commit;
+use crate::commands::local::instabilities;
 use crate::context::{Config, Repo};
 use crate::ui::{Abort, Ui, short_hex};
 use std::io::Write;
 use varve_patch::{ApplyOptions, PatchMessage, PatchNotice, split};
-use varve_repo::{DEFAULT_BRANCH, Node, Repository};
+use varve_repo::{DEFAULT_BRANCH, Node, Repository, ViewFilter};
 use varve_workdir::{CommitMetadata, PatchSession, PatchedFiles, Status, WorkdirError};
 
 /// The exit code when hunks were left out.
@@ -88,7 +89,10 @@ impl ImportRun<'_> {
             let _ = std::fs::write(last, self.unsaved.join(&b"\n* * *\n"[..]));
         }
         self.ui.out.flush()?;
+        let view = self.repository.view_for(ViewFilter::Unfiltered)?;
+        let before = view.instabilities()?;
         self.session.finish()?;
+        instabilities::report(self.ui, self.repository, &before)?;
         for (node, parents) in &self.committed {
             self.repo.after_commit(node, parents);
         }
