@@ -241,7 +241,7 @@ fn new_orphans_are_told_of() {
         "import .hg/patch -m imported --config experimental.evolution.report-instabilities=no",
         "log -G -T {rev}:{desc}:{instabilities}\n",
     ]);
-    twin.same(&["import", "--bypass", "-m", "m", ".hg/patch", date]);
+    twin.same(&["import", "--bypass", "-e", ".hg/patch", date]);
     twin.same(&["update", "-q", "-r", "0"]);
     twin.same(&["import", "--bypass", "-e", ".hg/patch", "-d", "1 0"]);
     twin.same(&["log", "-T", "{rev}:{desc}:{node|short}\n"]);

@@ -11,7 +11,7 @@ use crate::ui::{Abort, Ui, short_hex};
 use std::io::Write;
 use varve_patch::{ApplyOptions, PatchMessage, PatchNotice, split};
 use varve_repo::{DEFAULT_BRANCH, Node, Repository, ViewFilter};
-use varve_workdir::{CommitMetadata, PatchSession, PatchedFiles, Status, WorkdirError};
+use varve_workdir::{CommitMetadata, PatchSession, PatchedFiles, WorkdirError};
 
 /// The exit code when hunks were left out.
 const PARTIAL: u8 = 1;
@@ -296,11 +296,7 @@ impl ImportRun<'_> {
             .apply_to(&parents[0], differences, &options, &mut observer);
         told?;
         let changes = changes?;
-        let status = Status {
-            modified: changes.written().cloned().collect(),
-            removed: changes.removed().cloned().collect(),
-            ..Status::default()
-        };
+        let status = self.session.status_in(&parents[0], &changes)?;
         let shown = ShownChanges {
             parents,
             branch: &branch,
