@@ -2,7 +2,6 @@
 
 use crate::arguments::Matches;
 use crate::commands::local::change::warn_unportable;
-use crate::commands::local::instabilities;
 use crate::context::{Config, Repo};
 use crate::ui::{Abort, Ui, system_words};
 use varve_lang::patterns::Matcher;
@@ -56,7 +55,6 @@ pub(crate) fn report(
     base: &CommitBase,
     (node, closes): (&Node, bool),
 ) -> Result<(), Abort> {
-    instabilities::report_orphans(ui, &repo.repository()?, &[*node])?;
     let was_there = base.view().changelog().rev(node).is_some();
     let changes = base.head_changes(closes)?;
     if was_there {

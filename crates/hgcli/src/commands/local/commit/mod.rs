@@ -9,7 +9,7 @@ pub(crate) mod metadata;
 pub(crate) mod options;
 
 use crate::arguments::{EXCLUDE, INCLUDE, Matches};
-use crate::commands::local::unfinished;
+use crate::commands::local::{instabilities, unfinished};
 use crate::context::{Category, Command, Config, Context, Repo};
 use crate::ui::{Abort, Ui};
 use amend::AmendOptions;
@@ -165,6 +165,7 @@ pub(crate) fn commit_working_copy(
     repo.after_commit(&node, &parents);
     drop(working_copy);
     repo.refresh();
+    instabilities::report_orphans(ui, &repository, &[node])?;
     before::report(repo, ui, &base, (&node, close))?;
     Ok(0)
 }
