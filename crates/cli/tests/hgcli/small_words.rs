@@ -63,6 +63,8 @@ fn editors_show_mercurials_notes() {
         "commit --amend -e",
         "backout -r 1 -e",
     ]);
+    twin.each(|path| write(path, "n", b"m\n"));
+    twin.same(&["commit", "-e", "-m", " one \ntwo\n\n"]);
     same_state(&twin);
 }
 
