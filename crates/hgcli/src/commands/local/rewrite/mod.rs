@@ -3,10 +3,12 @@
 
 mod described;
 mod effects;
+mod node_changes;
 pub(crate) mod refusal;
 mod strip;
 
 pub(crate) use described::described;
+pub(crate) use node_changes::node_changes;
 pub(crate) use strip::{backup_purpose, strip};
 
 use crate::commands::local::commit::metadata;
