@@ -246,3 +246,42 @@ fn new_orphans_are_told_of() {
     twin.same(&["import", "--bypass", "-e", ".hg/patch", "-d", "1 0"]);
     twin.same(&["log", "-T", "{rev}:{desc}:{node|short}\n"]);
 }
+
+#[test]
+fn the_state_of_a_merge_ends_with_an_amendment() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        write(path, ".hg/hgrc", SETTING.as_bytes());
+        for name in ["a", "b"] {
+            write(path, "f", name.as_bytes());
+            commit(hg, path, name);
+        }
+        write(path, "f", b"c");
+    });
+    twin.same(&["update", "-m", ".^"]);
+    twin.each(|path| write(path, "f", b"d"));
+    twin.all_same(&[
+        "resolve -m f",
+        "commit --amend -m x",
+        "resolve -l",
+        "log -T {rev}{instabilities}\n",
+    ]);
+}
+
+#[test]
+fn hidden_changesets_may_be_committed_again() {
+    let twin = Twin::writing(at_an_obsolete_changeset);
+    twin.each(|path| write(path, "new", b"new"));
+    twin.all_same(&["add new", "commit -m new"]);
+    twin.each(|path| {
+        let made = node(&hg(), path, "tip");
+        hg().ok(path, &["debugobsolete", &made]);
+        hg().ok(path, &["update", "-q", "-r", ".^", "--hidden"]);
+        write(path, "new", b"new");
+        write(path, "gone", b"gone");
+        hg().ok(path, &["add", "new", "gone"]);
+        std::fs::remove_file(path.join("gone")).unwrap();
+    });
+    twin.same(&["commit", "-A", "-m", "new"]);
+    twin.same(&["log", "-T", "{rev}:{node|short}\n"]);
+}

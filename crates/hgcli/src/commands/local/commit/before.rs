@@ -55,7 +55,8 @@ pub(crate) fn report(
     base: &CommitBase,
     (node, closes): (&Node, bool),
 ) -> Result<(), Abort> {
-    let was_there = base.view().changelog().rev(node).is_some();
+    // Also a changeset that was hidden changes the tip when it is seen again.
+    let was_there = base.view().tip() == repo.view()?.tip();
     let changes = base.head_changes(closes)?;
     if was_there {
         ui.warn("warning: commit already existed in the repository!\n")?;
