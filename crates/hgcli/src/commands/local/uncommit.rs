@@ -103,9 +103,11 @@ fn uncommit(repo: &mut Repo, ui: &mut Ui, config: &Config, matches: &Matches) ->
         ui.status("nothing to uncommit\n")?;
         return Ok(NOTHING);
     }
-    let keeps = !matches.arguments().is_empty()
-        || matches.flag("keep")
-        || config.boolean("experimental", "uncommit.keep", false)?;
+    let keeps = match (matches.arguments().is_empty(), matches.switch("keep")) {
+        (false, _) => true,
+        (true, Some(keeps)) => keeps,
+        (true, None) => config.boolean("experimental", "uncommit.keep", false)?,
+    };
     let new = match keeps {
         false => None,
         true => Some(PartialChangeset {
