@@ -268,6 +268,9 @@ impl<'a> Engine<'a> {
     /// [`RevsetError`].
     pub fn evaluate(&self, expr: &Expr) -> Result<Set, RevsetError> {
         match expr {
+            Expr::Symbol(name) | Expr::Text(name) if name.is_empty() => {
+                Err(RevsetError::parse("empty string is not a valid revision"))
+            }
             Expr::Symbol(name) | Expr::Text(name) => Ok(Set::list(vec![self.named(name)?])),
             Expr::Empty => Err(RevsetError::parse("missing argument")),
             Expr::Call(name, arguments) => functions::call(self, name, arguments),
@@ -485,10 +488,10 @@ impl<'a> Engine<'a> {
         Ok(Set::bits(found))
     }
 
-    /// So many steps along first parents; children, if negative.
+    /// So many steps along first parents; children, if negative. A changeset without that many has no place in the set.
     fn first_line(&self, set: &Set, steps: i64) -> Result<Set, RevsetError> {
         let mut found = BitSet::default();
-        for member in set.all_members(self) {
+        'members: for member in set.all_members(self) {
             let mut at = member?;
             for _ in 0..steps.max(0) {
                 let Some(rev) = at else { break };
@@ -497,7 +500,7 @@ impl<'a> Engine<'a> {
             for _ in steps..0 {
                 let Some(rev) = at else { break };
                 if rev == WORKING_COPY {
-                    return Ok(Set::empty());
+                    continue 'members;
                 }
                 let children = bitset::children_from(self.changelog(), rev);
                 let shown = children[0]
@@ -505,7 +508,7 @@ impl<'a> Engine<'a> {
                     .filter(|rev| self.view().is_visible(**rev));
                 let shown: Vec<Rev> = shown.copied().collect();
                 at = match shown[..] {
-                    [] => return Ok(Set::empty()),
+                    [] => continue 'members,
                     [child] => Some(child),
                     _ => {
                         let message = "revision in set has more than one child";
