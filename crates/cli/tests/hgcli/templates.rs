@@ -116,6 +116,9 @@ fn functions_are_called() {
     for template in [
         "{sub('e', 'X', desc)} {sub('(re)(n)', r'\\2-\\1', desc)} {sub('re', r'\\g<0>!', desc)}\n",
         "{search('(n)(a)?', desc) % '{0}{1}{2}'}{sub('(', 'x', desc)}\n",
+        "{search('(n)(?P<x>a)?', desc)|json} {search('(n)', desc) % '{0}.'} {search('n', desc)|upper}\n",
+        "{ifeq(search('.', desc), 'x', 'y', 'z')}{pad(search('.', desc), 3)}{revset('0:2')|cbor|hex}\n",
+        "{dict(a=revset('1'), b=search('.', desc))|json}{dict(a=revset('1'))|cbor|hex}\n",
         "{fill(desc, 8)} {fill(desc, 12, '> ', '- ')} {desc|fill68} {desc|fill76}\n",
         "{shortest(node)} {shortest(node, 1)} {revset('0:2')} {revset('0:1')|json}\n",
         "{revset('%d:%s', 1, '2') % '{rev}:{node|short},'} {max(revset('0:2'))}\n",

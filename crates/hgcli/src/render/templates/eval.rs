@@ -228,8 +228,8 @@ pub(super) fn item_name(list: &Expr) -> &str {
     }
 }
 
-/// Text that stands for a member of a list that has parts of its own, such as a line.
-const SHOWN: &[u8] = b"";
+/// Name of the text that stands for a value with parts of its own, such as a line.
+pub(super) const SHOWN: &[u8] = b"";
 
 fn ends_with_blank(value: &Value) -> bool {
     let shown = match value {

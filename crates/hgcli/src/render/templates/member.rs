@@ -183,7 +183,11 @@ pub(super) fn members(value: &Value) -> Option<Vec<Value>> {
         Value::Null => Vec::new(),
         Value::List(members) => members.clone(),
         // One thing with more than its data, not a table of names and values.
-        Value::Dict(parts) if parts.iter().any(|(key, _)| key.first() == Some(&HIDDEN)) => {
+        Value::Dict(parts)
+            if parts
+                .iter()
+                .any(|(key, _)| key.first().is_none_or(|first| *first == HIDDEN)) =>
+        {
             vec![value.clone()]
         }
         Value::Dict(parts) => parts
