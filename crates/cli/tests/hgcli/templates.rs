@@ -2,6 +2,7 @@
 
 use super::Twin;
 use super::log::history;
+use varve_testkit::repos::write;
 
 #[test]
 fn styles_are_printed() {
@@ -183,4 +184,45 @@ fn persons_are_cut_out_of_authors() {
         let template = format!("[{{'{author}'|person}}]");
         twin.same(&["log", "-r", "0", "-T", &template]);
     }
+}
+
+/// Templates that others name, in map files and in the configuration.
+#[test]
+fn templates_stand_for_words_and_members() {
+    let twin = Twin::writing(history);
+    for map in [
+        "changeset = '{rev} {mine}\\n'\nmine = '<{desc|firstline}|{other}>'\nother = '{node|short}{nosuch}'\n",
+        "changeset = '{rev}:{parents}{files}{file_adds}{tags}\\n'\nparent = ' p{rev}'\nfile = '[{file}]'\n\
+         last_file = '[{file}!]'\nstart_files = '('\nend_files = ')'\nno_tags = 'none'\nfile_add = '+{file_add}'\n",
+        "changeset = '{tags % rev}{files % line}\\n'\nrev = '{rev} {tag}'\nline = '{file} {mine},'\nmine = '{index}{file}'\n",
+        "changeset = '{changeset}\\n'\n",
+        "changeset = '{foo}'\nfoo = '{changeset}'\n",
+        "changeset = '{rev}{wrong}\\n'\nwrong = '{(rev'\n",
+        "changeset = '{rev}{lone|upper}{if(lone, \"x\")}\\n'\nlone = 'a{rev}'\nunused = '{(rev'\nmissing = nosuch-file\n",
+    ] {
+        twin.each(|path| write(path, "map", map.as_bytes()));
+        twin.same(&["log", "--style", "./map"]);
+    }
+    let settings = [
+        "--config=templates.mine='<{rev}>{inner}'",
+        "--config=templates.inner=\"{user|person}\"",
+        "--config=templates.revision='{revision};'",
+        "--config=templates.start_revisions='['",
+        "--config=templates.end_revisions=']'",
+        "--config=templates.last_revision='{revision}'",
+    ];
+    for template in [
+        "{mine}\n",
+        "{revset('0:2')}{revset('0:2') % '{revision}'}\n",
+        "mine",
+    ] {
+        let words = [&["log", "-T", template][..], &settings[..]].concat();
+        twin.same(&words);
+    }
+    let words = [
+        &["status", "--all", "-T", "{path}{mine}\n"][..],
+        &settings[..2],
+    ]
+    .concat();
+    twin.same(&words);
 }

@@ -1,6 +1,7 @@
 //! Members of lists, and the values of keywords for one of them.
 
 use super::eval::Keywords;
+use super::fragments::FragmentScope;
 use super::source::TemplateData;
 use crate::render::formatter::{HIDDEN, Value};
 use crate::ui::Abort;
@@ -168,6 +169,10 @@ impl Keywords for OfMember<'_> {
             Some(about) => about.source(),
             None => self.around.source(),
         }
+    }
+
+    fn fragments(&self) -> Option<&FragmentScope<'_>> {
+        self.around.fragments()
     }
 }
 

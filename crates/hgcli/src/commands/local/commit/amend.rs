@@ -106,6 +106,7 @@ pub(crate) fn run(
         .view_for(ViewFilter::Unfiltered)?
         .instabilities()?;
     let node = plan.commit(repo, ui, config, (&repository, batch), &mut dirstate)?;
+    before::note_new_history(ui)?;
     varve_workdir::clear_merge(&repository)?;
     drop(working_copy);
     repo.refresh();

@@ -69,6 +69,11 @@ pub(crate) fn report(
     print_committed(repo, ui, node)
 }
 
+/// Says with `--debug` that there are new changesets, in Mercurial's words about its cache.
+pub(super) fn note_new_history(ui: &mut Ui) -> Result<(), Abort> {
+    ui.debug("updating the branch cache\n")
+}
+
 /// Prints the new changeset with `--verbose`.
 pub(super) fn print_committed(repo: &mut Repo, ui: &mut Ui, node: &Node) -> Result<(), Abort> {
     if !ui.verbosity.verbose {

@@ -196,7 +196,11 @@ fn make(
         options: metadata::write_options(config, repository)?,
         stop: &ui.stop,
     };
-    Ok(varve_workdir::commit(place, dirstate, status, words)?)
+    let node = varve_workdir::commit(place, dirstate, status, words)?;
+    if base.view().changelog().rev(&node).is_none() {
+        before::note_new_history(ui)?;
+    }
+    Ok(node)
 }
 
 /// Commits the changes in `status`, chosen ones if the user was asked, between its hooks; returns the new changeset, and the state that it was built on.
