@@ -285,3 +285,35 @@ fn hidden_changesets_may_be_committed_again() {
     twin.same(&["commit", "-A", "-m", "new"]);
     twin.same(&["log", "-T", "{rev}:{node|short}\n"]);
 }
+
+/// Seven heads on one changeset. The first was split in two, of which one has two successors, and the sixth in two, of which one
+/// was dropped.
+#[test]
+fn parts_of_splits_compete_only_where_they_differ() {
+    let twin = Twin::writing(|hg, path| {
+        hg.ok(path, &["init"]);
+        write(path, ".hg/hgrc", SETTING.as_bytes());
+        add(hg, path, "base");
+        for name in ["a", "b", "c", "d", "e", "f", "g", "h", "i"] {
+            hg.ok(path, &["update", "-q", "0"]);
+            add(hg, path, name);
+        }
+        hg.ok(path, &["update", "-q", "0"]);
+        for (old, new) in [
+            ("1", &["2", "3"][..]),
+            ("2", &["4"]),
+            ("3", &["5"]),
+            ("3", &["6"]),
+            ("7", &["8", "9"]),
+            ("9", &[]),
+        ] {
+            mark(path, old, new, &[]);
+        }
+    });
+    twin.all_same(&[
+        "log -T {rev}:{instabilities}\\n",
+        "log --hidden -r 1+7 -T {rev}:{successorssets}\\n",
+        "debugsuccessorssets --hidden all()",
+        "log -r successors(7) -T {rev}\\n --hidden",
+    ]);
+}

@@ -98,10 +98,11 @@ impl RepoView {
                 found.phase_divergent.insert(rev);
             }
             let all = predecessors.of(new, |_| true);
-            if all
-                .iter()
-                .any(|old| old != new && successors.of(old).len() > 1)
-            {
+            let competes = |old: &Node| {
+                let sets = successors.of(old);
+                sets.len() > 1 && sets.iter().any(|set| !set.contains(new))
+            };
+            if all.iter().filter(|old| *old != new).any(competes) {
                 found.content_divergent.insert(rev);
             }
         }
