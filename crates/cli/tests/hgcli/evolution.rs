@@ -315,5 +315,10 @@ fn parts_of_splits_compete_only_where_they_differ() {
         "log --hidden -r 1+7 -T {rev}:{successorssets}\\n",
         "debugsuccessorssets --hidden all()",
         "log -r successors(7) -T {rev}\\n --hidden",
+        "log -T {rev}:{whyunstable}\\n",
+        "log -T {rev}:{whyunstable%'{instability}:{divergentnodes%\"<{node|short}{phase}>\"}{node|short};'}\\n",
+        "debugwhyunstable 5",
+        "debugwhyunstable 4",
+        "debugwhyunstable nosuch",
     ]);
 }
