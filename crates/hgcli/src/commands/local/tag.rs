@@ -49,11 +49,7 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
     let _working_copy = repo.lock(ui, LockKind::WorkingCopy)?;
     repo.warn_of_disabled_markers(ui)?;
     repo.refresh();
-    let options = TagOptions {
-        local: matches.flag("local"),
-        removes: matches.flag("remove"),
-        force: matches.flag("force"),
-    };
+    let options = options_of(matches);
     let names = typed_names(ui, matches)?;
     if options.removes && matches.value("rev").is_some() {
         return Err(Abort::input("cannot specify both --remove and --rev"));
@@ -113,6 +109,14 @@ fn run(context: &mut Context, matches: &Matches) -> Result<u8, Abort> {
         repo.notify_hooks(ui, "tag", &hook_args(name, &node, options.local))?;
     }
     Ok(0)
+}
+
+fn options_of(matches: &Matches) -> TagOptions {
+    TagOptions {
+        local: matches.flag("local"),
+        removes: matches.flag("remove"),
+        force: matches.flag("force"),
+    }
 }
 
 /// The description, after the user's editor if that is wanted.
