@@ -94,7 +94,7 @@ fn known(view: &RepoView, node: &Node) -> Result<Rev, Abort> {
 /// The first line of a changeset's description.
 pub(super) fn description_line(view: &RepoView, node: &Node) -> Result<Vec<u8>, Abort> {
     let rev = known(view, node)?;
-    let line = |changeset: Changeset<'_>| first_line(&changeset.description).to_vec();
+    let line = |changeset: Changeset<'_>| first_line(changeset.description).to_vec();
     Ok(view.with_changeset(rev, line)?)
 }
 
